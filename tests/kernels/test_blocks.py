@@ -1,0 +1,159 @@
+"""Every block against its plain Python twin."""
+
+import numpy as np
+import pytest
+
+from unhot.kernels import blocks
+from unhot.kernels.jit import inner
+from unhot.kernels.links import logistic, logistic_twin
+from unhot.kernels.simd import LANES
+
+score, update, update_into = blocks.score, blocks.update, blocks.update_into
+sum_rows, add_to_rows, copy_rows, copy_words, prefetch = (
+    blocks.sum_rows,
+    blocks.add_to_rows,
+    blocks.copy_rows,
+    blocks.copy_words,
+    blocks.prefetch,
+)
+
+
+@inner
+def run_step(shape, x, inputs, count, o, rows, first, scores, at, label, weight, offset, times, times_at, lr):
+    score(shape, x, inputs, count, o, rows, first, scores, at)
+    loss = logistic(shape, scores, at, count, label, weight, offset, first, times, times_at, lr)
+    update(shape, x, inputs, count, o, rows, first, scores, at)
+    return loss
+
+
+def twin_step(shape, x, inputs, count, o, rows, first, scores, at, label, weight, offset, times, times_at, lr):
+    blocks.score_twin(shape, x, inputs, count, o, rows, first, scores, at)
+    loss = logistic_twin(shape, scores, at, count, label, weight, offset, first, times, times_at, lr)
+    blocks.update_twin(shape, x, inputs, count, o, rows, first, scores, at)
+    return loss
+
+
+@inner
+def run_into(shape, x, inputs, count, o, rows, first, steps, at, into, places):
+    update_into(shape, x, inputs, count, o, rows, first, steps, at, into, places)
+
+
+@inner
+def run_rows(shape, x, inputs, times, times_at, count, scale, out, copies, words, target):
+    sum_rows(shape, x, inputs, times, times_at, count, scale, out)
+    copy_rows(shape, x, inputs, count, copies)
+    add_to_rows(shape, out, scale, x, inputs, times, times_at, count)
+    copy_words(words, 3, target, 2, count)
+    prefetch(shape, x, inputs[0])
+
+
+class Case:
+    """Random matrices, with a repeated column (weight and label zero) where there is room for one."""
+
+    def __init__(self, seed, blocks_in_row, width, inputs, count):
+        rng = np.random.default_rng(seed)
+        stride, self.count = blocks_in_row * LANES, count
+        self.shape = blocks.shape(stride, width, inputs)
+        self.x = rng.normal(0, 0.3, size=(20, stride)).astype(np.float32)
+        self.o = rng.normal(0, 0.3, size=(20, stride)).astype(np.float32)
+        self.inputs = np.zeros(count + LANES, np.int32)
+        self.inputs[:count] = rng.permutation(20)[:count]
+        self.rows = np.concatenate([[7], rng.permutation(20)[:width], np.zeros(LANES, int)]).astype(np.int32)
+        self.first, self.at = 1, 2
+        size = width + 1 + LANES
+        self.label = rng.integers(0, 2, size).astype(np.float32)
+        self.weight = rng.integers(1, 4, size).astype(np.float32)
+        self.offset = rng.normal(size=size).astype(np.float32)
+        if width > 2:
+            self.rows[self.first + width - 1] = self.rows[self.first]
+            self.label[self.first + width - 1] = self.weight[self.first + width - 1] = 0.0
+        self.times = np.zeros(3 + count + LANES, np.float32)
+        self.times[3 : 3 + count] = rng.integers(1, 4, count)
+        self.scores = np.zeros((count + LANES) * LANES, np.float32)
+
+    def arguments(self):
+        return (
+            self.shape, self.x, self.inputs, self.count, self.o, self.rows, self.first, self.scores, self.at,
+            self.label, self.weight, self.offset, self.times, 3, np.float32(0.1),
+        )  # fmt: skip
+
+
+CASES = [(1, 1, 10), (7, 6, 10), (2, 3, 4), (3, 8, 10), (19, 4, 10), (9, 2, 1), (7, 6, 1), (1, 5, 6)]
+
+
+@pytest.mark.parametrize(("row_blocks", "width", "inputs"), CASES)
+def test_step_equals_twin(row_blocks, width, inputs):
+    for count in sorted({1, min(3, inputs), inputs}):
+        ours, theirs = Case(count, row_blocks, width, inputs, count), Case(count, row_blocks, width, inputs, count)
+        loss, expected = run_step(*ours.arguments()), twin_step(*theirs.arguments())
+        assert loss == pytest.approx(expected, rel=1e-5)
+        np.testing.assert_allclose(ours.x, theirs.x, rtol=1e-4, atol=2e-5)
+        np.testing.assert_allclose(ours.o, theirs.o, rtol=1e-4, atol=2e-5)
+
+
+@pytest.mark.parametrize(("row_blocks", "width", "inputs"), CASES)
+def test_update_into_equals_twin(row_blocks, width, inputs):
+    results = []
+    for run in (run_into, blocks.update_into_twin):
+        case = Case(1, row_blocks, width, inputs, inputs)
+        steps = np.random.default_rng(2).normal(size=case.scores.size).astype(np.float32)
+        if width > 2:  # the repeated column carries no gradient
+            padded = blocks.padded_width(width)
+            steps[case.at + np.arange(inputs) * padded + width - 1] = 0.0
+        into = np.ones((30, row_blocks * LANES), np.float32)
+        places = np.arange(29, -1, -1, dtype=np.int32)
+        before = case.x.copy()
+        run(case.shape, case.x, case.inputs, inputs, case.o, case.rows, case.first, steps, case.at, into, places)
+        np.testing.assert_array_equal(case.x, before)
+        results.append((case.o, into))
+    for ours, theirs in zip(*results, strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-4, atol=2e-5)
+
+
+@pytest.mark.parametrize("row_blocks", [1, 7, 19])
+def test_row_blocks_equal_twins(row_blocks):
+    case, twin = Case(5, row_blocks, 6, 10, 9), Case(5, row_blocks, 6, 10, 9)
+    stride, count, scale = row_blocks * LANES, 9, np.float32(0.25)
+    words = np.arange(60, dtype=np.int32)
+    out, copies, target = np.zeros((1, stride), np.float32), np.zeros((9, stride), np.float32), np.zeros(60, np.int32)
+    run_rows(case.shape, case.x, case.inputs, case.times, 3, count, scale, out, copies, words, target)
+    expected, expected_copies = np.zeros_like(out), np.zeros_like(copies)
+    blocks.sum_rows_twin(twin.shape, twin.x, twin.inputs, twin.times, 3, count, scale, expected)
+    blocks.copy_rows_twin(twin.shape, twin.x, twin.inputs, count, expected_copies)
+    blocks.add_to_rows_twin(twin.shape, expected, scale, twin.x, twin.inputs, twin.times, 3, count)
+    np.testing.assert_allclose(out, expected, rtol=1e-5, atol=1e-5)
+    np.testing.assert_array_equal(copies, expected_copies)
+    np.testing.assert_allclose(case.x, twin.x, rtol=1e-5, atol=1e-5)
+    np.testing.assert_array_equal(target[2 : 2 + count], words[3 : 3 + count])
+
+
+@inner
+def run_logistic(shape, scores, count, label, weight, offset, times):
+    return logistic(shape, scores, 0, count, label, weight, offset, 0, times, 0, np.float32(1.0))
+
+
+def link_of(value, label=0.0, weight=1.0):
+    """Loss and step of one score."""
+    shape = blocks.shape(LANES, 1, 1)
+    scores, zeros = np.zeros(2 * LANES, np.float32), np.zeros(LANES, np.float32)
+    scores[0], times = value, np.zeros(LANES, np.float32)
+    times[0] = 1.0
+    columns = [np.full(LANES, v, np.float32) for v in (label, weight)]
+    loss = run_logistic(shape, scores, 1, *columns, zeros, times)
+    return float(loss), float(scores[0])
+
+
+@pytest.mark.parametrize("value", [-80.0, -30.0, -10.0, -1.5, -1e-3, 0.0, 1e-3, 0.7, 5.0, 17.0, 60.0, 100.0])
+def test_logistic_is_exact_at_both_ends(value):
+    negative, step = link_of(value)
+    positive, other = link_of(value, label=1.0)
+    assert negative == pytest.approx(np.logaddexp(0.0, value), rel=3e-6, abs=1e-37)
+    assert positive == pytest.approx(np.logaddexp(0.0, -value), rel=3e-6, abs=1e-37)
+    assert step == pytest.approx(-1 / (1 + np.exp(-value)), rel=3e-6, abs=1e-37)
+    assert other == pytest.approx(1 / (1 + np.exp(value)), abs=1e-7)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_a_score_that_is_not_finite_reaches_the_loss(value):
+    assert not np.isfinite(link_of(value)[0])
+    assert not np.isfinite(link_of(value, label=1.0)[0])

@@ -1,0 +1,1 @@
+"""Compiled primitives that everything else is built from."""

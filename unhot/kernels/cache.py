@@ -1,0 +1,129 @@
+"""Where compiled kernels are kept between runs.
+
+Numba looks only at the file that holds a kernel, not at the files it calls into, so a change elsewhere would leave a stale kernel behind.
+Here the *name of the directory* carries a hash of all sources of the package, the numba version and the CPU: any change means a new
+directory. A cache is disposable: a file that cannot be read is wiped and compiled again, and a folder that cannot be written is done
+without.
+
+The directory is `$NUMBA_CACHE_DIR/unhot-...` if that variable is set, otherwise `unhot/kernels-...` in the user's cache folder.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import llvmlite.binding as llvm
+import numba
+from numba.core import caching
+
+PACKAGE = Path(__file__).resolve().parent.parent
+
+
+def user_cache() -> Path:
+    """The user's cache folder, by the custom of the platform."""
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Caches"
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+
+
+def fingerprint() -> str:
+    """Hash of everything a compiled kernel depends on."""
+    digest = hashlib.sha256(numba.__version__.encode())
+    digest.update(f"{llvm.get_host_cpu_name()} {llvm.get_host_cpu_features().flatten()}".encode())
+    for path in sorted(PACKAGE.rglob("*.py")):
+        digest.update(path.relative_to(PACKAGE).as_posix().encode())
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+@functools.cache
+def cache_directory() -> Path:
+    """The directory of this package version, numba version and CPU."""
+    name = fingerprint()
+    if numba.config.CACHE_DIR:
+        return Path(numba.config.CACHE_DIR) / f"unhot-{name}"
+    return user_cache() / "unhot" / f"kernels-{name}"
+
+
+def _classes(numba_type: Any) -> Iterator[type]:
+    """The NamedTuple classes inside a numba type."""
+    if hasattr(numba_type, "instance_class"):
+        yield numba_type.instance_class
+    for part in getattr(numba_type, "types", ()):
+        yield from _classes(part)
+
+
+def ours(signature: Any) -> bool:
+    """Whether all NamedTuples of a signature come from this package, so that `fingerprint` covers the code behind them."""
+    classes = (c for t in signature for c in _classes(t))
+    return all(c.__module__.split(".")[0] == "unhot" for c in classes)
+
+
+class Locator(caching._CacheLocator):  # type: ignore[misc]
+    """Puts every kernel into our directory."""
+
+    def __init__(self, lineno: int) -> None:
+        self._lineno = lineno
+
+    def get_cache_path(self) -> str:
+        """Where."""
+        return str(cache_directory())
+
+    def get_source_stamp(self) -> str:
+        """What the cache was made from: that is in the directory's name."""
+        return cache_directory().name
+
+    def get_disambiguator(self) -> str:
+        """What tells two functions of one name apart."""
+        return str(self._lineno)
+
+    @classmethod
+    def from_function(cls, py_func: Any, py_file: str) -> Locator:
+        """The locator of a function."""
+        return cls(py_func.__code__.co_firstlineno)
+
+
+class Implementation(caching.CompileResultCacheImpl):  # type: ignore[misc]
+    """Numba's own, with our locator."""
+
+    _locator_classes = [Locator]
+
+
+class KernelCache(caching.FunctionCache):  # type: ignore[misc]
+    """A cache that never fails: what cannot be read is compiled again, what cannot be written is not kept."""
+
+    _impl_class = Implementation
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """A compiled kernel from disk, or None."""
+        if not ours(sig):
+            return None
+        try:
+            return super().load_overload(sig, target_context)
+        except Exception:  # a damaged cache can fail in any way while it is decoded
+            self.wipe()
+            return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Keep a compiled kernel."""
+        if not ours(sig):
+            return
+        try:
+            super().save_overload(sig, data)
+        except OSError:  # read-only or full: the kernel works all the same
+            self.disable()
+        except Exception:  # a damaged index, as above
+            self.wipe()
+
+    def wipe(self) -> None:
+        """Remove the files of this kernel."""
+        for path in cache_directory().glob(f"{self._impl.filename_base}.*"):
+            path.unlink(missing_ok=True)

@@ -1,0 +1,112 @@
+"""The only file, with cache.py, that knows numba: how kernels are compiled, kept and dispatched.
+
+    @kernel            an entry point called from Python: compiled on first use, without the GIL, kept on disk
+    @inner             a function called by kernels
+    @block(twin)       vector code written as LLVM IR (see simd.py), with a plain Python twin
+    @generic           a function that has one implementation per type of its first argument, a NamedTuple:
+                       `@function.register(Type)`. This is how an output layer plugs its own code into the compiled loop.
+
+With `NUMBA_DISABLE_JIT=1` every one of them is plain Python (a block is its twin), slow and easy to step through.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any, Protocol, TypeVar, cast
+
+import numba
+import numpy as np
+from numba.core import types as nb
+from numba.extending import intrinsic, overload
+from numba.np.arrayobj import make_array
+
+from unhot.kernels.cache import KernelCache
+
+ENABLED = not numba.config.DISABLE_JIT
+
+# Everything but `nnan` and `ninf`: a NaN must reach the loss, where it stops the training.
+FAST_MATH = {"nsz", "arcp", "contract", "afn", "reassoc"}
+# `_nrt`: kernels allocate nothing, so no references are counted either (that alone took 100 ns a window).
+FLAGS: dict[str, Any] = {"nogil": True, "fastmath": FAST_MATH, "error_model": "numpy", "_nrt": False}
+INLINE: dict[str, Any] = {**FLAGS, "forceinline": True}
+
+
+def inner(function: Callable[..., Any]) -> Any:
+    """Compile a function that only kernels call; it becomes part of them."""
+    return numba.njit(**INLINE)(function)
+
+
+def kernel(function: Callable[..., Any]) -> Any:
+    """Compile an entry point and keep it on disk."""
+    if not ENABLED:
+        return np.errstate(over="ignore")(function)  # random bits wrap around
+    dispatcher = numba.njit(**FLAGS)(function)
+    dispatcher._cache = KernelCache(function)
+    return dispatcher
+
+
+def block(twin: Callable[..., Any]) -> Callable[[Callable[..., Any]], Any]:
+    """Make an LLVM emitter callable from kernels; without the JIT it is its twin.
+
+    The emitter is called as `emit(types, builder, *arguments)`: the arguments' numba types; the LLVM builder; the arguments themselves,
+    an array as the pointer to its data. Its return annotation says what it gives: `float` (float32), `int` (int64) or None.
+    """
+
+    def decorate(emit: Callable[..., Any]) -> Any:
+        if not ENABLED:
+            return twin
+        result: Any = {"float": nb.float32, "int": nb.int64}.get(emit.__annotations__["return"], nb.void)
+
+        def typing(_context: Any, *argument_types: Any) -> Any:
+            def codegen(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+                values = [
+                    make_array(t)(context, builder, v).data if isinstance(t, nb.Array) else v
+                    for t, v in zip(signature.args, values, strict=True)
+                ]
+                out = emit(signature.args, builder, *values)
+                return context.get_dummy_value() if out is None else out
+
+            return result(*argument_types), codegen
+
+        # numba reads the parameters from the signature: those of the twin, behind the typing context
+        context = inspect.Parameter("_context", inspect.Parameter.POSITIONAL_OR_KEYWORD)
+        typing.__signature__ = inspect.Signature([context, *inspect.signature(twin).parameters.values()])  # type: ignore[attr-defined]
+        typing.__name__, typing.__module__ = twin.__name__, twin.__module__
+        return intrinsic(typing)
+
+    return decorate
+
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+class Generic(Protocol):
+    """A function with one implementation per type of its first argument."""
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Call the implementation for the type of the first argument."""
+
+    def register(self, kind: type) -> Callable[[Function], Function]:
+        """Make a function the implementation for a type."""
+
+
+def generic(declaration: Callable[..., Any]) -> Generic:
+    """Dispatch on the type of the first argument, at compile time in kernels and at call time in Python."""
+    implementations: dict[type, Callable[..., Any]] = {}
+
+    def call(first: Any, *rest: Any) -> Any:
+        return implementations[type(first)](first, *rest)
+
+    def register(kind: type) -> Callable[[Function], Function]:
+        def decorate(function: Function) -> Function:
+            implementations[kind] = function
+            return function
+
+        return decorate
+
+    call.__name__, call.__doc__ = declaration.__name__, declaration.__doc__
+    call.register = register  # type: ignore[attr-defined]
+    if ENABLED:
+        overload(call, strict=False, jit_options=INLINE)(lambda first, *rest: implementations.get(getattr(first, "instance_class", object)))
+    return cast(Generic, call)

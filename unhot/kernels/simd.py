@@ -1,0 +1,139 @@
+"""Vectors of floats in LLVM: the few words that blocks.py is written in.
+
+Auto-vectorised loops lose half their time to alias checks, remainder loops and gradients kept in memory. So the inner blocks emit vector
+code directly, with all sizes known at compile time. A function here takes the LLVM builder `b` first and emits a handful of instructions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import llvmlite.binding as llvm
+from llvmlite import ir
+
+Value = Any  # an LLVM value (llvmlite has no types)
+
+_FEATURES = llvm.get_host_cpu_features()
+LANES = 16 if _FEATURES.get("avx512f") else 8 if _FEATURES.get("avx2") else 4  # floats in a vector
+REGISTERS = 16 if LANES == 8 else 32  # vector registers; SSE has 16 of them too, but the same code as NEON does no harm there
+LINE = 64  # bytes in a cache line
+
+F32, I1, I8, I32, I64 = ir.FloatType(), ir.IntType(1), ir.IntType(8), ir.IntType(32), ir.IntType(64)
+VECTOR, INTEGERS = ir.VectorType(F32, LANES), ir.VectorType(I32, LANES)
+# No nnan, no ninf: a NaN in a score must reach the loss.
+FAST = ("nsz", "arcp", "contract", "afn", "reassoc")
+
+
+def i64(value: int) -> Value:
+    """A 64-bit constant."""
+    return ir.Constant(I64, value)
+
+
+def splat_constant(value: float) -> Value:
+    """A constant in all lanes."""
+    return ir.Constant(VECTOR, [value] * LANES)
+
+
+def wide(b: Value, integer: Value) -> Value:
+    """An integer of any width as 64 bits, signed: products of row and stride never overflow."""
+    return integer if integer.type.width == 64 else b.sext(integer, I64)
+
+
+def call(b: Value, name: str, result: Value, arguments: Sequence[Value]) -> Value:
+    """Call an LLVM intrinsic by its full name."""
+    function = b.module.globals.get(name) or ir.Function(b.module, ir.FunctionType(result, [a.type for a in arguments]), name=name)
+    return b.call(function, arguments, fastmath=FAST if result in (VECTOR, F32) else ())
+
+
+def element(b: Value, base: Value, index: Value) -> Value:
+    """base[index]."""
+    return b.load(b.gep(base, [index]))
+
+
+def row(b: Value, base: Value, number: Value, stride: int) -> Value:
+    """The address of a matrix row; the offset is computed in 64 bits."""
+    return b.gep(base, [b.mul(wide(b, number), i64(stride))])
+
+
+def load(b: Value, base: Value, at: Value, lanes: int = LANES) -> Value:
+    """A vector of floats from base[at]."""
+    out = b.load(b.bitcast(b.gep(base, [at]), ir.VectorType(F32, lanes).as_pointer()))
+    out.align = 4
+    return out
+
+
+def store(b: Value, vector: Value, base: Value, at: Value) -> None:
+    """A vector of floats to base[at]."""
+    b.store(vector, b.bitcast(b.gep(base, [at]), VECTOR.as_pointer())).align = 4
+
+
+def spread(b: Value, vector: Value, order: Sequence[int]) -> Value:
+    """A full vector whose lane i is lane order[i] of the given one."""
+    return b.shuffle_vector(vector, ir.Constant(vector.type, ir.Undefined), ir.Constant(INTEGERS, list(order)))
+
+
+def splat(b: Value, scalar: Value) -> Value:
+    """A scalar in all lanes."""
+    return spread(b, b.insert_element(ir.Constant(VECTOR, ir.Undefined), scalar, ir.Constant(I32, 0)), [0] * LANES)
+
+
+def fma(b: Value, x: Value, y: Value, z: Value) -> Value:
+    """X * y + z."""
+    return call(b, f"llvm.fma.v{LANES}f32", VECTOR, [x, y, z])
+
+
+def polynomial(b: Value, x: Value, coefficients: Sequence[float]) -> Value:
+    """sum_i coefficients[i] x**i by Horner's rule."""
+    out = splat_constant(coefficients[-1])
+    for c in reversed(coefficients[:-1]):
+        out = fma(b, out, x, splat_constant(c))
+    return out
+
+
+def total(b: Value, vector: Value) -> Value:
+    """The sum of the lanes."""
+    return call(b, f"llvm.vector.reduce.fadd.v{LANES}f32", F32, [ir.Constant(F32, -0.0), vector])
+
+
+def totals(b: Value, vectors: Sequence[Value]) -> Value:
+    """A vector whose lane i is the sum of the lanes of vectors[i], for up to LANES vectors; other lanes hold finite rubbish.
+
+    A butterfly: at the level of bit s, two vectors become one whose lanes with bit s = 0 belong to the first and the others to the second.
+    All sums together cost LANES - 1 merges of three instructions, where LANES separate reductions cost 2 log2(LANES) instructions each.
+    """
+    rows: list[Value | None] = [*vectors, *[None] * (LANES - len(vectors))]
+    bit = 1
+    while bit < LANES:
+        rows = [_merge(b, rows[i], rows[i + 1], bit) for i in range(0, len(rows), 2)]
+        bit *= 2
+    return rows[0]
+
+
+def _merge(b: Value, first: Value | None, second: Value | None, bit: int) -> Value | None:
+    if first is None:
+        return None
+    second = first if second is None else second
+    own = ir.Constant(INTEGERS, [lane + (LANES if lane & bit else 0) for lane in range(LANES)])
+    partner = ir.Constant(INTEGERS, [(lane ^ bit) + (LANES if lane & bit else 0) for lane in range(LANES)])
+    return b.fadd(b.shuffle_vector(first, second, own), b.shuffle_vector(first, second, partner), flags=FAST)
+
+
+def loop(b: Value, count: Value, carried: Sequence[Value], body: Callable[..., Sequence[Value]]) -> list[Value]:
+    """Run body(i, carried) for i = 0 .. count - 1, count >= 1; returns what is carried out of the last round."""
+    before, inside, after = b.block, b.append_basic_block("loop"), b.append_basic_block("done")
+    b.branch(inside)
+    b.position_at_end(inside)
+    i = b.phi(I64)
+    i.add_incoming(i64(0), before)
+    phis = [b.phi(value.type) for value in carried]
+    for phi, value in zip(phis, carried, strict=True):
+        phi.add_incoming(value, before)
+    out = list(body(i, phis))
+    following = b.add(i, i64(1))
+    i.add_incoming(following, b.block)
+    for phi, value in zip(phis, out, strict=True):
+        phi.add_incoming(value, b.block)
+    b.cbranch(b.icmp_signed("<", following, count), inside, after)
+    b.position_at_end(after)
+    return out

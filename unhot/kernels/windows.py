@@ -1,0 +1,188 @@
+"""From encoded sentences to training windows, one chunk of the corpus at a time.
+
+A chunk is a range of positions [start, stop) of a shard. Its words are the centres to train; the words around the chunk's edges are read
+too (the halo), so a window never notices where chunks are cut and a sentence of any length is never cut at all. That works because
+whether a token survives sub-sampling, and how far it sees as a centre, is decided by random bits that belong to its *position*: two
+chunks agree on the words they share, and all output layers see the same windows.
+
+A word that repeats inside a window is one input with a multiplicity: `previous` finds repeats, `fill_inputs` merges them.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from unhot.kernels.blocks import copy_words
+from unhot.kernels.jit import inner
+from unhot.kernels.rng import bits_at
+from unhot.kernels.simd import LANES
+from unhot.types import Floats, Ids, Starts
+
+_32, _LOW = np.uint64(32), np.uint64(0xFFFFFFFF)
+
+
+class Text(NamedTuple):
+    """What is read: a shard and, for each id, how often it is kept (`keep_threshold`)."""
+
+    ids: Ids
+    starts: Starts  # [sentences + 1]
+    keep: Any  # uint32 [vocabulary]
+
+
+class Chunk(NamedTuple):
+    """A piece of work: positions [start, stop) and the streams they draw from."""
+
+    start: int
+    stop: int
+    sentence: int  # the sentence that `start` is in
+    window_key: Any  # uint64: bits by position, for which tokens survive and how far they see
+    draw_key: Any  # uint64: bits for candidates
+    lr: Any  # float32
+
+
+class Window(NamedTuple):
+    """How far a centre sees."""
+
+    size: int
+    shrink: bool  # draw the reach of each centre from 1 .. size
+
+
+class Kept(NamedTuple):
+    """The surviving words of a chunk and its halo, by place."""
+
+    word: Ids
+    reach: Ids  # how many words to each side it sees as a centre
+    begin: Ids  # place of the first word of the sentence
+    end: Ids  # place behind the last word of the sentence
+    previous: Ids  # place of the nearest same word to the left, at most 2 windows away, else -1
+    repeated: Ids  # the largest `previous` of the sentence so far: a window that begins behind it has no repeats
+
+
+class Inputs(NamedTuple):
+    """The inputs of a window: different words and how often each occurs.
+
+    The first half of `times` is as many ones as a window can have inputs, then LANES zeros: without repeats, the multiplicities of n inputs
+    are read from the last n ones on (`ones_at`). With repeats they are written to the second half.
+    """
+
+    row: Ids
+    times: Floats
+    slot: Ids  # by distance from the window's left edge: which input a place went to
+
+
+def kept_buffer(tokens: int, window: int) -> Kept:
+    """Room for a chunk of `tokens` and its halo."""
+    return Kept(*(np.zeros(tokens + 2 * window + LANES, np.int32) for _ in range(6)))
+
+
+def inputs_buffer(window: int) -> Inputs:
+    """Room for the widest window, padded for the blocks."""
+    size = 2 * window + LANES
+    times = np.zeros(2 * size, np.float32)
+    times[: 2 * window] = 1.0
+    return Inputs(np.zeros(size + LANES, np.int32), times, np.zeros(size, np.int32))
+
+
+def keep_threshold(probability: Any) -> Any:
+    """Probabilities as thresholds for 32 random bits: kept if bits <= threshold."""
+    return np.maximum(np.rint(np.asarray(probability, np.float64) * 2.0**32) - 1, 0).astype(np.uint32)
+
+
+@inner
+def _read(text: Any, chunk: Any, window: Any, position: Any, kept: Any, place: Any) -> Any:
+    """Write the token at a position to a place; return 1 if it survives, else 0 (and the place is free again).
+
+    The upper half of the position's bits decides on survival, the lower half is the reach.
+    """
+    bits, word = bits_at(chunk.window_key, position), text.ids[position]
+    kept.word[place] = word
+    kept.reach[place] = 1 + np.int64(((bits & _LOW) * np.uint64(window.size)) >> _32) if window.shrink else window.size
+    return np.int64((bits >> _32) <= np.uint64(text.keep[word]))
+
+
+@inner
+def keep_words(text: Any, chunk: Any, window: Any, kept: Any) -> Any:
+    """Sub-sample a chunk into `kept`; its centres are the places window.size .. returned - 1."""
+    sentence, begin, place = chunk.sentence, window.size, window.size
+    position = chunk.start - 1
+    while begin > 0 and position >= text.starts[sentence]:
+        begin -= _read(text, chunk, window, position, kept, begin - 1)
+        position -= 1
+    position = chunk.start
+    while True:
+        end = text.starts[sentence + 1]
+        while position < min(end, chunk.stop):
+            place += _read(text, chunk, window, position, kept, place)
+            position += 1
+        centres = place
+        while position < end and place < centres + window.size:
+            place += _read(text, chunk, window, position, kept, place)
+            position += 1
+        _close_sentence(kept, begin, place, window.size)
+        if position >= chunk.stop:
+            return centres
+        sentence += 1
+        begin = place
+
+
+@inner
+def _close_sentence(kept: Any, begin: Any, end: Any, window: Any) -> None:
+    """Note the bounds of a sentence and the repeats inside it."""
+    repeated = -1
+    for place in range(begin, end):
+        previous, word = -1, kept.word[place]
+        for other in range(max(begin, place - 2 * window), place):
+            previous = other if kept.word[other] == word else previous
+        repeated = max(repeated, previous)
+        kept.begin[place], kept.end[place], kept.previous[place], kept.repeated[place] = begin, end, previous, repeated
+
+
+@inner
+def ones_at(inputs: Any, count: Any) -> Any:
+    """Where in `times` stand `count` ones before the zeros."""
+    return inputs.times.size // 2 - LANES - count
+
+
+@inner
+def fill_inputs(kept: Any, centre: Any, inputs: Any, group: Any) -> Any:
+    """Write the different words around a centre into `inputs`, padded to a whole group.
+
+    Returns how many there are, where their multiplicities begin, and how many places they fill.
+    """
+    reach = kept.reach[centre]
+    left, right = max(kept.begin[centre], centre - reach), min(kept.end[centre], centre + reach + 1)
+    contexts = right - left - 1
+    if kept.repeated[right - 1] >= left:
+        times = inputs.times.size // 2
+        count = _merge_repeats(kept, left, centre, right, inputs, times)
+    else:
+        times, count = ones_at(inputs, contexts), contexts
+        copy_words(kept.word, left, inputs.row, 0, centre - left)
+        copy_words(kept.word, centre + 1, inputs.row, centre - left, right - centre - 1)
+    for pad in range(count, count + group - 1):
+        inputs.row[pad] = inputs.row[0]
+    return count, times, contexts
+
+
+@inner
+def _merge_repeats(kept: Any, left: Any, centre: Any, right: Any, inputs: Any, times: Any) -> Any:
+    """As many inputs as there are different words, each with its multiplicity."""
+    count = 0
+    for place in range(left, right):
+        if place != centre:
+            earlier = kept.previous[place]
+            if earlier == centre:  # the centre itself is no input
+                earlier = kept.previous[centre]
+            if earlier >= left:
+                slot = inputs.slot[earlier - left]
+                inputs.times[times + slot] += np.float32(1.0)
+            else:
+                slot = count
+                inputs.row[slot], inputs.times[times + slot] = kept.word[place], np.float32(1.0)
+                count += 1
+            inputs.slot[place - left] = slot
+    for pad in range(times + count, times + count + LANES):
+        inputs.times[pad] = np.float32(0.0)
+    return count
