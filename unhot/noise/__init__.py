@@ -1,0 +1,1 @@
+"""Distributions over ids, from which output layers draw."""
