@@ -1,0 +1,225 @@
+"""A model on disk: a folder with one complete version inside, and a file that names it.
+
+    MODEL/CURRENT                  "v1": the live version
+    MODEL/v1/config.json           what the model is
+    MODEL/v1/vocab.txt             one word a line, in the order of the ids
+    MODEL/v1/model.safetensors     counts int64 [words], in_vectors float32 [words, dim], out_vectors float32 [rows, dim], ...
+    MODEL/v1/manifest.json         size and sha256 of the three
+
+A save writes a new version under a temporary name, renames it, replaces CURRENT and removes the old version, each step on the disk before
+the next begins. So a kill at any moment leaves the last complete model; the next save removes what was left over.
+Nothing in these files depends on the time or the machine: the same model is the same bytes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import re
+import shutil
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from unhot.errors import ConfigError, DataError, FormatError
+from unhot.vectors.formats.atomic import TEMPORARY, replacing, sync_file, sync_folder
+from unhot.vectors.formats.safetensors import Array, read_safetensors, write_safetensors
+from unhot.vocab.vocabulary import Vocabulary
+
+FORMAT = "unhot model"
+FORMAT_VERSION = 1  # of this layout; a reader refuses what is newer than itself
+CURRENT, CONFIG, WORDS, TENSORS, MANIFEST = "CURRENT", "config.json", "vocab.txt", "model.safetensors", "manifest.json"
+FILES = (CONFIG, WORDS, TENSORS)
+VERSION_NAME = re.compile("v[1-9][0-9]{0,17}")
+MAX_JSON_BYTES = 100_000_000
+
+
+class SavedModel(NamedTuple):
+    """What a model folder holds; the tensors are memory-mapped and read-only."""
+
+    config: dict[str, Any]
+    vocabulary: Vocabulary
+    tensors: dict[str, Array]
+
+
+def save_model(path: str | Path, config: dict[str, Any], vocabulary: Vocabulary, tensors: dict[str, Array]) -> None:
+    """Write a model folder, or a new version of one; the tensor `counts` is the vocabulary's."""
+    path = Path(path)
+    tensors = {**tensors, "counts": vocabulary.counts}
+    _check_tensors(tensors, vocabulary, DataError, str(path))
+    text = _config_text(config)
+    live = check_target(path)
+    new = f"v{int(live[1:]) + 1 if live else 1}"
+    temporary = path / f"{TEMPORARY}{os.getpid()}-{new}"
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        sync_folder(path.parent)
+        _remove_leftovers(path, live)
+        temporary.mkdir()
+        _write_version(temporary, text, vocabulary, tensors)
+        temporary.rename(path / new)
+        sync_folder(path)
+        with replacing(path / CURRENT) as file:
+            file.write(f"{new}\n".encode("ascii"))
+    except OSError as error:
+        kept = "the model that was there is untouched" if live else "nothing was saved"
+        raise DataError(f"{path}: cannot be saved ({error.strerror or error}); {kept}") from error
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+    with contextlib.suppress(OSError):  # the new model is complete; the next save tries again
+        _remove_leftovers(path, new)
+
+
+def load_model(path: str | Path, verify: bool = False) -> SavedModel:
+    """Open a model folder; `verify` also reads every byte and compares the checksums."""
+    path = Path(path)
+    live = _live_version(path)
+    while True:
+        if live is None:
+            raise FormatError(f"{path}: is not an unhot model: {path / CURRENT} does not name a version; give the folder of a saved model")
+        try:
+            return _load_version(path / live, verify)
+        except (FormatError, OSError) as error:
+            # Somebody may have saved meanwhile, and removed the version we were reading.
+            before, live = live, _live_version(path)
+            if live != before:
+                continue
+            if isinstance(error, OSError):
+                raise FormatError(f"{path / before}: cannot be read ({error.strerror or error}); the model is damaged") from error
+            raise
+
+
+def is_model(path: str | Path) -> bool:
+    """Whether a path is a folder that `load_model` would try to open."""
+    return _live_version(Path(path)) is not None
+
+
+def _live_version(path: Path) -> str | None:
+    """Return the version that CURRENT names, if there is such a file and it names one."""
+    try:
+        with (path / CURRENT).open("rb") as file:
+            name = file.read(100).removesuffix(b"\n").decode("ascii")
+    except (OSError, UnicodeDecodeError):
+        return None
+    return name if VERSION_NAME.fullmatch(name) else None
+
+
+def check_target(path: Path) -> str | None:
+    """Return the live version of the model at path; `DataError` if something else is there."""
+    live = _live_version(path)
+    if live is None and path.exists() and not (path.is_dir() and all(_is_leftover(entry) for entry in path.iterdir())):
+        raise DataError(f"{path}: is not an unhot model; choose another name")
+    return live
+
+
+def _is_leftover(entry: Path) -> bool:
+    """Whether an entry of a folder without CURRENT comes from a first save that was cut off."""
+    if entry.name.startswith(TEMPORARY):
+        return True
+    try:
+        return VERSION_NAME.fullmatch(entry.name) is not None and bool(_read_manifest(entry))
+    except (FormatError, OSError):
+        return False
+
+
+def _remove_leftovers(path: Path, live: str | None) -> None:
+    """Remove temporary entries and all versions but the live one; what cannot be removed now stays for the next save."""
+    for entry in path.iterdir():
+        if entry.is_symlink():
+            continue
+        if VERSION_NAME.fullmatch(entry.name) and entry.name != live and entry.is_dir():
+            trash = entry.with_name(f"{TEMPORARY}old-{entry.name}")  # half a version must not look like one
+            try:
+                entry = entry.rename(trash)
+            except OSError:  # e.g. Windows, while it is memory-mapped
+                continue
+        if entry.name.startswith(TEMPORARY):
+            if entry.is_dir():
+                shutil.rmtree(entry, ignore_errors=True)
+            else:
+                entry.unlink(missing_ok=True)
+
+
+def _config_text(config: dict[str, Any]) -> str:
+    try:
+        return json.dumps(config, indent=2, sort_keys=True, allow_nan=False) + "\n"
+    except (TypeError, ValueError) as error:
+        raise ConfigError(f"config cannot be written as JSON ({error}); use text, finite numbers, lists and dicts") from error
+
+
+def _write_version(folder: Path, config_text: str, vocabulary: Vocabulary, tensors: dict[str, Array]) -> None:
+    (folder / CONFIG).write_text(config_text, encoding="ascii", newline="\n")
+    vocabulary.save_words(folder / WORDS)
+    with (folder / TENSORS).open("wb") as file:
+        write_safetensors(file, tensors)
+    files = {name: {"sha256": _sha256(folder / name), "size": (folder / name).stat().st_size} for name in FILES}
+    manifest = {"format": FORMAT, "format_version": FORMAT_VERSION, "files": files}
+    (folder / MANIFEST).write_text(json.dumps(manifest, indent=2, sort_keys=True) + "\n", encoding="ascii", newline="\n")
+    for name in (*FILES, MANIFEST):
+        sync_file(folder / name)
+    sync_folder(folder)
+
+
+def _load_version(folder: Path, verify: bool) -> SavedModel:
+    for name, entry in _read_manifest(folder).items():
+        size = (folder / name).stat().st_size
+        if size != entry["size"]:
+            raise FormatError(f"{folder / name}: ends at byte {size}, but {MANIFEST} says {entry['size']}; truncated or damaged")
+        if verify and _sha256(folder / name) != entry["sha256"]:
+            raise FormatError(f"{folder / name}: bytes 0..{size}: the sha256 is not the one in {MANIFEST}; the file is damaged")
+    config = _read_json(folder / CONFIG)
+    tensors = read_safetensors(folder / TENSORS)
+    if "counts" not in tensors or tensors["counts"].dtype != np.int64:
+        raise FormatError(f"{folder / TENSORS}: the header at byte 8 has no int64 tensor 'counts'")
+    vocabulary = Vocabulary.load(folder / WORDS, tensors["counts"])
+    _check_tensors(tensors, vocabulary, FormatError, str(folder / TENSORS))
+    return SavedModel(config, vocabulary, tensors)
+
+
+def _check_tensors(tensors: dict[str, Array], vocabulary: Vocabulary, error: type[DataError] | type[FormatError], where: str) -> None:
+    """How many rows out_vectors has is the output layer's business: words, inner nodes, classes and words."""
+    for name in ("in_vectors", "out_vectors"):
+        tensor = tensors.get(name)
+        if tensor is not None and (tensor.dtype != np.float32 or tensor.ndim != 2):
+            raise error(f"{where}: tensor {name!r} is {tensor.dtype} of shape {tensor.shape}: it must be float32 of shape [rows, dim]")
+    rows = len(tensors["in_vectors"]) if "in_vectors" in tensors else len(vocabulary)
+    if rows != len(vocabulary):
+        raise error(f"{where}: tensor 'in_vectors' has {rows} rows, but the vocabulary has {len(vocabulary)} words")
+
+
+def _read_manifest(folder: Path) -> dict[str, dict[str, Any]]:
+    path = folder / MANIFEST
+    manifest = _read_json(path)
+    if manifest.get("format") != FORMAT or type(manifest.get("format_version")) is not int:
+        raise FormatError(f"{path}: byte 0: is not the manifest of an unhot model")
+    version = manifest["format_version"]
+    if version > FORMAT_VERSION:
+        raise FormatError(f"{path}: format_version {version}: this unhot reads up to {FORMAT_VERSION}; install a newer one")
+    files = manifest.get("files")
+    if not isinstance(files, dict) or set(files) != set(FILES) or not all(isinstance(entry, dict) for entry in files.values()):
+        raise FormatError(f"{path}: byte 0: must list the files {', '.join(FILES)}")
+    if not all(type(entry.get("size")) is int and isinstance(entry.get("sha256"), str) for entry in files.values()):
+        raise FormatError(f"{path}: byte 0: must give size and sha256 of every file")
+    return files
+
+
+def _read_json(path: Path) -> dict[str, Any]:
+    size = path.stat().st_size
+    if size > MAX_JSON_BYTES:
+        raise FormatError(f"{path}: has {size} bytes, more than {MAX_JSON_BYTES}; the file is damaged")
+    data = path.read_bytes()
+    try:
+        value = json.loads(data.decode("utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise FormatError(f"{path}: bytes 0..{len(data)} are not valid JSON ({error}); the file is damaged") from error
+    if not isinstance(value, dict):
+        raise FormatError(f"{path}: byte 0: is not a JSON object")
+    return value
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,0 +1,145 @@
+"""The safetensors file: header length (uint64), JSON header padded with spaces, then the tensors' bytes, little-endian and without gaps.
+
+Written by hand because the safetensors library wants every tensor contiguous in memory, while the training arrays are views of padded
+rows; read by hand because it does not tell where a tensor lies, and we memory-map. The tests hold both against the library.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import struct
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unhot.errors import DataError, FormatError
+
+Array = NDArray[Any]
+
+DTYPES = {"F64": "<f8", "I64": "<i8", "U64": "<u8", "F32": "<f4", "I32": "<i4", "U32": "<u4", "F16": "<f2", "I8": "<i1", "U8": "<u1"}
+NAMES = {np.dtype(code): name for name, code in DTYPES.items()}
+ALIGNMENT = 64  # of the first tensor in the file: one cache line, one AVX-512 register
+BLOCK_BYTES = 1 << 20
+MAX_HEADER_BYTES = 100_000_000  # the library's own limit
+
+
+def write_safetensors(file: BinaryIO, tensors: dict[str, Array]) -> None:
+    """Write the tensors block by block; a view of padded rows is never copied as a whole."""
+    # Widest first, so that every tensor starts at a multiple of its item size; then by name, so that the same tensors are the same bytes.
+    names = sorted(tensors, key=lambda name: (-tensors[name].dtype.itemsize, name))
+    header: dict[str, Any] = {}
+    end = 0
+    for name in names:
+        tensor = tensors[name]
+        start, end = end, end + tensor.nbytes
+        header[name] = {"dtype": _dtype_name(name, tensor), "shape": list(tensor.shape), "data_offsets": [start, end]}
+    text = json.dumps(header, separators=(",", ":")).encode("ascii")
+    text += b" " * (-(8 + len(text)) % ALIGNMENT)
+    file.write(struct.pack("<Q", len(text)) + text)
+    for name in names:
+        _write_rows(file, tensors[name])
+
+
+def read_safetensors(path: Path) -> dict[str, Array]:
+    """Memory-map every tensor of a file, read-only, after checking the header against the file's size."""
+    size = path.stat().st_size
+    header, start = _read_header(path, size)
+    spans: list[tuple[int, int]] = []
+    tensors: dict[str, Array] = {}
+    for name, entry in header.items():
+        if name == "__metadata__":
+            continue
+        dtype, shape, begin, end = _checked_entry(path, name, entry)
+        if end > size - start:
+            raise FormatError(f"{path}: tensor {name!r} ends at byte {start + end}, but the file ends at byte {size}")
+        spans.append((begin, end))
+        tensors[name] = _mapped(path, dtype, shape, start + begin)
+    _check_gapless(path, start, sorted(spans), size)
+    return tensors
+
+
+def _dtype_name(name: str, tensor: Array) -> str:
+    found = NAMES.get(tensor.dtype.newbyteorder("<"))
+    if found is None:
+        raise DataError(f"tensor {name!r} has dtype {tensor.dtype}: accepted are {', '.join(str(dtype) for dtype in NAMES)}")
+    return found
+
+
+def _write_rows(file: BinaryIO, tensor: Array) -> None:
+    little = tensor.dtype.newbyteorder("<")
+    rows = tensor.reshape(1) if tensor.ndim == 0 else tensor
+    step = max(1, BLOCK_BYTES // max(1, rows.nbytes // max(1, len(rows))))
+    for first in range(0, len(rows), step):
+        file.write(np.ascontiguousarray(rows[first : first + step], dtype=little).data)
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a name occurs twice")
+    return found
+
+
+def _read_header(path: Path, size: int) -> tuple[dict[str, Any], int]:
+    """Return the JSON header and the byte where the tensors begin."""
+    with path.open("rb") as file:
+        prefix = file.read(8)
+        if len(prefix) < 8:
+            raise FormatError(f"{path}: ends at byte {size}, inside the header's length (8 bytes); the file is truncated")
+        (length,) = struct.unpack("<Q", prefix)
+        if length > min(size - 8, MAX_HEADER_BYTES):
+            raise FormatError(f"{path}: byte 0 says the header has {length} bytes, but the file has {size}; it is truncated or damaged")
+        text = file.read(length)
+    try:
+        header = json.loads(text.decode("utf-8"), object_pairs_hook=_unique)
+    except (ValueError, RecursionError) as error:  # bad UTF-8 and bad JSON are both ValueErrors
+        raise FormatError(f"{path}: the header at bytes 8..{8 + length} is not valid JSON ({error})") from error
+    if not isinstance(header, dict):
+        raise FormatError(f"{path}: the header at byte 8 is not a JSON object")
+    return header, 8 + length
+
+
+def _is_size(value: object) -> bool:
+    return type(value) is int and 0 <= value < 2**63  # not isinstance: True is an int
+
+
+def _checked_entry(path: Path, name: str, entry: object) -> tuple[np.dtype[Any], tuple[int, ...], int, int]:
+    """Return dtype, shape and the span of bytes of one tensor, if they agree."""
+    fields = entry if isinstance(entry, dict) else {}
+    dtype, shape, offsets = fields.get("dtype"), fields.get("shape"), fields.get("data_offsets")
+    if not isinstance(dtype, str) or dtype not in DTYPES:
+        raise FormatError(f"{path}: tensor {name!r} in the header at byte 8 has dtype {dtype!r}: accepted are {', '.join(DTYPES)}")
+    if not isinstance(shape, list) or len(shape) > 8 or not all(_is_size(length) for length in shape):
+        raise FormatError(f"{path}: tensor {name!r} in the header at byte 8 has no valid shape")
+    if not isinstance(offsets, list) or len(offsets) != 2 or not all(_is_size(offset) for offset in offsets):
+        raise FormatError(f"{path}: tensor {name!r} in the header at byte 8 has no valid data_offsets")
+    needed = math.prod(shape) * np.dtype(DTYPES[dtype]).itemsize
+    if offsets[1] - offsets[0] != needed:
+        raise FormatError(f"{path}: tensor {name!r} of shape {shape} needs {needed} bytes, but its data_offsets are {offsets}")
+    return np.dtype(DTYPES[dtype]), tuple(shape), offsets[0], offsets[1]
+
+
+def _check_gapless(path: Path, start: int, spans: list[tuple[int, int]], size: int) -> None:
+    position = 0
+    for begin, end in spans:
+        if begin != position:
+            raise FormatError(f"{path}: a tensor begins at byte {start + begin}, but the one before ends at byte {start + position}")
+        position = end
+    if start + position != size:
+        raise FormatError(f"{path}: the tensors end at byte {start + position}, but the file ends at byte {size}")
+
+
+def _mapped(path: Path, dtype: np.dtype[Any], shape: tuple[int, ...], offset: int) -> Array:
+    try:
+        if math.prod(shape) == 0:  # nothing to map
+            tensor: Array = np.zeros(shape, dtype)
+        else:
+            # A foreign file may begin its tensors anywhere; kernels want them aligned, so such a one is copied.
+            tensor = np.require(np.memmap(path, dtype, "r", offset, shape), requirements="A")
+    except ValueError as error:  # [2**62, 2**62, 0] takes no bytes, yet is more than NumPy can describe
+        raise FormatError(f"{path}: a tensor in the header at byte 8 has the impossible shape {list(shape)}") from error
+    tensor.flags.writeable = False
+    return tensor
