@@ -1,0 +1,16 @@
+"""Encode a text with unhot: vocabulary and ids on disk."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+
+from unhot.corpus.encode import encode
+
+job = json.loads(sys.argv[1])
+start = time.perf_counter()
+with encode(job["text"], min_count=job["min_count"], threads=job["threads"]) as corpus:
+    seconds = time.perf_counter() - start
+    answer = {"seconds": seconds, "vocabulary": len(corpus.vocabulary), "words": corpus.words}
+sys.stdout.write(json.dumps(answer) + "\n")
