@@ -1,0 +1,223 @@
+"""Files, folders, patterns, compressed files, and everything that can be wrong with them."""
+
+import bz2
+import gzip
+import io
+import lzma
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from unhot.corpus.blocks import Pool
+from unhot.corpus.encoding import encode
+from unhot.corpus.readers import FileReader, are_paths, find_files
+from unhot.corpus.streams import _zstd, compression
+from unhot.errors import DataError
+
+zstd = _zstd()
+PACKERS = {"gz": gzip.compress, "bz2": bz2.compress, "xz": lzma.compress, "zst": zstd.compress}
+TEXT = b"".join(b"line %d of some text\n" % i for i in range(3000))
+
+
+def read(*paths, size=1000, cuts=b" \n") -> bytes:
+    pool = Pool()
+    out = b""
+    for block in FileReader(paths, cuts).blocks(pool, size):
+        out += block.text[: block.size].tobytes()
+        pool.give(block)
+    return out
+
+
+@pytest.mark.parametrize("kind", PACKERS)
+def test_compressed_by_their_first_bytes(tmp_path, kind):
+    pack = PACKERS[kind]
+    (tmp_path / "one.txt").write_bytes(pack(TEXT))
+    (tmp_path / "two.gz").write_bytes(pack(TEXT[:500]) + pack(b"") + pack(TEXT[500:]))  # streams one behind the other
+    (tmp_path / "none.txt").write_bytes(pack(b""))
+    assert read(tmp_path / "one.txt") == TEXT
+    assert read(tmp_path / "two.gz") == TEXT
+    assert read(tmp_path / "none.txt") == b""
+    with encode(tmp_path, min_count=1) as corpus:
+        assert corpus.words == 2 * 5 * 3000
+        assert corpus.report.bytes == 2 * len(TEXT)
+
+
+@pytest.mark.parametrize("kind", PACKERS)
+def test_damaged_compressed_files(tmp_path, kind):
+    whole = PACKERS[kind](os.urandom(5000) + TEXT)
+    path = tmp_path / "t"
+    for damaged in (whole[:-20], whole[: len(whole) // 2], whole[:15], whole[:2500] + bytes(300) + whole[2800:]):
+        path.write_bytes(damaged)
+        if not compression(damaged[:10]):
+            continue
+        with pytest.raises(DataError, match=f"{path.name}: the compressed data is damaged or cut short"):
+            read(path)
+
+
+def test_progress_counts_compressed_bytes(tmp_path):
+    (tmp_path / "a.gz").write_bytes(gzip.compress(os.urandom(10**6).hex().encode() + b"\n"))
+    (tmp_path / "b").write_bytes(b"x\n" * 50000)
+    total = sum(p.stat().st_size for p in tmp_path.iterdir())
+    reader, pool, seen = FileReader([tmp_path]), Pool(), []
+    assert reader.progress() == (0, total)
+    for block in reader.blocks(pool, 10000):
+        seen.append(reader.progress())
+        pool.give(block)
+    assert seen == sorted(seen)
+    assert {t for _, t in seen} == {total}
+    assert seen[-1] == (total, total)
+
+
+def test_folders_and_patterns_are_sorted(tmp_path):
+    for name in ("b/2.txt", "b/1.txt", "a.txt", "c.log", "z/y/x.txt"):
+        (tmp_path / name).parent.mkdir(exist_ok=True, parents=True)
+        (tmp_path / name).write_text(name)
+    relative = [str(p.relative_to(tmp_path)) for p in find_files(tmp_path)]
+    assert relative == ["a.txt", "b/1.txt", "b/2.txt", "c.log", "z/y/x.txt"]
+    assert [p.name for p in find_files(f"{tmp_path}/*.txt")] == ["a.txt"]
+    assert [p.name for p in find_files(f"{tmp_path}/**/*.txt")] == ["a.txt", "1.txt", "2.txt", "x.txt"]
+    assert [p.name for p in find_files(f"{tmp_path}/[bz]")] == ["1.txt", "2.txt", "x.txt"]
+    assert read(f"{tmp_path}/*.???") == b"a.txt\nc.log\n"
+    (tmp_path / "odd[1].txt").write_text("odd")  # an existing name is no pattern
+    assert read(f"{tmp_path}/odd[1].txt") == b"odd\n"
+
+
+def test_the_end_of_a_file_ends_token_and_sentence(tmp_path):
+    (tmp_path / "1").write_bytes(b"a b")
+    (tmp_path / "2").write_bytes(b"c\n")
+    (tmp_path / "3").write_bytes(b"")
+    (tmp_path / "4").write_bytes(b"d")
+    with encode(tmp_path, min_count=1) as corpus:
+        assert corpus.vocabulary.words == ["a", "b", "c", "d"]
+        assert corpus.shards[0].starts.tolist() == [0, 2, 3, 4]
+
+
+def test_missing(tmp_path):
+    for name in ("none.txt", "*.txt", "no/such/folder"):
+        with pytest.raises(DataError, match="no such file, folder or match"):
+            encode(str(tmp_path / name))
+    for text in ("The user gave text. " * 1000, "two\nlines", "", "nul\0"):
+        with pytest.raises(DataError, match=r"(?s)no such file.*sentences go into a list"):
+            encode(text)
+    with pytest.raises(DataError, match="a folder without files"):
+        encode(tmp_path)
+    with pytest.raises(DataError, match="no such file"):
+        encode([tmp_path / "none"])
+
+
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="root may read everything")
+def test_unreadable(tmp_path):
+    (tmp_path / "t").write_text("a")
+    (tmp_path / "t").chmod(0)
+    with pytest.raises(DataError, match="cannot be read: Permission denied"):
+        encode(tmp_path / "t")
+
+
+def test_read_error_names_the_file(tmp_path, monkeypatch):
+    (tmp_path / "t").write_text("a")
+
+    def denied(*_):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "open", denied)
+    with pytest.raises(DataError, match=r"t: cannot be read: Permission denied"):
+        read(tmp_path / "t")
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-be", "utf-32", "utf-32-be"])
+def test_other_encodings(tmp_path, encoding):
+    (tmp_path / "t").write_bytes("\ufeffhallo".encode(encoding) if encoding.endswith("be") else "hallo".encode(encoding))
+    with pytest.raises(DataError, match=f"{encoding[:6].upper()} text, by its byte order mark: convert it to UTF-8"):
+        encode(tmp_path / "t")
+
+
+def test_byte_order_marks_are_removed_and_counted(tmp_path):
+    (tmp_path / "1").write_bytes(b"\xef\xbb\xbfa \xef\xbb\xbfa\n")
+    (tmp_path / "2").write_bytes(gzip.compress(b"\xef\xbb\xbfa"))
+    (tmp_path / "3").write_bytes(b"\xef\xbb\xbf")
+    with encode(tmp_path, min_count=1) as corpus:
+        assert dict(zip(corpus.vocabulary.words, corpus.vocabulary.counts.tolist(), strict=True)) == {"a": 2, "\ufeffa": 1}
+        assert corpus.report.byte_order_marks == 3
+        assert corpus.report.bytes == 10 + 4 + 3
+        assert corpus.report.lines() == ["3 byte order marks at the start of files, removed"]
+
+
+def test_zip_is_refused(tmp_path):
+    (tmp_path / "t").write_bytes(b"PK\x03\x04 and so on")
+    with pytest.raises(DataError, match="a zip archive: unpack it first"):
+        encode(tmp_path / "t")
+
+
+def test_text_that_only_looks_compressed(tmp_path):
+    (tmp_path / "t").write_bytes(b"BZh9 is a word")
+    assert read(tmp_path / "t") == b"BZh9 is a word\n"
+
+
+def test_blocks_are_cut_behind_separators(tmp_path):
+    (tmp_path / "t").write_bytes(b"aa bb cccccccccccccccccccccccccccccccccccccccccccccc dd\n" + b"e" * 500)
+    pool, blocks = Pool(), []
+    for block in FileReader([tmp_path / "t"]).blocks(pool, 4):
+        blocks.append(block.text[: block.size].tobytes())
+        pool.give(block)
+    assert b"".join(blocks) == (tmp_path / "t").read_bytes() + b"\n"
+    assert all(b[-1:] in (b" ", b"\n") for b in blocks)
+    assert len(blocks) > 3
+
+
+def test_text_without_blanks_is_refused_in_time(tmp_path, monkeypatch):
+    monkeypatch.setattr("unhot.corpus.readers.LONGEST", 1000)
+    (tmp_path / "t").write_bytes(b"x" * 5000)
+    with pytest.raises(DataError, match=r"t: \d+ bytes without white space"):
+        read(tmp_path / "t")
+
+
+def test_paths_or_sentences(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in ("a.txt", "b.txt"):
+        Path(name).write_text(f"inside {name}")
+    assert are_paths(["a.txt", "b.txt"])
+    assert are_paths(("*.txt", "-", "."))
+    assert are_paths([Path("none")])
+    assert not are_paths([])
+    assert not are_paths(["the cat sat", "on", "", "x" * 10000, "a\nb", "what?", "nul\0"])
+    assert not are_paths([["a.txt"]])
+    assert not are_paths(["a.txt", ["b"]])
+    with pytest.raises(DataError, match=r"some of which name files and some do not, like 'c.txt'"):
+        encode(["a.txt", "c.txt"])
+    with encode(["a.txt", Path("b.txt")], min_count=1) as corpus:
+        assert corpus.report.files == 2
+    with encode(["a.txt", "b.txt"], min_count=1) as corpus:
+        assert corpus.vocabulary.words == ["inside", "a.txt", "b.txt"]
+    with encode(iter(["a.txt", "b.txt"]), min_count=1) as corpus:
+        assert corpus.vocabulary.words == ["a.txt", "b.txt"]
+
+
+@pytest.mark.parametrize("kind", ["", *PACKERS])
+def test_standard_input(kind):
+    code = "from unhot.corpus.encoding import encode; r = encode('-', min_count=1).report; print(r.words, r.bytes, r.byte_order_marks)"
+    raw = b"\xef\xbb\xbf" + TEXT
+    env = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+    data = PACKERS[kind](raw) if kind else raw
+    done = subprocess.run([sys.executable, "-W", "error", "-c", code], input=data, env=env, capture_output=True, check=True)
+    assert done.stdout.split() == [b"15000", b"%d" % len(raw), b"1"]
+
+
+def test_standard_input_that_is_no_stream(monkeypatch):
+    monkeypatch.setattr(sys, "stdin", io.StringIO("text"))
+    with pytest.raises(DataError, match="-: standard input is closed"):
+        encode("-")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs a named pipe")
+def test_named_pipe(tmp_path):
+    import threading
+
+    os.mkfifo(tmp_path / "pipe")
+    writer = threading.Thread(target=lambda: (tmp_path / "pipe").write_bytes(gzip.compress(TEXT)))
+    writer.start()
+    with encode(tmp_path / "pipe", min_count=1) as corpus:
+        assert corpus.words == 15000
+    writer.join()

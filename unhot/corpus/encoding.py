@@ -1,0 +1,221 @@
+"""Anything -> an encoded corpus, in one pass over the text.
+
+    1. read blocks of text; scanner threads turn each into local ids and count words      -> spool on disk
+    2. merge the threads' tables; cut and order the vocabulary
+    3. local ids -> final ids                                                              -> shards on disk
+
+The result does not depend on the number of threads or on the size of the blocks.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from collections import deque
+from collections.abc import Callable, Generator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+
+from unhot.corpus.blocks import BLOCK, Block, Pool
+from unhot.corpus.corpus import Corpus, save_index, save_vocabulary
+from unhot.corpus.counting import check_given, cut_vocabulary, given_vocabulary, invalid_tokens, lexicon, merge_tables
+from unhot.corpus.inputs import Input, Source, open_input
+from unhot.corpus.report import Report
+from unhot.corpus.scanner import NULS, Table, grown, new_table, remap, scan
+from unhot.corpus.shards import SHARD_IDS, ShardWriter, map_shard
+from unhot.corpus.spool import PART, Spool
+from unhot.corpus.tokenizers import NAMES, Tokenizer
+from unhot.corpus.workplace import Workplace
+from unhot.errors import DataError, at_least
+from unhot.types import Ids
+from unhot.vocab.vocabulary import Vocabulary, check_limits
+
+Progress: TypeAlias = Callable[[int, int | None], None]
+
+PROGRESS_SECONDS = 0.1
+
+
+class Sizes(NamedTuple):
+    """Sizes that change speed and files, but not the sentences."""
+
+    block: int = BLOCK  # bytes of text
+    part: int = PART  # bytes of a part of the spool
+    shard: int = SHARD_IDS  # ids
+    table: int = 1 << 19  # words in all new tables together
+
+
+class Cut(NamedTuple):
+    """Which words stay."""
+
+    min_count: int
+    max_vocab: int | None
+    given: Vocabulary | None  # instead of the words of the text
+
+
+def encode(
+    source: Source,
+    *,
+    directory: str | os.PathLike[str] | None = None,
+    tokenizer: Tokenizer = "whitespace",
+    min_count: int = 5,
+    max_vocab: int | None = None,
+    counts: Mapping[str, int] | None = None,
+    threads: int = 2,
+    progress: Progress | None = None,
+) -> Corpus:
+    """Turn text into ids on disk, and return them memory-mapped.
+
+    source      a path: file, folder (all files below it), pattern with * ? [ ], or "-" for standard input; compressed or not;
+                or a list of paths;
+                or an iterable of strings (each one a sentence) or of token lists (taken as they are), also a generator.
+                A list or tuple of strings is taken as paths if all of them exist, as sentences if none does, and refused otherwise.
+    directory   where to keep the result, see `Corpus.open`; None: a temporary directory, removed with the corpus
+    tokenizer   "whitespace", "words", "text8" (see tokenizers.py), or a function: line -> tokens
+    min_count   words seen less often are dropped
+    max_vocab   keep at most so many words
+    counts      a mapping word -> count that is taken as the vocabulary instead of the words of the text
+    threads     scanner threads
+    progress    called now and then with the bytes read and the bytes there are (None if not known)
+    """
+    check_limits(min_count, max_vocab)
+    at_least("threads", threads, 1)
+    given = check_given(counts, min_count, max_vocab) if counts is not None else None
+    sizes = Sizes()
+    text = open_input(source, tokenizer, sizes.block)
+    with Workplace(directory) as place:
+        return encode_input(text, Cut(min_count, max_vocab, given), place, threads, sizes, progress)
+
+
+def warm(*tokenizers: Tokenizer) -> None:
+    """Compile the kernels of some tokenisers (of all, if none is named), or load them from the disk cache."""
+    for tokenizer in tokenizers or NAMES:
+        encode(iter(["a b"]), tokenizer=tokenizer if isinstance(tokenizer, str) else "whitespace", min_count=1).close()
+
+
+def encode_input(text: Input, cut: Cut, place: Workplace, threads: int, sizes: Sizes, progress: Progress | None = None) -> Corpus:
+    """The three steps."""
+    pool, spool, writer = Pool(), Spool(place.work, sizes.part), ShardWriter(place.work, sizes.shard)
+    with contextlib.ExitStack() as stack, place.disk_full_explained(text.reader, spool):
+        stack.callback(spool.close)
+        stack.callback(writer.abort)
+        scanner = Scanner(text, threads, sizes.table // threads)
+        _pipe(_reported(text, pool, sizes.block, progress), scanner.scan, spool.write, pool, threads)
+        vocabulary, finals, counted = count(text, scanner, cut)
+        remapper = Remapper(finals)
+        _pipe(spool.read(pool), remapper.remap, lambda block: writer.append(*block.sentences()), pool, threads)
+        writer.close()
+        if not writer.lengths:
+            raise DataError(f"none of the {len(vocabulary)} words in counts occurs in the text: check the tokenizer, or leave counts out")
+        save_vocabulary(place.work, vocabulary)
+        place.publish()
+        kept, sentences = (sum(numbers) for numbers in zip(*writer.lengths, strict=True))
+        report = Report(**{**counted.to_json(), "kept": kept, "sentences": sentences})
+        save_index(place.directory, len(vocabulary), writer.lengths, report)
+    shards = [map_shard(place.directory, number) for number in range(len(writer.lengths))]
+    return Corpus(place.directory, vocabulary, shards, report, temporary=place.temporary)
+
+
+class Scanner:
+    """Step 1: one table for each thread."""
+
+    def __init__(self, text: Input, threads: int, words: int) -> None:
+        """`words`: room in a new table."""
+        self.text = text
+        self.tables: list[Table] = [new_table(words, 8 * words) for _ in range(threads)]
+        self.nuls = [0] * threads  # NUL bytes met with each table
+        self._free = list(range(threads))  # tables that no thread uses
+
+    def scan(self, block: Block) -> Block:
+        """Scan a block with a table that is free; runs in a thread."""
+        text, size = block.text, block.size
+        if self.text.normalise is not None:
+            block.normalised, size = self.text.normalise(text, size, block.normalised)
+            text = block.normalised
+        block.reserve_ids(size // 2 + 1, size // 2 + 2)  # "a a a": every second byte is a token
+        block.place[:] = 0
+        block.table = self._free.pop()
+        table = self.tables[block.table]
+        with np.errstate(over="ignore"):  # hashes wrap around; matters only when the kernels run as plain Python
+            while not scan(text, size, self.text.separators, table, block.ids, block.breaks, block.place):
+                table = grown(table, size)
+        self.tables[block.table] = table
+        self.nuls[block.table] += int(block.place[NULS])
+        self._free.append(block.table)
+        return block
+
+
+class Remapper:
+    """Step 3: local ids to final ids, with the final ids of each table."""
+
+    def __init__(self, finals: list[Ids]) -> None:
+        """One array for each table."""
+        self._finals = finals
+
+    def remap(self, block: Block) -> Block:
+        """Remap a block in place; runs in a thread."""
+        remap(block.ids, block.breaks, block.place, self._finals[block.table])
+        return block
+
+
+def count(text: Input, scanner: Scanner, cut: Cut) -> tuple[Vocabulary, list[Ids], Report]:
+    """Step 2: the vocabulary, the final ids of each table's words (-1: dropped), and what was read."""
+    table, ids = merge_tables(scanner.tables)
+    words = lexicon(table, text.escapes)
+    report = Report(
+        files=text.reader.files,
+        bytes=text.reader.bytes,
+        words=int(words.counts.sum()),
+        types=len(words.counts),
+        invalid_utf8=invalid_tokens(words),
+        nul_bytes=sum(scanner.nuls),
+        byte_order_marks=text.reader.byte_order_marks,
+    )
+    if cut.given is not None:
+        vocabulary, final = given_vocabulary(table, text.escapes, cut.given)
+    else:
+        vocabulary, final = cut_vocabulary(words, cut.min_count, cut.max_vocab)
+    return vocabulary, [final[local] for local in ids], report
+
+
+def _pipe(
+    blocks: Generator[Block, None, None],
+    work: Callable[[Block], Block],
+    write: Callable[[Block], None],
+    pool: Pool,
+    threads: int,
+) -> None:
+    """Work on blocks in threads; write the results in order, in this thread."""
+    pending: deque[Future[Block]] = deque()
+
+    def finish() -> None:
+        block = pending.popleft().result()
+        write(block)
+        pool.give(block)
+
+    executor = ThreadPoolExecutor(threads)
+    try:
+        with contextlib.closing(blocks):
+            for block in blocks:
+                pending.append(executor.submit(work, block))
+                if len(pending) > threads:
+                    finish()
+            while pending:
+                finish()
+    finally:  # also on Ctrl-C: wait for the threads, which work on one block each
+        executor.shutdown(cancel_futures=True)
+
+
+def _reported(text: Input, pool: Pool, size: int, progress: Progress | None) -> Generator[Block, None, None]:
+    """The blocks of a text, telling `progress` now and then."""
+    last = time.monotonic()
+    with contextlib.closing(text.reader.blocks(pool, size)) as blocks:
+        for block in blocks:
+            yield block
+            if progress is not None and time.monotonic() - last >= PROGRESS_SECONDS:
+                progress(*text.reader.progress())
+                last = time.monotonic()
+    if progress is not None:
+        progress(*text.reader.progress())

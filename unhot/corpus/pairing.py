@@ -1,0 +1,71 @@
+"""The pairs a skip-gram model is trained on, in plain Python: the definition that the kernels are checked against.
+
+    >>> sentence = "the cat sit on the mat".split()
+    >>> list(pairs(sentence, window=1, shrink=False, edges=False))[:3]
+    [('cat', 'the'), ('cat', 'sit'), ('sit', 'cat')]
+
+Words outside the vocabulary and words dropped by sub-sampling are gone before windows are formed. A centre sees `window` words to each
+side, or a number drawn from 1 .. window if `shrink`. Both draws use the random bits of the token's position in the corpus, so these are
+the very pairs of the training with the same seed, whatever the output layer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+
+from unhot.corpus.corpus import Corpus
+from unhot.errors import at_least
+from unhot.kernels.rng import bits_at_integer, stream_key
+from unhot.kernels.windows import keep_threshold
+from unhot.types import Doubles, Ids
+
+Token = TypeVar("Token")
+
+
+def pairs(
+    sentence: Sequence[Token],
+    *,
+    window: int = 5,
+    shrink: bool = True,
+    edges: bool = True,
+    skip: Token | None = None,
+    keep: Sequence[float] | Doubles | None = None,
+    seed: int = 1,
+    epoch: int = 0,
+    position: int = 0,
+) -> Iterator[tuple[Token, Token]]:
+    """(centre, context) of one sentence of words or ids, from left to right.
+
+    edges      also centres whose window does not fit into the sentence (the default, as in training)
+    skip       a token that is neither centre nor context but keeps its place in the window (Keras: 0)
+    keep       for ids: the probability that each is kept, see `keep_probability`
+    position   where in the corpus the sentence begins: its tokens draw from there on
+    """
+    at_least("window", window, 1)
+    key = int(stream_key(seed, epoch, 0))
+    bits = [bits_at_integer(key, position + i) for i in range(len(sentence))]
+    places = list(range(len(sentence)))
+    if keep is not None:
+        ids: Any = sentence
+        thresholds = keep_threshold(keep)
+        places = [i for i in places if bits[i] >> 32 <= thresholds[ids[i]]]
+    for c, place in enumerate(places):
+        reach = 1 + ((bits[place] & 0xFFFFFFFF) * window >> 32) if shrink else window
+        if sentence[place] == skip or not (edges or reach <= c < len(places) - reach):
+            continue
+        for j in range(max(0, c - reach), min(len(places), c + reach + 1)):
+            if j != c and sentence[places[j]] != skip:
+                yield sentence[place], sentence[places[j]]
+
+
+def corpus_pairs(
+    corpus: Corpus, *, window: int = 5, shrink: bool = True, keep: Doubles | None = None, seed: int = 1, epoch: int = 0
+) -> Iterator[tuple[int, int]]:
+    """`pairs` of ids for all sentences of an encoded corpus."""
+    for shard in corpus.shards:
+        for start, stop in zip(shard.starts[:-1].tolist(), shard.starts[1:].tolist(), strict=True):
+            ids: Ids = np.asarray(shard.ids[start:stop])
+            yield from pairs(ids.tolist(), window=window, shrink=shrink, keep=keep, seed=seed, epoch=epoch, position=start)

@@ -1,0 +1,54 @@
+"""What was read, and what was odd about it."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+
+from unhot.errors import FormatError
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Report:
+    """Numbers of one encoding."""
+
+    files: int = 0
+    bytes: int = 0  # uncompressed; for sentences given from Python, of their UTF-8 form
+    words: int = 0  # tokens read
+    kept: int = 0  # tokens that are in the vocabulary
+    sentences: int = 0  # that hold at least one kept token
+    types: int = 0  # different words before the vocabulary was cut
+    invalid_utf8: int = 0  # tokens
+    nul_bytes: int = 0
+    byte_order_marks: int = 0
+
+    def lines(self) -> list[str]:
+        """What was odd, in plain words, one line each; empty if nothing was."""
+        odd = []
+        if self.invalid_utf8:
+            odd.append(f"{self.invalid_utf8:,} words are not valid UTF-8; kept byte by byte (is the text in another encoding?)")
+        if self.nul_bytes:
+            odd.append(f"{self.nul_bytes:,} NUL bytes, read as white space (is it a binary file, or UTF-16?)")
+        if self.byte_order_marks:
+            odd.append(f"{self.byte_order_marks:,} byte order marks at the start of files, removed")
+        return odd
+
+    def __str__(self) -> str:
+        """One line of numbers, then what was odd."""
+        read = f"{self.words:,} words ({self.types:,} different) in {self.sentences:,} sentences, {self.bytes:,} bytes"
+        if self.files:
+            read += f", {self.files:,} file{'s' if self.files > 1 else ''}"
+        return "\n".join([f"{read}; {self.kept:,} words kept", *self.lines()])
+
+    def to_json(self) -> dict[str, int]:
+        """As a dictionary of numbers."""
+        return dataclasses.asdict(self)
+
+    @classmethod
+    def from_json(cls, numbers: Mapping[str, object]) -> Report:
+        """From such a dictionary; `FormatError` if it is none."""
+        fields = {field.name for field in dataclasses.fields(cls)}
+        wrong = [f"{name}={value!r}" for name, value in numbers.items() if name not in fields or type(value) is not int or value < 0]
+        if wrong:
+            raise FormatError(f"report: {', '.join(wrong)}: must be one of {', '.join(sorted(fields))}, each a whole number >= 0")
+        return cls(**numbers)  # type: ignore[arg-type]

@@ -1,0 +1,85 @@
+"""Looks at raw bytes that plain loops are slow at: which of 64 bytes are separators, and eight bytes as one number.
+
+They read up to `PADDING` bytes from the position they are asked about, so every buffer is that much longer than its text.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+
+from unhot.kernels.jit import block
+from unhot.types import Bytes
+
+WIDTH = 64  # bytes looked at together: one bit each in a 64-bit number
+PADDING = WIDTH
+SPECIAL, OTHER = 2, 6  # separators that mean something (sentence end, NUL), and those that only separate
+
+BYTE, LONG = ir.IntType(8), ir.IntType(64)
+VECTOR = ir.VectorType(BYTE, WIDTH)
+
+
+def separator_rows(special: bytes, other: bytes) -> Bytes:
+    """Separating bytes in the form the masks want them: each one repeated over a vector; the first special one ends a sentence."""
+    padded = (special * SPECIAL)[:SPECIAL] + (other * OTHER)[:OTHER]
+    return np.repeat(np.frombuffer(padded, np.uint8), WIDTH)
+
+
+def _mask(text: Bytes, position: int, wanted: Bytes) -> int:
+    return sum(1 << i for i, byte in enumerate(text[position : position + WIDTH]) if byte in wanted)
+
+
+def _special_mask(text: Bytes, position: int, rows: Bytes) -> int:
+    return _mask(text, position, rows[: SPECIAL * WIDTH : WIDTH])
+
+
+def _other_mask(text: Bytes, position: int, rows: Bytes) -> int:
+    return _mask(text, position, rows[SPECIAL * WIDTH :: WIDTH])
+
+
+def _first_bytes(text: Bytes, position: int) -> int:
+    return int.from_bytes(text[position : position + 8].tobytes(), "little")
+
+
+def _first_bit(mask: int) -> int:
+    return (int(mask) & -int(mask)).bit_length() - 1
+
+
+def _load(builder: ir.IRBuilder, pointer: Any, position: Any, kind: ir.Type) -> Any:
+    load = builder.load(builder.bitcast(builder.gep(pointer, [position]), kind.as_pointer()))
+    load.align = 1
+    return load
+
+
+def _emit_mask(builder: ir.IRBuilder, text: Any, position: Any, rows: Any, first: int, number: int) -> Any:
+    here = _load(builder, text, position, VECTOR)
+    hit = ir.Constant(ir.VectorType(ir.IntType(1), WIDTH), None)
+    for row in range(first, first + number):
+        hit = builder.or_(hit, builder.icmp_unsigned("==", here, _load(builder, rows, ir.Constant(LONG, row * WIDTH), VECTOR)))
+    return builder.bitcast(hit, LONG)
+
+
+@block(_special_mask)
+def special_mask(types: Any, builder: ir.IRBuilder, text: Any, position: Any, rows: Any) -> int:
+    """Bit i: byte i from the position on is a special separator."""
+    return _emit_mask(builder, text, position, rows, 0, SPECIAL)  # type: ignore[no-any-return]
+
+
+@block(_other_mask)
+def other_mask(types: Any, builder: ir.IRBuilder, text: Any, position: Any, rows: Any) -> int:
+    """Bit i: byte i from the position on is another separator."""
+    return _emit_mask(builder, text, position, rows, SPECIAL, OTHER)  # type: ignore[no-any-return]
+
+
+@block(_first_bytes)
+def first_bytes(types: Any, builder: ir.IRBuilder, text: Any, position: Any) -> int:
+    """Eight bytes as a number, the first one lowest."""
+    return _load(builder, text, position, LONG)  # type: ignore[no-any-return]
+
+
+@block(_first_bit)
+def first_bit(types: Any, builder: ir.IRBuilder, mask: Any) -> int:
+    """The position of the lowest bit that is set, in a number that is not 0."""
+    return builder.cttz(mask, ir.Constant(ir.IntType(1), 1))  # type: ignore[no-any-return]

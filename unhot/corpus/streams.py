@@ -1,0 +1,174 @@
+"""One file, compressed or not, as a stream of bytes. The kind is told by the first bytes, not by the name."""
+
+from __future__ import annotations
+
+import io
+import sys
+import zlib
+from pathlib import Path
+from typing import IO, Any
+
+from unhot.errors import DataError
+
+HEAD = 10  # bytes that tell the kind of a file
+BUFFER = 1 << 18  # compressed bytes read together
+
+BZIP2_BLOCKS = (b"1AY&SY", b"\x17rE8P\x90")  # what follows "BZh" and a digit: a first block, or the end of an empty file
+ZSTD_FRAME, ZSTD_SKIPPABLE = b"\x28\xb5\x2f\xfd", b"\x2a\x4d\x18"
+UTF8_MARK = b"\xef\xbb\xbf"
+OTHER_MARKS = {
+    b"\xff\xfe\x00\x00": "UTF-32",
+    b"\x00\x00\xfe\xff": "UTF-32",
+    b"\xff\xfe": "UTF-16",
+    b"\xfe\xff": "UTF-16",
+}  # the longer ones first
+
+
+class Rejoined(io.RawIOBase):
+    """A stream that cannot go back, with the bytes already taken from it put in front again."""
+
+    def __init__(self, head: bytes, rest: Any) -> None:
+        """`head`: the bytes that were taken."""
+        self._head, self._rest = head, rest
+
+    def readable(self) -> bool:
+        """Yes."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Give the head first."""
+        if self._head:
+            n = min(len(buffer), len(self._head))
+            buffer[:n], self._head = self._head[:n], self._head[n:]
+            return n
+        return self._rest.readinto(buffer) or 0
+
+
+class TextStream:
+    """The text of a file, without its byte order mark; every trouble is a `DataError` that names the file."""
+
+    def __init__(self, path: Path | None) -> None:
+        """Open a file; None is standard input."""
+        self.name = str(path) if path else "standard input"
+        self.marked = False
+        self._raw: IO[bytes] | None = None
+        try:
+            self._raw = path.open("rb", 0) if path else _standard_input()
+            self._seekable = bool(path) and self._raw.seekable()
+            self._stream = self._decompressed(read_fully(self._raw, HEAD))
+            self._head = self._without_mark(read_fully(self._stream, 4))
+        except _troubles() as error:
+            self.close()
+            raise self._explained(error) from error
+        except DataError:
+            self.close()
+            raise
+
+    def readinto(self, view: memoryview) -> int:
+        """Read some bytes into a view; 0 at the end."""
+        if self._head:
+            n = min(len(view), len(self._head))
+            view[:n], self._head = self._head[:n], self._head[n:]
+            return n
+        try:
+            return self._stream.readinto(view) or 0
+        except _troubles() as error:
+            raise self._explained(error) from error
+
+    def position(self) -> int:
+        """Bytes read from the disk, compressed ones if the file is."""
+        return self._raw.tell() if self._raw and self._seekable else 0
+
+    def close(self) -> None:
+        """Close the file; standard input stays open."""
+        if self._raw and self.name != "standard input":
+            self._raw.close()
+
+    def _decompressed(self, head: bytes) -> Any:
+        raw: Any = self._raw
+        if self._seekable:
+            raw.seek(0)
+        else:
+            raw = Rejoined(head, raw)
+        if head.startswith(b"PK\x03\x04"):
+            raise DataError(f"{self.name}: a zip archive: unpack it first, or compress the text with gz, bz2, xz or zst")
+        kind = compression(head)
+        return decompress(kind, io.BufferedReader(raw, BUFFER)) if kind else raw
+
+    def _without_mark(self, head: bytes) -> bytes:
+        self.marked = head.startswith(UTF8_MARK)
+        for mark, encoding in OTHER_MARKS.items():
+            if head.startswith(mark):
+                advice = f"convert it to UTF-8, e.g. with iconv -f {encoding} -t UTF-8"
+                raise DataError(f"{self.name}: {encoding} text, by its byte order mark: {advice}")
+        return head[len(UTF8_MARK) :] if self.marked else head
+
+    def _explained(self, error: Exception) -> DataError:
+        if isinstance(error, OSError) and error.errno is not None:
+            return DataError(f"{self.name}: cannot be read: {error.strerror}")
+        return DataError(f"{self.name}: the compressed data is damaged or cut short: {error}; make or download the file again")
+
+
+def read_fully(stream: Any, size: int) -> bytes:
+    """Exactly `size` bytes unless the stream ends before."""
+    parts = b""
+    while len(parts) < size and (part := stream.read(size - len(parts))):
+        parts += part
+    return parts
+
+
+def compression(head: bytes) -> str:
+    """The compression of a file that starts like this; empty if there is none."""
+    if head.startswith(b"\x1f\x8b"):
+        return "gz"
+    if head.startswith(b"BZh") and head[4:10] in BZIP2_BLOCKS:
+        return "bz2"
+    if head.startswith(b"\xfd7zXZ\x00"):
+        return "xz"
+    if head.startswith(ZSTD_FRAME) or (head[1:4] == ZSTD_SKIPPABLE and 0x50 <= head[0] <= 0x5F):
+        return "zst"
+    return ""
+
+
+def decompress(kind: str, stream: IO[bytes]) -> Any:
+    """A decompressing stream; streams put one behind the other are read as one."""
+    if kind == "gz":
+        import gzip
+
+        return gzip.GzipFile(fileobj=stream)
+    if kind == "bz2":
+        import bz2
+
+        return bz2.BZ2File(stream)
+    if kind == "xz":
+        import lzma
+
+        return lzma.LZMAFile(stream)
+    zstd = _zstd()
+    return zstd.ZstdFile(stream, options={zstd.DecompressionParameter.window_log_max: 31})  # 31: files made with zstd --long=31 too
+
+
+def _zstd() -> Any:
+    if sys.version_info >= (3, 14):
+        from compression import zstd
+    else:
+        from backports import zstd
+    return zstd
+
+
+def _troubles() -> tuple[type[Exception], ...]:
+    """What reading can raise; modules that were not needed cannot raise anything."""
+    errors: list[type[Exception]] = [OSError, EOFError, zlib.error]
+    if "lzma" in sys.modules:
+        errors.append(sys.modules["lzma"].LZMAError)
+    for name in ("compression.zstd", "backports.zstd"):
+        if name in sys.modules:
+            errors.append(sys.modules[name].ZstdError)
+    return tuple(errors)
+
+
+def _standard_input() -> IO[bytes]:
+    buffer: IO[bytes] | None = getattr(sys.stdin, "buffer", None)
+    if buffer is None:
+        raise DataError("-: standard input is closed or is not a stream of bytes: pipe text into it, or give a file")
+    return buffer

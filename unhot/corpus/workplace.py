@@ -1,0 +1,79 @@
+"""Where a corpus is made: files are written in a hidden folder and moved to their place when all is done.
+
+Whatever stops the work (an error, Ctrl-C), the folder goes, and with it a directory that was made for this corpus only.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from types import TracebackType
+
+from unhot.corpus.blocks import Reader
+from unhot.corpus.corpus import INDEX
+from unhot.corpus.spool import Spool
+from unhot.errors import DataError
+
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
+
+class Workplace:
+    """A context: `work` is the folder to write into, `directory` where `publish` moves the files."""
+
+    def __init__(self, directory: str | os.PathLike[str] | None) -> None:
+        """None: a temporary directory."""
+        self.temporary = directory is None
+        self.made = self.temporary
+        try:
+            if directory is None:
+                self.directory = Path(tempfile.mkdtemp(prefix="unhot-"))
+            else:
+                self.directory = Path(directory)
+                self.made = not self.directory.exists()
+                self.directory.mkdir(parents=True, exist_ok=True)
+            self.work = Path(tempfile.mkdtemp(prefix=".encoding-", dir=self.directory))
+        except OSError as error:
+            where = "the temporary directory (see TMPDIR)" if directory is None else os.fspath(directory)
+            raise DataError(f"{where}: cannot be written: {error.strerror}; give a directory that can") from error
+
+    def __enter__(self) -> Workplace:
+        """The workplace itself."""
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        """Clean up."""
+        shutil.rmtree(self.work, ignore_errors=True)
+        if kind is not None and self.made:
+            shutil.rmtree(self.directory, ignore_errors=True)
+
+    def publish(self) -> None:
+        """Move all files from the work folder to the directory; an older corpus there is not valid from then on."""
+        (self.directory / INDEX).unlink(missing_ok=True)
+        for pattern in ("[0-9]*.ids", "[0-9]*.starts"):
+            for old in self.directory.glob(pattern):
+                old.unlink()
+        for path in sorted(self.work.iterdir()):
+            path.replace(self.directory / path.name)
+
+    @contextlib.contextmanager
+    def disk_full_explained(self, reader: Reader, spool: Spool) -> Iterator[None]:
+        """Turn a full disk into a `DataError` that says how much is needed where."""
+        try:
+            yield
+        except OSError as error:
+            if error.errno not in FULL:
+                raise
+            done, total = reader.progress()
+            ids = spool.bytes * (total / done if total and done else 1)
+            need = ids + min(ids, spool.part)  # while a part of the spool becomes part of a shard, both are there
+            free = shutil.disk_usage(self.directory).free + sum(path.stat().st_size for path in self.work.iterdir())
+            about = "about" if total else "more than"
+            raise DataError(
+                f"{self.directory}: disk full: the ids need {about} {need / 1e9:.3g} GB there, {free / 1e9:.3g} GB were free: "
+                "make room, or give another place (directory, or TMPDIR in the environment)"
+            ) from error

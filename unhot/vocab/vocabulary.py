@@ -1,0 +1,181 @@
+"""The words of a model: id <-> word, and how often each was seen.
+
+Ids are ranks: the most frequent word has id 0, and words of equal count are ordered by their UTF-8 bytes. So the same text always gives
+the same ids, and "the first n ids" means "the n most frequent words".
+
+A word is any string. Inside the library it is also a piece of bytes: UTF-8, where bytes that are not valid UTF-8 stand in the string as
+lone surrogates (Python's `surrogateescape`), so that every word of every file survives the way in and out.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from unhot.errors import DataError, FormatError, at_least
+from unhot.types import Counts
+
+ESCAPES = {"\\": r"\\", "\n": r"\n", "\r": r"\r"}
+UNESCAPES = {escaped.encode(): raw.encode() for raw, escaped in ESCAPES.items()}
+
+
+class UnknownWord(DataError, KeyError):
+    """A word is not in the vocabulary."""
+
+    __str__ = Exception.__str__  # KeyError would show the message in quotes
+
+
+def encode_word(word: str) -> bytes:
+    """The bytes of a word: the inverse of `decode_word`, and defined for every string."""
+    try:
+        return word.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:  # surrogates that stand for no byte, e.g. half an emoji from a broken JSON file
+        return b"".join(c.encode("utf-8", "surrogateescape" if "\udc80" <= c <= "\udcff" else "surrogatepass") for c in word)
+
+
+def decode_word(raw: bytes) -> str:
+    """The word of some bytes; bytes that are not UTF-8 become lone surrogates."""
+    return raw.decode("utf-8", "surrogateescape")
+
+
+def decode_words(raws: Sequence[bytes]) -> list[str]:
+    """`decode_word` for many words."""
+    joined = b"\n".join(raws)
+    if raws and joined.count(b"\n") == len(raws) - 1:  # one call instead of many; a line feed ends any UTF-8 sequence
+        return decode_word(joined).split("\n")
+    return [decode_word(raw) for raw in raws]
+
+
+def canonical(word: str) -> str:
+    """The string that comes back after a word was stored as bytes; nearly always the word itself."""
+    try:
+        word.encode()
+    except UnicodeEncodeError:
+        return decode_word(encode_word(word))
+    return word
+
+
+class Vocabulary:
+    """Words in the order of their ids, with counts.
+
+    >>> vocabulary = Vocabulary.from_counts({"the": 7, "cat": 2, "a": 2})
+    >>> vocabulary.words
+    ['the', 'a', 'cat']
+    >>> vocabulary.id("cat")
+    2
+    """
+
+    def __init__(self, words: Sequence[str], counts: ArrayLike) -> None:
+        """Take words as they are ordered; `from_counts` orders them."""
+        self.words: list[str] = list(words)
+        self.counts: Counts = np.ascontiguousarray(counts, dtype=np.int64)  # [words]
+        if self.counts.shape != (len(self.words),):
+            raise DataError(f"{len(self.words)} words and counts of shape {self.counts.shape}: give one count for each word")
+        if self.counts.size and self.counts.min() < 0:
+            raise DataError(f"a count of {self.counts.min()}: counts must be >= 0")
+
+    @classmethod
+    def from_counts(cls, counts: Mapping[str, int], *, min_count: int = 1, max_vocab: int | None = None) -> Vocabulary:
+        """Order the words of a mapping word -> count; keep those seen `min_count` times, at most `max_vocab` of them."""
+        check_limits(min_count, max_vocab)
+        kept: dict[str, int] = {}
+        for word, count in counts.items():
+            if not isinstance(word, str):
+                raise DataError(f"the word {word!r} in counts is of type {type(word).__name__}: words must be str; convert it with str()")
+            if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or not 0 <= count < 2**63:
+                raise DataError(f"the count of {word!r} is {count!r}: it must be a whole number between 0 and 2**63 - 1")
+            word = canonical(word)
+            kept[word] = kept.get(word, 0) + int(count)
+        ranked = sorted((-count, encode_word(word)) for word, count in kept.items() if count >= min_count)[:max_vocab]
+        return cls(decode_words([raw for _, raw in ranked]), [-count for count, _ in ranked])
+
+    @functools.cached_property
+    def index(self) -> dict[str, int]:
+        """Word -> id."""
+        index = {word: i for i, word in enumerate(self.words)}
+        if len(index) != len(self.words):
+            twice = next(word for i, word in enumerate(self.words) if index[word] != i)
+            raise DataError(f"the word {twice!r} is twice in the vocabulary: words must be different")
+        return index
+
+    def __len__(self) -> int:
+        """The number of words."""
+        return len(self.words)
+
+    def __iter__(self) -> Iterator[str]:
+        """The words in the order of their ids."""
+        return iter(self.words)
+
+    def __contains__(self, word: object) -> bool:
+        """Whether a word has an id."""
+        return word in self.index
+
+    def __eq__(self, other: object) -> bool:
+        """Same words, same counts, same order."""
+        return isinstance(other, Vocabulary) and self.words == other.words and bool(np.array_equal(self.counts, other.counts))
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        """Size, total and the first words."""
+        head = ", ".join(repr(word) for word in self.words[:3])
+        return f"Vocabulary({len(self)} words, {int(self.counts.sum())} tokens: {head}{', ...' if len(self) > 3 else ''})"
+
+    def id(self, word: str) -> int:
+        """The id of a word; `UnknownWord` (a `DataError` and a `KeyError`) if it has none."""
+        found = self.index.get(word)
+        if found is None:
+            raise UnknownWord(f"{word!r} is not among the {len(self)} words of the vocabulary: check spelling and case, or lower min_count")
+        return found
+
+    def is_ordered(self) -> bool:
+        """Whether the ids are ranks: falling count, then bytes ascending, each word once."""
+        step = np.diff(self.counts)
+        if step.size and step.max() > 0:
+            return False
+        ties = np.flatnonzero(step == 0).tolist()
+        return all(encode_word(self.words[i]) < encode_word(self.words[i + 1]) for i in ties)
+
+    def save_words(self, path: str | Path) -> None:
+        r"""Write one word a line, as raw bytes; backslash, line feed and carriage return become `\\`, `\n` and `\r`."""
+        text = "".join([word + "\n" for word in self.words])
+        if text.count("\n") > len(self) or "\\" in text or "\r" in text:
+            text = "".join([re.sub(r"[\\\n\r]", lambda found: ESCAPES[found[0]], word) + "\n" for word in self.words])
+        Path(path).write_bytes(encode_word(text))
+
+    @classmethod
+    def load(cls, path: str | Path, counts: ArrayLike) -> Vocabulary:
+        """Read what `save_words` wrote; the counts come from elsewhere."""
+        data = Path(path).read_bytes()
+        counts = np.asarray(counts, dtype=np.int64)
+        if data and not data.endswith(b"\n"):
+            raise FormatError(f"{path}: byte {len(data)}: the last line has no end; the file is cut short, write it again")
+        raws = data.split(b"\n")[:-1]
+        if counts.shape != (len(raws),):
+            raise FormatError(f"{path}: {len(raws)} words, but {counts.size} counts: the file is damaged or belongs to another model")
+        if b"\\" in data:
+            raws = [_unescape(raw, path) for raw in raws]
+        if counts.size and counts.min() < 0:
+            raise FormatError(f"{path}: a count of {counts.min()}: the counts of this vocabulary are damaged")
+        return cls(decode_words(raws), counts)
+
+
+def check_limits(min_count: int, max_vocab: int | None) -> None:
+    """Raise a `ConfigError` if a vocabulary cannot be cut like this."""
+    at_least("min_count", min_count, 1)
+    if max_vocab is not None:
+        at_least("max_vocab", max_vocab, 1)
+
+
+def _unescape(raw: bytes, path: str | Path) -> bytes:
+    def replace(found: re.Match[bytes]) -> bytes:
+        if found[0] not in UNESCAPES:
+            raise FormatError(f"{path}: the line {raw[:80]!r} holds the unknown escape {found[0]!r}: the file is damaged, write it again")
+        return UNESCAPES[found[0]]
+
+    return re.sub(rb"\\.?", replace, raw)
