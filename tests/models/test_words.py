@@ -1,0 +1,141 @@
+"""SkipGram and CBOW as a user meets them."""
+
+import hashlib
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import unhot
+from unhot.errors import ConfigError, DataError, FormatError
+from unhot.models.load import MODELS
+
+RNG = np.random.default_rng(7)
+TEXT = [[f"w{i}" for i in RNG.zipf(1.5, RNG.integers(1, 40)) if i < 50] for _ in range(200)]
+SMALL = {"dim": 12, "min_count": 2, "epochs": 2, "window": 3, "sample": 1e-2}
+
+
+def digest(folder):
+    files = sorted(p for p in Path(folder).rglob("*") if p.is_file())
+    return {p.relative_to(folder).as_posix(): hashlib.sha256(p.read_bytes()).hexdigest() for p in files}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_same_seed_and_one_thread_are_the_same_bytes(name, tmp_path):
+    for run in ("one", "two"):
+        MODELS[name](**SMALL, threads=1).fit(TEXT).save(tmp_path / run)
+    MODELS[name](**SMALL, threads=1, seed=2).fit(TEXT).save(tmp_path / "other")
+    assert digest(tmp_path / "one") == digest(tmp_path / "two")
+    assert digest(tmp_path / "one") != digest(tmp_path / "other")
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_threads_learn_nearly_the_same(name):
+    one, three = (MODELS[name](**SMALL, threads=threads).fit(TEXT) for threads in (1, 3))
+    assert one.history.losses == pytest.approx(three.history.losses, rel=0.02)
+    assert one.history.words == three.history.words == 2 * sum(map(len, TEXT))
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_what_is_saved_is_loaded(name, tmp_path):
+    model = MODELS[name](**SMALL, output="negative:k=3,hits=keep")
+    model.fit(TEXT).save(tmp_path / "model")
+    loaded = unhot.load(tmp_path / "model", verify=True)
+    assert type(loaded) is type(model)
+    assert loaded.config() == model.config()
+    assert loaded.history.losses == model.history.losses
+    assert loaded.vocabulary == model.vocabulary
+    np.testing.assert_array_equal(loaded.vectors.vectors, model.vectors.vectors)
+    np.testing.assert_array_equal(loaded.out_vectors.vectors, model.out_vectors.vectors)
+    assert loaded.vectors.most_similar("w1") == model.vectors.most_similar("w1")
+
+
+def test_an_encoded_corpus_is_a_source_too(tmp_path):
+    from unhot.corpus.encoding import encode
+
+    encode(TEXT, directory=tmp_path / "corpus", min_count=2).close()
+    with unhot.Corpus.open(tmp_path / "corpus") as corpus:
+        again = unhot.SkipGram(**SMALL, threads=1).fit(corpus)
+    np.testing.assert_array_equal(again.vectors.vectors, unhot.SkipGram(**SMALL, threads=1).fit(TEXT).vectors.vectors)
+
+
+def test_counts_from_outside():
+    model = unhot.SkipGram(**SMALL).fit(TEXT, counts={"w1": 100, "w2": 50, "w3": 1})
+    assert model.vectors.words == ["w1", "w2"]
+
+
+@pytest.mark.parametrize("window", [1, 50])
+def test_wide_and_narrow_windows(window):
+    model = unhot.SkipGram(**{**SMALL, "window": window}, shrink=False).fit(TEXT)
+    assert np.isfinite(model.vectors.vectors).all()
+
+
+def test_sentences_of_one_word_train_nothing():
+    model = unhot.SkipGram(dim=4, min_count=1).fit([["a"], ["b"], ["a"]])
+    assert model.history.losses == [0.0] * 5
+    assert not model.out_vectors.vectors.any()
+
+
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        ({"dim": 0}, "dim=0: must be >= 1"),
+        ({"window": 0}, "window=0: must be >= 1"),
+        ({"epochs": 0}, "epochs=0: must be >= 1"),
+        ({"threads": 0}, "threads=0: must be >= 1"),
+        ({"seed": -1}, "seed=-1: must be >= 0"),
+        ({"sample": -1.0}, "sample=-1.0: must be >= 0"),
+        ({"lr": 0.0}, "lr=0.0: must be a number > 0"),
+        ({"lr": float("nan")}, "lr=nan: must be a number > 0"),
+        ({"output": "hot"}, "there is no layer 'hot'"),
+        ({"dim": 1.5}, "dim=1.5: must be a whole number"),
+    ],
+)
+def test_bad_settings_are_named(settings, told):
+    with pytest.raises(ConfigError, match=told):
+        unhot.SkipGram(**settings)
+
+
+def test_cbow_combines_by_mean_or_sum():
+    with pytest.raises(ConfigError, match="combine='max': must be one of mean, sum"):
+        unhot.CBOW(combine="max")
+
+
+def test_nothing_learned_yet():
+    with pytest.raises(DataError, match="call fit first"):
+        unhot.SkipGram().vectors.most_similar("king")
+
+
+def test_a_model_of_an_unknown_kind(tmp_path):
+    from unhot.vectors.formats.directory import save_model
+
+    matrix = np.zeros((1, 2), np.float32)
+    save_model(tmp_path / "m", {"model": "quantum"}, unhot.Vocabulary(["a"], [1]), {"in_vectors": matrix, "out_vectors": matrix})
+    with pytest.raises(FormatError, match="'quantum': this version of unhot knows cbow, skipgram"):
+        unhot.load(tmp_path / "m")
+
+
+WITHOUT_JIT = """
+import sys, numpy as np, unhot
+text = [["a", "b", "c", "a", "d"], ["b", "a", "b", "e"], ["c", "d", "a", "b", "c", "e"]] * 3
+out = {}
+for kind in (unhot.SkipGram, unhot.CBOW):
+    for spec in ("negative:k=3", "negative:k=11,hits=keep"):
+        model = kind(dim=6, window=2, min_count=1, epochs=2, lr=0.2, output=spec, threads=1).fit(text)
+        losses = [[*model.history.losses, 0, 0, 0, 0]]
+        out[f"{kind.__name__} {spec}"] = np.concatenate([model.vectors.vectors, model.out_vectors.vectors, losses])
+np.savez(sys.argv[1], **out)
+"""
+
+
+def test_the_same_without_the_compiler(tmp_path):
+    """The plain Python twins draw the same numbers and reach the same vectors."""
+    for name, disabled in (("on", "0"), ("off", "1")):
+        environment = {**os.environ, "NUMBA_DISABLE_JIT": disabled}
+        subprocess.run([sys.executable, "-W", "error", "-c", WITHOUT_JIT, str(tmp_path / name)], check=True, env=environment, timeout=300)
+    on, off = (np.load(tmp_path / f"{name}.npz") for name in ("on", "off"))
+    for key in on.files:
+        np.testing.assert_allclose(on[key], off[key], rtol=1e-4, atol=1e-5, err_msg=key)

@@ -1,0 +1,5 @@
+"""`python -m unhot`."""
+
+from unhot.cli.main import main
+
+main()

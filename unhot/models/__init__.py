@@ -1,0 +1,1 @@
+"""Models: their settings and `fit`."""

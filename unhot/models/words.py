@@ -1,0 +1,192 @@
+"""What word models share: settings, `fit`, the trained vectors, saving and loading.
+
+`fit` is the data flow of the package in one place: source -> corpus -> tables and params -> training.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar, TypeVar
+
+import numpy as np
+
+from unhot import __version__
+from unhot.corpus.corpus import Corpus
+from unhot.corpus.encoding import encode, warm
+from unhot.corpus.inputs import Source
+from unhot.errors import ConfigError, DataError, at_least, whole
+from unhot.kernels.cache import cache_directory
+from unhot.kernels.loop import Params
+from unhot.kernels.steps import step_shape
+from unhot.kernels.windows import Window
+from unhot.outputs import OutputLayer, parse_output
+from unhot.train.local import History, Kernel, Plan, in_background, train, warm_up
+from unhot.train.memory import check_plan, describe
+from unhot.train.params import padded, start_params
+from unhot.train.progress import Callback
+from unhot.vectors.formats.directory import SavedModel, save_model
+from unhot.vectors.store import Vectors
+from unhot.vocab.subsampling import keep_probability
+from unhot.vocab.vocabulary import Vocabulary
+
+Model = TypeVar("Model", bound="WordModel")
+Note = Callable[[str], None]
+
+
+@dataclasses.dataclass(kw_only=True)
+class WordModel:
+    """Settings of a word model; after `fit` or `load`, also what was learned."""
+
+    dim: int = 100  # numbers in a vector
+    window: int = 5  # words to each side of a centre
+    shrink: bool = True  # draw each centre's reach from 1 .. window
+    output: str | OutputLayer = "negative:k=5"  # the output layer
+    min_count: int = 5  # words seen less often are dropped
+    max_vocab: int | None = None  # keep at most so many words
+    sample: float = 1e-3  # threshold of sub-sampling; 0: none
+    epochs: int = 5
+    lr: float | None = None  # None: the model's default
+    seed: int = 1
+    threads: int = 2
+    tokenizer: Any = "whitespace"  # whitespace | words | text8 | a function: line -> tokens
+
+    name: ClassVar[str]
+    default_lr: ClassVar[float]
+
+    def __post_init__(self) -> None:
+        """Check the ranges."""
+        for field in ("dim", "window", "min_count", "epochs", "threads"):
+            whole(field, getattr(self, field), 1)
+        whole("seed", self.seed, 0)
+        at_least("sample", self.sample, 0)
+        if self.lr is not None and not 0 < self.lr < float("inf"):
+            raise ConfigError(f"lr={self.lr!r}: must be a number > 0, or None for the default ({self.default_lr})")
+        self.layer: OutputLayer = parse_output(self.output)
+        self.vocabulary: Vocabulary | None = None
+        self.history = History()
+        self._params: Params | None = None  # without the padding
+
+    def step(self) -> Any:
+        """The value whose type chooses the compiled step."""
+        raise NotImplementedError
+
+    def inputs(self) -> int:
+        """How many inputs a step has at most."""
+        raise NotImplementedError
+
+    def fit(
+        self: Model,
+        source: Source | Corpus,
+        *,
+        counts: Mapping[str, int] | None = None,
+        callbacks: Sequence[Callback] = (),
+        reading: Callable[[int, int | None], None] | None = None,
+        note: Note | None = None,
+        directory: str | os.PathLike[str] | None = None,
+    ) -> Model:
+        """Learn from text (see `unhot.corpus.encode` for what a source can be) or from an encoded `Corpus`.
+
+        counts      a vocabulary given from outside: word -> count
+        callbacks   called with a `Progress` after every chunk and every epoch
+        reading     called with bytes read and bytes there are while the text is read
+        note        called with lines about what goes on: compiling, the memory plan, odd input
+        directory   where to keep the encoded text for another time; None: a temporary directory
+        """
+        say = note or (lambda line: None)
+        compiled = self._compile(say)
+        if isinstance(source, Corpus):
+            compiled()
+            return self._train(source, callbacks, say)
+        settings = {"tokenizer": self.tokenizer, "min_count": self.min_count, "max_vocab": self.max_vocab, "threads": self.threads}
+        with encode(source, directory=directory, counts=counts, progress=reading, **settings) as corpus:
+            for line in str(corpus.report).splitlines():
+                say(line)
+            compiled()
+            return self._train(corpus, callbacks, say)
+
+    def _kernel(self, counts: Any) -> Kernel:
+        columns = self.layer.columns()
+        shape = step_shape(padded(self.dim), columns, self.inputs())
+        return Kernel(self.step(), shape, self.layer.tables(counts), Window(self.window, self.shrink), columns)
+
+    def warm_up(self) -> None:
+        """Compile the training kernel of these settings, or load it from disk."""
+        warm_up(self._kernel(np.ones(1, np.int64)), padded(self.dim))
+
+    def _compile(self, say: Note) -> Callable[[], None]:
+        """Begin to compile, the scanner first: the training kernel follows while the text is read."""
+        began = time.perf_counter()
+        if not any(cache_directory().glob("*.nbi")):
+            say(f"compiling kernels for this machine, once: some seconds, overlapping with reading (kept in {cache_directory()})")
+        warm(self.tokenizer)
+        wait = in_background(self.warm_up)
+
+        def finish() -> None:
+            wait()
+            seconds = time.perf_counter() - began
+            if seconds > 2:
+                say(f"kernels ready after {seconds:.1f} s")
+
+        return finish
+
+    def _train(self: Model, corpus: Corpus, callbacks: Sequence[Callback], say: Note) -> Model:
+        words, rows = len(corpus.vocabulary), self.layer.rows(len(corpus.vocabulary))
+        row = 4 * padded(self.dim)
+        memory = {"vectors": row * (words + rows), "their last good state": row * (words + rows), "tables": 16 * words + 8 * rows}
+        check_plan(memory, words, self.dim)
+        say(f"memory: {describe(memory)}")
+        params = start_params(words, rows, self.dim, self.seed)
+        details = {**self.config(), "vocabulary": words, "corpus_words": corpus.words, "memory": sum(memory.values())}
+        self._keep(corpus.vocabulary, params)
+        self.history = History()
+        plan = Plan(self.epochs, self.lr or self.default_lr, self.seed, self.threads, self.history, details)
+        keep = keep_probability(corpus.vocabulary.counts, self.sample)
+        train(corpus, keep, self._kernel(corpus.vocabulary.counts), params, plan, callbacks)
+        return self
+
+    def _keep(self, vocabulary: Vocabulary, params: Params) -> None:
+        self.vocabulary = vocabulary
+        self._params = Params(*(matrix[:, : self.dim] for matrix in params))
+
+    def _learned(self) -> tuple[Vocabulary, Params]:
+        if self.vocabulary is None or self._params is None:
+            raise DataError(f"this {type(self).__name__} has learned nothing yet: call fit first")
+        return self.vocabulary, self._params
+
+    @property
+    def vectors(self) -> Vectors:
+        """The input vectors: the word vectors proper."""
+        vocabulary, params = self._learned()
+        return Vectors(vocabulary.words, params.in_vectors, vocabulary.counts)
+
+    @property
+    def out_vectors(self) -> Vectors:
+        """The output vectors, where the layer has one for each word."""
+        vocabulary, params = self._learned()
+        return Vectors(vocabulary.words, params.out_vectors, vocabulary.counts)
+
+    def config(self) -> dict[str, Any]:
+        """The settings as plain data, enough to make the model again."""
+        settings = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        if callable(self.tokenizer):
+            settings["tokenizer"] = f"{self.tokenizer.__module__}.{self.tokenizer.__qualname__}"  # a name to remember it by
+        return {"model": self.name, **settings, "output": self.layer.spec(), "lr": self.lr or self.default_lr}
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model directory, all or nothing; nothing in it depends on when it was made."""
+        vocabulary, params = self._learned()
+        config = {**self.config(), "unhot": __version__, "losses": self.history.losses, "words": self.history.words}
+        save_model(Path(path), config, vocabulary, params._asdict())
+
+    @classmethod
+    def from_saved(cls: type[Model], saved: SavedModel) -> Model:
+        """The model of a directory that was read."""
+        names = {field.name for field in dataclasses.fields(cls)}
+        model = cls(**{name: value for name, value in saved.config.items() if name in names})
+        model._keep(saved.vocabulary, Params(saved.tensors["in_vectors"], saved.tensors["out_vectors"]))
+        model.history = History(losses=list(saved.config.get("losses", [])), words=int(saved.config.get("words", 0)))
+        return model

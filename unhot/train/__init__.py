@@ -1,0 +1,1 @@
+"""Training: schedule, memory plan, threads, progress."""

@@ -1,0 +1,54 @@
+"""The memory a training will need, worked out before anything is allocated."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from unhot.errors import DataError
+
+CGROUP = Path("/sys/fs/cgroup")
+
+
+def available_memory() -> int | None:
+    """Bytes that can still be used, also inside a container; None where the platform does not say."""
+    limits = []
+    meminfo = Path("/proc/meminfo")
+    if meminfo.exists():
+        fields = dict(line.split(":", 1) for line in meminfo.read_text().splitlines() if ":" in line)
+        if "MemAvailable" in fields:
+            limits.append(int(fields["MemAvailable"].split()[0]) * 1024)
+    elif hasattr(os, "sysconf") and "SC_PHYS_PAGES" in os.sysconf_names:
+        limits.append(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    try:
+        limit = int((CGROUP / "memory.max").read_text())  # "max" where there is none
+        limits.append(limit - int((CGROUP / "memory.current").read_text()))
+    except (OSError, ValueError):
+        pass
+    return min(limits) if limits else None
+
+
+def readable(size: float) -> str:
+    """Bytes as a person says them."""
+    for unit in ("bytes", "kB", "MB", "GB"):
+        if size < 1000:
+            return f"{size:.0f} {unit}" if unit in ("bytes", "kB") else f"{size:.1f} {unit}"
+        size /= 1000
+    return f"{size:.1f} TB"
+
+
+def describe(plan: Mapping[str, int]) -> str:
+    """The plan in one line."""
+    parts = ", ".join(f"{name} {readable(size)}" for name, size in plan.items())
+    return f"{readable(sum(plan.values()))} ({parts})"
+
+
+def check_plan(plan: Mapping[str, int], words: int, dim: int) -> None:
+    """Refuse a plan that cannot fit, with a way out."""
+    needed, free = sum(plan.values()), available_memory()
+    if free is not None and needed > free:
+        raise DataError(
+            f"training {words:,} words with dim={dim} needs {describe(plan)}, but {readable(free)} of memory is free: "
+            f"raise min_count, set max_vocab (about {max(1, int(words * free / needed * 0.8)):,} words fit), or use a smaller dim"
+        )

@@ -1,0 +1,53 @@
+"""Which positions are trained when, and how fast.
+
+An epoch is cut into chunks that do not depend on the number of threads. The learning rate falls linearly from lr to lr / 10,000 over all
+epochs, by position in the corpus: a chunk has the same rate whichever thread trains it, and whenever.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from unhot.corpus.shards import Shard
+
+CHUNK = 1 << 15  # positions of a chunk: about 10 ms of work
+PIECES = 64  # a small corpus is cut into at least so many chunks (of at least SMALLEST), so that the rate falls smoothly
+SMALLEST = 1 << 9
+FLOOR = 1e-4  # the last rate as a share of the first
+
+
+class Piece(NamedTuple):
+    """A chunk before it is trained."""
+
+    number: int  # in the epoch
+    shard: int
+    start: int
+    stop: int
+    sentence: int  # the sentence that `start` is in
+    done: int  # positions of the epoch before it
+
+
+def chunk_size(ids: int) -> int:
+    """Positions of a chunk for a corpus of that many."""
+    return max(SMALLEST, min(CHUNK, ids // PIECES))
+
+
+def pieces(shards: list[Shard]) -> list[Piece]:
+    """An epoch in chunks, in the order of the corpus."""
+    size = chunk_size(sum(shard.ids.size for shard in shards))
+    out: list[Piece] = []
+    done = 0
+    for number, shard in enumerate(shards):
+        starts = np.arange(0, shard.ids.size, size)
+        sentences = np.searchsorted(shard.starts, starts, side="right") - 1
+        for start, sentence in zip(starts.tolist(), sentences.tolist(), strict=True):
+            out.append(Piece(len(out), number, start, min(start + size, shard.ids.size), sentence, done + start))
+        done += shard.ids.size
+    return out
+
+
+def learning_rate(lr: float, epoch: int, epochs: int, share: float) -> float:
+    """The rate after `epoch` whole epochs and a share of the next one."""
+    return lr * max(FLOOR, 1.0 - (epoch + share) / epochs)
