@@ -1,0 +1,160 @@
+"""The command line as a shell meets it: output, files and exit codes."""
+
+import inspect
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import unhot
+from unhot.cli.train import train as train_command
+from unhot.models.load import MODELS
+from unhot.outputs import LAYERS
+
+RNG = np.random.default_rng(3)
+LINES = [" ".join(f"w{i}" for i in RNG.integers(0, 20, 30)) for _ in range(200)]
+
+
+def run(*arguments, text=None):
+    command = [sys.executable, "-m", "unhot", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, input=text, timeout=300)
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("cli")
+    (folder / "text.txt").write_text("\n".join(LINES))
+    arguments = (
+        "--model skipgram --dim 10 --window 5 --output negative:k=5 --min-count 5 --sample 1e-3 --epochs 3 --lr 0.05 --threads 2 --seed 1"
+    )
+    log = ("--tokenizer", "whitespace", "--log-json", folder / "log.jsonl")
+    result = run("train", folder / "text.txt", "-o", folder / "model", *arguments.split(), *log)
+    assert result.returncode == 0, result.stderr
+    return folder, result
+
+
+def test_train(trained):
+    folder, result = trained
+    assert "6,000 words" in result.stderr
+    assert "memory:" in result.stderr
+    assert "epoch 3/3: loss" in result.stderr
+    assert f"unhot neighbors {folder / 'model'} WORD" in result.stderr
+    log = [json.loads(line) for line in (folder / "log.jsonl").read_text().splitlines()]
+    assert log[0]["event"] == "start"
+    assert log[-1]["event"] == "done"
+    assert log[-1]["words"] == 18_000
+    assert log[0]["lr"] == 0.05
+
+
+def test_neighbors(trained):
+    folder, _ = trained
+    result = run("neighbors", folder / "model", "w1", "-n", 3)
+    assert result.returncode == 0
+    assert len(result.stdout.splitlines()) == 3
+    found = json.loads(run("neighbors", folder / "model", "w1", "-n", 3, "--json").stdout)
+    expected = unhot.load(folder / "model").vectors.most_similar("w1", topn=3)
+    assert [entry["word"] for entry in found["neighbors"]] == [word for word, _ in expected]
+
+
+def test_info(trained):
+    folder, _ = trained
+    facts = json.loads(run("info", folder / "model", "--json").stdout)
+    assert (facts["model"], facts["dim"], facts["vocabulary"], len(facts["losses"])) == ("skipgram", 10, 20, 3)
+    assert facts["output"] == "negative:k=5,power=0.75,hits=drop"
+    shown = run("info", folder / "model").stdout
+    assert "in_vectors 20 x 10" in shown
+
+
+@pytest.mark.parametrize(("out", "to"), [("v.txt", None), ("v.vec", None), ("v.bin", None), ("v.dat", "word2vec-binary")])
+def test_convert(trained, out, to):
+    folder, _ = trained
+    result = run("convert", folder / "model", folder / out, *(["--to", to] if to else []))
+    assert result.returncode == 0, result.stderr
+    copy = unhot.Vectors.load(folder / out, to)
+    model = unhot.load(folder / "model").vectors
+    assert copy.words == model.words
+    np.testing.assert_array_equal(copy.vectors, model.vectors)
+
+
+def test_standard_input(tmp_path):
+    result = run("train", "-", "-o", tmp_path / "m", "--dim", 8, "--epochs", 1, "--quiet", text="\n".join(LINES))
+    assert (result.returncode, result.stderr, result.stdout) == (0, "", "")
+    assert len(unhot.load(tmp_path / "m").vectors) == 20
+
+
+def test_cbow_and_its_own_settings(tmp_path):
+    (tmp_path / "t.txt").write_text("\n".join(LINES))
+    result = run("train", tmp_path / "t.txt", "-o", tmp_path / "m", "--model", "cbow", "--combine", "sum", "--dim", 8, "--epochs", 1)
+    assert result.returncode == 0
+    assert json.loads(run("info", tmp_path / "m", "--json").stdout)["lr"] == unhot.CBOW.default_lr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "told"),
+    [
+        (["train"], 2, "Missing argument 'INPUT...'"),
+        (["train", "nothing.txt", "-o", "m"], 1, "nothing.txt"),
+        (["train", "nothing.txt", "-o", "m", "--dim", "0"], 2, "dim=0: must be >= 1"),
+        (["train", "nothing.txt", "-o", "m", "--dim", "x"], 2, "'x' is not a valid integer"),
+        (["train", "nothing.txt", "-o", "m", "--output", "soft"], 2, "there is no layer 'soft'"),
+        (["train", "nothing.txt", "-o", "m", "--tokenizer", "tok"], 2, "tok"),
+        (["train", "nothing.txt", "-o", "m", "--model", "glove"], 2, "'glove' is not one of"),
+        (["train", "nothing.txt", "-o", "/dev/null"], 1, "is not an unhot model"),
+        (["neighbors", "nowhere", "king"], 1, "nowhere"),
+        (["info", "nowhere"], 1, "nowhere"),
+        (["convert", "nowhere", "out.xyz"], 1, "nowhere"),
+        (["fly"], 2, "No such command 'fly'"),
+        (["train", "--fly"], 2, "No such option"),
+    ],
+)
+def test_errors_are_one_line(arguments, code, told, tmp_path):
+    result = subprocess.run([sys.executable, "-m", "unhot", *arguments], capture_output=True, text=True, cwd=tmp_path, timeout=300)
+    assert result.returncode == code
+    assert len(result.stderr.splitlines()) == 1
+    assert told in result.stderr
+    assert not list(tmp_path.iterdir())
+
+
+def test_unknown_word(trained):
+    folder, _ = trained
+    result = run("neighbors", folder / "model", "w111")
+    assert result.returncode == 1
+    assert "'w111'" in result.stderr
+    assert "w11" in result.stderr  # what it might have been
+
+
+def test_debug_shows_the_traceback():
+    assert "Traceback" in run("info", "nowhere", "--debug").stderr
+
+
+def test_a_diverging_run_says_what_to_do(tmp_path):
+    (tmp_path / "t.txt").write_text("\n".join(LINES))
+    result = run("train", tmp_path / "t.txt", "-o", tmp_path / "m", "--lr", "1e9", "--quiet")
+    assert result.returncode == 1
+    assert "try a lower lr" in result.stderr
+    assert not (tmp_path / "m").exists()
+
+
+def test_defaults_are_those_of_the_library():
+    for option in train_command.params:
+        for model in MODELS.values():
+            default = inspect.signature(model).parameters.get(option.name)
+            if default is not None:
+                assert option.default == default.default, option.name
+    assert all(str(model.default_lr) in train_command.params[12].help for model in MODELS.values()), train_command.params[12]
+    output = next(option for option in train_command.params if option.name == "output")
+    assert all(layer in output.help for layer in LAYERS)
+
+
+def test_help_and_import_do_not_load_the_compiler():
+    code = "import sys, unhot, unhot.cli.main; assert not {'numba', 'rich', 'safetensors'} & set(sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+    assert "train" in run("--help").stdout
+
+
+def test_warmup():
+    result = run("warmup", "--dim", 10)
+    assert result.returncode == 0
+    assert "kernels ready" in result.stderr

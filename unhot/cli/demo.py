@@ -1,0 +1,43 @@
+"""`unhot demo`."""
+
+from __future__ import annotations
+
+import click
+
+QUERIES = ("war", "president", "gold", "farmers", "health")
+ANALOGIES = (("mexico", "mexican", "spain"), ("army", "soldiers", "navy"), ("great", "greater", "large"))
+
+
+@click.command()
+@click.option(
+    "-o", "--model-dir", "target", default="unhot-demo", show_default=True, metavar="MODEL", help="Directory to write the model to."
+)
+@click.option("--epochs", type=int, default=20, show_default=True, help="Passes over the text.")
+@click.option("--threads", type=int, default=2, show_default=True, help="Threads.")
+def demo(target: str, epochs: int, threads: int) -> None:
+    """Train on the State of the Union addresses, which come with unhot, and look at the result."""
+    from pathlib import Path
+
+    from unhot.cli.show import TrainingBar
+    from unhot.data import sotu_path
+    from unhot.models.skipgram import SkipGram
+    from unhot.vectors.formats.directory import check_target
+
+    check_target(Path(target))
+    model = SkipGram(dim=100, window=5, output="negative:k=5", epochs=epochs, threads=threads, tokenizer="words")
+    with TrainingBar() as bar:
+        bar.note("233 State of the Union addresses, 1790 on: 1.8 million words")
+        model.fit(sotu_path(), callbacks=[bar], reading=bar.reading, note=bar.note)
+    model.save(target)
+    click.echo("\nNearest words")
+    for word in QUERIES:
+        click.echo(f"  {word:<10} {', '.join(other for other, _ in model.vectors.most_similar(word, topn=6))}")
+    click.echo("\nAnalogies")
+    for a, b, c in ANALOGIES:
+        found = model.vectors.most_similar(positive=[b, c], negative=[a], topn=3)
+        click.echo(f"  {a} is to {b} as {c} is to   {', '.join(other for other, _ in found)}")
+    click.echo(f"\nSaved to {target}. Now type:")
+    click.echo(f"  unhot neighbors {target} peace        words near any word")
+    click.echo(f"  unhot info {target}                   what the model holds")
+    click.echo(f"  unhot convert {target} vectors.bin    for gensim and others")
+    click.echo("  unhot train YOUR.txt -o model         vectors of your own text")

@@ -1,0 +1,64 @@
+"""`unhot`: the group of all commands, and how errors end them.
+
+An error is one line on stderr. Exit codes: 2 for wrong usage, 1 for anything that failed, 130 after Ctrl-C. `--debug` anywhere on the
+command line shows the traceback instead.
+"""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from unhot import __version__
+from unhot.cli.convert import convert
+from unhot.cli.demo import demo
+from unhot.cli.info import info
+from unhot.cli.neighbors import neighbors
+from unhot.cli.train import train
+from unhot.cli.warmup import warmup
+from unhot.errors import ConfigError, UnhotError
+
+EPILOG = "Begin with `unhot demo`, or `unhot train TEXT -o MODEL` and then `unhot neighbors MODEL WORD`. Add --debug to see tracebacks."
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}, epilog=EPILOG)
+@click.version_option(__version__, message="unhot %(version)s")
+def group() -> None:
+    """Learn vectors from data with a big vocabulary: quickly, exactly, and with a softmax you can exchange."""
+
+
+for _command in (train, neighbors, info, convert, demo, warmup):
+    group.add_command(_command)
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run a command and end the process with its exit code."""
+    arguments = sys.argv[1:] if arguments is None else arguments
+    debug = "--debug" in arguments
+    sys.exit(_run([a for a in arguments if a != "--debug"], debug))
+
+
+def _run(arguments: list[str], debug: bool) -> int:
+    try:
+        code = group.main(arguments, prog_name="unhot", standalone_mode=False)
+        return code if isinstance(code, int) else 0
+    except click.ClickException as error:
+        where = error.ctx.command_path if isinstance(error, click.UsageError) and error.ctx else "unhot"
+        hint = f" (see {where} --help)" if isinstance(error, click.UsageError) else ""
+        _fail(f"{error.format_message()}{hint}")
+        return error.exit_code
+    except (click.Abort, KeyboardInterrupt):
+        _fail("interrupted")
+        return 130
+    except Exception as error:
+        if debug:
+            raise
+        known = isinstance(error, (UnhotError, OSError))
+        _fail(str(error) if known else f"{type(error).__name__}: {error} (this is a bug: please report it with the output of --debug)")
+        return 2 if isinstance(error, ConfigError) else 1
+
+
+def _fail(message: str) -> None:
+    line = " ".join(message.split())
+    click.echo(f"unhot: {line.encode('utf-8', 'backslashreplace').decode()}", err=True)

@@ -1,0 +1,32 @@
+"""`unhot warmup`."""
+
+from __future__ import annotations
+
+import click
+
+
+@click.command()
+@click.option(
+    "--dim", "dims", type=int, multiple=True, default=(100,), show_default=True, help="Numbers in a vector; may be given several times."
+)
+@click.option("--output", default="negative:k=5", show_default=True, help="Output layer.")
+def warmup(dims: tuple[int, ...], output: str) -> None:
+    r"""Compile the kernels now, so that later runs start at once (for images and servers).
+
+    \b
+    Example:
+      unhot warmup --dim 100 --dim 300
+    """
+    import time
+
+    from unhot.cli.show import note
+    from unhot.corpus.encoding import warm
+    from unhot.kernels.cache import cache_directory
+    from unhot.models.load import MODELS
+
+    began = time.perf_counter()
+    learners = [model(dim=dim, output=output) for model in MODELS.values() for dim in dims]
+    warm()
+    for learner in learners:
+        learner.warm_up()
+    note(f"kernels ready after {time.perf_counter() - began:.1f} s, kept in {cache_directory()}")
