@@ -2,9 +2,9 @@
 
     python benchmarks/opponent.py CORPUS --opponent simd_skipgram.py [--rounds 5] [--dim 100]
 
-The opponent is a Python file with `Shape`, `LANES` and `train(shape, ids, keep, noise, in_vectors, out_vectors, lr, seed, start, stop)`: skip-gram
-with five negatives, window 5, no loss, no repeats merged, constant learning rate. Both train one epoch on one thread in this process, round by
-round, on the same ids and the same keep probabilities; the library with all it does otherwise: loss, repeats, progress, checks.
+The opponent is a Python file with `Shape`, `LANES` and `train(shape, ids, keep, noise, in_vectors, out_vectors, lr, seed, start, stop)`:
+skip-gram with five negatives, window 5, no loss, no repeats merged, constant learning rate. Both train one epoch on one thread in this
+process, round by round, on the same ids and the same keep probabilities; the library with all it does otherwise: loss, repeats, checks.
 Prints words/s and the median of the ratios.
 """
 
@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from unhot import Corpus, SkipGram
-from unhot.corpus.encode import encode
+from unhot.corpus.encoding import encode
 from unhot.noise.unigram import unigram
 from unhot.types import Counts, Ids
 from unhot.vocab.subsampling import keep_probability
@@ -86,8 +86,8 @@ def with_line_ends(corpus: Corpus) -> Ids:
 
 def noise_cells(counts: Counts) -> Ids:
     """A table of ids, each as often as its share of the noise."""
-    cells = np.searchsorted(np.cumsum(unigram(counts, 0.75)), (np.arange(NOISE_CELLS) + 0.5) / NOISE_CELLS)
-    cells = cells.clip(0, len(counts) - 1).astype(np.int32)
+    found = np.searchsorted(np.cumsum(unigram(counts, 0.75)), (np.arange(NOISE_CELLS) + 0.5) / NOISE_CELLS)
+    cells: Ids = found.clip(0, len(counts) - 1).astype(np.int32)
     np.random.default_rng(1).shuffle(cells)
     return cells
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unhot.corpus.pairs import pairs
+from unhot.corpus.pairing import pairs
 from unhot.kernels.jit import kernel
 from unhot.kernels.rng import stream_key
 from unhot.kernels.windows import Chunk, Text, Window, fill_inputs, inputs_buffer, keep_threshold, keep_words, kept_buffer

@@ -294,7 +294,7 @@ def test_current_cannot_lead_outside(tmp_path: Path) -> None:
 
 @given(data=st.data())
 def test_flipped_bits_never_raise_anything_else(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
-    model = tmp_path_factory.getbasetemp() / "flipped"
+    model = tmp_path_factory.getbasetemp() / "flipped-model"  # one for all examples
     if not is_model(model):
         save(model)
     version = next(path for path in model.iterdir() if path.is_dir())
