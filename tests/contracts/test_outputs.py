@@ -9,7 +9,7 @@ import pytest
 from unhot.errors import ConfigError
 from unhot.kernels.loop import Params, scratch, train_chunk
 from unhot.kernels.rng import bits_at_integer, stream_key
-from unhot.kernels.windows import Chunk, Text, Window, keep_threshold
+from unhot.kernels.windows import Chunk, Hot, Text, Window, keep_threshold
 from unhot.models.cbow import CBOW
 from unhot.models.skipgram import SkipGram
 from unhot.outputs import LAYERS, parse_output
@@ -41,7 +41,7 @@ class OneStep:
         text = Text(np.array(SENTENCE, np.int32), np.array([0, len(SENTENCE)], np.int64), keep_threshold(np.ones(WORDS)))
         self.kernel = model._kernel(COUNTS)
         self.key = stream_key(seed, 0, 1)
-        chunk = Chunk(CENTRE, CENTRE + 1, 0, stream_key(seed, 0, 0), self.key, np.float32(1.0))
+        chunk = Chunk(CENTRE, CENTRE + 1, 0, stream_key(seed, 0, 0), self.key, np.float32(1.0), Hot(0, 0, 0))
         buffers = scratch(1, model.window, self.layer.columns(), stride)
         k = self.kernel
         self.loss, self.pairs = train_chunk(k.step, k.shape, k.tables, text, Window(model.window, False), self.after, buffers, chunk)

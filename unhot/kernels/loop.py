@@ -13,12 +13,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from unhot.kernels.aligned import aligned_zeros
 from unhot.kernels.blocks import prefetch
 from unhot.kernels.jit import generic, kernel
 from unhot.kernels.simd import LANES
 from unhot.kernels.steps import row_shape
-from unhot.kernels.windows import Inputs, Kept, fill_inputs, inputs_buffer, keep_words, kept_buffer
-from unhot.types import Floats, Ids
+from unhot.kernels.windows import Inputs, Kept, fill_inputs, hot_row, inputs_buffer, keep_words, kept_buffer
+from unhot.types import Counts, Floats, Ids
 
 
 class Params(NamedTuple):
@@ -28,9 +29,14 @@ class Params(NamedTuple):
     out_vectors: Floats
 
 
-class Columns(NamedTuple):
-    """Candidates, in two halves: the columns of this window and of the next one."""
+AHEAD = 1  # windows whose candidates are drawn before they are trained
+PARTS = 2  # > AHEAD
 
+
+class Columns(NamedTuple):
+    """Candidates of this window and of the next ones, in PARTS parts."""
+
+    filled: Counts  # how many columns each part has
     row: Ids
     label: Floats
     weight: Floats
@@ -55,10 +61,12 @@ def scratch(tokens: int, window: int, columns: int, stride: int) -> Scratch:
     return Scratch(
         kept=kept_buffer(tokens, window),
         inputs=inputs_buffer(window),
-        columns=Columns(np.zeros(2 * half, np.int32), *(np.zeros(2 * half, np.float32) for _ in range(3))),
-        scores=np.zeros((inputs + LANES) * half, np.float32),
-        hidden=np.zeros((inputs, stride), np.float32),
-        gradient=np.zeros((1, stride), np.float32),
+        columns=Columns(
+            aligned_zeros(PARTS, np.int64), aligned_zeros(PARTS * half, np.int32), *(aligned_zeros(PARTS * half) for _ in range(3))
+        ),
+        scores=aligned_zeros((inputs + LANES) * half),
+        hidden=aligned_zeros((inputs, stride)),
+        gradient=aligned_zeros((1, stride)),
         places=np.arange(inputs, dtype=np.int32),
     )
 
@@ -79,23 +87,24 @@ def learn(
 def train_chunk(step: Any, shape: Any, tables: Any, text: Any, window: Any, params: Any, scratch: Any, chunk: Any) -> Any:
     """Train the centres of a chunk; return the summed loss and the number of (input, target) pairs."""
     kept, inputs, columns, rows = scratch.kept, scratch.inputs, scratch.columns, row_shape(shape)
-    now, following = 0, columns.row.size // 2
-    state, loss, pairs = chunk.draw_key, 0.0, 0
-    stop = keep_words(text, chunk, window, kept)
-    if stop == window.size:
-        return loss, pairs
-    n, state = candidates(tables, kept.word[window.size], state, columns, now)
-    for centre in range(window.size, stop):
-        n_following = n
-        if centre + 1 < stop:
-            n_following, state = candidates(tables, kept.word[centre + 1], state, columns, following)
-            for c in range(following, following + n_following):
+    state, loss, pairs, size = chunk.draw_key, 0.0, 0, columns.row.size // PARTS
+    first, stop = window.size, keep_words(text, chunk, window, kept)
+    for target in range(first, stop + AHEAD):
+        if target < stop:  # what this window will touch is on its way while the windows before it are trained
+            part = target % PARTS
+            columns.filled[part], state = candidates(tables, kept.word[target], state, columns, part * size)
+            for c in range(part * size, part * size + columns.filled[part]):
+                columns.row[c] = hot_row(columns.row[c], chunk.hot.rows, chunk.hot.out_shift)
                 prefetch(rows, params.out_vectors, columns.row[c])
-        prefetch(rows, params.in_vectors, kept.word[centre + window.size + 2])
-        count, times, contexts = fill_inputs(kept, centre, inputs, len(rows.group))
-        if count > 0:
-            step_loss, step_pairs = learn(step, shape, tables, params, scratch, count, times, contexts, now, n, chunk.lr)
-            loss += step_loss
-            pairs += step_pairs
-        now, following, n = following, now, n_following
+            prefetch(rows, params.in_vectors, kept.row[target + window.size + 1])
+        centre = target - AHEAD
+        if centre >= first:
+            count, times, contexts = fill_inputs(kept, centre, inputs, len(rows.group))
+            if count > 0:
+                part = centre % PARTS
+                step_loss, step_pairs = learn(
+                    step, shape, tables, params, scratch, count, times, contexts, part * size, columns.filled[part], chunk.lr
+                )
+                loss += step_loss
+                pairs += step_pairs
     return loss, pairs

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from unhot.kernels.aligned import aligned_zeros
 from unhot.kernels.blocks import copy_words
 from unhot.kernels.jit import inner
 from unhot.kernels.rng import bits_at
@@ -31,6 +32,14 @@ class Text(NamedTuple):
     keep: Any  # uint32 [vocabulary]
 
 
+class Hot(NamedTuple):
+    """The thread's own copies of the first rows of each matrix: row r < rows is found at r + shift."""
+
+    rows: int
+    in_shift: int
+    out_shift: int
+
+
 class Chunk(NamedTuple):
     """A piece of work: positions [start, stop) and the streams they draw from."""
 
@@ -40,6 +49,7 @@ class Chunk(NamedTuple):
     window_key: Any  # uint64: bits by position, for which tokens survive and how far they see
     draw_key: Any  # uint64: bits for candidates
     lr: Any  # float32
+    hot: Hot
 
 
 class Window(NamedTuple):
@@ -53,6 +63,7 @@ class Kept(NamedTuple):
     """The surviving words of a chunk and its halo, by place."""
 
     word: Ids
+    row: Ids  # of in_vectors
     reach: Ids  # how many words to each side it sees as a centre
     begin: Ids  # place of the first word of the sentence
     end: Ids  # place behind the last word of the sentence
@@ -74,20 +85,26 @@ class Inputs(NamedTuple):
 
 def kept_buffer(tokens: int, window: int) -> Kept:
     """Room for a chunk of `tokens` and its halo."""
-    return Kept(*(np.zeros(tokens + 2 * window + LANES, np.int32) for _ in range(6)))
+    return Kept(*(aligned_zeros(tokens + 2 * window + LANES, np.int32) for _ in range(7)))
 
 
 def inputs_buffer(window: int) -> Inputs:
     """Room for the widest window, padded for the blocks."""
     size = 2 * window + LANES
-    times = np.zeros(2 * size, np.float32)
+    times = aligned_zeros(2 * size)
     times[: 2 * window] = 1.0
-    return Inputs(np.zeros(size + LANES, np.int32), times, np.zeros(size, np.int32))
+    return Inputs(aligned_zeros(size + LANES, np.int32), times, aligned_zeros(size, np.int32))
 
 
 def keep_threshold(probability: Any) -> Any:
     """Probabilities as thresholds for 32 random bits: kept if bits <= threshold."""
     return np.maximum(np.rint(np.asarray(probability, np.float64) * 2.0**32) - 1, 0).astype(np.uint32)
+
+
+@inner
+def hot_row(row: Any, rows: Any, shift: Any) -> Any:
+    """Where a row is found by this thread."""
+    return row + shift if row < rows else row
 
 
 @inner
@@ -97,7 +114,7 @@ def _read(text: Any, chunk: Any, window: Any, position: Any, kept: Any, place: A
     The upper half of the position's bits decides on survival, the lower half is the reach.
     """
     bits, word = bits_at(chunk.window_key, position), text.ids[position]
-    kept.word[place] = word
+    kept.word[place], kept.row[place] = word, hot_row(word, chunk.hot.rows, chunk.hot.in_shift)
     kept.reach[place] = 1 + np.int64(((bits & _LOW) * np.uint64(window.size)) >> _32) if window.shrink else window.size
     return np.int64((bits >> _32) <= np.uint64(text.keep[word]))
 
@@ -159,8 +176,8 @@ def fill_inputs(kept: Any, centre: Any, inputs: Any, group: Any) -> Any:
         count = _merge_repeats(kept, left, centre, right, inputs, times)
     else:
         times, count = ones_at(inputs, contexts), contexts
-        copy_words(kept.word, left, inputs.row, 0, centre - left)
-        copy_words(kept.word, centre + 1, inputs.row, centre - left, right - centre - 1)
+        copy_words(kept.row, left, inputs.row, 0, centre - left)
+        copy_words(kept.row, centre + 1, inputs.row, centre - left, right - centre - 1)
     for pad in range(count, count + group - 1):
         inputs.row[pad] = inputs.row[0]
     return count, times, contexts
@@ -180,7 +197,7 @@ def _merge_repeats(kept: Any, left: Any, centre: Any, right: Any, inputs: Any, t
                 inputs.times[times + slot] += np.float32(1.0)
             else:
                 slot = count
-                inputs.row[slot], inputs.times[times + slot] = kept.word[place], np.float32(1.0)
+                inputs.row[slot], inputs.times[times + slot] = kept.row[place], np.float32(1.0)
                 count += 1
             inputs.slot[place - left] = slot
     for pad in range(times + count, times + count + LANES):

@@ -24,6 +24,7 @@ from unhot.kernels.loop import Params
 from unhot.kernels.steps import step_shape
 from unhot.kernels.windows import Window
 from unhot.outputs import OutputLayer, parse_output
+from unhot.train.hot import hot_rows
 from unhot.train.local import History, Kernel, Plan, in_background, train, warm_up
 from unhot.train.memory import check_plan, describe
 from unhot.train.params import padded, start_params
@@ -135,15 +136,16 @@ class WordModel:
 
     def _train(self: Model, corpus: Corpus, callbacks: Sequence[Callback], say: Note) -> Model:
         words, rows = len(corpus.vocabulary), self.layer.rows(len(corpus.vocabulary))
-        row = 4 * padded(self.dim)
+        hot = hot_rows(min(words, rows), self.threads)
+        copies, row = hot * self.threads, 4 * padded(self.dim)
         memory = {"vectors": row * (words + rows), "their last good state": row * (words + rows), "tables": 16 * words + 8 * rows}
         check_plan(memory, words, self.dim)
         say(f"memory: {describe(memory)}")
-        params = start_params(words, rows, self.dim, self.seed)
+        params = start_params(words, rows, copies, self.dim, self.seed)
         details = {**self.config(), "vocabulary": words, "corpus_words": corpus.words, "memory": sum(memory.values())}
-        self._keep(corpus.vocabulary, params)
+        self._keep(corpus.vocabulary, Params(params.in_vectors[:words], params.out_vectors[:rows]))
         self.history = History()
-        plan = Plan(self.epochs, self.lr or self.default_lr, self.seed, self.threads, self.history, details)
+        plan = Plan(self.epochs, self.lr or self.default_lr, self.seed, self.threads, hot, self.history, details)
         keep = keep_probability(corpus.vocabulary.counts, self.sample)
         train(corpus, keep, self._kernel(corpus.vocabulary.counts), params, plan, callbacks)
         return self

@@ -26,7 +26,8 @@ from unhot.corpus.corpus import Corpus
 from unhot.errors import Diverged
 from unhot.kernels.loop import Params, Scratch, scratch, train_chunk
 from unhot.kernels.rng import stream_key
-from unhot.kernels.windows import Chunk, Text, Window, keep_threshold
+from unhot.kernels.windows import Chunk, Hot, Text, Window, keep_threshold
+from unhot.train.hot import HotRows
 from unhot.train.params import finite
 from unhot.train.progress import Callback, Progress
 from unhot.train.schedule import Piece, chunk_size, learning_rate, pieces
@@ -61,6 +62,7 @@ class Plan:
     lr: float
     seed: int
     threads: int
+    hot: int  # rows copied for each thread
     history: History
     details: dict[str, Any] = field(default_factory=dict)  # for the start event
 
@@ -79,9 +81,9 @@ def warm_up(kernel: Kernel, stride: int) -> None:
     nothing.flags.writeable = start.flags.writeable = False  # as the shards are, which are mapped for reading
     text = Text(nothing, start, keep_threshold(np.ones(1)))
     params = Params(np.zeros((1, stride), np.float32), np.zeros((1, stride), np.float32))
-    key = np.uint64(0)
+    chunk = Chunk(0, 0, 0, np.uint64(0), np.uint64(0), np.float32(0), Hot(0, 0, 0))
     buffers = scratch(0, kernel.window.size, kernel.columns, stride)
-    train_chunk(kernel.step, kernel.shape, kernel.tables, text, kernel.window, params, buffers, Chunk(0, 0, 0, key, key, np.float32(0)))
+    train_chunk(kernel.step, kernel.shape, kernel.tables, text, kernel.window, params, buffers, chunk)
 
 
 def train(corpus: Corpus, keep: Doubles, kernel: Kernel, params: Params, plan: Plan, callbacks: Sequence[Callback] = ()) -> None:
@@ -111,6 +113,7 @@ class _Run:
         self._kernel, self._params, self._plan, self._callbacks = kernel, params, plan, callbacks
         tokens, stride = chunk_size(corpus.ids), params.in_vectors.shape[1]
         self._scratch = [scratch(tokens, kernel.window.size, kernel.columns, stride) for _ in range(plan.threads)]
+        self._hot = HotRows(params, plan.hot, plan.threads)
         self._good = Params(*(np.empty_like(matrix) for matrix in params))
         self._began, self._lr = time.perf_counter(), plan.lr
         self.history = plan.history
@@ -119,6 +122,7 @@ class _Run:
         """Train one epoch and keep a copy of what stood before it."""
         for good, matrix in zip(self._good, self._params, strict=True):
             good[:] = matrix
+        self._hot.refresh()
         loss, pairs, done = 0.0, 0, 0
         with self._threads(epoch) as results:
             for result in itertools.islice(results, len(self._pieces)):
@@ -151,15 +155,15 @@ class _Run:
         todo, stop = iter(self._pieces), threading.Event()
         lock, results = threading.Lock(), queue.SimpleQueue[_Result]()
 
-        def work(buffers: Scratch) -> None:
+        def work(thread: int, buffers: Scratch) -> None:
             while not stop.is_set():
                 with lock:
                     piece = next(todo, None)
                 if piece is None:
                     return
-                results.put(self._train(epoch, piece, buffers))
+                results.put(self._train(epoch, piece, thread, buffers))
 
-        threads = [threading.Thread(target=work, args=(buffers,), daemon=True) for buffers in self._scratch]
+        threads = [threading.Thread(target=work, args=given, daemon=True) for given in enumerate(self._scratch)]
         for thread in threads:
             thread.start()
         try:
@@ -169,15 +173,16 @@ class _Run:
             for thread in threads:
                 thread.join()
 
-    def _train(self, epoch: int, piece: Piece, buffers: Scratch) -> _Result:
+    def _train(self, epoch: int, piece: Piece, thread: int, buffers: Scratch) -> _Result:
         plan, kernel = self._plan, self._kernel
         lr = learning_rate(plan.lr, epoch, plan.epochs, piece.done / self._ids)
         windows, draws = stream_key(plan.seed, epoch, 0), stream_key(plan.seed, epoch, 1 + piece.number)
-        chunk = Chunk(piece.start, piece.stop, piece.sentence, windows, draws, np.float32(lr))
+        chunk = Chunk(piece.start, piece.stop, piece.sentence, windows, draws, np.float32(lr), self._hot.places[thread])
         try:
             loss, pairs = train_chunk(
                 kernel.step, kernel.shape, kernel.tables, self._texts[piece.shard], kernel.window, self._params, buffers, chunk
             )
+            self._hot.exchange(thread)
             return _Result(piece, loss, pairs, lr, None)
         except BaseException as error:  # handed to the main thread, which raises it
             return _Result(piece, 0.0, 0, lr, error)

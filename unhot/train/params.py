@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from unhot.kernels.aligned import aligned_zeros
 from unhot.kernels.loop import Params
-from unhot.kernels.simd import LANES, LINE
-from unhot.types import Floats
+from unhot.kernels.simd import LANES
 
 BLOCK = 1 << 16  # rows begun at a time
 
@@ -16,19 +16,12 @@ def padded(dim: int) -> int:
     return -(-dim // LANES) * LANES
 
 
-def aligned_zeros(rows: int, stride: int) -> Floats:
-    """Zeros that begin at a cache line, so that no vector of a row lies across two."""
-    raw = np.zeros(rows * stride * 4 + LINE, np.uint8)
-    first = -raw.ctypes.data % LINE
-    return raw[first : first + rows * stride * 4].view(np.float32).reshape(rows, stride)
-
-
-def start_params(words: int, rows: int, dim: int, seed: int) -> Params:
-    """Input vectors uniform in (-1/2, 1/2) / dim, output vectors zero."""
-    params = Params(aligned_zeros(words, padded(dim)), aligned_zeros(rows, padded(dim)))
+def start_params(words: int, rows: int, copies: int, dim: int, seed: int) -> Params:
+    """Input vectors uniform in (-1/2, 1/2) / dim, output vectors zero; behind them room for copies of hot rows."""
+    params = Params(aligned_zeros((words + copies, padded(dim))), aligned_zeros((rows + copies, padded(dim))))
     random = np.random.default_rng(seed)
     for first in range(0, words, BLOCK):
-        block = params.in_vectors[first : first + BLOCK, :dim]
+        block = params.in_vectors[first : min(first + BLOCK, words), :dim]
         block[:] = (random.random(block.shape, dtype=np.float32) - np.float32(0.5)) / np.float32(dim)
     return params
 

@@ -1,0 +1,54 @@
+import numpy as np
+import pytest
+
+import unhot
+from unhot.kernels.loop import Params
+from unhot.train.hot import HotRows, hot_rows
+from unhot.train.params import start_params
+
+
+def test_only_frequent_rows_of_big_matrices_and_several_threads():
+    assert hot_rows(100_000, 1) == 0
+    assert hot_rows(100_000, 2) == 256
+    assert hot_rows(640, 2) == 10
+    assert hot_rows(30, 2) == 0
+
+
+def test_exchange_averages_what_threads_learn():
+    params = Params(np.zeros((10, 4), np.float32), np.ones((8, 4), np.float32))  # 6 and 4 rows, 2 threads with 2 copies each
+    hot = HotRows(params, 2, 2)
+    assert [tuple(place) for place in hot.places] == [(2, 6, 4), (2, 8, 6)]
+    hot.refresh()
+    np.testing.assert_array_equal(params.out_vectors[4:], 1.0)
+    params.in_vectors[6] += 1.0  # the first thread learns about row 0
+    params.in_vectors[8] += 3.0  # the second one, too
+    params.in_vectors[9] -= 1.0  # and about row 1
+    hot.exchange(0)
+    assert (params.in_vectors[0] == 0.5).all()
+    assert (params.in_vectors[6] == 0.5).all()
+    hot.exchange(1)
+    assert (params.in_vectors[0] == 2.0).all()
+    assert (params.in_vectors[1] == -0.5).all()
+    hot.exchange(0)  # nothing new from the first thread, but it takes what the second one learned
+    assert (params.in_vectors[6] == 2.0).all()
+    np.testing.assert_array_equal(params.in_vectors[2:6], 0.0)
+    np.testing.assert_array_equal(params.out_vectors, 1.0)
+
+
+def test_room_for_copies_changes_no_start():
+    with_room, without = (start_params(5, 4, copies, 3, 1) for copies in (6, 0))
+    assert len(with_room.in_vectors) == 11
+    np.testing.assert_array_equal(with_room.in_vectors[:5], without.in_vectors)
+    assert not with_room.in_vectors[5:].any()
+
+
+def test_threads_with_hot_rows_learn_as_one_thread_does():
+    rng = np.random.default_rng(0)
+    text = [[f"w{i}" for i in rng.zipf(1.3, 40) if i < 400] for _ in range(2000)]
+    one, two = (unhot.SkipGram(dim=16, min_count=1, epochs=3, threads=threads).fit(text) for threads in (1, 2))
+    assert hot_rows(len(two.vectors), 2) > 0
+    assert two.history.losses == pytest.approx(one.history.losses, rel=0.02)
+    assert len(two.vectors) == len(one.vectors)
+    frequent = one.vectors.words[:3]
+    for word in frequent:  # the common rows hold what was learned, not the copies only
+        assert np.linalg.norm(two.vectors[word]) == pytest.approx(np.linalg.norm(one.vectors[word]), rel=0.3)

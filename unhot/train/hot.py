@@ -1,0 +1,61 @@
+"""Hot rows: every thread has its own copies of the most frequent rows.
+
+The rows of frequent words are written by all threads all the time, and a cache line that another core has just written takes as long to
+fetch as one from far memory: two threads lose a fifth of their time to that. So, with more than one thread, the first rows of each matrix
+(ids are ranks: these are the most frequent) have a copy for each thread, behind the matrix. After each chunk a thread passes on its share
+of what it has learned and begins again from the common row:
+
+    common += (own - before) / threads;   own = before = common
+
+That is the average over the threads. It is stable for any number of them, and frequent words have updates to spare.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import NamedTuple
+
+from unhot.kernels.loop import Params
+from unhot.kernels.windows import Hot
+from unhot.types import Floats
+
+HOT_ROWS = 256  # at most; copies of both matrices stay in the second-level cache
+HOT_SHARE = 64  # and at most one row in so many, so that a small vocabulary is learned at the full rate
+
+
+def hot_rows(rows: int, threads: int) -> int:
+    """How many rows are copied for each thread, of a matrix with that many."""
+    return min(HOT_ROWS, rows // HOT_SHARE) if threads > 1 else 0
+
+
+class _Copy(NamedTuple):
+    common: Floats
+    own: Floats
+    before: Floats  # the common rows at the last exchange
+
+
+class HotRows:
+    """The copies of all threads. The matrices of `params` end with threads * hot rows for them."""
+
+    def __init__(self, params: Params, hot: int, threads: int) -> None:
+        self._lock, self._threads = threading.Lock(), threads
+        self._copies: list[list[_Copy]] = []
+        self.places: list[Hot] = []  # where each thread finds its copies
+        for thread in range(threads):
+            shifts = [len(matrix) - (threads - thread) * hot for matrix in params]
+            self.places.append(Hot(hot, *shifts))
+            own = [matrix[shift : shift + hot] for matrix, shift in zip(params, shifts, strict=True)]
+            self._copies.append([_Copy(matrix[:hot], rows, rows.copy()) for matrix, rows in zip(params, own, strict=True)])
+
+    def refresh(self) -> None:
+        """Begin from the common rows."""
+        for copies in self._copies:
+            for copy in copies:
+                copy.own[:] = copy.before[:] = copy.common
+
+    def exchange(self, thread: int) -> None:
+        """Pass on what a thread has learned, and take what the others have."""
+        with self._lock:
+            for copy in self._copies[thread]:
+                copy.common[:] += (copy.own - copy.before) / self._threads
+                copy.own[:] = copy.before[:] = copy.common
