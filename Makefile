@@ -6,6 +6,7 @@ BIN := .venv/bin
 
 demo: .venv/core
 	$(BIN)/unhot demo
+	@echo "(unhot is in $(BIN): put it on your path with: source $(BIN)/activate)"
 
 test: .venv/dev
 	$(BIN)/ruff check .

@@ -96,6 +96,7 @@ def test_cbow_and_its_own_settings(tmp_path):
     [
         (["train"], 2, "Missing argument 'INPUT...'"),
         (["train", "nothing.txt", "-o", "m"], 1, "nothing.txt"),
+        (["train", "nothing.txt", "neither.txt", "-o", "m"], 1, "nothing.txt: no such file"),
         (["train", "nothing.txt", "-o", "m", "--dim", "0"], 2, "dim=0: must be >= 1"),
         (["train", "nothing.txt", "-o", "m", "--dim", "x"], 2, "'x' is not a valid integer"),
         (["train", "nothing.txt", "-o", "m", "--output", "soft"], 2, "there is no layer 'soft'"),

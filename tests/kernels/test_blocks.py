@@ -3,19 +3,14 @@
 import numpy as np
 import pytest
 
-from unhot.kernels import blocks
+from unhot.kernels import blocks, ids
+from unhot.kernels import rows as row_blocks_module
+from unhot.kernels.blocks import score, update, update_into
+from unhot.kernels.ids import copy_words, last_match
 from unhot.kernels.jit import inner
 from unhot.kernels.links import logistic, logistic_twin
+from unhot.kernels.rows import add_to_rows, copy_rows, prefetch, sum_rows
 from unhot.kernels.simd import LANES
-
-score, update, update_into = blocks.score, blocks.update, blocks.update_into
-sum_rows, add_to_rows, copy_rows, copy_words, prefetch = (
-    blocks.sum_rows,
-    blocks.add_to_rows,
-    blocks.copy_rows,
-    blocks.copy_words,
-    blocks.prefetch,
-)
 
 
 @inner
@@ -118,13 +113,45 @@ def test_row_blocks_equal_twins(row_blocks):
     out, copies, target = np.zeros((1, stride), np.float32), np.zeros((9, stride), np.float32), np.zeros(60, np.int32)
     run_rows(case.shape, case.x, case.inputs, case.times, 3, count, scale, out, copies, words, target)
     expected, expected_copies = np.zeros_like(out), np.zeros_like(copies)
-    blocks.sum_rows_twin(twin.shape, twin.x, twin.inputs, twin.times, 3, count, scale, expected)
-    blocks.copy_rows_twin(twin.shape, twin.x, twin.inputs, count, expected_copies)
-    blocks.add_to_rows_twin(twin.shape, expected, scale, twin.x, twin.inputs, twin.times, 3, count)
+    row_blocks_module.sum_rows_twin(twin.shape, twin.x, twin.inputs, twin.times, 3, count, scale, expected)
+    row_blocks_module.copy_rows_twin(twin.shape, twin.x, twin.inputs, count, expected_copies)
+    row_blocks_module.add_to_rows_twin(twin.shape, expected, scale, twin.x, twin.inputs, twin.times, 3, count)
     np.testing.assert_allclose(out, expected, rtol=1e-5, atol=1e-5)
     np.testing.assert_array_equal(copies, expected_copies)
     np.testing.assert_allclose(case.x, twin.x, rtol=1e-5, atol=1e-5)
     np.testing.assert_array_equal(target[2 : 2 + count], words[3 : 3 + count])
+
+
+@inner
+def run_match(words, first, count, wanted):
+    return last_match(words, first, count, wanted)
+
+
+@pytest.mark.parametrize("count", [0, 1, 5, LANES - 1, LANES, LANES + 1, 3 * LANES + 2])
+def test_last_match_equals_twin(count):
+    rng = np.random.default_rng(count)
+    for _ in range(20):
+        words = rng.integers(0, 12, count + 3 + LANES).astype(np.int32)
+        wanted = np.int32(rng.integers(0, 14))
+        assert run_match(words, 3, count, wanted) == ids.last_match_twin(words, 3, count, wanted)
+
+
+def test_offsets_beyond_32_bits(tmp_path):
+    """Rows that begin beyond 2**32 floats are the rows that are trained (the files are sparse: they take no room)."""
+    stride = 7 * LANES
+    far = 2**32 // stride + 1  # row * stride needs 33 bits
+    x, o = (np.memmap(tmp_path / name, np.float32, "w+", shape=(far + 4, stride)) for name in "xo")
+    shape = blocks.shape(stride, 2, 2)
+    inputs, rows = np.array([far + 1, far + 3] + [far] * LANES, np.int32), np.array([far + 2, far] + [0] * LANES, np.int32)
+    x[inputs[:2]], o[rows[:2]] = 0.5, 0.25
+    ones, zeros = np.ones(2 * LANES, np.float32), np.zeros(2 * LANES, np.float32)
+    scores = np.zeros(4 * LANES, np.float32)
+    run_step(shape, x, inputs, 2, o, rows, 0, scores, 0, ones, ones, zeros, ones * (np.arange(2 * LANES) < 2), 0, np.float32(1.0))
+    error = 1 / (1 + np.exp(0.125 * stride))
+    np.testing.assert_allclose(x[inputs[:2]], 0.5 + 2 * 0.25 * error, rtol=1e-6)
+    np.testing.assert_allclose(o[rows[:2]], 0.25 + 2 * 0.5 * error, rtol=1e-6)
+    assert not x[:100].any()  # where the product would land if it were cut to 32 bits
+    assert not o[:100].any()
 
 
 @inner

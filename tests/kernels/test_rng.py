@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from unhot.kernels.jit import kernel
-from unhot.kernels.rng import GAMMA, below, bits_at, bits_at_integer, mix, stream_key
+from unhot.kernels.rng import GAMMA, below, bits_at, bits_at_integer, key_from, mix, stream_key
 
 WORD = st.integers(0, 2**64 - 1)
 
@@ -33,6 +33,11 @@ def test_published_values_of_splitmix64():
 @given(WORD, st.integers(0, 2**40))
 def test_integers_and_kernels_agree(key, position):
     assert int(kernel_bits(np.uint64(key), position)) == bits_at_integer(key, position)
+
+
+@given(WORD, st.integers(0, 2**40), st.integers(0, 2**40))
+def test_a_key_can_begin_later(key, position, more):
+    assert bits_at_integer(int(key_from(np.uint64(key), position)), more) == bits_at_integer(key, position + more)
 
 
 @given(WORD, st.integers(1, 2**32 - 1))

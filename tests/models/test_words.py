@@ -139,3 +139,22 @@ def test_the_same_without_the_compiler(tmp_path):
     on, off = (np.load(tmp_path / f"{name}.npz") for name in ("on", "off"))
     for key in on.files:
         np.testing.assert_allclose(on[key], off[key], rtol=1e-4, atol=1e-5, err_msg=key)
+
+
+@pytest.mark.parametrize("shard", [1 << 27, 300])
+def test_the_pairs_trained_are_those_of_the_definition(shard, tmp_path):
+    """Whatever the shards, training has as many pairs as `corpus_pairs` yields."""
+    from unhot.corpus.encoding import Cut, Sizes, encode_input
+    from unhot.corpus.inputs import open_input
+    from unhot.corpus.pairing import corpus_pairs
+    from unhot.corpus.workplace import Workplace
+    from unhot.vocab.subsampling import keep_probability
+
+    with Workplace(tmp_path / "corpus") as place:
+        corpus = encode_input(open_input(TEXT, "whitespace", 1000), Cut(2, None, None), place, 1, Sizes(block=1000, shard=shard))
+    with corpus:
+        assert (len(corpus.shards) > 1) == (shard == 300)
+        model = unhot.SkipGram(**{**SMALL, "epochs": 1})
+        model.fit(corpus)
+        expected = sum(1 for _ in corpus_pairs(corpus, window=3, keep=keep_probability(corpus.vocabulary.counts, 1e-2)))
+    assert model.history.pairs == expected

@@ -59,7 +59,7 @@ def train(
         settings.pop("combine")
     learner = MODELS[model](**settings)
     check_target(Path(target))
-    source = inputs[0] if len(inputs) == 1 else list(inputs)
+    source = [name if name == "-" else Path(name) for name in inputs] if len(inputs) > 1 else inputs[0]
     with contextlib.ExitStack() as stack:
         bar = stack.enter_context(TrainingBar(quiet=quiet))
         log = [stack.enter_context(JsonLog(log_json))] if log_json else []

@@ -14,13 +14,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, TypeVar
 
-import numpy as np
-
 from unhot.corpus.corpus import Corpus
 from unhot.errors import at_least
 from unhot.kernels.rng import bits_at_integer, stream_key
 from unhot.kernels.windows import keep_threshold
-from unhot.types import Doubles, Ids
+from unhot.types import Doubles
 
 Token = TypeVar("Token")
 
@@ -65,7 +63,9 @@ def corpus_pairs(
     corpus: Corpus, *, window: int = 5, shrink: bool = True, keep: Doubles | None = None, seed: int = 1, epoch: int = 0
 ) -> Iterator[tuple[int, int]]:
     """`pairs` of ids for all sentences of an encoded corpus."""
+    before = 0  # positions of the shards before this one
     for shard in corpus.shards:
         for start, stop in zip(shard.starts[:-1].tolist(), shard.starts[1:].tolist(), strict=True):
-            ids: Ids = np.asarray(shard.ids[start:stop])
-            yield from pairs(ids.tolist(), window=window, shrink=shrink, keep=keep, seed=seed, epoch=epoch, position=start)
+            sentence = shard.ids[start:stop].tolist()
+            yield from pairs(sentence, window=window, shrink=shrink, keep=keep, seed=seed, epoch=epoch, position=before + start)
+        before += shard.ids.size

@@ -13,6 +13,7 @@ from typing import IO, NamedTuple
 from unhot.corpus.blocks import Block, Pool
 from unhot.corpus.scanner import BREAKS, TOKENS
 from unhot.corpus.shards import write_all
+from unhot.errors import DataError
 
 PART = 1 << 26  # bytes
 
@@ -84,4 +85,7 @@ class Spool:
 
     def _read(self, view: memoryview) -> None:
         while len(view):
-            view = view[self._file.readinto(view) :]  # type: ignore[union-attr]
+            got = self._file.readinto(view)  # type: ignore[union-attr]
+            if not got:
+                raise DataError(f"{self._directory}: what was read is gone from there: is something else cleaning up? run it again")
+            view = view[got:]

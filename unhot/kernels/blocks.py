@@ -1,4 +1,4 @@
-"""The inner blocks of every training loop: score, update, and rows summed, added, copied and prefetched.
+"""The inner blocks of every training step: score and update.
 
 A *step* takes inputs x_0 .. x_{B-1} and output columns o_0 .. o_{n-1} (both given as row numbers of matrices) through three phases:
 
@@ -23,19 +23,13 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from llvmlite import ir
 
 from unhot.kernels.jit import block
 from unhot.kernels.simd import (
     FAST,
-    I8,
-    I32,
-    INTEGERS,
     LANES,
-    LINE,
     REGISTERS,
     Value,
-    call,
     element,
     fma,
     i64,
@@ -50,7 +44,6 @@ from unhot.kernels.simd import (
 
 MAX_WIDTH = min(8, LANES)  # columns in one tile
 UNROLLED = 8  # rounds over a row that are written out; longer rows are looped over
-PREFETCHED = 8  # cache lines of a row asked for ahead
 
 
 class Shape(NamedTuple):
@@ -78,7 +71,7 @@ def sizes(shape_type: Any) -> tuple[int, int, int]:
     return blocks, width, group
 
 
-def _over_slices(b: Value, blocks: int, step: int, carried: list[Value], body: Callable[..., list[Value]]) -> list[Value]:
+def over_slices(b: Value, blocks: int, step: int, carried: list[Value], body: Callable[..., list[Value]]) -> list[Value]:
     """Run body(position, slices, carried) over the slices of a row, `step` of them at a time and the rest at the end."""
     rounds = blocks // step
     if rounds > UNROLLED:
@@ -116,7 +109,7 @@ def score(
             o_slices = [load(b, base, at) for base in columns]
             return [fma(b, x_slices[i // width], o_slices[i % width], s) for i, s in enumerate(sums)]
 
-        sums = _over_slices(b, blocks, 1, [splat_constant(0.0)] * (group * width), add_slice)
+        sums = over_slices(b, blocks, 1, [splat_constant(0.0)] * (group * width), add_slice)
         lanes = [sums[t * width + r] if r < width else splat_constant(0.0) for t in range(group) for r in range(padded)]
         store(b, totals(b, lanes), scores, b.add(at, b.mul(begin, i64(padded))))
         return []
@@ -198,119 +191,4 @@ def _update(
                 store(b, b.fadd(old[r][k], gradients[r * slices + k], flags=FAST), columns[r], places[k])
         return []
 
-    _over_slices(b, blocks, together, [], slices_at)
-
-
-def sum_rows_twin(shape: Shape, x: Any, inputs: Any, times: Any, times_at: int, count: int, scale: float, out: Any) -> None:
-    """out[0] = scale sum_b times[b] x[inputs[b]]."""
-    out[0] = scale * sum(times[times_at + b] * x[inputs[b]] for b in range(count))
-
-
-@block(sum_rows_twin)
-def sum_rows(
-    types: Any, b: Value, _: Value, x: Value, inputs: Value, times: Value, times_at: Value, count: Value, scale: Value, out: Value
-) -> None:
-    """All slices of the sum in registers, up to UNROLLED of them at a time."""
-    blocks, _, _ = sizes(types[0])
-    stride = blocks * LANES
-
-    def slices_at(place: Value, slices: int, _: list[Value]) -> list[Value]:
-        places = [b.add(place, i64(k * LANES)) for k in range(slices)]
-
-        def add_input(i: Value, sums: list[Value]) -> list[Value]:
-            source, weight = row(b, x, element(b, inputs, i), stride), splat(b, element(b, times, b.add(times_at, i)))
-            return [fma(b, weight, load(b, source, p), s) for p, s in zip(places, sums, strict=True)]
-
-        sums = loop(b, count, [splat_constant(0.0)] * slices, add_input)
-        for p, s in zip(places, sums, strict=True):
-            store(b, b.fmul(splat(b, scale), s, flags=FAST), out, p)
-        return []
-
-    _over_slices(b, blocks, UNROLLED, [], slices_at)
-
-
-def add_to_rows_twin(shape: Shape, gradient: Any, scale: float, x: Any, inputs: Any, times: Any, times_at: int, count: int) -> None:
-    """x[inputs[b]] += scale times[b] gradient[0] for all b."""
-    for b in range(count):
-        x[inputs[b]] += np.float32(scale * times[times_at + b]) * gradient[0]
-
-
-@block(add_to_rows_twin)
-def add_to_rows(
-    types: Any, b: Value, _: Value, gradient: Value, scale: Value, x: Value, inputs: Value, times: Value, times_at: Value, count: Value
-) -> None:
-    """Up to UNROLLED slices of the gradient in registers while the rows go by."""
-    blocks, _, _ = sizes(types[0])
-    stride = blocks * LANES
-
-    def slices_at(place: Value, slices: int, _: list[Value]) -> list[Value]:
-        places = [b.add(place, i64(k * LANES)) for k in range(slices)]
-        scaled = [b.fmul(splat(b, scale), load(b, gradient, p), flags=FAST) for p in places]
-
-        def add_row(i: Value, _: list[Value]) -> list[Value]:
-            target, weight = row(b, x, element(b, inputs, i), stride), splat(b, element(b, times, b.add(times_at, i)))
-            for p, g in zip(places, scaled, strict=True):
-                store(b, fma(b, weight, g, load(b, target, p)), target, p)
-            return []
-
-        loop(b, count, [], add_row)
-        return []
-
-    _over_slices(b, blocks, UNROLLED, [], slices_at)
-
-
-def copy_words_twin(source: Any, at: int, target: Any, to: int, count: int) -> None:
-    """target[to : to + count] = source[at : at + count]; both need LANES places of slack, what stands there in the target is lost."""
-    target[to : to + count] = source[at : at + count]
-
-
-@block(copy_words_twin)
-def copy_words(types: Any, b: Value, source: Value, at: Value, target: Value, to: Value, count: Value) -> None:
-    """A vector of ids at a time."""
-
-    def copy(i: Value, _: list[Value]) -> list[Value]:
-        shift = b.mul(i, i64(LANES))
-        ids = b.load(b.bitcast(b.gep(source, [b.add(at, shift)]), INTEGERS.as_pointer()))
-        ids.align = 4
-        b.store(ids, b.bitcast(b.gep(target, [b.add(to, shift)]), INTEGERS.as_pointer())).align = 4
-        return []
-
-    loop(b, b.sdiv(b.add(count, i64(LANES - 1)), i64(LANES)), [], copy)
-
-
-def copy_rows_twin(shape: Shape, x: Any, inputs: Any, count: int, out: Any) -> None:
-    """out[b] = x[inputs[b]] for all b."""
-    for b in range(count):
-        out[b] = x[inputs[b]]
-
-
-@block(copy_rows_twin)
-def copy_rows(types: Any, b: Value, _: Value, x: Value, inputs: Value, count: Value, out: Value) -> None:
-    """A slice at a time."""
-    blocks, _, _ = sizes(types[0])
-    stride = blocks * LANES
-
-    def copy(i: Value, _: list[Value]) -> list[Value]:
-        source, target = row(b, x, element(b, inputs, i), stride), row(b, out, i, stride)
-
-        def copy_slice(place: Value, _slices: int, _: list[Value]) -> list[Value]:
-            store(b, load(b, source, place), target, place)
-            return []
-
-        return _over_slices(b, blocks, 1, [], copy_slice)
-
-    loop(b, count, [], copy)
-
-
-def prefetch_twin(shape: Shape, matrix: Any, number: int) -> None:
-    """Ask for a row that will be written soon; changes nothing."""
-
-
-@block(prefetch_twin)
-def prefetch(types: Any, b: Value, _: Value, matrix: Value, number: Value) -> None:
-    """All cache lines of the row, up to PREFETCHED of them: the hardware follows a longer row by itself."""
-    blocks, _, _ = sizes(types[0])
-    start = b.bitcast(row(b, matrix, number, blocks * LANES), I8.as_pointer())
-    for line in range(0, min(4 * blocks * LANES, PREFETCHED * LINE), LINE):
-        arguments = [b.gep(start, [i64(line)]), ir.Constant(I32, 1), ir.Constant(I32, 3), ir.Constant(I32, 1)]
-        call(b, "llvm.prefetch.p0", ir.VoidType(), arguments)
+    over_slices(b, blocks, together, [], slices_at)

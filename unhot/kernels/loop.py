@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from unhot.kernels.aligned import aligned_zeros
-from unhot.kernels.blocks import prefetch
 from unhot.kernels.jit import generic, kernel
+from unhot.kernels.rows import prefetch
 from unhot.kernels.simd import LANES
 from unhot.kernels.steps import row_shape
 from unhot.kernels.windows import Inputs, Kept, fill_inputs, hot_row, inputs_buffer, keep_words, kept_buffer

@@ -52,6 +52,11 @@ def stream_key(seed: int, epoch: int, purpose: int) -> np.uint64:
     return np.uint64(key)
 
 
+def key_from(key: np.uint64, position: int) -> np.uint64:
+    """The key under which position 0 has the bits that `position` has under the given one."""
+    return np.uint64((int(key) + position * int(GAMMA)) & (2**64 - 1))
+
+
 def bits_at_integer(key: int, position: int) -> int:
     """`bits_at` in Python's integers, for use outside kernels."""
     return _mix_integer(key + position * int(GAMMA))

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from unhot.kernels.aligned import aligned_zeros
-from unhot.kernels.blocks import copy_words
+from unhot.kernels.ids import copy_words, last_match
 from unhot.kernels.jit import inner
 from unhot.kernels.rng import bits_at
 from unhot.kernels.simd import LANES
@@ -149,9 +149,9 @@ def _close_sentence(kept: Any, begin: Any, end: Any, window: Any) -> None:
     """Note the bounds of a sentence and the repeats inside it."""
     repeated = -1
     for place in range(begin, end):
-        previous, word = -1, kept.word[place]
-        for other in range(max(begin, place - 2 * window), place):
-            previous = other if kept.word[other] == word else previous
+        first = max(begin, place - 2 * window)
+        match = last_match(kept.word, first, place - first, kept.word[place])
+        previous = first + match if match >= 0 else -1
         repeated = max(repeated, previous)
         kept.begin[place], kept.end[place], kept.previous[place], kept.repeated[place] = begin, end, previous, repeated
 

@@ -17,8 +17,8 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from unhot.errors import one_of
-from unhot.kernels.blocks import add_to_rows, sum_rows
 from unhot.kernels.loop import learn
+from unhot.kernels.rows import add_to_rows, sum_rows
 from unhot.kernels.steps import link_columns, row_shape, score_columns, update_columns
 from unhot.kernels.windows import ones_at
 from unhot.models.words import WordModel

@@ -14,9 +14,10 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, NamedTuple
 
-from unhot.kernels.blocks import Shape, copy_rows, score, update
+from unhot.kernels.blocks import Shape, score, update
 from unhot.kernels.jit import generic
 from unhot.kernels.loop import learn
+from unhot.kernels.rows import copy_rows
 from unhot.kernels.steps import Tiles, link, link_columns, score_columns, update_columns
 from unhot.models.words import WordModel
 

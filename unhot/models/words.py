@@ -70,6 +70,7 @@ class WordModel:
         self.vocabulary: Vocabulary | None = None
         self.history = History()
         self._params: Params | None = None  # without the padding
+        self._stores: dict[str, Vectors] = {}  # of the params as they are
 
     def step(self) -> Any:
         """The value whose type chooses the compiled step."""
@@ -147,12 +148,16 @@ class WordModel:
         self.history = History()
         plan = Plan(self.epochs, self.lr or self.default_lr, self.seed, self.threads, hot, self.history, details)
         keep = keep_probability(corpus.vocabulary.counts, self.sample)
-        train(corpus, keep, self._kernel(corpus.vocabulary.counts), params, plan, callbacks)
+        try:
+            train(corpus, keep, self._kernel(corpus.vocabulary.counts), params, plan, callbacks)
+        finally:
+            self._stores.clear()  # a callback may have looked at them
         return self
 
     def _keep(self, vocabulary: Vocabulary, params: Params) -> None:
         self.vocabulary = vocabulary
         self._params = Params(*(matrix[:, : self.dim] for matrix in params))
+        self._stores.clear()
 
     def _learned(self) -> tuple[Vocabulary, Params]:
         if self.vocabulary is None or self._params is None:
@@ -162,14 +167,18 @@ class WordModel:
     @property
     def vectors(self) -> Vectors:
         """The input vectors: the word vectors proper."""
-        vocabulary, params = self._learned()
-        return Vectors(vocabulary.words, params.in_vectors, vocabulary.counts)
+        return self._as_vectors("in_vectors")
 
     @property
     def out_vectors(self) -> Vectors:
         """The output vectors, where the layer has one for each word."""
+        return self._as_vectors("out_vectors")
+
+    def _as_vectors(self, name: str) -> Vectors:
         vocabulary, params = self._learned()
-        return Vectors(vocabulary.words, params.out_vectors, vocabulary.counts)
+        if name not in self._stores:
+            self._stores[name] = Vectors(vocabulary.words, getattr(params, name), vocabulary.counts)
+        return self._stores[name]
 
     def config(self) -> dict[str, Any]:
         """The settings as plain data, enough to make the model again."""

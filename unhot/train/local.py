@@ -25,7 +25,7 @@ import numpy as np
 from unhot.corpus.corpus import Corpus
 from unhot.errors import Diverged
 from unhot.kernels.loop import Params, Scratch, scratch, train_chunk
-from unhot.kernels.rng import stream_key
+from unhot.kernels.rng import key_from, stream_key
 from unhot.kernels.windows import Chunk, Hot, Text, Window, keep_threshold
 from unhot.train.hot import HotRows
 from unhot.train.params import finite
@@ -50,6 +50,7 @@ class History:
 
     losses: list[float] = field(default_factory=list)  # exact mean of each whole epoch
     words: int = 0
+    pairs: int = 0  # (input, target) pairs trained
     seconds: float = 0.0
     interrupted: bool = False
 
@@ -131,6 +132,7 @@ class _Run:
                 loss, pairs, done = loss + result.loss, pairs + result.pairs, done + result.piece.stop - result.piece.start
                 if not np.isfinite(loss):
                     break
+                self.history.pairs += result.pairs
                 # out-of-vocabulary words are spread evenly over the epoch, as far as the count of words goes
                 self.history.words = epoch * self._words + round(self._words * done / self._ids)
                 self._lr = result.lr
@@ -176,7 +178,8 @@ class _Run:
     def _train(self, epoch: int, piece: Piece, thread: int, buffers: Scratch) -> _Result:
         plan, kernel = self._plan, self._kernel
         lr = learning_rate(plan.lr, epoch, plan.epochs, piece.done / self._ids)
-        windows, draws = stream_key(plan.seed, epoch, 0), stream_key(plan.seed, epoch, 1 + piece.number)
+        windows = key_from(stream_key(plan.seed, epoch, 0), piece.done - piece.start)  # bits belong to positions of the whole corpus
+        draws = stream_key(plan.seed, epoch, 1 + piece.number)
         chunk = Chunk(piece.start, piece.stop, piece.sentence, windows, draws, np.float32(lr), self._hot.places[thread])
         try:
             loss, pairs = train_chunk(
@@ -190,7 +193,8 @@ class _Run:
     def done(self, reason: str) -> None:
         """Report the end."""
         losses = self.history.losses
-        self.tell("done", min(len(losses) + 1, self._plan.epochs), losses[-1] if losses else None, {"reason": reason})
+        details = {"reason": reason, "pairs": self.history.pairs}
+        self.tell("done", min(len(losses) + 1, self._plan.epochs), losses[-1] if losses else None, details)
 
     def tell(self, event: str, epoch: int, loss: float | None, details: dict[str, Any] | None = None) -> None:
         """Report to the callbacks."""
