@@ -102,6 +102,7 @@ def test_cbow_and_its_own_settings(tmp_path):
         (["train", "nothing.txt", "-o", "m", "--output", "soft"], 2, "there is no layer 'soft'"),
         (["train", "nothing.txt", "-o", "m", "--tokenizer", "tok"], 2, "tok"),
         (["train", "nothing.txt", "-o", "m", "--model", "glove"], 2, "'glove' is not one of"),
+        (["train", "nothing.txt", "-o", "m", "--combine", "sum"], 2, "skipgram combines nothing"),
         (["train", "nothing.txt", "-o", "/dev/null"], 1, "is not an unhot model"),
         (["neighbors", "nowhere", "king"], 1, "nowhere"),
         (["info", "nowhere"], 1, "nowhere"),

@@ -50,13 +50,13 @@ def train(
     Ctrl-C stops and saves what there is.
     """
     from unhot.cli.show import TrainingBar
-    from unhot.errors import Diverged
+    from unhot.errors import ConfigError, Diverged
     from unhot.models.load import MODELS
     from unhot.train.progress import JsonLog
     from unhot.vectors.formats.directory import check_target
 
-    if model != "cbow":
-        settings.pop("combine")
+    if model != "cbow" and settings.pop("combine") != "mean":
+        raise ConfigError(f"--combine: {model} combines nothing; it is a setting of cbow")
     learner = MODELS[model](**settings)
     check_target(Path(target))
     source = [name if name == "-" else Path(name) for name in inputs] if len(inputs) > 1 else inputs[0]
