@@ -32,7 +32,7 @@ _HOMES = {
     "Vocabulary": "unhot.vocab.vocabulary",
     "load": "unhot.models.load",
 }
-_ROOMS = ("corpus", "models", "outputs", "vectors")  # sub-packages that `import unhot` is enough for
+_ROOMS = ("corpus", "errors", "models", "outputs", "vectors")  # sub-packages that `import unhot` is enough for
 
 
 def __getattr__(name: str) -> Any:

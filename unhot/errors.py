@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 
 class UnhotError(Exception):
     """Base of all errors of this package; the command line prints it as one line."""
@@ -19,25 +21,30 @@ class FormatError(UnhotError, ValueError):
     """A file is damaged or is not what its name says."""
 
 
-class MissingExtra(UnhotError, ImportError):
-    """An optional dependency is not installed; the message names the extra."""
-
-
 class Diverged(UnhotError, ArithmeticError):
     """Training left the finite numbers; the model holds the last good state."""
 
 
-def at_least(field: str, value: float, low: float) -> None:
-    """Raise a `ConfigError` unless value >= low (so NaN is refused too)."""
-    if not value >= low:
-        raise ConfigError(f"{field}={value!r}: must be >= {low}")
+def at_least(field: str, value: object, low: float) -> float:
+    """The value as a float; a `ConfigError` unless it is a finite number >= low."""
+    if isinstance(value, (bool, str)) or not hasattr(value, "__float__"):
+        raise ConfigError(f"{field}={value!r}: must be a number >= {low}")
+    number = float(value)
+    if not low <= number < math.inf:
+        raise ConfigError(f"{field}={value!r}: must be >= {low}, and finite")
+    return number
 
 
-def whole(field: str, value: object, low: int) -> None:
-    """Raise a `ConfigError` unless value is a whole number >= low."""
+def whole(field: str, value: object, low: int, high: int = 2**63 - 1) -> int:
+    """The value as an int; a `ConfigError` unless it is a whole number between low and high."""
     if isinstance(value, bool) or not hasattr(value, "__index__"):
         raise ConfigError(f"{field}={value!r}: must be a whole number >= {low}")
-    at_least(field, value.__index__(), low)
+    number: int = value.__index__()
+    if number < low:
+        raise ConfigError(f"{field}={value!r}: must be >= {low}")
+    if number > high:
+        raise ConfigError(f"{field}={value!r}: must be <= {high}")
+    return number
 
 
 def one_of(field: str, value: object, accepted: tuple[str, ...]) -> None:

@@ -127,6 +127,12 @@ def test_unknown_word(trained):
     assert "w11" in result.stderr  # what it might have been
 
 
+def test_without_a_command_the_help_is_shown():
+    result = run()
+    assert result.returncode == 2
+    assert len(result.stdout.splitlines()) > 10
+
+
 def test_debug_shows_the_traceback():
     assert "Traceback" in run("info", "nowhere", "--debug").stderr
 

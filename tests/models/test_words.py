@@ -73,10 +73,35 @@ def test_wide_and_narrow_windows(window):
     assert np.isfinite(model.vectors.vectors).all()
 
 
-def test_sentences_of_one_word_train_nothing():
-    model = unhot.SkipGram(dim=4, min_count=1).fit([["a"], ["b"], ["a"]])
-    assert model.history.losses == [0.0] * 5
-    assert not model.out_vectors.vectors.any()
+def test_sentences_of_one_word_teach_nothing():
+    with pytest.raises(DataError, match="no sentence had two words of the vocabulary left; lower min_count"):
+        unhot.SkipGram(dim=4, min_count=1).fit([["a"], ["b"], ["a"]])
+
+
+def test_one_word_more_threads_than_chunks_and_numpy_numbers(tmp_path):
+    model = unhot.SkipGram(dim=np.int64(4), min_count=1, threads=64, seed=np.int64(3), lr=np.float32(0.05), sample=0).fit([["a"] * 10])
+    model.save(tmp_path / "m")
+    assert unhot.load(tmp_path / "m").config()["seed"] == 3
+
+
+def test_callbacks_see_the_vectors_as_they_are():
+    model, seen = unhot.SkipGram(**{**SMALL, "epochs": 4}, lr=0.1), []
+
+    def look(progress):
+        if progress.event == "epoch":  # the threads rest
+            seen.append(model.vectors.most_similar("w1", topn=1)[0][1])
+
+    model.fit(TEXT, callbacks=[look])
+    assert len(seen) == 4
+    assert max(seen) <= 1.00001
+
+
+def test_a_tokenizer_that_is_an_object():
+    import functools
+
+    model = unhot.SkipGram(**{**SMALL, "sample": 0}, tokenizer=functools.partial(str.split, sep=",")).fit(["a,b c,a", "b c,a,b c"])
+    assert set(model.vectors.words) == {"a", "b c"}
+    assert model.config()["tokenizer"] == "functools.partial"
 
 
 @pytest.mark.parametrize(
@@ -88,8 +113,13 @@ def test_sentences_of_one_word_train_nothing():
         ({"threads": 0}, "threads=0: must be >= 1"),
         ({"seed": -1}, "seed=-1: must be >= 0"),
         ({"sample": -1.0}, "sample=-1.0: must be >= 0"),
-        ({"lr": 0.0}, "lr=0.0: must be a number > 0"),
-        ({"lr": float("nan")}, "lr=nan: must be a number > 0"),
+        ({"lr": 0.0}, "lr=0.0: must be >= 1e-30"),
+        ({"lr": float("nan")}, "lr=nan: must be >= 1e-30, and finite"),
+        ({"lr": "0.1"}, "lr='0.1': must be a number"),
+        ({"output": None}, "output=None: must be an output layer or its spec"),
+        ({"max_vocab": 0}, "max_vocab=0: must be >= 1"),
+        ({"window": 10**10}, "window=10000000000: must be <= 10000"),
+        ({"threads": 10**6}, "threads=1000000: must be <= 1024"),
         ({"output": "hot"}, "there is no layer 'hot'"),
         ({"dim": 1.5}, "dim=1.5: must be a whole number"),
     ],

@@ -136,7 +136,7 @@ def test_pieces_cover_the_corpus_once():
     from unhot.corpus.shards import Shard
 
     shards = [Shard(np.zeros(n, np.int32), np.array([0, n // 2, n], np.int64)) for n in (100_000, 700, 300_000)]
-    cut = pieces(shards)
+    cut = pieces(shards, 6)
     assert [piece.number for piece in cut] == list(range(len(cut)))
     done = 0
     for piece in cut:

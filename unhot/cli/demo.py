@@ -14,7 +14,7 @@ ANALOGIES = (("mexico", "mexican", "spain"), ("army", "soldiers", "navy"), ("gre
 )
 @click.option("--epochs", type=int, default=20, show_default=True, help="Passes over the text.")
 @click.option("--threads", type=int, default=2, show_default=True, help="Threads.")
-def demo(target: str, epochs: int, threads: int) -> None:
+def demo(target: str, epochs: int, threads: int) -> int:
     """Train on the State of the Union addresses, which come with unhot, and look at the result."""
     from pathlib import Path
 
@@ -29,6 +29,9 @@ def demo(target: str, epochs: int, threads: int) -> None:
         bar.note("233 State of the Union addresses, 1790 on: 1.8 million words")
         model.fit(sotu_path(), callbacks=[bar], reading=bar.reading, note=bar.note)
     model.save(target)
+    if model.history.interrupted:
+        click.echo(f"interrupted: saved what there is to {target}", err=True)
+        return 130
     click.echo("\nNearest words")
     for word in QUERIES:
         click.echo(f"  {word:<10} {', '.join(other for other, _ in model.vectors.most_similar(word, topn=6))}")
@@ -41,3 +44,4 @@ def demo(target: str, epochs: int, threads: int) -> None:
     click.echo(f"  unhot info {target}                   what the model holds")
     click.echo(f"  unhot convert {target} vectors.bin    for gensim and others")
     click.echo("  unhot train YOUR.txt -o model         vectors of your own text")
+    return 0

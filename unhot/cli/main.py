@@ -43,6 +43,9 @@ def _run(arguments: list[str], debug: bool) -> int:
     try:
         code = group.main(arguments, prog_name="unhot", standalone_mode=False)
         return code if isinstance(code, int) else 0
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.format_message())
+        return 2
     except click.ClickException as error:
         where = error.ctx.command_path if isinstance(error, click.UsageError) and error.ctx else "unhot"
         hint = f" (see {where} --help)" if isinstance(error, click.UsageError) else ""

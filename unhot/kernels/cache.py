@@ -125,5 +125,8 @@ class KernelCache(caching.FunctionCache):  # type: ignore[misc]
 
     def wipe(self) -> None:
         """Remove the files of this kernel."""
-        for path in cache_directory().glob(f"{self._impl.filename_base}.*"):
-            path.unlink(missing_ok=True)
+        try:
+            for path in cache_directory().glob(f"{self._impl.filename_base}.*"):
+                path.unlink(missing_ok=True)
+        except OSError:  # damaged and read-only: do without
+            self.disable()

@@ -71,6 +71,12 @@ def scratch(tokens: int, window: int, columns: int, stride: int) -> Scratch:
     )
 
 
+def scratch_bytes(tokens: int, window: int, columns: int, stride: int) -> int:
+    """About how much memory `scratch` takes."""
+    inputs, half = 2 * window + 2 * LANES, columns + LANES
+    return 4 * (7 * (tokens + inputs) + inputs * half + PARTS * 4 * half + (inputs + 1) * stride)
+
+
 @generic
 def candidates(tables: Any, target: Any, state: Any, columns: Any, first: Any) -> Any:
     """Fill the columns from `first` on for a target; return how many there are and the new random state."""

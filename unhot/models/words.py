@@ -18,9 +18,9 @@ from unhot import __version__
 from unhot.corpus.corpus import Corpus
 from unhot.corpus.encoding import encode, warm
 from unhot.corpus.inputs import Source
-from unhot.errors import ConfigError, DataError, at_least, whole
+from unhot.errors import DataError, FormatError, at_least, whole
 from unhot.kernels.cache import cache_directory
-from unhot.kernels.loop import Params
+from unhot.kernels.loop import Params, scratch_bytes
 from unhot.kernels.steps import step_shape
 from unhot.kernels.windows import Window
 from unhot.outputs import OutputLayer, parse_output
@@ -29,12 +29,22 @@ from unhot.train.local import History, Kernel, Plan, in_background, train, warm_
 from unhot.train.memory import check_plan, describe
 from unhot.train.params import padded, start_params
 from unhot.train.progress import Callback
+from unhot.train.schedule import chunk_size, pieces
 from unhot.vectors.formats.directory import SavedModel, save_model
 from unhot.vectors.store import Vectors
 from unhot.vocab.subsampling import keep_probability
 from unhot.vocab.vocabulary import Vocabulary
 
 Model = TypeVar("Model", bound="WordModel")
+SMALLEST_LR = 1e-30
+RANGES = (
+    ("dim", 1, 1 << 20),
+    ("window", 1, 10_000),
+    ("min_count", 1, 2**63 - 1),
+    ("epochs", 1, 1 << 30),
+    ("threads", 1, 1024),
+    ("seed", 0, 2**64 - 1),
+)
 Note = Callable[[str], None]
 
 
@@ -60,12 +70,11 @@ class WordModel:
 
     def __post_init__(self) -> None:
         """Check the ranges."""
-        for field in ("dim", "window", "min_count", "epochs", "threads"):
-            whole(field, getattr(self, field), 1)
-        whole("seed", self.seed, 0)
-        at_least("sample", self.sample, 0)
-        if self.lr is not None and not 0 < self.lr < float("inf"):
-            raise ConfigError(f"lr={self.lr!r}: must be a number > 0, or None for the default ({self.default_lr})")
+        for field, low, high in RANGES:
+            setattr(self, field, whole(field, getattr(self, field), low, high))
+        self.max_vocab = None if self.max_vocab is None else whole("max_vocab", self.max_vocab, 1)
+        self.sample = at_least("sample", self.sample, 0)
+        self.lr = None if self.lr is None else at_least("lr", self.lr, SMALLEST_LR)
         self.layer: OutputLayer = parse_output(self.output)
         self.vocabulary: Vocabulary | None = None
         self.history = History()
@@ -125,33 +134,45 @@ class WordModel:
         if not any(cache_directory().glob("*.nbi")):
             say(f"compiling kernels for this machine, once: some seconds, overlapping with reading (kept in {cache_directory()})")
         warm(self.tokenizer)
-        wait = in_background(self.warm_up)
+        ready = began
+
+        def work() -> None:
+            nonlocal ready
+            self.warm_up()
+            ready = time.perf_counter()
+
+        wait = in_background(work)
 
         def finish() -> None:
             wait()
-            seconds = time.perf_counter() - began
-            if seconds > 2:
-                say(f"kernels ready after {seconds:.1f} s")
+            if ready - began > 2:
+                say(f"kernels ready after {ready - began:.1f} s")
 
         return finish
 
     def _train(self: Model, corpus: Corpus, callbacks: Sequence[Callback], say: Note) -> Model:
-        words, rows = len(corpus.vocabulary), self.layer.rows(len(corpus.vocabulary))
-        hot = hot_rows(min(words, rows), self.threads)
-        copies, row = hot * self.threads, 4 * padded(self.dim)
-        memory = {"vectors": row * (words + rows), "their last good state": row * (words + rows), "tables": 16 * words + 8 * rows}
+        words, columns = len(corpus.vocabulary), self.layer.columns()
+        rows = self.layer.rows(words)
+        threads = min(self.threads, len(pieces(corpus.shards, columns)))  # more would have nothing to do
+        hot = hot_rows(min(words, rows), threads)
+        copies, row = hot * threads, 4 * padded(self.dim)
+        vectors = row * (words + rows + 2 * copies)
+        buffers = threads * scratch_bytes(chunk_size(corpus.ids, columns), self.window, columns, padded(self.dim))
+        memory = {"vectors": vectors, "their last good state": vectors, "tables": 16 * words + 8 * rows, "buffers": buffers}
         check_plan(memory, words, self.dim)
         say(f"memory: {describe(memory)}")
         params = start_params(words, rows, copies, self.dim, self.seed)
         details = {**self.config(), "vocabulary": words, "corpus_words": corpus.words, "memory": sum(memory.values())}
         self._keep(corpus.vocabulary, Params(params.in_vectors[:words], params.out_vectors[:rows]))
         self.history = History()
-        plan = Plan(self.epochs, self.lr or self.default_lr, self.seed, self.threads, hot, self.history, details)
+        plan = Plan(self.epochs, self.lr or self.default_lr, self.seed, threads, hot, self.history, details)
         keep = keep_probability(corpus.vocabulary.counts, self.sample)
-        try:
-            train(corpus, keep, self._kernel(corpus.vocabulary.counts), params, plan, callbacks)
-        finally:
-            self._stores.clear()  # a callback may have looked at them
+        callbacks = [lambda progress: self._stores.clear(), *callbacks]  # what callbacks look at is never older than they are
+        train(corpus, keep, self._kernel(corpus.vocabulary.counts), params, plan, callbacks)
+        self._stores.clear()
+        if not (self.history.pairs or self.history.interrupted):
+            advice = "lower min_count, join lines, or set sample=0 (no sub-sampling)"
+            raise DataError(f"nothing to learn from: no sentence had two words of the vocabulary left; {advice}")
         return self
 
     def _keep(self, vocabulary: Vocabulary, params: Params) -> None:
@@ -184,7 +205,8 @@ class WordModel:
         """The settings as plain data, enough to make the model again."""
         settings = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
         if callable(self.tokenizer):
-            settings["tokenizer"] = f"{self.tokenizer.__module__}.{self.tokenizer.__qualname__}"  # a name to remember it by
+            named = self.tokenizer if hasattr(self.tokenizer, "__qualname__") else type(self.tokenizer)
+            settings["tokenizer"] = f"{named.__module__}.{named.__qualname__}"  # a name to remember it by
         return {"model": self.name, **settings, "output": self.layer.spec(), "lr": self.lr or self.default_lr}
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -196,6 +218,10 @@ class WordModel:
     @classmethod
     def from_saved(cls: type[Model], saved: SavedModel) -> Model:
         """The model of a directory that was read."""
+        missing = {"in_vectors", "out_vectors"} - saved.tensors.keys()
+        dim = None if missing else saved.tensors["in_vectors"].shape[1]
+        if missing or dim != saved.config.get("dim"):
+            raise FormatError(f"a {cls.name} model without {' and '.join(missing) or 'vectors of its dim'}: read it with Vectors.load")
         names = {field.name for field in dataclasses.fields(cls)}
         model = cls(**{name: value for name, value in saved.config.items() if name in names})
         model._keep(saved.vocabulary, Params(saved.tensors["in_vectors"], saved.tensors["out_vectors"]))

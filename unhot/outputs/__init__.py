@@ -1,6 +1,11 @@
-"""Output layers: exchangeable ways around the softmax over a big vocabulary. Importing this registers all of them."""
+"""Output layers: exchangeable ways around the softmax over a big vocabulary. Importing this registers every layer in this folder."""
+
+import importlib
+import pkgutil
 
 from unhot.outputs.layer import LAYERS, OutputLayer, output, parse_output
-from unhot.outputs.negative import NegativeSampling
 
-__all__ = ["LAYERS", "NegativeSampling", "OutputLayer", "output", "parse_output"]
+__all__ = ["LAYERS", "OutputLayer", "output", "parse_output"]
+
+for _module in pkgutil.iter_modules(__path__):
+    importlib.import_module(f"{__name__}.{_module.name}")

@@ -62,6 +62,8 @@ def parse_output(spec: str | OutputLayer) -> OutputLayer:
     """A layer from its spec, e.g. "negative:k=5"; settings that are not named have their defaults."""
     if isinstance(spec, OutputLayer):
         return spec
+    if not isinstance(spec, str):
+        raise ConfigError(f"output={spec!r}: must be an output layer or its spec, such as 'negative:k=5'")
     name, _, settings = spec.partition(":")
     if name not in LAYERS:
         raise ConfigError(f"output={spec!r}: there is no layer {name!r}; there are {', '.join(sorted(LAYERS))}")

@@ -54,9 +54,7 @@ class NegativeSampling(OutputLayer):
 
     def __post_init__(self) -> None:
         """Check the ranges."""
-        whole("negative:k", self.k, 1)
-        if self.k > MAX_K:
-            raise ConfigError(f"negative:k={self.k}: must be <= {MAX_K}")
+        object.__setattr__(self, "k", whole("negative:k", self.k, 1, MAX_K))
         if not np.isfinite(self.power):
             raise ConfigError(f"negative:power={self.power}: must be a finite number")
         one_of("negative:hits", self.hits, ("drop", "keep"))

@@ -96,7 +96,7 @@ def train(corpus: Corpus, keep: Doubles, kernel: Kernel, params: Params, plan: P
             run.epoch(epoch)
         run.done("finished")
     except KeyboardInterrupt:
-        run.history.interrupted = True
+        run.interrupt()
         run.done("interrupted")
     except Diverged:
         run.done("diverged")
@@ -109,21 +109,23 @@ class _Run:
     def __init__(self, corpus: Corpus, keep: Doubles, kernel: Kernel, params: Params, plan: Plan, callbacks: Sequence[Callback]) -> None:
         threshold = keep_threshold(keep)
         self._texts = [Text(shard.ids, shard.starts, threshold) for shard in corpus.shards]
-        self._pieces = pieces(corpus.shards)
+        self._pieces = pieces(corpus.shards, kernel.columns)
         self._ids, self._words = corpus.ids, corpus.words
         self._kernel, self._params, self._plan, self._callbacks = kernel, params, plan, callbacks
-        tokens, stride = chunk_size(corpus.ids), params.in_vectors.shape[1]
+        tokens, stride = chunk_size(corpus.ids, kernel.columns), params.in_vectors.shape[1]
         self._scratch = [scratch(tokens, kernel.window.size, kernel.columns, stride) for _ in range(plan.threads)]
         self._hot = HotRows(params, plan.hot, plan.threads)
         self._good = Params(*(np.empty_like(matrix) for matrix in params))
         self._began, self._lr = time.perf_counter(), plan.lr
         self.history = plan.history
+        self._before = (0, 0)  # words and pairs at the beginning of the epoch
 
     def epoch(self, epoch: int) -> None:
         """Train one epoch and keep a copy of what stood before it."""
         for good, matrix in zip(self._good, self._params, strict=True):
             good[:] = matrix
         self._hot.refresh()
+        self._before = self.history.words, self.history.pairs
         loss, pairs, done = 0.0, 0, 0
         with self._threads(epoch) as results:
             for result in itertools.islice(results, len(self._pieces)):
@@ -138,18 +140,24 @@ class _Run:
                 self._lr = result.lr
                 self.tell("progress", epoch + 1, loss / max(pairs, 1))
         if not np.isfinite(loss) or not finite(self._params):
-            self._restore(epoch)
+            self._restore()
+            raise Diverged(
+                f"training left the finite numbers in epoch {epoch + 1} with lr={self._plan.lr:g}: "
+                f"the model is back to where it was after {epoch} epochs; try a lower lr, for example {self._plan.lr / 4:g}"
+            )
         self.history.losses.append(loss / max(pairs, 1))
         self.tell("epoch", epoch + 1, self.history.losses[-1])
 
-    def _restore(self, epoch: int) -> None:
+    def interrupt(self) -> None:
+        """Keep what there is, unless it is not finite: then what there was at the beginning of the epoch."""
+        self.history.interrupted = True
+        if not finite(self._params):
+            self._restore()
+
+    def _restore(self) -> None:
         for good, matrix in zip(self._good, self._params, strict=True):
             matrix[:] = good
-        self.history.words = epoch * self._words
-        raise Diverged(
-            f"training left the finite numbers in epoch {epoch + 1} with lr={self._plan.lr:g}: "
-            f"the model is back to where it was after {epoch} epochs; try a lower lr, for example {self._plan.lr / 4:g}"
-        )
+        self.history.words, self.history.pairs = self._before
 
     @contextlib.contextmanager
     def _threads(self, epoch: int) -> Iterator[Iterator[_Result]]:
@@ -166,29 +174,29 @@ class _Run:
                 results.put(self._train(epoch, piece, thread, buffers))
 
         threads = [threading.Thread(target=work, args=given, daemon=True) for given in enumerate(self._scratch)]
-        for thread in threads:
-            thread.start()
         try:
+            for thread in threads:
+                thread.start()
             yield iter(results.get, None)
         finally:
             stop.set()
             for thread in threads:
-                thread.join()
+                _join(thread)
 
     def _train(self, epoch: int, piece: Piece, thread: int, buffers: Scratch) -> _Result:
-        plan, kernel = self._plan, self._kernel
-        lr = learning_rate(plan.lr, epoch, plan.epochs, piece.done / self._ids)
-        windows = key_from(stream_key(plan.seed, epoch, 0), piece.done - piece.start)  # bits belong to positions of the whole corpus
-        draws = stream_key(plan.seed, epoch, 1 + piece.number)
-        chunk = Chunk(piece.start, piece.stop, piece.sentence, windows, draws, np.float32(lr), self._hot.places[thread])
         try:
+            plan, kernel = self._plan, self._kernel
+            lr = learning_rate(plan.lr, epoch, plan.epochs, piece.done / self._ids)
+            windows = key_from(stream_key(plan.seed, epoch, 0), piece.done - piece.start)  # bits belong to positions of the whole corpus
+            draws = stream_key(plan.seed, epoch, 1 + piece.number)
+            chunk = Chunk(piece.start, piece.stop, piece.sentence, windows, draws, np.float32(lr), self._hot.places[thread])
             loss, pairs = train_chunk(
                 kernel.step, kernel.shape, kernel.tables, self._texts[piece.shard], kernel.window, self._params, buffers, chunk
             )
             self._hot.exchange(thread)
             return _Result(piece, loss, pairs, lr, None)
         except BaseException as error:  # handed to the main thread, which raises it
-            return _Result(piece, 0.0, 0, lr, error)
+            return _Result(piece, 0.0, 0, 0.0, error)
 
     def done(self, reason: str) -> None:
         """Report the end."""
@@ -212,6 +220,13 @@ class _Run:
         )
         for callback in self._callbacks:
             callback(progress)
+
+
+def _join(thread: threading.Thread) -> None:
+    """Wait for a thread to end its chunk, however often Ctrl-C is pressed: nobody may write while the model is saved."""
+    while thread.is_alive():
+        with contextlib.suppress(KeyboardInterrupt):
+            thread.join()
 
 
 def in_background(work: Callable[[], None]) -> Callable[[], None]:

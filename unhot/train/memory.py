@@ -1,4 +1,4 @@
-"""The memory a training will need, worked out before anything is allocated."""
+"""The memory a training will need, worked out before its matrices are allocated."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ CGROUP = Path("/sys/fs/cgroup")
 
 
 def available_memory() -> int | None:
-    """Bytes that can still be used, also inside a container; None where the platform does not say."""
+    """Bytes that can still be used, also inside a container (cgroup 2); None where the platform does not say."""
     limits = []
     meminfo = Path("/proc/meminfo")
     if meminfo.exists():
@@ -23,8 +23,10 @@ def available_memory() -> int | None:
         limits.append(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
     try:
         limit = int((CGROUP / "memory.max").read_text())  # "max" where there is none
-        limits.append(limit - int((CGROUP / "memory.current").read_text()))
-    except (OSError, ValueError):
+        statistics = dict(line.split() for line in (CGROUP / "memory.stat").read_text().splitlines())
+        files = int(statistics["inactive_file"]) + int(statistics["active_file"])  # cached files make room when it is needed
+        limits.append(limit - int((CGROUP / "memory.current").read_text()) + files)
+    except (OSError, ValueError, KeyError):
         pass
     return min(limits) if limits else None
 

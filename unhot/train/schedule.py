@@ -12,7 +12,8 @@ import numpy as np
 
 from unhot.corpus.shards import Shard
 
-CHUNK = 1 << 15  # positions of a chunk: about 10 ms of work
+CHUNK = 1 << 15  # positions of a chunk: with the usual settings about 10 ms of work
+USUAL_COLUMNS = 8  # more columns, shorter chunks
 PIECES = 64  # a small corpus is cut into at least so many chunks (of at least SMALLEST), so that the rate falls smoothly
 SMALLEST = 1 << 9
 FLOOR = 1e-4  # the last rate as a share of the first
@@ -29,14 +30,14 @@ class Piece(NamedTuple):
     done: int  # positions of the epoch before it
 
 
-def chunk_size(ids: int) -> int:
-    """Positions of a chunk for a corpus of that many."""
-    return max(SMALLEST, min(CHUNK, ids // PIECES))
+def chunk_size(ids: int, columns: int) -> int:
+    """Positions of a chunk for a corpus of so many and steps of so many columns."""
+    return max(SMALLEST, min(CHUNK, ids // PIECES, CHUNK * USUAL_COLUMNS // columns))
 
 
-def pieces(shards: list[Shard]) -> list[Piece]:
+def pieces(shards: list[Shard], columns: int) -> list[Piece]:
     """An epoch in chunks, in the order of the corpus."""
-    size = chunk_size(sum(shard.ids.size for shard in shards))
+    size = chunk_size(sum(shard.ids.size for shard in shards), columns)
     out: list[Piece] = []
     done = 0
     for number, shard in enumerate(shards):

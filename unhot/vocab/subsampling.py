@@ -24,7 +24,8 @@ def keep_probability(counts: Counts, sample: float) -> Doubles:
     if sample == 0:
         return np.ones(counts.size)
     frequency = np.maximum(counts, 1) / counts.sum()
-    keep: Doubles = np.minimum(1.0, (np.sqrt(frequency / sample) + 1) * sample / frequency)
+    share = sample / frequency
+    keep: Doubles = np.minimum(1.0, np.sqrt(share) + share)  # the rule above, without numbers that overflow
     return keep
 
 
