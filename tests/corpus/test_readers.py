@@ -142,7 +142,7 @@ def test_byte_order_marks_are_removed_and_counted(tmp_path):
         assert dict(zip(corpus.vocabulary.words, corpus.vocabulary.counts.tolist(), strict=True)) == {"a": 2, "\ufeffa": 1}
         assert corpus.report.byte_order_marks == 3
         assert corpus.report.bytes == 10 + 4 + 3
-        assert corpus.report.lines() == ["byte order marks removed from the start of files: 3"]
+        assert corpus.report.lines() == ["3 byte order mark(s) at the start of files, removed"]
 
 
 def test_zip_is_refused(tmp_path):

@@ -30,7 +30,7 @@ class Report:
         if self.nul_bytes:
             odd.append(f"{self.nul_bytes:,} NUL bytes, read as white space (is it a binary file, or UTF-16?)")
         if self.byte_order_marks:
-            odd.append(f"byte order marks removed from the start of files: {self.byte_order_marks:,}")
+            odd.append(f"{self.byte_order_marks:,} byte order mark(s) at the start of files, removed")
         return odd
 
     def __str__(self) -> str:

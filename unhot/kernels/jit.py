@@ -22,13 +22,12 @@ from numba.extending import intrinsic, overload
 from numba.np.arrayobj import make_array
 
 from unhot.kernels.cache import KernelCache
+from unhot.kernels.simd import FAST
 
 ENABLED = not numba.config.DISABLE_JIT
 
-# Everything but `nnan` and `ninf`: a NaN must reach the loss, where it stops the training.
-FAST_MATH = {"nsz", "arcp", "contract", "afn", "reassoc"}
 # `_nrt`: kernels allocate nothing, so no references are counted either (that alone took 100 ns a window).
-FLAGS: dict[str, Any] = {"nogil": True, "fastmath": FAST_MATH, "error_model": "numpy", "_nrt": False}
+FLAGS: dict[str, Any] = {"nogil": True, "fastmath": set(FAST), "error_model": "numpy", "_nrt": False}
 INLINE: dict[str, Any] = {**FLAGS, "forceinline": True}
 
 

@@ -1,4 +1,4 @@
-"""Vectors of floats in LLVM: the few words that blocks.py is written in.
+"""Vectors of floats in LLVM: the few words that the blocks are written in.
 
 Auto-vectorised loops lose half their time to alias checks, remainder loops and gradients kept in memory. So the inner blocks emit vector
 code directly, with all sizes known at compile time. A function here takes the LLVM builder `b` first and emits a handful of instructions.
@@ -21,7 +21,7 @@ LINE = 64  # bytes in a cache line
 
 F32, I1, I8, I32, I64 = ir.FloatType(), ir.IntType(1), ir.IntType(8), ir.IntType(32), ir.IntType(64)
 VECTOR, INTEGERS = ir.VectorType(F32, LANES), ir.VectorType(I32, LANES)
-# No nnan, no ninf: a NaN in a score must reach the loss.
+# Everything but `nnan` and `ninf`: a NaN must reach the loss, where it stops the training.
 FAST = ("nsz", "arcp", "contract", "afn", "reassoc")
 
 

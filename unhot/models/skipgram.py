@@ -23,7 +23,7 @@ from unhot.models.words import WordModel
 
 
 class SkipGramStep(NamedTuple):
-    """Chooses the step below."""
+    """Chooses the step below; a type without a field would be none to numba."""
 
     inputs: int
 

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import dataclasses
+import logging
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -35,6 +36,7 @@ from unhot.vectors.store import Vectors
 from unhot.vocab.subsampling import keep_probability
 from unhot.vocab.vocabulary import Vocabulary
 
+logger = logging.getLogger("unhot")
 Model = TypeVar("Model", bound="WordModel")
 SMALLEST_LR = 1e-30
 RANGES = (
@@ -104,10 +106,10 @@ class WordModel:
         counts      a vocabulary given from outside: word -> count
         callbacks   called with a `Progress` after every chunk and every epoch
         reading     called with bytes read and bytes there are while the text is read
-        note        called with lines about what goes on: compiling, the memory plan, odd input
+        note        called with lines about what goes on: compiling, the memory plan, odd input; None: they are logged
         directory   where to keep the encoded text for another time; None: a temporary directory
         """
-        say = note or (lambda line: None)
+        say = note or logger.info
         compiled = self._compile(say)
         if isinstance(source, Corpus):
             compiled()
@@ -171,8 +173,7 @@ class WordModel:
         train(corpus, keep, self._kernel(corpus.vocabulary.counts), params, plan, callbacks)
         self._stores.clear()
         if not (self.history.pairs or self.history.interrupted):
-            advice = "lower min_count, join lines, or set sample=0 (no sub-sampling)"
-            raise DataError(f"nothing to learn from: no sentence had two words of the vocabulary left; {advice}")
+            logger.warning("nothing was learned: no sentence had two words left; lower min_count, join lines, or set sample=0")
         return self
 
     def _keep(self, vocabulary: Vocabulary, params: Params) -> None:

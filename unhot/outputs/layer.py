@@ -2,7 +2,7 @@
 
 A layer is a frozen dataclass of its settings, registered under a name and written as a spec string such as `negative:k=5,power=0.75`.
 It builds constant `Tables` from the vocabulary's counts; for the type of its Tables it registers the compiled `candidates` (which output
-columns a step touches) and `link` (what turns their scores into a loss). That is all a layer needs: one file.
+columns a step touches) and `link` (what turns their scores into a loss). A layer is one file of this folder.
 """
 
 from __future__ import annotations

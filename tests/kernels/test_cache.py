@@ -1,0 +1,68 @@
+"""Compiled kernels on disk: found again, and never a reason to fail."""
+
+import os
+import subprocess
+import sys
+from typing import NamedTuple
+
+import numba
+import numpy as np
+import pytest
+
+from unhot.kernels import cache
+from unhot.outputs.negative import NegativeTables
+
+CODE = """
+import numpy as np
+from unhot.noise import alias
+table = alias.alias_table(np.array([0.5, 0.25, 0.25]))
+print(sum(alias._fill.stats.cache_hits.values()))
+"""
+
+
+def cache_hits(folder):
+    """Hits of a process that uses one kernel."""
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(folder)}
+    done = subprocess.run([sys.executable, "-c", CODE], capture_output=True, text=True, env=environment, timeout=120)
+    assert done.returncode == 0, done.stderr
+    return int(done.stdout)
+
+
+def test_a_second_process_finds_the_kernel(tmp_path):
+    assert cache_hits(tmp_path) == 0
+    assert cache_hits(tmp_path) == 1
+    (folder,) = tmp_path.iterdir()
+    assert folder.name == f"unhot-{cache.fingerprint()}"
+
+
+@pytest.mark.parametrize("ending", ["nbi", "nbc"])
+@pytest.mark.parametrize("damage", [b"", b"nonsense", None])
+def test_a_damaged_file_is_compiled_again(tmp_path, ending, damage):
+    cache_hits(tmp_path)
+    (path,) = tmp_path.rglob(f"*.{ending}")
+    whole = path.read_bytes()
+    path.write_bytes(whole[: len(whole) // 2] if damage is None else damage)
+    assert cache_hits(tmp_path) == 0
+    assert cache_hits(tmp_path) == 1
+
+
+def test_any_change_of_a_source_is_a_new_folder(monkeypatch, tmp_path):
+    (tmp_path / "a.py").write_text("x = 1")
+    monkeypatch.setattr(cache, "PACKAGE", tmp_path)
+    before = cache.fingerprint()
+    (tmp_path / "a.py").write_text("x = 2")
+    assert cache.fingerprint() != before
+
+
+class Foreign(NamedTuple):
+    """As a layer outside the package would have it."""
+
+    k: int
+
+
+def test_kernels_of_layers_from_outside_are_not_kept():
+    inside = numba.typeof(NegativeTables(np.zeros(2, np.uint64), 1, True))
+    outside = numba.typeof(Foreign(1))
+    assert cache.ours((inside, numba.int64))
+    assert not cache.ours((inside, outside))
+    assert not cache.ours((numba.types.Tuple((inside, outside)),))
