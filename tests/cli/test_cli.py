@@ -104,6 +104,7 @@ def test_cbow_and_its_own_settings(tmp_path):
         (["train", "nothing.txt", "-o", "m", "--model", "glove"], 2, "'glove' is not one of"),
         (["train", "nothing.txt", "-o", "m", "--combine", "sum"], 2, "skipgram combines nothing"),
         (["train", "nothing.txt", "-o", "/dev/null"], 1, "is not an unhot model"),
+        (["train", "nothing.txt", "-o", "/proc/m"], 1, "/proc/m: a model cannot be saved there"),
         (["neighbors", "nowhere", "king"], 1, "nowhere"),
         (["info", "nowhere"], 1, "nowhere"),
         (["convert", "nowhere", "out.xyz"], 1, "nowhere"),

@@ -21,9 +21,9 @@ def demo(target: str, epochs: int, threads: int) -> int:
     from unhot.cli.show import TrainingBar
     from unhot.data import sotu_path
     from unhot.models.skipgram import SkipGram
-    from unhot.vectors.formats.directory import check_target
+    from unhot.vectors.formats.directory import check_writable
 
-    check_target(Path(target))
+    check_writable(Path(target))
     model = SkipGram(dim=100, window=5, output="negative:k=5", epochs=epochs, threads=threads, tokenizer="words")
     with TrainingBar() as bar:
         bar.note("233 State of the Union addresses, 1790 on: 1.8 million words")

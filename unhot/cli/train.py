@@ -53,12 +53,12 @@ def train(
     from unhot.errors import ConfigError, Diverged
     from unhot.models.load import MODELS
     from unhot.train.progress import JsonLog
-    from unhot.vectors.formats.directory import check_target
+    from unhot.vectors.formats.directory import check_writable
 
     if model != "cbow" and settings.pop("combine") != "mean":
         raise ConfigError(f"--combine: {model} combines nothing; it is a setting of cbow")
     learner = MODELS[model](**settings)
-    check_target(Path(target))
+    check_writable(Path(target))
     source = [name if name == "-" else Path(name) for name in inputs] if len(inputs) > 1 else inputs[0]
     with contextlib.ExitStack() as stack:
         bar = stack.enter_context(TrainingBar(quiet=quiet))

@@ -19,6 +19,7 @@ import json
 import os
 import re
 import shutil
+import tempfile
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -113,6 +114,17 @@ def check_target(path: Path) -> str | None:
     if live is None and path.exists() and not (path.is_dir() and all(_is_leftover(entry) for entry in path.iterdir())):
         raise DataError(f"{path}: is not an unhot model; choose another name")
     return live
+
+
+def check_writable(path: Path) -> None:
+    """Raise a `DataError` if a model cannot be saved at path: better before a long training than after it. Leaves nothing behind."""
+    check_target(path)
+    folder = next(parent for parent in (path, *path.absolute().parents) if parent.is_dir())
+    try:
+        with tempfile.TemporaryDirectory(prefix=TEMPORARY, dir=folder):
+            pass
+    except OSError as error:
+        raise DataError(f"{path}: a model cannot be saved there ({error.strerror or error}); choose another place") from error
 
 
 def _is_leftover(entry: Path) -> bool:
