@@ -1,0 +1,332 @@
+"""Probabilities from scores, draws from them, and what is measured on them.
+
+    softmax      p(i) = exp(s_i / T) / sum_j exp(s_j / T)
+    Gumbel-max   argmax_i (s_i / T + G_i), G_i = -log(-log U_i), is a draw from it
+    entropy      H(p) = -sum p log p;  H(p, r) = -sum p log r;  KL(p, r) = H(p, r) - H(p)
+
+Everything is float64, works on the last axis of arrays of any rank, and measures in nats. One row gives a NumPy scalar.
+A score of -inf is an impossible id (probability 0, never drawn). Scores of +inf share all the probability evenly. NaN is a `DataError`.
+
+References: Gumbel 1954; Plackett 1975; Kool et al. 2019 (Gumbel-top-k); Owen 2013, chapter 9 (importance sampling).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from unhot.errors import ConfigError, DataError, whole
+from unhot.types import Doubles, Ids
+
+_TOLERANCE = 1e-6  # how far a sum of probabilities may be from one
+_SMALLEST_U = 2.0**-54  # `random()` gives multiples of 2**-53: 0, but never 1
+_ABOVE_NOISE = 64.0  # Gumbel noise lies between -3.7 and 36.8
+
+
+class Estimate(NamedTuple):
+    """A mean over draws, its standard error, and how many equally weighted draws it is worth."""
+
+    mean: Doubles
+    standard_error: Doubles
+    effective_size: Doubles
+
+
+def log_sum_exp(scores: ArrayLike) -> Doubles:
+    """The logarithm of sum_i exp(s_i); -inf where all scores are.
+
+    >>> log_sum_exp([[1000.0, 1000.0], [-1000.0, -np.inf]]).round(4)
+    array([ 1000.6931, -1000.    ])
+    """
+    values = _rows("scores", scores)
+    return _doubles(values.max(axis=-1) + np.log(np.exp(_tempered(values, 1.0)).sum(axis=-1)))
+
+
+def log_softmax(scores: ArrayLike, temperature: float = 1.0) -> Doubles:
+    """s_i / T - log sum_j exp(s_j / T): log-probabilities, exact where the probabilities themselves would be 0.
+
+    >>> log_softmax([0.0, -1000.0])
+    array([    0., -1000.])
+    """
+    below = _tempered(_scores("scores", scores), temperature)
+    return _doubles(below - np.log(np.exp(below).sum(axis=-1, keepdims=True)))
+
+
+def softmax(scores: ArrayLike, temperature: float = 1.0) -> Doubles:
+    """exp(s_i / T) / sum_j exp(s_j / T). T = 0: uniform over the largest scores; T = inf: uniform over the possible ids.
+
+    Adding a constant to all scores changes nothing; multiplying them does.
+
+    >>> softmax([1000.0, 1000.0, -np.inf])
+    array([0.5, 0.5, 0. ])
+    >>> softmax([2.0, 1.0, 2.0], temperature=0)
+    array([0.5, 0. , 0.5])
+    """
+    weights = np.exp(_tempered(_scores("scores", scores), temperature))
+    return _doubles(weights / weights.sum(axis=-1, keepdims=True))
+
+
+def most_likely(scores: ArrayLike) -> Ids:
+    """argmax_i s_i, the lowest id of equals: a maximum needs no softmax.
+
+    >>> most_likely([[0.5, 2.0, 1.0], [3.0, 3.0, -np.inf]])
+    array([1, 0], dtype=int32)
+    """
+    return _ids(_scores("scores", scores).argmax(axis=-1))
+
+
+def gumbel(shape: int | tuple[int, ...], rng: np.random.Generator) -> Doubles:
+    """G = -log(-log U), U uniform in the open interval (0, 1): finite, mean 0.5772, variance pi^2 / 6.
+
+    >>> gumbel((2, 3), np.random.default_rng(0)).shape
+    (2, 3)
+    """
+    if not isinstance(rng, np.random.Generator):
+        raise ConfigError(f"rng={rng!r}: must be a numpy.random.Generator, such as numpy.random.default_rng(1)")
+    return _doubles(-np.log(-np.log(np.maximum(rng.random(shape), _SMALLEST_U))))
+
+
+def gumbel_max(scores: ArrayLike, rng: np.random.Generator, temperature: float = 1.0) -> Ids:
+    """argmax_i (s_i / T + G_i): one draw per row from softmax(scores, temperature), limits included.
+
+    >>> gumbel_max([[-np.inf, 1000.0], [1000.0, -1000.0]], np.random.default_rng(0))
+    array([1, 0], dtype=int32)
+    """
+    below = _tempered(_scores("scores", scores), temperature)
+    return _ids((below + gumbel(below.shape, rng)).argmax(axis=-1))
+
+
+def gumbel_top_k(scores: ArrayLike, k: int, rng: np.random.Generator) -> Ids:
+    """The ids of the k largest s_i + G_i in order: k draws from softmax(scores) without replacement (Plackett-Luce), [..., k].
+
+    Ids of score +inf come first, in random order. The noise is lost beside scores more than about 2**50 below the largest finite one.
+
+    >>> gumbel_top_k([0.0, -np.inf, 1000.0], 2, np.random.default_rng(0))
+    array([2, 0], dtype=int32)
+    """
+    values, k = _rows("scores", scores), whole("k", k, 0)
+    possible = (values > -np.inf).sum(axis=-1).min(initial=values.shape[-1])
+    if k > possible:
+        raise DataError(f"k={k}: a row of scores has only {possible} possible ids (above -inf); draw at most as many")
+    finite = np.isfinite(values)
+    top = values.max(axis=-1, keepdims=True, where=finite, initial=-np.inf)
+    with np.errstate(over="ignore", invalid="ignore"):
+        below = np.maximum(values - top, np.finfo(np.float64).min)  # a finite score stays possible, however low
+    level = np.where(finite, below, np.where(values > 0, _ABOVE_NOISE, -np.inf))
+    falling = -(level + gumbel(values.shape, rng))
+    first = np.argpartition(falling, max(k - 1, 0), axis=-1)[..., :k]
+    order = np.take_along_axis(falling, first, axis=-1).argsort(axis=-1)
+    return _ids(np.take_along_axis(first, order, axis=-1))
+
+
+def entropy(p: ArrayLike) -> Doubles:
+    """H(p) = -sum p log p, with 0 log 0 = 0.
+
+    >>> float(bits(entropy([0.5, 0.25, 0.125, 0.125])))
+    1.75
+    """
+    values = _distribution("p", p)
+    return _doubles(0.0 - _times_log(values, values).sum(axis=-1))
+
+
+def cross_entropy(p: ArrayLike, r: ArrayLike) -> Doubles:
+    """H(p, r) = -sum p log r, at least H(p); inf where r is 0 and p is not. p and r have the same shape.
+
+    >>> float(bits(cross_entropy([0.5, 0.5], [0.25, 0.75])).round(4))
+    1.2075
+    """
+    true, model = _distribution("p", p), _distribution("r", r)
+    _same_shape("p", true, "r", model)
+    return _doubles(0.0 - _times_log(true, model).sum(axis=-1))
+
+
+def kl_divergence(p: ArrayLike, r: ArrayLike) -> Doubles:
+    """KL(p, r) = sum p log(p / r) = H(p, r) - H(p), never below 0; inf where r is 0 and p is not. p and r have the same shape.
+
+    >>> float(kl_divergence([0.5, 0.5], [0.25, 0.75]).round(4)), float(kl_divergence([0.5, 0.5], [1.0, 0.0]))
+    (0.1438, inf)
+    """
+    true, model = _distribution("p", p), _distribution("r", r)
+    _same_shape("p", true, "r", model)
+    # the difference term by term loses less to rounding than the difference of the sums
+    return _doubles(np.maximum((_times_log(true, true) - _times_log(true, model)).sum(axis=-1), 0.0))
+
+
+def binary_cross_entropy(y: ArrayLike, p: ArrayLike) -> Doubles:
+    """-y log p - (1 - y) log(1 - p), for each element: y is the true probability (or label 0, 1), p the model's. Same shape.
+
+    >>> binary_cross_entropy([1.0, 0.0, 0.0], [0.5, 0.0, 1.0]).round(4)
+    array([0.6931, 0.    ,    inf])
+    """
+    true, model = _unit("y", y), _unit("p", p)
+    _same_shape("y", true, "p", model)
+    with np.errstate(divide="ignore"):
+        log_no = np.log1p(-model)  # keeps a tiny p, which 1 - p would lose
+    no = np.multiply(1.0 - true, log_no, out=np.zeros_like(true), where=true < 1)
+    return _doubles(0.0 - _times_log(true, model) - no)
+
+
+def perplexity(cross_entropy_in_nats: ArrayLike) -> Doubles:
+    """Perplexity exp(H) of a cross entropy H (mean negative log-likelihood) in nats: a choice among that many equally likely words.
+
+    >>> float(perplexity(entropy([0.25, 0.25, 0.25, 0.25])).round(12))
+    4.0
+    """
+    values = _numbers("cross_entropy_in_nats", cross_entropy_in_nats)
+    _refuse("cross_entropy_in_nats", values, values < -_TOLERANCE, "must be >= 0: it is the mean of the *negative* log-likelihood")
+    with np.errstate(over="ignore"):
+        return _doubles(np.exp(values))
+
+
+def bits(nats: ArrayLike) -> Doubles:
+    """Nats in bits: nats / log 2.
+
+    >>> float(bits(np.log(2)))
+    1.0
+    """
+    return _doubles(_numbers("nats", nats) / math.log(2))
+
+
+def nats(bits: ArrayLike) -> Doubles:
+    """Bits in nats: bits * log 2.
+
+    >>> float(nats(1).round(4))
+    0.6931
+    """
+    return _doubles(_numbers("bits", bits) * math.log(2))
+
+
+def monte_carlo(values: ArrayLike) -> Estimate:
+    """E_p[f] from values f(x_1) .. f(x_n), x_i ~ p: the mean; standard error s / sqrt(n), s^2 = sum (f - mean)^2 / (n - 1).
+
+    One value says nothing about its own error: the standard error is inf.
+
+    >>> estimate = monte_carlo([1.0, 2.0, 3.0, 4.0])
+    >>> float(estimate.mean), float(estimate.standard_error.round(4)), float(estimate.effective_size)
+    (2.5, 0.6455, 4.0)
+    """
+    f = _finite_rows("values", values)
+    return _estimate(f, np.ones_like(f))
+
+
+def importance_sampling(values: ArrayLike, log_weights: ArrayLike) -> Estimate:
+    """E_p[f] from values f(x_i), x_i ~ q, and log w_i = log p(x_i) - log q(x_i) up to a constant: sum w f / sum w, self-normalised.
+
+    Effective size (sum w)^2 / sum w^2; standard error by the delta method, sqrt(n / (n - 1) sum w^2 (f - mean)^2) / sum w, which is that of
+    `monte_carlo` where all weights are equal. An effective size near 1 means that one draw decides: the standard error is then too small.
+
+    >>> estimate = importance_sampling([0.0, 1.0], np.log([0.3, 0.1]))
+    >>> float(estimate.mean.round(4)), float(estimate.standard_error.round(4)), float(estimate.effective_size.round(4))
+    (0.25, 0.375, 1.6)
+    """
+    f, logs = _finite_rows("values", values), _scores("log_weights", log_weights)
+    _same_shape("values", f, "log_weights", logs)
+    _refuse("log_weights", logs, logs == np.inf, "must be below inf: a draw that q cannot give has no weight")
+    return _estimate(f, np.exp(_tempered(logs, 1.0)))
+
+
+def _estimate(f: Doubles, w: Doubles) -> Estimate:
+    """The weighted mean; the largest weight is 1."""
+    n, total = f.shape[-1], w.sum(axis=-1)
+    mean = (w * f).sum(axis=-1) / total
+    squares = ((w * (f - mean[..., None])) ** 2).sum(axis=-1)
+    error = np.sqrt(n / (n - 1) * squares) / total if n > 1 else np.full(mean.shape, np.inf)
+    return Estimate(_doubles(mean), _doubles(error), _doubles(total**2 / (w**2).sum(axis=-1)))
+
+
+def _tempered(scores: Doubles, temperature: float) -> Doubles:
+    """(scores - the largest) / temperature, with its limits: the largest is 0, an impossible id -inf; nothing overflows."""
+    usable = isinstance(temperature, (int, float, np.integer, np.floating)) and not isinstance(temperature, bool)
+    if not usable or not temperature >= 0:
+        raise ConfigError(f"temperature={temperature!r}: must be a number >= 0; 0 leaves the largest scores, inf makes all ids alike")
+    top = scores.max(axis=-1, keepdims=True)
+    if temperature == 0:
+        return np.where(scores == top, 0.0, -np.inf)
+    with np.errstate(over="ignore", invalid="ignore"):
+        # halves, so that the difference of two finite scores is finite; equal infinite scores differ by 0
+        half = np.where(scores == top, 0.0, scores / 2 - top / 2)
+        below: Doubles = np.where(half > -np.inf, half / temperature * 2, -np.inf)
+    return below
+
+
+def _times_log(p: Doubles, r: Doubles) -> Doubles:
+    """The products p log r, with 0 log 0 = 0."""
+    with np.errstate(divide="ignore"):
+        log = np.log(r)
+    return np.multiply(p, log, out=np.zeros_like(p), where=p > 0)
+
+
+def _doubles(values: Any) -> Doubles:
+    """The result as it is, but a NumPy scalar in place of an array without axes."""
+    result: Doubles = values[()]
+    return result
+
+
+def _ids(values: Any) -> Ids:
+    """Positions on the last axis as ids."""
+    result: Ids = values.astype(np.int32)
+    return result
+
+
+def _refuse(name: str, values: Doubles, bad: Any, rule: str) -> None:
+    """Raise a `DataError` that shows the first bad value and where it is."""
+    if np.any(bad):
+        where = tuple(int(i) for i in np.argwhere(bad)[0])
+        raise DataError(f"{name} has {values[where]} at {list(where)}: {rule}")
+
+
+def _numbers(name: str, values: ArrayLike) -> Doubles:
+    """The values as float64 without NaN."""
+    try:
+        array = np.asarray(values)
+    except ValueError as error:
+        raise DataError(f"{name}: must be an array of numbers whose rows have the same length ({error})") from error
+    if array.dtype.kind not in "biuf":
+        raise DataError(f"{name} holds {array.dtype}: must be an array of real numbers")
+    numbers = array.astype(np.float64, copy=False)
+    _refuse(name, numbers, np.isnan(numbers), "must not be NaN")
+    return numbers
+
+
+def _rows(name: str, values: ArrayLike) -> Doubles:
+    """Numbers with a last axis that is not empty."""
+    numbers = _numbers(name, values)
+    if numbers.ndim == 0 or numbers.shape[-1] == 0:
+        raise DataError(f"{name} has shape {numbers.shape}: must have a last axis with at least one element")
+    return numbers
+
+
+def _finite_rows(name: str, values: ArrayLike) -> Doubles:
+    numbers = _rows(name, values)
+    _refuse(name, numbers, np.isinf(numbers), "must be finite")
+    return numbers
+
+
+def _scores(name: str, values: ArrayLike) -> Doubles:
+    """Rows of which each has a possible id."""
+    numbers = _rows(name, values)
+    if (numbers.max(axis=-1) == -np.inf).any():
+        raise DataError(f"{name} has a row that is -inf throughout: no id is possible; give at least one a finite score")
+    return numbers
+
+
+def _unit(name: str, values: ArrayLike) -> Doubles:
+    numbers = _numbers(name, values)
+    _refuse(name, numbers, (numbers < 0) | (numbers > 1), "must lie between 0 and 1")
+    return numbers
+
+
+def _distribution(name: str, values: ArrayLike) -> Doubles:
+    """Rows that are distributions."""
+    numbers = _rows(name, values)
+    _refuse(name, numbers, numbers < 0, "probabilities must be >= 0")
+    total = numbers.sum(axis=-1)
+    _refuse(f"the sum of {name} over its last axis", total, ~(np.abs(total - 1) <= _TOLERANCE), "must be 1; divide by the sum first")
+    return numbers
+
+
+def _same_shape(name: str, values: Doubles, other: str, others: Doubles) -> None:
+    if values.shape != others.shape:
+        raise DataError(f"{name} has shape {values.shape}, {other} {others.shape}: must be the same; numpy.broadcast_to makes them so")
