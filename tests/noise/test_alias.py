@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from unhot.errors import DataError
-from unhot.kernels.jit import kernel
+from unhot.kernels.jit import ENABLED, kernel
 from unhot.kernels.rng import bits_at
 from unhot.noise.alias import alias_table, draw
 from unhot.noise.unigram import unigram
@@ -50,3 +50,34 @@ def test_powers():
     assert np.isfinite(unigram(counts, 1e6)).all()
     with pytest.raises(DataError):
         unigram(np.array([0, 0]), 0.75)
+
+
+@pytest.mark.skipif(not ENABLED, reason="too many draws for plain Python")
+def test_more_ids_than_float32_has_whole_numbers():
+    """Ids above 2**24, and odd ones among them, come as often as they should."""
+    words = 2**24 + 2**20
+    uniform = np.broadcast_to(np.uint64(0xFFFFFFFF << 32), (words,))  # every cell gives its own id; takes no memory
+    out = np.empty(4_000_000, np.int32)
+    draw_many(uniform, np.uint64(1), out)
+    assert 0 <= out.min()
+    assert out.max() < words
+    for found, share in (
+        ((out >= 2**24).mean(), 1 / 17),
+        ((out % 2 == 1).mean(), 1 / 2),
+        (((out >= 2**24) & (out % 2 == 1)).mean(), 1 / 34),
+        (((out >= 2**24) & (out % 4 == 3)).mean(), 1 / 68),
+    ):
+        assert abs(found - share) < 5 * (share * (1 - share) / out.size) ** 0.5
+
+
+@pytest.mark.parametrize("word", [2**24 + 1, 2**30 + 3, 2**31 - 1])
+def test_high_ids_survive_as_aliases(word):
+    out = np.empty(100, np.int32)
+    draw_many(np.broadcast_to(np.uint64(word), (5,)), np.uint64(1), out)  # threshold 0: always the alias
+    assert (out == word).all()
+
+
+@pytest.mark.parametrize("size", [0, 2**31])
+def test_sizes_that_cannot_be(size):
+    with pytest.raises(DataError, match=f"{size:,} ids"):
+        alias_table(np.broadcast_to(1.0, (size,)))

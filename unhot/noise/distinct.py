@@ -1,0 +1,90 @@
+"""Draws without replacement: draw from q until k ids are distinct, in the order of their first appearance.
+
+Drawing again whatever is there already (rejection) is quick as long as few draws are repeated, and endless if a tiny q is among the last.
+So after `limit` tries the ids that are still missing come from a race: id w arrives at the time E(w) / q(w), E exponential with mean 1, and
+the first arrivals are taken. This is *exactly* the same distribution. The next new id is w with probability q(w) / (sum of q over the ids
+not seen), whatever came before; that is so for the draws, and for the race because the minimum of exponential times falls on w in
+proportion to its rate, after which the rest starts anew. So one may also go over from draws to a race at any try.
+
+The race does not say how many tries the draws would have taken, but they are independent of which ids came: between two new ids,
+geometric with the mass not yet seen as the chance. They are drawn like that.
+
+References: Efraimidis & Spirakis, Weighted random sampling with a reservoir, 2006; Yellott 1977 (the same race in logs: Gumbel-top-k).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from unhot.kernels.jit import kernel
+from unhot.kernels.rng import bits_at, mix, stream_key
+from unhot.noise.alias import draw
+from unhot.types import Doubles, Ids, Words64
+
+DRAWS, RACE, WAITS = 0, 1, 2  # random streams of a seed
+EMPTY = -1  # a slot without an id
+
+
+def draw_distinct(q: Doubles, table: Words64, k: int, seed: int, limit: int) -> tuple[Ids, int]:
+    """Draw k distinct ids, and say how many tries they took; `table` is the alias table of q. At least k ids have q > 0."""
+    ids = np.empty(k, np.int32)
+    slots = np.full(1 << (2 * k - 1).bit_length(), EMPTY, np.int32)  # a power of two >= 2 k
+    found, tries = _draw_new(table, stream_key(seed, 0, DRAWS), limit, slots, ids)
+    if found == k:
+        return ids, int(tries)
+    unseen = q.copy()
+    unseen[ids[:found]] = 0.0
+    ids[found:] = _race(unseen, k - found, _uniforms(seed, RACE, q.size))
+    return ids, int(tries) + _waits(unseen, ids[found:], _uniforms(seed, WAITS, k - found))
+
+
+@kernel
+def _draw_new(table: Any, key: Any, limit: Any, slots: Any, ids: Any) -> Any:
+    """Draw at most `limit` times; the ids found so far stand in an open-addressing table."""
+    last = slots.size - 1
+    found, tries = 0, 0
+    while found < ids.size and tries < limit:
+        word = draw(table, bits_at(key, tries))
+        tries += 1
+        slot = np.int64(mix(np.uint64(word)) & np.uint64(last))
+        while slots[slot] != EMPTY and slots[slot] != word:
+            slot = (slot + 1) & last
+        if slots[slot] == EMPTY:
+            slots[slot] = word
+            ids[found] = word
+            found += 1
+    return found, tries
+
+
+@kernel
+def _fill_bits(key: Any, bits: Any) -> None:
+    for i in range(bits.size):
+        bits[i] = bits_at(key, i)
+
+
+def _uniforms(seed: int, stream: int, size: int) -> Doubles:
+    """Numbers in the open interval (0, 1): of 64 bits, so that small ones are as fine as large ones."""
+    bits = np.empty(size, np.uint64)
+    _fill_bits(stream_key(seed, 0, stream), bits)
+    u: Doubles = np.minimum((bits + 0.5) * 2.0**-64, 1.0 - 2.0**-53)
+    return u
+
+
+def _race(q: Doubles, k: int, u: Doubles) -> Ids:
+    """The first k to arrive, in order. Times in logs: E / q may be beyond float64."""
+    log_q = np.log(q, out=np.full(q.size, -np.inf), where=q > 0)
+    log_time = np.log(-np.log1p(-u)) - log_q
+    first = np.argpartition(log_time, k - 1)[:k]
+    return first[np.argsort(log_time[first])].astype(np.int32)
+
+
+def _waits(q: Doubles, ids: Ids, u: Doubles) -> int:
+    """How many tries it takes to find these ids in this order, where q holds the ids not yet seen."""
+    rest = q.copy()
+    rest[ids] = 0.0
+    unseen = rest.sum() + np.cumsum(q[ids][::-1])[::-1]  # before each id; sums from the small end, so nothing cancels
+    with np.errstate(over="ignore"):  # q may be so small that the wait is beyond float64
+        waits = np.log(u) / np.log1p(-np.minimum(unseen, 1.0 - 2.0**-53))
+    return sum(1 + int(min(wait, 1e300)) for wait in waits.tolist())

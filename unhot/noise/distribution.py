@@ -1,0 +1,89 @@
+"""`Noise`: a distribution over ids to draw from.
+
+    >>> from unhot.noise.unigram import unigram
+    >>> import numpy as np
+    >>> noise = Noise(unigram(np.array([81, 16, 1]), power=0.75))
+    >>> noise.probability * 36
+    array([27.,  8.,  1.])
+    >>> sorted(noise.draw(3, seed=7, unique=True).tolist())
+    [0, 1, 2]
+    >>> noise.expected_counts(2) * 18
+    array([27.,  8.,  1.])
+
+Draws depend on the seed alone: a loop that draws again and again takes a new seed each time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from unhot.errors import DataError, whole
+from unhot.kernels.jit import kernel
+from unhot.kernels.rng import bits_at, stream_key
+from unhot.noise.alias import alias_table, draw
+from unhot.noise.distinct import DRAWS, draw_distinct
+from unhot.noise.expected import check_distinct, expected_counts
+from unhot.noise.weights import checked_weights
+from unhot.types import Doubles, Ids, Words64
+
+PATIENCE = 100  # tries for each distinct id before a race takes over
+ROUNDING = 1e-6  # how far from one the sum of probabilities may be: that of float32
+
+
+@dataclass(frozen=True, eq=False)
+class Noise:
+    """A distribution over the ids 0 .. V - 1, given by their probabilities."""
+
+    probability: Doubles  # [vocabulary], read-only
+
+    def __post_init__(self) -> None:
+        """Check the probabilities and keep a copy that sums to one."""
+        q = checked_weights("probabilities", self.probability)
+        total = float(q.sum())
+        if not abs(total - 1.0) <= ROUNDING:
+            raise DataError(f"{q.size:,} probabilities that sum to {total:g}: must sum to 1; divide them by their sum")
+        q = q / total
+        q.flags.writeable = False
+        object.__setattr__(self, "probability", q)
+
+    def draw(self, k: int, *, seed: int, unique: bool = False) -> Ids:
+        """Draw k ids; the same seed gives the same ids.
+
+        unique: draw until k ids are distinct, in the order of their first appearance. Where that would take very long (more than 100 tries
+        for each id, or all possible ids are asked for), the missing ids come from a race of exponential times, which has exactly the same
+        distribution (see distinct.py).
+        """
+        return self.draw_counted(k, seed=seed, unique=unique)[0]
+
+    def draw_counted(self, k: int, *, seed: int, unique: bool = False) -> tuple[Ids, int]:
+        """Draw k ids, and say how many tries they took: k, or more if repeated draws were thrown away."""
+        seed = whole("seed", seed, 0, 2**64 - 1)
+        if unique:
+            k = check_distinct(k, self._possible)
+            return draw_distinct(self.probability, self._table, k, seed, PATIENCE * k if k < self._possible else 0)
+        ids = np.empty(whole("k", k, 1), np.int32)
+        _draw_all(self._table, stream_key(seed, 0, DRAWS), ids)
+        return ids, ids.size
+
+    def expected_counts(self, k: int, *, unique: bool = False) -> Doubles:
+        """How often each id is to be expected among k draws: [vocabulary]."""
+        return expected_counts(self.probability, k, unique=unique)
+
+    @cached_property
+    def _table(self) -> Words64:
+        return alias_table(self.probability)
+
+    @cached_property
+    def _possible(self) -> int:
+        """How many ids can be drawn."""
+        return int(np.count_nonzero(self.probability))
+
+
+@kernel
+def _draw_all(table: Any, key: Any, ids: Any) -> None:
+    for i in range(ids.size):
+        ids[i] = draw(table, bits_at(key, i))

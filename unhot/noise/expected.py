@@ -1,0 +1,89 @@
+"""Expected counts c(w): how often id w is to be expected among k draws from q.
+
+    with replacement     c = k q
+    without              c = 1 - (1 - q) ** t,  where t solves  sum_w c(w) = k
+
+Drawing until k ids are distinct takes a random number of tries; t is the one number of tries that gives k distinct ids on average. With it,
+c is close to the probability that w is among the k; for k = the number of ids with q > 0 it is exactly 1.
+
+`tensorflow_expected_counts` is what TensorFlow's candidate samplers report instead: the same formula with the tries that one call happened
+to take, and k q where no draw was repeated.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from unhot.errors import ConfigError, at_least, whole
+from unhot.noise.weights import checked_weights
+from unhot.types import Doubles
+
+STEPS = 100  # Newton takes 5 to 40
+BELOW_ONE = 1.0 - 2.0**-53  # so that log(1 - q) stays finite
+
+
+def expected_counts(q: ArrayLike, k: int, *, unique: bool = False) -> Doubles:
+    """Expected count of every id among k draws: [vocabulary]."""
+    q = checked_weights("q", q)
+    if not unique:
+        return whole("k", k, 1) * q
+    t = tries(q, k)
+    if math.isinf(t):
+        return (q > 0).astype(np.float64)
+    return _seen(q, t)
+
+
+def tries(q: ArrayLike, k: int) -> float:
+    """The number of tries t after which k distinct ids are to be expected; infinite if k is the number of ids with q > 0.
+
+    sum_w 1 - (1 - q) ** t rises with t and is concave, and is below k at t = k: from there Newton's method comes closer from the left at
+    every step and never goes past the solution.
+    """
+    q = checked_weights("q", q)
+    possible = q[q > 0]
+    k = check_distinct(k, possible.size)
+    if k == possible.size:
+        return math.inf
+    log_miss = _log_miss(possible)
+    t = float(k)
+    for _ in range(STEPS):
+        exponent = t * log_miss
+        short = k + float(np.expm1(exponent).sum())
+        slope = -float((log_miss * np.exp(exponent)).sum())
+        if short <= 0:
+            break
+        t += short / slope
+        if short / slope <= 1e-15 * t:
+            break
+    return t
+
+
+def check_distinct(k: object, possible: int) -> int:
+    """The k as an int; a `ConfigError` if it is more than the ids with q > 0."""
+    number = whole("k", k, 1)
+    if number > possible:
+        raise ConfigError(f"k={number} distinct draws: must be <= {possible}, the number of ids with a probability above zero")
+    return number
+
+
+def tensorflow_expected_counts(q: ArrayLike, k: int, tries: int) -> Doubles:
+    """What TensorFlow reports for k draws that took that many tries: [vocabulary]."""
+    q, k = checked_weights("q", q), whole("k", k, 1)
+    if at_least("tries", tries, k) == k:
+        return k * q
+    return _seen(q, float(tries))
+
+
+def _seen(q: Doubles, t: float) -> Doubles:
+    """1 - (1 - q) ** t, right also where q is tiny."""
+    seen: Doubles = -np.expm1(t * _log_miss(q))
+    return seen
+
+
+def _log_miss(q: Doubles) -> Doubles:
+    """log(1 - q): of the probability that one try misses the id."""
+    log_miss: Doubles = np.log1p(-np.minimum(q, BELOW_ONE))
+    return log_miss

@@ -1,0 +1,77 @@
+"""Noise from a file: a comma-separated line for each id, its weight in the last field.
+
+The format of TensorFlow's `fixed_unigram_candidate_sampler`: `word,17` or just `17`. Empty lines are skipped. Only the last field is read,
+so the others may hold anything, in any encoding.
+
+    q(w) proportional to weight(w) ** power
+
+The first `reserved` ids have no weight of their own and q = 0: the weights belong to the ids behind them. With shards, a sampler holds
+every id with id % shards == shard, under the local number id // shards, and q sums to one inside the shard. (With reserved ids *and*
+shards TensorFlow numbers the weights from the reserved ids of the shard alone, so that a weight may be in two shards or in none; here each
+is in exactly one.)
+"""
+
+from __future__ import annotations
+
+import math
+from array import array
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from unhot.errors import DataError, FormatError, whole
+from unhot.noise.weights import checked_weights, normalised
+from unhot.types import Doubles
+
+LONGEST_LINE = 2**20  # bytes; what is longer is not a weights file
+UTF8_MARK = b"\xef\xbb\xbf"
+
+
+def file_weights(path: str | Path) -> Doubles:
+    """The last field of every line that is not empty: [lines]."""
+    weights = array("d")
+    try:
+        with Path(path).open("rb") as file:
+            _read(path, file, weights)
+    except (OSError, ValueError) as error:
+        if isinstance(error, FormatError):
+            raise
+        raise DataError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from error
+    if not weights:
+        raise FormatError(f"{path}: holds no weights: every line must end with a number")
+    return np.array(weights)
+
+
+def _read(path: str | Path, file: BinaryIO, weights: array[float]) -> None:
+    number = 0
+    while line := file.readline(LONGEST_LINE + 1):
+        number += 1
+        if len(line) > LONGEST_LINE:
+            raise FormatError(f"{path}, line {number}: longer than {LONGEST_LINE:,} bytes: this is not a file of weights")
+        if number == 1:
+            line = line.removeprefix(UTF8_MARK)
+        if line.strip(b"\r\n"):
+            weights.append(_weight(path, number, line.rpartition(b",")[2].strip()))
+
+
+def _weight(path: str | Path, number: int, field: bytes) -> float:
+    try:
+        weight = -1.0 if b"_" in field else float(field)  # Python alone reads 1_000 as a number
+    except ValueError:
+        weight = -1.0
+    if not 0 <= weight < math.inf:
+        shown = field[:40].decode("utf-8", "replace")
+        raise FormatError(f"{path}, line {number}: {shown!r}: the last field must be a weight, a finite number >= 0")
+    return weight
+
+
+def fixed_unigram(weights: ArrayLike, power: float = 1.0, reserved: int = 0, shards: int = 1, shard: int = 0) -> Doubles:
+    """Probabilities of the ids of one shard: [ids of the shard]."""
+    reserved = whole("reserved", reserved, 0)
+    shards = whole("shards", shards, 1)
+    shard = whole("shard", shard, 0, shards - 1)
+    checked = checked_weights("weights", weights)
+    local = np.concatenate([np.zeros(reserved), checked])[shard::shards]
+    return normalised(local, power, f"no weight above zero in shard {shard} of {shards}: there is nothing to draw")
