@@ -1,0 +1,144 @@
+"""Trees and classes that somebody else made, as text: one code or one class for each id.
+
+Both files are CSV without a header: line i belongs to id i, and its last field is the value, so that a word may stand before it.
+A tree is any complete prefix code of 0s (left) and 1s (right).
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from unhot.errors import DataError, FormatError
+from unhot.kernels.jit import kernel
+from unhot.tree.paths import Paths, checked_counts, from_children
+from unhot.types import Bytes, Counts, Starts
+
+
+def from_codes(codes: Sequence[str], counts: ArrayLike) -> Paths:
+    """The tree whose word w is found by following codes[w] from the root; the counts only number its inner nodes.
+
+    >>> from_codes(["0", "10", "11"], [5, 1, 1]).node.tolist()
+    [0, 0, 1, 0, 1]
+    """
+    counts = checked_counts(counts)
+    words = counts.size
+    if len(codes) != words:
+        raise DataError(f"{len(codes)} codes for {words} words: give one code for each word")
+    bits, start = _bits(codes)
+    if words == 1:
+        complete = bits.size == 0
+        children = np.empty((0, 2), np.int32)
+    else:
+        children = np.full((words - 1, 2), words, np.int32)
+        complete = _grow(bits, start, children) == words - 1
+    if not complete:
+        raise DataError(_why_not(codes))
+    return from_children(children, counts)
+
+
+def _bits(codes: Sequence[str]) -> tuple[Bytes, Starts]:
+    """All codes as one array of 0 and 1, and where each begins."""
+    for i, code in enumerate(codes):
+        if not isinstance(code, str):
+            raise DataError(f"the code {code!r} of id {i} is of type {type(code).__name__}: codes must be str of 0s and 1s")
+    start = np.zeros(len(codes) + 1, np.int64)
+    np.cumsum(np.fromiter(map(len, codes), np.int64, len(codes)), out=start[1:])
+    # one byte for each character; what is not Latin-1 becomes a question mark
+    bits = np.frombuffer("".join(codes).encode("latin-1", "replace"), np.uint8) - np.uint8(ord("0"))
+    if bits.size and bits.max() > 1:
+        i = int(np.searchsorted(start, np.argmax(bits > 1), side="right")) - 1
+        raise DataError(f"the code {codes[i][:80]!r} of id {i}: must be made of 0s (left) and 1s (right)")
+    return bits, start
+
+
+@kernel
+def _grow(bits: Any, start: Any, children: Any) -> Any:
+    """Put word after word into the tree; returns the number of inner nodes, or -1 where codes clash or need too many nodes."""
+    words, made = start.size - 1, 1
+    for word in range(words):
+        if start[word] == start[word + 1]:
+            return -1
+        node, last = 0, start[word + 1] - 1
+        for position in range(start[word], last):
+            child = children[node, bits[position]]
+            if child == words:  # nothing there yet
+                if made == words - 1:
+                    return -1
+                child = made
+                children[node, bits[position]] = child
+                made += 1
+            if child < 0:
+                return -1
+            node = child
+        if children[node, bits[last]] != words:
+            return -1
+        children[node, bits[last]] = -1 - word
+    return made
+
+
+def _why_not(codes: Sequence[str]) -> str:
+    """What keeps the codes from being a complete prefix code."""
+    ids = sorted(range(len(codes)), key=codes.__getitem__)
+    # in sorted order a code is followed at once by a code that begins with it, if there is one
+    clashes = [(i, j) for i, j in zip(ids, ids[1:], strict=False) if codes[j].startswith(codes[i])]
+    if clashes:
+        i, j = min(clashes)
+        return f"the code {codes[i][:80]!r} of id {i} is a prefix of the code {codes[j][:80]!r} of id {j}: no code may begin with another"
+    return f"no code begins with {_missing_branch([codes[i] for i in ids])[:80]!r}: a tree must be full, every inner node with two children"
+
+
+def _missing_branch(codes: list[str]) -> str:
+    """The first gap from left to right in sorted codes, none of which is a prefix of another."""
+    if "1" in codes[0]:  # the first path must go left all the way
+        return codes[0][: codes[0].index("1")] + "0"
+    for code, following in zip(codes, codes[1:], strict=False):
+        fork = len(os.path.commonprefix([code, following]))
+        # between neighbours, one path must go right and the other left all the way below the fork
+        if "0" in code[fork + 1 :]:
+            return code[: code.rindex("0")] + "1"
+        if "1" in following[fork + 1 :]:
+            return following[: following.index("1", fork + 1)] + "0"
+    return codes[-1][: codes[-1].rindex("0")] + "1"
+
+
+def read_codes(path: str | Path) -> list[str]:
+    """The codes of a CSV file, for `from_codes`."""
+    values = _last_fields(Path(path))
+    if b"".join(values).translate(None, b"01"):
+        line, value = next((i, value) for i, value in enumerate(values) if value.translate(None, b"01"))
+        raise FormatError(f"{path}: line {line + 1}: {_show(value)} is not a code: the last field must be made of 0s (left) and 1s (right)")
+    return [value.decode() for value in values]
+
+
+def read_classes(path: str | Path) -> Counts:
+    """The class labels of a CSV file, any whole numbers, for `groups_from_map`: int64 [words]."""
+    values = _last_fields(Path(path))
+    whole = re.compile(rb"[+-]?[0-9]{1,18}")  # 18 digits fit 64 bits
+    for i, value in enumerate(values):
+        if not whole.fullmatch(value):
+            raise FormatError(f"{path}: line {i + 1}: {_show(value)} is no class: the last field must be a whole number, up to 18 digits")
+    return np.fromiter(map(int, values), np.int64, len(values))
+
+
+def _show(value: bytes) -> str:
+    return repr(value[:80].decode("utf-8", "backslashreplace"))
+
+
+def _last_fields(path: Path) -> list[bytes]:
+    """The last comma-separated field of every line, without quotes and spaces; a line feed alone ends a line, as words may hold others."""
+    lines = path.read_bytes().removeprefix(b"\xef\xbb\xbf").split(b"\n")
+    if not lines[-1]:
+        lines.pop()
+    if not lines:
+        raise FormatError(f"{path}: the file is empty: write one line for each id")
+    values = [line.rpartition(b",")[2].strip(b' \t\r"') for line in lines]
+    if b"" in values and (len(lines) > 1 or b"," not in lines[0]):  # the code of a single word has no digits
+        raise FormatError(f"{path}: line {values.index(b'') + 1}: no value: line i belongs to id i, and its last field is the value")
+    return values

@@ -1,0 +1,177 @@
+"""A binary tree over the vocabulary, as the path from the root to every word.
+
+    P(w) = product over w's path of sigmoid(score of the node) where it goes left, sigmoid(-score) where it goes right
+
+which sums to one over all words, whatever the scores, if every inner node has two children. V words have V - 1 inner nodes. They are
+numbered by falling weight (the counts below them), so that the rows touched most lie together; the root is 0, and a parent comes before
+its children. The numbers depend on the tree and the counts alone, not on how the tree was made.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from unhot.errors import DataError
+from unhot.kernels.jit import kernel
+from unhot.types import Bytes, Counts, Ids, Starts
+
+
+class Paths(NamedTuple):
+    """The path of word w is [start[w] : start[w + 1]] of node and code, root first."""
+
+    start: Starts  # [words + 1]
+    node: Ids  # [all steps]
+    code: Bytes  # [all steps], 0 = left, 1 = right
+
+
+def checked_counts(counts: ArrayLike) -> Counts:
+    """The counts as int64; a `DataError` unless there is at least one word, no count is negative and their sum fits 64 bits."""
+    given = np.asarray(counts)
+    if given.ndim != 1 or not 0 < given.size < 2**31:
+        raise DataError(f"counts of shape {given.shape}: must be one count for each of 1 to 2**31 - 1 words")
+    if given.dtype.kind not in "iu":
+        raise DataError(f"counts of type {given.dtype}: must be whole numbers; convert them to int64")
+    if given.min() < 0 or given.sum(dtype=np.float64) >= 2.0**62:
+        raise DataError(f"counts from {given.min()} to {given.max()}: must be >= 0 and sum to less than 2**62")
+    return np.ascontiguousarray(given, dtype=np.int64)
+
+
+def from_children(children: ArrayLike, counts: ArrayLike) -> Paths:
+    """The paths of a tree given by the children (left, right) of its inner nodes: [words - 1, 2], a leaf w as -1 - w.
+
+    The inner nodes may stand in any order; the root is the one that is nobody's child.
+
+    >>> from_children([[-1, 1], [-2, -3]], [5, 1, 1])  # the word 0 left of the root, the words 1 and 2 on its right
+    Paths(start=array([0, 1, 3, 5]), node=array([0, 0, 1, 0, 1], dtype=int32), code=array([0, 1, 0, 1, 1], dtype=uint8))
+    """
+    counts = checked_counts(counts)
+    words, inner = counts.size, counts.size - 1
+    tree, root = _checked_tree(np.asarray(children), words)
+    order = np.empty(inner, np.int32)
+    if _breadth_first(tree, root, order) != inner:
+        raise DataError("a tree with a circle: some inner nodes cannot be reached from the root; every node but the root needs one parent")
+    weight = np.empty(inner, np.int64)
+    _weigh(tree, order, counts, weight)
+    order = order[np.argsort(-weight[order], kind="stable")]  # stable: at equal weight a parent stays before its children
+    number = np.empty(inner, np.int32)
+    number[order] = np.arange(inner, dtype=np.int32)
+    tree = tree[order]
+    below = tree >= 0
+    tree[below] = number[tree[below]]
+    return _walk(tree, words)
+
+
+def _checked_tree(tree: NDArray[Any], words: int) -> tuple[Ids, int]:
+    """The children and the inner node without a parent (-1 if there is none); a `DataError` unless every other node and leaf has one."""
+    if words == 1 and tree.size == 0:
+        return np.empty((0, 2), np.int32), -1
+    if tree.shape != (words - 1, 2) or tree.dtype.kind not in "iu":
+        raise DataError(f"children of shape {tree.shape} and type {tree.dtype}: must be whole numbers {words - 1, 2} for {words} words")
+    if tree.min() < -words or tree.max() >= words - 1:
+        raise DataError(f"children from {tree.min()} to {tree.max()}: must be inner nodes 0 to {words - 2}, or -1 - w for a word w")
+    parents = np.bincount(tree.ravel().astype(np.int64) + words, minlength=2 * words - 1)
+    leaves, inner = parents[:words][::-1], parents[words:]
+    if (leaves != 1).any():
+        word = int(np.argmax(leaves != 1))
+        raise DataError(f"the word {word} is {leaves[word]} times in the tree: every word must be a leaf once")
+    if inner.max() > 1:
+        raise DataError(f"the inner node {inner.argmax()} has {inner.max()} parents: every node but the root must have one")
+    return np.ascontiguousarray(tree, dtype=np.int32), int(inner.argmin())
+
+
+def _walk(tree: Ids, words: int) -> Paths:
+    """The paths of a tree whose inner nodes have their final numbers."""
+    above, word_above = np.full(words - 1, -1, np.int64), np.full(words, -1, np.int64)
+    depth, start = np.zeros(words - 1, np.int64), np.zeros(words + 1, np.int64)
+    _hang(tree, above, word_above, depth, start)
+    np.cumsum(start, out=start)
+    node, code = np.empty(start[-1], np.int32), np.empty(start[-1], np.uint8)
+    _climb(above, word_above, start, node, code)
+    return Paths(start, node, code)
+
+
+@kernel
+def _breadth_first(tree: Any, root: Any, order: Any) -> Any:
+    """Inner nodes level by level; returns how many were reached. `order` is also the queue."""
+    if order.size == 0:
+        return 0
+    order[0] = root
+    reached, head = 1, 0
+    while head < reached:
+        for side in range(2):
+            child = tree[order[head], side]
+            if child >= 0:
+                order[reached] = child
+                reached += 1
+        head += 1
+    return reached
+
+
+@kernel
+def _weigh(tree: Any, order: Any, counts: Any, weight: Any) -> None:
+    """Sum of the counts below every inner node; children come behind their parents in `order`."""
+    for i in range(order.size - 1, -1, -1):
+        n = order[i]
+        weight[n] = 0
+        for side in range(2):
+            child = tree[n, side]
+            weight[n] += counts[-1 - child] if child < 0 else weight[child]
+
+
+@kernel
+def _hang(tree: Any, above: Any, word_above: Any, depth: Any, start: Any) -> None:
+    """For every node and word, 2 * parent + side; for every word w, the length of its path in start[w + 1]."""
+    for n in range(depth.size):
+        for side in range(2):
+            child = tree[n, side]
+            if child < 0:
+                word_above[-1 - child] = 2 * n + side
+                start[-child] = depth[n] + 1
+            else:
+                above[child] = 2 * n + side
+                depth[child] = depth[n] + 1
+
+
+@kernel
+def _climb(above: Any, word_above: Any, start: Any, node: Any, code: Any) -> None:
+    """Write every path from its end, from the word up to the root."""
+    for word in range(word_above.size):
+        step, position = word_above[word], start[word + 1]
+        while step >= 0:
+            position -= 1
+            node[position] = step >> 1
+            code[position] = step & 1
+            step = above[step >> 1]
+
+
+def children(paths: Paths) -> Ids:
+    """The children (left, right) of every inner node, a leaf w as -1 - w: [words - 1, 2]; `from_children` reads it back."""
+    words = paths.start.size - 1
+    child = np.empty(paths.node.size, np.int32)
+    child[:-1] = paths.node[1:]
+    ends = paths.start[1:] - 1
+    if words > 1:
+        child[ends] = -1 - np.arange(words, dtype=np.int32)
+    tree = np.empty((words - 1, 2), np.int32)
+    tree[paths.node, paths.code] = child
+    return tree
+
+
+def longest(paths: Paths) -> int:
+    """The number of steps of the longest path."""
+    return int(np.diff(paths.start).max())
+
+
+def total_length(paths: Paths, counts: ArrayLike) -> int:
+    """Sum of count times path length over all words, exactly; Huffman's tree has the smallest."""
+    counts = checked_counts(counts)
+    length = np.diff(paths.start)
+    if counts.shape != length.shape:
+        raise DataError(f"{counts.size} counts for paths of {length.size} words: give one count for each word")
+    order = np.argsort(length, kind="stable")
+    lengths, first = np.unique(length[order], return_index=True)
+    sums = np.add.reduceat(counts[order], first)
+    return sum(each * total for each, total in zip(lengths.tolist(), sums.tolist(), strict=True))  # the products may exceed 64 bits
