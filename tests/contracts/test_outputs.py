@@ -1,7 +1,12 @@
-"""What every output layer must keep, over the registry."""
+"""What the compiled half of every output layer must keep, over the registry: loss and gradient of the formula, in both orientations."""
 
 import dataclasses
 import json
+import logging
+import os
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,14 +18,46 @@ from unhot.kernels.windows import Chunk, Hot, Text, Window, keep_threshold
 from unhot.models.cbow import CBOW
 from unhot.models.skipgram import SkipGram
 from unhot.outputs import LAYERS, parse_output
-from unhot.train.params import padded
+from unhot.train.hot import HotSizes
+from unhot.train.params import Sizes, padded, start_params, without_copies
 
 DIM, WORDS = 5, 7
 COUNTS = np.array([40, 30, 20, 10, 5, 3, 2])
-# more columns than one tile, few enough words that draws repeat and hit the target
-SPECS = ["negative:k=1", "negative:k=5", "negative:k=5,hits=keep", "negative:k=20,power=0", "negative:k=13,hits=keep,power=-0.5"]
+# one tile and more, few enough words that draws repeat and hit the target, every setting and every bias
+SPECS = [
+    "negative:k=1",
+    "negative:k=5",
+    "negative:k=5,hits=keep,bias=true",
+    "negative:k=20,power=0",
+    "negative:k=13,hits=keep,power=-0.5",
+    "negative:k=5,unique=true",
+    "negative:k=5,noise=log_uniform",
+    "negative:k=20,noise=learned",
+    "nce:k=5",
+    "nce:k=5,ln_z=2.5,bias=true",
+    "nce:k=5,ln_z=learned",
+    "nce:k=20,ln_z=per_input,bias=true",
+    "nce:k=5,unique=true,noise=uniform",
+    "sampled_logistic:k=5",
+    "sampled_logistic:k=20,bias=true",
+    "sampled:k=5",
+    "sampled:k=5,unique=true,hits=drop",
+    "sampled:k=20,bias=true",
+    "sampled:k=20,hits=drop,power=0",
+    "softmax",
+    "softmax:bias=true",
+    "self_normalized:alpha=0.7,bias=true",
+    "one_vs_all",
+    "one_vs_all:bias=true",
+    "hierarchical",
+    "hierarchical:tree=balanced,bias=true",
+    "class_based",
+    "class_based:classes=1",
+    "class_based:classes=4,levels=2,bias=true",
+]
 SENTENCE = [2, 0, 1, 0, 3, 0, 4, 1, 6]  # the window of place 4 holds 0 three times and 1 twice
 CENTRE = 4
+BIG_SENTENCE = [2, 0, 1, 0, 3, 3, 4, 1, 6]  # the centre stands among its contexts, too
 
 
 def test_every_layer_is_under_contract():
@@ -30,65 +67,125 @@ def test_every_layer_is_under_contract():
 class OneStep:
     """One centre of one sentence, trained with lr = 1: the change of the parameters is minus the gradient."""
 
-    def __init__(self, model, seed=3):
+    def __init__(self, model, seed=3, sentence=SENTENCE):
         rng = np.random.default_rng(seed)
-        self.model, self.layer = model, model.layer
-        stride = padded(model.dim)
-        self.before = [np.zeros((WORDS, stride), np.float32) for _ in range(2)]
-        for matrix in self.before:
-            matrix[:, : model.dim] = rng.normal(0, 0.5, (WORDS, model.dim))
-        self.after = Params(*(matrix.copy() for matrix in self.before))
-        text = Text(np.array(SENTENCE, np.int32), np.array([0, len(SENTENCE)], np.int64), keep_threshold(np.ones(WORDS)))
+        self.model, self.layer, self.sentence = model, model.layer, sentence
         self.kernel = model._kernel(COUNTS)
+        rows = self.layer.rows(COUNTS)
+        sizes = Sizes(WORDS, rows, self.layer.biases(), HotSizes(0, 0), 1)
+        params = start_params(sizes, model.dim, seed)
+        self.learned = without_copies(params, sizes, model.dim)
+        for array in self.learned:
+            array[:] = rng.normal(0, 0.5, array.shape)
+        self.before = Params(*(array.astype(np.float64) for array in self.learned))
+        text = Text(np.array(sentence, np.int32), np.array([0, len(sentence)], np.int64), keep_threshold(np.ones(WORDS)))
         self.key = stream_key(seed, 0, 1)
-        chunk = Chunk(CENTRE, CENTRE + 1, 0, stream_key(seed, 0, 0), self.key, np.float32(1.0), Hot(0, 0, 0))
-        buffers = scratch(1, model.window, self.layer.columns(), stride)
-        k = self.kernel
-        self.loss, self.pairs = train_chunk(k.step, k.shape, k.tables, text, Window(model.window, False), self.after, buffers, chunk)
+        at = len(params.ln_z) // 2
+        params.ln_z[at:] = params.ln_z[:at]  # the thread's own
+        chunk = Chunk(CENTRE, CENTRE + 1, 0, stream_key(seed, 0, 0), self.key, np.float32(1.0), Hot(0, 0, 0, 0, at))
+        k, stride = self.kernel, padded(model.dim)
+        buffers = scratch(1, model.window, k.room, stride)
+        self.loss, self.pairs = train_chunk(k.step, k.shape, k.tables, text, Window(model.window, False), params, buffers, chunk)
+        params.ln_z[: at] = params.ln_z[at:]
+        assert not any(matrix[:, DIM:].any() for matrix in params[:2])  # the padding stays zero
 
     def draws(self):
         """The noise words of the step, drawn again from the alias table in Python's integers."""
-        table = [int(cell) for cell in self.kernel.tables.noise]
-        out = []
-        for i in range(1, self.layer.columns()):
+        if not hasattr(self.kernel.tables, "noise"):
+            return np.zeros(0, np.int32)
+        table, tables = [int(cell) for cell in self.kernel.tables.noise], self.kernel.tables
+        out, i = [], 0
+        while len(out) < tables.k:
+            i += 1
             product = bits_at_integer(int(self.key), i) * len(table)
             cell = table[product >> 64]
-            out.append(product >> 64 if (product & (2**64 - 1)) >> 32 < cell >> 32 else cell & 0xFFFFFFFF)
+            word = product >> 64 if (product & (2**64 - 1)) >> 32 < cell >> 32 else cell & 0xFFFFFFFF
+            if not (tables.unique and word in out):
+                out.append(word)
         return np.array(out, np.int32)
 
-    def reference(self, in_vectors, out_vectors):
+    def reference(self, in_vectors, out_vectors, out_bias, in_bias, ln_z):
         """The loss by the layer's own formula, in float64."""
-        contexts = [w for i, w in enumerate(SENTENCE) if i != CENTRE and abs(i - CENTRE) <= self.model.window]
-        if isinstance(self.model, SkipGram):
-            hidden = [in_vectors[w] for w in contexts]
+        model, centre = self.model, self.sentence[CENTRE]
+        contexts = [w for i, w in enumerate(self.sentence) if i != CENTRE and abs(i - CENTRE) <= model.window]
+        if isinstance(model, CBOW):
+            bags, targets = [contexts], [[centre]]
+        elif model.targets() == 1:
+            bags, targets = [[w] for w in contexts], [[centre]] * len(contexts)
         else:
-            hidden = [sum(in_vectors[w] for w in contexts) / (len(contexts) if self.model.combine == "mean" else 1)]
-        return sum(self.layer.reference(out_vectors @ h, SENTENCE[CENTRE], self.draws()) for h in hidden)
+            bags, targets = [[centre]], [contexts]
+        loss, draws = 0.0, self.draws()
+        for bag, wanted in zip(bags, targets, strict=True):
+            share = 1 / len(bag) if getattr(model, "combine", "mean") == "mean" else 1.0
+            scores = out_vectors @ (share * in_vectors[bag].sum(0)) + (out_bias if out_bias.size else 0.0)
+            scores = scores + (share * in_bias[bag].sum() if in_bias.size else 0.0) - (ln_z[0] if ln_z.size else 0.0)
+            loss += sum(self.layer.reference(scores, target, draws, COUNTS) for target in wanted)
+        return loss
 
 
-MODELS = [lambda spec: SkipGram(dim=DIM, window=4, output=spec), lambda spec: CBOW(dim=DIM, window=4, output=spec)]
-MODELS.append(lambda spec: CBOW(dim=DIM, window=4, output=spec, combine="sum"))
+MODELS = {
+    "skipgram-centre": lambda spec: SkipGram(dim=DIM, window=4, output=spec, predict="centre"),
+    "skipgram-contexts": lambda spec: SkipGram(dim=DIM, window=4, output=spec, predict="contexts"),
+    "cbow": lambda spec: CBOW(dim=DIM, window=4, output=spec),
+    "cbow-sum": lambda spec: CBOW(dim=DIM, window=4, output=spec, combine="sum"),
+}
 
 
-@pytest.mark.parametrize("make", MODELS, ids=["skipgram", "cbow", "cbow-sum"])
+@pytest.mark.parametrize("make", MODELS.values(), ids=MODELS)
 @pytest.mark.parametrize("spec", SPECS)
 def test_loss_and_gradient_are_those_of_the_formula(spec, make):
-    step = OneStep(make(spec))
-    matrices = [matrix.astype(np.float64) for matrix in step.before]
-    assert step.loss == pytest.approx(step.reference(*matrices), rel=1e-5)
+    try:
+        model = make(spec)
+    except ConfigError as error:
+        assert "predict=centre" in str(error)
+        assert parse_output(spec).all_rows
+        return
+    for sentence in (SENTENCE, BIG_SENTENCE):
+        check_step(OneStep(model, sentence=sentence))
+
+
+def check_step(step):
+    arrays = step.before
+    assert step.loss == pytest.approx(step.reference(*arrays), rel=1e-5)
     assert step.pairs == (8 if isinstance(step.model, SkipGram) else 1)
     epsilon = 1e-6
-    for which, matrix in enumerate(matrices):
-        change = step.after[which] - step.before[which]
-        assert not change[:, DIM:].any()  # the padding stays zero
-        for at in np.ndindex(WORDS, DIM):
-            kept = matrix[at]
-            matrix[at] = kept + epsilon
-            up = step.reference(*matrices)
-            matrix[at] = kept - epsilon
-            down = step.reference(*matrices)
-            matrix[at] = kept
-            assert change[at] == pytest.approx(-(up - down) / (2 * epsilon), rel=1e-4, abs=2e-5)
+    for before, after in zip(arrays, step.learned, strict=True):
+        for at in np.ndindex(before.shape):
+            kept = before[at]
+            before[at] = kept + epsilon
+            up = step.reference(*arrays)
+            before[at] = kept - epsilon
+            down = step.reference(*arrays)
+            before[at] = kept
+            assert after[at] - kept == pytest.approx(-(up - down) / (2 * epsilon), rel=1e-4, abs=3e-5)
+
+
+def test_both_orientations_have_the_same_pairs():
+    """Without draws the sum over all centres is the same, whichever word of a pair predicts the other."""
+    text = [["a", "b", "c", "a", "d"], ["b", "d", "c"]] * 3
+    losses = []
+    for predict in ("centre", "contexts"):
+        model = SkipGram(dim=4, min_count=1, window=2, shrink=False, sample=0, epochs=1, lr=1e-20, output="hierarchical", predict=predict)
+        losses.append(model.fit(text).history)
+    assert losses[0].pairs == losses[1].pairs
+    assert losses[0].losses == pytest.approx(losses[1].losses, rel=1e-6)
+
+
+def test_learned_noise_follows_the_text():
+    model = SkipGram(dim=DIM, window=4, output="negative:k=5,noise=learned", predict="centre")
+    tables = OneStep(model).kernel.tables
+    assert tables.seen.tolist() == [1, 1, 1, 2, 1, 1, 1]  # one, and the target
+    fresh = model.layer.fresh(tables)
+    assert fresh.seen is tables.seen
+    assert not np.array_equal(fresh.noise, tables.noise)
+    contexts = SkipGram(dim=DIM, window=4, output="negative:k=5,noise=learned", predict="contexts")
+    assert OneStep(contexts).kernel.tables.seen.tolist() == [4, 3, 2, 1, 2, 1, 2]
+
+
+def test_masked_hits_with_much_noise_are_warned_about(caplog):
+    with caplog.at_level(logging.WARNING, logger="unhot"):
+        parse_output("sampled:k=20,hits=drop").tables(COUNTS)
+    assert "frequent words come out too probable" in caplog.text
 
 
 @pytest.mark.parametrize("spec", SPECS)
@@ -97,7 +194,7 @@ def test_spec_and_json_round_trip(spec):
     assert parse_output(layer.spec()) == layer
     assert type(layer)(**json.loads(json.dumps(dataclasses.asdict(layer)))) == layer
     with pytest.raises(dataclasses.FrozenInstanceError):
-        layer.k = 3
+        layer.bias = True
 
 
 @pytest.mark.parametrize(
@@ -108,9 +205,19 @@ def test_spec_and_json_round_trip(spec):
         ("negative:k=five", "negative:k=five: must be a whole number"),
         ("negative:power=nan", "negative:power=nan: must be a finite number"),
         ("negative:hits=maybe", "negative:hits='maybe': must be one of drop, keep"),
-        ("negative:kk=5", "'kk=5' is not a setting of negative; write name=value with k, power, hits"),
+        ("negative:unique=yes", "negative:unique=yes: must be true or false"),
+        ("negative:noise=pink", "negative:noise='pink': must be one of unigram, uniform"),
+        ("negative:kk=5", "'kk=5' is not a setting of negative; write name=value with k, noise, power, unique, bias, hits"),
         ("negative:k", "'k' is not a setting of negative"),
-        ("softmix", "there is no layer 'softmix'; there are negative"),
+        ("nce:ln_z=big", "nce:ln_z=big: must be a finite number, learned or per_input"),
+        ("nce:ln_z=inf", "nce:ln_z=inf: must be a finite number"),
+        ("self_normalized:alpha=-1", "self_normalized:alpha=-1.0: must be >= 0"),
+        ("hierarchical:tree=oak", "hierarchical:tree='oak': must be huffman, balanced or file:PATH"),
+        ("class_based:classes=0", "class_based:classes=0: must be >= 1"),
+        ("class_based:classes=some", "class_based:classes='some': must be sqrt, a whole number or file:PATH"),
+        ("class_based:levels=0", "class_based:levels=0: must be >= 1"),
+        ("class_based:classes=file:a.csv,levels=2", "class_based:levels=2: a class file has one level"),
+        ("softmix", "there is no layer 'softmix'; there are class_based, hierarchical, nce"),
     ],
 )
 def test_bad_settings_are_named(spec, told):
@@ -118,7 +225,23 @@ def test_bad_settings_are_named(spec, told):
         parse_output(spec)
 
 
-@pytest.mark.parametrize("spec", SPECS)
+def test_settings_that_do_not_fit_the_vocabulary_are_named(tmp_path):
+    weights = tmp_path / "weights.csv"
+    weights.write_text("1\n" * 6 + "0\n")
+    for spec, told in [
+        ("negative:k=8,unique=true", "8"),
+        (f"nce:noise=file:{weights}", "id 6 is never drawn"),
+        ("sampled:k=7,power=20,unique=true", "different words"),
+        ("class_based:classes=8", "classes=8: must be <= 7"),
+    ]:
+        with pytest.raises(ConfigError, match=told):
+            parse_output(spec).tables(COUNTS)
+
+
+LEARNED = [spec for spec in SPECS if "tree" not in spec and "k=1," not in spec]
+
+
+@pytest.mark.parametrize("spec", LEARNED)
 @pytest.mark.parametrize("kind", [SkipGram, CBOW])
 def test_a_planted_structure_is_learned(spec, kind):
     """Words of one topic stand together, never with words of the other: the nearest neighbours must be of the same topic."""
@@ -129,3 +252,29 @@ def test_a_planted_structure_is_learned(spec, kind):
     vectors = model.fit([sentences[i] for i in order]).vectors
     for word in vectors.words:
         assert {near[0] for near, _ in vectors.most_similar(word, topn=7)} == {word[0]}, word
+
+
+WITHOUT_JIT = """
+import json, sys, unhot
+text = [["a", "b", "c", "a", "d", "e"], ["b", "d", "c", "f"], ["e", "f", "a"]] * 2
+out = {}
+for spec in sys.argv[1:]:
+    for kind in (unhot.SkipGram, unhot.CBOW):
+        model = kind(dim=5, min_count=1, window=2, sample=0, epochs=2, lr=0.1, output=spec, threads=1).fit(text)
+        out[f"{spec} {kind.name}"] = [model.history.losses, model.vectors["a"].tolist()]
+print(json.dumps(out))
+"""
+
+
+def test_same_result_without_the_jit():
+    specs = ["negative:k=5", "nce:k=20,ln_z=per_input,bias=true", "sampled:k=5", "sampled:k=20,hits=drop,power=0"]
+    specs += ["softmax:bias=true", "one_vs_all", "hierarchical", "class_based:classes=2,levels=1"]
+    results = []
+    for disabled in ("0", "1"):
+        environment = {**os.environ, "NUMBA_DISABLE_JIT": disabled, "PYTHONPATH": str(Path(__file__).parents[2])}
+        run = subprocess.run([sys.executable, "-c", WITHOUT_JIT, *specs], env=environment, capture_output=True, text=True, check=False)
+        assert run.returncode == 0, run.stderr
+        results.append(json.loads(run.stdout))
+    for name, (losses, vector) in results[0].items():
+        np.testing.assert_allclose(results[1][name][0], losses, rtol=1e-4, err_msg=name)
+        np.testing.assert_allclose(results[1][name][1], vector, rtol=1e-3, atol=1e-5, err_msg=name)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from unhot.kernels import cache
-from unhot.outputs.negative import NegativeTables
+from unhot.outputs.drawn import DrawnTables
 
 CODE = """
 import numpy as np
@@ -61,7 +61,7 @@ class Foreign(NamedTuple):
 
 
 def test_kernels_of_layers_from_outside_are_not_kept():
-    inside = numba.typeof(NegativeTables(np.zeros(2, np.uint64), 1, True))
+    inside = numba.typeof(DrawnTables(np.zeros(2, np.uint64), np.zeros(0, np.float32), np.zeros(0, np.int64), 1, False, True))
     outside = numba.typeof(Foreign(1))
     assert cache.ours((inside, numba.int64))
     assert not cache.ours((inside, outside))

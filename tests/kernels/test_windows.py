@@ -21,7 +21,7 @@ def chunk_pairs(text, chunk, window, kept, inputs, out):
     n = places = 0
     stop = keep_words(text, chunk, window, kept)
     for centre in range(window.size, stop):
-        count, times, contexts = fill_inputs(kept, centre, inputs, 2)
+        count, times, contexts = fill_inputs(kept, kept.word, centre, inputs, 2)
         places += contexts
         for b in range(count):
             out[n, 0], out[n, 1], out[n, 2] = kept.word[centre], inputs.row[b], np.int32(inputs.times[times + b])
@@ -41,7 +41,7 @@ def kernel_pairs(sentences, keep, window, shrink, cuts, seed=1):
     for start, stop in zip(edges[:-1], edges[1:], strict=True):
         sentence = int(np.searchsorted(starts, start, side="right")) - 1
         out = np.zeros((len(ids) * 2 * window + 1, 3), np.int32)
-        chunk = Chunk(start, stop, sentence, key, key, np.float32(0), Hot(0, 0, 0))
+        chunk = Chunk(start, stop, sentence, key, key, np.float32(0), Hot(0, 0, 0, 0, 0))
         n, places = chunk_pairs(text, chunk, Window(window, shrink), kept_buffer(stop - start, window), inputs_buffer(window), out)
         assert out[-1, 0] == 0
         assert places == out[:n, 2].sum()

@@ -3,8 +3,10 @@ import pytest
 
 import unhot
 from unhot.kernels.loop import Params
-from unhot.train.hot import HotRows, hot_rows
-from unhot.train.params import start_params
+from unhot.kernels.simd import LANES
+from unhot.outputs.layer import Biases
+from unhot.train.hot import HotRows, HotSizes, hot_rows
+from unhot.train.params import Sizes, start_params
 
 
 def test_only_frequent_rows_of_big_matrices_and_several_threads():
@@ -15,20 +17,26 @@ def test_only_frequent_rows_of_big_matrices_and_several_threads():
 
 
 def test_exchange_averages_what_threads_learn():
-    params = Params(np.zeros((10, 4), np.float32), np.ones((8, 4), np.float32))  # 6 and 4 rows, 2 threads with 2 copies each
-    hot = HotRows(params, 2, 2)
-    assert [tuple(place) for place in hot.places] == [(2, 6, 4), (2, 8, 6)]
+    none = np.zeros(0, np.float32)
+    ln_z = np.zeros(3 * LANES, np.float32)
+    params = Params(np.zeros((10, 4), np.float32), np.ones((6, 4), np.float32), np.zeros(6, np.float32), none, ln_z)
+    hot = HotRows(params, HotSizes(2, 1), 2)  # 6 and 4 rows, 2 threads with 2 copies and 1 copy each
+    assert [tuple(place) for place in hot.places] == [(2, 6, 1, 4, LANES), (2, 8, 1, 5, 2 * LANES)]
     hot.refresh()
     np.testing.assert_array_equal(params.out_vectors[4:], 1.0)
     params.in_vectors[6] += 1.0  # the first thread learns about row 0
     params.in_vectors[8] += 3.0  # the second one, too
     params.in_vectors[9] -= 1.0  # and about row 1
+    params.out_bias[5] += 4.0  # and about a bias
+    params.ln_z[2 * LANES] += 6.0
     hot.exchange(0)
     assert (params.in_vectors[0] == 0.5).all()
     assert (params.in_vectors[6] == 0.5).all()
     hot.exchange(1)
     assert (params.in_vectors[0] == 2.0).all()
     assert (params.in_vectors[1] == -0.5).all()
+    assert params.out_bias.tolist() == [2, 0, 0, 0, 0, 2]
+    assert params.ln_z[0] == 3.0
     hot.exchange(0)  # nothing new from the first thread, but it takes what the second one learned
     assert (params.in_vectors[6] == 2.0).all()
     np.testing.assert_array_equal(params.in_vectors[2:6], 0.0)
@@ -36,8 +44,9 @@ def test_exchange_averages_what_threads_learn():
 
 
 def test_room_for_copies_changes_no_start():
-    with_room, without = (start_params(5, 4, copies, 3, 1) for copies in (6, 0))
+    with_room, without = (start_params(Sizes(5, 4, Biases(), HotSizes(copies, 0), 2), 3, 1) for copies in (3, 0))
     assert len(with_room.in_vectors) == 11
+    assert len(with_room.out_vectors) == 4
     np.testing.assert_array_equal(with_room.in_vectors[:5], without.in_vectors)
     assert not with_room.in_vectors[5:].any()
 

@@ -99,7 +99,7 @@ def generic(declaration: Callable[..., Any]) -> Generic:
 
     def register(kind: type) -> Callable[[Function], Function]:
         def decorate(function: Function) -> Function:
-            implementations[kind] = function
+            implementations[kind] = getattr(function, "py_func", function)  # also one that other kernels call by itself
             return function
 
         return decorate

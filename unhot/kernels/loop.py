@@ -1,10 +1,10 @@
-"""The training loop: windows x candidates x link, for every model and every output layer.
+"""The training loop: windows x columns x link, for every model and every output layer.
 
-    for each centre:  candidates of the *next* centre -> their rows are prefetched
+    for each centre:  columns of the *next* centre -> their rows are prefetched
                       inputs of this centre -> score -> link -> update
 
-What differs is plugged in by type: an output layer registers `candidates` and `link` for its Tables, a model registers `learn` for its
-Step.
+What differs is plugged in by type: an output layer registers `candidates` and `link` for its Tables, a model registers `choose` (what is
+predicted) and `learn` (from what) for its Step.
 """
 
 from __future__ import annotations
@@ -14,33 +14,25 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from unhot.kernels.aligned import aligned_zeros
-from unhot.kernels.jit import generic, kernel
+from unhot.kernels.columns import AHEAD, PARTS, Columns, Targets, candidates, columns_buffer, columns_bytes, fill_tile, first_of
+from unhot.kernels.jit import generic, inner, kernel
 from unhot.kernels.rows import prefetch
 from unhot.kernels.simd import LANES
-from unhot.kernels.steps import row_shape
-from unhot.kernels.windows import Inputs, Kept, fill_inputs, hot_row, inputs_buffer, keep_words, kept_buffer
-from unhot.types import Counts, Floats, Ids
+from unhot.kernels.steps import tile_shape
+from unhot.kernels.windows import Inputs, Kept, fill_inputs, hot_row, inputs_buffer, keep_words, kept_buffer, ones_at
+from unhot.types import Floats, Ids
+
+PREFETCHED = 32  # columns of the next window that are asked for: what the first-level cache can hold beside this one
 
 
 class Params(NamedTuple):
-    """What is learned. Rows are padded with zeros to a multiple of LANES floats."""
+    """What is learned. Rows are padded with zeros to a multiple of LANES floats. A bias of size zero is none."""
 
     in_vectors: Floats
     out_vectors: Floats
-
-
-AHEAD = 1  # windows whose candidates are drawn before they are trained
-PARTS = 2  # > AHEAD
-
-
-class Columns(NamedTuple):
-    """Candidates of this window and of the next ones, in PARTS parts."""
-
-    filled: Counts  # how many columns each part has
-    row: Ids
-    label: Floats
-    weight: Floats
-    offset: Floats
+    out_bias: Floats  # [output rows]
+    in_bias: Floats  # [input rows]
+    ln_z: Floats  # the common one, then those of the threads, LANES apart
 
 
 class Scratch(NamedTuple):
@@ -55,62 +47,92 @@ class Scratch(NamedTuple):
     places: Ids  # 0, 1, 2, ...
 
 
-def scratch(tokens: int, window: int, columns: int, stride: int) -> Scratch:
-    """Buffers for chunks of `tokens` positions and steps of `columns`."""
-    inputs, half = 2 * window + LANES, columns + LANES
+class Room(NamedTuple):
+    """How much a step needs at most."""
+
+    columns: int  # that are written down one by one
+    width: int  # of a tile
+    scored: int  # columns that get a score
+    inputs: int
+
+
+def scratch(tokens: int, window: int, room: Room, stride: int) -> Scratch:
+    """Buffers for chunks of `tokens` positions."""
+    inputs = 2 * window + LANES
     return Scratch(
         kept=kept_buffer(tokens, window),
         inputs=inputs_buffer(window),
-        columns=Columns(
-            aligned_zeros(PARTS, np.int64), aligned_zeros(PARTS * half, np.int32), *(aligned_zeros(PARTS * half) for _ in range(3))
-        ),
-        scores=aligned_zeros((inputs + LANES) * half),
+        columns=columns_buffer(room.columns, room.width),
+        scores=aligned_zeros(_scores(room)),
         hidden=aligned_zeros((inputs, stride)),
         gradient=aligned_zeros((1, stride)),
         places=np.arange(inputs, dtype=np.int32),
     )
 
 
-def scratch_bytes(tokens: int, window: int, columns: int, stride: int) -> int:
+def _scores(room: Room) -> int:
+    """Places for the scores of all tiles: an input has up to twice the width in each, and each ends at a whole vector."""
+    if room.width == 1:
+        return room.scored + 2 * LANES
+    return (-(-room.scored // room.width) + 1) * (2 * room.width * room.inputs + LANES) + LANES
+
+
+def scratch_bytes(tokens: int, window: int, room: Room, stride: int) -> int:
     """About how much memory `scratch` takes."""
-    inputs, half = 2 * window + 2 * LANES, columns + LANES
-    return 4 * (7 * (tokens + inputs) + inputs * half + PARTS * 4 * half + (inputs + 1) * stride)
+    inputs = 2 * window + 2 * LANES
+    return 4 * (7 * (tokens + inputs) + _scores(room) + (inputs + 1) * stride) + columns_bytes(room.columns)
 
 
 @generic
-def candidates(tables: Any, target: Any, state: Any, columns: Any, first: Any) -> Any:
-    """Fill the columns from `first` on for a target; return how many there are and the new random state."""
+def choose(step: Any, tables: Any, scratch: Any, place: Any, state: Any, part: Any) -> Any:
+    """Fill a part of the columns for the centre at a place; return how many there are and the new random state."""
 
 
 @generic
-def learn(
-    step: Any, shape: Any, tables: Any, params: Any, scratch: Any, count: Any, times: Any, contexts: Any, first: Any, n: Any, lr: Any
-) -> Any:
-    """One step: `count` different inputs that fill `contexts` places, and n columns. Returns the loss and the number of pairs."""
+def learn(step: Any, shape: Any, tables: Any, params: Any, scratch: Any, centre: Any, part: Any, chunk: Any) -> Any:
+    """Train the centre at a place, with a part of the columns. Returns the loss and the number of (input, target) pairs."""
+
+
+@inner
+def predict_centre(step: Any, tables: Any, scratch: Any, place: Any, state: Any, part: Any) -> Any:
+    """The target is the centre, for models to register with `choose`."""
+    kept, inputs, columns = scratch.kept, scratch.inputs, scratch.columns
+    targets = Targets(kept.word, place, inputs.times, ones_at(inputs, 1), 1, 1)
+    return candidates(tables, targets, state, columns, first_of(columns, part))
+
+
+@inner
+def predict_contexts(step: Any, tables: Any, scratch: Any, place: Any, state: Any, part: Any) -> Any:
+    """The targets are the words around the centre, for models to register with `choose`."""
+    kept, inputs, columns = scratch.kept, scratch.inputs, scratch.columns
+    count, times, total = fill_inputs(kept, kept.word, place, inputs, 1)
+    if count == 0:
+        return 0, state
+    targets = Targets(inputs.row, 0, inputs.times, times, count, total)
+    return candidates(tables, targets, state, columns, first_of(columns, part))
 
 
 @kernel
 def train_chunk(step: Any, shape: Any, tables: Any, text: Any, window: Any, params: Any, scratch: Any, chunk: Any) -> Any:
     """Train the centres of a chunk; return the summed loss and the number of (input, target) pairs."""
-    kept, inputs, columns, rows = scratch.kept, scratch.inputs, scratch.columns, row_shape(shape)
-    state, loss, pairs, size = chunk.draw_key, 0.0, 0, columns.row.size // PARTS
+    kept, columns, hot, rows = scratch.kept, scratch.columns, chunk.hot, tile_shape(shape)
+    state, loss, pairs = chunk.draw_key, 0.0, 0
     first, stop = window.size, keep_words(text, chunk, window, kept)
-    for target in range(first, stop + AHEAD):
-        if target < stop:  # what this window will touch is on its way while the windows before it are trained
-            part = target % PARTS
-            columns.filled[part], state = candidates(tables, kept.word[target], state, columns, part * size)
-            for c in range(part * size, part * size + columns.filled[part]):
-                columns.row[c] = hot_row(columns.row[c], chunk.hot.rows, chunk.hot.out_shift)
+    for place in range(first, stop + AHEAD):
+        if place < stop:  # what this window will touch is on its way while the windows before it are trained
+            part = place % PARTS
+            begin = first_of(columns, part)
+            n, state = choose(step, tables, scratch, place, state, part)
+            n = fill_tile(columns, begin, n)
+            columns.filled[part] = n
+            for c in range(begin, begin + n):
+                columns.row[c] = hot_row(columns.row[c], hot.out_rows, hot.out_shift)
+            for c in range(begin, begin + min(n, PREFETCHED)):
                 prefetch(rows, params.out_vectors, columns.row[c])
-            prefetch(rows, params.in_vectors, kept.row[target + window.size + 1])
-        centre = target - AHEAD
+            prefetch(rows, params.in_vectors, kept.row[place + window.size + 1])
+        centre = place - AHEAD
         if centre >= first:
-            count, times, contexts = fill_inputs(kept, centre, inputs, len(rows.group))
-            if count > 0:
-                part = centre % PARTS
-                step_loss, step_pairs = learn(
-                    step, shape, tables, params, scratch, count, times, contexts, part * size, columns.filled[part], chunk.lr
-                )
-                loss += step_loss
-                pairs += step_pairs
+            step_loss, step_pairs = learn(step, shape, tables, params, scratch, centre, centre % PARTS, chunk)
+            loss += step_loss
+            pairs += step_pairs
     return loss, pairs

@@ -119,6 +119,30 @@ def _merge(b: Value, first: Value | None, second: Value | None, bit: int) -> Val
     return b.fadd(b.shuffle_vector(first, second, own), b.shuffle_vector(first, second, partner), flags=FAST)
 
 
+def by_segments(b: Value, vector: Value, lanes: int, join: Callable[[Value, Value], Value]) -> Value:
+    """In every lane, all lanes of its segment joined; a segment is `lanes` neighbours, a power of two."""
+    bit = 1
+    while bit < lanes:
+        vector = join(vector, spread(b, vector, [lane ^ bit for lane in range(LANES)]))
+        bit *= 2
+    return vector
+
+
+def when(b: Value, condition: Value, carried: Sequence[Value], body: Callable[..., Sequence[Value]]) -> list[Value]:
+    """Run body(carried) if the condition holds; returns what it carries out, or what was carried in."""
+    before, inside, after = b.block, b.append_basic_block("then"), b.append_basic_block("on")
+    b.cbranch(condition, inside, after)
+    b.position_at_end(inside)
+    out, last = list(body(carried)), b.block
+    b.branch(after)
+    b.position_at_end(after)
+    phis = [b.phi(value.type) for value in carried]
+    for phi, old, new in zip(phis, carried, out, strict=True):
+        phi.add_incoming(old, before)
+        phi.add_incoming(new, last)
+    return phis
+
+
 def loop(b: Value, count: Value, carried: Sequence[Value], body: Callable[..., Sequence[Value]]) -> list[Value]:
     """Run body(i, carried) for i = 0 .. count - 1, count >= 1; returns what is carried out of the last round."""
     before, inside, after = b.block, b.append_basic_block("loop"), b.append_basic_block("done")

@@ -1,8 +1,12 @@
-"""A step over any number of columns.
+"""A step over any number of columns: score, link, update.
 
-Up to MAX_WIDTH columns, a number known at compile time, are one tile: a `Shape`. More of them, or a number that differs from step to
-step, are cut into `Tiles` of fixed widths, so that a kernel is compiled once and not for every k. In the buffer of scores the tiles lie
-one behind the other, each with room for a whole number of vectors.
+How many columns a step has, and where they are, is the shape of the step:
+
+    Shape     up to MAX_WIDTH of them, a number known at compile time: one tile
+    Tiles     any number, in tiles of one width; the last one is filled up with columns of label and weight zero (`fill_tile`)
+    All       all rows of the matrix, for one input
+
+A kernel is compiled for each of these, never for each k. In the buffer of scores tiles lie one behind the other, `tile_room` apart.
 """
 
 from __future__ import annotations
@@ -11,40 +15,48 @@ from typing import Any, NamedTuple
 
 from unhot.kernels.blocks import MAX_WIDTH, Shape, score, shape, update_into
 from unhot.kernels.jit import generic, inner
+from unhot.kernels.ranges import score_all, update_all
 from unhot.kernels.simd import LANES
 
 
 class Tiles(NamedTuple):
-    """Shapes of falling width."""
+    """Any number of columns, in tiles of this shape."""
 
-    widest: Shape
-    four: Shape
-    two: Shape
-    one: Shape
+    tile: Shape
 
 
-def step_shape(stride: int, columns: int, inputs: int) -> Shape | Tiles:
-    """How a step with that many columns and up to that many inputs is laid out."""
-    if columns <= MAX_WIDTH:
+class All(NamedTuple):
+    """All rows are columns."""
+
+    tile: Shape  # of one column: the blocks look at whole rows
+    rows: int
+
+
+StepShape = Shape | Tiles | All
+
+
+def step_shape(stride: int, columns: int | None, inputs: int) -> Shape | Tiles:
+    """How a step is laid out that has so many columns (None: they vary) and up to so many inputs."""
+    if columns is not None and columns <= MAX_WIDTH:
         return shape(stride, columns, inputs)
-    return Tiles(*(shape(stride, width, inputs) for width in (MAX_WIDTH, 4, 2, 1)))
+    return Tiles(shape(stride, tile_width(columns), inputs))
+
+
+def tile_width(columns: int | None) -> int:
+    """The width that wastes the fewest places, the widest of several."""
+    if columns is None:
+        return MAX_WIDTH
+    return min(range(MAX_WIDTH, MAX_WIDTH // 2, -1), key=lambda width: -(-columns // width) * width)
 
 
 @generic
-def row_shape(shape: Any) -> Any:
-    """A Shape for blocks that look at rows only; its group is the largest there is."""
+def tile_shape(shape: Any) -> Any:
+    """The shape of a tile; what blocks that look at whole rows take."""
 
 
 @generic
 def score_columns(shape: Any, x: Any, inputs: Any, count: Any, o: Any, columns: Any, first: Any, n: Any, scores: Any) -> Any:
     """Scores of all inputs and the n columns from `first` on."""
-
-
-@generic
-def link_columns(
-    shape: Any, tables: Any, scores: Any, count: Any, columns: Any, first: Any, n: Any, times: Any, times_at: Any, lr: Any
-) -> Any:
-    """The layer's link over all of them; returns the loss."""
 
 
 @generic
@@ -55,18 +67,40 @@ def update_columns(
 
 
 @generic
-def link(tables: Any, shape: Any, scores: Any, at: Any, count: Any, columns: Any, first: Any, times: Any, times_at: Any, lr: Any) -> Any:
-    """Turn the scores of one tile into steps in place; return the loss. Registered by output layers for their Tables."""
+def link(tables: Any, shape: Any, scores: Any, count: Any, columns: Any, part: Any, times: Any, times_at: Any, lr: Any) -> Any:
+    """Turn the scores of a step into steps, -lr dL/ds, in place; return the loss. Registered by output layers for their Tables."""
 
 
-@row_shape.register(Shape)
-def _shape_of_shape(shape: Any) -> Any:
+@tile_shape.register(Shape)
+def _tile_of_shape(shape: Any) -> Any:
     return shape
 
 
-@row_shape.register(Tiles)
-def _shape_of_tiles(shape: Any) -> Any:
-    return shape.one
+@tile_shape.register(Tiles)
+@tile_shape.register(All)
+def _tile_of_tiles(shape: Any) -> Any:
+    return shape.tile
+
+
+@inner
+def tile_room(shape: Any, count: Any) -> Any:
+    """Places of one tile: its inputs, rounded up to whole vectors."""
+    padded = padded_width_of(shape)
+    return (count * padded + LANES - 1) // LANES * LANES
+
+
+@inner
+def padded_width_of(shape: Any) -> Any:
+    """Places of one input in a tile, at compile time: the next power of two."""
+    width = len(shape.width)
+    return 1 if width <= 1 else 2 if width <= 2 else 4 if width <= 4 else 8
+
+
+@inner
+def score_place(shape: Any, count: Any, b: Any, c: Any) -> Any:
+    """Where the score of input b and column c is."""
+    width = len(shape.width)
+    return c // width * tile_room(shape, count) + b * padded_width_of(shape) + c % width
 
 
 @score_columns.register(Shape)
@@ -74,11 +108,16 @@ def _score_tile(shape: Any, x: Any, inputs: Any, count: Any, o: Any, columns: An
     score(shape, x, inputs, count, o, columns.row, first, scores, 0)
 
 
-@link_columns.register(Shape)
-def _link_tile(
-    shape: Any, tables: Any, scores: Any, count: Any, columns: Any, first: Any, n: Any, times: Any, times_at: Any, lr: Any
-) -> Any:
-    return link(tables, shape, scores, 0, count, columns, first, times, times_at, lr)
+@score_columns.register(Tiles)
+def _score_tiles(shape: Any, x: Any, inputs: Any, count: Any, o: Any, columns: Any, first: Any, n: Any, scores: Any) -> None:
+    width, room = len(shape.tile.width), tile_room(shape.tile, count)
+    for tile in range(n // width):
+        score(shape.tile, x, inputs, count, o, columns.row, first + tile * width, scores, tile * room)
+
+
+@score_columns.register(All)
+def _score_all(shape: Any, x: Any, inputs: Any, count: Any, o: Any, columns: Any, first: Any, n: Any, scores: Any) -> None:
+    score_all(shape.tile, x, inputs[0], o, shape.rows, scores)
 
 
 @update_columns.register(Shape)
@@ -88,60 +127,17 @@ def _update_tile(
     update_into(shape, x, inputs, count, o, columns.row, first, steps, 0, into, places)
 
 
-@inner
-def _room(count: Any) -> Any:
-    """Places of one column: the inputs, rounded up to whole vectors."""
-    return (count + LANES - 1) // LANES * LANES
-
-
-@score_columns.register(Tiles)
-def _score_tiles(shape: Any, x: Any, inputs: Any, count: Any, o: Any, columns: Any, first: Any, n: Any, scores: Any) -> None:
-    done, room = 0, _room(count)
-    while n - done >= MAX_WIDTH:
-        score(shape.widest, x, inputs, count, o, columns.row, first + done, scores, done * room)
-        done += MAX_WIDTH
-    if n - done >= 4:
-        score(shape.four, x, inputs, count, o, columns.row, first + done, scores, done * room)
-        done += 4
-    if n - done >= 2:
-        score(shape.two, x, inputs, count, o, columns.row, first + done, scores, done * room)
-        done += 2
-    if n - done >= 1:
-        score(shape.one, x, inputs, count, o, columns.row, first + done, scores, done * room)
-
-
-@link_columns.register(Tiles)
-def _link_tiles(
-    shape: Any, tables: Any, scores: Any, count: Any, columns: Any, first: Any, n: Any, times: Any, times_at: Any, lr: Any
-) -> Any:
-    done, room, loss = 0, _room(count), 0.0
-    while n - done >= MAX_WIDTH:
-        loss += link(tables, shape.widest, scores, done * room, count, columns, first + done, times, times_at, lr)
-        done += MAX_WIDTH
-    if n - done >= 4:
-        loss += link(tables, shape.four, scores, done * room, count, columns, first + done, times, times_at, lr)
-        done += 4
-    if n - done >= 2:
-        loss += link(tables, shape.two, scores, done * room, count, columns, first + done, times, times_at, lr)
-        done += 2
-    if n - done >= 1:
-        loss += link(tables, shape.one, scores, done * room, count, columns, first + done, times, times_at, lr)
-    return loss
-
-
 @update_columns.register(Tiles)
 def _update_tiles(
     shape: Any, x: Any, inputs: Any, count: Any, o: Any, columns: Any, first: Any, n: Any, steps: Any, into: Any, places: Any
 ) -> None:
-    done, room = 0, _room(count)
-    while n - done >= MAX_WIDTH:
-        update_into(shape.widest, x, inputs, count, o, columns.row, first + done, steps, done * room, into, places)
-        done += MAX_WIDTH
-    if n - done >= 4:
-        update_into(shape.four, x, inputs, count, o, columns.row, first + done, steps, done * room, into, places)
-        done += 4
-    if n - done >= 2:
-        update_into(shape.two, x, inputs, count, o, columns.row, first + done, steps, done * room, into, places)
-        done += 2
-    if n - done >= 1:
-        update_into(shape.one, x, inputs, count, o, columns.row, first + done, steps, done * room, into, places)
+    width, room = len(shape.tile.width), tile_room(shape.tile, count)
+    for tile in range(n // width):
+        update_into(shape.tile, x, inputs, count, o, columns.row, first + tile * width, steps, tile * room, into, places)
+
+
+@update_columns.register(All)
+def _update_all(
+    shape: Any, x: Any, inputs: Any, count: Any, o: Any, columns: Any, first: Any, n: Any, steps: Any, into: Any, places: Any
+) -> None:
+    update_all(shape.tile, x, inputs[0], o, shape.rows, steps, into)

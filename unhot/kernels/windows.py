@@ -33,11 +33,13 @@ class Text(NamedTuple):
 
 
 class Hot(NamedTuple):
-    """The thread's own copies of the first rows of each matrix: row r < rows is found at r + shift."""
+    """The thread's own copies of the first rows of each matrix: row r < rows is found at r + shift; and of ln Z."""
 
-    rows: int
+    in_rows: int
     in_shift: int
+    out_rows: int
     out_shift: int
+    ln_z_at: int
 
 
 class Chunk(NamedTuple):
@@ -114,7 +116,7 @@ def _read(text: Any, chunk: Any, window: Any, position: Any, kept: Any, place: A
     The upper half of the position's bits decides on survival, the lower half is the reach.
     """
     bits, word = bits_at(chunk.window_key, position), text.ids[position]
-    kept.word[place], kept.row[place] = word, hot_row(word, chunk.hot.rows, chunk.hot.in_shift)
+    kept.word[place], kept.row[place] = word, hot_row(word, chunk.hot.in_rows, chunk.hot.in_shift)
     kept.reach[place] = 1 + np.int64(((bits & _LOW) * np.uint64(window.size)) >> _32) if window.shrink else window.size
     return np.int64((bits >> _32) <= np.uint64(text.keep[word]))
 
@@ -163,8 +165,15 @@ def ones_at(inputs: Any, count: Any) -> Any:
 
 
 @inner
-def fill_inputs(kept: Any, centre: Any, inputs: Any, group: Any) -> Any:
-    """Write the different words around a centre into `inputs`, padded to a whole group.
+def contexts_of(kept: Any, centre: Any) -> Any:
+    """How many words a centre sees."""
+    reach = kept.reach[centre]
+    return min(kept.end[centre], centre + reach + 1) - max(kept.begin[centre], centre - reach) - 1
+
+
+@inner
+def fill_inputs(kept: Any, source: Any, centre: Any, inputs: Any, group: Any) -> Any:
+    """Write what `source` (kept.row or kept.word) has at the different words around a centre into `inputs`, padded to a whole group.
 
     Returns how many there are, where their multiplicities begin, and how many places they fill.
     """
@@ -173,18 +182,18 @@ def fill_inputs(kept: Any, centre: Any, inputs: Any, group: Any) -> Any:
     contexts = right - left - 1
     if kept.repeated[right - 1] >= left:
         times = inputs.times.size // 2
-        count = _merge_repeats(kept, left, centre, right, inputs, times)
+        count = _merge_repeats(kept, source, left, centre, right, inputs, times)
     else:
         times, count = ones_at(inputs, contexts), contexts
-        copy_words(kept.row, left, inputs.row, 0, centre - left)
-        copy_words(kept.row, centre + 1, inputs.row, centre - left, right - centre - 1)
+        copy_words(source, left, inputs.row, 0, centre - left)
+        copy_words(source, centre + 1, inputs.row, centre - left, right - centre - 1)
     for pad in range(count, count + group - 1):
         inputs.row[pad] = inputs.row[0]
     return count, times, contexts
 
 
 @inner
-def _merge_repeats(kept: Any, left: Any, centre: Any, right: Any, inputs: Any, times: Any) -> Any:
+def _merge_repeats(kept: Any, source: Any, left: Any, centre: Any, right: Any, inputs: Any, times: Any) -> Any:
     """As many inputs as there are different words, each with its multiplicity."""
     count = 0
     for place in range(left, right):
@@ -197,7 +206,7 @@ def _merge_repeats(kept: Any, left: Any, centre: Any, right: Any, inputs: Any, t
                 inputs.times[times + slot] += np.float32(1.0)
             else:
                 slot = count
-                inputs.row[slot], inputs.times[times + slot] = kept.row[place], np.float32(1.0)
+                inputs.row[slot], inputs.times[times + slot] = source[place], np.float32(1.0)
                 count += 1
             inputs.slot[place - left] = slot
     for pad in range(times + count, times + count + LANES):

@@ -11,17 +11,18 @@ References: Mikolov et al., Efficient estimation of word representations in vect
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from unhot.errors import one_of
-from unhot.kernels.loop import learn
-from unhot.kernels.rows import add_to_rows, sum_rows
-from unhot.kernels.steps import link_columns, row_shape, score_columns, update_columns
-from unhot.kernels.windows import ones_at
+from unhot.kernels.learning import learn_bag
+from unhot.kernels.loop import choose, learn, predict_centre
+from unhot.kernels.windows import fill_inputs
 from unhot.models.words import WordModel
+from unhot.types import Floats
 
 
 class CBOWStep(NamedTuple):
@@ -49,6 +50,11 @@ class CBOW(WordModel):
         super().__post_init__()
         one_of("combine", self.combine, ("mean", "sum"))
 
+    def hidden(self, words: Sequence[str]) -> Floats:
+        """The mean or the sum of their vectors."""
+        share = np.float32(1.0 if self.combine == "mean" else len(words))
+        return share * super().hidden(words)
+
     def step(self) -> CBOWStep:
         """One input, made of many rows."""
         return CBOWStep(self.combine == "mean")
@@ -57,19 +63,20 @@ class CBOW(WordModel):
         """The hidden vector."""
         return 1
 
+    def targets(self) -> int:
+        """The centre."""
+        return 1
+
+
+choose.register(CBOWStep)(predict_centre)
+
 
 @learn.register(CBOWStep)
-def _learn(
-    step: Any, shape: Any, tables: Any, params: Any, scratch: Any, count: Any, times: Any, contexts: Any, first: Any, n: Any, lr: Any
-) -> Any:
-    x, o, inputs, columns, scores = params.in_vectors, params.out_vectors, scratch.inputs, scratch.columns, scratch.scores
-    rows, once, share = row_shape(shape), ones_at(inputs, 1), np.float32(1.0)
+def _learn(step: Any, shape: Any, tables: Any, params: Any, scratch: Any, centre: Any, part: Any, chunk: Any) -> Any:
+    kept, share = scratch.kept, np.float32(1.0)
+    count, times, contexts = fill_inputs(kept, kept.row, centre, scratch.inputs, 1)
+    if count == 0:
+        return 0.0, 0
     if step.mean:
         share /= np.float32(contexts)
-    sum_rows(rows, x, inputs.row, inputs.times, times, count, share, scratch.hidden)
-    score_columns(shape, scratch.hidden, scratch.places, 1, o, columns, first, n, scores)
-    loss = link_columns(shape, tables, scores, 1, columns, first, n, inputs.times, once, lr)
-    scratch.gradient[:] = np.float32(0.0)
-    update_columns(shape, scratch.hidden, scratch.places, 1, o, columns, first, n, scores, scratch.gradient, scratch.places)
-    add_to_rows(rows, scratch.gradient, share, x, inputs.row, inputs.times, times, count)
-    return loss, 1
+    return learn_bag(shape, tables, params, scratch, count, times, share, part, chunk), 1

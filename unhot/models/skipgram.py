@@ -1,33 +1,43 @@
-"""Skip-gram: every word around a centre predicts the centre.
+"""Skip-gram: a word and a word near it, one predicts the other.
 
-Each context word c_b of a centre t is an input of its own, h_b = x[c_b], and t is the target of all of them:
+Which one? Windows are symmetric, so both orientations have the same pairs, and the output layer takes what is cheaper for it:
 
-    L = sum_b loss(h_b, t)
-
-In this orientation, many inputs and one target, the inputs share the target and the draws, so a window is a small matrix product. Windows
-are symmetric, so it estimates the same as the textbook's "the centre predicts its contexts".
+    predict=centre      each context word c_b of a centre t is an input of its own, h_b = x[c_b], and t is the target of all of them:
+                        L = sum_b loss(h_b, t). The inputs share the target and the draws, so a window is a small matrix product.
+    predict=contexts    the centre is the one input, h = x[t], and the words around it are its targets: L = sum_b loss(h, c_b).
+                        Scores are computed once for a window, which is what layers over the whole vocabulary want.
 
 Reference: Mikolov et al., Efficient estimation of word representations in vector space, 2013.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
-from unhot.kernels.blocks import Shape, score, update
-from unhot.kernels.jit import generic
-from unhot.kernels.loop import learn
-from unhot.kernels.rows import copy_rows
-from unhot.kernels.steps import Tiles, link, link_columns, score_columns, update_columns
+import numpy as np
+
+from unhot.errors import ConfigError, one_of
+from unhot.kernels.learning import learn_bag, learn_each
+from unhot.kernels.loop import choose, learn, predict_centre, predict_contexts
+from unhot.kernels.steps import tile_shape
+from unhot.kernels.windows import contexts_of, fill_inputs, ones_at
 from unhot.models.words import WordModel
 
 
-class SkipGramStep(NamedTuple):
-    """Chooses the step below; a type without a field would be none to numba."""
+class CentreStep(NamedTuple):
+    """Many inputs, one target. A type without a field would be none to numba."""
 
     inputs: int
 
 
+class ContextsStep(NamedTuple):
+    """One input, many targets."""
+
+    inputs: int
+
+
+@dataclass(kw_only=True)
 class SkipGram(WordModel):
     """Skip-gram word vectors.
 
@@ -36,46 +46,52 @@ class SkipGram(WordModel):
     (8,)
     """
 
+    predict: str = "auto"  # auto | centre | contexts; auto: what is cheaper for the output layer
+
     name: ClassVar[str] = "skipgram"
     default_lr: ClassVar[float] = 0.025
 
-    def step(self) -> SkipGramStep:
-        """Many inputs."""
-        return SkipGramStep(self.inputs())
+    def __post_init__(self) -> None:
+        """Check the ranges."""
+        super().__post_init__()
+        one_of("predict", self.predict, ("auto", "centre", "contexts"))
+        if self.predict == "centre" and self.layer.all_rows:
+            raise ConfigError(
+                f"predict=centre: {self.layer.name} scores all words, once for a centre and all its contexts; use contexts or auto"
+            )
+
+    def step(self) -> CentreStep | ContextsStep:
+        """By orientation."""
+        return CentreStep(self.inputs()) if self.targets() == 1 else ContextsStep(1)
 
     def inputs(self) -> int:
-        """All words of the widest window."""
-        return 2 * self.window
+        """All words of the widest window, or one."""
+        return 2 * self.window if self.targets() == 1 else 1
+
+    def targets(self) -> int:
+        """One, or all words of the widest window."""
+        predicts = self.layer.predicts if self.predict == "auto" else self.predict
+        return 1 if predicts == "centre" else 2 * self.window
 
 
-@learn.register(SkipGramStep)
-def _learn(
-    step: Any, shape: Any, tables: Any, params: Any, scratch: Any, count: Any, times: Any, contexts: Any, first: Any, n: Any, lr: Any
-) -> Any:
-    return _learn_inputs(shape, tables, params, scratch, count, times, first, n, lr), contexts
+choose.register(CentreStep)(predict_centre)
+choose.register(ContextsStep)(predict_contexts)
 
 
-@generic
-def _learn_inputs(shape: Any, tables: Any, params: Any, scratch: Any, count: Any, times: Any, first: Any, n: Any, lr: Any) -> Any:
-    """Score, link and update all inputs; returns the loss."""
+@learn.register(CentreStep)
+def _learn_centre(step: Any, shape: Any, tables: Any, params: Any, scratch: Any, centre: Any, part: Any, chunk: Any) -> Any:
+    kept, inputs = scratch.kept, scratch.inputs
+    count, times, contexts = fill_inputs(kept, kept.row, centre, inputs, len(tile_shape(shape).group))
+    if count == 0:
+        return 0.0, 0
+    return learn_each(shape, tables, params, scratch, count, times, part, chunk), contexts
 
 
-@_learn_inputs.register(Shape)
-def _learn_tile(shape: Any, tables: Any, params: Any, scratch: Any, count: Any, times: Any, first: Any, n: Any, lr: Any) -> Any:
-    """In one tile nothing needs to be copied: each slice of x and o is read, and then written, once."""
-    x, o, inputs, columns, scores = params.in_vectors, params.out_vectors, scratch.inputs, scratch.columns, scratch.scores
-    score(shape, x, inputs.row, count, o, columns.row, first, scores, 0)
-    loss = link(tables, shape, scores, 0, count, columns, first, inputs.times, times, lr)
-    update(shape, x, inputs.row, count, o, columns.row, first, scores, 0)
-    return loss
-
-
-@_learn_inputs.register(Tiles)
-def _learn_tiles(shape: Any, tables: Any, params: Any, scratch: Any, count: Any, times: Any, first: Any, n: Any, lr: Any) -> Any:
-    """Every tile needs the old inputs, so they are copied first."""
-    x, o, inputs, columns, scores = params.in_vectors, params.out_vectors, scratch.inputs, scratch.columns, scratch.scores
-    copy_rows(shape.one, x, inputs.row, count, scratch.hidden)
-    score_columns(shape, x, inputs.row, count, o, columns, first, n, scores)
-    loss = link_columns(shape, tables, scores, count, columns, first, n, inputs.times, times, lr)
-    update_columns(shape, scratch.hidden, scratch.places, count, o, columns, first, n, scores, x, inputs.row)
-    return loss
+@learn.register(ContextsStep)
+def _learn_contexts(step: Any, shape: Any, tables: Any, params: Any, scratch: Any, centre: Any, part: Any, chunk: Any) -> Any:
+    kept, inputs = scratch.kept, scratch.inputs
+    contexts = contexts_of(kept, centre)
+    if contexts == 0:
+        return 0.0, 0
+    inputs.row[0] = kept.row[centre]
+    return learn_bag(shape, tables, params, scratch, 1, ones_at(inputs, 1), np.float32(1.0), part, chunk), contexts

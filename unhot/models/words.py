@@ -19,18 +19,20 @@ from unhot import __version__
 from unhot.corpus.corpus import Corpus
 from unhot.corpus.encoding import encode, warm
 from unhot.corpus.inputs import Source
-from unhot.errors import DataError, FormatError, at_least, whole
+from unhot.errors import ConfigError, DataError, FormatError, at_least, whole
+from unhot.kernels.blocks import shape
 from unhot.kernels.cache import cache_directory
-from unhot.kernels.loop import Params, scratch_bytes
-from unhot.kernels.steps import step_shape
+from unhot.kernels.loop import Params, Room, scratch_bytes
+from unhot.kernels.steps import All, step_shape, tile_shape
 from unhot.kernels.windows import Window
-from unhot.outputs import OutputLayer, parse_output
-from unhot.train.hot import hot_rows
+from unhot.outputs import Head, OutputLayer, parse_output
+from unhot.train.hot import HotSizes, hot_rows
 from unhot.train.local import History, Kernel, Plan, in_background, train, warm_up
 from unhot.train.memory import check_plan, describe
-from unhot.train.params import padded, start_params
+from unhot.train.params import Sizes, padded, start_params, without_copies
 from unhot.train.progress import Callback
 from unhot.train.schedule import chunk_size, pieces
+from unhot.types import Counts, Floats
 from unhot.vectors.formats.directory import SavedModel, save_model
 from unhot.vectors.store import Vectors
 from unhot.vocab.subsampling import keep_probability
@@ -91,6 +93,10 @@ class WordModel:
         """How many inputs a step has at most."""
         raise NotImplementedError
 
+    def targets(self) -> int:
+        """How many targets a step has at most."""
+        raise NotImplementedError
+
     def fit(
         self: Model,
         source: Source | Corpus,
@@ -121,14 +127,22 @@ class WordModel:
             compiled()
             return self._train(corpus, callbacks, say)
 
-    def _kernel(self, counts: Any) -> Kernel:
-        columns = self.layer.columns()
-        shape = step_shape(padded(self.dim), columns, self.inputs())
-        return Kernel(self.step(), shape, self.layer.tables(counts), Window(self.window, self.shrink), columns)
+    def _kernel(self, counts: Counts | None) -> Kernel:
+        """For a vocabulary of such counts; None: not known yet, enough to compile."""
+        layer, stride = self.layer, padded(self.dim)
+        tables = layer.sketch() if counts is None else layer.tables(counts)
+        columns = 1 if counts is None else layer.columns(counts, self.targets())
+        rows = 1 if counts is None else layer.rows(counts)
+        step = All(shape(stride, 1, 1), rows) if layer.all_rows else step_shape(stride, self._fixed_columns(), self.inputs())
+        room = Room(columns, len(tile_shape(step).width), rows if layer.all_rows else columns, self.inputs())
+        return Kernel(self.step(), step, tables, layer.fresh, Window(self.window, self.shrink), room)
+
+    def _fixed_columns(self) -> int | None:
+        return self.layer.fixed_columns() if self.targets() == 1 else None
 
     def warm_up(self) -> None:
         """Compile the training kernel of these settings, or load it from disk."""
-        warm_up(self._kernel(np.ones(1, np.int64)), padded(self.dim))
+        warm_up(self._kernel(None), padded(self.dim))
 
     def _compile(self, say: Note) -> Callable[[], None]:
         """Begin to compile, the scanner first: the training kernel follows while the text is read."""
@@ -153,32 +167,33 @@ class WordModel:
         return finish
 
     def _train(self: Model, corpus: Corpus, callbacks: Sequence[Callback], say: Note) -> Model:
-        words, columns = len(corpus.vocabulary), self.layer.columns()
-        rows = self.layer.rows(words)
-        threads = min(self.threads, len(pieces(corpus.shards, columns)))  # more would have nothing to do
-        hot = hot_rows(min(words, rows), threads)
-        copies, row = hot * threads, 4 * padded(self.dim)
-        vectors = row * (words + rows + 2 * copies)
-        buffers = threads * scratch_bytes(chunk_size(corpus.ids, columns), self.window, columns, padded(self.dim))
-        memory = {"vectors": vectors, "their last good state": vectors, "tables": 16 * words + 8 * rows, "buffers": buffers}
+        counts, words = corpus.vocabulary.counts, len(corpus.vocabulary)
+        kernel = self._kernel(counts)
+        threads = min(self.threads, len(pieces(corpus.shards, kernel.room.scored)))  # more would have nothing to do
+        rows = self.layer.rows(counts)
+        hot = HotSizes(hot_rows(words, threads), 0 if self.layer.all_rows else hot_rows(rows, threads))
+        sizes = Sizes(words, rows, self.layer.biases(), hot, threads)
+        vectors = 4 * padded(self.dim) * (words + rows + threads * sum(hot))
+        buffers = threads * scratch_bytes(chunk_size(corpus.ids, kernel.room.scored), self.window, kernel.room, padded(self.dim))
+        tables = sum(array.nbytes for array in kernel.tables if isinstance(array, np.ndarray))
+        memory = {"vectors": vectors, "their last good state": vectors, "tables": tables, "buffers": buffers}
         check_plan(memory, words, self.dim)
         say(f"memory: {describe(memory)}")
-        params = start_params(words, rows, copies, self.dim, self.seed)
+        params = start_params(sizes, self.dim, self.seed)
         details = {**self.config(), "vocabulary": words, "corpus_words": corpus.words, "memory": sum(memory.values())}
-        self._keep(corpus.vocabulary, Params(params.in_vectors[:words], params.out_vectors[:rows]))
+        self._keep(corpus.vocabulary, without_copies(params, sizes, self.dim))
         self.history = History()
         plan = Plan(self.epochs, self.lr or self.default_lr, self.seed, threads, hot, self.history, details)
-        keep = keep_probability(corpus.vocabulary.counts, self.sample)
+        keep = keep_probability(counts, self.sample)
         callbacks = [lambda progress: self._stores.clear(), *callbacks]  # what callbacks look at is never older than they are
-        train(corpus, keep, self._kernel(corpus.vocabulary.counts), params, plan, callbacks)
+        train(corpus, keep, kernel, params, plan, callbacks)
         self._stores.clear()
         if not (self.history.pairs or self.history.interrupted):
             logger.warning("nothing was learned: no sentence had two words left; lower min_count, join lines, or set sample=0")
         return self
 
     def _keep(self, vocabulary: Vocabulary, params: Params) -> None:
-        self.vocabulary = vocabulary
-        self._params = Params(*(matrix[:, : self.dim] for matrix in params))
+        self.vocabulary, self._params = vocabulary, params
         self._stores.clear()
 
     def _learned(self) -> tuple[Vocabulary, Params]:
@@ -196,8 +211,28 @@ class WordModel:
         """The output vectors, where the layer has one for each word."""
         return self._as_vectors("out_vectors")
 
+    @property
+    def head(self) -> Head:
+        """The output layer with what it has learned: probabilities of all words for hidden vectors."""
+        vocabulary, params = self._learned()
+        ln_z = float(params.ln_z[0]) if params.ln_z.size else 0.0
+        return Head(self.layer, vocabulary.counts, params.out_vectors, params.out_bias if params.out_bias.size else None, ln_z)
+
+    def hidden(self, words: Sequence[str]) -> Floats:
+        """The hidden vector that words give together: the mean of their vectors, or what the model makes of them."""
+        mean: Floats = np.mean([self.vectors[word] for word in words], axis=0, dtype=np.float32)
+        return mean
+
+    def predict_word(self, context: Sequence[str], topn: int = 10) -> list[tuple[str, float]]:
+        """The words most likely to stand near these, with their probabilities."""
+        vocabulary, _ = self._learned()
+        ids, log_prob = self.head.topk(self.hidden(context), min(topn, len(vocabulary)))
+        return [(vocabulary.words[i], float(p)) for i, p in zip(ids, np.exp(log_prob), strict=True)]
+
     def _as_vectors(self, name: str) -> Vectors:
         vocabulary, params = self._learned()
+        if len(getattr(params, name)) != len(vocabulary):
+            raise ConfigError(f"{name}: {self.layer.name} has {len(getattr(params, name)):,} output rows, none of which is a word's own")
         if name not in self._stores:
             self._stores[name] = Vectors(vocabulary.words, getattr(params, name), vocabulary.counts)
         return self._stores[name]
@@ -214,7 +249,7 @@ class WordModel:
         """Write the model directory, all or nothing; nothing in it depends on when it was made."""
         vocabulary, params = self._learned()
         config = {**self.config(), "unhot": __version__, "losses": self.history.losses, "words": self.history.words}
-        save_model(Path(path), config, vocabulary, params._asdict())
+        save_model(Path(path), config, vocabulary, {name: array for name, array in params._asdict().items() if array.size > 0})
 
     @classmethod
     def from_saved(cls: type[Model], saved: SavedModel) -> Model:
@@ -225,6 +260,7 @@ class WordModel:
             raise FormatError(f"a {cls.name} model without {' and '.join(missing) or 'vectors of its dim'}: read it with Vectors.load")
         names = {field.name for field in dataclasses.fields(cls)}
         model = cls(**{name: value for name, value in saved.config.items() if name in names})
-        model._keep(saved.vocabulary, Params(saved.tensors["in_vectors"], saved.tensors["out_vectors"]))
+        none = np.zeros(0, np.float32)
+        model._keep(saved.vocabulary, Params(*(saved.tensors.get(name, none) for name in Params._fields)))
         model.history = History(losses=list(saved.config.get("losses", [])), words=int(saved.config.get("words", 0)))
         return model

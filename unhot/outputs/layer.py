@@ -2,7 +2,8 @@
 
 A layer is a frozen dataclass of its settings, registered under a name and written as a spec string such as `negative:k=5,power=0.75`.
 It builds constant `Tables` from the vocabulary's counts; for the type of its Tables it registers the compiled `candidates` (which output
-columns a step touches) and `link` (what turns their scores into a loss). A layer is one file of this folder.
+columns a step touches) and `link` (what turns their scores into a loss). `reference` is the same loss in float64, and `log_weight` says
+what the scores are worth as probabilities. A layer is one file of this folder, or of your own: importing it registers it.
 """
 
 from __future__ import annotations
@@ -10,13 +11,24 @@ from __future__ import annotations
 import dataclasses
 import typing
 from collections.abc import Callable
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, NamedTuple, TypeVar
+
+import numpy as np
 
 from unhot.errors import ConfigError
+from unhot.probability import log_sum_exp
 from unhot.types import Counts, Doubles, Ids
 
 LAYERS: dict[str, type[OutputLayer]] = {}
 Layer = TypeVar("Layer", bound="type[OutputLayer]")
+
+
+class Biases(NamedTuple):
+    """Which biases a layer learns."""
+
+    out: bool = False  # one for each output row
+    each_input: bool = False  # one for each input row
+    ln_z: bool = False  # one for all
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -24,22 +36,59 @@ class OutputLayer:
     """Base of all output layers."""
 
     name: ClassVar[str]
+    predicts: ClassVar[str] = "centre"  # what is cheaper as the target in skip-gram: the centre, or its contexts
+    all_rows: ClassVar[bool] = False  # every row is a column of every step
 
-    def columns(self) -> int:
-        """How many columns a step touches at most."""
+    def fixed_columns(self) -> int | None:
+        """How many columns a step with one target has, where that never changes."""
+        return None
+
+    def columns(self, counts: Counts, targets: int) -> int:
+        """How many columns a step with so many targets writes down at most."""
         raise NotImplementedError
 
-    def rows(self, words: int) -> int:
-        """How many output rows a vocabulary of that size needs."""
-        return words
+    def rows(self, counts: Counts) -> int:
+        """How many output rows a vocabulary needs."""
+        return counts.size
+
+    def biases(self) -> Biases:
+        """Which biases are learned."""
+        return Biases(out=getattr(self, "bias", False))
 
     def tables(self, counts: Counts) -> Any:
         """The constant arrays of the kernels."""
         raise NotImplementedError
 
-    def reference(self, scores: Doubles, target: int, draws: Ids) -> float:
-        """The loss of one input and one target, in float64: the executable formula."""
+    def sketch(self) -> Any:
+        """Tables of the right types without content: enough to compile with, before the vocabulary is known."""
+        return self.tables(np.ones(1, np.int64))
+
+    def fresh(self, tables: Any) -> Any:
+        """The tables for the next chunk of training; the same ones unless the layer learns something while it reads."""
+        return tables
+
+    def reference(self, scores: Doubles, target: int, draws: Ids, counts: Counts) -> float:
+        """The loss of one input and one target, in float64: the executable formula.
+
+        scores [rows] holds the products and all learned biases; draws are the noise words, for layers that draw.
+        """
         raise NotImplementedError
+
+    def log_weight(self, scores: Doubles, counts: Counts) -> Doubles:
+        """What the layer takes for log P of all words, before it is normalised: scores [..., rows] -> [..., words]."""
+        raise NotImplementedError
+
+    def pairs_log_prob(self, scores: Doubles, which: Ids, targets: Ids, counts: Counts) -> tuple[Doubles, Doubles]:
+        """Log P of targets[i] under scores[which[i]], and the log of what all words' weights sum to: [pairs], [inputs]."""
+        weight = self.log_weight(scores, counts)
+        log_z = log_sum_exp(weight)
+        return weight[which, targets] - log_z[which], log_z
+
+    def topk(self, score: Callable[..., Doubles], k: int, counts: Counts) -> tuple[Ids, Doubles]:
+        """The k most likely words of one input and their log-probabilities; score(rows) gives scores of some rows, score() of all."""
+        weight = self.log_weight(score(), counts)
+        best = np.argsort(-weight, kind="stable")[:k]
+        return best.astype(np.int32), weight[best] - log_sum_exp(weight)
 
     def spec(self) -> str:
         """The layer as text; `parse_output` reads it back."""
@@ -74,7 +123,8 @@ def parse_output(spec: str | OutputLayer) -> OutputLayer:
     for setting in filter(None, settings.split(",")):
         field, equals, text = setting.partition("=")
         if field not in fields or not equals:
-            raise ConfigError(f"output={spec!r}: {setting!r} is not a setting of {name}; write name=value with {', '.join(fields)}")
+            accepted = f"write name=value with {', '.join(fields)}" if fields else "it has none"
+            raise ConfigError(f"output={spec!r}: {setting!r} is not a setting of {name}; {accepted}")
         given[field] = _from_text(f"{name}:{field}", text, kinds[field])
     return layer(**given)
 
@@ -84,11 +134,14 @@ def _to_text(value: Any) -> str:
 
 
 def _from_text(field: str, text: str, kind: Any) -> Any:
-    """A value of the type of its field."""
+    """A value of the type of its field; of a type such as `float | str`, a number where it can be one."""
+    first = typing.get_args(kind)[0] if typing.get_args(kind) else kind
     try:
-        if kind is bool:
+        if first is bool:
             return {"true": True, "false": False}[text]
-        return kind(text)
+        return first(text)
     except (ValueError, KeyError):
+        if first is not kind:
+            return text
         expected = {int: "a whole number", float: "a number", bool: "true or false"}[kind]
         raise ConfigError(f"{field}={text}: must be {expected}") from None

@@ -24,10 +24,10 @@ import numpy as np
 
 from unhot.corpus.corpus import Corpus
 from unhot.errors import Diverged
-from unhot.kernels.loop import Params, Scratch, scratch, train_chunk
+from unhot.kernels.loop import Params, Room, Scratch, scratch, train_chunk
 from unhot.kernels.rng import key_from, stream_key
 from unhot.kernels.windows import Chunk, Hot, Text, Window, keep_threshold
-from unhot.train.hot import HotRows
+from unhot.train.hot import HotRows, HotSizes
 from unhot.train.params import finite
 from unhot.train.progress import Callback, Progress
 from unhot.train.schedule import Piece, chunk_size, learning_rate, pieces
@@ -40,8 +40,9 @@ class Kernel(NamedTuple):
     step: Any
     shape: Any
     tables: Any
+    fresh: Callable[[Any], Any]  # the tables for the next chunk
     window: Window
-    columns: int
+    room: Room
 
 
 @dataclass
@@ -63,7 +64,7 @@ class Plan:
     lr: float
     seed: int
     threads: int
-    hot: int  # rows copied for each thread
+    hot: HotSizes  # rows copied for each thread
     history: History
     details: dict[str, Any] = field(default_factory=dict)  # for the start event
 
@@ -81,9 +82,9 @@ def warm_up(kernel: Kernel, stride: int) -> None:
     nothing, start = np.zeros(1, np.int32), np.zeros(2, np.int64)
     nothing.flags.writeable = start.flags.writeable = False  # as the shards are, which are mapped for reading
     text = Text(nothing, start, keep_threshold(np.ones(1)))
-    params = Params(np.zeros((1, stride), np.float32), np.zeros((1, stride), np.float32))
-    chunk = Chunk(0, 0, 0, np.uint64(0), np.uint64(0), np.float32(0), Hot(0, 0, 0))
-    buffers = scratch(0, kernel.window.size, kernel.columns, stride)
+    params = Params(*(np.zeros((1, stride), np.float32) for _ in range(2)), *(np.zeros(0, np.float32) for _ in range(3)))
+    chunk = Chunk(0, 0, 0, np.uint64(0), np.uint64(0), np.float32(0), Hot(0, 0, 0, 0, 0))
+    buffers = scratch(0, kernel.window.size, kernel.room, stride)
     train_chunk(kernel.step, kernel.shape, kernel.tables, text, kernel.window, params, buffers, chunk)
 
 
@@ -109,11 +110,11 @@ class _Run:
     def __init__(self, corpus: Corpus, keep: Doubles, kernel: Kernel, params: Params, plan: Plan, callbacks: Sequence[Callback]) -> None:
         threshold = keep_threshold(keep)
         self._texts = [Text(shard.ids, shard.starts, threshold) for shard in corpus.shards]
-        self._pieces = pieces(corpus.shards, kernel.columns)
+        self._pieces = pieces(corpus.shards, kernel.room.scored)
         self._ids, self._words = corpus.ids, corpus.words
         self._kernel, self._params, self._plan, self._callbacks = kernel, params, plan, callbacks
-        tokens, stride = chunk_size(corpus.ids, kernel.columns), params.in_vectors.shape[1]
-        self._scratch = [scratch(tokens, kernel.window.size, kernel.columns, stride) for _ in range(plan.threads)]
+        tokens, stride = chunk_size(corpus.ids, kernel.room.scored), params.in_vectors.shape[1]
+        self._scratch = [scratch(tokens, kernel.window.size, kernel.room, stride) for _ in range(plan.threads)]
         self._hot = HotRows(params, plan.hot, plan.threads)
         self._good = Params(*(np.empty_like(matrix) for matrix in params))
         self._began, self._lr = time.perf_counter(), plan.lr
@@ -191,10 +192,17 @@ class _Run:
             draws = stream_key(plan.seed, epoch, 1 + piece.number)
             chunk = Chunk(piece.start, piece.stop, piece.sentence, windows, draws, np.float32(lr), self._hot.places[thread])
             loss, pairs = train_chunk(
-                kernel.step, kernel.shape, kernel.tables, self._texts[piece.shard], kernel.window, self._params, buffers, chunk
+                kernel.step,
+                kernel.shape,
+                kernel.fresh(kernel.tables),
+                self._texts[piece.shard],
+                kernel.window,
+                self._params,
+                buffers,
+                chunk,
             )
             self._hot.exchange(thread)
-            return _Result(piece, loss, pairs, lr, None)
+            return _Result(piece, float(loss), int(pairs), lr, None)
         except BaseException as error:  # handed to the main thread, which raises it
             return _Result(piece, 0.0, 0, 0.0, error)
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from unhot.kernels.aligned import aligned_zeros
 from unhot.kernels.loop import Params
 from unhot.kernels.simd import LANES
+from unhot.outputs.layer import Biases
+from unhot.train.hot import HotSizes
 
 BLOCK = 1 << 16  # rows begun at a time
 
@@ -16,9 +20,27 @@ def padded(dim: int) -> int:
     return -(-dim // LANES) * LANES
 
 
-def start_params(words: int, rows: int, copies: int, dim: int, seed: int) -> Params:
-    """Input vectors uniform in (-1/2, 1/2) / dim, output vectors zero; behind them room for copies of hot rows."""
-    params = Params(aligned_zeros((words + copies, padded(dim))), aligned_zeros((rows + copies, padded(dim))))
+class Sizes(NamedTuple):
+    """What is learned, and how many rows each thread has copies of."""
+
+    words: int
+    rows: int  # of the output
+    biases: Biases
+    hot: HotSizes
+    threads: int
+
+
+def start_params(sizes: Sizes, dim: int, seed: int) -> Params:
+    """Input vectors uniform in (-1/2, 1/2) / dim, all else zero; behind them room for copies of hot rows."""
+    words, biases = sizes.words, sizes.biases
+    ins, outs = words + sizes.threads * sizes.hot.inputs, sizes.rows + sizes.threads * sizes.hot.outputs
+    params = Params(
+        in_vectors=aligned_zeros((ins, padded(dim))),
+        out_vectors=aligned_zeros((outs, padded(dim))),
+        out_bias=aligned_zeros(outs if biases.out else 0),
+        in_bias=aligned_zeros(ins if biases.each_input else 0),
+        ln_z=aligned_zeros((1 + sizes.threads) * LANES if biases.ln_z else 0),
+    )
     random = np.random.default_rng(seed)
     for first in range(0, words, BLOCK):
         block = params.in_vectors[first : min(first + BLOCK, words), :dim]
@@ -28,5 +50,16 @@ def start_params(words: int, rows: int, copies: int, dim: int, seed: int) -> Par
 
 def finite(params: Params) -> bool:
     """Whether all numbers are finite. Outside fast-math code, and without a temporary array of the size of the matrix."""
-    flat = (matrix.reshape(-1) for matrix in params)
+    flat = (array.reshape(-1) for array in params)
     return all(bool(np.isfinite(np.dot(vector, vector))) for vector in flat)
+
+
+def without_copies(params: Params, sizes: Sizes, dim: int) -> Params:
+    """Views of what is learned, without padding and copies."""
+    return Params(
+        params.in_vectors[: sizes.words, :dim],
+        params.out_vectors[: sizes.rows, :dim],
+        params.out_bias[: sizes.rows],
+        params.in_bias[: sizes.words],
+        params.ln_z[:1],
+    )

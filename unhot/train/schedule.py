@@ -16,6 +16,7 @@ CHUNK = 1 << 15  # positions of a chunk: with the usual settings about 10 ms of 
 USUAL_COLUMNS = 8  # more columns, shorter chunks
 PIECES = 64  # a small corpus is cut into at least so many chunks (of at least SMALLEST), so that the rate falls smoothly
 SMALLEST = 1 << 9
+SHORTEST = 1 << 6  # however many columns a step has
 FLOOR = 1e-4  # the last rate as a share of the first
 
 
@@ -32,7 +33,7 @@ class Piece(NamedTuple):
 
 def chunk_size(ids: int, columns: int) -> int:
     """Positions of a chunk for a corpus of so many and steps of so many columns."""
-    return max(SMALLEST, min(CHUNK, ids // PIECES, CHUNK * USUAL_COLUMNS // columns))
+    return min(max(SMALLEST, min(CHUNK, ids // PIECES)), max(SHORTEST, CHUNK * USUAL_COLUMNS // columns))
 
 
 def pieces(shards: list[Shard], columns: int) -> list[Piece]:

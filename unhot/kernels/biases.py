@@ -1,0 +1,102 @@
+"""Biases: what is added to scores beside the products, and learned with them.
+
+    s[b, c] = x_b . o_c + out_bias_c + in_bias_b - ln_z + offset_c
+
+An array of size zero is a bias that the layer does not have. `in_bias` belongs to the rows of the input and is combined as they are; ln_z
+is one number, of which each thread has its own copy (`ln_z_at`).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from unhot.kernels.blocks import Shape
+from unhot.kernels.jit import generic, inner
+from unhot.kernels.steps import All, Tiles, score_place, tile_shape
+
+
+@generic
+def add_out_bias(shape: Any, out_bias: Any, columns: Any, first: Any, n: Any, scores: Any) -> Any:
+    """Add the biases of the columns, before the link."""
+
+
+@generic
+def learn_out_bias(shape: Any, out_bias: Any, columns: Any, first: Any, n: Any, steps: Any, count: Any) -> Any:
+    """Take the step of the columns' biases, after the link."""
+
+
+@add_out_bias.register(Shape)
+@add_out_bias.register(Tiles)
+def _add_to_offsets(shape: Any, out_bias: Any, columns: Any, first: Any, n: Any, scores: Any) -> None:
+    for c in range(first, first + n):
+        columns.offset[c] += out_bias[columns.row[c]]
+
+
+@add_out_bias.register(All)
+def _add_to_all(shape: Any, out_bias: Any, columns: Any, first: Any, n: Any, scores: Any) -> None:
+    for w in range(shape.rows):
+        scores[w] += out_bias[w]
+
+
+@learn_out_bias.register(Shape)
+@learn_out_bias.register(Tiles)
+def _learn_columns(shape: Any, out_bias: Any, columns: Any, first: Any, n: Any, steps: Any, count: Any) -> None:
+    for c in range(n):
+        for b in range(count):
+            out_bias[columns.row[first + c]] += steps[score_place(tile_shape(shape), count, b, c)]
+
+
+@learn_out_bias.register(All)
+def _learn_all(shape: Any, out_bias: Any, columns: Any, first: Any, n: Any, steps: Any, count: Any) -> None:
+    for w in range(shape.rows):
+        out_bias[w] += steps[w]
+
+
+@inner
+def has_in_bias(params: Any) -> Any:
+    """Whether scores depend on the input by more than its vector."""
+    return params.in_bias.size + params.ln_z.size > 0
+
+
+@inner
+def in_bias_of(params: Any, row: Any) -> Any:
+    """The bias of an input row."""
+    return params.in_bias[row] if params.in_bias.size > 0 else np.float32(0.0)
+
+
+@inner
+def ln_z_of(params: Any, ln_z_at: Any) -> Any:
+    """The thread's ln Z."""
+    return params.ln_z[ln_z_at] if params.ln_z.size > 0 else np.float32(0.0)
+
+
+@inner
+def add_to_scores(shape: Any, scores: Any, count: Any, b: Any, n: Any, bias: Any) -> None:
+    """Add a bias to all columns of an input."""
+    for c in range(n):
+        scores[score_place(tile_shape(shape), count, b, c)] += bias
+
+
+@inner
+def sum_of_steps(shape: Any, steps: Any, count: Any, b: Any, n: Any) -> Any:
+    """The step of a bias of an input."""
+    out = np.float32(0.0)
+    for c in range(n):
+        out += steps[score_place(tile_shape(shape), count, b, c)]
+    return out
+
+
+@inner
+def learn_in_bias(params: Any, row: Any, step: Any) -> None:
+    """Take the step of the bias of an input row."""
+    if params.in_bias.size > 0:
+        params.in_bias[row] += step
+
+
+@inner
+def learn_ln_z(params: Any, ln_z_at: Any, step: Any) -> None:
+    """Take the step of ln Z, which is subtracted."""
+    if params.ln_z.size > 0:
+        params.ln_z[ln_z_at] -= step

@@ -1,0 +1,162 @@
+"""The columns of a step: which output rows it touches, and what they are to it.
+
+An output layer fills them (`candidates`) from the targets of a window, one window ahead of the training. A column has a row, a label (how
+many of the targets it is), a weight and an offset that is added to its score; what they mean is up to the link (links.py). Two columns
+never have the same row, unless all but the first have label and weight zero.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from unhot.kernels.aligned import aligned_zeros
+from unhot.kernels.ids import last_match
+from unhot.kernels.jit import generic, inner
+from unhot.kernels.links import logistic, softmax
+from unhot.kernels.simd import LANES
+from unhot.kernels.steps import tile_room, tile_shape
+from unhot.types import Counts, Floats, Ids
+
+AHEAD = 1  # windows whose columns are filled before they are trained
+PARTS = 2  # > AHEAD
+FEW = 8  # among so many rows a loop is quicker than a search by vectors, which must wait for what was just written
+
+
+class Columns(NamedTuple):
+    """The columns of this window and of the next ones, in PARTS parts of equal size."""
+
+    filled: Counts  # how many columns each part has
+    groups: Counts  # how many groups each part has
+    row: Ids
+    label: Floats
+    weight: Floats
+    offset: Floats
+    group_first: Ids  # first columns of the groups, counted from the part's first; behind the last one, where it ends
+    group_name: Ids  # what a layer calls a group, to find it again
+    width: int  # a group takes a multiple of so many columns
+
+
+class Targets(NamedTuple):
+    """What is to be predicted: n different words from word[at] on, each with its multiplicity from times[times_at] on."""
+
+    word: Ids
+    at: int
+    times: Floats
+    times_at: int
+    n: int
+    total: int  # sum of the multiplicities
+
+
+def columns_buffer(columns: int, width: int) -> Columns:
+    """Room for steps of so many columns."""
+    part = -(-columns // width) * width + LANES
+    row, group_first, group_name = (aligned_zeros(PARTS * part, np.int32) for _ in range(3))
+    label, weight, offset = (aligned_zeros(PARTS * part) for _ in range(3))
+    filled, groups = aligned_zeros(PARTS, np.int64), aligned_zeros(PARTS, np.int64)
+    return Columns(filled, groups, row, label, weight, offset, group_first, group_name, width)
+
+
+def columns_bytes(columns: int) -> int:
+    """About how much memory they take."""
+    return PARTS * 6 * 4 * (columns + 2 * LANES)
+
+
+@generic
+def candidates(tables: Any, targets: Any, state: Any, columns: Any, first: Any) -> Any:
+    """Fill the columns from `first` on; return how many there are and the new random state. Registered by layers for their Tables."""
+
+
+@inner
+def first_of(columns: Any, part: Any) -> Any:
+    """Where a part begins."""
+    return part * (columns.row.size // PARTS)
+
+
+@inner
+def put(columns: Any, at: Any, row: Any, label: Any, weight: Any, offset: Any) -> None:
+    """Write one column."""
+    columns.row[at], columns.label[at] = row, np.float32(label)
+    columns.weight[at], columns.offset[at] = np.float32(weight), np.float32(offset)
+
+
+@inner
+def put_targets(targets: Any, columns: Any, first: Any) -> Any:
+    """One column for each target, its label and weight the multiplicity."""
+    for i in range(targets.n):
+        times = targets.times[targets.times_at + i]
+        put(columns, first + i, targets.word[targets.at + i], times, times, 0.0)
+    return targets.n
+
+
+@inner
+def find(columns: Any, first: Any, n: Any, row: Any) -> Any:
+    """The column among the n from `first` on that has a row, counted from `first`; -1 if there is none."""
+    if n > FEW:
+        return last_match(columns.row, first, n, np.int32(row))
+    for i in range(n):
+        if columns.row[first + i] == row:
+            return i
+    return -1
+
+
+@inner
+def fill_tile(columns: Any, first: Any, n: Any) -> Any:
+    """Fill up the last tile with the first column's row, without label and weight; returns the number of columns then."""
+    full = (n + columns.width - 1) // columns.width * columns.width
+    for c in range(first + n, first + full):
+        put(columns, c, columns.row[first], 0.0, 0.0, columns.offset[first])
+    return full
+
+
+@inner
+def logistic_link(tables: Any, shape: Any, scores: Any, count: Any, columns: Any, part: Any, times: Any, times_at: Any, lr: Any) -> Any:
+    """The logistic link over all columns, for layers to register."""
+    tile, first = tile_shape(shape), first_of(columns, part)
+    width, room, loss = len(tile.width), tile_room(tile, count), 0.0
+    for t in range(columns.filled[part] // width):
+        c = first + t * width
+        loss += logistic(tile, scores, t * room, count, columns.label, columns.weight, columns.offset, c, times, times_at, lr)
+    return loss
+
+
+@inner
+def softmax_link(keep_hits: Any, shape: Any, scores: Any, count: Any, columns: Any, part: Any, times: Any, times_at: Any, lr: Any) -> Any:
+    """The softmax link over each group, for layers to register; `keep_hits` says whether a target's draws stay in its own sum."""
+    tile, first, loss = tile_shape(shape), first_of(columns, part), 0.0
+    width, room = len(tile.width), tile_room(tile, count)
+    for g in range(first, first + columns.groups[part]):
+        begin, end = columns.group_first[g], columns.group_first[g + 1]
+        loss += softmax(
+            tile, scores, begin // width * room, room, (end - begin) // width, count, columns.label, columns.weight, columns.offset,
+            first + begin, keep_hits, times, times_at, lr,
+        )  # fmt: skip
+    return loss
+
+
+@inner
+def begin_groups(columns: Any, first: Any) -> None:
+    """The columns from `first` on are in no group yet."""
+    columns.groups[first // (columns.row.size // PARTS)], columns.group_first[first] = 0, 0
+
+
+@inner
+def end_group(columns: Any, first: Any, n: Any, name: Any) -> Any:
+    """All columns behind the last group are one, up to n; returns how many there are when its last tile is filled."""
+    part = first // (columns.row.size // PARTS)
+    group = first + columns.groups[part]
+    begin = columns.group_first[group]
+    n = begin + fill_tile(columns, first + begin, n - begin)
+    columns.groups[part] += 1
+    columns.group_name[group], columns.group_first[group + 1] = name, n
+    return n
+
+
+@inner
+def find_group(columns: Any, first: Any, name: Any) -> Any:
+    """The first column, counted from `first`, of the group of that name; -1 if there is none."""
+    for group in range(first, first + columns.groups[first // (columns.row.size // PARTS)]):
+        if columns.group_name[group] == name:
+            return columns.group_first[group]
+    return -1

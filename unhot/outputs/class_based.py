@@ -1,0 +1,165 @@
+"""Class-based softmax: first the class of the word, then the word within its class.
+
+    P(w | h) = P(c(w) | h) P(w | c(w), h),   each factor a softmax over the rows of its group
+    L = -log P(t | h)
+
+With more levels there are classes of classes first, and a factor for each. By default (`classes=sqrt`, one level) there are about sqrt(V)
+classes of words with similar counts, cut so that the sum of sqrt(count) is equal; `classes=300` sets their number on the finest level;
+`classes=file:PATH` is any class map, line i of the file ends with the class of id i.
+
+Converges to  log_prob -> log P(w | h); within each group scores are log-probabilities up to a constant.
+Limits        classes=1 is the softmax.
+Cost          O((C + words of the class) dim) a target, about 2 sqrt(V) dim.
+Normalised    yes, exactly. topk searches classes best first.
+Wins          as an exact and quick softmax for language models.
+Reference     Goodman, Classes for fast maximum entropy training, 2001; Mikolov et al., Extensions of recurrent neural network language
+              model, 2011.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from unhot.errors import ConfigError, whole
+from unhot.kernels.blocks import MAX_WIDTH
+from unhot.kernels.columns import begin_groups, candidates, end_group, find_group, put, softmax_link
+from unhot.kernels.steps import link
+from unhot.outputs.layer import OutputLayer, output
+from unhot.probability import log_softmax, log_sum_exp
+from unhot.tree.classes import Groups, frequency_classes, groups_from_map
+from unhot.tree.given import read_classes
+from unhot.tree.search import best_first, found_words
+from unhot.types import Counts, Doubles, Ids
+
+FILE = "file:"
+
+
+class ClassTables(NamedTuple):
+    """What the kernel needs: on level l, word w is row[w, l], one of size[group[w, l]] rows from first[group[w, l]] on."""
+
+    first: Ids
+    size: Ids
+    group: Ids  # [words, levels + 1]
+    row: Ids  # [words, levels + 1]
+
+
+@output("class_based")
+@dataclass(frozen=True, kw_only=True)
+class ClassBased(OutputLayer):
+    """A softmax over classes, then one over the words of the class."""
+
+    classes: int | str = "sqrt"  # sqrt | a number | file:PATH
+    levels: int = 1  # of classes, above the words
+    bias: bool = False  # learn a bias for each class and word
+
+    def __post_init__(self) -> None:
+        """Check the settings."""
+        object.__setattr__(self, "levels", whole("class_based:levels", self.levels, 1, 30))
+        if not isinstance(self.classes, str):
+            object.__setattr__(self, "classes", whole("class_based:classes", self.classes, 1))
+        elif self.classes != "sqrt" and not (self.classes.startswith(FILE) and self.classes != FILE):
+            raise ConfigError(f"class_based:classes={self.classes!r}: must be sqrt, a whole number or file:PATH")
+        if isinstance(self.classes, str) and self.classes.startswith(FILE) and self.levels != 1:
+            raise ConfigError(f"class_based:levels={self.levels}: a class file has one level")
+
+    def groups(self, counts: Counts) -> Groups:
+        """The classes as groups of rows."""
+        return _groups(self.classes, self.levels, counts.tobytes())
+
+    def columns(self, counts: Counts, targets: int) -> int:
+        """The top classes, and the largest group of each target on the levels below; each fills up its last tile."""
+        groups = self.groups(counts)
+        largest = [int(groups.size[level].max()) + MAX_WIDTH for level in groups.group.T]
+        return largest[0] + targets * sum(largest[1:])
+
+    def rows(self, counts: Counts) -> int:
+        """Classes of all levels, then words."""
+        return int(self.groups(counts).size.sum())
+
+    def tables(self, counts: Counts) -> ClassTables:
+        """The groups."""
+        return ClassTables(*self.groups(counts))
+
+    def sketch(self) -> ClassTables:
+        """One word."""
+        return ClassTables(*groups_from_map(np.zeros((1, 1), np.int64), np.ones(1, np.int64)))
+
+    def reference(self, scores: Doubles, target: int, draws: Ids, counts: Counts) -> float:
+        """The formula above."""
+        first, size, group, row = self.groups(counts)
+        loss = 0.0
+        for g, r in zip(group[target], row[target], strict=True):
+            loss += float(log_sum_exp(scores[first[g] : first[g] + size[g]]) - scores[r])
+        return loss
+
+    def log_weight(self, scores: Doubles, counts: Counts) -> Doubles:
+        """The sum of the log-probabilities of all levels."""
+        groups = self.groups(counts)
+        out: Doubles = _within_groups(scores, groups)[..., groups.row].sum(axis=-1)
+        return out
+
+    def pairs_log_prob(self, scores: Doubles, which: Ids, targets: Ids, counts: Counts) -> tuple[Doubles, Doubles]:
+        """Only the rows that the targets choose."""
+        groups = self.groups(counts)
+        return _within_groups(scores, groups)[which[:, None], groups.row[targets]].sum(axis=1), np.zeros(len(scores))
+
+    def topk(self, score: Callable[..., Doubles], k: int, counts: Counts) -> tuple[Ids, Doubles]:
+        """Best first: only classes whose own probability is among the best are opened."""
+        first, size, _, row = self.groups(counts)
+        words = np.full(int(size.sum()), -1)
+        words[row[:, -1]] = np.arange(counts.size)  # the word of each row, -1 for a class
+
+        def expand(group: int) -> tuple[Ids, Doubles]:
+            rows = np.arange(first[group], first[group] + size[group])
+            below = np.where(words[rows] >= 0, -1 - words[rows], 1 + rows)  # group 1 + r is what the class of row r holds
+            return below, log_softmax(score(rows))
+
+        return found_words(best_first(0, expand, k))
+
+
+def _within_groups(scores: Doubles, groups: Groups) -> Doubles:
+    """Log-probabilities of all rows, each within its group."""
+    top = np.maximum.reduceat(scores, groups.first, axis=-1)
+    shifted = scores - np.repeat(top, groups.size, axis=-1)
+    log_z = np.log(np.add.reduceat(np.exp(shifted), groups.first, axis=-1))
+    out: Doubles = shifted - np.repeat(log_z, groups.size, axis=-1)
+    return out
+
+
+@lru_cache(maxsize=2)
+def _groups(classes: int | str, levels: int, counts: bytes) -> Groups:
+    """Classes are asked for several times while a model is set up."""
+    given = np.frombuffer(counts, np.int64)
+    if isinstance(classes, str) and classes.startswith(FILE):
+        return groups_from_map(read_classes(classes.removeprefix(FILE))[None], given)
+    return groups_from_map(frequency_classes(given, None if isinstance(classes, str) else classes, levels), given)
+
+
+@candidates.register(ClassTables)
+def _candidates(tables: Any, targets: Any, state: Any, columns: Any, first: Any) -> Any:
+    """On each level the groups of all targets, each group once; a row's label is how many targets choose it."""
+    begin_groups(columns, first)
+    n = 0
+    for level in range(tables.group.shape[1]):
+        for i in range(targets.n):
+            word, times = targets.word[targets.at + i], targets.times[targets.times_at + i]
+            group = tables.group[word, level]
+            begin = find_group(columns, first, group)
+            if begin < 0:
+                begin = n
+                for r in range(tables.size[group]):
+                    put(columns, first + n + r, tables.first[group] + r, 0.0, 1.0, 0.0)
+                n = end_group(columns, first, n + tables.size[group], group)
+            columns.label[first + begin + tables.row[word, level] - tables.first[group]] += times
+    return n, state
+
+
+@link.register(ClassTables)
+def _link(tables: Any, shape: Any, scores: Any, count: Any, columns: Any, part: Any, times: Any, times_at: Any, lr: Any) -> Any:
+    """Every weight is 1, so leaving a target's own draws out of its sum leaves the plain softmax."""
+    return softmax_link(False, shape, scores, count, columns, part, times, times_at, lr)

@@ -1,0 +1,165 @@
+"""What layers share that draw k noise words for a step: negative, nce, sampled_logistic, sampled.
+
+All inputs of a step share the draws. With T targets, too: a draw counts T times where every target has a sum of its own over them
+(logistic links: its weight is T, minus its hits where these are dropped).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from unhot.errors import ConfigError, whole
+from unhot.kernels.columns import candidates, find, logistic_link, put
+from unhot.kernels.jit import inner
+from unhot.kernels.rng import GAMMA, mix
+from unhot.kernels.steps import link
+from unhot.noise.alias import alias_table, draw
+from unhot.noise.choose import check_noise, noise_probability
+from unhot.noise.expected import expected_counts, tries
+from unhot.noise.unigram import unigram
+from unhot.outputs.layer import OutputLayer
+from unhot.types import Counts, Doubles, Floats, Words64
+
+MAX_K = 4096  # draws of a step are compared with each other
+MAX_TRIES = 100  # for each of k distinct draws
+
+
+class DrawnTables(NamedTuple):
+    """What the kernel needs of a layer with a logistic link."""
+
+    noise: Words64  # alias table of q
+    offset: Floats  # of each word; empty: none
+    seen: Counts  # targets so far, for learned noise; empty otherwise
+    k: int
+    unique: bool
+    drop_hits: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class DrawnLayer(OutputLayer):
+    """Settings of the draws."""
+
+    k: int = 5  # draws for each target
+    noise: str = "unigram"  # unigram | uniform | log_uniform | learned | file:PATH
+    power: float = 0.75  # unigram, learned, file: q is proportional to count ** power
+    unique: bool = False  # draw until k different words are found
+    bias: bool = False  # learn a bias for each word
+
+    def __post_init__(self) -> None:
+        """Check the ranges."""
+        object.__setattr__(self, "k", whole(f"{self.name}:k", self.k, 1, MAX_K))
+        check_noise(f"{self.name}:noise", self.noise)
+        if not np.isfinite(self.power):
+            raise ConfigError(f"{self.name}:power={self.power}: must be a finite number")
+
+    def fixed_columns(self) -> int:
+        """The target and k draws."""
+        return self.k + 1
+
+    def columns(self, counts: Counts, targets: int) -> int:
+        """The targets and k draws."""
+        return self.k + targets
+
+    def probability(self, counts: Counts) -> Doubles:
+        """The noise distribution q."""
+        q = noise_probability(self.noise, counts, self.power)
+        if self.unique and (needed := _tries(q, self.k)) > MAX_TRIES * self.k:
+            raise ConfigError(
+                f"{self.name}:k={self.k},unique=true: it takes {needed:.3g} draws from this noise to find {self.k} different words; "
+                f"at most {MAX_TRIES} for each are sensible: lower k, or the power, or set unique=false"
+            )
+        return q
+
+    def log_counts(self, counts: Counts) -> Doubles:
+        """The log of c: how often each word is expected among the draws. A layer that needs it cannot do without any word."""
+        return self._log_counts(self.probability(counts))
+
+    def _log_counts(self, q: Doubles) -> Doubles:
+        if not (q > 0).all():
+            raise ConfigError(
+                f"{self.name}:noise={self.noise}: the word with id {int(np.argmin(q > 0))} is never drawn, but {self.name} divides by "
+                f"how often a word is drawn; use noise that covers all words"
+            )
+        return np.log(expected_counts(q, self.k, unique=self.unique))
+
+    def offset(self, q: Doubles) -> Doubles:
+        """What is added to the score of each word; empty: nothing."""
+        return np.zeros(0)
+
+    def tables(self, counts: Counts) -> Any:
+        """The noise as an alias table, and the offsets."""
+        q = self.probability(counts)
+        seen = np.ones(counts.size if self.noise == "learned" else 0, np.int64)
+        tables = self.make_tables(alias_table(q), self.offset(q).astype(np.float32), seen)
+        return self.fresh(tables)
+
+    def make_tables(self, noise: Words64, offset: Floats, seen: Counts) -> Any:
+        """Tables of the layer's own type."""
+        return DrawnTables(noise, offset, seen, self.k, self.unique, self.drops_hits())
+
+    def drops_hits(self) -> bool:
+        """Whether draws that are the target are left out."""
+        return False
+
+    def sketch(self) -> Any:
+        """One word."""
+        return self.make_tables(np.zeros(1, np.uint64), np.zeros(0, np.float32), np.zeros(0, np.int64))
+
+    def fresh(self, tables: Any) -> Any:
+        """Learned noise draws from what was seen before this chunk."""
+        if tables.seen.size == 0:
+            return tables
+        q = unigram(tables.seen, self.power)
+        return tables._replace(noise=alias_table(q), offset=self.offset(q).astype(np.float32))
+
+
+def _tries(q: Doubles, k: int) -> float:
+    """About how many draws it takes to find k different words; for all of them, the collector's wait for the rarest."""
+    expected = tries(q, k)
+    return expected if math.isfinite(expected) else (1.0 + math.log(k)) / float(q[q > 0].min())
+
+
+@inner
+def put_drawn(tables: Any, targets: Any, state: Any, columns: Any, first: Any) -> Any:
+    """A column for each target and for each different draw; a draw's weight is how often it was drawn."""
+    n = targets.n
+    for i in range(n):
+        put(columns, first + i, targets.word[targets.at + i], targets.times[targets.times_at + i], 0.0, 0.0)
+    drawn = 0
+    while drawn < tables.k:
+        state += GAMMA
+        word = draw(tables.noise, mix(state))
+        at = find(columns, first, n, word)
+        if at < 0:
+            put(columns, first + n, word, 0.0, 1.0, 0.0)
+            n += 1
+        elif tables.unique and columns.weight[first + at] > 0.0:
+            continue
+        else:
+            columns.weight[first + at] += np.float32(1.0)
+        drawn += 1
+    if tables.offset.size > 0:
+        for c in range(first, first + n):
+            columns.offset[c] = tables.offset[columns.row[c]]
+    if tables.seen.size > 0:
+        for c in range(first, first + targets.n):
+            tables.seen[columns.row[c]] += np.int64(columns.label[c])
+    return n, state
+
+
+@candidates.register(DrawnTables)
+def _candidates(tables: Any, targets: Any, state: Any, columns: Any, first: Any) -> Any:
+    """A yes for each target, a no for each draw and target, except for those that are dropped."""
+    n, state = put_drawn(tables, targets, state, columns, first)
+    for c in range(first, first + n):
+        label, drawn = columns.label[c], columns.weight[c]
+        others = np.float32(targets.total) - label if tables.drop_hits else np.float32(targets.total)
+        columns.weight[c] = label + drawn * others
+    return n, state
+
+
+link.register(DrawnTables)(logistic_link)

@@ -1,0 +1,94 @@
+"""A layer with what it has learned, to be asked for probabilities.
+
+A hidden vector h (an input vector, or the mean of some) gives every output row a score, s = O h + biases; the layer turns scores into
+probabilities that sum to one, whatever they were trained as. All results are float64; products are computed in the vectors' own type.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from unhot.errors import DataError, at_least, whole
+from unhot.outputs.layer import OutputLayer
+from unhot.probability import gumbel_max, log_sum_exp
+from unhot.types import Doubles, Ids
+
+AT_ONCE = 1 << 22  # scores in memory
+
+
+class Head:
+    """Probabilities of all words for hidden vectors [..., dim].
+
+    >>> from unhot.outputs import parse_output
+    >>> head = Head(parse_output("softmax"), counts=np.array([2, 1, 1]), out_vectors=np.array([[1.0], [0.0], [0.0]]))
+    >>> np.exp(head.log_prob([0.0])).round(3).tolist()
+    [0.333, 0.333, 0.333]
+    >>> head.topk([2.0], 1)[0].tolist()
+    [0]
+    """
+
+    def __init__(
+        self,
+        layer: OutputLayer,
+        counts: ArrayLike,
+        out_vectors: ArrayLike,
+        out_bias: ArrayLike | None = None,
+        ln_z: float = 0.0,
+    ) -> None:
+        self.layer, self.counts = layer, np.asarray(counts, np.int64)
+        self._vectors: Any = np.asarray(out_vectors)
+        self._bias = np.zeros(1) if out_bias is None else np.asarray(out_bias, np.float64)
+        self._ln_z = ln_z
+        rows = layer.rows(self.counts)
+        if self._vectors.ndim != 2 or len(self._vectors) != rows:
+            raise DataError(f"out_vectors of shape {self._vectors.shape}: {layer.spec()} needs [{rows}, dim] for {self.counts.size} words")
+
+    def scores(self, hidden: ArrayLike, rows: Any = slice(None)) -> Doubles:
+        """Scores of the output rows, with the learned biases: [..., rows]."""
+        bias = self._bias[rows] if self._bias.size > 1 else self._bias
+        out: Doubles = self._hidden(hidden) @ self._vectors[rows].T + (bias - self._ln_z)
+        return out
+
+    def log_prob(self, hidden: ArrayLike) -> Doubles:
+        """Log-probabilities of all words: [..., words]."""
+        weight = self.layer.log_weight(self.scores(hidden), self.counts)
+        return weight - log_sum_exp(weight)[..., None]
+
+    def log_z(self, hidden: ArrayLike) -> Doubles:
+        """The log of what the layer's own estimates of the probabilities sum to: [...]; zero where it is normalised by construction."""
+        return log_sum_exp(self.layer.log_weight(self.scores(hidden), self.counts))
+
+    def pairs_log_prob(self, hidden: ArrayLike, which: Ids, targets: Ids) -> tuple[Doubles, Doubles]:
+        """Log P(targets[i] | hidden[which[i]]) of many pairs, and log Z of each hidden vector [n, dim]; `which` must not fall."""
+        inputs = self._hidden(hidden)
+        out, log_z = np.empty(len(targets)), np.empty(len(inputs))
+        block = max(1, AT_ONCE // len(self._vectors))
+        for first in range(0, len(inputs), block):
+            some = slice(first, first + block)
+            pairs = slice(*np.searchsorted(which, [first, first + block]))
+            scores = self.scores(inputs[some])
+            out[pairs], log_z[some] = self.layer.pairs_log_prob(scores, which[pairs] - first, targets[pairs], self.counts)
+        return out, log_z
+
+    def topk(self, hidden: ArrayLike, k: int) -> tuple[Ids, Doubles]:
+        """The k most likely words and their log-probabilities, the best first, ties by the smaller id: [..., k] each."""
+        inputs, k = self._hidden(hidden), whole("k", k, 1, self.counts.size)
+        found = [self.layer.topk(partial(self.scores, h), k, self.counts) for h in inputs.reshape(-1, inputs.shape[-1])]
+        ids, log_probs = (np.array([one[i] for one in found]).reshape(*inputs.shape[:-1], k) for i in range(2))
+        return ids.astype(np.int32), log_probs
+
+    def sample(self, hidden: ArrayLike, n: int = 1, *, temperature: float = 1.0, seed: int = 1) -> Ids:
+        """N words drawn for each hidden vector: [..., n]. The temperature is that of the joint distribution over words."""
+        n, temperature = whole("n", n, 1), at_least("temperature", temperature, 0)
+        log_prob, rng = self.log_prob(hidden), np.random.default_rng(seed)
+        return np.stack([gumbel_max(log_prob, rng, temperature) for _ in range(n)], axis=-1)
+
+    def _hidden(self, hidden: ArrayLike) -> Any:
+        array = np.asarray(hidden)
+        if array.ndim == 0 or array.shape[-1] != self._vectors.shape[1]:
+            raise DataError(f"hidden of shape {array.shape}: must end with dim = {self._vectors.shape[1]}")
+        return array

@@ -1,0 +1,148 @@
+"""Hierarchical softmax: a word is a path of left-or-right decisions through a binary tree.
+
+    P(w | h) = product over the inner nodes n on w's path of sigmoid(h.o_n) where it goes left, sigmoid(-h.o_n) where it goes right
+    L = -log P(t | h),   dL/do_n = (sigmoid(h.o_n) - y_n) h,   y_n = 1 where the path goes left (code bit 0), else 0
+
+There is one output vector for each of the V - 1 inner nodes. In a Huffman tree (`tree=huffman`) frequent words have short paths;
+`tree=balanced` has paths of log2 V; `tree=file:PATH` is any full binary tree, line i of the file ends with the code of id i.
+
+Converges to  the conditional log odds of left against right at every node, so log_prob -> log P(w | h).
+Limits        with two words it is a logistic regression.
+Cost          O(L dim) a target, L the length of its path: about the entropy of the words, in bits, on average.
+Normalised    yes, exactly, for any tree. topk searches the tree best first.
+Wins          where probabilities must sum to one, and for rare words.
+Reference     Morin & Bengio, Hierarchical probabilistic neural network language model, 2005; Mikolov et al., 2013 (Huffman).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from unhot.errors import ConfigError
+from unhot.kernels.columns import candidates, find, logistic_link, put
+from unhot.kernels.steps import link
+from unhot.outputs.layer import OutputLayer, output
+from unhot.tree.balanced import balanced
+from unhot.tree.given import from_codes, read_codes
+from unhot.tree.huffman import huffman
+from unhot.tree.paths import Paths, children, longest
+from unhot.tree.search import best_first, found_words
+from unhot.types import Bytes, Counts, Doubles, Ids, Starts
+
+FILE = "file:"
+
+
+class HierarchicalTables(NamedTuple):
+    """What the kernel needs: the path of word w is [start[w] : start[w + 1]] of node and code."""
+
+    start: Starts
+    node: Ids
+    code: Bytes
+
+
+@output("hierarchical")
+@dataclass(frozen=True, kw_only=True)
+class Hierarchical(OutputLayer):
+    """Hierarchical softmax over a binary tree."""
+
+    tree: str = "huffman"  # huffman | balanced | file:PATH
+    bias: bool = False  # learn a bias for each node
+
+    def __post_init__(self) -> None:
+        """Check the settings."""
+        if self.tree not in ("huffman", "balanced") and not (self.tree.startswith(FILE) and self.tree != FILE):
+            raise ConfigError(f"hierarchical:tree={self.tree!r}: must be huffman, balanced or file:PATH")
+
+    def paths(self, counts: Counts) -> Paths:
+        """The tree."""
+        return _paths(self.tree, counts.tobytes())
+
+    def columns(self, counts: Counts, targets: int) -> int:
+        """The longest path of each."""
+        return max(1, targets * longest(self.paths(counts)))
+
+    def rows(self, counts: Counts) -> int:
+        """Inner nodes; one that is never used where there is one word."""
+        return max(1, counts.size - 1)
+
+    def tables(self, counts: Counts) -> HierarchicalTables:
+        """The paths."""
+        return HierarchicalTables(*self.paths(counts))
+
+    def sketch(self) -> HierarchicalTables:
+        """One word."""
+        return HierarchicalTables(*huffman(np.ones(1, np.int64)))
+
+    def reference(self, scores: Doubles, target: int, draws: Ids, counts: Counts) -> float:
+        """The formula above."""
+        paths = self.paths(counts)
+        path = slice(paths.start[target], paths.start[target + 1])
+        sign = 1.0 - 2.0 * paths.code[path]
+        return float(np.logaddexp(0.0, -sign * scores[paths.node[path]]).sum())
+
+    def log_weight(self, scores: Doubles, counts: Counts) -> Doubles:
+        """The sum of the log-probabilities of the decisions on each path."""
+        paths = self.paths(counts)
+        if paths.node.size == 0:
+            return np.zeros((*scores.shape[:-1], 1))
+        left, right = -np.logaddexp(0.0, -scores), -np.logaddexp(0.0, scores)
+        steps = np.where(paths.code == 0, left[..., paths.node], right[..., paths.node])  # [..., all steps]
+        out: Doubles = np.add.reduceat(steps, paths.start[:-1], axis=-1)
+        return out
+
+    def pairs_log_prob(self, scores: Doubles, which: Ids, targets: Ids, counts: Counts) -> tuple[Doubles, Doubles]:
+        """Only the nodes on the targets' paths."""
+        paths = self.paths(counts)
+        lengths = np.diff(paths.start)[targets]
+        ends = np.cumsum(lengths)
+        steps = np.arange(lengths.sum()) + np.repeat(paths.start[targets] - (ends - lengths), lengths)
+        sign = 1.0 - 2.0 * paths.code[steps]
+        log_p = -np.logaddexp(0.0, -sign * scores[np.repeat(which, lengths), paths.node[steps]])
+        total = np.concatenate([[0.0], np.cumsum(log_p)])
+        return total[ends] - total[ends - lengths], np.zeros(len(scores))
+
+    def topk(self, score: Callable[..., Doubles], k: int, counts: Counts) -> tuple[Ids, Doubles]:
+        """Best first: only nodes whose own probability is among the best are scored."""
+        tree = children(self.paths(counts))
+
+        def expand(node: int) -> tuple[Ids, Doubles]:
+            s = score(slice(node, node + 1))[0]
+            return tree[node], -np.logaddexp(0.0, [-s, s])
+
+        return found_words(best_first(0 if len(tree) else -1, expand, k))
+
+
+@lru_cache(maxsize=2)
+def _paths(tree: str, counts: bytes) -> Paths:
+    """Trees are asked for several times while a model is set up."""
+    given = np.frombuffer(counts, np.int64)
+    if tree == "huffman":
+        return huffman(given)
+    return balanced(given) if tree == "balanced" else from_codes(read_codes(tree.removeprefix(FILE)), given)
+
+
+@candidates.register(HierarchicalTables)
+def _candidates(tables: Any, targets: Any, state: Any, columns: Any, first: Any) -> Any:
+    """The nodes of all paths; a node that several targets share has the sum of their labels and weights."""
+    n = 0
+    for i in range(targets.n):
+        word, times = targets.word[targets.at + i], targets.times[targets.times_at + i]
+        known = n
+        for place in range(tables.start[word], tables.start[word + 1]):
+            node, label = tables.node[place], times * np.float32(1 - tables.code[place])
+            at = find(columns, first, known, node)
+            if at < 0:
+                put(columns, first + n, node, label, times, 0.0)
+                n += 1
+            else:
+                columns.label[first + at] += label
+                columns.weight[first + at] += times
+    return n, state
+
+
+link.register(HierarchicalTables)(logistic_link)

@@ -1,0 +1,69 @@
+"""Noise-contrastive estimation.
+
+Tell the target from k noise words n_i drawn from q, by the scores s(w) = h.o_w (+ b_w), which are taken for log P + ln Z:
+
+    d(w) = s(w) - ln Z - log(k q(w))
+    L = -log sigmoid(d(t)) - sum_{i=1..k} log sigmoid(-d(n_i))          draws that hit the target are kept
+
+ln Z is a number (`ln_z=0`), one learned number (`ln_z=learned`), or one for each input word, combined as its vectors are
+(`ln_z=per_input`).
+
+Converges to  s -> log P(w | h) + ln Z. With a learned Z only s - ln Z is identified.
+Limits        where k c = 1 for all words (k = V, q uniform) it is negative sampling with hits=keep. As k grows its expected gradient
+              tends to that of the softmax if ln Z = log Z(h), otherwise not.
+Cost          O(k dim) a target.
+Normalised    nearly, once learned. log_prob is log-softmax(s); the mean and variance of log Z say how far it is from that.
+Wins          for language models: unnormalised scores can be used as log-probabilities.
+Reference     Gutmann & Hyvarinen, Noise-contrastive estimation, 2010; Mnih & Teh, A fast and simple algorithm for training neural
+              probabilistic language models, 2012.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from unhot.errors import ConfigError
+from unhot.outputs.drawn import DrawnLayer
+from unhot.outputs.layer import Biases, output
+from unhot.types import Counts, Doubles, Ids
+
+
+@output("nce")
+@dataclass(frozen=True, kw_only=True)
+class NCE(DrawnLayer):
+    """Noise-contrastive estimation with k draws from noise."""
+
+    k: int = 25  # draws for each target
+    power: float = 1.0  # unigram, learned, file: q is proportional to count ** power
+    ln_z: float | str = 0.0  # a number | learned | per_input
+
+    def __post_init__(self) -> None:
+        """Check the ranges."""
+        super().__post_init__()
+        number = not isinstance(self.ln_z, (bool, str)) and np.isfinite(self.ln_z)
+        if not number and self.ln_z not in ("learned", "per_input"):
+            raise ConfigError(f"nce:ln_z={self.ln_z}: must be a finite number, learned or per_input")
+        if number:
+            object.__setattr__(self, "ln_z", float(self.ln_z))
+
+    def biases(self) -> Biases:
+        """A learned Z is one."""
+        return Biases(self.bias, self.ln_z == "per_input", self.ln_z == "learned")
+
+    def offset(self, q: Doubles) -> Doubles:
+        """Minus ln Z, where it is fixed, and the log of the expected count."""
+        return -self._fixed() - self._log_counts(q)
+
+    def _fixed(self) -> float:
+        return 0.0 if isinstance(self.ln_z, str) else self.ln_z
+
+    def reference(self, scores: Doubles, target: int, draws: Ids, counts: Counts) -> float:
+        """The formula above; a learned ln Z is among the biases that the scores hold already."""
+        d = scores + self.offset(self.probability(counts))
+        return float(np.logaddexp(0.0, -d[target]) + np.logaddexp(0.0, d[draws]).sum())
+
+    def log_weight(self, scores: Doubles, counts: Counts) -> Doubles:
+        """The score minus ln Z."""
+        return scores - self._fixed()

@@ -1,0 +1,74 @@
+"""One-vs-all: a logistic regression for every word (the full logistic loss).
+
+    L = sum_w softplus(s(w)) - s(t)
+    dL/do_w = (sigmoid(s(w)) - [w = t]) h
+
+T targets of one input: L = T sum_w softplus(s(w)) - sum_t s(t), each target an example of its own.
+
+Converges to  s -> log(P / (1 - P)), the log odds of P = P(w | h).
+Limits        sampled_logistic estimates it with k draws.
+Cost          O(V dim) an input, as the softmax.
+Normalised    no: log_prob is the normalised sigmoid(s).
+Wins          where each word is wanted with a probability of its own; no word's score depends on another's.
+Reference     Rifkin & Klautau, In defense of one-vs-all classification, 2004.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from unhot.kernels.columns import candidates, put_targets
+from unhot.kernels.ranges import logistic_all
+from unhot.kernels.steps import link
+from unhot.outputs.layer import OutputLayer, output
+from unhot.outputs.softmax import step_targets, sum_over_targets
+from unhot.types import Counts, Doubles, Ids
+
+
+class OneVsAllTables(NamedTuple):
+    """Chooses the link below; a type without a field would be none to numba."""
+
+    words: int
+
+
+@output("one_vs_all")
+@dataclass(frozen=True, kw_only=True)
+class OneVsAll(OutputLayer):
+    """A logistic regression for every word."""
+
+    bias: bool = False  # learn a bias for each word
+
+    predicts = "contexts"
+    all_rows = True
+
+    def columns(self, counts: Counts, targets: int) -> int:
+        """Only the targets are written down."""
+        return targets
+
+    def tables(self, counts: Counts) -> OneVsAllTables:
+        """Nothing but the type."""
+        return OneVsAllTables(counts.size)
+
+    def reference(self, scores: Doubles, target: int, draws: Ids, counts: Counts) -> float:
+        """The formula above."""
+        return float(np.logaddexp(0.0, scores).sum() - scores[target])
+
+    def log_weight(self, scores: Doubles, counts: Counts) -> Doubles:
+        """The log of sigmoid(s)."""
+        return -np.logaddexp(0.0, -scores)
+
+
+@candidates.register(OneVsAllTables)
+def _candidates(tables: Any, targets: Any, state: Any, columns: Any, first: Any) -> Any:
+    return put_targets(targets, columns, first), state
+
+
+@link.register(OneVsAllTables)
+def _link(tables: Any, shape: Any, scores: Any, count: Any, columns: Any, part: Any, times: Any, times_at: Any, lr: Any) -> Any:
+    total, linear = sum_over_targets(scores, columns, part)
+    loss = logistic_all(scores, shape.rows, total, lr)
+    step_targets(scores, columns, part, lr)
+    return loss - linear

@@ -1,0 +1,46 @@
+"""Self-normalised softmax: a softmax that learns scores which are log-probabilities.
+
+    L = -s(t) + log Z + alpha log^2 Z,   Z = sum_w exp s(w)
+
+The penalty draws log Z to zero, so that in use s(w) itself can be taken for log P(w | h), without the sum over the vocabulary.
+
+Converges to  s -> log P(w | h): the penalty is zero where the softmax's own optimum has Z = 1.
+Limits        alpha = 0 is the softmax.
+Cost          that of the softmax in training; in use, one score a word.
+Normalised    nearly: log_prob is log-softmax(s); the mean and variance of log Z say how near.
+Wins          where words are scored far more often than the model is trained.
+Reference     Devlin et al., Fast and robust neural network joint models for statistical machine translation, 2014.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from unhot.errors import at_least
+from unhot.outputs.layer import output
+from unhot.outputs.softmax import Softmax, SoftmaxTables
+from unhot.probability import log_sum_exp
+from unhot.types import Counts, Doubles, Ids
+
+
+@output("self_normalized")
+@dataclass(frozen=True, kw_only=True)
+class SelfNormalized(Softmax):
+    """Softmax with a penalty on log^2 Z."""
+
+    alpha: float = 0.1  # weight of the penalty
+
+    def __post_init__(self) -> None:
+        """Check the ranges."""
+        object.__setattr__(self, "alpha", at_least("self_normalized:alpha", self.alpha, 0))
+
+    def tables(self, counts: Counts) -> SoftmaxTables:
+        """With the penalty."""
+        return SoftmaxTables(np.float32(self.alpha))
+
+    def reference(self, scores: Doubles, target: int, draws: Ids, counts: Counts) -> float:
+        """The formula above."""
+        log_z = float(log_sum_exp(scores))
+        return log_z + self.alpha * log_z**2 - float(scores[target])
