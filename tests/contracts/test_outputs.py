@@ -86,7 +86,7 @@ class OneStep:
         k, stride = self.kernel, padded(model.dim)
         buffers = scratch(1, model.window, k.room, stride)
         self.loss, self.pairs = train_chunk(k.step, k.shape, k.tables, text, Window(model.window, False), params, buffers, chunk)
-        params.ln_z[: at] = params.ln_z[at:]
+        params.ln_z[:at] = params.ln_z[at:]
         assert not any(matrix[:, DIM:].any() for matrix in params[:2])  # the padding stays zero
 
     def draws(self):
@@ -134,12 +134,11 @@ MODELS = {
 @pytest.mark.parametrize("make", MODELS.values(), ids=MODELS)
 @pytest.mark.parametrize("spec", SPECS)
 def test_loss_and_gradient_are_those_of_the_formula(spec, make):
-    try:
-        model = make(spec)
-    except ConfigError as error:
-        assert "predict=centre" in str(error)
-        assert parse_output(spec).all_rows
+    if parse_output(spec).all_rows and make is MODELS["skipgram-centre"]:
+        with pytest.raises(ConfigError, match="predict=centre"):
+            make(spec)
         return
+    model = make(spec)
     for sentence in (SENTENCE, BIG_SENTENCE):
         check_step(OneStep(model, sentence=sentence))
 

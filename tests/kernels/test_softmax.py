@@ -22,7 +22,11 @@ def case(width, tiles, count, seed, keep_hits=True, targets=1):
     shape, columns, first = blocks.shape(LANES, width, count), tiles * width, 2
     room = -(-count * blocks.padded_width(width) // LANES) * LANES
     size = first + columns + LANES
-    label, weight, offset = np.zeros(size, np.float32), rng.integers(0, 4, size).astype(np.float32), rng.normal(size=size).astype(np.float32)
+    label, weight, offset = (
+        np.zeros(size, np.float32),
+        rng.integers(0, 4, size).astype(np.float32),
+        rng.normal(size=size).astype(np.float32),
+    )
     weight[first] += 1  # somebody is in the sum
     label[first + rng.permutation(columns)[:targets]] = rng.integers(1, 4, min(targets, columns))
     times = np.zeros(1 + count + LANES, np.float32)

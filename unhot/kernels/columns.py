@@ -14,9 +14,7 @@ import numpy as np
 from unhot.kernels.aligned import aligned_zeros
 from unhot.kernels.ids import last_match
 from unhot.kernels.jit import generic, inner
-from unhot.kernels.links import logistic, softmax
 from unhot.kernels.simd import LANES
-from unhot.kernels.steps import tile_room, tile_shape
 from unhot.types import Counts, Floats, Ids
 
 AHEAD = 1  # windows whose columns are filled before they are trained
@@ -102,52 +100,33 @@ def find(columns: Any, first: Any, n: Any, row: Any) -> Any:
 
 
 @inner
-def fill_tile(columns: Any, first: Any, n: Any) -> Any:
+def fill_tile(columns: Any, first: Any, n: Any, width: Any) -> Any:
     """Fill up the last tile with the first column's row, without label and weight; returns the number of columns then."""
-    full = (n + columns.width - 1) // columns.width * columns.width
+    full = (n + width - 1) // width * width
     for c in range(first + n, first + full):
         put(columns, c, columns.row[first], 0.0, 0.0, columns.offset[first])
     return full
 
 
 @inner
-def logistic_link(tables: Any, shape: Any, scores: Any, count: Any, columns: Any, part: Any, times: Any, times_at: Any, lr: Any) -> Any:
-    """The logistic link over all columns, for layers to register."""
-    tile, first = tile_shape(shape), first_of(columns, part)
-    width, room, loss = len(tile.width), tile_room(tile, count), 0.0
-    for t in range(columns.filled[part] // width):
-        c = first + t * width
-        loss += logistic(tile, scores, t * room, count, columns.label, columns.weight, columns.offset, c, times, times_at, lr)
-    return loss
-
-
-@inner
-def softmax_link(keep_hits: Any, shape: Any, scores: Any, count: Any, columns: Any, part: Any, times: Any, times_at: Any, lr: Any) -> Any:
-    """The softmax link over each group, for layers to register; `keep_hits` says whether a target's draws stay in its own sum."""
-    tile, first, loss = tile_shape(shape), first_of(columns, part), 0.0
-    width, room = len(tile.width), tile_room(tile, count)
-    for g in range(first, first + columns.groups[part]):
-        begin, end = columns.group_first[g], columns.group_first[g + 1]
-        loss += softmax(
-            tile, scores, begin // width * room, room, (end - begin) // width, count, columns.label, columns.weight, columns.offset,
-            first + begin, keep_hits, times, times_at, lr,
-        )  # fmt: skip
-    return loss
+def _part_of(first: Any) -> Any:
+    """The part that begins there: of two, the second one does not begin at zero."""
+    return np.int64(first > 0)
 
 
 @inner
 def begin_groups(columns: Any, first: Any) -> None:
     """The columns from `first` on are in no group yet."""
-    columns.groups[first // (columns.row.size // PARTS)], columns.group_first[first] = 0, 0
+    columns.groups[_part_of(first)], columns.group_first[first] = 0, 0
 
 
 @inner
 def end_group(columns: Any, first: Any, n: Any, name: Any) -> Any:
     """All columns behind the last group are one, up to n; returns how many there are when its last tile is filled."""
-    part = first // (columns.row.size // PARTS)
+    part = _part_of(first)
     group = first + columns.groups[part]
     begin = columns.group_first[group]
-    n = begin + fill_tile(columns, first + begin, n - begin)
+    n = begin + fill_tile(columns, first + begin, n - begin, columns.width)
     columns.groups[part] += 1
     columns.group_name[group], columns.group_first[group + 1] = name, n
     return n
@@ -156,7 +135,7 @@ def end_group(columns: Any, first: Any, n: Any, name: Any) -> Any:
 @inner
 def find_group(columns: Any, first: Any, name: Any) -> Any:
     """The first column, counted from `first`, of the group of that name; -1 if there is none."""
-    for group in range(first, first + columns.groups[first // (columns.row.size // PARTS)]):
+    for group in range(first, first + columns.groups[_part_of(first)]):
         if columns.group_name[group] == name:
             return columns.group_first[group]
     return -1

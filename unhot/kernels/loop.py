@@ -123,7 +123,7 @@ def train_chunk(step: Any, shape: Any, tables: Any, text: Any, window: Any, para
             part = place % PARTS
             begin = first_of(columns, part)
             n, state = choose(step, tables, scratch, place, state, part)
-            n = fill_tile(columns, begin, n)
+            n = fill_tile(columns, begin, n, len(rows.width))
             columns.filled[part] = n
             for c in range(begin, begin + n):
                 columns.row[c] = hot_row(columns.row[c], hot.out_rows, hot.out_shift)

@@ -27,7 +27,8 @@ import numpy as np
 
 from unhot.errors import ConfigError, whole
 from unhot.kernels.blocks import MAX_WIDTH
-from unhot.kernels.columns import begin_groups, candidates, end_group, find_group, put, softmax_link
+from unhot.kernels.columns import begin_groups, candidates, end_group, find_group, put
+from unhot.kernels.linking import softmax_link
 from unhot.kernels.steps import link
 from unhot.outputs.layer import OutputLayer, output
 from unhot.probability import log_softmax, log_sum_exp

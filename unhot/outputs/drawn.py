@@ -13,8 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from unhot.errors import ConfigError, whole
-from unhot.kernels.columns import candidates, find, logistic_link, put
+from unhot.kernels.columns import candidates, find, put
 from unhot.kernels.jit import inner
+from unhot.kernels.linking import logistic_link
 from unhot.kernels.rng import GAMMA, mix
 from unhot.kernels.steps import link
 from unhot.noise.alias import alias_table, draw
@@ -124,42 +125,69 @@ def _tries(q: Doubles, k: int) -> float:
 
 
 @inner
-def put_drawn(tables: Any, targets: Any, state: Any, columns: Any, first: Any) -> Any:
-    """A column for each target and for each different draw; a draw's weight is how often it was drawn."""
-    n = targets.n
-    for i in range(n):
-        put(columns, first + i, targets.word[targets.at + i], targets.times[targets.times_at + i], 0.0, 0.0)
+def put_drawn(tables: Any, targets: Any, own: Any, each: Any, drop: Any, state: Any, columns: Any, first: Any) -> Any:
+    """A column for each target and for each different draw.
+
+    A target's weight is `own` times its multiplicity; a draw adds `each` to the weight of its column, less `drop` times its label.
+    """
+    for i in range(targets.n):
+        times = targets.times[targets.times_at + i]
+        put(columns, first + i, targets.word[targets.at + i], times, own * times, 0.0)
+    if tables.seen.size > 0:
+        for i in range(targets.n):
+            tables.seen[columns.row[first + i]] += np.int64(columns.label[first + i])
+    if tables.unique:
+        n, state = _draw_different(tables, targets.n, each, drop, state, columns, first)
+    else:
+        n, state = _draw(tables, targets.n, each, drop, state, columns, first)
+    if tables.offset.size > 0:
+        for c in range(first, first + n):
+            columns.offset[c] = tables.offset[columns.row[c]]
+    return n, state
+
+
+@inner
+def _draw(tables: Any, n: Any, each: Any, drop: Any, state: Any, columns: Any, first: Any) -> Any:
+    """Draws behind the n columns that are there."""
+    for _ in range(tables.k):
+        state += GAMMA
+        word = draw(tables.noise, mix(state))
+        at = find(columns, first, n, word)
+        if at < 0:
+            put(columns, first + n, word, 0.0, each, 0.0)
+            n += 1
+        else:
+            columns.weight[first + at] += each - drop * columns.label[first + at]
+    return n, state
+
+
+@inner
+def _draw_different(tables: Any, n: Any, each: Any, drop: Any, state: Any, columns: Any, first: Any) -> Any:
+    """Draws until there are k different ones. A hit that is dropped may leave its weight as it was, so offsets mark what was drawn."""
     drawn = 0
     while drawn < tables.k:
         state += GAMMA
         word = draw(tables.noise, mix(state))
         at = find(columns, first, n, word)
         if at < 0:
-            put(columns, first + n, word, 0.0, 1.0, 0.0)
+            put(columns, first + n, word, 0.0, each, 1.0)
             n += 1
-        elif tables.unique and columns.weight[first + at] > 0.0:
-            continue
+        elif columns.offset[first + at] == 0.0:
+            columns.weight[first + at] += each - drop * columns.label[first + at]
+            columns.offset[first + at] = np.float32(1.0)
         else:
-            columns.weight[first + at] += np.float32(1.0)
+            continue
         drawn += 1
-    if tables.offset.size > 0:
-        for c in range(first, first + n):
-            columns.offset[c] = tables.offset[columns.row[c]]
-    if tables.seen.size > 0:
-        for c in range(first, first + targets.n):
-            tables.seen[columns.row[c]] += np.int64(columns.label[c])
+    for c in range(first, first + n):
+        columns.offset[c] = np.float32(0.0)
     return n, state
 
 
 @candidates.register(DrawnTables)
 def _candidates(tables: Any, targets: Any, state: Any, columns: Any, first: Any) -> Any:
     """A yes for each target, a no for each draw and target, except for those that are dropped."""
-    n, state = put_drawn(tables, targets, state, columns, first)
-    for c in range(first, first + n):
-        label, drawn = columns.label[c], columns.weight[c]
-        others = np.float32(targets.total) - label if tables.drop_hits else np.float32(targets.total)
-        columns.weight[c] = label + drawn * others
-    return n, state
+    drop = np.float32(1.0) if tables.drop_hits else np.float32(0.0)
+    return put_drawn(tables, targets, np.float32(1.0), np.float32(targets.total), drop, state, columns, first)
 
 
 link.register(DrawnTables)(logistic_link)

@@ -17,7 +17,7 @@ from unhot.outputs.layer import OutputLayer
 from unhot.probability import gumbel_max, log_sum_exp
 from unhot.types import Doubles, Ids
 
-AT_ONCE = 1 << 22  # scores in memory
+AT_ONCE = 1 << 20  # scores in memory
 
 
 class Head:
@@ -58,9 +58,13 @@ class Head:
         weight = self.layer.log_weight(self.scores(hidden), self.counts)
         return weight - log_sum_exp(weight)[..., None]
 
-    def log_z(self, hidden: ArrayLike) -> Doubles:
-        """The log of what the layer's own estimates of the probabilities sum to: [...]; zero where it is normalised by construction."""
-        return log_sum_exp(self.layer.log_weight(self.scores(hidden), self.counts))
+    def log_z(self, hidden: ArrayLike, in_bias: ArrayLike = 0.0) -> Doubles:
+        """The log of what the layer's own estimates of the probabilities sum to: [...]; zero where it is normalised by construction.
+
+        `in_bias` is that of the inputs, where a layer learns one (nce:ln_z=per_input): it shifts all scores of an input alike, so it
+        is in this sum and in no probability.
+        """
+        return log_sum_exp(self.layer.log_weight(self.scores(hidden), self.counts)) + np.asarray(in_bias, np.float64)
 
     def pairs_log_prob(self, hidden: ArrayLike, which: Ids, targets: Ids) -> tuple[Doubles, Doubles]:
         """Log P(targets[i] | hidden[which[i]]) of many pairs, and log Z of each hidden vector [n, dim]; `which` must not fall."""

@@ -24,7 +24,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from unhot.errors import ConfigError
-from unhot.kernels.columns import candidates, find, logistic_link, put
+from unhot.kernels.columns import candidates, find, put
+from unhot.kernels.linking import logistic_link
 from unhot.kernels.steps import link
 from unhot.outputs.layer import OutputLayer, output
 from unhot.tree.balanced import balanced
@@ -98,13 +99,15 @@ class Hierarchical(OutputLayer):
     def pairs_log_prob(self, scores: Doubles, which: Ids, targets: Ids, counts: Counts) -> tuple[Doubles, Doubles]:
         """Only the nodes on the targets' paths."""
         paths = self.paths(counts)
+        log_z = np.zeros(len(scores))
+        if paths.node.size == 0 or targets.size == 0:
+            return np.zeros(targets.size), log_z
         lengths = np.diff(paths.start)[targets]
-        ends = np.cumsum(lengths)
-        steps = np.arange(lengths.sum()) + np.repeat(paths.start[targets] - (ends - lengths), lengths)
+        begins = np.cumsum(lengths) - lengths
+        steps = np.arange(lengths.sum()) + np.repeat(paths.start[targets] - begins, lengths)
         sign = 1.0 - 2.0 * paths.code[steps]
         log_p = -np.logaddexp(0.0, -sign * scores[np.repeat(which, lengths), paths.node[steps]])
-        total = np.concatenate([[0.0], np.cumsum(log_p)])
-        return total[ends] - total[ends - lengths], np.zeros(len(scores))
+        return np.add.reduceat(log_p, begins), log_z
 
     def topk(self, score: Callable[..., Doubles], k: int, counts: Counts) -> tuple[Ids, Doubles]:
         """Best first: only nodes whose own probability is among the best are scored."""

@@ -100,6 +100,9 @@ def output(name: str) -> Callable[[Layer], Layer]:
     """Register a layer under a name."""
 
     def decorate(layer: Layer) -> Layer:
+        there = LAYERS.get(name)
+        if there is not None and (there.__module__, there.__qualname__) != (layer.__module__, layer.__qualname__):
+            raise ConfigError(f"output layer {name!r}: {there.__module__} has registered one of that name; choose another")
         layer.name = name
         LAYERS[name] = layer
         return layer
@@ -115,7 +118,9 @@ def parse_output(spec: str | OutputLayer) -> OutputLayer:
         raise ConfigError(f"output={spec!r}: must be an output layer or its spec, such as 'negative:k=5'")
     name, _, settings = spec.partition(":")
     if name not in LAYERS:
-        raise ConfigError(f"output={spec!r}: there is no layer {name!r}; there are {', '.join(sorted(LAYERS))}")
+        raise ConfigError(
+            f"output={spec!r}: there is no layer {name!r}; there are {', '.join(sorted(LAYERS))}; import your own before you name it"
+        )
     layer = LAYERS[name]
     kinds = typing.get_type_hints(layer)
     fields = [field.name for field in dataclasses.fields(layer)]

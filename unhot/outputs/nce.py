@@ -9,7 +9,7 @@ ln Z is a number (`ln_z=0`), one learned number (`ln_z=learned`), or one for eac
 (`ln_z=per_input`).
 
 Converges to  s -> log P(w | h) + ln Z. With a learned Z only s - ln Z is identified.
-Limits        where k c = 1 for all words (k = V, q uniform) it is negative sampling with hits=keep. As k grows its expected gradient
+Limits        where k q = 1 for all words (k = V, q uniform) it is negative sampling with hits=keep. As k grows its expected gradient
               tends to that of the softmax if ln Z = log Z(h), otherwise not.
 Cost          O(k dim) a target.
 Normalised    nearly, once learned. log_prob is log-softmax(s); the mean and variance of log Z say how far it is from that.

@@ -26,7 +26,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from unhot.errors import one_of
-from unhot.kernels.columns import begin_groups, candidates, end_group, softmax_link
+from unhot.kernels.columns import begin_groups, candidates, end_group
+from unhot.kernels.linking import softmax_link
 from unhot.kernels.steps import link
 from unhot.outputs.drawn import DrawnLayer, put_drawn
 from unhot.outputs.layer import output
@@ -91,8 +92,8 @@ class SampledSoftmax(DrawnLayer):
 
 @candidates.register(SampledTables)
 def _candidates(tables: Any, targets: Any, state: Any, columns: Any, first: Any) -> Any:
-    """One group: the draws are in the sum of every target."""
-    n, state = put_drawn(tables, targets, state, columns, first)
+    """One group: the draws are in the sum of every target, and a target as often as it was drawn."""
+    n, state = put_drawn(tables, targets, np.float32(0.0), np.float32(1.0), np.float32(0.0), state, columns, first)
     begin_groups(columns, first)
     return end_group(columns, first, n, 0), state
 
