@@ -1,0 +1,26 @@
+import numpy as np
+import pytest
+
+from unhot.kernels.loop import Params
+from unhot.vocab.vocabulary import Vocabulary
+
+WORDS = ("the", "a", "cat", "dog", "sat", "ran", "on", "mat", ".")
+
+
+def random_model(kind, output, words=WORDS, counts=(90, 80, 40, 30, 20, 20, 9, 5, 5), dim=6, **settings):
+    """A model with random params: nothing is trained."""
+    model = kind(dim=dim, output=output, **settings)
+    rng, counts = np.random.default_rng(5), np.array(counts)
+    rows, biases = model.layer.rows(counts), model.layer.biases()
+
+    def draw(*shape):
+        return rng.normal(0, 0.7, shape).astype(np.float32)
+
+    sizes = rows if biases.out else 0, len(words) if biases.each_input else 0, 1 if biases.ln_z else 0
+    model._keep(Vocabulary(words, counts), Params(draw(len(words), dim), draw(rows, dim), *map(draw, sizes)))
+    return model
+
+
+@pytest.fixture
+def make():
+    return random_model

@@ -1,0 +1,123 @@
+"""What a text asks of a model: hidden vectors, and the words that each has to predict.
+
+Skip-gram: every context of a centre is an input, and the centre its target. Pairs that occur often are scored once, and all targets of an
+input with one hidden vector. CBOW: one hidden vector for each centre that sees a word, of all the words that it sees.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+
+from unhot.corpus.corpus import Corpus
+from unhot.evaluate.windows import Windows, read_windows
+from unhot.kernels.loop import Params
+from unhot.kernels.windows import Window
+from unhot.types import Counts, Doubles, Floats, Ids
+
+Progress: TypeAlias = Callable[[str, int, int | None], None]
+
+CONTEXTS = 1 << 22  # words around centres that are paired together
+DISTINCT = 1 << 23  # different pairs that are kept before they are scored
+PAIRS = 1 << 18  # of them scored together
+FLOATS = 1 << 23  # numbers in the context vectors that become hidden vectors together
+SCORES = 1 << 26  # between two calls of progress
+
+
+class Text(NamedTuple):
+    """A text and how its windows are formed."""
+
+    corpus: Corpus
+    window: Window
+    keep: Doubles  # probability that each word survives sub-sampling
+    seed: int
+
+
+class Examples(NamedTuple):
+    """Hidden vectors and what each has to predict."""
+
+    hidden: Floats  # [inputs, dim]
+    bias: Doubles  # [inputs] added to all scores of an input
+    which: Ids  # [pairs] the hidden vector of each pair, rising
+    targets: Ids  # [pairs]
+    times: Counts  # [pairs] how often each pair occurs
+
+
+def each_alone(text: Text, params: Params, tell: Progress) -> Iterator[Examples]:
+    """Examples of skip-gram."""
+    pairs, words, ids = NO_PAIRS, len(text.corpus.vocabulary), text.corpus.ids
+    for windows, done in read_windows(*text, CONTEXTS):
+        pairs = merge_pairs(pairs, count_pairs(windows, words))
+        tell("pairing", done, ids)
+        if pairs.keys.size > DISTINCT:
+            yield from _by_input(pairs, words, params, tell)
+            pairs = NO_PAIRS
+    yield from _by_input(pairs, words, params, tell)
+
+
+def all_together(text: Text, params: Params, mean: bool, tell: Progress) -> Iterator[Examples]:
+    """Examples of CBOW: the mean or the sum; a word that stands twice around a centre counts twice."""
+    for windows, done in read_windows(*text, max(1, FLOATS // params.in_vectors.shape[1])):
+        n = windows.centres.size
+        if n:
+            starts = np.cumsum(windows.sizes, dtype=np.int64) - windows.sizes
+            share = 1.0 / windows.sizes if mean else np.ones(n)
+            hidden = np.add.reduceat(params.in_vectors[windows.contexts], starts, dtype=np.float64) * share[:, None]
+            bias = np.add.reduceat(_bias(params, windows.contexts), starts) * share
+            yield Examples(hidden.astype(np.float32), bias, np.arange(n, dtype=np.int32), windows.centres, np.ones(n, np.int64))
+        tell("scoring", done, text.corpus.ids)
+
+
+def _bias(params: Params, rows: Ids | Counts) -> Doubles:
+    return params.in_bias[rows].astype(np.float64) if params.in_bias.size else np.zeros(rows.size)
+
+
+class Pairs(NamedTuple):
+    """Different (input, target) pairs, ordered by input, then target, and how often each occurs."""
+
+    keys: Counts  # input * words + target
+    times: Counts
+
+
+NO_PAIRS = Pairs(np.zeros(0, np.int64), np.zeros(0, np.int64))
+
+
+def count_pairs(windows: Windows, words: int) -> Pairs:
+    """The pairs of some windows."""
+    keys = windows.contexts.astype(np.int64) * words + np.repeat(windows.centres, windows.sizes)
+    return Pairs(*np.unique(keys, return_counts=True))
+
+
+def merge_pairs(some: Pairs, others: Pairs) -> Pairs:
+    """Both together."""
+    if not (some.keys.size and others.keys.size):
+        return some if some.keys.size else others
+    keys = np.concatenate([some.keys, others.keys])
+    order = np.argsort(keys, kind="stable")  # two ordered runs are only merged
+    keys = keys[order]
+    first = _first_of_each(keys)
+    return Pairs(keys[first], np.add.reduceat(np.concatenate([some.times, others.times])[order], first))
+
+
+def _first_of_each(ordered: Counts) -> Counts:
+    """Where each different number of an ordered array begins; in less memory than `np.unique`."""
+    return np.flatnonzero(np.append(ordered.size > 0, ordered[1:] != ordered[:-1])[: ordered.size])
+
+
+def _by_input(pairs: Pairs, words: int, params: Params, tell: Progress) -> Iterator[Examples]:
+    """Some inputs with all their targets at a time."""
+    first = _first_of_each(pairs.keys // words)
+    inputs = pairs.keys[first] // words
+    ends, block = np.append(first, pairs.keys.size), max(1, SCORES // len(params.out_vectors))
+    begin = 0
+    while begin < inputs.size:
+        full = int(np.searchsorted(ends, ends[begin] + PAIRS, side="right")) - 1  # frequent words have many targets
+        stop = min(begin + block, inputs.size, max(begin + 1, full))
+        rows, part = inputs[begin:stop], slice(ends[begin], ends[stop])
+        which = np.repeat(np.arange(rows.size, dtype=np.int32), np.diff(ends[begin : stop + 1]))
+        targets = (pairs.keys[part] % words).astype(np.int32)
+        yield Examples(params.in_vectors[rows], _bias(params, rows), which, targets, pairs.times[part])
+        tell("scoring", stop, inputs.size)
+        begin = stop

@@ -1,0 +1,183 @@
+"""Held-out loss: how well a model predicts a text that it was not trained on, under any output layer.
+
+    cross entropy = -1/N sum over the N examples of log P(target | h),   perplexity = exp(cross entropy)
+
+P is normalised exactly, over the whole vocabulary, whatever the layer was trained as (`Head.log_prob`), so all layers can be compared. An
+example of skip-gram is a pair: a word predicts a centre that it stands near; one of CBOW is a centre that the words around it predict
+together. log Z is the log of what the layer's own estimates of the probabilities sum to: zero where it is normalised, otherwise its mean
+and variance over the examples say how far from it.
+
+Words that are not in the vocabulary are removed before windows are formed. By default every word counts and every window is whole
+(`shrink=False, sample=0`), whatever the training did, so the result is a property of model and text and not of random draws.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+
+import numpy as np
+
+from unhot.corpus.corpus import Corpus
+from unhot.corpus.encoding import encode
+from unhot.corpus.inputs import Source
+from unhot.corpus.tokenizers import Tokenizer
+from unhot.errors import ConfigError, DataError, at_least, whole
+from unhot.evaluate.examples import Progress, Text, all_together, each_alone
+from unhot.kernels.windows import Window
+from unhot.models.cbow import CBOW
+from unhot.models.skipgram import SkipGram
+from unhot.models.words import WordModel
+from unhot.types import Counts, Doubles
+from unhot.vocab.subsampling import keep_probability
+from unhot.vocab.vocabulary import Vocabulary
+
+
+@dataclass(frozen=True, kw_only=True)
+class HeldOut:
+    """The loss of a text and how it was measured; `str` says it in words."""
+
+    model: str
+    output: str  # the layer's spec
+    vocabulary: int
+    window: int
+    shrink: bool
+    sample: float
+    tokenizer: str
+    seed: int
+    words: int  # tokens read
+    unknown: int  # of them not in the vocabulary
+    pairs: int  # examples: (input, target)
+    cross_entropy: float  # nats a pair
+    log_z_mean: float  # over the examples
+    log_z_variance: float
+
+    @property
+    def bits(self) -> float:
+        """The cross entropy in bits a pair."""
+        return self.cross_entropy / math.log(2)
+
+    @property
+    def perplexity(self) -> float:
+        """As many equally likely words would be as hard to predict."""
+        return math.exp(self.cross_entropy) if self.cross_entropy < 709 else math.inf  # where exp overflows
+
+    def as_dict(self) -> dict[str, str | int | float | None]:
+        """Plain data for JSON, which has no infinity: None."""
+        every = {**asdict(self), "bits": self.bits, "perplexity": self.perplexity}
+        return {name: None if isinstance(value, float) and not math.isfinite(value) else value for name, value in every.items()}
+
+    def __str__(self) -> str:
+        """What was done."""
+        who = "each word around a centre predicts it" if self.model == SkipGram.name else "the words around a centre together predict it"
+        reach = f"a reach drawn from 1 to {self.window}" if self.shrink else f"a fixed window of {self.window}"
+        draws = "no sub-sampling" if self.sample == 0 else f"sub-sampling at {self.sample:g}"
+        seed = f" (seed {self.seed})" if self.shrink or self.sample else ""
+        share = self.unknown / self.words
+        return (
+            f"{self.model} with {self.output}: {who}, with {reach} words to each side, cut at the ends of lines, and {draws}{seed}; "
+            f"{self.unknown:,} of {self.words:,} words ({share:.2%}) are not in the vocabulary and were removed before windows "
+            f"were formed; tokenizer {self.tokenizer}; probabilities are normalised over all {self.vocabulary:,} words."
+        )
+
+
+def held_out(
+    model: WordModel,
+    source: Source,
+    *,
+    window: int | None = None,
+    shrink: bool = False,
+    sample: float = 0.0,
+    tokenizer: Tokenizer | None = None,
+    seed: int = 1,
+    progress: Progress | None = None,
+) -> HeldOut:
+    """The exact cross entropy of a text under a trained model.
+
+    source      see `unhot.corpus.encode`
+    window      words to each side of a centre; None: the model's
+    shrink      draw each centre's reach from 1 .. window
+    sample      threshold of sub-sampling, by the model's counts; 0: none
+    tokenizer   None: the model's
+    seed        of the draws of shrink and sample
+    progress    called now and then with "reading", "pairing" or "scoring", how much is done and how much there is (None if not known)
+
+    >>> model = SkipGram(dim=4, min_count=1, epochs=1, output="softmax").fit([["a", "b", "c", "a"]])
+    >>> result = held_out(model, [["a", "b", "x", "c"]], window=1)
+    >>> result.pairs, result.unknown, round(result.perplexity)
+    (4, 1, 3)
+    """
+    if not isinstance(model, (SkipGram, CBOW)):
+        raise ConfigError(f"a model of type {type(model).__name__}: only skip-gram and CBOW models can be evaluated on text")
+    vocabulary, _ = model._learned()
+    reach = Window(whole("window", model.window if window is None else window, 1, 10_000), bool(shrink))
+    sample, seed = at_least("sample", sample, 0), whole("seed", seed, 0, 2**64 - 1)
+    tokenizer = model.tokenizer if tokenizer is None else tokenizer
+    tell = progress or (lambda stage, done, total: None)
+    with _encode(source, vocabulary, tokenizer, model.threads, tell) as corpus:
+        loss = _loss(model, Text(corpus, reach, keep_probability(vocabulary.counts, sample), seed), tell)
+        words, unknown = corpus.words, corpus.words - corpus.ids
+    if not loss.pairs:
+        raise DataError(
+            f"no pair is left of {words:,} words, {unknown:,} of them not in the vocabulary: no line has two known words; "
+            "give more text, check the tokenizer, or join lines"
+        )
+    return HeldOut(
+        model=model.name,
+        output=model.layer.spec(),
+        vocabulary=len(vocabulary),
+        window=reach.size,
+        shrink=reach.shrink,
+        sample=sample,
+        tokenizer=tokenizer if isinstance(tokenizer, str) else getattr(tokenizer, "__name__", type(tokenizer).__name__),
+        seed=seed,
+        words=words,
+        unknown=unknown,
+        pairs=loss.pairs,
+        cross_entropy=loss.total / loss.pairs,
+        log_z_mean=loss.mean,
+        log_z_variance=loss.squares / loss.pairs,
+    )
+
+
+def _encode(source: Source, vocabulary: Vocabulary, tokenizer: Tokenizer, threads: int, tell: Progress) -> Corpus:
+    """The text in the ids of the model."""
+    # `encode` orders a given vocabulary by its counts and drops what has none: with falling counts every word keeps its id
+    ranks = {word: len(vocabulary) - i for i, word in enumerate(vocabulary.words)}
+    corpus = encode(
+        source, counts=ranks, min_count=1, tokenizer=tokenizer, threads=threads, progress=lambda done, total: tell("reading", done, total)
+    )
+    if corpus.vocabulary.words != vocabulary.words:
+        corpus.close()
+        raise DataError("the model's vocabulary holds an empty word, or one word twice: it cannot be evaluated on text")
+    return corpus
+
+
+@dataclass
+class _Loss:
+    """What is summed over the examples; the moments of log Z are joined so that nothing cancels."""
+
+    pairs: int = 0
+    total: float = 0.0
+    mean: float = 0.0  # of log Z
+    squares: float = 0.0  # of its distances from the mean
+
+    def add(self, log_prob: Doubles, times: Counts, log_z: Doubles, weight: Doubles) -> None:
+        """Pairs, each so many times, and inputs, each with the number of its pairs as its weight."""
+        n = int(times.sum())
+        mean = float(weight @ log_z) / n
+        squares, apart, pairs = float(weight @ (log_z - mean) ** 2), mean - self.mean, self.pairs + n
+        self.squares += squares + apart**2 * self.pairs * n / pairs
+        self.mean += apart * n / pairs
+        self.total -= float(times @ log_prob)
+        self.pairs = pairs
+
+
+def _loss(model: SkipGram | CBOW, text: Text, tell: Progress) -> _Loss:
+    """The loss of all examples of a text."""
+    loss, head, (_, params) = _Loss(), model.head, model._learned()
+    for some in all_together(text, params, model.combine == "mean", tell) if isinstance(model, CBOW) else each_alone(text, params, tell):
+        log_prob, log_z = head.pairs_log_prob(some.hidden, some.which, some.targets)
+        weight = np.bincount(some.which, some.times, minlength=len(some.hidden)).astype(np.float64)
+        loss.add(log_prob, some.times, log_z + some.bias, weight)  # an input's bias shifts all its scores: no probability, but their sum
+    return loss
