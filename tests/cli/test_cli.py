@@ -62,7 +62,7 @@ def test_info(trained):
     folder, _ = trained
     facts = json.loads(run("info", folder / "model", "--json").stdout)
     assert (facts["model"], facts["dim"], facts["vocabulary"], len(facts["losses"])) == ("skipgram", 10, 20, 3)
-    assert facts["output"] == "negative:k=5,power=0.75,hits=drop"
+    assert facts["output"] == "negative:k=5,noise=unigram,power=0.75,unique=false,bias=false,hits=drop"
     shown = run("info", folder / "model").stdout
     assert "in_vectors 20 x 10" in shown
 

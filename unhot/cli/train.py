@@ -8,16 +8,30 @@ from typing import Any
 
 import click
 
+from unhot.cli.outputs import listed_layers, plugin_option
+
 EXAMPLES = """
 \b
 Examples:
   unhot train corpus.txt -o model
   unhot train news/*.txt.gz -o model --model cbow --dim 300 --threads 8
+  unhot train corpus.txt -o model --output nce:k=50,bias=true
   zcat dump.gz | unhot train - -o model --tokenizer words --min-count 20
 """
+OUTPUT_HELP = f"Output layer: {', '.join(listed_layers())}; settings behind a colon, as NAME:setting=value,..."
 
 
-@click.command(epilog=EXAMPLES)
+class TrainCommand(click.Command):
+    """A command whose help ends with a list of the output layers."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The options, then the layers."""
+        super().format_options(ctx, formatter)
+        with formatter.section("Output layers (more: unhot outputs NAME)"):
+            formatter.write_dl(list(listed_layers().items()))
+
+
+@click.command(cls=TrainCommand, epilog=EXAMPLES)
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
 @click.option("-o", "--model-dir", "target", required=True, metavar="MODEL", help="Directory to write the model to.")
 @click.option("--model", type=click.Choice(["skipgram", "cbow"]), default="skipgram", show_default=True, help="What predicts what.")
@@ -29,7 +43,7 @@ Examples:
 @click.option(
     "--combine", type=click.Choice(["mean", "sum"]), default="mean", show_default=True, help="cbow: how context vectors become one."
 )
-@click.option("--output", default="negative:k=5", show_default=True, help="Output layer: negative[:k=5,power=0.75,hits=drop|keep].")
+@click.option("--output", default="negative:k=5", show_default=True, metavar="LAYER", help=OUTPUT_HELP)
 @click.option("--min-count", type=int, default=5, show_default=True, help="Drop words seen less often.")
 @click.option("--max-vocab", type=int, default=None, help="Keep at most so many words.")
 @click.option("--sample", type=float, default=1e-3, show_default=True, help="Threshold of sub-sampling frequent words; 0: none.")
@@ -38,6 +52,7 @@ Examples:
 @click.option("--threads", type=int, default=2, show_default=True, help="Threads; with 1, the same seed gives the same bytes.")
 @click.option("--seed", type=int, default=1, show_default=True, help="Seed of all random numbers.")
 @click.option("--tokenizer", default="whitespace", show_default=True, help="whitespace, words (lower-cased, any script) or text8.")
+@plugin_option
 @click.option("--log-json", type=click.Path(dir_okay=False), default=None, help="Write progress as JSON lines to this file.")
 @click.option("--corpus-dir", default=None, metavar="DIR", help="Keep the encoded text here  [default: a temporary directory]")
 @click.option("-q", "--quiet", is_flag=True, help="Show nothing but errors.")

@@ -1,0 +1,185 @@
+"""`unhot outputs`, and what all commands know of output layers: their names, their settings, and how layers of your own are loaded.
+
+The list for `--help` is read from the source, since importing the layers would load the compiler.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from unhot.outputs import OutputLayer
+
+FOLDER = Path(__file__).resolve().parent.parent / "outputs"
+REGISTERED = re.compile(r'^@output\("(\w+)"\)', re.MULTILINE)
+Command = TypeVar("Command", bound=Any)
+
+
+class Setting(NamedTuple):
+    """A setting of a layer, as text."""
+
+    name: str
+    type: str
+    default: str | None  # None: it must be given
+    meaning: str  # the comment behind the field
+
+
+def listed_layers() -> dict[str, str]:
+    """Name and first line of every layer of the package, and of all that are registered by now."""
+    found: dict[str, str] = {}
+    for path in FOLDER.glob("*.py"):
+        text = path.read_text(encoding="utf-8")
+        first = text.partition('"""')[2].partition("\n")[0]
+        found.update((name, first) for name in REGISTERED.findall(text))
+    registry = sys.modules.get("unhot.outputs")
+    if registry is not None:
+        found.update((name, first_line(layer)) for name, layer in registry.LAYERS.items())
+    return dict(sorted(found.items()))
+
+
+def documentation(layer: type[OutputLayer]) -> str:
+    """The docstring of the layer's file; where that has none, or more than one layer, that of its class."""
+    import inspect
+
+    from unhot.outputs import LAYERS
+
+    module = sys.modules.get(layer.__module__)
+    alone = sum(other.__module__ == layer.__module__ for other in LAYERS.values()) == 1
+    own = layer.__doc__ or ""
+    generated = own.startswith(f"{layer.__name__}(")  # by @dataclass
+    text = (module.__doc__ if module and alone else None) or ("" if generated else own)
+    return inspect.cleandoc(text)
+
+
+def first_line(layer: type[OutputLayer]) -> str:
+    """What a layer is, in a line."""
+    return documentation(layer).partition("\n")[0] or layer.__name__
+
+
+def settings_of(layer: type[OutputLayer]) -> list[Setting]:
+    """The settings of a layer, in the order of its spec."""
+    import dataclasses
+
+    comments: dict[str, str] = {}
+    for kind in layer.__mro__[-2::-1]:  # the nearest class has the last word
+        comments.update(_comments(kind))
+    out = []
+    for field in dataclasses.fields(layer):
+        default: Any = field.default if field.default_factory is dataclasses.MISSING else field.default_factory()
+        text = None if default is dataclasses.MISSING else str(default).lower() if isinstance(default, bool) else str(default)
+        kind_name = field.type if isinstance(field.type, str) else getattr(field.type, "__name__", str(field.type))
+        out.append(Setting(field.name, kind_name, text, comments.get(field.name, "")))
+    return out
+
+
+def _comments(kind: type) -> dict[str, str]:
+    """The comment behind each annotated field of a class; nothing where the source is not at hand."""
+    import ast
+    import inspect
+    import io
+    import textwrap
+    import tokenize
+
+    try:
+        source = textwrap.dedent(inspect.getsource(kind))
+    except (OSError, TypeError):
+        return {}
+    tokens = tokenize.generate_tokens(io.StringIO(source).readline)
+    comments = {token.start[0]: token.string.lstrip("# ") for token in tokens if token.type == tokenize.COMMENT}
+    fields = [node for node in getattr(ast.parse(source).body[0], "body", ()) if isinstance(node, ast.AnnAssign)]
+    lines = {node.target.id: node.end_lineno for node in fields if isinstance(node.target, ast.Name)}
+    return {name: comments[line] for name, line in lines.items() if line in comments}
+
+
+def default_spec(layer: type[OutputLayer]) -> str:
+    """The layer with all its defaults, as `--output` takes it."""
+    text = ",".join(f"{s.name}={'...' if s.default is None else s.default}" for s in settings_of(layer))
+    return f"{layer.name}:{text}" if text else layer.name
+
+
+def load_plugin(plugin: str) -> None:
+    """Import a Python file, or a module by name, for the output layers that it registers."""
+    import hashlib
+    import importlib.util
+
+    from unhot.errors import ConfigError
+
+    path = Path(plugin).resolve()
+    is_file = plugin.endswith(".py") or not all(part.isidentifier() for part in plugin.split("."))
+    if is_file and not (path.is_file() and path.suffix == ".py"):
+        raise ConfigError(f"--plugin {plugin}: no such Python file; give FILE.py, or the name of a module that can be imported")
+    # kernels are chosen by types, and types are found by their module: it needs a name of its own, the same in every process
+    name = f"unhot_plugin_{re.sub(r'[^0-9A-Za-z_]', '_', path.stem)}_{hashlib.sha256(str(path).encode()).hexdigest()[:8]}"
+    try:
+        if not is_file:
+            importlib.import_module(plugin)
+        elif name not in sys.modules:
+            spec: Any = importlib.util.spec_from_file_location(name, path)
+            sys.modules[name] = importlib.util.module_from_spec(spec)
+            spec.loader.exec_module(sys.modules[name])
+    except Exception as error:
+        if is_file:
+            sys.modules.pop(name, None)
+        raise ConfigError(f"--plugin {plugin}: cannot be imported ({type(error).__name__}: {error})") from error
+
+
+def _load_plugins(context: click.Context, parameter: click.Parameter, plugins: tuple[str, ...]) -> None:
+    for plugin in () if context.resilient_parsing else plugins:
+        load_plugin(plugin)
+
+
+def plugin_option(command: Command) -> Command:
+    """The option `--plugin`, for every command that deals with output layers by name."""
+    decorate = click.option(
+        "--plugin", multiple=True, is_eager=True, expose_value=False, callback=_load_plugins, metavar="FILE",
+        help="Python file or module with output layers of your own. Place it before --help to see them listed.",
+    )  # fmt: skip
+    out: Command = decorate(command)
+    return out
+
+
+@click.command()
+@click.argument("name", required=False)
+@plugin_option
+@click.option("--json", "as_json", is_flag=True, help="JSON for machines.")
+def outputs(name: str | None, as_json: bool) -> None:
+    r"""List all output layers with their settings, or explain the one called NAME.
+
+    \b
+    Examples:
+      unhot outputs
+      unhot outputs nce
+    """
+    from unhot.cli.show import show_json
+    from unhot.errors import ConfigError
+    from unhot.outputs import LAYERS
+
+    if name is not None and name not in LAYERS:
+        raise ConfigError(f"there is no layer {name!r}; there are {', '.join(sorted(LAYERS))}")
+    if as_json:
+        show_json({"outputs": [_facts(LAYERS[key]) for key in sorted(LAYERS)]} if name is None else _facts(LAYERS[name]))
+    elif name is not None:
+        _explain(LAYERS[name])
+    else:
+        width = max(map(len, LAYERS)) + 2
+        for key in sorted(LAYERS):
+            click.echo(f"{key:<{width}}{first_line(LAYERS[key])}\n{'':<{width}}{default_spec(LAYERS[key])}")
+
+
+def _facts(layer: type[OutputLayer]) -> dict[str, Any]:
+    settings = [setting._asdict() for setting in settings_of(layer)]
+    facts = {"name": layer.name, "description": first_line(layer), "spec": default_spec(layer)}
+    return {**facts, "settings": settings, "documentation": documentation(layer)}
+
+
+def _explain(layer: type[OutputLayer]) -> None:
+    click.echo(f"{documentation(layer) or first_line(layer)}\n\n{default_spec(layer)}")
+    rows = [(s.name, s.type, "-" if s.default is None else s.default, s.meaning) for s in settings_of(layer)]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        click.echo("  " + "  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip())
