@@ -1,6 +1,7 @@
 """Speed, memory and quality of unhot beside gensim and fastText.
 
     python benchmarks/peers.py [CORPUS] [--rounds 5] [--epochs 1] [--dims 100,300] [--models skipgram,cbow] [--threads 1,2]
+    python benchmarks/peers.py CORPUS --output hierarchical --name hierarchical
     python benchmarks/peers.py CORPUS --analogies FILE --wordsim FILE --simlex FILE [--seeds 1,2,3] [--quality-epochs 5]
 
 Writes docs/results/<name>.csv, one row a run, and <name>.md, made from it. Speed: every tool in every round, in every setup. Quality, if
@@ -23,7 +24,7 @@ from trainers import PACKAGES, TOOLS, Setup, evaluate, train
 
 COLUMNS = (
     *ORIGIN,
-    *("kind", "round", "tool", "model", "dim", "threads", "epochs", "seed", "lr", "words", "vocabulary"),
+    *("kind", "round", "tool", "model", "dim", "threads", "epochs", "seed", "output", "lr", "words", "vocabulary"),
     *("train_seconds", "total_seconds", "words_per_second", "peak_mb", "others_cores", "loss", "analogies", "wordsim", "simlex", "error"),
 )
 WARM_UP_BYTES = 300_000
@@ -63,6 +64,7 @@ def parser() -> argparse.ArgumentParser:
     result.add_argument("--models", type=words_of("skipgram", "cbow"), default=["skipgram", "cbow"])
     result.add_argument("--threads", type=numbers, default=[1, 2])
     result.add_argument("--tools", type=words_of(*TOOLS), default=list(TOOLS))
+    result.add_argument("--output", choices=[Setup._field_defaults["output"], "hierarchical"], default=Setup._field_defaults["output"])
     for name in ("analogies", "wordsim", "simlex"):
         result.add_argument(f"--{name}", type=existing, help="evaluation file")
     result.add_argument("--seeds", type=numbers, default=[1, 2, 3], help="of the quality runs")
@@ -79,7 +81,7 @@ def warm_up(options: argparse.Namespace) -> None:
     with tempfile.TemporaryDirectory() as directory:
         text = prepare(None, Path(directory), limit=WARM_UP_BYTES)
         for model, dim, threads in product(options.models, options.dims, options.threads):  # reading has kernels for several threads
-            train("unhot", text, Setup(model, dim, threads, 1, 1), Path(directory, f"{model}-{dim}-{threads}"))
+            train("unhot", text, Setup(model, dim, threads, 1, 1, options.output), Path(directory, f"{model}-{dim}-{threads}"))
 
 
 def measure(tool: str, text: Text, setup: Setup, files: dict[str, str]) -> dict[str, Any]:
@@ -96,7 +98,7 @@ def measure(tool: str, text: Text, setup: Setup, files: dict[str, str]) -> dict[
 
 def measure_speed(options: argparse.Namespace, text: Text, table: Table, common: dict[str, str]) -> None:
     """Every setup in every round, the tools of a setup one behind the other."""
-    setups = [Setup(*parts, options.epochs, 1) for parts in product(options.models, options.dims, options.threads)]
+    setups = [Setup(*parts, options.epochs, 1, options.output) for parts in product(options.models, options.dims, options.threads)]
     order: dict[int, list[str]] = {}
     for number, tool in rounds(options.rounds, options.tools):
         order.setdefault(number, []).append(tool)
@@ -112,7 +114,7 @@ def measure_quality(options: argparse.Namespace, text: Text, table: Table, commo
     """Every model and tool with every seed."""
     for number, seed in enumerate(options.seeds, start=1):
         for model in options.models:
-            setup = Setup(model, options.dims[0], max(options.threads), options.quality_epochs, seed)
+            setup = Setup(model, options.dims[0], max(options.threads), options.quality_epochs, seed, options.output)
             for tool in options.tools:
                 row = measure(tool, text, setup, files)
                 table.add({**common, "kind": "quality", "round": number, **row})

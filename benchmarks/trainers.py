@@ -24,6 +24,7 @@ class Setup(NamedTuple):
     threads: int
     epochs: int
     seed: int
+    output: str = f"negative:k={K}"  # or hierarchical, which all tools have
 
 
 def train(tool: str, text: Text, setup: Setup, saved: Path) -> dict[str, Any]:
@@ -54,7 +55,6 @@ def train_unhot(text: Text, setup: Setup, saved: Path) -> tuple[Run, dict[str, A
     """Train with unhot's command line; it logs what it did."""
     log = saved.with_suffix(".jsonl")
     options = {
-        "output": f"negative:k={K}",
         "window": WINDOW,
         "min-count": MIN_COUNT,
         "sample": SAMPLE,

@@ -21,7 +21,7 @@ model = fasttext.train_unsupervised(
     dim=job["dim"],
     ws=job["window"],
     neg=job["k"],
-    loss="ns",
+    loss="hs" if job["output"] == "hierarchical" else "ns",
     minCount=job["min_count"],
     t=job["sample"],
     epoch=job["epochs"],

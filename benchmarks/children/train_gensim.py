@@ -12,7 +12,8 @@ job = json.loads(sys.argv[1])
 model = Word2Vec(
     vector_size=job["dim"],
     window=job["window"],
-    negative=job["k"],
+    negative=0 if job["output"] == "hierarchical" else job["k"],
+    hs=1 if job["output"] == "hierarchical" else 0,
     min_count=job["min_count"],
     sample=job["sample"],
     sg=1 if job["model"] == "skipgram" else 0,

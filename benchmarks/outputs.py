@@ -1,0 +1,187 @@
+"""What each output layer costs: the same model, text and settings with every one of them.
+
+    python benchmarks/outputs.py CORPUS [--rounds 3] [--threads 1] [--dim 100] [--name outputs]
+
+Skip-gram trains one epoch with each layer, all in this process and round by round. A layer over the whole vocabulary would take hours on
+the whole text, so it is trained on the first words of it only (`SLOW_WORDS`, `CLASS_WORDS`); the vocabulary is always that of all the text.
+Writes docs/results/<name>.csv and <name>.md: words/s, and examples/s, that is (input, target) pairs trained.
+
+Then, with random numbers, the full softmax over 10,000 words on one thread: how the scoring of all words compares with numpy's `O @ x` on
+the same numbers, and what the whole step takes (score, link, update).
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import statistics
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from harness import (
+    ONE_BLAS_THREAD,
+    ORIGIN,
+    RESULTS,
+    Row,
+    Table,
+    markdown_table,
+    origin,
+    origin_lines,
+    ratios,
+    read_rows,
+    rounds,
+    say,
+    spread,
+)
+
+os.environ.update(ONE_BLAS_THREAD)  # before numpy is imported
+
+import numpy as np  # noqa: E402
+
+from unhot import Corpus, SkipGram  # noqa: E402
+from unhot.corpus.encoding import encode  # noqa: E402
+from unhot.kernels.aligned import aligned_zeros  # noqa: E402
+from unhot.kernels.blocks import shape  # noqa: E402
+from unhot.kernels.jit import kernel  # noqa: E402
+from unhot.kernels.ranges import exponentials, largest, scale_all, score_all, update_all  # noqa: E402
+from unhot.kernels.simd import LANES  # noqa: E402
+
+LAYERS = (
+    *("negative:k=5", "nce:k=5", "sampled_logistic:k=5", "sampled:k=5", "nce:k=25", "sampled:k=100", "hierarchical"),
+    *("class_based", "softmax", "self_normalized", "one_vs_all"),
+)
+SLOW_WORDS, CLASS_WORDS = 3_000, 1_000_000
+COLUMNS = (*ORIGIN, "round", "tool", "threads", "words", "vocabulary", "pairs", "seconds", "words_per_second", "pairs_per_second", "loss")
+SOFTMAX_WORDS, SOFTMAX_DIM, REPEATS = 10_000, 100, 200
+
+
+def main() -> None:
+    """Parse, measure, write the page."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("corpus")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--dim", type=int, default=100)
+    parser.add_argument("--name", default="outputs")
+    parser.add_argument("--results", type=Path, default=RESULTS)
+    options = parser.parse_args()
+    path = options.results / f"{options.name}.csv"
+    with encode(options.corpus) as corpus:
+        measure_layers(options, corpus, path)
+    text = page(options.name, read_rows(path), softmax_lines(options.rounds))
+    path.with_suffix(".md").write_text(text, encoding="utf-8")
+
+
+def measure_layers(options: argparse.Namespace, corpus: Corpus, path: Path) -> None:
+    """Every layer in every round."""
+    counts = dict(zip(corpus.vocabulary.words, corpus.vocabulary.counts.tolist(), strict=True))
+    texts = {words: encode(first_words(options.corpus, words), counts=counts) for words in (SLOW_WORDS, CLASS_WORDS)}
+    models = {spec: SkipGram(dim=options.dim, epochs=1, threads=options.threads, output=spec) for spec in LAYERS}
+    for model in models.values():
+        model.warm_up()
+    common = origin(["numpy", "numba"])
+    with Table(path, COLUMNS) as table:
+        for number, spec in rounds(options.rounds, LAYERS):
+            model = models[spec]
+            text = texts[SLOW_WORDS] if model.layer.all_rows else texts[CLASS_WORDS] if spec == "class_based" else corpus
+            history = model.fit(text).history
+            figures = {"words_per_second": history.words, "pairs_per_second": history.pairs}
+            speed = {name: round(amount / history.seconds) for name, amount in figures.items()}
+            row = {
+                "words": history.words,
+                "vocabulary": len(corpus.vocabulary),
+                "pairs": history.pairs,
+                "seconds": round(history.seconds, 3),
+            }
+            loss = round(history.losses[-1], 4)
+            table.add({**common, "round": number, "tool": spec, "threads": options.threads, **row, **speed, "loss": loss})
+            say(f"round {number}  {spec:20}  {speed}")
+    for text in texts.values():
+        text.close()
+
+
+def first_words(path: str, words: int) -> list[list[str]]:
+    """The first lines of a text, up to so many words."""
+    out: list[list[str]] = []
+    with Path(path).open(encoding="utf-8") as file:
+        for line in file:
+            if words <= 0:
+                break
+            out.append(line.split()[:words])
+            words -= len(out[-1])
+    return out
+
+
+def page(name: str, rows: list[Row], softmax: str) -> str:
+    """The results as Markdown."""
+    lines = []
+    for spec in LAYERS:
+        own = [row for row in rows if row["tool"] == spec]
+        columns = [spread(float(row[column]) for row in own) for column in ("words_per_second", "pairs_per_second")]
+        shares = [spread(ratios(rows, "pairs_per_second", spec, other)) for other in ("negative:k=5", "softmax")]
+        texts = [
+            found.text(form) if found else "" for found, form in zip((*columns, *shares), (",.0f", ",.0f", ".3g", ",.3g"), strict=True)
+        ]
+        lines.append([f"`{spec}`", *texts])
+    table = markdown_table(["layer", "words/s", "examples/s", "examples/s / negative:k=5", "examples/s / softmax"], lines)
+    return (
+        f"# {name}\n\nGenerated by `benchmarks/outputs.py` from [{name}.csv]({name}.csv).\n\n{origin_lines(rows)}"
+        f"- threads: {rows[0]['threads']}; vocabulary: {int(rows[0]['vocabulary']):,} words\n\n"
+        f"Skip-gram, one epoch, window 5, sample 1e-3; layers over the whole vocabulary on the first {SLOW_WORDS:,} words of the text, "
+        f"class_based on {CLASS_WORDS:,}. A figure is the median over {len({row['round'] for row in rows})} rounds (least..most), a ratio "
+        f"the median of the ratios of each round.\n\n{table}\n{softmax}"
+    )
+
+
+@kernel
+def score_only(tile: Any, x: Any, o: Any, scores: Any) -> None:
+    """The first phase."""
+    score_all(tile, x, 0, o, o.shape[0], scores)
+
+
+@kernel
+def whole_step(tile: Any, x: Any, o: Any, scores: Any, gradient: Any) -> None:
+    """All phases, for a target of which nothing is learned."""
+    score_all(tile, x, 0, o, o.shape[0], scores)
+    top = largest(scores, o.shape[0])
+    z = exponentials(scores, o.shape[0], top)
+    scale_all(scores, o.shape[0], np.float32(-1e-9) / np.float32(z))
+    update_all(tile, x, 0, o, o.shape[0], scores, gradient)
+
+
+def softmax_lines(count: int) -> str:
+    """The full softmax beside numpy's matrix product."""
+    stride = -(-SOFTMAX_DIM // LANES) * LANES
+    tile, rng = shape(stride, 1, 1), np.random.default_rng(1)
+    o, x = aligned_zeros((SOFTMAX_WORDS, stride)), aligned_zeros((1, stride))
+    o[:, :SOFTMAX_DIM], x[:, :SOFTMAX_DIM] = rng.normal(size=(SOFTMAX_WORDS, SOFTMAX_DIM)), rng.normal(size=SOFTMAX_DIM)
+    plain, vector = np.ascontiguousarray(o[:, :SOFTMAX_DIM]), np.ascontiguousarray(x[0, :SOFTMAX_DIM])
+    scores, gradient = aligned_zeros(SOFTMAX_WORDS + 2 * LANES), aligned_zeros((1, stride))
+    runs: dict[str, Callable[[], Any]] = {
+        "numpy": lambda: plain @ vector,
+        "score": lambda: score_only(tile, x, o, scores),
+        "step": lambda: whole_step(tile, x, o, scores, gradient),
+    }
+    seconds: dict[str, list[float]] = {name: [] for name in runs}
+    for _, name in rounds(max(count, 5), tuple(runs)):
+        runs[name]()
+        start = time.perf_counter()
+        for _ in range(REPEATS):
+            runs[name]()
+        seconds[name].append((time.perf_counter() - start) / REPEATS)
+    shares = [theirs / ours for theirs, ours in zip(seconds["numpy"], seconds["score"], strict=True)]
+    micro = {name: statistics.median(values) * 1e6 for name, values in seconds.items()}
+    found = spread(shares)
+    lines = (
+        f"## Full softmax, {SOFTMAX_WORDS:,} words, dim {SOFTMAX_DIM}, one thread\n\n"
+        f"numpy's `O @ x`: {micro['numpy']:.0f} us; our score phase: {micro['score']:.0f} us, that is {found.text('.2f') if found else ''} "
+        f"times its speed (median of the ratios, least..most); the whole step (score, link, update): {micro['step']:.0f} us.\n"
+    )
+    say(lines)
+    return lines
+
+
+if __name__ == "__main__":
+    main()
