@@ -32,7 +32,17 @@ _HOMES = {
     "Vocabulary": "unhot.vocab.vocabulary",
     "load": "unhot.models.load",
 }
-_ROOMS = ("corpus", "errors", "models", "outputs", "vectors")  # sub-packages that `import unhot` is enough for
+_ROOMS = (
+    "corpus",
+    "errors",
+    "evaluate",
+    "models",
+    "noise",
+    "outputs",
+    "probability",
+    "tree",
+    "vectors",
+)  # sub-packages that `import unhot` is enough for
 
 
 def __getattr__(name: str) -> Any:
