@@ -32,17 +32,8 @@ _HOMES = {
     "Vocabulary": "unhot.vocab.vocabulary",
     "load": "unhot.models.load",
 }
-_ROOMS = (
-    "corpus",
-    "errors",
-    "evaluate",
-    "models",
-    "noise",
-    "outputs",
-    "probability",
-    "tree",
-    "vectors",
-)  # sub-packages that `import unhot` is enough for
+# sub-packages that `import unhot` is enough for
+_ROOMS = ("corpus", "errors", "evaluate", "models", "noise", "outputs", "probability", "tree", "vectors")
 
 
 def __getattr__(name: str) -> Any:

@@ -17,7 +17,7 @@ from unhot.kernels.rng import bits_at_integer, stream_key
 from unhot.kernels.windows import Chunk, Hot, Text, Window, keep_threshold
 from unhot.models.cbow import CBOW
 from unhot.models.skipgram import SkipGram
-from unhot.outputs import LAYERS, parse_output
+from unhot.outputs import LAYERS, Head, parse_output
 from unhot.train.hot import HotSizes
 from unhot.train.params import Sizes, padded, start_params, without_copies
 
@@ -168,6 +168,28 @@ def test_both_orientations_have_the_same_pairs():
         losses.append(model.fit(text).history)
     assert losses[0].pairs == losses[1].pairs
     assert losses[0].losses == pytest.approx(losses[1].losses, rel=1e-6)
+
+
+@pytest.mark.parametrize("name", sorted(LAYERS))
+def test_biases_begin_at_the_words_own_probabilities_or_at_zero(name):
+    """With output vectors of zero, a layer that begins with biases gives every word its share of the text."""
+    layer = parse_output(f"{name}:bias=true" + (",ln_z=1.5" if name == "nce" else ""))
+    start, rows = layer.start_bias(COUNTS), layer.rows(COUNTS)
+    assert start.shape == (rows,)
+    if start.any():
+        head = Head(layer, COUNTS, np.zeros((rows, DIM)), start)
+        np.testing.assert_allclose(np.exp(head.log_prob(np.ones(DIM))), COUNTS / COUNTS.sum(), rtol=1e-12)
+        assert head.log_z(np.ones(DIM)) == pytest.approx(0.0, abs=1e-12)
+        assert np.isfinite(layer.start_bias(np.array([5]))).all()
+        assert np.isfinite(layer.start_bias(np.array([5, 0]))).all()
+    assert start.any() == (name not in ("negative", "hierarchical", "class_based"))
+
+
+def test_one_vs_all_with_biases_learns_a_big_vocabulary_at_the_usual_rate():
+    rng = np.random.default_rng(0)
+    text = [[f"w{i}" for i in rng.zipf(1.2, 12) if i < 3000] for _ in range(60)] + [[f"w{i}" for i in range(3000)]]
+    history = SkipGram(dim=16, min_count=1, epochs=2, output="one_vs_all:bias=true", threads=1).fit(text).history
+    assert history.losses[1] < history.losses[0] < 12  # log V and a little more; from one half each, it would be V log 2
 
 
 def test_learned_noise_follows_the_text():

@@ -180,6 +180,8 @@ class WordModel:
         check_plan(memory, words, self.dim)
         say(f"memory: {describe(memory)}")
         params = start_params(sizes, self.dim, self.seed)
+        if params.out_bias.size:
+            params.out_bias[:rows] = self.layer.start_bias(counts)
         details = {**self.config(), "vocabulary": words, "corpus_words": corpus.words, "memory": sum(memory.values())}
         self._keep(corpus.vocabulary, without_copies(params, sizes, self.dim))
         self.history = History()

@@ -55,6 +55,10 @@ class OutputLayer:
         """Which biases are learned."""
         return Biases(out=getattr(self, "bias", False))
 
+    def start_bias(self, counts: Counts) -> Doubles:
+        """Where the biases of the output rows begin: [rows]; what they converge to if the input says nothing, or zero."""
+        return np.zeros(self.rows(counts))
+
     def tables(self, counts: Counts) -> Any:
         """The constant arrays of the kernels."""
         raise NotImplementedError
@@ -94,6 +98,18 @@ class OutputLayer:
         """The layer as text; `parse_output` reads it back."""
         settings = ",".join(f"{field.name}={_to_text(getattr(self, field.name))}" for field in dataclasses.fields(self))
         return f"{self.name}:{settings}" if settings else self.name
+
+
+def log_share(counts: Counts) -> Doubles:
+    """The log of each word's share of the text; a word that was never seen counts as half a one."""
+    seen = np.maximum(counts, 0.5)
+    out: Doubles = np.log(seen / seen.sum())
+    return out
+
+
+def log_odds(log_p: Doubles) -> Doubles:
+    """log(P / (1 - P)), finite also where P rounds to one."""
+    return log_p - np.log(np.maximum(-np.expm1(log_p), np.finfo(np.float64).tiny))
 
 
 def output(name: str) -> Callable[[Layer], Layer]:

@@ -26,7 +26,7 @@ import numpy as np
 
 from unhot.errors import ConfigError
 from unhot.outputs.drawn import DrawnLayer
-from unhot.outputs.layer import Biases, output
+from unhot.outputs.layer import Biases, log_share, output
 from unhot.types import Counts, Doubles, Ids
 
 
@@ -58,6 +58,10 @@ class NCE(DrawnLayer):
 
     def _fixed(self) -> float:
         return 0.0 if isinstance(self.ln_z, str) else self.ln_z
+
+    def start_bias(self, counts: Counts) -> Doubles:
+        """Log P of each word by its count, plus ln Z."""
+        return log_share(counts) + self._fixed()
 
     def reference(self, scores: Doubles, target: int, draws: Ids, counts: Counts) -> float:
         """The formula above; a learned ln Z is among the biases that the scores hold already."""

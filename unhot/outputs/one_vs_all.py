@@ -7,7 +7,8 @@ T targets of one input: L = T sum_w softplus(s(w)) - sum_t s(t), each target an 
 
 Converges to  s -> log(P / (1 - P)), the log odds of P = P(w | h).
 Limits        sampled_logistic estimates it with k draws.
-Cost          O(V dim) an input, as the softmax.
+Cost          O(V dim) an input, as the softmax. Use bias=true: the biases begin at the words' own log odds. Without them every word begins
+              at one half, and the gradient of thousands of words in the same direction needs a learning rate thousands of times lower.
 Normalised    no: log_prob is the normalised sigmoid(s).
 Wins          where each word is wanted with a probability of its own; no word's score depends on another's.
 Reference     Rifkin & Klautau, In defense of one-vs-all classification, 2004.
@@ -23,7 +24,7 @@ import numpy as np
 from unhot.kernels.columns import candidates, put_targets
 from unhot.kernels.ranges import logistic_all
 from unhot.kernels.steps import link
-from unhot.outputs.layer import OutputLayer, output
+from unhot.outputs.layer import OutputLayer, log_odds, log_share, output
 from unhot.outputs.softmax import step_targets, sum_over_targets
 from unhot.types import Counts, Doubles, Ids
 
@@ -51,6 +52,10 @@ class OneVsAll(OutputLayer):
     def tables(self, counts: Counts) -> OneVsAllTables:
         """Nothing but the type."""
         return OneVsAllTables(counts.size)
+
+    def start_bias(self, counts: Counts) -> Doubles:
+        """The log odds of each word by its count."""
+        return log_odds(log_share(counts))
 
     def reference(self, scores: Doubles, target: int, draws: Ids, counts: Counts) -> float:
         """The formula above."""

@@ -30,7 +30,7 @@ from unhot.kernels.columns import begin_groups, candidates, end_group
 from unhot.kernels.linking import softmax_link
 from unhot.kernels.steps import link
 from unhot.outputs.drawn import DrawnLayer, put_drawn
-from unhot.outputs.layer import output
+from unhot.outputs.layer import log_share, output
 from unhot.probability import log_sum_exp
 from unhot.types import Counts, Doubles, Floats, Ids, Words64
 
@@ -78,6 +78,10 @@ class SampledSoftmax(DrawnLayer):
                 most,
             )
         return super().tables(counts)
+
+    def start_bias(self, counts: Counts) -> Doubles:
+        """Log P of each word by its count."""
+        return log_share(counts)
 
     def reference(self, scores: Doubles, target: int, draws: Ids, counts: Counts) -> float:
         """The formula above."""

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from unhot.outputs.drawn import DrawnLayer
-from unhot.outputs.layer import output
+from unhot.outputs.layer import log_odds, log_share, output
 from unhot.types import Counts, Doubles, Ids
 
 
@@ -39,6 +39,10 @@ class SampledLogistic(DrawnLayer):
     def offset(self, q: Doubles) -> Doubles:
         """Minus the log of the expected count."""
         return -self._log_counts(q)
+
+    def start_bias(self, counts: Counts) -> Doubles:
+        """The log odds of each word by its count."""
+        return log_odds(log_share(counts))
 
     def reference(self, scores: Doubles, target: int, draws: Ids, counts: Counts) -> float:
         """The formula above."""

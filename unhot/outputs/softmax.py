@@ -25,7 +25,7 @@ from unhot.kernels.columns import candidates, first_of, put_targets
 from unhot.kernels.jit import inner
 from unhot.kernels.ranges import exponentials, largest, scale_all
 from unhot.kernels.steps import link
-from unhot.outputs.layer import OutputLayer, output
+from unhot.outputs.layer import OutputLayer, log_share, output
 from unhot.probability import log_sum_exp
 from unhot.types import Counts, Doubles, Ids
 
@@ -53,6 +53,10 @@ class Softmax(OutputLayer):
     def tables(self, counts: Counts) -> SoftmaxTables:
         """No penalty."""
         return SoftmaxTables(np.float32(0.0))
+
+    def start_bias(self, counts: Counts) -> Doubles:
+        """Log P of each word by its count."""
+        return log_share(counts)
 
     def reference(self, scores: Doubles, target: int, draws: Ids, counts: Counts) -> float:
         """The formula above."""
