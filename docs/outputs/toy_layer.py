@@ -47,8 +47,7 @@ class Ring(OutputLayer):
 def _candidates(tables: Any, targets: Any, state: Any, columns: Any, first: Any) -> Any:
     n = 0
     for i in range(2 * targets.n):  # each target, then the word behind it
-        word, times = targets.word[targets.at + i // 2], targets.times[targets.times_at + i // 2]
-        row = (word + i % 2) % tables.words
+        row, times = (targets.word[targets.at + i // 2] + i % 2) % tables.words, targets.times[targets.times_at + i // 2]
         at = find(columns, first, n, row)
         if at < 0:  # a row is one column only
             put(columns, first + n, row, 0.0, 0.0, 0.0)
