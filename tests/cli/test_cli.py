@@ -100,6 +100,8 @@ def test_cbow_and_its_own_settings(tmp_path):
         (["train", "nothing.txt", "-o", "m", "--dim", "0"], 2, "dim=0: must be >= 1"),
         (["train", "nothing.txt", "-o", "m", "--dim", "x"], 2, "'x' is not a valid integer"),
         (["train", "nothing.txt", "-o", "m", "--output", "soft"], 2, "there is no layer 'soft'"),
+        (["train", "nothing.txt", "-o", "m", "--model", "cbow", "--predict", "contexts"], 2, "cbow always predicts the centre"),
+        (["train", "nothing.txt", "-o", "m", "--output", "softmax", "--predict", "centre"], 2, "softmax scores all words"),
         (["train", "nothing.txt", "-o", "m", "--tokenizer", "tok"], 2, "tok"),
         (["train", "nothing.txt", "-o", "m", "--model", "glove"], 2, "'glove' is not one of"),
         (["train", "nothing.txt", "-o", "m", "--combine", "sum"], 2, "skipgram combines nothing"),

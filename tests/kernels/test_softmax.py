@@ -5,7 +5,7 @@ import pytest
 
 from unhot.kernels import blocks
 from unhot.kernels.jit import inner
-from unhot.kernels.links import softmax, softmax_twin
+from unhot.kernels.links import softmax, softmax_tile, softmax_twin
 from unhot.kernels.simd import LANES
 from unhot.kernels.steps import tile_room
 
@@ -15,6 +15,11 @@ WIDTHS = [width for width in (1, 2, 3, 6, 7, 8) if width <= blocks.MAX_WIDTH]
 @inner
 def run_softmax(shape, scores, at, room, tiles, count, label, weight, offset, first, keep_hits, times, times_at, lr):
     return softmax(shape, scores, at, room, tiles, count, label, weight, offset, first, keep_hits, times, times_at, lr)
+
+
+@inner
+def run_softmax_tile(shape, scores, count, label, weight, offset, first, keep_hits, times, times_at, lr):
+    return softmax_tile(shape, scores, count, label, weight, offset, first, keep_hits, times, times_at, lr)
 
 
 def case(width, tiles, count, seed, keep_hits=True, targets=1):
@@ -46,6 +51,23 @@ def test_equals_twin(width, keep_hits):
             for b in range(count):
                 place = ours[2] + tile * ours[3] + b * padded
                 np.testing.assert_allclose(ours[1][place : place + width], theirs[1][place : place + width], rtol=1e-4, atol=2e-6)
+
+
+@pytest.mark.parametrize("keep_hits", [True, False])
+@pytest.mark.parametrize("width", WIDTHS)
+def test_one_tile_with_one_target_equals_the_general_link(width, keep_hits):
+    for count in (1, 5, 10):
+        ours, theirs = (list(case(width, 1, count, 3, keep_hits)) for _ in range(2))
+        for given in (ours, theirs):
+            given[6] = np.minimum(given[6], 1)
+        ours[1], theirs[1] = ours[1][LANES:], theirs[1][LANES:]
+        theirs[2] = 0
+        shape, scores, _, _, _, *rest = ours
+        assert run_softmax_tile(shape, scores, *rest) == pytest.approx(softmax_twin(*theirs), rel=1e-5)
+        places = np.arange(count)[:, None] * blocks.padded_width(width) + np.arange(width)
+        np.testing.assert_allclose(scores[places], theirs[1][places], rtol=1e-4, atol=2e-6)
+        scores[0] = np.nan
+        assert np.isnan(run_softmax_tile(shape, scores, *rest))
 
 
 def one_group(values, label, weight=None, keep_hits=False):

@@ -43,6 +43,13 @@ class TrainCommand(click.Command):
 @click.option(
     "--combine", type=click.Choice(["mean", "sum"]), default="mean", show_default=True, help="cbow: how context vectors become one."
 )
+@click.option(
+    "--predict",
+    type=click.Choice(["auto", "centre", "contexts"]),
+    default="auto",
+    show_default=True,
+    help="skipgram: which word of a pair predicts the other; auto: what is cheaper for the output layer.",
+)
 @click.option("--output", default="negative:k=5", show_default=True, metavar="LAYER", help=OUTPUT_HELP)
 @click.option("--min-count", type=int, default=5, show_default=True, help="Drop words seen less often.")
 @click.option("--max-vocab", type=int, default=None, help="Keep at most so many words.")
@@ -72,6 +79,8 @@ def train(
 
     if model != "cbow" and settings.pop("combine") != "mean":
         raise ConfigError(f"--combine: {model} combines nothing; it is a setting of cbow")
+    if model != "skipgram" and settings.pop("predict") != "auto":
+        raise ConfigError(f"--predict: {model} always predicts the centre; it is a setting of skipgram")
     learner = MODELS[model](**settings)
     check_writable(Path(target))
     source = [name if name == "-" else Path(name) for name in inputs] if len(inputs) > 1 else inputs[0]

@@ -12,7 +12,7 @@ from typing import Any
 from unhot.kernels.blocks import Shape
 from unhot.kernels.columns import first_of
 from unhot.kernels.jit import generic, inner
-from unhot.kernels.links import logistic, softmax
+from unhot.kernels.links import logistic, softmax, softmax_tile
 from unhot.kernels.steps import Tiles, tile_room
 
 
@@ -56,9 +56,9 @@ def _logistic_tiles(shape: Any, scores: Any, count: Any, columns: Any, part: Any
 
 @_softmax.register(Shape)
 def _softmax_tile(shape: Any, keep_hits: Any, scores: Any, count: Any, columns: Any, part: Any, times: Any, times_at: Any, lr: Any) -> Any:
-    """A single tile is a single group."""
+    """A step of a single tile has a single group and a single target."""
     first, label, weight, offset = first_of(columns, part), columns.label, columns.weight, columns.offset
-    return softmax(shape, scores, 0, 0, 1, count, label, weight, offset, first, keep_hits, times, times_at, lr)
+    return softmax_tile(shape, scores, count, label, weight, offset, first, keep_hits, times, times_at, lr)
 
 
 @_softmax.register(Tiles)

@@ -193,6 +193,44 @@ def softmax(
     return total(b, loop(b, tile.vectors(count), [zero], link)[0])  # type: ignore[no-any-return]
 
 
+def softmax_tile_twin(
+    shape: Shape, scores: Any, count: int, label: Any, weight: Any, offset: Any, first: int, keep_hits: bool, times: Any, times_at: int,
+    lr: float,
+) -> float:  # fmt: skip
+    """`softmax` of one tile with one target, of label 1, at the beginning of the scores."""
+    return softmax_twin(shape, scores, 0, 0, 1, count, label, weight, offset, first, keep_hits, times, times_at, lr)
+
+
+@block(softmax_tile_twin)
+def softmax_tile(
+    types: Any, b: Value, _: Value, scores: Value, count: Value, label: Value, weight: Value, offset: Value, first: Value,
+    keep_hits: Value, times: Value, times_at: Value, lr: Value,
+) -> float:  # fmt: skip
+    """With one target there is one sum: L = log Z - s_t, dL/ds = share of Z - label."""
+    tile, zero, one = _Tile(b, types), splat_constant(0.0), splat_constant(1.0)
+    y, w, offsets = (tile.per_column(values, first) for values in (label, weight, offset))
+    rate = splat(b, lr)
+    is_target = b.fcmp_ordered(">", y, zero)
+    in_sum = b.select(is_target, b.select(keep_hits, b.fadd(w, one), one), w)  # how often each column is in the target's sum
+
+    def add(v: Value, u: Value) -> Value:
+        return b.fadd(v, u, flags=FAST)
+
+    def link(i: Value, carried: list[Value]) -> list[Value]:
+        place, repeat = b.mul(i, i64(LANES)), tile.per_input(times, times_at, i)
+        s = b.select(tile.used, b.fadd(load(b, scores, place), offsets, flags=FAST), splat_constant(LOWEST))
+        below = b.fsub(s, tile.over_columns(s, lambda v, u: maximum(b, v, u)))
+        e = exp(b, below)
+        inside = b.fmul(in_sum, e, flags=FAST)
+        z = tile.over_columns(inside, add)
+        error = b.fsub(y, b.fdiv(inside, z, flags=FAST), flags=FAST)
+        store(b, b.fmul(b.fmul(rate, repeat, flags=FAST), error, flags=FAST), scores, place)
+        # y * (log Z - below) is NaN if a score is not finite, whatever the label
+        return [fma(b, repeat, b.fmul(y, b.fsub(log(b, z), below)), carried[0])]
+
+    return total(b, loop(b, tile.vectors(count), [zero], link)[0])  # type: ignore[no-any-return]
+
+
 def maximum(b: Value, x: Value, y: Value) -> Value:
     """The larger of both, lane by lane."""
     return b.select(b.fcmp_ordered(">", x, y), x, y)
