@@ -35,6 +35,13 @@ def at_least(field: str, value: object, low: float) -> float:
     return number
 
 
+def finite(field: str, value: object) -> float:
+    """The value as a float; a `ConfigError` unless it is a finite number."""
+    if isinstance(value, (bool, str)) or not hasattr(value, "__float__") or not math.isfinite(float(value)):
+        raise ConfigError(f"{field}={value}: must be a finite number")
+    return float(value)
+
+
 def whole(field: str, value: object, low: int, high: int = 2**63 - 1) -> int:
     """The value as an int; a `ConfigError` unless it is a whole number between low and high."""
     if isinstance(value, bool) or not hasattr(value, "__index__"):

@@ -7,11 +7,13 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pytest
 
-from unhot.errors import ConfigError
+import unhot
+from unhot.errors import ConfigError, DataError, FormatError
 from unhot.kernels.loop import Params, scratch, train_chunk
 from unhot.kernels.rng import bits_at_integer, stream_key
 from unhot.kernels.windows import Chunk, Hot, Text, Window, keep_threshold
@@ -20,6 +22,7 @@ from unhot.models.skipgram import SkipGram
 from unhot.outputs import LAYERS, Head, parse_output
 from unhot.train.hot import HotSizes
 from unhot.train.params import Sizes, padded, start_params, without_copies
+from unhot.vectors.formats.directory import load_model
 
 DIM, WORDS = 5, 7
 COUNTS = np.array([40, 30, 20, 10, 5, 3, 2])
@@ -246,6 +249,98 @@ def test_bad_settings_are_named(spec, told):
         parse_output(spec)
 
 
+def test_wrong_types_and_repeats_are_named():
+    for make, told in [
+        (lambda: LAYERS["negative"](power="0.75"), "negative:power=0.75: must be a finite number"),
+        (lambda: LAYERS["negative"](unique="false"), "negative:unique='false': must be true or false"),
+        (lambda: LAYERS["nce"](ln_z=None), "nce:ln_z=None: must be a finite number"),
+        (lambda: LAYERS["hierarchical"](tree=None), "hierarchical:tree=None: must be text"),
+        (lambda: parse_output("negative:k=5,k=7"), "k is given twice"),
+    ]:
+        with pytest.raises(ConfigError, match=told):
+            make()
+
+
+def test_a_path_with_a_comma_is_a_path():
+    layer = LAYERS["negative"](noise="file:a,b.csv")
+    assert parse_output(layer.spec()) == layer
+
+
+def test_files_are_looked_for_before_the_text_is_read_and_read_again_when_they_change(tmp_path):
+    path = tmp_path / "classes.csv"
+    model = SkipGram(output=f"class_based:classes=file:{path}")
+    with pytest.raises(DataError, match="there is no such file"):
+        model.fit(tmp_path / "no.txt")
+    path.write_text("1\n2\n" * 3 + "1\n")
+    before = model.layer.tables(COUNTS)
+    path.write_text("1\n" * 6 + "01\n")
+    after = model.layer.tables(COUNTS)
+    assert (before.size[0], after.size[0]) == (2, 1)
+
+
+def test_learned_noise_is_known_after_training(tmp_path):
+    """Probabilities use the noise that was drawn from: targets as they were counted, behind sub-sampling."""
+    rng = np.random.default_rng(0)
+    text = [[f"w{i}" for i in rng.zipf(1.5, 20) if i < 50] for _ in range(200)]
+    model = SkipGram(dim=8, min_count=1, epochs=2, output="negative:k=5,noise=learned", threads=1).fit(text)
+    model.save(tmp_path / "m")
+    seen = model.head.counts
+    assert seen.sum() < 2 * model.vocabulary.counts.sum()  # frequent words were left out
+    np.testing.assert_array_equal(unhot.load(tmp_path / "m").head.counts, seen)
+
+
+@pytest.mark.parametrize("spec", ["nce:k=5,bias=true,ln_z=learned", "nce:k=20,ln_z=per_input", "hierarchical:bias=true"])
+def test_biases_are_saved_and_checked(spec, tmp_path):
+    model = CBOW(dim=8, min_count=1, epochs=1, output=spec, threads=1).fit([["a", "b", "c", "a", "d"]] * 9)
+    model.save(tmp_path / "m")
+    again = unhot.load(tmp_path / "m")
+    for before, after in zip(model._params, again._params, strict=True):
+        np.testing.assert_array_equal(before, after)
+    assert dict(again.predict_word(["a", "b"])) == pytest.approx(dict(model.predict_word(["a", "b"])), rel=1e-6)
+    damaged = load_model(tmp_path / "m")
+    damaged.tensors.pop(next(name for name in ("out_bias", "in_bias") if name in damaged.tensors))
+    with pytest.raises(FormatError, match="must be"):
+        CBOW.from_saved(damaged)
+
+
+@pytest.mark.parametrize("spec", ["nce:k=5,bias=true,ln_z=learned", "nce:k=5,ln_z=per_input", "negative:k=5,noise=learned", "hierarchical"])
+def test_two_threads_learn_as_one_does(spec):
+    rng = np.random.default_rng(0)
+    text = [[f"w{i}" for i in rng.zipf(1.3, 40) if i < 400] for _ in range(2000)]
+    one, two = (SkipGram(dim=16, min_count=1, epochs=4, output=spec, threads=threads).fit(text).history for threads in (1, 2))
+    assert two.losses[-1] == pytest.approx(one.losses[-1], rel=0.03)
+
+
+@pytest.mark.parametrize("words", [1, 2])
+@pytest.mark.parametrize("name", sorted(LAYERS))
+def test_tiny_vocabularies(name, words):
+    spec = f"{name}:k=5" if name in ("negative", "nce", "sampled", "sampled_logistic") else name
+    model = SkipGram(dim=5, min_count=1, epochs=1, window=4, sample=0, output=spec, threads=1).fit([["a", "b"][:words] * 4] * 5)
+    assert np.exp(model.head.log_prob(model.hidden(["a"]))).sum() == pytest.approx(1.0)
+
+
+def test_out_vectors_are_those_of_words():
+    model = SkipGram(dim=5, min_count=1, epochs=1, output="class_based", threads=1).fit([["a", "b", "c"]] * 5)
+    with pytest.raises(ConfigError, match="the output rows of class_based are not those of the words"):
+        model.out_vectors  # noqa: B018
+    with pytest.raises(DataError, match="no words"):
+        model.predict_word([])
+
+
+def test_a_layer_without_a_kernel_is_named():
+    class NoTables(NamedTuple):
+        words: int
+
+    class Unfinished(LAYERS["softmax"]):
+        name = "unfinished"
+
+        def tables(self, counts):
+            return NoTables(counts.size)
+
+    with pytest.raises(ConfigError, match="unfinished: candidates is not registered for its NoTables"):
+        SkipGram(output=Unfinished()).warm_up()
+
+
 def test_settings_that_do_not_fit_the_vocabulary_are_named(tmp_path):
     weights = tmp_path / "weights.csv"
     weights.write_text("1\n" * 6 + "0\n")
@@ -259,7 +354,7 @@ def test_settings_that_do_not_fit_the_vocabulary_are_named(tmp_path):
             parse_output(spec).tables(COUNTS)
 
 
-LEARNED = [spec for spec in SPECS if "tree" not in spec and "k=1," not in spec]
+LEARNED = [spec for spec in SPECS if "tree" not in spec]
 
 
 @pytest.mark.parametrize("spec", LEARNED)
@@ -289,7 +384,8 @@ print(json.dumps(out))
 
 def test_same_result_without_the_jit():
     specs = ["negative:k=5", "nce:k=20,ln_z=per_input,bias=true", "sampled:k=5", "sampled:k=20,hits=drop,power=0"]
-    specs += ["softmax:bias=true", "one_vs_all", "hierarchical", "class_based:classes=2,levels=1"]
+    specs += ["softmax:bias=true", "one_vs_all", "hierarchical", "class_based:classes=3,levels=2", "self_normalized"]
+    specs += ["negative:k=5,unique=true", "nce:k=5,noise=learned"]
     results = []
     for disabled in ("0", "1"):
         environment = {**os.environ, "NUMBA_DISABLE_JIT": disabled, "PYTHONPATH": str(Path(__file__).parents[2])}

@@ -108,7 +108,7 @@ def encode_input(text: Input, cut: Cut, place: Workplace, threads: int, sizes: S
         _pipe(spool.read(pool), remapper.remap, lambda block: writer.append(*block.sentences()), pool, threads)
         writer.close()
         if not writer.lengths:
-            raise DataError(f"none of the {len(vocabulary)} words in counts occurs in the text: check the tokenizer, or leave counts out")
+            raise DataError(f"none of the {len(vocabulary)} words in counts occurs in the text: check the tokenizer and the vocabulary")
         save_vocabulary(place.work, vocabulary)
         place.publish()
         kept, sentences = (sum(numbers) for numbers in zip(*writer.lengths, strict=True))

@@ -72,19 +72,43 @@ def ln_z_of(params: Any, ln_z_at: Any) -> Any:
     return params.ln_z[ln_z_at] if params.ln_z.size > 0 else np.float32(0.0)
 
 
-@inner
-def add_to_scores(shape: Any, scores: Any, count: Any, b: Any, n: Any, bias: Any) -> None:
+@generic
+def add_to_scores(shape: Any, scores: Any, count: Any, b: Any, n: Any, bias: Any) -> Any:
     """Add a bias to all columns of an input."""
+
+
+@generic
+def sum_of_steps(shape: Any, steps: Any, count: Any, b: Any, n: Any) -> Any:
+    """The step of a bias of an input."""
+
+
+@add_to_scores.register(Shape)
+@add_to_scores.register(Tiles)
+def _add_to_columns(shape: Any, scores: Any, count: Any, b: Any, n: Any, bias: Any) -> None:
     for c in range(n):
         scores[score_place(tile_shape(shape), count, b, c)] += bias
 
 
-@inner
-def sum_of_steps(shape: Any, steps: Any, count: Any, b: Any, n: Any) -> Any:
-    """The step of a bias of an input."""
+@add_to_scores.register(All)
+def _add_to_all_scores(shape: Any, scores: Any, count: Any, b: Any, n: Any, bias: Any) -> None:
+    for w in range(shape.rows):
+        scores[w] += bias
+
+
+@sum_of_steps.register(Shape)
+@sum_of_steps.register(Tiles)
+def _sum_of_columns(shape: Any, steps: Any, count: Any, b: Any, n: Any) -> Any:
     out = np.float32(0.0)
     for c in range(n):
         out += steps[score_place(tile_shape(shape), count, b, c)]
+    return out
+
+
+@sum_of_steps.register(All)
+def _sum_of_all(shape: Any, steps: Any, count: Any, b: Any, n: Any) -> Any:
+    out = np.float32(0.0)
+    for w in range(shape.rows):
+        out += steps[w]
     return out
 
 

@@ -89,6 +89,9 @@ class Generic(Protocol):
     def register(self, kind: type) -> Callable[[Function], Function]:
         """Make a function the implementation for a type."""
 
+    def knows(self, kind: type) -> bool:
+        """Whether a type has an implementation."""
+
 
 def generic(declaration: Callable[..., Any]) -> Generic:
     """Dispatch on the type of the first argument, at compile time in kernels and at call time in Python."""
@@ -105,7 +108,7 @@ def generic(declaration: Callable[..., Any]) -> Generic:
         return decorate
 
     call.__name__, call.__doc__ = declaration.__name__, declaration.__doc__
-    call.register = register  # type: ignore[attr-defined]
+    call.register, call.knows = register, implementations.__contains__  # type: ignore[attr-defined]
     if ENABLED:
         overload(call, strict=False, jit_options=INLINE)(lambda first, *rest: implementations.get(getattr(first, "instance_class", object)))
     return cast(Generic, call)

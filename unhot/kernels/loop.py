@@ -72,7 +72,7 @@ def scratch(tokens: int, window: int, room: Room, stride: int) -> Scratch:
 
 def _scores(room: Room) -> int:
     """Places for the scores of all tiles: an input has up to twice the width in each, and each ends at a whole vector."""
-    if room.width == 1:
+    if room.width == room.inputs == 1:
         return room.scored + 2 * LANES
     return (-(-room.scored // room.width) + 1) * (2 * room.width * room.inputs + LANES) + LANES
 

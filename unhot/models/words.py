@@ -22,8 +22,9 @@ from unhot.corpus.inputs import Source
 from unhot.errors import ConfigError, DataError, FormatError, at_least, whole
 from unhot.kernels.blocks import shape
 from unhot.kernels.cache import cache_directory
+from unhot.kernels.columns import candidates
 from unhot.kernels.loop import Params, Room, scratch_bytes
-from unhot.kernels.steps import All, step_shape, tile_shape
+from unhot.kernels.steps import All, link, step_shape, tile_shape
 from unhot.kernels.windows import Window
 from unhot.outputs import Head, OutputLayer, parse_output
 from unhot.train.hot import HotSizes, hot_rows
@@ -83,6 +84,7 @@ class WordModel:
         self.vocabulary: Vocabulary | None = None
         self.history = History()
         self._params: Params | None = None  # without the padding
+        self._seen = np.zeros(0, np.int64)  # targets that learned noise has counted
         self._stores: dict[str, Vectors] = {}  # of the params as they are
 
     def step(self) -> Any:
@@ -116,6 +118,7 @@ class WordModel:
         directory   where to keep the encoded text for another time; None: a temporary directory
         """
         say = note or logger.info
+        self.layer.check_files()
         compiled = self._compile(say)
         if isinstance(source, Corpus):
             compiled()
@@ -131,6 +134,9 @@ class WordModel:
         """For a vocabulary of such counts; None: not known yet, enough to compile."""
         layer, stride = self.layer, padded(self.dim)
         tables = layer.sketch() if counts is None else layer.tables(counts)
+        for needed in (candidates, link):
+            if not needed.knows(type(tables)):
+                raise ConfigError(f"{layer.name}: {needed.__name__} is not registered for its {type(tables).__name__}; a layer needs both")  # type: ignore[attr-defined]
         columns = 1 if counts is None else layer.columns(counts, self.targets())
         rows = 1 if counts is None else layer.rows(counts)
         step = All(shape(stride, 1, 1), rows) if layer.all_rows else step_shape(stride, self._fixed_columns(), self.inputs())
@@ -188,6 +194,7 @@ class WordModel:
         plan = Plan(self.epochs, self.lr or self.default_lr, self.seed, threads, hot, self.history, details)
         keep = keep_probability(counts, self.sample)
         callbacks = [lambda progress: self._stores.clear(), *callbacks]  # what callbacks look at is never older than they are
+        self._seen = getattr(kernel.tables, "seen", self._seen)
         train(corpus, keep, kernel, params, plan, callbacks)
         self._stores.clear()
         if not (self.history.pairs or self.history.interrupted):
@@ -218,23 +225,27 @@ class WordModel:
         """The output layer with what it has learned: probabilities of all words for hidden vectors."""
         vocabulary, params = self._learned()
         ln_z = float(params.ln_z[0]) if params.ln_z.size else 0.0
-        return Head(self.layer, vocabulary.counts, params.out_vectors, params.out_bias if params.out_bias.size else None, ln_z)
+        counts = self._seen - 1 if self._seen.size else vocabulary.counts  # the noise it drew from; it began at one
+        return Head(self.layer, counts, params.out_vectors, params.out_bias if params.out_bias.size else None, ln_z)
 
     def hidden(self, words: Sequence[str]) -> Floats:
         """The hidden vector that words give together: the mean of their vectors, or what the model makes of them."""
+        if not words:
+            raise DataError("no words: give at least one that the model knows")
         mean: Floats = np.mean([self.vectors[word] for word in words], axis=0, dtype=np.float32)
         return mean
 
     def predict_word(self, context: Sequence[str], topn: int = 10) -> list[tuple[str, float]]:
         """The words most likely to stand near these, with their probabilities."""
         vocabulary, _ = self._learned()
-        ids, log_prob = self.head.topk(self.hidden(context), min(topn, len(vocabulary)))
+        topn = min(whole("topn", topn, 1), len(vocabulary))
+        ids, log_prob = self.head.topk(self.hidden(context), topn)
         return [(vocabulary.words[i], float(p)) for i, p in zip(ids, np.exp(log_prob), strict=True)]
 
     def _as_vectors(self, name: str) -> Vectors:
         vocabulary, params = self._learned()
-        if len(getattr(params, name)) != len(vocabulary):
-            raise ConfigError(f"{name}: {self.layer.name} has {len(getattr(params, name)):,} output rows, none of which is a word's own")
+        if name == "out_vectors" and not self.layer.rows_are_words:
+            raise ConfigError(f"out_vectors: the output rows of {self.layer.name} are not those of the words; see model.head")
         if name not in self._stores:
             self._stores[name] = Vectors(vocabulary.words, getattr(params, name), vocabulary.counts)
         return self._stores[name]
@@ -251,7 +262,8 @@ class WordModel:
         """Write the model directory, all or nothing; nothing in it depends on when it was made."""
         vocabulary, params = self._learned()
         config = {**self.config(), "unhot": __version__, "losses": self.history.losses, "words": self.history.words}
-        save_model(Path(path), config, vocabulary, {name: array for name, array in params._asdict().items() if array.size > 0})
+        tensors = {**params._asdict(), "seen": self._seen}
+        save_model(Path(path), config, vocabulary, {name: array for name, array in tensors.items() if array.size > 0})
 
     @classmethod
     def from_saved(cls: type[Model], saved: SavedModel) -> Model:
@@ -263,6 +275,14 @@ class WordModel:
         names = {field.name for field in dataclasses.fields(cls)}
         model = cls(**{name: value for name, value in saved.config.items() if name in names})
         none = np.zeros(0, np.float32)
-        model._keep(saved.vocabulary, Params(*(saved.tensors.get(name, none) for name in Params._fields)))
+        params = Params(*(saved.tensors.get(name, none) for name in Params._fields))
+        wanted = model.layer.biases()
+        for name, size in (("out_bias", len(params.out_vectors) * wanted.out), ("in_bias", len(saved.vocabulary) * wanted.each_input),
+                           ("ln_z", int(wanted.ln_z))):  # fmt: skip
+            if getattr(params, name).shape != (size,):
+                found = getattr(params, name).shape
+                raise FormatError(f"a {cls.name} model with {model.layer.spec()}: tensor {name!r} has the shape {found}, must be ({size},)")
+        model._keep(saved.vocabulary, params)
+        model._seen = saved.tensors.get("seen", model._seen)
         model.history = History(losses=list(saved.config.get("losses", [])), words=int(saved.config.get("words", 0)))
         return model

@@ -3,7 +3,7 @@
     unigram        count ** power
     uniform        all ids alike; no power
     log_uniform    by rank; ids must be sorted by falling count; no power
-    learned        (count + 1) ** power: what the streaming estimate of learned.py tends to
+    learned        (count + 1) ** power: the streaming estimate of learned.py after so many of each
     file:PATH      weight ** power, weights from a file (from_file.py), line i for id i
 
 A file must have as many weights as there are words.

@@ -30,14 +30,12 @@ from unhot.kernels.blocks import MAX_WIDTH
 from unhot.kernels.columns import begin_groups, candidates, end_group, find_group, put
 from unhot.kernels.linking import softmax_link
 from unhot.kernels.steps import link
-from unhot.outputs.layer import OutputLayer, output
+from unhot.outputs.layer import FILE, OutputLayer, output
 from unhot.probability import log_softmax, log_sum_exp
 from unhot.tree.classes import Groups, frequency_classes, groups_from_map
-from unhot.tree.given import read_classes
+from unhot.tree.given import file_state, read_classes
 from unhot.tree.search import best_first, found_words
 from unhot.types import Counts, Doubles, Ids
-
-FILE = "file:"
 
 
 class ClassTables(NamedTuple):
@@ -58,8 +56,11 @@ class ClassBased(OutputLayer):
     levels: int = 1  # of classes, above the words
     bias: bool = False  # learn a bias for each class and word
 
+    rows_are_words = False
+
     def __post_init__(self) -> None:
         """Check the settings."""
+        super().__post_init__()
         object.__setattr__(self, "levels", whole("class_based:levels", self.levels, 1, 30))
         if not isinstance(self.classes, str):
             object.__setattr__(self, "classes", whole("class_based:classes", self.classes, 1))
@@ -70,7 +71,9 @@ class ClassBased(OutputLayer):
 
     def groups(self, counts: Counts) -> Groups:
         """The classes as groups of rows."""
-        return _groups(self.classes, self.levels, counts.tobytes())
+        path = str(self.classes)
+        state = file_state(path.removeprefix(FILE)) if path.startswith(FILE) else None
+        return _groups(self.classes, self.levels, state, counts.tobytes())
 
     def columns(self, counts: Counts, targets: int) -> int:
         """The top classes, and the largest group of each target on the levels below; each fills up its last tile."""
@@ -133,7 +136,7 @@ def _within_groups(scores: Doubles, groups: Groups) -> Doubles:
 
 
 @lru_cache(maxsize=2)
-def _groups(classes: int | str, levels: int, counts: bytes) -> Groups:
+def _groups(classes: int | str, levels: int, state: object, counts: bytes) -> Groups:
     """Classes are asked for several times while a model is set up."""
     given = np.frombuffer(counts, np.int64)
     if isinstance(classes, str) and classes.startswith(FILE):

@@ -52,10 +52,9 @@ class DrawnLayer(OutputLayer):
 
     def __post_init__(self) -> None:
         """Check the ranges."""
+        super().__post_init__()
         object.__setattr__(self, "k", whole(f"{self.name}:k", self.k, 1, MAX_K))
         check_noise(f"{self.name}:noise", self.noise)
-        if not np.isfinite(self.power):
-            raise ConfigError(f"{self.name}:power={self.power}: must be a finite number")
 
     def fixed_columns(self) -> int:
         """The target and k draws."""

@@ -46,6 +46,8 @@ class Head:
         rows = layer.rows(self.counts)
         if self._vectors.ndim != 2 or len(self._vectors) != rows:
             raise DataError(f"out_vectors of shape {self._vectors.shape}: {layer.spec()} needs [{rows}, dim] for {self.counts.size} words")
+        if out_bias is not None and self._bias.shape != (rows,):
+            raise DataError(f"out_bias of shape {self._bias.shape}: {layer.spec()} needs one for each of {rows} rows")
 
     def scores(self, hidden: ArrayLike, rows: Any = slice(None)) -> Doubles:
         """Scores of the output rows, with the learned biases: [..., rows]."""

@@ -27,15 +27,13 @@ from unhot.errors import ConfigError
 from unhot.kernels.columns import candidates, find, put
 from unhot.kernels.linking import logistic_link
 from unhot.kernels.steps import link
-from unhot.outputs.layer import OutputLayer, output
+from unhot.outputs.layer import FILE, OutputLayer, output
 from unhot.tree.balanced import balanced
-from unhot.tree.given import from_codes, read_codes
+from unhot.tree.given import file_state, from_codes, read_codes
 from unhot.tree.huffman import huffman
 from unhot.tree.paths import Paths, children, longest
 from unhot.tree.search import best_first, found_words
 from unhot.types import Bytes, Counts, Doubles, Ids, Starts
-
-FILE = "file:"
 
 
 class HierarchicalTables(NamedTuple):
@@ -54,14 +52,18 @@ class Hierarchical(OutputLayer):
     tree: str = "huffman"  # huffman | balanced | file:PATH
     bias: bool = False  # learn a bias for each node
 
+    rows_are_words = False
+
     def __post_init__(self) -> None:
         """Check the settings."""
+        super().__post_init__()
         if self.tree not in ("huffman", "balanced") and not (self.tree.startswith(FILE) and self.tree != FILE):
             raise ConfigError(f"hierarchical:tree={self.tree!r}: must be huffman, balanced or file:PATH")
 
     def paths(self, counts: Counts) -> Paths:
         """The tree."""
-        return _paths(self.tree, counts.tobytes())
+        state = file_state(self.tree.removeprefix(FILE)) if self.tree.startswith(FILE) else None
+        return _paths(self.tree, state, counts.tobytes())
 
     def columns(self, counts: Counts, targets: int) -> int:
         """The longest path of each."""
@@ -121,7 +123,7 @@ class Hierarchical(OutputLayer):
 
 
 @lru_cache(maxsize=2)
-def _paths(tree: str, counts: bytes) -> Paths:
+def _paths(tree: str, state: object, counts: bytes) -> Paths:
     """Trees are asked for several times while a model is set up."""
     given = np.frombuffer(counts, np.int64)
     if tree == "huffman":

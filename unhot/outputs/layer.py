@@ -9,16 +9,19 @@ what the scores are worth as probabilities. A layer is one file of this folder, 
 from __future__ import annotations
 
 import dataclasses
+import re
 import typing
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 
-from unhot.errors import ConfigError
+from unhot.errors import ConfigError, DataError, finite
 from unhot.probability import log_sum_exp
 from unhot.types import Counts, Doubles, Ids
 
+FILE = "file:"  # begins a setting that names a file
 LAYERS: dict[str, type[OutputLayer]] = {}
 Layer = TypeVar("Layer", bound="type[OutputLayer]")
 
@@ -38,6 +41,22 @@ class OutputLayer:
     name: ClassVar[str]
     predicts: ClassVar[str] = "centre"  # what is cheaper as the target in skip-gram: the centre, or its contexts
     all_rows: ClassVar[bool] = False  # every row is a column of every step
+    rows_are_words: ClassVar[bool] = True  # row i is the vector of word i
+
+    def __post_init__(self) -> None:
+        """Check the types; layers check the ranges."""
+        for name, kind in typing.get_type_hints(type(self)).items():
+            if kind in (bool, str) and not isinstance(getattr(self, name), kind):
+                raise ConfigError(f"{self.name}:{name}={getattr(self, name)!r}: must be {'true or false' if kind is bool else 'text'}")
+            if kind is float:
+                object.__setattr__(self, name, finite(f"{self.name}:{name}", getattr(self, name)))
+
+    def check_files(self) -> None:
+        """Raise a `DataError` if a file that is named does not exist: better before a long text is read than after it."""
+        for field in dataclasses.fields(self):
+            value = getattr(self, field.name)
+            if isinstance(value, str) and value.startswith(FILE) and not Path(value.removeprefix(FILE)).is_file():
+                raise DataError(f"{self.name}:{field.name}={value}: there is no such file")
 
     def fixed_columns(self) -> int | None:
         """How many columns a step with one target has, where that never changes."""
@@ -56,7 +75,7 @@ class OutputLayer:
         return Biases(out=getattr(self, "bias", False))
 
     def start_bias(self, counts: Counts) -> Doubles:
-        """Where the biases of the output rows begin: [rows]; what they converge to if the input says nothing, or zero."""
+        """Where the biases of the output rows begin: [rows]; zero, or what the counts say: what they converge to without inputs."""
         return np.zeros(self.rows(counts))
 
     def tables(self, counts: Counts) -> Any:
@@ -141,11 +160,13 @@ def parse_output(spec: str | OutputLayer) -> OutputLayer:
     kinds = typing.get_type_hints(layer)
     fields = [field.name for field in dataclasses.fields(layer)]
     given: dict[str, Any] = {}
-    for setting in filter(None, settings.split(",")):
+    for setting in filter(None, re.split(r",(?=\w+=)", settings)):  # a path may hold commas
         field, equals, text = setting.partition("=")
         if field not in fields or not equals:
             accepted = f"write name=value with {', '.join(fields)}" if fields else "it has none"
             raise ConfigError(f"output={spec!r}: {setting!r} is not a setting of {name}; {accepted}")
+        if field in given:
+            raise ConfigError(f"output={spec!r}: {field} is given twice")
         given[field] = _from_text(f"{name}:{field}", text, kinds[field])
     return layer(**given)
 
@@ -164,5 +185,7 @@ def _from_text(field: str, text: str, kind: Any) -> Any:
     except (ValueError, KeyError):
         if first is not kind:
             return text
-        expected = {int: "a whole number", float: "a number", bool: "true or false"}[kind]
+        expected = {int: "a whole number", float: "a number", bool: "true or false"}.get(kind, str(kind))
         raise ConfigError(f"{field}={text}: must be {expected}") from None
+    except TypeError:
+        raise ConfigError(f"{field}: a setting of type {kind} cannot be written as text; use int, float, bool or str") from None

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from unhot.errors import ConfigError
+from unhot.errors import ConfigError, finite
 from unhot.outputs.drawn import DrawnLayer
 from unhot.outputs.layer import Biases, log_share, output
 from unhot.types import Counts, Doubles, Ids
@@ -42,11 +42,10 @@ class NCE(DrawnLayer):
     def __post_init__(self) -> None:
         """Check the ranges."""
         super().__post_init__()
-        number = not isinstance(self.ln_z, (bool, str)) and np.isfinite(self.ln_z)
-        if not number and self.ln_z not in ("learned", "per_input"):
+        if isinstance(self.ln_z, str) and self.ln_z not in ("learned", "per_input"):
             raise ConfigError(f"nce:ln_z={self.ln_z}: must be a finite number, learned or per_input")
-        if number:
-            object.__setattr__(self, "ln_z", float(self.ln_z))
+        if not isinstance(self.ln_z, str):
+            object.__setattr__(self, "ln_z", finite("nce:ln_z", self.ln_z))
 
     def biases(self) -> Biases:
         """A learned Z is one."""

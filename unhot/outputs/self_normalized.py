@@ -34,6 +34,7 @@ class SelfNormalized(Softmax):
 
     def __post_init__(self) -> None:
         """Check the ranges."""
+        super().__post_init__()
         object.__setattr__(self, "alpha", at_least("self_normalized:alpha", self.alpha, 0))
 
     def tables(self, counts: Counts) -> SoftmaxTables:

@@ -9,13 +9,12 @@ all C, so C = sqrt(V) balances the two. Classes are cut into classes by the same
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from unhot.errors import ConfigError, DataError, whole
-from unhot.kernels.jit import kernel
 from unhot.tree.paths import checked_counts
 from unhot.types import Counts, Doubles, Ids, Starts
 
@@ -68,22 +67,15 @@ def equal_cuts(weight: Doubles, pieces: int) -> Starts:
     takes nothing from the pieces behind it.
     """
     total = np.concatenate([[0.0], np.cumsum(weight)])
+    middle = (total[:-1] + total[1:]) / 2  # rises, so the end of a piece is found by bisection
     start = np.zeros(pieces + 1, np.int64)
-    _cut(total, (total[:-1] + total[1:]) / 2, start)
-    return start
-
-
-@kernel
-def _cut(total: Any, middle: Any, start: Any) -> None:
-    pieces = start.size - 1
     for i in range(pieces - 1):
         left = pieces - i
-        target = total[start[i]] + (total[middle.size] - total[start[i]]) / left
-        end = start[i] + 1
-        while end <= middle.size - left and middle[end] < target:  # every piece behind needs one
-            end += 1
-        start[i + 1] = end
-    start[pieces] = middle.size
+        target = total[start[i]] + (total[-1] - total[start[i]]) / left
+        end = np.searchsorted(middle, target)
+        start[i + 1] = min(max(end, start[i] + 1), weight.size - left + 1)  # every piece needs one
+    start[pieces] = weight.size
+    return start
 
 
 def groups_from_map(class_map: ArrayLike, counts: ArrayLike) -> Groups:

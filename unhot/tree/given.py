@@ -108,6 +108,15 @@ def _missing_branch(codes: list[str]) -> str:
     return codes[-1][: codes[-1].rindex("0")] + "1"
 
 
+def file_state(path: str | Path) -> tuple[int, int]:
+    """What changes when a file is written anew: its time and its size."""
+    try:
+        state = Path(path).stat()
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read ({error.strerror or error})") from error
+    return state.st_mtime_ns, state.st_size
+
+
 def read_codes(path: str | Path) -> list[str]:
     """The codes of a CSV file, for `from_codes`."""
     values = _last_fields(Path(path))
@@ -133,7 +142,10 @@ def _show(value: bytes) -> str:
 
 def _last_fields(path: Path) -> list[bytes]:
     """The last comma-separated field of every line, without quotes and spaces; a line feed alone ends a line, as words may hold others."""
-    lines = path.read_bytes().removeprefix(b"\xef\xbb\xbf").split(b"\n")
+    try:
+        lines = path.read_bytes().removeprefix(b"\xef\xbb\xbf").split(b"\n")
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read ({error.strerror or error})") from error
     if not lines[-1]:
         lines.pop()
     if not lines:
