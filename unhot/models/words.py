@@ -274,15 +274,25 @@ class WordModel:
             raise FormatError(f"a {cls.name} model without {' and '.join(missing) or 'vectors of its dim'}: read it with Vectors.load")
         names = {field.name for field in dataclasses.fields(cls)}
         model = cls(**{name: value for name, value in saved.config.items() if name in names})
-        none = np.zeros(0, np.float32)
-        params = Params(*(saved.tensors.get(name, none) for name in Params._fields))
-        wanted = model.layer.biases()
-        for name, size in (("out_bias", len(params.out_vectors) * wanted.out), ("in_bias", len(saved.vocabulary) * wanted.each_input),
-                           ("ln_z", int(wanted.ln_z))):  # fmt: skip
-            if getattr(params, name).shape != (size,):
-                found = getattr(params, name).shape
-                raise FormatError(f"a {cls.name} model with {model.layer.spec()}: tensor {name!r} has the shape {found}, must be ({size},)")
-        model._keep(saved.vocabulary, params)
+        model._keep(saved.vocabulary, _saved_params(saved, model.layer))
         model._seen = saved.tensors.get("seen", model._seen)
         model.history = History(losses=list(saved.config.get("losses", [])), words=int(saved.config.get("words", 0)))
         return model
+
+
+def _saved_params(saved: SavedModel, layer: OutputLayer) -> Params:
+    """The tensors of a saved model, with the biases that its layer learns and no others."""
+    params = Params(*(saved.tensors.get(name, np.zeros(0, np.float32)) for name in Params._fields))
+    learns = layer.biases()
+    sizes = {
+        "out_bias": len(params.out_vectors) * learns.out,
+        "in_bias": len(saved.vocabulary) * learns.each_input,
+        "ln_z": int(learns.ln_z),
+    }
+    for name, size in sizes.items():
+        found = getattr(params, name).shape
+        if found != (size,):
+            raise FormatError(
+                f"a model with {layer.spec()}: tensor {name!r} has the shape {found}, it must be ({size},); the file is damaged"
+            )
+    return params
