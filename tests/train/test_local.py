@@ -88,7 +88,8 @@ def test_divergence_in_a_later_epoch_keeps_the_epochs_before(monkeypatch):
 
 
 INTERRUPTED = """
-    import sys, numpy as np, unhot
+    import signal, sys, numpy as np, unhot
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background begins with Ctrl-C ignored
     text = [[f"w{i}" for i in np.random.default_rng(0).integers(0, 50, 1000)] for _ in range(100)]
     def tell(progress):
         if progress.event == "epoch":
