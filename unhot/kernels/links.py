@@ -108,7 +108,7 @@ def softmax_twin(
     """Replace the scores of one group, `tiles` tiles that lie `room` places apart, by e = -lr times[b] dL/ds; return the loss."""
     width, loss = len(shape.width), 0.0
     columns = first + np.arange(tiles * width)
-    y, w, own = (values[columns].astype(np.float64) for values in (label, weight, weight))
+    y, w = label[columns].astype(np.float64), weight[columns].astype(np.float64)
     own = 1 + w if keep_hits else np.ones_like(w)
     for b in range(count):
         places = [at + tile * room + b * padded_width(width) + r for tile in range(tiles) for r in range(width)]
