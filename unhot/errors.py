@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import math
+from typing import Any
 
 
 class UnhotError(Exception):
@@ -23,6 +25,18 @@ class FormatError(UnhotError, ValueError):
 
 class Diverged(UnhotError, ArithmeticError):
     """Training left the finite numbers; the model holds the last good state."""
+
+
+class MissingExtra(UnhotError, ImportError):
+    """A library is not installed that only some of the package needs."""
+
+
+def extra(module: str, name: str, purpose: str) -> Any:
+    """The module of an optional dependency; a `MissingExtra` that says how to install it if it is not there."""
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        raise MissingExtra(f"{purpose} needs {module}, which is not installed ({error}): pip install 'unhot[{name}]'") from error
 
 
 def at_least(field: str, value: object, low: float) -> float:
