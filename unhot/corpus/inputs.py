@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
-from itertools import chain
-from typing import NamedTuple, TypeAlias
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import chain, islice
+from typing import Any, NamedTuple, TypeAlias
 
 from unhot.corpus.blocks import Reader
 from unhot.corpus.readers import FileReader, PathLike, are_paths
 from unhot.corpus.sentences import SentenceReader, line_pieces, string_pieces, token_pieces, tokenized
+from unhot.corpus.tables import ArrowStream, row_cells, table_lines, table_pieces
 from unhot.corpus.tokenizers import TEXT, TOKEN_LISTS, Normaliser, Tokenizer, normaliser
-from unhot.errors import DataError
+from unhot.errors import ConfigError, DataError
 from unhot.types import Bytes
 
-Source: TypeAlias = PathLike | Iterable[PathLike] | Iterable[str] | Iterable[Iterable[str]]
+Source: TypeAlias = PathLike | Iterable[PathLike] | Iterable[str] | Iterable[Iterable[str]] | Iterable[Mapping[str, Any]] | ArrowStream
 
 
 class Input(NamedTuple):
@@ -30,26 +31,42 @@ class Input(NamedTuple):
         return self.separators is TOKEN_LISTS
 
 
-def open_input(source: Source, tokenizer: Tokenizer, block: int) -> Input:
+def open_input(source: Source, tokenizer: Tokenizer, block: int, column: str | None = None) -> Input:
     """Find out what a source is (the rules are in `encode`)."""
-    paths = _paths(source)
+    paths = paths_of(source)
     if not isinstance(tokenizer, str):
-        if paths is None:
-            return Input(SentenceReader(tokenized(_items(source), tokenizer)), TOKEN_LISTS, None)
-        reader = FileReader(paths, cuts=b"\n")
-        return Input(SentenceReader(line_pieces(reader, block, tokenizer), reader), TOKEN_LISTS, None)
+        return _split_by(tokenizer, source, paths, block, column)
     normalise = normaliser(tokenizer)
     if paths is not None:
-        return Input(FileReader(paths), TEXT, normalise)
-    items = _items(source)
-    first = next(items, "")
-    items = chain([first], items)
-    if isinstance(first, str):
-        return Input(SentenceReader(string_pieces(items)), TEXT, normalise)
-    return Input(SentenceReader(token_pieces(items)), TOKEN_LISTS, None)
+        reader = FileReader(paths, column=column)
+        return Input(reader, TOKEN_LISTS, None) if reader.token_lists else Input(reader, TEXT, normalise)
+    table = table_pieces(source, column)
+    if table is not None:
+        lists, pieces = table[0].tokens, table[1]
+    else:
+        items = _items(source, column)
+        first = next(items, "")
+        lists, items = not isinstance(first, str), chain([first], items)
+        pieces = token_pieces(items) if lists else string_pieces(items)
+    return Input(SentenceReader(pieces), TOKEN_LISTS, None) if lists else Input(SentenceReader(pieces), TEXT, normalise)
 
 
-def _paths(source: Source) -> list[PathLike] | None:
+def _split_by(
+    tokenizer: Callable[[str], Iterable[str]], source: Source, paths: list[PathLike] | None, block: int, column: str | None
+) -> Input:
+    """A function splits what must be strings."""
+    if paths is not None:
+        reader = FileReader(paths, cuts=b"\n", column=column)
+        if not reader.token_lists:
+            return Input(SentenceReader(line_pieces(reader, block, tokenizer), reader), TOKEN_LISTS, None)
+    table = table_pieces(source, column) if paths is None else None
+    if paths is not None or (table is not None and table[0].tokens):
+        raise DataError("a column with lists of tokens: a tokenizer function takes str; leave it out, or choose a column of strings")
+    lines = table_lines(table[1]) if table is not None else _items(source, column)
+    return Input(SentenceReader(tokenized(lines, tokenizer)), TOKEN_LISTS, None)
+
+
+def paths_of(source: object) -> list[PathLike] | None:
     """The paths that a source is made of; None if it is sentences."""
     if isinstance(source, (str, os.PathLike)):
         return [source]
@@ -58,8 +75,16 @@ def _paths(source: Source) -> list[PathLike] | None:
     return None
 
 
-def _items(source: Source) -> Iterator[object]:
+def _items(source: Source, column: str | None) -> Iterator[object]:
+    """The sentences of an iterable; of rows that are dicts, the text column."""
     if isinstance(source, (bytes, bytearray, memoryview)) or not isinstance(source, Iterable):
         kind = type(source).__name__
-        raise DataError(f"a source of type {kind}: give a path, a list of paths, or an iterable of strings or of token lists")
-    return iter(source)
+        raise DataError(f"a source of type {kind}: give a path, a list of paths, a table, or an iterable of strings or of token lists")
+    items: Iterator[object] = iter(source)
+    head = list(islice(items, 1))
+    items = chain(head, items)
+    if head and isinstance(head[0], Mapping):
+        return row_cells(items, column)
+    if column is not None:
+        raise ConfigError(f"column={column!r}: only parquet files and tables have columns, this is a {type(source).__name__}; leave it out")
+    return items

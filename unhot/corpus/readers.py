@@ -7,14 +7,14 @@ import os
 from collections.abc import Generator, Sequence
 from pathlib import Path
 
+from unhot.corpus.arrow import ParquetStream, is_parquet
 from unhot.corpus.blocks import Block, Pool
 from unhot.corpus.runs import PADDING
 from unhot.corpus.streams import TextStream
-from unhot.corpus.tokenizers import BLANKS
-from unhot.errors import DataError
+from unhot.corpus.tokenizers import BLANKS, SENTENCE_END, TOKEN_END
+from unhot.errors import ConfigError, DataError
 
 STDIN = "-"
-LINE_FEED = ord("\n")
 WINDOW = 256  # bytes in which the last separator is looked for first
 LONGEST = 1 << 30  # bytes of a block, so that its positions fit int32
 PEEK = 1000  # strings of a list that are looked at to tell paths from sentences
@@ -80,19 +80,36 @@ def _names_a_file(text: str) -> bool:
 
 
 class FileReader:
-    """The text of files, one behind the other; the end of a file ends a line."""
+    """The text of files, one behind the other; the end of a file ends a line. In parquet files, a row is a line."""
 
-    def __init__(self, paths: Sequence[PathLike], cuts: bytes = BLANKS) -> None:
-        """`cuts`: the bytes behind which the text may be cut into blocks."""
+    def __init__(self, paths: Sequence[PathLike], cuts: bytes = BLANKS, column: str | None = None) -> None:
+        """`cuts`: the bytes behind which the text may be cut into blocks; `column`: of parquet files, where the text is."""
         self._paths = [file for path in paths for file in find_files(path)]
-        self._cuts = cuts
-        self._stream: TextStream | None = None
+        self._parquet = {path for path in self._paths if path is not None and is_parquet(path)}
+        self._column = column
+        self.token_lists = self._are_token_lists()
+        self._cuts, self._end = (TOKEN_END + SENTENCE_END, SENTENCE_END) if self.token_lists else (cuts, b"\n")
+        self._stream: TextStream | ParquetStream | None = None
         self._next = 0
         self._in_line = False  # the last byte read ended no line
         self._finished = 0  # bytes on disk of the files that are read
         known = [path.stat().st_size for path in self._paths if path is not None and path.is_file()]
         self._total = sum(known) if len(known) == len(self._paths) else None
         self.files = self.bytes = self.byte_order_marks = 0
+
+    def _are_token_lists(self) -> bool:
+        """Whether the files are parquet files with lists of tokens; all must be, or none."""
+        if self._column is not None and not self._parquet:
+            raise ConfigError(f"column={self._column!r}: only parquet files and tables have columns, and none is given; leave it out")
+        others = [str(path or STDIN) for path in self._paths if path not in self._parquet]
+        found = {False: others[0]} if others else {}
+        for path in sorted(self._parquet):
+            stream = ParquetStream(path, self._column)
+            stream.close()
+            found[stream.column.tokens] = f"{path}, column {stream.column.name!r}"
+        if len(found) == 2:
+            raise DataError(f"lists of tokens ({found[True]}) and text ({found[False]}) together: give one kind, or choose a column")
+        return True in found
 
     def progress(self) -> tuple[int, int | None]:
         """Bytes on disk (compressed ones if the files are) that are read, and all of them; text read if one is not a real file."""
@@ -148,10 +165,10 @@ class FileReader:
             if got:
                 block.size += got
                 self.bytes += got
-                self._in_line = view[block.size - 1] != LINE_FEED
+                self._in_line = view[block.size - 1] != self._end[0]
                 continue
             if self._in_line:
-                block.append(b"\n")
+                block.append(self._end)
                 self._in_line = False
             self.close()
         return True
@@ -159,7 +176,8 @@ class FileReader:
     def _open(self) -> bool:
         if self._next == len(self._paths):
             return False
-        self._stream = TextStream(self._paths[self._next])
+        path = self._paths[self._next]
+        self._stream = ParquetStream(path, self._column) if path in self._parquet and path is not None else TextStream(path)
         self._next += 1
         self.files += 1
         self.bytes += 3 * self._stream.marked

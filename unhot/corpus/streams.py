@@ -92,6 +92,8 @@ class TextStream:
             raw = Rejoined(head, raw)
         if head.startswith(b"PK\x03\x04"):
             raise DataError(f"{self.name}: a zip archive: unpack it first, or compress the text with gz, bz2, xz or zst")
+        if head.startswith(b"PAR1") and not self._seekable:
+            raise DataError(f"{self.name}: parquet in a pipe: its index is at the end; give it as a file")
         kind = compression(head)
         return decompress(kind, io.BufferedReader(raw, BUFFER)) if kind else raw
 
