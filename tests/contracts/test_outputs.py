@@ -18,10 +18,10 @@ from unhot.kernels.loop import Params, scratch, train_chunk
 from unhot.kernels.rng import bits_at_integer, stream_key
 from unhot.kernels.windows import Chunk, Hot, Text, Window, keep_threshold
 from unhot.models.cbow import CBOW
+from unhot.models.setup import make_kernel
 from unhot.models.skipgram import SkipGram
 from unhot.outputs import LAYERS, Head, parse_output
-from unhot.train.hot import HotSizes
-from unhot.train.params import Sizes, padded, start_params, without_copies
+from unhot.train.params import HotSizes, Sizes, padded, start_params, without_copies
 from unhot.vectors.formats.directory import load_model
 
 DIM, WORDS = 5, 7
@@ -73,9 +73,9 @@ class OneStep:
     def __init__(self, model, seed=3, sentence=SENTENCE):
         rng = np.random.default_rng(seed)
         self.model, self.layer, self.sentence = model, model.layer, sentence
-        self.kernel = model._kernel(COUNTS)
+        self.kernel = make_kernel(model, COUNTS)
         rows = self.layer.rows(COUNTS)
-        sizes = Sizes(WORDS, rows, self.layer.biases(), HotSizes(0, 0), 1)
+        sizes = Sizes(WORDS, rows, self.layer.biases(), HotSizes(0, 0), 0, 1)
         params = start_params(sizes, model.dim, seed)
         self.learned = without_copies(params, sizes, model.dim)
         for array in self.learned:
@@ -85,7 +85,7 @@ class OneStep:
         self.key = stream_key(seed, 0, 1)
         at = len(params.ln_z) // 2
         params.ln_z[at:] = params.ln_z[:at]  # the thread's own
-        chunk = Chunk(CENTRE, CENTRE + 1, 0, stream_key(seed, 0, 0), self.key, np.float32(1.0), Hot(0, 0, 0, 0, at))
+        chunk = Chunk(CENTRE, CENTRE + 1, 0, stream_key(seed, 0, 0), self.key, np.float32(1.0), Hot(0, 0, 0, 0, at, 0), np.zeros(0, np.uint8))
         k, stride = self.kernel, padded(model.dim)
         buffers = scratch(1, model.window, k.room, stride)
         self.loss, self.pairs = train_chunk(k.step, k.shape, k.tables, text, Window(model.window, False), params, buffers, chunk)

@@ -43,7 +43,7 @@ MODELS = [(SkipGram, {}), (CBOW, {"combine": "mean"}), (CBOW, {"combine": "sum"}
 
 def brute_force(model, lines, window, shrink=False, sample=0.0, seed=1):
     """The losses of all examples and their log Z, in the plainest way."""
-    vocabulary, params, head = model.vocabulary, model._params, model.head
+    vocabulary, params, head = model.vocabulary, model.learned.params, model.head
     x = params.in_vectors.astype(np.float64)
     bias = params.in_bias.astype(np.float64) if params.in_bias.size else np.zeros(len(x))
     keep = keep_probability(vocabulary.counts, sample)
@@ -123,7 +123,7 @@ def test_unknown_words_are_gone_before_windows_are_formed(make):
 @pytest.mark.parametrize("kind", [SkipGram, CBOW])
 def test_a_uniform_model_is_as_perplexed_as_there_are_words(make, kind):
     model = make(kind, "softmax")
-    model._params.out_vectors[:] = 0
+    model.learned.params.out_vectors[:] = 0
     result = held_out(model, LINES)
     assert result.perplexity == pytest.approx(9, rel=1e-12)
     assert result.bits == pytest.approx(math.log2(9), rel=1e-12)
@@ -171,7 +171,7 @@ def test_the_result_says_how_it_was_measured(make):
 
 def test_an_infinite_perplexity_is_none_in_json(make):
     model = make(SkipGram, "softmax")
-    model._params.out_vectors[:] *= 1e5
+    model.learned.params.out_vectors[:] *= 1e5
     result = held_out(model, LINES)
     assert (result.perplexity, result.as_dict()["perplexity"]) == (math.inf, None)
 

@@ -41,7 +41,7 @@ def kernel_pairs(sentences, keep, window, shrink, cuts, seed=1):
     for start, stop in zip(edges[:-1], edges[1:], strict=True):
         sentence = int(np.searchsorted(starts, start, side="right")) - 1
         out = np.zeros((len(ids) * 2 * window + 1, 3), np.int32)
-        chunk = Chunk(start, stop, sentence, key, key, np.float32(0), Hot(0, 0, 0, 0, 0))
+        chunk = Chunk(start, stop, sentence, key, key, np.float32(0), Hot(0, 0, 0, 0, 0, 0), np.zeros(0, np.uint8))
         n, places = chunk_pairs(text, chunk, Window(window, shrink), kept_buffer(stop - start, window), inputs_buffer(window), out)
         assert out[-1, 0] == 0
         assert places == out[:n, 2].sum()

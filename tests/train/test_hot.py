@@ -5,8 +5,8 @@ import unhot
 from unhot.kernels.loop import Params
 from unhot.kernels.simd import LANES
 from unhot.outputs.layer import Biases
-from unhot.train.hot import HotRows, HotSizes, hot_rows
-from unhot.train.params import Sizes, start_params
+from unhot.train.hot import HotRows, hot_rows
+from unhot.train.params import HotSizes, Sizes, start_params
 
 
 def test_only_frequent_rows_of_big_matrices_and_several_threads():
@@ -20,8 +20,8 @@ def test_exchange_averages_what_threads_learn():
     none = np.zeros(0, np.float32)
     ln_z = np.zeros(3 * LANES, np.float32)
     params = Params(np.zeros((10, 4), np.float32), np.ones((6, 4), np.float32), np.zeros(6, np.float32), none, ln_z)
-    hot = HotRows(params, HotSizes(2, 1), 2)  # 6 and 4 rows, 2 threads with 2 copies and 1 copy each
-    assert [tuple(place) for place in hot.places] == [(2, 6, 1, 4, LANES), (2, 8, 1, 5, 2 * LANES)]
+    hot = HotRows(params, Sizes(6, 4, Biases(), HotSizes(2, 1), 0, 2))  # 6 and 4 rows, 2 threads with 2 copies and 1 copy each
+    assert [tuple(place) for place in hot.places] == [(2, 6, 1, 4, LANES, 6), (2, 8, 1, 5, 2 * LANES, 6)]
     hot.refresh()
     np.testing.assert_array_equal(params.out_vectors[4:], 1.0)
     params.in_vectors[6] += 1.0  # the first thread learns about row 0
@@ -44,7 +44,7 @@ def test_exchange_averages_what_threads_learn():
 
 
 def test_room_for_copies_changes_no_start():
-    with_room, without = (start_params(Sizes(5, 4, Biases(), HotSizes(copies, 0), 2), 3, 1) for copies in (3, 0))
+    with_room, without = (start_params(Sizes(5, 4, Biases(), HotSizes(copies, 0), 0, 2), 3, 1) for copies in (3, 0))
     assert len(with_room.in_vectors) == 11
     assert len(with_room.out_vectors) == 4
     np.testing.assert_array_equal(with_room.in_vectors[:5], without.in_vectors)

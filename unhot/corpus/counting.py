@@ -127,14 +127,34 @@ def cut_vocabulary(words: Lexicon, min_count: int, max_vocab: int | None) -> tup
 
 def given_vocabulary(table: Table, escapes: bool, vocabulary: Vocabulary) -> tuple[Vocabulary, Ids]:
     """The vocabulary that the user gave, and the final id (-1: dropped) of each word of the table."""
+    table, ids = _add_vocabulary(table, escapes, vocabulary, np.zeros(len(vocabulary), np.int64))
+    return vocabulary, _finals(table, ids)
+
+
+def extended_vocabulary(table: Table, escapes: bool, known: Vocabulary, min_count: int, max_vocab: int | None) -> tuple[Vocabulary, Ids]:
+    """The words of a vocabulary and those of the text that are frequent enough there, with the sum of their counts; the final ids."""
+    text = lexicon(table, escapes)
+    new = ranked(text, min_count, max_vocab)
+    table, ids = _add_vocabulary(table, escapes, known, known.counts)
+    words = lexicon(table, escapes)
+    stay = _sorted(words, np.union1d(new, ids))
+    return Vocabulary(decode_words(words.raws(stay)), words.counts[stay]), _finals(table, stay)
+
+
+def _add_vocabulary(table: Table, escapes: bool, vocabulary: Vocabulary, counts: Counts) -> tuple[Table, Ids]:
+    """A table that also has the words of a vocabulary, and their ids there."""
     raws = [encode_word(word) for word in vocabulary.words]
     if escapes:
         raws = [escaped(raw) for raw in raws]
     arena = np.frombuffer(b"".join(raws) + bytes(PADDING), np.uint8).copy()
-    table, ids = add_words(table, arena, _offsets(raws), np.zeros(len(raws), np.int64))
+    return add_words(table, arena, _offsets(raws), counts)
+
+
+def _finals(table: Table, ids: Ids | Starts) -> Ids:
+    """The final id of each word of a table, where `ids` are those that stay, in order."""
     final = np.full(int(table.state[WORDS]), -1, np.int32)
-    final[ids] = np.arange(len(raws), dtype=np.int32)
-    return vocabulary, final
+    final[ids] = np.arange(len(ids), dtype=np.int32)
+    return final
 
 
 def check_given(counts: Mapping[str, int], min_count: int, max_vocab: int | None) -> Vocabulary:

@@ -21,7 +21,7 @@ import numpy as np
 
 from unhot.corpus.blocks import BLOCK, Block, Pool
 from unhot.corpus.corpus import Corpus, save_index, save_vocabulary
-from unhot.corpus.counting import check_given, cut_vocabulary, given_vocabulary, invalid_tokens, lexicon, merge_tables
+from unhot.corpus.counting import check_given, cut_vocabulary, extended_vocabulary, given_vocabulary, invalid_tokens, lexicon, merge_tables
 from unhot.corpus.inputs import Input, Source, open_input
 from unhot.corpus.report import Report
 from unhot.corpus.scanner import NULS, Table, grown, new_table, remap, scan
@@ -53,6 +53,7 @@ class Cut(NamedTuple):
     min_count: int
     max_vocab: int | None
     given: Vocabulary | None  # instead of the words of the text
+    known: Vocabulary | None = None  # words that stay in any case; their counts are added
 
 
 def encode(
@@ -62,7 +63,9 @@ def encode(
     tokenizer: Tokenizer = "whitespace",
     min_count: int = 5,
     max_vocab: int | None = None,
-    counts: Mapping[str, int] | None = None,
+    counts: Mapping[str, int] | Vocabulary | None = None,
+    known: Vocabulary | None = None,
+    column: str | None = None,
     threads: int = 2,
     progress: Progress | None = None,
 ) -> Corpus:
@@ -70,23 +73,26 @@ def encode(
 
     source      a path: file, folder (all files below it), pattern with * ? [ ], or "-" for standard input; compressed or not;
                 or a list of paths;
-                or an iterable of strings (each one a sentence) or of token lists (taken as they are), also a generator.
+                or an iterable of strings (each one a sentence) or of token lists (taken as they are), also a generator;
+                or a table: parquet files, an Arrow table or data frame, a Hugging Face dataset, or rows that are dicts.
                 A list or tuple of strings is taken as paths if all of them exist, as sentences if none does, and refused otherwise.
     directory   where to keep the result, see `Corpus.open`; None: a temporary directory, removed with the corpus
     tokenizer   "whitespace", "words", "text8" (see tokenizers.py), or a function: line -> tokens
     min_count   words seen less often are dropped
     max_vocab   keep at most so many words
-    counts      a mapping word -> count that is taken as the vocabulary instead of the words of the text
+    counts      a mapping word -> count, or a vocabulary, that is taken instead of the words of the text
+    known       a vocabulary to extend: its words stay, and their counts are added to those of the text
+    column      of a table, where the sentences are: strings, or lists of tokens; None: the column `text`, or the only one it can be
     threads     scanner threads
     progress    called now and then with the bytes read and the bytes there are (None if not known)
     """
     check_limits(min_count, max_vocab)
     at_least("threads", threads, 1)
-    given = check_given(counts, min_count, max_vocab) if counts is not None else None
+    given = counts if counts is None or isinstance(counts, Vocabulary) else check_given(counts, min_count, max_vocab)
     sizes = Sizes()
-    text = open_input(source, tokenizer, sizes.block)
+    text = open_input(source, tokenizer, sizes.block, column)
     with Workplace(directory) as place:
-        return encode_input(text, Cut(min_count, max_vocab, given), place, threads, sizes, progress)
+        return encode_input(text, Cut(min_count, max_vocab, given, known), place, threads, sizes, progress)
 
 
 def warm(*tokenizers: Tokenizer) -> None:
@@ -175,6 +181,8 @@ def count(text: Input, scanner: Scanner, cut: Cut) -> tuple[Vocabulary, list[Ids
     )
     if cut.given is not None:
         vocabulary, final = given_vocabulary(table, text.escapes, cut.given)
+    elif cut.known is not None:
+        vocabulary, final = extended_vocabulary(table, text.escapes, cut.known, cut.min_count, cut.max_vocab)
     else:
         vocabulary, final = cut_vocabulary(words, cut.min_count, cut.max_vocab)
     return vocabulary, [final[local] for local in ids], report

@@ -109,7 +109,7 @@ def held_out(
     """
     if not isinstance(model, (SkipGram, CBOW)):
         raise ConfigError(f"a model of type {type(model).__name__}: only skip-gram and CBOW models can be evaluated on text")
-    vocabulary, _ = model._learned()
+    vocabulary = model.learned.vocabulary
     reach = Window(whole("window", model.window if window is None else window, 1, 10_000), bool(shrink))
     sample, seed = at_least("sample", sample, 0), whole("seed", seed, 0, 2**64 - 1)
     tokenizer = model.tokenizer if tokenizer is None else tokenizer
@@ -175,7 +175,7 @@ class _Loss:
 
 def _loss(model: SkipGram | CBOW, text: Text, tell: Progress) -> _Loss:
     """The loss of all examples of a text."""
-    loss, head, (_, params) = _Loss(), model.head, model._learned()
+    loss, head, params = _Loss(), model.head, model.learned.params
     for some in all_together(text, params, model.combine == "mean", tell) if isinstance(model, CBOW) else each_alone(text, params, tell):
         log_prob, log_z = head.pairs_log_prob(some.hidden, some.which, some.targets)
         weight = np.bincount(some.which, some.times, minlength=len(some.hidden)).astype(np.float64)

@@ -13,7 +13,8 @@ from unhot.kernels.rng import key_from, stream_key
 from unhot.kernels.windows import Chunk, Hot, Text, Window, contexts_of, keep_threshold, keep_words, kept_buffer
 from unhot.types import Doubles, Ids
 
-NOT_COPIED = Hot(0, 0, 0, 0, 0)
+NOT_COPIED = Hot(0, 0, 0, 0, 0, 0)
+NONE_FROZEN = np.zeros(0, np.uint8)
 
 
 class Windows(NamedTuple):
@@ -37,7 +38,7 @@ def read_windows(corpus: Corpus, window: Window, keep: Doubles, seed: int, room:
         sentences = np.searchsorted(shard.starts, starts, side="right") - 1
         for start, sentence in zip(starts.tolist(), sentences.tolist(), strict=True):
             stop = min(start + size, shard.ids.size)
-            chunk = Chunk(start, stop, sentence, bits, np.uint64(0), np.float32(0.0), NOT_COPIED)
+            chunk = Chunk(start, stop, sentence, bits, np.uint64(0), np.float32(0.0), NOT_COPIED, NONE_FROZEN)
             centres, contexts = _fill(text, window, chunk, kept, buffer)
             yield Windows(buffer.centres[:centres], buffer.sizes[:centres], buffer.contexts[:contexts]), done + stop
         done += shard.ids.size

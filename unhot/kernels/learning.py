@@ -2,6 +2,8 @@
 
 `learn_each` has many inputs, each a row of its own (skip-gram: the words around a centre predict it). `learn_bag` has one, the sum or the
 mean of some rows (CBOW: the words around; a single row: skip-gram, the centre predicts the words around it).
+
+A row that is frozen is never written, since another thread may be reading it: the step is done on a copy, which is forgotten.
 """
 
 from __future__ import annotations
@@ -29,6 +31,21 @@ from unhot.kernels.steps import Tiles, link, score_columns, tile_shape, update_c
 from unhot.kernels.windows import ones_at
 
 
+@inner
+def put_aside(params: Any, inputs: Any, count: Any, chunk: Any) -> None:
+    """Replace the inputs that are frozen by copies of them."""
+    if chunk.frozen.size > 0:
+        x = params.in_vectors
+        for b in range(count):
+            source, copy = inputs.row[b], chunk.hot.aside + b
+            if chunk.frozen[source] == 1:
+                for i in range(x.shape[1]):
+                    x[copy, i] = x[source, i]
+                if params.in_bias.size > 0:
+                    params.in_bias[copy] = params.in_bias[source]
+                inputs.row[b] = copy
+
+
 @generic
 def learn_each(shape: Any, tables: Any, params: Any, scratch: Any, count: Any, times: Any, part: Any, chunk: Any) -> Any:
     """Train the first `count` rows of `scratch.inputs`, whose multiplicities begin at `times`; returns the loss."""
@@ -39,6 +56,7 @@ def _each_in_one_tile(shape: Any, tables: Any, params: Any, scratch: Any, count:
     """In one tile nothing needs to be copied: each slice of x and o is read, and then written, once."""
     x, o, inputs, columns, scores = params.in_vectors, params.out_vectors, scratch.inputs, scratch.columns, scratch.scores
     first = first_of(columns, part)
+    put_aside(params, inputs, count, chunk)
     score(shape, x, inputs.row, count, o, columns.row, first, scores, 0)
     loss = _link_each(shape, tables, params, scratch, count, times, part, chunk)
     update(shape, x, inputs.row, count, o, columns.row, first, scores, 0)
@@ -50,6 +68,7 @@ def _each_in_tiles(shape: Any, tables: Any, params: Any, scratch: Any, count: An
     """Every tile needs the old inputs, so they are copied first."""
     x, o, inputs, columns, scores = params.in_vectors, params.out_vectors, scratch.inputs, scratch.columns, scratch.scores
     first, n = first_of(columns, part), columns.filled[part]
+    put_aside(params, inputs, count, chunk)
     copy_rows(shape.tile, x, inputs.row, count, scratch.hidden)
     score_columns(shape, x, inputs.row, count, o, columns, first, n, scores)
     loss = _link_each(shape, tables, params, scratch, count, times, part, chunk)
@@ -82,6 +101,7 @@ def learn_bag(shape: Any, tables: Any, params: Any, scratch: Any, count: Any, ti
     """Train one input, `share` times the sum of the first `count` rows of `scratch.inputs`; returns the loss."""
     x, o, inputs, columns, scores = params.in_vectors, params.out_vectors, scratch.inputs, scratch.columns, scratch.scores
     tile, first, n = tile_shape(shape), first_of(columns, part), columns.filled[part]
+    put_aside(params, inputs, count, chunk)
     sum_rows(tile, x, inputs.row, inputs.times, times, count, share, scratch.hidden)
     score_columns(shape, scratch.hidden, scratch.places, 1, o, columns, first, n, scores)
     if has_in_bias(params):

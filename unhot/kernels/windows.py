@@ -33,13 +33,14 @@ class Text(NamedTuple):
 
 
 class Hot(NamedTuple):
-    """The thread's own copies of the first rows of each matrix: row r < rows is found at r + shift; and of ln Z."""
+    """The thread's own rows: its copies of the first rows of each matrix (row r < rows is found at r + shift), and of ln Z."""
 
     in_rows: int
     in_shift: int
     out_rows: int
     out_shift: int
     ln_z_at: int
+    aside: int  # the first of the input rows that frozen ones are copied to
 
 
 class Chunk(NamedTuple):
@@ -52,6 +53,7 @@ class Chunk(NamedTuple):
     draw_key: Any  # uint64: bits for candidates
     lr: Any  # float32
     hot: Hot
+    frozen: Any  # uint8 [input rows], 1: never changed; of size zero if all are learned
 
 
 class Window(NamedTuple):

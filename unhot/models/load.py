@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from unhot.errors import FormatError
+from unhot.errors import DataError, FormatError
 from unhot.models.cbow import CBOW
 from unhot.models.skipgram import SkipGram
 from unhot.models.words import WordModel
-from unhot.vectors.formats.directory import load_model
+from unhot.vectors.formats.directory import checkpoint_of, is_model, load_model
 
 MODELS: dict[str, type[WordModel]] = {model.name: model for model in (SkipGram, CBOW)}
 
@@ -21,3 +21,20 @@ def load(path: str | os.PathLike[str], *, verify: bool = False) -> WordModel:
     if name not in MODELS:
         raise FormatError(f"{path}: a model of kind {name!r}: this version of unhot knows {', '.join(sorted(MODELS))}")
     return MODELS[name].from_saved(saved)
+
+
+def load_unfinished(path: str | os.PathLike[str]) -> WordModel:
+    """The model of a training that was cut off, to `resume`: of its last checkpoint, or as Ctrl-C left it."""
+    folder = checkpoint_of(Path(path))
+    model = load(folder if is_model(folder) else path)
+    if model.history.position.epoch >= model.epochs:
+        raise DataError(f"{path}: its training is complete: to learn from more text, start another one from it (--start, fit(start=...))")
+    return model
+
+
+def is_trained(path: str | os.PathLike[str]) -> bool:
+    """Whether a path is a model that can go on learning, not vectors alone."""
+    if not is_model(Path(path)):
+        return False
+    saved = load_model(Path(path))
+    return saved.config.get("model") in MODELS and {"in_vectors", "out_vectors"} <= saved.tensors.keys()

@@ -5,36 +5,36 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import logging
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 
 from unhot import __version__
 from unhot.corpus.corpus import Corpus
 from unhot.corpus.encoding import encode, warm
-from unhot.corpus.inputs import Source
+from unhot.corpus.inputs import Source, paths_of
+from unhot.corpus.readers import STDIN
 from unhot.errors import ConfigError, DataError, FormatError, at_least, whole
-from unhot.kernels.blocks import shape
 from unhot.kernels.cache import cache_directory
-from unhot.kernels.columns import candidates
-from unhot.kernels.loop import Params, Room, scratch_bytes
-from unhot.kernels.steps import All, link, step_shape, tile_shape
-from unhot.kernels.windows import Window
-from unhot.outputs import Head, OutputLayer, parse_output
-from unhot.train.hot import HotSizes, hot_rows
-from unhot.train.local import History, Kernel, Plan, in_background, train, warm_up
+from unhot.models.learned import Learned, LearnedWords, from_saved
+from unhot.models.setup import make_kernel, make_sizes, memory_plan
+from unhot.models.start import Start, from_learned, from_vectors, frozen_words
+from unhot.outputs import OutputLayer, parse_output
+from unhot.train.checkpoint import Checkpoint, fingerprint
+from unhot.train.history import History
+from unhot.train.local import Plan, in_background, train, warm_up
 from unhot.train.memory import check_plan, describe
-from unhot.train.params import Sizes, padded, start_params, without_copies
+from unhot.train.params import frozen_rows, padded, start_params, without_copies
 from unhot.train.progress import Callback
-from unhot.train.schedule import chunk_size, pieces
-from unhot.types import Counts, Floats
-from unhot.vectors.formats.directory import SavedModel, save_model
+from unhot.types import Bytes
+from unhot.vectors.formats.directory import SavedModel, checkpoint_of, remove_checkpoint, save_model
 from unhot.vectors.store import Vectors
 from unhot.vocab.subsampling import keep_probability
 from unhot.vocab.vocabulary import Vocabulary
@@ -51,10 +51,19 @@ RANGES = (
     ("seed", 0, 2**64 - 1),
 )
 Note = Callable[[str], None]
+Reading = Callable[[int, int | None], None]
+
+
+class Telling(NamedTuple):
+    """Whom a training tells what, and where it saves its state."""
+
+    callbacks: Sequence[Callback]
+    say: Note
+    checkpoint: Checkpoint | None
 
 
 @dataclasses.dataclass(kw_only=True)
-class WordModel:
+class WordModel(LearnedWords):
     """Settings of a word model; after `fit` or `load`, also what was learned."""
 
     dim: int = 100  # numbers in a vector
@@ -80,12 +89,9 @@ class WordModel:
         self.max_vocab = None if self.max_vocab is None else whole("max_vocab", self.max_vocab, 1)
         self.sample = at_least("sample", self.sample, 0)
         self.lr = None if self.lr is None else at_least("lr", self.lr, SMALLEST_LR)
-        self.layer: OutputLayer = parse_output(self.output)
-        self.vocabulary: Vocabulary | None = None
+        super().__init__(parse_output(self.output))
         self.history = History()
-        self._params: Params | None = None  # without the padding
-        self._seen = np.zeros(0, np.int64)  # targets that learned noise has counted
-        self._stores: dict[str, Vectors] = {}  # of the params as they are
+        self._text: dict[str, Any] = {}  # what the training under way reads: its source, if that has a name, and its fingerprint
 
     def step(self) -> Any:
         """The value whose type chooses the compiled step."""
@@ -103,52 +109,102 @@ class WordModel:
         self: Model,
         source: Source | Corpus,
         *,
-        counts: Mapping[str, int] | None = None,
+        counts: Mapping[str, int] | Vocabulary | None = None,
+        column: str | None = None,
+        start: Vectors | WordModel | None = None,
+        frozen: str | Iterable[str] | None = None,
+        checkpoint: Checkpoint | None = None,
         callbacks: Sequence[Callback] = (),
-        reading: Callable[[int, int | None], None] | None = None,
+        reading: Reading | None = None,
         note: Note | None = None,
         directory: str | os.PathLike[str] | None = None,
     ) -> Model:
         """Learn from text (see `unhot.corpus.encode` for what a source can be) or from an encoded `Corpus`.
 
         counts      a vocabulary given from outside: word -> count
+        column      of a table, where the sentences are
+        start       vectors to begin from, for the words that have one; or a model to go on with, whose words are joined by new ones
+        frozen      words whose input vectors stay as they are; "known": all that `start` has
+        checkpoint  where and how often to save the state, to `resume` from
         callbacks   called with a `Progress` after every chunk and every epoch
         reading     called with bytes read and bytes there are while the text is read
         note        called with lines about what goes on: compiling, the memory plan, odd input; None: they are logged
         directory   where to keep the encoded text for another time; None: a temporary directory
         """
-        say = note or logger.info
+        old = start.learned if isinstance(start, WordModel) else None
+        self._check_start(start)
+        known = old.vocabulary if old is not None and counts is None else None
+        reads = {"counts": counts, "known": known, "column": column, "progress": reading, "directory": directory}
+        telling = Telling(callbacks, note or logger.info, checkpoint)
+        with self._reading(source, telling.say, reads) as corpus:
+            begin = None if start is None else self._begin(start, corpus.vocabulary)
+            mask = frozen_words(frozen, corpus.vocabulary, begin)
+            self._text = {"source": _names(source), "column": column, "fingerprint": fingerprint(corpus)}
+            self.history = History()
+            return self._train(corpus, telling, begin, mask if mask.any() else mask[:0])
+
+    def resume(
+        self: Model,
+        source: Source | Corpus | None = None,
+        *,
+        checkpoint: Checkpoint | None = None,
+        callbacks: Sequence[Callback] = (),
+        reading: Reading | None = None,
+        note: Note | None = None,
+        directory: str | os.PathLike[str] | None = None,
+    ) -> Model:
+        """Go on with a training that was cut off, from its last checkpoint (see `unhot.load`) or from where Ctrl-C stopped it.
+
+        The source must be the same text; None: the files that were named then. With one thread the result is the same, byte for byte, as
+        if it had never stopped.
+        """
+        learned, done = self.learned, self.history.position
+        if done.epoch >= self.epochs:
+            raise DataError(f"this training is complete ({done.epoch} epochs): to learn from more text, use fit(text, start=model)")
+        source = self._text.get("source") if source is None else source
+        if source is None:
+            raise DataError("the text of this training was not a file that can be opened again: give it as source")
+        reads = {"counts": learned.vocabulary, "column": self._text.get("column"), "progress": reading, "directory": directory}
+        telling = Telling(callbacks, note or logger.info, checkpoint)
+        with self._reading(source, telling.say, reads) as corpus:
+            if corpus.vocabulary != learned.vocabulary or fingerprint(corpus) != self._text.get("fingerprint"):
+                raise DataError("this is not the text that the training began with, or it is tokenised differently: give the same text")
+            self.history.interrupted = False
+            begin = from_learned(learned, corpus.vocabulary, self.layer)
+            telling.say(f"going on after {done.epoch} epochs and {done.chunk} chunks")
+            return self._train(corpus, telling, begin, learned.frozen)
+
+    @contextlib.contextmanager
+    def _reading(self, source: Source | Corpus, say: Note, reads: dict[str, Any]) -> Iterator[Corpus]:
+        """The encoded text; the kernels are compiled meanwhile."""
         self.layer.check_files()
         compiled = self._compile(say)
         if isinstance(source, Corpus):
             compiled()
-            return self._train(source, callbacks, say)
+            yield source
+            return
         settings = {"tokenizer": self.tokenizer, "min_count": self.min_count, "max_vocab": self.max_vocab, "threads": self.threads}
-        with encode(source, directory=directory, counts=counts, progress=reading, **settings) as corpus:
+        with encode(source, **settings, **reads) as corpus:
             for line in str(corpus.report).splitlines():
                 say(line)
             compiled()
-            return self._train(corpus, callbacks, say)
+            yield corpus
 
-    def _kernel(self, counts: Counts | None) -> Kernel:
-        """For a vocabulary of such counts; None: not known yet, enough to compile."""
-        layer, stride = self.layer, padded(self.dim)
-        tables = layer.sketch() if counts is None else layer.tables(counts)
-        for needed in (candidates, link):
-            if not needed.knows(type(tables)):
-                raise ConfigError(f"{layer.name}: {needed.__name__} is not registered for its {type(tables).__name__}; a layer needs both")  # type: ignore[attr-defined]
-        columns = 1 if counts is None else layer.columns(counts, self.targets())
-        rows = 1 if counts is None else layer.rows(counts)
-        step = All(shape(stride, 1, 1), rows) if layer.all_rows else step_shape(stride, self._fixed_columns(), self.inputs())
-        room = Room(columns, len(tile_shape(step).width), rows if layer.all_rows else columns, self.inputs())
-        return Kernel(self.step(), step, tables, layer.fresh, Window(self.window, self.shrink), room)
+    def _check_start(self, start: Vectors | WordModel | None) -> None:
+        if start is None:
+            return
+        if not isinstance(start, (Vectors, WordModel)):
+            raise ConfigError(f"start={start!r:.80}: must be Vectors or a model; open a file with unhot.Vectors.load or unhot.load")
+        dim = start.dim if isinstance(start, WordModel) else start.vectors.shape[1]
+        if dim != self.dim:
+            raise ConfigError(f"dim={self.dim}: the vectors to start from have {dim} numbers; use dim={dim}")
 
-    def _fixed_columns(self) -> int | None:
-        return self.layer.fixed_columns() if self.targets() == 1 else None
+    def _begin(self, start: Vectors | WordModel, vocabulary: Vocabulary) -> Start:
+        return from_vectors(start, vocabulary) if isinstance(start, Vectors) else from_learned(start.learned, vocabulary, self.layer)
 
     def warm_up(self) -> None:
         """Compile the training kernel of these settings, or load it from disk."""
-        warm_up(self._kernel(None), padded(self.dim))
+        warm_up(make_kernel(self, None), padded(self.dim))
 
     def _compile(self, say: Note) -> Callable[[], None]:
         """Begin to compile, the scanner first: the training kernel follows while the text is read."""
@@ -172,83 +228,43 @@ class WordModel:
 
         return finish
 
-    def _train(self: Model, corpus: Corpus, callbacks: Sequence[Callback], say: Note) -> Model:
-        counts, words = corpus.vocabulary.counts, len(corpus.vocabulary)
-        kernel = self._kernel(counts)
-        threads = min(self.threads, len(pieces(corpus.shards, kernel.room.scored)))  # more would have nothing to do
-        rows = self.layer.rows(counts)
-        hot = HotSizes(hot_rows(words, threads), 0 if self.layer.all_rows else hot_rows(rows, threads))
-        sizes = Sizes(words, rows, self.layer.biases(), hot, threads)
-        vectors = 4 * padded(self.dim) * (words + rows + threads * sum(hot))
-        buffers = threads * scratch_bytes(chunk_size(corpus.ids, kernel.room.scored), self.window, kernel.room, padded(self.dim))
-        tables = sum(array.nbytes for array in kernel.tables if isinstance(array, np.ndarray))
-        memory = {"vectors": vectors, "their last good state": vectors, "tables": tables, "buffers": buffers}
-        check_plan(memory, words, self.dim)
-        say(f"memory: {describe(memory)}")
+    def _train(self: Model, corpus: Corpus, telling: Telling, start: Start | None, frozen: Bytes) -> Model:
+        counts = corpus.vocabulary.counts
+        kernel = make_kernel(self, counts)
+        sizes = make_sizes(self, corpus, kernel, frozen.size > 0)
+        memory = memory_plan(self, corpus, kernel, sizes)
+        check_plan(memory, sizes.words, self.dim)
+        telling.say(f"memory: {describe(memory)}")
         params = start_params(sizes, self.dim, self.seed)
         if params.out_bias.size:
-            params.out_bias[:rows] = self.layer.start_bias(counts)
-        details = {**self.config(), "vocabulary": words, "corpus_words": corpus.words, "memory": sum(memory.values())}
-        self._keep(corpus.vocabulary, without_copies(params, sizes, self.dim))
-        self.history = History()
-        plan = Plan(self.epochs, self.lr or self.default_lr, self.seed, threads, hot, self.history, details)
+            params.out_bias[: sizes.rows] = self.layer.start_bias(counts)
+        seen = getattr(kernel.tables, "seen", np.zeros(0, np.int64))
+        if start is not None:
+            start.fill(params)
+            seen[:] = start.seen if start.seen.size else seen
+        self._keep(Learned(self.layer, corpus.vocabulary, without_copies(params, sizes, self.dim), seen, frozen))
+        details = {**self.config(), "vocabulary": sizes.words, "corpus_words": corpus.words, "memory": sum(memory.values())}
+        plan = Plan(
+            epochs=self.epochs,
+            lr=self.lr or self.default_lr,
+            seed=self.seed,
+            sizes=sizes,
+            history=self.history,
+            frozen=frozen_rows(sizes, frozen),
+            checkpoint=telling.checkpoint,
+            save=lambda: self._save_checkpoint(telling),
+            note=telling.say,
+            details=details,
+        )
         keep = keep_probability(counts, self.sample)
-        callbacks = [lambda progress: self._stores.clear(), *callbacks]  # what callbacks look at is never older than they are
-        self._seen = getattr(kernel.tables, "seen", self._seen)
-        train(corpus, keep, kernel, params, plan, callbacks)
-        self._stores.clear()
+        callbacks = [lambda progress: self._stores.clear(), *telling.callbacks]  # what callbacks look at is never older than they are
+        try:
+            train(corpus, keep, kernel, params, plan, callbacks)
+        finally:
+            self._stores.clear()
         if not (self.history.pairs or self.history.interrupted):
             logger.warning("nothing was learned: no sentence had two words left; lower min_count, join lines, or set sample=0")
         return self
-
-    def _keep(self, vocabulary: Vocabulary, params: Params) -> None:
-        self.vocabulary, self._params = vocabulary, params
-        self._stores.clear()
-
-    def _learned(self) -> tuple[Vocabulary, Params]:
-        if self.vocabulary is None or self._params is None:
-            raise DataError(f"this {type(self).__name__} has learned nothing yet: call fit first")
-        return self.vocabulary, self._params
-
-    @property
-    def vectors(self) -> Vectors:
-        """The input vectors: the word vectors proper."""
-        return self._as_vectors("in_vectors")
-
-    @property
-    def out_vectors(self) -> Vectors:
-        """The output vectors, where the layer has one for each word."""
-        return self._as_vectors("out_vectors")
-
-    @property
-    def head(self) -> Head:
-        """The output layer with what it has learned: probabilities of all words for hidden vectors."""
-        vocabulary, params = self._learned()
-        ln_z = float(params.ln_z[0]) if params.ln_z.size else 0.0
-        counts = self._seen - 1 if self._seen.size else vocabulary.counts  # the noise it drew from; it began at one
-        return Head(self.layer, counts, params.out_vectors, params.out_bias if params.out_bias.size else None, ln_z)
-
-    def hidden(self, words: Sequence[str]) -> Floats:
-        """The hidden vector that words give together: the mean of their vectors, or what the model makes of them."""
-        if not words:
-            raise DataError("no words: give at least one that the model knows")
-        mean: Floats = np.mean([self.vectors[word] for word in words], axis=0, dtype=np.float32)
-        return mean
-
-    def predict_word(self, context: Sequence[str], topn: int = 10) -> list[tuple[str, float]]:
-        """The words most likely to stand near these, with their probabilities."""
-        vocabulary, _ = self._learned()
-        topn = min(whole("topn", topn, 1), len(vocabulary))
-        ids, log_prob = self.head.topk(self.hidden(context), topn)
-        return [(vocabulary.words[i], float(p)) for i, p in zip(ids, np.exp(log_prob), strict=True)]
-
-    def _as_vectors(self, name: str) -> Vectors:
-        vocabulary, params = self._learned()
-        if name == "out_vectors" and not self.layer.rows_are_words:
-            raise ConfigError(f"out_vectors: the output rows of {self.layer.name} are not those of the words; see model.head")
-        if name not in self._stores:
-            self._stores[name] = Vectors(vocabulary.words, getattr(params, name), vocabulary.counts)
-        return self._stores[name]
 
     def config(self) -> dict[str, Any]:
         """The settings as plain data, enough to make the model again."""
@@ -259,11 +275,27 @@ class WordModel:
         return {"model": self.name, **settings, "output": self.layer.spec(), "lr": self.lr or self.default_lr}
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model directory, all or nothing; nothing in it depends on when it was made."""
-        vocabulary, params = self._learned()
-        config = {**self.config(), "unhot": __version__, "losses": self.history.losses, "words": self.history.words}
-        tensors = {**params._asdict(), "seen": self._seen}
-        save_model(Path(path), config, vocabulary, {name: array for name, array in tensors.items() if array.size > 0})
+        """Write the model directory, all or nothing; nothing in it depends on when it was made. Its checkpoint is then removed.
+
+        A model whose training was cut off also holds where it stood.
+        """
+        self._write(Path(path))
+        remove_checkpoint(Path(path))
+
+    def _save_checkpoint(self, telling: Telling) -> None:
+        assert telling.checkpoint is not None
+        self._write(checkpoint_of(telling.checkpoint.folder))
+        telling.say(f"checkpoint: {self.history.words:,} words, in {checkpoint_of(telling.checkpoint.folder)}")
+
+    def _write(self, folder: Path) -> None:
+        learned, history = self.learned, self.history
+        config = {**self.config(), "unhot": __version__, "losses": history.losses, "words": history.words}
+        if history.position.epoch < self.epochs:
+            config["losses"] = history.losses[: history.position.epoch]
+            config["training"] = {**history.as_json(), **self._text}
+        else:
+            learned = learned._replace(frozen=learned.frozen[:0])
+        save_model(folder, config, learned.vocabulary, learned.tensors())
 
     @classmethod
     def from_saved(cls: type[Model], saved: SavedModel) -> Model:
@@ -274,25 +306,16 @@ class WordModel:
             raise FormatError(f"a {cls.name} model without {' and '.join(missing) or 'vectors of its dim'}: read it with Vectors.load")
         names = {field.name for field in dataclasses.fields(cls)}
         model = cls(**{name: value for name, value in saved.config.items() if name in names})
-        model._keep(saved.vocabulary, _saved_params(saved, model.layer))
-        model._seen = saved.tensors.get("seen", model._seen)
-        model.history = History(losses=list(saved.config.get("losses", [])), words=int(saved.config.get("words", 0)))
+        model._keep(from_saved(saved, model.layer))
+        training = dict(saved.config.get("training") or {})
+        model._text = {name: training.pop(name, None) for name in ("source", "column", "fingerprint")}
+        model.history = History.from_json(list(saved.config.get("losses", [])), int(saved.config.get("words", 0)), training or None)
         return model
 
 
-def _saved_params(saved: SavedModel, layer: OutputLayer) -> Params:
-    """The tensors of a saved model, with the biases that its layer learns and no others."""
-    params = Params(*(saved.tensors.get(name, np.zeros(0, np.float32)) for name in Params._fields))
-    learns = layer.biases()
-    sizes = {
-        "out_bias": len(params.out_vectors) * learns.out,
-        "in_bias": len(saved.vocabulary) * learns.each_input,
-        "ln_z": int(learns.ln_z),
-    }
-    for name, size in sizes.items():
-        found = getattr(params, name).shape
-        if found != (size,):
-            raise FormatError(
-                f"a model with {layer.spec()}: tensor {name!r} has the shape {found}, it must be ({size},); the file is damaged"
-            )
-    return params
+def _names(source: object) -> list[str] | None:
+    """The paths that a source is made of, to open it again; None if it is not made of files."""
+    paths = paths_of(source)
+    if paths is None or STDIN in paths:
+        return None
+    return [os.path.abspath(path) for path in paths]  # noqa: PTH100 (a pattern is no path yet)

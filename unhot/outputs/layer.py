@@ -70,6 +70,15 @@ class OutputLayer:
         """How many output rows a vocabulary needs."""
         return counts.size
 
+    def grown_rows(self, moved: Ids) -> Ids:
+        """Which old row each output row of a grown vocabulary goes on from, given each word's old id; -1: it is new."""
+        if not self.rows_are_words:
+            raise ConfigError(
+                f"{self.name}: its rows are not those of the words but come from their counts, so it cannot go on with other words or "
+                "counts: keep the vocabulary as it is (counts=model.vocabulary, --keep-vocabulary), or start from the vectors alone"
+            )
+        return moved
+
     def biases(self) -> Biases:
         """Which biases are learned."""
         return Biases(out=getattr(self, "bias", False))

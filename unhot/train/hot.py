@@ -18,17 +18,11 @@ from typing import NamedTuple
 from unhot.kernels.loop import Params
 from unhot.kernels.simd import LANES
 from unhot.kernels.windows import Hot
+from unhot.train.params import Sizes
 from unhot.types import Floats
 
 HOT_ROWS = 256  # at most; copies of both matrices stay in the second-level cache
 HOT_SHARE = 64  # and at most one row in so many, so that a small vocabulary is learned at the full rate
-
-
-class HotSizes(NamedTuple):
-    """How many rows are copied for each thread."""
-
-    inputs: int
-    outputs: int
 
 
 def hot_rows(rows: int, threads: int) -> int:
@@ -45,14 +39,15 @@ class _Copy(NamedTuple):
 class HotRows:
     """The copies of all threads. The arrays of `params` end with threads * hot rows for them, ln_z with LANES numbers for each."""
 
-    def __init__(self, params: Params, hot: HotSizes, threads: int) -> None:
+    def __init__(self, params: Params, has: Sizes) -> None:
+        hot, threads = has.hot, has.threads
         self._lock, self._threads = threading.Lock(), threads
         self._copies: list[list[_Copy]] = []
         self.places: list[Hot] = []  # where each thread finds its copies
         sizes = (hot.inputs, hot.outputs, hot.outputs, hot.inputs, LANES)
         for thread in range(threads):
             shifts = [len(array) - (threads - thread) * rows for array, rows in zip(params, sizes, strict=True)]
-            self.places.append(Hot(hot.inputs, shifts[0], hot.outputs, shifts[1], shifts[4]))
+            self.places.append(Hot(hot.inputs, shifts[0], hot.outputs, shifts[1], shifts[4], has.words + thread * has.aside))
             self._copies.append([])
             for array, shift, rows in zip(params, shifts, sizes, strict=True):
                 if len(array) > 0:

@@ -5,6 +5,7 @@ main thread, which adds up the loss, calls the callbacks and takes Ctrl-C. With 
 byte.
 
 A chunk whose loss is not a finite number ends the training: the matrices go back to where they stood at the beginning of the epoch.
+For a checkpoint the threads end the chunks they are at and begin again when it is written.
 
 Reference: Niu et al., Hogwild!, 2011.
 """
@@ -12,7 +13,6 @@ Reference: Niu et al., Hogwild!, 2011.
 from __future__ import annotations
 
 import contextlib
-import itertools
 import queue
 import threading
 import time
@@ -23,15 +23,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from unhot.corpus.corpus import Corpus
-from unhot.errors import Diverged
+from unhot.errors import DataError, Diverged
 from unhot.kernels.loop import Params, Room, Scratch, scratch, train_chunk
 from unhot.kernels.rng import key_from, stream_key
 from unhot.kernels.windows import Chunk, Hot, Text, Window, keep_threshold
-from unhot.train.hot import HotRows, HotSizes
-from unhot.train.params import finite
+from unhot.train.checkpoint import Checkpoint, Timer
+from unhot.train.history import History, Position
+from unhot.train.hot import HotRows
+from unhot.train.params import Sizes, finite
 from unhot.train.progress import Callback, Progress
 from unhot.train.schedule import Piece, chunk_size, learning_rate, pieces
-from unhot.types import Doubles
+from unhot.types import Bytes, Doubles
 
 
 class Kernel(NamedTuple):
@@ -45,17 +47,6 @@ class Kernel(NamedTuple):
     room: Room
 
 
-@dataclass
-class History:
-    """What came of it."""
-
-    losses: list[float] = field(default_factory=list)  # exact mean of each whole epoch
-    words: int = 0
-    pairs: int = 0  # (input, target) pairs trained
-    seconds: float = 0.0
-    interrupted: bool = False
-
-
 @dataclass(frozen=True)
 class Plan:
     """How it is trained."""
@@ -63,16 +54,18 @@ class Plan:
     epochs: int
     lr: float
     seed: int
-    threads: int
-    hot: HotSizes  # rows copied for each thread
-    history: History
+    sizes: Sizes  # of the params, and how many threads
+    history: History  # where it stands; it goes on from there
+    frozen: Bytes  # [input rows]: 1 where a row stays as it is; of size zero where none does
+    checkpoint: Checkpoint | None = None
+    save: Callable[[], None] = lambda: None  # writes a checkpoint
+    note: Callable[[str], None] = lambda line: None
     details: dict[str, Any] = field(default_factory=dict)  # for the start event
 
 
 class _Result(NamedTuple):
-    piece: Piece
-    loss: float
-    pairs: int
+    position: Position
+    words: int
     lr: float
     error: BaseException | None
 
@@ -83,7 +76,7 @@ def warm_up(kernel: Kernel, stride: int) -> None:
     nothing.flags.writeable = start.flags.writeable = False  # as the shards are, which are mapped for reading
     text = Text(nothing, start, keep_threshold(np.ones(1)))
     params = Params(*(np.zeros((1, stride), np.float32) for _ in range(2)), *(np.zeros(0, np.float32) for _ in range(3)))
-    chunk = Chunk(0, 0, 0, np.uint64(0), np.uint64(0), np.float32(0), Hot(0, 0, 0, 0, 0))
+    chunk = Chunk(0, 0, 0, np.uint64(0), np.uint64(0), np.float32(0), Hot(0, 0, 0, 0, 0, 0), np.zeros(0, np.uint8))
     buffers = scratch(0, kernel.window.size, kernel.room, stride)
     train_chunk(kernel.step, kernel.shape, kernel.tables, text, kernel.window, params, buffers, chunk)
 
@@ -93,7 +86,7 @@ def train(corpus: Corpus, keep: Doubles, kernel: Kernel, params: Params, plan: P
     run = _Run(corpus, keep, kernel, params, plan, callbacks)
     run.tell("start", 0, None, plan.details)
     try:
-        for epoch in range(plan.epochs):
+        for epoch in range(plan.history.position.epoch, plan.epochs):
             run.epoch(epoch)
         run.done("finished")
     except KeyboardInterrupt:
@@ -114,56 +107,94 @@ class _Run:
         self._ids, self._words = corpus.ids, corpus.words
         self._kernel, self._params, self._plan, self._callbacks = kernel, params, plan, callbacks
         tokens, stride = chunk_size(corpus.ids, kernel.room.scored), params.in_vectors.shape[1]
-        self._scratch = [scratch(tokens, kernel.window.size, kernel.room, stride) for _ in range(plan.threads)]
-        self._hot = HotRows(params, plan.hot, plan.threads)
+        self._scratch = [scratch(tokens, kernel.window.size, kernel.room, stride) for _ in range(plan.sizes.threads)]
+        self._hot = HotRows(params, plan.sizes)
         self._good = Params(*(np.empty_like(matrix) for matrix in params))
-        self._began, self._lr = time.perf_counter(), plan.lr
-        self.history = plan.history
-        self._before = (0, 0)  # words and pairs at the beginning of the epoch
+        self.history, self._lock = plan.history, threading.Lock()
+        self._began, self._lr = time.perf_counter() - self.history.seconds, plan.lr
+        self._before = self.history.position  # when `_good` was copied
+        self._timer = Timer(plan.checkpoint)
 
     def epoch(self, epoch: int) -> None:
-        """Train one epoch and keep a copy of what stood before it."""
+        """Train one epoch, or the rest of it, and keep a copy of what stood before."""
         for good, matrix in zip(self._good, self._params, strict=True):
             good[:] = matrix
         self._hot.refresh()
-        self._before = self.history.words, self.history.pairs
-        loss, pairs, done = 0.0, 0, 0
-        with self._threads(epoch) as results:
-            for result in itertools.islice(results, len(self._pieces)):
-                if result.error is not None:
-                    raise result.error
-                loss, pairs, done = loss + result.loss, pairs + result.pairs, done + result.piece.stop - result.piece.start
-                if not np.isfinite(loss):
-                    break
-                self.history.pairs += result.pairs
-                # out-of-vocabulary words are spread evenly over the epoch, as far as the count of words goes
-                self.history.words = epoch * self._words + round(self._words * done / self._ids)
-                self._lr = result.lr
-                self.tell("progress", epoch + 1, loss / max(pairs, 1))
+        self._before = self.history.position
+        due = False
+        while self.history.position.chunk < len(self._pieces) and np.isfinite(self.history.position.loss):
+            if due:
+                self._checkpoint()
+            due = self._until_due(epoch)
+        loss = self.history.position.loss
         if not np.isfinite(loss) or not finite(self._params):
             self._restore()
             raise Diverged(
-                f"training left the finite numbers in epoch {epoch + 1} with lr={self._plan.lr:g}: "
-                f"the model is back to where it was after {epoch} epochs; try a lower lr, for example {self._plan.lr / 4:g}"
+                f"training left the finite numbers in epoch {epoch + 1} with lr={self._plan.lr:g}: the model is back to where it was "
+                f"after {epoch} epochs{self._chunks_before()}; try a lower lr, for example {self._plan.lr / 4:g}"
             )
-        self.history.losses.append(loss / max(pairs, 1))
+        self.history.losses.append(loss / max(self.history.position.pairs, 1))
+        self.history.position = Position(epoch + 1, all_pairs=self.history.position.all_pairs)
         self.tell("epoch", epoch + 1, self.history.losses[-1])
+        if due and epoch + 1 < self._plan.epochs:
+            self._checkpoint()
+
+    def _chunks_before(self) -> str:
+        return f" and {self._before.chunk} chunks" if self._before.chunk else ""
+
+    def _until_due(self, epoch: int) -> bool:
+        """Train the chunks that are left; stop, and return True, when a checkpoint is due."""
+        first, due = self.history.position.chunk, False
+        with self._threads(epoch, first) as results:
+            for _ in range(first, len(self._pieces)):
+                self._report(results.get(), epoch)
+                due = self._timer.due()
+                if due or not np.isfinite(self.history.position.loss):
+                    break
+        while not results.empty():  # what threads finished before they stopped
+            self._report(results.get(), epoch)
+        return due
+
+    def _report(self, result: _Result, epoch: int) -> None:
+        if result.error is not None:
+            raise result.error
+        at = result.position
+        if np.isfinite(at.loss):
+            self.history.words, self._lr = result.words, result.lr
+            self.tell("progress", epoch + 1, at.loss / max(at.pairs, 1))
+
+    def _checkpoint(self) -> None:
+        """Save the state, which no thread is changing now; a checkpoint that fails does not end the training."""
+        self.history.words = self._words_at(self.history.position)
+        if finite(self._params):
+            try:
+                self._plan.save()
+            except DataError as error:
+                self._plan.note(f"no checkpoint: {error}; training goes on")
+        self._timer.begin()
+
+    def _words_at(self, position: Position) -> int:
+        """Words trained; those outside the vocabulary are spread evenly over the epoch, as far as their count goes."""
+        done = self._pieces[position.chunk].done if position.chunk < len(self._pieces) else self._ids
+        return position.epoch * self._words + round(self._words * done / self._ids)
 
     def interrupt(self) -> None:
         """Keep what there is, unless it is not finite: then what there was at the beginning of the epoch."""
         self.history.interrupted = True
         if not finite(self._params):
             self._restore()
+        self.history.words = self._words_at(self.history.position)
 
     def _restore(self) -> None:
         for good, matrix in zip(self._good, self._params, strict=True):
             matrix[:] = good
-        self.history.words, self.history.pairs = self._before
+        self.history.position = self._before
+        self.history.words = self._words_at(self._before)
 
     @contextlib.contextmanager
-    def _threads(self, epoch: int) -> Iterator[Iterator[_Result]]:
-        """Results of the epoch's chunks, as threads finish them; leaving the context stops the threads."""
-        todo, stop = iter(self._pieces), threading.Event()
+    def _threads(self, epoch: int, first: int) -> Iterator[queue.SimpleQueue[_Result]]:
+        """Results of the epoch's chunks from the first on, as threads finish them; leaving the context stops the threads."""
+        todo, stop = iter(self._pieces[first:]), threading.Event()
         lock, results = threading.Lock(), queue.SimpleQueue[_Result]()
 
         def work(thread: int, buffers: Scratch) -> None:
@@ -178,7 +209,7 @@ class _Run:
         try:
             for thread in threads:
                 thread.start()
-            yield iter(results.get, None)
+            yield results
         finally:
             stop.set()
             for thread in threads:
@@ -190,7 +221,8 @@ class _Run:
             lr = learning_rate(plan.lr, epoch, plan.epochs, piece.done / self._ids)
             windows = key_from(stream_key(plan.seed, epoch, 0), piece.done - piece.start)  # bits belong to positions of the whole corpus
             draws = stream_key(plan.seed, epoch, 1 + piece.number)
-            chunk = Chunk(piece.start, piece.stop, piece.sentence, windows, draws, np.float32(lr), self._hot.places[thread])
+            place = self._hot.places[thread]
+            chunk = Chunk(piece.start, piece.stop, piece.sentence, windows, draws, np.float32(lr), place, plan.frozen)
             loss, pairs = train_chunk(
                 kernel.step,
                 kernel.shape,
@@ -202,9 +234,13 @@ class _Run:
                 chunk,
             )
             self._hot.exchange(thread)
-            return _Result(piece, float(loss), int(pairs), lr, None)
+            with self._lock:  # counted here, not in the main thread, which Ctrl-C may stop anywhere
+                at = self.history.position
+                at = Position(at.epoch, at.chunk + 1, at.loss + float(loss), at.pairs + int(pairs), at.all_pairs + int(pairs))
+                self.history.position = at
+            return _Result(at, self._words_at(at), lr, None)
         except BaseException as error:  # handed to the main thread, which raises it
-            return _Result(piece, 0.0, 0, 0.0, error)
+            return _Result(self.history.position, 0, 0.0, error)
 
     def done(self, reason: str) -> None:
         """Report the end."""

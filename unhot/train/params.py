@@ -10,7 +10,7 @@ from unhot.kernels.aligned import aligned_zeros
 from unhot.kernels.loop import Params
 from unhot.kernels.simd import LANES
 from unhot.outputs.layer import Biases
-from unhot.train.hot import HotSizes
+from unhot.types import Bytes
 
 BLOCK = 1 << 16  # rows begun at a time
 
@@ -20,6 +20,13 @@ def padded(dim: int) -> int:
     return -(-dim // LANES) * LANES
 
 
+class HotSizes(NamedTuple):
+    """How many rows are copied for each thread."""
+
+    inputs: int
+    outputs: int
+
+
 class Sizes(NamedTuple):
     """What is learned, and how many rows each thread has copies of."""
 
@@ -27,13 +34,23 @@ class Sizes(NamedTuple):
     rows: int  # of the output
     biases: Biases
     hot: HotSizes
+    aside: int  # input rows each thread has for copies of frozen ones
     threads: int
+
+    @property
+    def in_rows(self) -> int:
+        """Words, then what each thread puts aside, then the hot copies of each."""
+        return self.words + self.threads * (self.aside + self.hot.inputs)
+
+    @property
+    def out_rows(self) -> int:
+        """Rows, then the hot copies of each thread."""
+        return self.rows + self.threads * self.hot.outputs
 
 
 def start_params(sizes: Sizes, dim: int, seed: int) -> Params:
-    """Input vectors uniform in (-1/2, 1/2) / dim, all else zero; behind them room for copies of hot rows."""
-    words, biases = sizes.words, sizes.biases
-    ins, outs = words + sizes.threads * sizes.hot.inputs, sizes.rows + sizes.threads * sizes.hot.outputs
+    """Input vectors uniform in (-1/2, 1/2) / dim, all else zero; behind them room for the rows of threads."""
+    words, biases, ins, outs = sizes.words, sizes.biases, sizes.in_rows, sizes.out_rows
     params = Params(
         in_vectors=aligned_zeros((ins, padded(dim))),
         out_vectors=aligned_zeros((outs, padded(dim))),
@@ -46,6 +63,18 @@ def start_params(sizes: Sizes, dim: int, seed: int) -> Params:
         block = params.in_vectors[first : min(first + BLOCK, words), :dim]
         block[:] = (random.random(block.shape, dtype=np.float32) - np.float32(0.5)) / np.float32(dim)
     return params
+
+
+def frozen_rows(sizes: Sizes, ids: Bytes) -> Bytes:
+    """1 for each input row that stays as it is, hot copies included, from 1 for each such word; empty if there is none."""
+    if not ids.any():
+        return np.zeros(0, np.uint8)
+    frozen = np.zeros(sizes.in_rows, np.uint8)
+    frozen[: sizes.words] = ids
+    hot = sizes.hot.inputs
+    if hot:
+        frozen[-sizes.threads * hot :] = np.tile(ids[:hot], sizes.threads)
+    return frozen
 
 
 def finite(params: Params) -> bool:

@@ -5,9 +5,11 @@
     MODEL/v1/vocab.txt             one word a line, in the order of the ids
     MODEL/v1/model.safetensors     counts int64 [words], in_vectors float32 [words, dim], out_vectors float32 [rows, dim], ...
     MODEL/v1/manifest.json         size and sha256 of the three
+    MODEL/checkpoint/              while it is trained: a model folder of its own, with the state of the training in its config
 
 A save writes a new version under a temporary name, renames it, replaces CURRENT and removes the old version, each step on the disk before
-the next begins. So a kill at any moment leaves the last complete model; the next save removes what was left over.
+the next begins. So a kill at any moment leaves the last complete model; the next save removes what was left over. A folder that has
+nothing but a checkpoint is opened as that; a model that is there is not touched before the next one is complete.
 Nothing in these files depends on the time or the machine: the same model is the same bytes.
 """
 
@@ -33,6 +35,7 @@ from unhot.vocab.vocabulary import Vocabulary
 FORMAT = "unhot model"
 FORMAT_VERSION = 1  # of this layout; a reader refuses what is newer than itself
 CURRENT, CONFIG, WORDS, TENSORS, MANIFEST = "CURRENT", "config.json", "vocab.txt", "model.safetensors", "manifest.json"
+CHECKPOINT = "checkpoint"
 FILES = (CONFIG, WORDS, TENSORS)
 VERSION_NAME = re.compile("v[1-9][0-9]{0,17}")
 MAX_JSON_BYTES = 100_000_000
@@ -76,7 +79,7 @@ def save_model(path: str | Path, config: dict[str, Any], vocabulary: Vocabulary,
 
 def load_model(path: str | Path, verify: bool = False) -> SavedModel:
     """Open a model folder; `verify` also reads every byte and compares the checksums."""
-    path = Path(path)
+    path = _home(Path(path))
     live = _live_version(path)
     while True:
         if live is None:
@@ -95,7 +98,28 @@ def load_model(path: str | Path, verify: bool = False) -> SavedModel:
 
 def is_model(path: str | Path) -> bool:
     """Whether a path is a folder that `load_model` would try to open."""
-    return _live_version(Path(path)) is not None
+    return _live_version(_home(Path(path))) is not None
+
+
+def checkpoint_of(path: str | Path) -> Path:
+    """Where a model that is to be saved at path has its checkpoints."""
+    return Path(path) / CHECKPOINT
+
+
+def remove_checkpoint(path: str | Path) -> None:
+    """Remove the checkpoint of the model at path, if there is one: the model is complete."""
+    folder = checkpoint_of(path)
+    if _live_version(folder) is None:
+        return
+    with contextlib.suppress(OSError):  # what cannot be removed does no harm
+        (folder / CURRENT).unlink()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _home(path: Path) -> Path:
+    """The folder itself, or its checkpoint where it has nothing else."""
+    alone = _live_version(path) is None and _live_version(path / CHECKPOINT) is not None
+    return path / CHECKPOINT if alone else path
 
 
 def _live_version(path: Path) -> str | None:
@@ -129,12 +153,16 @@ def check_writable(path: Path) -> None:
 
 def _is_leftover(entry: Path) -> bool:
     """Whether an entry of a folder without CURRENT comes from a first save that was cut off."""
-    if entry.name.startswith(TEMPORARY):
+    if entry.name.startswith(TEMPORARY) or (entry.name == CHECKPOINT and _is_checkpoint(entry)):
         return True
     try:
         return VERSION_NAME.fullmatch(entry.name) is not None and bool(_read_manifest(entry))
     except (FormatError, OSError):
         return False
+
+
+def _is_checkpoint(folder: Path) -> bool:
+    return folder.is_dir() and (_live_version(folder) is not None or all(_is_leftover(entry) for entry in folder.iterdir()))
 
 
 def _remove_leftovers(path: Path, live: str | None) -> None:

@@ -1,0 +1,56 @@
+"""From a model's settings and a text's counts to what the trainer needs: the kernel, the sizes of the params, the memory plan."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from unhot.corpus.corpus import Corpus
+from unhot.errors import ConfigError
+from unhot.kernels.blocks import shape
+from unhot.kernels.columns import candidates
+from unhot.kernels.loop import Room, scratch_bytes
+from unhot.kernels.steps import All, link, step_shape, tile_shape
+from unhot.kernels.windows import Window
+from unhot.train.hot import hot_rows
+from unhot.train.local import Kernel
+from unhot.train.params import HotSizes, Sizes, padded
+from unhot.train.schedule import chunk_size, pieces
+from unhot.types import Counts
+
+if TYPE_CHECKING:
+    from unhot.models.words import WordModel
+
+
+def make_kernel(model: WordModel, counts: Counts | None) -> Kernel:
+    """For a vocabulary of such counts; None: not known yet, enough to compile."""
+    layer, stride = model.layer, padded(model.dim)
+    tables = layer.sketch() if counts is None else layer.tables(counts)
+    for needed in (candidates, link):
+        if not needed.knows(type(tables)):
+            raise ConfigError(f"{layer.name}: {needed.__name__} is not registered for its {type(tables).__name__}; a layer needs both")  # type: ignore[attr-defined]
+    columns = 1 if counts is None else layer.columns(counts, model.targets())
+    rows = 1 if counts is None else layer.rows(counts)
+    fixed = layer.fixed_columns() if model.targets() == 1 else None
+    step = All(shape(stride, 1, 1), rows) if layer.all_rows else step_shape(stride, fixed, model.inputs())
+    room = Room(columns, len(tile_shape(step).width), rows if layer.all_rows else columns, model.inputs())
+    return Kernel(model.step(), step, tables, layer.fresh, Window(model.window, model.shrink), room)
+
+
+def make_sizes(model: WordModel, corpus: Corpus, kernel: Kernel, freezes: bool) -> Sizes:
+    """How many rows there are, with those of the threads."""
+    counts, layer = corpus.vocabulary.counts, model.layer
+    threads = min(model.threads, len(pieces(corpus.shards, kernel.room.scored)))  # more would have nothing to do
+    words, rows = len(counts), layer.rows(counts)
+    hot = HotSizes(hot_rows(words, threads), 0 if layer.all_rows else hot_rows(rows, threads))
+    return Sizes(words, rows, layer.biases(), hot, 2 * model.window if freezes else 0, threads)
+
+
+def memory_plan(model: WordModel, corpus: Corpus, kernel: Kernel, sizes: Sizes) -> dict[str, int]:
+    """Bytes by purpose."""
+    vectors = 4 * padded(model.dim) * (sizes.in_rows + sizes.out_rows)
+    tokens = chunk_size(corpus.ids, kernel.room.scored)
+    buffers = sizes.threads * scratch_bytes(tokens, model.window, kernel.room, padded(model.dim))
+    tables = sum(array.nbytes for array in kernel.tables if isinstance(array, np.ndarray))
+    return {"vectors": vectors, "their last good state": vectors, "tables": tables, "buffers": buffers}

@@ -1,0 +1,97 @@
+"""Where a training begins: at random, from given vectors, from another model, or where it was cut off.
+
+Words are matched by their spelling. A word that was known begins with its old input vector, and with its old output vector and bias where
+the output layer has one for each word (`OutputLayer.grown_rows` says which row that is); a new one begins as new words always do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import numpy as np
+
+from unhot.errors import ConfigError, DataError
+from unhot.kernels.loop import Params
+from unhot.models.learned import Learned
+from unhot.outputs import OutputLayer
+from unhot.types import Bytes, Counts, Floats, Ids
+from unhot.vectors.store import Vectors
+from unhot.vocab.vocabulary import Vocabulary
+
+BLOCK = 1 << 14  # rows copied at a time
+NONE = np.zeros(0, np.float32)
+KNOWN = "known"  # frozen: all words that the start has
+
+
+class Start(NamedTuple):
+    """Rows to begin from."""
+
+    params: Params  # a size of zero: nothing to begin from
+    in_rows: Ids  # [words] the input row of each word; -1: none
+    out_rows: Ids  # [output rows] likewise
+    seen: Counts  # [words], or empty
+
+    def fill(self, params: Params) -> None:
+        """Write the rows into new params."""
+        _copy(self.params.in_vectors, self.in_rows, params.in_vectors)
+        _copy(self.params.in_bias, self.in_rows, params.in_bias)
+        _copy(self.params.out_vectors, self.out_rows, params.out_vectors)
+        _copy(self.params.out_bias, self.out_rows, params.out_bias)
+        if self.params.ln_z.size:
+            params.ln_z[:1] = self.params.ln_z[:1]
+
+
+def from_learned(old: Learned, vocabulary: Vocabulary, layer: OutputLayer) -> Start:
+    """Go on with a model, which may be the same one, with its own words and new ones."""
+    if layer != old.layer:
+        raise ConfigError(
+            f"output={layer.spec()}: the model to start from has {old.layer.spec()}; use the same, or start from its vectors alone"
+        )
+    if vocabulary == old.vocabulary:
+        everything = np.arange(len(vocabulary), dtype=np.int32)
+        return Start(old.params, everything, np.arange(len(old.params.out_vectors), dtype=np.int32), old.seen)
+    lost = old.vocabulary.index.keys() - vocabulary.index.keys()
+    if lost:
+        raise DataError(f"{len(lost)} words of the model to start from are not in the vocabulary, such as {min(lost)!r}; leave counts out")
+    moved = _rows(old.vocabulary.index, vocabulary)
+    seen = np.where(moved >= 0, old.seen[moved], 1) if old.seen.size else old.seen
+    return Start(old.params, moved, layer.grown_rows(moved), seen)
+
+
+def from_vectors(vectors: Vectors, vocabulary: Vocabulary) -> Start:
+    """Begin with given input vectors where there is one for a word."""
+    rows = _rows(vectors.key_to_index, vocabulary)
+    if not (rows >= 0).any():
+        raise DataError(f"start: none of the {len(vectors)} words with vectors is among the {len(vocabulary)} words of the text")
+    return Start(Params(vectors.vectors, NONE, NONE, NONE, NONE), rows, np.zeros(0, np.int32), np.zeros(0, np.int64))
+
+
+def frozen_words(frozen: str | Iterable[str] | None, vocabulary: Vocabulary, start: Start | None) -> Bytes:
+    """1 for each word whose input vector stays as it is."""
+    mask = np.zeros(len(vocabulary), np.uint8)
+    if isinstance(frozen, str):
+        if frozen != KNOWN or start is None:
+            raise ConfigError(f"frozen={frozen!r}: must be a list of words, or {KNOWN!r} together with start")
+        mask[start.in_rows >= 0] = 1
+    elif frozen is not None:
+        mask[[vocabulary.id(word) for word in frozen]] = 1
+    return mask
+
+
+def _rows(index: dict[str, int], vocabulary: Vocabulary) -> Ids:
+    return np.array([index.get(word, -1) for word in vocabulary.words], dtype=np.int32)
+
+
+def _copy(source: Floats, rows: Ids, target: Floats) -> None:
+    """target[i] = source[rows[i]] where there is such a row; what the target has more of (padding, copies) stays."""
+    if source.size == 0 or target.size == 0:
+        return
+    for first in range(0, len(rows), BLOCK):
+        part = rows[first : first + BLOCK]
+        known = np.flatnonzero(part >= 0)
+        there = target[first : first + len(part)]
+        if source.ndim == 1:
+            there[known] = source[part[known]]
+        else:
+            there[known, : source.shape[1]] = source[part[known]]

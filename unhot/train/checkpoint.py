@@ -1,0 +1,70 @@
+"""Checkpoints: when a training saves its state, and which text it was trained on.
+
+A checkpoint is a model like any other, with the position of the training in its config. It is written between chunks while no thread
+trains, all or nothing. With one thread, going on from it gives the same bytes as never having stopped: a chunk's random numbers and its
+learning rate depend on the seed and on its place in the corpus alone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import time
+import zlib
+from dataclasses import dataclass
+from pathlib import Path
+
+from unhot.corpus.corpus import Corpus
+from unhot.errors import at_least, whole
+from unhot.vocab.vocabulary import encode_word
+
+
+@dataclass(frozen=True, kw_only=True)
+class Checkpoint:
+    """Save to a model's folder every so many minutes or chunks, whichever comes first; None: never for that reason."""
+
+    path: str | os.PathLike[str]
+    minutes: float | None = 10.0
+    chunks: int | None = None
+
+    def __post_init__(self) -> None:
+        """Check the ranges."""
+        if self.minutes is not None:
+            at_least("minutes", self.minutes, 0)
+        if self.chunks is not None:
+            whole("chunks", self.chunks, 1)
+
+    @property
+    def folder(self) -> Path:
+        """The model's folder."""
+        return Path(self.path)
+
+
+class Timer:
+    """Tells when the next checkpoint is due."""
+
+    def __init__(self, checkpoint: Checkpoint | None) -> None:
+        """None: never."""
+        self._minutes = checkpoint.minutes if checkpoint else None
+        self._chunks = checkpoint.chunks if checkpoint else None
+        self.begin()
+
+    def begin(self) -> None:
+        """Count from now on."""
+        self._began, self._done = time.monotonic(), 0
+
+    def due(self) -> bool:
+        """Whether it is time, now that one more chunk is done."""
+        self._done += 1
+        late = self._minutes is not None and time.monotonic() - self._began >= 60 * self._minutes
+        return late or (self._chunks is not None and self._done >= self._chunks)
+
+
+def fingerprint(corpus: Corpus) -> str:
+    """A checksum of an encoded text: its words, their counts, its sentences and ids."""
+    found = hashlib.sha256(b"\n".join(map(encode_word, corpus.vocabulary.words)))
+    found.update(corpus.vocabulary.counts.astype("<i8").tobytes())
+    for shard in corpus.shards:
+        checks = [zlib.crc32(part.data) for part in (shard.ids, shard.starts)]  # several GB a second, and no attacker to fear
+        found.update(f"{shard.ids.size} {shard.starts.size} {checks}\n".encode("ascii"))
+    return found.hexdigest()

@@ -1,0 +1,57 @@
+"""What came of a training so far, and where it stands: with the params, enough to go on as if it had never stopped."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from unhot.errors import FormatError
+
+
+class Position(NamedTuple):
+    """How much is done: whole epochs, then chunks of the next one.
+
+    It is replaced as a whole, so that Ctrl-C never finds half of it.
+    """
+
+    epoch: int = 0
+    chunk: int = 0
+    loss: float = 0.0  # summed over the pairs of these chunks
+    pairs: int = 0  # of these chunks
+    all_pairs: int = 0  # of the epochs before, too
+
+
+@dataclass
+class History:
+    """What came of it."""
+
+    losses: list[float] = field(default_factory=list)  # exact mean of each whole epoch
+    words: int = 0
+    seconds: float = 0.0
+    interrupted: bool = False
+    position: Position = Position()
+
+    @property
+    def pairs(self) -> int:
+        """(input, target) pairs trained."""
+        return self.position.all_pairs
+
+    def as_json(self) -> dict[str, Any]:
+        """The position as plain data; floats keep all their bits."""
+        return {**self.position._asdict(), "seconds": self.seconds}
+
+    @classmethod
+    def from_json(cls, losses: list[float], words: int, value: object) -> History:
+        """What `as_json` gave, or nothing: a training that is over."""
+        if value is None:
+            return cls(losses, words, position=Position(epoch=len(losses)))
+        try:
+            fields = dict(value)  # type: ignore[call-overload]
+            seconds = float(fields.pop("seconds"))
+            position = Position(**fields)
+            whole = all(type(number) is int and number >= 0 for number in (position.epoch, position.chunk, position.pairs))
+            if not whole or type(position.loss) is not float or len(losses) < position.epoch:
+                raise ValueError("numbers that cannot be")
+        except (KeyError, TypeError, ValueError) as error:
+            raise FormatError(f"the state of the training in the model's config is damaged ({error}); train again from the text") from error
+        return cls(losses[: position.epoch], words, seconds, position=position)
