@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from unhot.cli.outputs import listed_layers, plugin_option
+
+if TYPE_CHECKING:
+    from unhot.cli.show import TrainingBar
+    from unhot.models.words import WordModel
+    from unhot.vectors.store import Vectors
 
 EXAMPLES = """
 \b
@@ -17,8 +24,15 @@ Examples:
   unhot train news/*.txt.gz -o model --model cbow --dim 300 --threads 8
   unhot train corpus.txt -o model --output nce:k=50,bias=true
   zcat dump.gz | unhot train - -o model --tokenizer words --min-count 20
+  unhot train --resume model
+  unhot train more.txt -o model2 --start model --epochs 2
+  unhot train corpus.txt -o model --start vectors.bin --freeze known
 """
 OUTPUT_HELP = f"Output layer: {', '.join(listed_layers())}; settings behind a colon, as NAME:setting=value,..."
+
+# options that are no settings of a model, and those of them that --resume accepts
+RESUMED = ("inputs", "target", "resume", "log_json", "corpus_dir", "checkpoint_minutes", "checkpoint_chunks", "quiet")
+OTHERS = (*RESUMED, "model", "start", "freeze", "keep_vocabulary", "column", "overwrite")
 
 
 class TrainCommand(click.Command):
@@ -32,8 +46,17 @@ class TrainCommand(click.Command):
 
 
 @click.command(cls=TrainCommand, epilog=EXAMPLES)
-@click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
-@click.option("-o", "--model-dir", "target", required=True, metavar="MODEL", help="Directory to write the model to.")
+@click.argument("inputs", nargs=-1, metavar="INPUT...")
+@click.option("-o", "--model-dir", "target", default=None, metavar="MODEL", help="Directory to write the model to.")
+@click.option("--resume", default=None, metavar="MODEL", help="Go on with a training that was cut off: same text, same settings.")
+@click.option(
+    "--start",
+    default=None,
+    metavar="VECTORS",
+    help="Begin from vectors in any format; from a model of unhot: go on with it and its settings.",
+)
+@click.option("--freeze", default=None, metavar="WORDS", help="Words whose vectors stay: a file, one a line; known: all of --start.")
+@click.option("--keep-vocabulary", is_flag=True, help="--start with a model: no new words.")
 @click.option("--model", type=click.Choice(["skipgram", "cbow"]), default="skipgram", show_default=True, help="What predicts what.")
 @click.option("--dim", type=int, default=100, show_default=True, help="Numbers in a vector.")
 @click.option("--window", type=int, default=5, show_default=True, help="Words to each side of a centre.")
@@ -59,47 +82,141 @@ class TrainCommand(click.Command):
 @click.option("--threads", type=int, default=2, show_default=True, help="Threads; with 1, the same seed gives the same bytes.")
 @click.option("--seed", type=int, default=1, show_default=True, help="Seed of all random numbers.")
 @click.option("--tokenizer", default="whitespace", show_default=True, help="whitespace, words (lower-cased, any script) or text8.")
+@click.option("--column", default=None, help="Parquet: the column with the text  [default: text, or the only one]")
 @plugin_option
+@click.option(
+    "--checkpoint-minutes", type=float, default=10.0, show_default=True, help="Save the state so often, in MODEL/checkpoint; 0: never."
+)
+@click.option("--checkpoint-chunks", type=int, default=None, help="Likewise, every so many chunks (of about 10 ms).")
+@click.option("--overwrite", is_flag=True, help="Begin anew although MODEL holds a training that can be resumed.")
 @click.option("--log-json", type=click.Path(dir_okay=False), default=None, help="Write progress as JSON lines to this file.")
 @click.option("--corpus-dir", default=None, metavar="DIR", help="Keep the encoded text here  [default: a temporary directory]")
 @click.option("-q", "--quiet", is_flag=True, help="Show nothing but errors.")
-def train(
-    inputs: tuple[str, ...], target: str, model: str, log_json: str | None, corpus_dir: str | None, quiet: bool, **settings: Any
-) -> int:
+@click.pass_context
+def train(context: click.Context, /, inputs: tuple[str, ...], target: str | None, resume: str | None, **options: Any) -> int:
     """Learn word vectors from text.
 
-    INPUT is a file, a folder, a pattern, or - for standard input; gz, bz2, xz and zst are unpacked. A line is a sentence of any length.
-    Ctrl-C stops and saves what there is.
+    INPUT is a file, a folder, a pattern, or - for standard input; gz, bz2, xz and zst are unpacked, parquet is read by its text column. A
+    line is a sentence of any length. Ctrl-C stops and saves what there is. A training that was cut off, by Ctrl-C or by a power cut, goes
+    on with --resume.
     """
     from unhot.cli.show import TrainingBar
-    from unhot.errors import ConfigError, Diverged
-    from unhot.models.load import MODELS
+
+    if resume is not None:
+        _refuse(context, (*RESUMED, "threads"), "--resume goes on with the settings that the training began with")
+        target = target or resume
+    elif not inputs or target is None:
+        raise click.UsageError("Missing option '-o'." if inputs else "Missing argument 'INPUT...'.", context)
+    source = [name if name == "-" else Path(name) for name in inputs] if len(inputs) > 1 else "".join(inputs) or None
+    with contextlib.ExitStack() as stack:
+        bar = stack.enter_context(TrainingBar(quiet=options["quiet"]))
+        how = _telling(bar, stack, target, options)
+        if resume is not None:
+            learner, run = _resumed(resume, options["threads"] if _given(context, "threads") else None)
+            return _finish(learner, lambda: run(source, **how), target, bar)
+        learner, begins = _begun(context, target, options)
+        return _finish(learner, lambda: learner.fit(source or "", **begins, **how), target, bar)
+
+
+def _given(context: click.Context, name: str) -> bool:
+    """Whether an option stands on the command line."""
+    return context.get_parameter_source(name) is ParameterSource.COMMANDLINE
+
+
+def _refuse(context: click.Context, accepted: tuple[str, ...], why: str) -> None:
+    """A usage error if options were given that are not accepted now."""
+    given = [param.opts[-1] for param in context.command.params if param.name not in accepted and _given(context, str(param.name))]
+    if given:
+        raise click.UsageError(f"{', '.join(given)}: {why}", context)
+
+
+def _telling(bar: TrainingBar, stack: contextlib.ExitStack, target: str, options: dict[str, Any]) -> dict[str, Any]:
+    """What `fit` and `resume` both take."""
+    from unhot.train.checkpoint import Checkpoint
     from unhot.train.progress import JsonLog
     from unhot.vectors.formats.directory import check_writable
 
-    if model != "cbow" and settings.pop("combine") != "mean":
-        raise ConfigError(f"--combine: {model} combines nothing; it is a setting of cbow")
-    if model != "skipgram" and settings.pop("predict") != "auto":
-        raise ConfigError(f"--predict: {model} always predicts the centre; it is a setting of skipgram")
-    learner = MODELS[model](**settings)
+    checkpoint = Checkpoint(path=target, minutes=options["checkpoint_minutes"] or None, chunks=options["checkpoint_chunks"])
     check_writable(Path(target))
-    source = [name if name == "-" else Path(name) for name in inputs] if len(inputs) > 1 else inputs[0]
-    with contextlib.ExitStack() as stack:
-        bar = stack.enter_context(TrainingBar(quiet=quiet))
-        log = [stack.enter_context(JsonLog(log_json))] if log_json else []
-        try:
-            learner.fit(source, callbacks=[bar, *log], reading=bar.reading, note=bar.note, directory=corpus_dir)
-        except Diverged as error:
-            if learner.history.losses:
-                learner.save(target)
-                raise Diverged(f"{error}; saved that to {target}") from error
-            raise
-        learner.save(target)
-        history = learner.history
-        if history.interrupted:
-            bar.note(f"interrupted after {history.words:,} words: saved what there is to {target}")
-            return 130
-        speed = history.words / history.seconds
-        bar.note(f"trained {history.words:,} words in {history.seconds:.1f} s ({speed:,.0f} words/s), loss {history.losses[-1]:.4f}")
-        bar.note(f"saved to {target}; look at it with: unhot neighbors {target} WORD")
+    log = [stack.enter_context(JsonLog(options["log_json"]))] if options["log_json"] else []
+    callbacks = {"callbacks": [bar, *log], "reading": bar.reading, "note": bar.note}
+    return {**callbacks, "directory": options["corpus_dir"], "checkpoint": checkpoint}
+
+
+def _resumed(path: str, threads: int | None) -> tuple[WordModel, Callable[..., Any]]:
+    """The model of the last checkpoint, and what goes on with it."""
+    from unhot.models.load import load_unfinished
+
+    learner = load_unfinished(path)
+    learner.threads = threads or learner.threads
+    return learner, learner.resume
+
+
+def _begun(context: click.Context, target: str, options: dict[str, Any]) -> tuple[WordModel, dict[str, Any]]:
+    """A new model, and what it begins with."""
+    from unhot.errors import ConfigError, DataError
+    from unhot.models.load import MODELS
+    from unhot.models.words import WordModel
+    from unhot.vectors.formats.directory import checkpoint_of, is_model
+
+    start = None if options["start"] is None else _open_start(options["start"])
+    kind, settings = options["model"], {name: value for name, value in options.items() if name not in OTHERS}
+    if isinstance(start, WordModel):
+        begun_with = start.config()
+        kind = kind if _given(context, "model") else start.name
+        settings = {name: value if _given(context, name) else begun_with.get(name, value) for name, value in settings.items()}
+    elif options["keep_vocabulary"]:
+        raise ConfigError("--keep-vocabulary: needs --start with a model of unhot")
+    if kind != "cbow" and settings.pop("combine") != "mean":
+        raise ConfigError(f"--combine: {kind} combines nothing; it is a setting of cbow")
+    if kind != "skipgram" and settings.pop("predict") != "auto":
+        raise ConfigError(f"--predict: {kind} always predicts the centre; it is a setting of skipgram")
+    learner = MODELS[kind](**settings)
+    if is_model(checkpoint_of(target)) and not options["overwrite"]:
+        raise DataError(f"{target}: holds a training that was cut off: go on with --resume {target}, or begin anew with --overwrite")
+    counts = start.vocabulary if options["keep_vocabulary"] and isinstance(start, WordModel) else None
+    return learner, {"start": start, "frozen": _frozen(options["freeze"]), "counts": counts, "column": options["column"]}
+
+
+def _open_start(path: str) -> WordModel | Vectors:
+    """A model with its output layer, or vectors alone."""
+    from unhot.models.load import is_trained, load
+    from unhot.vectors.store import Vectors
+
+    return load(path) if is_trained(path) else Vectors.load(path)
+
+
+def _frozen(freeze: str | None) -> str | list[str] | None:
+    if freeze is None or freeze == "known":
+        return freeze
+    from unhot.errors import DataError
+    from unhot.vocab.vocabulary import decode_words
+
+    try:
+        lines = Path(freeze).read_bytes().splitlines()
+    except OSError as error:
+        raise DataError(f"--freeze {freeze}: cannot be read ({error.strerror}); give a file with a word a line, or known") from error
+    return decode_words([line for line in lines if line])
+
+
+def _finish(learner: WordModel, run: Callable[[], Any], target: str, bar: TrainingBar) -> int:
+    """Train, save, and say what came of it."""
+    from unhot.errors import Diverged
+
+    before = learner.history.seconds, learner.history.words
+    try:
+        run()
+    except Diverged as error:
+        if learner.history.losses:
+            learner.save(target)
+            raise Diverged(f"{error}; saved that to {target}") from error
+        raise
+    learner.save(target)
+    history = learner.history
+    if history.interrupted:
+        bar.note(f"interrupted after {history.words:,} words: saved what there is to {target}; go on with: unhot train --resume {target}")
+        return 130
+    seconds, words = history.seconds - before[0], history.words - before[1]
+    bar.note(f"trained {words:,} words in {seconds:.1f} s ({words / seconds:,.0f} words/s), loss {history.losses[-1]:.4f}")
+    bar.note(f"saved to {target}; look at it with: unhot neighbors {target} WORD")
     return 0
