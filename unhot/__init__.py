@@ -16,24 +16,27 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from unhot.corpus.corpus import Corpus
     from unhot.models.cbow import CBOW
-    from unhot.models.load import load
+    from unhot.models.load import load, load_unfinished
     from unhot.models.skipgram import SkipGram
+    from unhot.train.checkpoint import Checkpoint
     from unhot.vectors.store import Vectors
     from unhot.vocab.vocabulary import Vocabulary
 
 __version__ = "0.1.0"
-__all__ = ["CBOW", "Corpus", "SkipGram", "Vectors", "Vocabulary", "load"]
+__all__ = ["CBOW", "Checkpoint", "Corpus", "SkipGram", "Vectors", "Vocabulary", "load", "load_unfinished"]
 
 _HOMES = {
     "CBOW": "unhot.models.cbow",
+    "Checkpoint": "unhot.train.checkpoint",
     "Corpus": "unhot.corpus.corpus",
     "SkipGram": "unhot.models.skipgram",
     "Vectors": "unhot.vectors.store",
     "Vocabulary": "unhot.vocab.vocabulary",
     "load": "unhot.models.load",
+    "load_unfinished": "unhot.models.load",
 }
 # sub-packages that `import unhot` is enough for
-_ROOMS = ("corpus", "errors", "evaluate", "models", "noise", "outputs", "probability", "tree", "vectors")
+_ROOMS = ("compat", "corpus", "errors", "evaluate", "index", "models", "noise", "outputs", "probability", "tree", "vectors")
 
 
 def __getattr__(name: str) -> Any:

@@ -23,7 +23,7 @@ from unhot.corpus.encoding import Cut, Sizes, encode, encode_input, warm
 from unhot.corpus.inputs import open_input
 from unhot.corpus.workplace import Workplace
 from unhot.errors import ConfigError, DataError
-from unhot.vocab.vocabulary import decode_word
+from unhot.vocab.vocabulary import Vocabulary, decode_word
 
 TINY = Sizes(block=8, part=64, shard=5, table=1)
 
@@ -174,6 +174,25 @@ def test_given_counts_are_the_vocabulary():
         run(sentences, counts={"q": 1})
     with pytest.raises(DataError, match="none of 1 words has a count >= min_count=5"):
         encode(sentences, counts={"q": 1})
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    st.lists(st.lists(st.sampled_from(["a", "b", "c", "d", "\x00", "a b"]), min_size=1, max_size=6), min_size=1, max_size=6),
+    st.dictionaries(st.sampled_from(["a", "b", "x", "y", "\x00"]), st.integers(0, 5), min_size=1),
+    st.integers(1, 3),
+)
+def test_known_words_stay_and_are_joined_by_frequent_ones(sentences, known, min_count):
+    vocabulary = Vocabulary.from_counts(known, min_count=1) if max(known.values()) else Vocabulary(["x"], [3])
+    here = Counter(itertools.chain(*sentences))
+    before = dict(zip(vocabulary.words, vocabulary.counts.tolist(), strict=True))
+    stay = {word for word in {*here, *before} if word in before or here[word] >= min_count}
+    if not stay & here.keys():
+        return
+    with encode(sentences, known=vocabulary, min_count=min_count) as corpus:
+        assert corpus.vocabulary == Vocabulary.from_counts({word: before.get(word, 0) + here[word] for word in stay})
+        ids = np.concatenate([shard.ids for shard in corpus.shards])
+        assert [corpus.vocabulary.words[i] for i in ids] == [word for word in itertools.chain(*sentences) if word in stay]
 
 
 def test_equal_counts_and_equal_heads_are_ordered_by_bytes():

@@ -1,0 +1,127 @@
+"""`unhot train`: cut off and resumed, started from other models, frozen words."""
+
+import hashlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import unhot
+
+RNG = np.random.default_rng(3)
+LINES = [" ".join(f"w{i}" for i in RNG.integers(0, 20, 30)) for _ in range(200)]
+SMALL = ("--dim", "8", "--min-count", "1", "--threads", "1")
+
+
+def run(*arguments, text=None, cwd=None):
+    command = [sys.executable, "-m", "unhot", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, input=text, timeout=300, cwd=cwd)
+
+
+def digest(folder):
+    files = sorted(p for p in Path(folder).rglob("*") if p.is_file())
+    return {p.relative_to(folder).as_posix(): hashlib.sha256(p.read_bytes()).hexdigest() for p in files}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A text, a model of it, and a training that was killed."""
+    path = tmp_path_factory.mktemp("train")
+    (path / "text.txt").write_text("\n".join(LINES))
+    assert run("train", path / "text.txt", "-o", path / "model", *SMALL, "--epochs", 2, "-q").returncode == 0
+    command = [sys.executable, "-m", "unhot", "train", "text.txt", "-o", "killed", *SMALL, "--epochs", "400", "--checkpoint-chunks", "50"]
+    child = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, cwd=path)
+    while "checkpoint:" not in child.stderr.readline():
+        pass
+    os.kill(child.pid, signal.SIGKILL)
+    child.wait(timeout=60)
+    child.stderr.close()
+    return path
+
+
+def test_a_killed_training_is_a_model_and_says_how_to_go_on(folder):
+    facts = json.loads(run("info", folder / "killed", "--json").stdout)
+    assert facts["training"]["source"] == [str(folder / "text.txt")]
+    assert len(facts["losses"]) == facts["training"]["epoch"] < 400
+    assert run("neighbors", folder / "killed", "w1").returncode == 0
+    again = run("train", "text.txt", "-o", "killed", *SMALL, cwd=folder)
+    assert again.returncode == 1
+    assert "go on with --resume killed, or begin anew with --overwrite" in again.stderr
+
+
+def test_resume_ends_with_the_bytes_of_an_uninterrupted_run(folder):
+    resumed = run("train", "--resume", folder / "killed", "-o", folder / "resumed")
+    assert resumed.returncode == 0, resumed.stderr
+    assert "going on after" in resumed.stderr
+    assert run("train", folder / "text.txt", "-o", folder / "whole", *SMALL, "--epochs", 400, "-q").returncode == 0
+    assert digest(folder / "resumed") == digest(folder / "whole")
+
+
+def test_ctrl_c_then_resume(folder):
+    command = [
+        sys.executable,
+        "-c",
+        "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\nfrom unhot.cli.main import main; main()",
+    ]
+    arguments = ["train", "text.txt", "-o", "stopped", *SMALL, "--epochs", "100000"]
+    child = subprocess.Popen([*command, *arguments], stderr=subprocess.PIPE, text=True, cwd=folder)
+    while "epoch 3/" not in child.stderr.readline():
+        pass
+    time.sleep(0.1)
+    os.kill(child.pid, signal.SIGINT)
+    told = child.communicate(timeout=60)[1]
+    assert child.returncode == 130
+    assert "saved what there is to stopped; go on with: unhot train --resume stopped" in told
+    assert json.loads(run("info", "stopped", "--json", cwd=folder).stdout)["training"]["epoch"] >= 3
+
+
+def test_going_on_with_new_words(folder):
+    text = "\n".join(["w1 w2 new newer"] * 20)
+    told = run("train", "-", "-o", folder / "grown", "--start", folder / "model", "--freeze", "known", "--epochs", 1, text=text)
+    assert told.returncode == 0, told.stderr
+    before, after = unhot.load(folder / "model"), unhot.load(folder / "grown")
+    assert set(after.vectors.words) - set(before.vectors.words) == {"new", "newer"}
+    assert (after.dim, after.min_count, after.epochs) == (8, 1, 1)  # as in the model, where not given
+    np.testing.assert_array_equal(after.vectors["w1"], before.vectors["w1"])
+    kept = run("train", "-", "-o", folder / "kept", "--start", folder / "model", "--keep-vocabulary", "-q", text=text)
+    assert kept.returncode == 0, kept.stderr
+    assert unhot.load(folder / "kept").vocabulary == before.vocabulary
+
+
+def test_starting_from_vectors(folder):
+    assert run("convert", folder / "model", folder / "v.bin").returncode == 0
+    (folder / "words").write_text("w1\nw5\n")
+    told = run("train", folder / "text.txt", "-o", folder / "m2", *SMALL, "--start", folder / "v.bin", "--freeze", folder / "words", "-q")
+    assert told.returncode == 0, told.stderr
+    before, after = unhot.load(folder / "model"), unhot.load(folder / "m2")
+    np.testing.assert_array_equal(after.vectors["w5"], before.vectors["w5"])
+    assert not np.array_equal(after.vectors["w6"], before.vectors["w6"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "told"),
+    [
+        (["--resume", "killed", "--dim", "30"], 2, "--dim: --resume goes on with the settings that the training began with"),
+        (["--resume", "model"], 1, "its training is complete"),
+        (["--resume", "nowhere"], 1, "nowhere: is not an unhot model"),
+        (["text.txt"], 2, "Missing option '-o'"),
+        (["text.txt", "-o", "x", "--start", "model", "--dim", "9"], 2, "dim=9: the vectors to start from have 8 numbers"),
+        (["text.txt", "-o", "x", "--start", "nowhere"], 1, "nowhere: there is no such file"),
+        (["text.txt", "-o", "x", "--keep-vocabulary"], 2, "--keep-vocabulary: needs --start"),
+        (["text.txt", "-o", "x", "--freeze", "known"], 2, "frozen='known'"),
+        (["text.txt", "-o", "x", "--freeze", "nofile"], 1, "--freeze nofile: cannot be read"),
+        (["text.txt", "-o", "x", "--checkpoint-chunks", "0"], 2, "chunks=0: must be >= 1"),
+    ],
+)
+def test_errors_are_one_line(folder, arguments, code, told):
+    result = run("train", *arguments, "-q", cwd=folder)
+    assert result.returncode == code
+    assert told in result.stderr
+    assert len(result.stderr.splitlines()) == 1
+    assert not (folder / "x").exists()
