@@ -134,6 +134,8 @@ class WordModel(LearnedWords):
         old = start.learned if isinstance(start, WordModel) else None
         self._check_start(start)
         known = old.vocabulary if old is not None and counts is None else None
+        if known is not None:
+            self.layer.grown_rows(np.zeros(0, np.int32))  # refused before a long text is read, not after it
         reads = {"counts": counts, "known": known, "column": column, "progress": reading, "directory": directory}
         telling = Telling(callbacks, note or logger.info, checkpoint)
         with self._reading(source, telling.say, reads) as corpus:
