@@ -60,6 +60,14 @@ def test_json_log(tmp_path):
     assert lines[-1]["reason"] == "finished"
 
 
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs a device that is always full")  # noqa: PTH110
+def test_a_log_that_cannot_be_written_does_not_end_the_training(caplog):
+    with JsonLog("/dev/full", seconds=0) as log:
+        model = unhot.SkipGram(dim=8, epochs=2).fit(TEXT, callbacks=[log])
+    assert len(model.history.losses) == 2
+    assert caplog.text.count("/dev/full: the log ends here (No space left on device); training goes on") == 1
+
+
 def test_the_loss_is_the_mean_over_all_pairs():
     """With lr so small that nothing moves, every score is 0 and every pair costs (1 + its draws that are not hits) ln 2."""
     model = unhot.SkipGram(dim=8, epochs=1, lr=1e-30, output="negative:k=4,hits=keep", threads=2).fit(TEXT)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import logging
 import time
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Protocol
+
+logger = logging.getLogger("unhot")
 
 
 @dataclass(frozen=True)
@@ -53,17 +57,22 @@ class JsonLog:
     def __call__(self, progress: Progress) -> None:
         """Write a line, or not yet."""
         now = time.monotonic()
-        if progress.event == "progress" and now - self._last < self._pause:
+        if self._pause == float("inf") or (progress.event == "progress" and now - self._last < self._pause):
             return
         self._last = now
         line = asdict(progress)
         line |= {"words_per_second": round(progress.words_per_second, 1), **line.pop("details")}
-        self._file.write(json.dumps(line) + "\n")
-        self._file.flush()
+        try:
+            self._file.write(json.dumps(line) + "\n")
+            self._file.flush()
+        except OSError as error:  # a full disk: a log is not worth a training
+            self._pause = float("inf")
+            logger.warning("%s: the log ends here (%s); training goes on", self._file.name, error.strerror)
 
     def close(self) -> None:
         """Close the file."""
-        self._file.close()
+        with contextlib.suppress(OSError):  # what could not be written a moment ago
+            self._file.close()
 
     def __enter__(self) -> JsonLog:
         """The log itself."""

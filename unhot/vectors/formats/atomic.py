@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
@@ -48,4 +49,36 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
     except OSError as error:
         raise DataError(f"{path}: cannot be written ({error.strerror or error}); what was there before is untouched") from error
     finally:
-        temporary.unlink(missing_ok=True)
+        with suppress(OSError):  # on a read-only file system even removing nothing fails, and would hide what went wrong
+            temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def replacing_folder(path: Path, is_ours: Callable[[Path], bool]) -> Iterator[Path]:
+    """Give a folder to fill, which becomes `path` when the block ends well; what is there must be empty or `is_ours`.
+
+    An old folder is moved away before the new one takes its name: a power cut between the two leaves it beside, under a temporary name.
+    """
+    target = Path(os.path.realpath(path))
+    if target.exists() and not (target.is_dir() and (is_ours(target) or not any(target.iterdir()))):
+        raise DataError(f"{path}: is there and is something else; choose another name")
+    new, old = (target.with_name(f"{TEMPORARY}{os.getpid()}-{state}-{target.name}") for state in ("new", "old"))
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        new.mkdir()
+        yield new
+        for file in new.iterdir():
+            sync_file(file)
+        sync_folder(new)
+        if target.exists():
+            target.rename(old)
+        new.rename(target)
+        sync_folder(target.parent)
+    except OSError as error:
+        if old.exists() and not target.exists():
+            old.rename(target)
+        raise DataError(f"{path}: cannot be written ({error.strerror or error}); what was there before is untouched") from error
+    finally:
+        shutil.rmtree(new, ignore_errors=True)
+        if target.exists():
+            shutil.rmtree(old, ignore_errors=True)

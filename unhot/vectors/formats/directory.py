@@ -59,8 +59,7 @@ def save_model(path: str | Path, config: dict[str, Any], vocabulary: Vocabulary,
     new = f"v{int(live[1:]) + 1 if live else 1}"
     temporary = path / f"{TEMPORARY}{os.getpid()}-{new}"
     try:
-        path.mkdir(parents=True, exist_ok=True)
-        sync_folder(path.parent)
+        _make_folder(path)
         _remove_leftovers(path, live)
         temporary.mkdir()
         _write_version(temporary, text, vocabulary, tensors)
@@ -73,8 +72,19 @@ def save_model(path: str | Path, config: dict[str, Any], vocabulary: Vocabulary,
         raise DataError(f"{path}: cannot be saved ({error.strerror or error}); {kept}") from error
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
+        if _live_version(path) == live:  # it failed: a version that nothing names only takes up room
+            with contextlib.suppress(OSError):
+                _remove_leftovers(path, live)
     with contextlib.suppress(OSError):  # the new model is complete; the next save tries again
         _remove_leftovers(path, new)
+
+
+def _make_folder(path: Path) -> None:
+    """Make a folder and those above it, and wait until their names are on the disk, all of them."""
+    made = [folder for folder in (path, *path.parents) if not folder.exists()]
+    path.mkdir(parents=True, exist_ok=True)
+    for folder in made or [path]:
+        sync_folder(folder.parent)
 
 
 def load_model(path: str | Path, verify: bool = False) -> SavedModel:
@@ -83,7 +93,8 @@ def load_model(path: str | Path, verify: bool = False) -> SavedModel:
     live = _live_version(path)
     while True:
         if live is None:
-            raise FormatError(f"{path}: is not an unhot model: {path / CURRENT} does not name a version; give the folder of a saved model")
+            advice = "give the folder of a saved model"
+            raise FormatError(f"{path}: is not an unhot model: byte 0 of {path / CURRENT} does not name a version; {advice}")
         try:
             return _load_version(path / live, verify)
         except (FormatError, OSError) as error:
@@ -92,7 +103,7 @@ def load_model(path: str | Path, verify: bool = False) -> SavedModel:
             if live != before:
                 continue
             if isinstance(error, OSError):
-                raise FormatError(f"{path / before}: cannot be read ({error.strerror or error}); the model is damaged") from error
+                raise FormatError(f"{path / before}: byte 0: cannot be read ({error.strerror or error}); the model is damaged") from error
             raise
 
 
@@ -109,11 +120,11 @@ def checkpoint_of(path: str | Path) -> Path:
 def remove_checkpoint(path: str | Path) -> None:
     """Remove the checkpoint of the model at path, if there is one: the model is complete."""
     folder = checkpoint_of(path)
-    if _live_version(folder) is None:
-        return
+    trash = folder.with_name(f"{TEMPORARY}old-{CHECKPOINT}")  # half a checkpoint must not look like one; the next save removes it
     with contextlib.suppress(OSError):  # what cannot be removed does no harm
-        (folder / CURRENT).unlink()
-        shutil.rmtree(folder, ignore_errors=True)
+        if _is_checkpoint(folder):
+            folder.rename(trash)
+            shutil.rmtree(trash, ignore_errors=True)
 
 
 def _home(path: Path) -> Path:
@@ -237,7 +248,7 @@ def _read_manifest(folder: Path) -> dict[str, dict[str, Any]]:
         raise FormatError(f"{path}: byte 0: is not the manifest of an unhot model")
     version = manifest["format_version"]
     if version > FORMAT_VERSION:
-        raise FormatError(f"{path}: format_version {version}: this unhot reads up to {FORMAT_VERSION}; install a newer one")
+        raise FormatError(f"{path}: byte 0: format_version {version}: this unhot reads up to {FORMAT_VERSION}; install a newer one")
     files = manifest.get("files")
     if not isinstance(files, dict) or set(files) != set(FILES) or not all(isinstance(entry, dict) for entry in files.values()):
         raise FormatError(f"{path}: byte 0: must list the files {', '.join(FILES)}")
