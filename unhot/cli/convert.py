@@ -4,29 +4,59 @@ from __future__ import annotations
 
 import click
 
+SHOWN = 10  # words that are written differently
+
 
 @click.command()
-@click.argument("model")
+@click.argument("source")
 @click.argument("out")
+@click.option("--from", "source_format", metavar="FORMAT", help="Format of SOURCE; default: by its ending, or what it looks like.")
+@click.option("--to", "out_format", metavar="FORMAT", help="Format of OUT; default: by its ending.")
+@click.option("--limit", type=int, metavar="N", help="Only the first N words.")
+@click.option("--which", type=click.Choice(["in", "out"]), default="in", show_default=True, help="Vectors of a model that has both.")
 @click.option(
-    "--to", "format_name", default=None, help="Format of OUT, if its ending does not say: word2vec-text, word2vec-binary or unhot."
+    "--bad-utf8",
+    type=click.Choice(["escape", "error", "replace", "ignore"]),
+    default="escape",
+    show_default=True,
+    help="Bytes of words that are not UTF-8; escape: they are kept.",
 )
-def convert(model: str, out: str, format_name: str | None) -> None:
-    r"""Write the vectors of MODEL to OUT in another format, by the ending of OUT.
+@click.option("--json", "as_json", is_flag=True, help="JSON for machines.")
+def convert(
+    source: str, out: str, source_format: str | None, out_format: str | None, limit: int | None, which: str, bad_utf8: str, as_json: bool
+) -> None:
+    r"""Write the vectors of SOURCE, a model or a file, to OUT in another format.
 
     \b
-    .txt .vec   word2vec text         .bin   word2vec binary         a folder   unhot's own
+    FORMAT           by the ending      what it is
+    unhot            (none)             unhot's own folder, with counts
+    word2vec-text    .txt .vec          word2vec text, also of gensim and fastText
+    word2vec-binary  .bin               word2vec binary
+    glove            .glove             GloVe text, without a header; also read from .txt
+    npy              .npy               NumPy matrix, and X.words.txt beside it
+    safetensors      .safetensors       one safetensors file, with counts
+    model2vec        --to model2vec     folder for model2vec and sentence-transformers
+    parquet          .parquet           columns word, count, vector (extra: arrow)
+    projector        .tsv               TensorBoard projector, with counts
 
     \b
-    Example:
+    Examples:
       unhot convert model vectors.bin
+      unhot convert glove.6B.100d.txt model --limit 50000
     """
-    from unhot.cli.show import note, printable
-    from unhot.vectors.store import Vectors
+    from pathlib import Path
 
-    renamed = Vectors.load(model).save(out, format_name)
-    for word, written in list(renamed.items())[:10]:
+    from unhot.cli.show import note, printable, show_json
+    from unhot.vectors.formats import format_name, read_table, write_table
+
+    name = format_name(Path(out), out_format)  # better before a long reading than after it
+    table = read_table(Path(source), source_format, limit=limit, bad_utf8=bad_utf8, which=which)
+    renamed = write_table(Path(out), table, name)
+    if as_json:
+        show_json({"out": out, "format": name, "words": len(table.words), "dim": int(table.vectors.shape[1]), "renamed": renamed})
+        return
+    for word, written in list(renamed.items())[:SHOWN]:
         note(f"the format cannot hold {printable(word)!r}: written as {printable(written)!r}")
-    if len(renamed) > 10:
-        note(f"... and {len(renamed) - 10:,} more words")
-    note(f"wrote {out}")
+    if len(renamed) > SHOWN:
+        note(f"... and {len(renamed) - SHOWN:,} more words")
+    note(f"wrote {out}: {len(table.words):,} words, dim {table.vectors.shape[1]}, {name}")

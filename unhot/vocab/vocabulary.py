@@ -157,11 +157,12 @@ class Vocabulary:
             raise FormatError(f"{path}: byte {len(data)}: the last line has no end; the file is cut short, write it again")
         raws = data.split(b"\n")[:-1]
         if counts.shape != (len(raws),):
-            raise FormatError(f"{path}: {len(raws)} words, but {counts.size} counts: the file is damaged or belongs to another model")
+            which = f"{len(raws)} words, but {counts.size} counts"
+            raise FormatError(f"{path}: byte {len(data)}: {which}: the file is damaged or belongs to another model")
         if b"\\" in data:
-            raws = [_unescape(raw, path) for raw in raws]
+            raws = [_unescape(raw, f"{path}: row {row}") for row, raw in enumerate(raws, 1)]
         if counts.size and counts.min() < 0:
-            raise FormatError(f"{path}: a count of {counts.min()}: the counts of this vocabulary are damaged")
+            raise FormatError(f"{path}: row {counts.argmin() + 1}: a count of {counts.min()}: the counts of this vocabulary are damaged")
         return cls(decode_words(raws), counts)
 
 
@@ -172,10 +173,10 @@ def check_limits(min_count: int, max_vocab: int | None) -> None:
         at_least("max_vocab", max_vocab, 1)
 
 
-def _unescape(raw: bytes, path: str | Path) -> bytes:
+def _unescape(raw: bytes, where: str) -> bytes:
     def replace(found: re.Match[bytes]) -> bytes:
         if found[0] not in UNESCAPES:
-            raise FormatError(f"{path}: the line {raw[:80]!r} holds the unknown escape {found[0]!r}: the file is damaged, write it again")
+            raise FormatError(f"{where}: the line {raw[:80]!r} holds the unknown escape {found[0]!r}: the file is damaged, write it again")
         return UNESCAPES[found[0]]
 
     return re.sub(rb"\\.?", replace, raw)

@@ -18,11 +18,13 @@ from numpy.typing import NDArray
 
 from unhot.errors import DataError, FormatError
 from unhot.types import Floats
+from unhot.vectors.formats.naming import writable_words
 from unhot.vectors.formats.shortest import shortest_doubles
-from unhot.vectors.formats.word2vec import read_binary, read_text, writable_words, write_binary, write_text
+from unhot.vectors.formats.table import Options, Table
+from unhot.vectors.formats.word2vec import read_binary, read_text, write_binary, write_text
 
-Writer: TypeAlias = Callable[[Path, list[str], Floats], dict[str, str]]
-Reader: TypeAlias = Callable[[Path], tuple[list[str], Floats]]
+Writer: TypeAlias = Callable[[Path, Table], dict[str, str]]
+Reader: TypeAlias = Callable[..., Table]
 
 GOLDEN = Path(__file__).parents[2] / "golden"
 EXPECTED = json.loads((GOLDEN / "w2v_formats_expected.json").read_text(encoding="utf-8"))
@@ -37,14 +39,14 @@ def random_vectors(rows: int, dim: int, seed: int = 0) -> Floats:
 
 @pytest.mark.parametrize("name", ["w2v_text.txt", "w2v_binary.bin", "w2v_binary_newlines.bin"])
 def test_golden_files_read_bit_for_bit(name: str) -> None:
-    words, vectors = (read_text if name.endswith(".txt") else read_binary)(GOLDEN / name)
+    words, vectors, _ = (read_text if name.endswith(".txt") else read_binary)(GOLDEN / name)
     assert words == EXPECTED["words"]
     assert vectors.tobytes() == VECTORS.tobytes()
 
 
 @pytest.mark.parametrize(("write", "name"), [(write_text, "w2v_text.txt"), (write_binary, "w2v_binary.bin")])
 def test_writes_the_bytes_gensim_writes(write: Writer, name: str, tmp_path: Path) -> None:
-    assert write(tmp_path / "out", EXPECTED["words"], VECTORS) == {}
+    assert write(tmp_path / "out", Table(EXPECTED["words"], VECTORS, None)) == {}
     assert (tmp_path / "out").read_bytes() == (GOLDEN / name).read_bytes()
 
 
@@ -52,8 +54,8 @@ def test_writes_the_bytes_gensim_writes(write: Writer, name: str, tmp_path: Path
 def test_round_trip_of_odd_words_numbers_and_padded_rows(write: Writer, read: Reader, tmp_path: Path) -> None:
     padded = random_vectors(len(WORDS), 16)
     padded[0, :6] = [np.nan, np.inf, -np.inf, -0.0, 1e-45, 3.4028235e38]
-    assert write(tmp_path / "out", WORDS, padded[:, :7]) == {}
-    words, vectors = read(tmp_path / "out")
+    assert write(tmp_path / "out", Table(WORDS, padded[:, :7], None)) == {}
+    words, vectors, _ = read(tmp_path / "out")
     assert words == WORDS
     assert vectors.dtype == np.float32
     assert vectors.tobytes() == padded[:, :7].tobytes()
@@ -62,16 +64,16 @@ def test_round_trip_of_odd_words_numbers_and_padded_rows(write: Writer, read: Re
 @pytest.mark.parametrize(("write", "read"), FORMATS)
 def test_more_rows_than_a_block(write: Writer, read: Reader, tmp_path: Path) -> None:
     vectors, words = random_vectors(30_001, 5), [f"w{i}" for i in range(30_001)]
-    write(tmp_path / "out", words, vectors)
-    read_words, read_vectors = read(tmp_path / "out")
+    write(tmp_path / "out", Table(words, vectors, None))
+    read_words, read_vectors, _ = read(tmp_path / "out")
     assert read_words == words
     np.testing.assert_array_equal(read_vectors, vectors)
 
 
 @pytest.mark.parametrize(("write", "read"), FORMATS)
 def test_no_rows(write: Writer, read: Reader, tmp_path: Path) -> None:
-    write(tmp_path / "out", [], np.empty((0, 3), np.float32))
-    words, vectors = read(tmp_path / "out")
+    write(tmp_path / "out", Table([], np.empty((0, 3), np.float32), None))
+    words, vectors, _ = read(tmp_path / "out")
     assert words == []
     assert vectors.shape == (0, 3)
 
@@ -81,7 +83,7 @@ def test_gensim_loads_equal_values(binary: bool, tmp_path: Path) -> None:
     keyedvectors = pytest.importorskip("gensim.models.keyedvectors")
     words, vectors = [f"w{i}" for i in range(500)], random_vectors(500, 40) * np.float32(0.01)
     words[3] = "new\nyork city"
-    renamed = (write_binary if binary else write_text)(tmp_path / "out", words, vectors)
+    renamed = (write_binary if binary else write_text)(tmp_path / "out", Table(words, vectors, None))
     loaded = keyedvectors.KeyedVectors.load_word2vec_format(str(tmp_path / "out"), binary=binary)
     assert loaded.index_to_key == [renamed.get(word, word) for word in words]
     np.testing.assert_array_equal(loaded.vectors, vectors)
@@ -105,7 +107,7 @@ def test_written_words_are_unique_and_hold_no_white_space(words: list[str]) -> N
 
 def test_words_twice_are_refused(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="more than once"):
-        write_text(tmp_path / "out", ["a", "a"], random_vectors(2, 2))
+        write_text(tmp_path / "out", Table(["a", "a"], random_vectors(2, 2), None))
     assert list(tmp_path.iterdir()) == []
 
 
@@ -135,7 +137,7 @@ def test_many_ordinary_numbers_get_the_shortest_digits() -> None:
 def test_text_of_other_tools(tail: bytes, tmp_path: Path) -> None:
     # the C tool and fastText leave a space at the line's end; some files have spaces inside words
     (tmp_path / "in").write_bytes(b"2 2" + tail + b"a b 1 2" + tail + b"c 3 -4e-1" + tail)
-    words, vectors = read_text(tmp_path / "in")
+    words, vectors, _ = read_text(tmp_path / "in")
     assert words == ["a b", "c"]
     assert vectors.tolist() == [[1, 2], [3, np.float32(-0.4)]]
 
@@ -149,12 +151,11 @@ def test_text_of_other_tools(tail: bytes, tmp_path: Path) -> None:
         (b"-1 2\n", "byte 0"),
         (b"1 0\na\n", "byte 0"),
         (b"999999999999999 999999999999999\na 1\n", "need at least"),
-        (b"2 1\nlong 1\n", "byte 11"),
+        (b"2 1\nlong 1\n", "byte 11: the file ends after row 1 of 2.*limit=1"),
         (b"1 2\na 1\nb\n\n", "byte 4"),
         (b"1 2\na 1 x\n", "not a float32"),
         (b"1 2\na 1 1e99\n", "not a float32"),
         (b"1 2\na 1 2\nb 1 2\n", "byte 10"),
-        (b"2 2\na 1 2\na 1 2\n", "rows 1 and 2"),
     ],
 )
 def test_damaged_text(content: bytes, message: str, tmp_path: Path) -> None:
@@ -172,13 +173,27 @@ def test_damaged_text(content: bytes, message: str, tmp_path: Path) -> None:
         (b"1 2\nabcde \0\0\0\0\0\0\0", "ends at byte 17"),
         (b"1 1\na\nb \0\0\0\0", "byte 4"),
         (b"1 1\na \0\0\0\0b \0\0\0\0", "byte 10"),
-        (b"2 1\na \0\0\0\0a \0\0\0\0", "rows 1 and 2"),
+        (b"2 1\na \0\0\0\0abc", "byte 10: no word"),
+        (b"2 1\na \0\0\0\0bcde \0\0\0", "byte 14.*limit=1"),
     ],
 )
 def test_damaged_binary(content: bytes, message: str, tmp_path: Path) -> None:
     (tmp_path / "in").write_bytes(content)
     with pytest.raises(FormatError, match=message):
         read_binary(tmp_path / "in")
+
+
+@pytest.mark.parametrize("read", [read_text, read_binary])
+def test_a_header_that_lies_can_be_read_with_a_limit(read: Reader, tmp_path: Path) -> None:
+    (write_text if read is read_text else write_binary)(tmp_path / "in", Table(["a", "b"], random_vectors(2, 3), None))
+    for header in (b"3 3\n", b"1 3\n", b"999999 3\n"):
+        content = (tmp_path / "in").read_bytes()
+        (tmp_path / "lies").write_bytes(header + content.partition(b"\n")[2])
+        with pytest.raises(FormatError, match=r"byte .*limit="):
+            read(tmp_path / "lies")
+        assert read(tmp_path / "lies", Options(limit=1)).words == ["a"]
+        if header != b"1 3\n":
+            assert read(tmp_path / "lies", Options(limit=2)).words == ["a", "b"]
 
 
 @pytest.mark.parametrize(("name", "read"), [("w2v_text.txt", read_text), ("w2v_binary.bin", read_binary)])
@@ -200,7 +215,7 @@ def test_flipped_bits_never_raise_anything_else(tmp_path_factory: pytest.TempPat
     path = tmp_path_factory.getbasetemp() / f"flipped-{os.getpid()}"
     path.write_bytes(content)
     try:
-        words, vectors = read(path)
+        words, vectors, _ = read(path)
     except FormatError:
         return
     assert len(words) == len(vectors)
@@ -212,7 +227,7 @@ def test_missing_file(tmp_path: Path) -> None:
 
 
 def test_a_failed_write_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    write_text(tmp_path / "out", ["a"], np.ones((1, 1), np.float32))
+    write_text(tmp_path / "out", Table(["a"], np.ones((1, 1), np.float32), None))
     before = (tmp_path / "out").read_bytes()
 
     def full(_descriptor: int) -> None:
@@ -220,18 +235,18 @@ def test_a_failed_write_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.
 
     monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(DataError, match="No space left on device.*untouched"):
-        write_text(tmp_path / "out", ["b"], np.ones((1, 1), np.float32))
+        write_text(tmp_path / "out", Table(["b"], np.ones((1, 1), np.float32), None))
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
     assert (tmp_path / "out").read_bytes() == before
 
 
 def test_devices_folders_and_links(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="not a regular file"):
-        write_text(tmp_path, ["a"], np.ones((1, 1), np.float32))
+        write_text(tmp_path, Table(["a"], np.ones((1, 1), np.float32), None))
     with pytest.raises(DataError, match="cannot be written"):
-        write_text(tmp_path / "none" / "out", ["a"], np.ones((1, 1), np.float32))
+        write_text(tmp_path / "none" / "out", Table(["a"], np.ones((1, 1), np.float32), None))
     (tmp_path / "real").write_bytes(b"")
     (tmp_path / "link").symlink_to("real")
-    write_binary(tmp_path / "link", ["a"], np.ones((1, 1), np.float32))
+    write_binary(tmp_path / "link", Table(["a"], np.ones((1, 1), np.float32), None))
     assert (tmp_path / "link").is_symlink()
     assert (tmp_path / "real").read_bytes() == b"1 1\na " + struct.pack("<f", 1.0)

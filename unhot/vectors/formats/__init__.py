@@ -1,4 +1,4 @@
-"""One file per format, and the registry that finds them by name or by a path's ending."""
+"""One file per format, and the registry that finds them by name, by a path's ending, or by what a file looks like."""
 
 from __future__ import annotations
 
@@ -6,70 +6,114 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-import numpy as np
+from unhot.errors import ConfigError, DataError, FormatError
+from unhot.vectors.formats import glove, model2vec, model_folder, npy, parquet, projector, tensor_file, word2vec
+from unhot.vectors.formats.sniff import foreign, sniff
+from unhot.vectors.formats.table import Options, Table, check_options, without_repeats
 
-from unhot.errors import ConfigError, FormatError
-from unhot.types import Counts, Floats
-from unhot.vectors.formats import word2vec
-from unhot.vectors.formats.directory import is_model, load_model, save_model
-from unhot.vocab.vocabulary import Vocabulary
-
-
-class Table(NamedTuple):
-    """What every format holds: words, their vectors, and counts where the format has them."""
-
-    words: list[str]
-    vectors: Floats  # [words, dim]
-    counts: Counts | None
+__all__ = ["FORMATS", "Format", "Options", "Table", "find_format", "format_name", "read_table", "write_table"]
 
 
 class Format(NamedTuple):
     """How to read and write one format; the writer returns the words it had to write differently."""
 
-    endings: tuple[str, ...]
-    reader: Callable[[Path], Table]
+    endings: tuple[str, ...]  # of paths; "" for a path without any
+    about: str
+    reader: Callable[[Path, Options], Table]
     writer: Callable[[Path, Table], dict[str, str]]
 
 
-def _read_directory(path: Path) -> Table:
-    saved = load_model(path)
-    if "in_vectors" not in saved.tensors:
-        raise FormatError(f"{path}: this model has no tensor 'in_vectors'; it has {', '.join(sorted(saved.tensors))}")
-    return Table(saved.vocabulary.words, saved.tensors["in_vectors"], saved.vocabulary.counts)
-
-
-def _write_directory(path: Path, table: Table) -> dict[str, str]:
-    # 0 = not counted: the formats of others know no counts
-    counts = np.zeros(len(table.words), np.int64) if table.counts is None else table.counts
-    save_model(path, {"model": "vectors"}, Vocabulary(table.words, counts), {"in_vectors": table.vectors})
-    return {}
-
-
 FORMATS: dict[str, Format] = {
-    "unhot": Format(("",), _read_directory, _write_directory),
-    "word2vec-text": Format(
-        (".txt", ".vec"),
-        lambda path: Table(*word2vec.read_text(path), None),
-        lambda path, table: word2vec.write_text(path, table.words, table.vectors),
-    ),
-    "word2vec-binary": Format(
-        (".bin",),
-        lambda path: Table(*word2vec.read_binary(path), None),
-        lambda path, table: word2vec.write_binary(path, table.words, table.vectors),
-    ),
+    "unhot": Format(("",), "unhot's own folder: memory-mapped, with counts", model_folder.read, model_folder.write),
+    "word2vec-text": Format((".txt", ".vec"), "word2vec text, also of gensim and fastText", word2vec.read_text, word2vec.write_text),
+    "word2vec-binary": Format((".bin",), "word2vec binary", word2vec.read_binary, word2vec.write_binary),
+    "glove": Format((".glove",), "GloVe text, without a header", glove.read, glove.write),
+    "npy": Format((".npy",), "NumPy matrix, and X.words.txt beside it", npy.read, npy.write),
+    "safetensors": Format((".safetensors",), "one safetensors file, with counts", tensor_file.read, tensor_file.write),
+    "model2vec": Format((), "folder for model2vec and sentence-transformers", model2vec.read, model2vec.write),
+    "parquet": Format((".parquet",), "columns word, count, vector (extra: arrow)", parquet.read, parquet.write),
+    "projector": Format((".tsv",), "TensorBoard projector: vectors and metadata", projector.read, projector.write),
 }
+TEXT = {"word2vec-text", "glove"}  # share their endings when they are read
 
 
 def find_format(path: Path, name: str | None = None) -> Format:
     """Return the format of that name, or the one that a path's ending stands for."""
-    listed = "; ".join(f"{key} ({' '.join(form.endings) or 'a folder'})" for key, form in FORMATS.items())
+    return FORMATS[format_name(path, name)]
+
+
+def read_table(path: Path, format: str | None = None, *, limit: int | None = None, bad_utf8: str = "escape", which: str = "in") -> Table:
+    """Read a file or folder, in the format that is named, or that its ending stands for, or that it looks like.
+
+    `limit`: only the first rows. `bad_utf8`: what becomes of bytes that are not UTF-8 in words: escape (they come back when the word is
+    written), error, replace (U+FFFD) or ignore. `which`: in or out vectors of a model folder. Of a word that occurs twice the first row
+    is kept.
+    """
+    options = check_options(limit, bad_utf8, which)
+    if not path.exists():
+        raise DataError(f"{path}: there is no such file or folder")
+    name = _existing_name(path, format)
+    if which == "out" and name != "unhot":
+        raise ConfigError(f"which='out': {path} is of format {name}, which has one vector per word; only unhot's own folder has both")
+    try:
+        table = FORMATS[name].reader(path, options)
+    except FormatError as error:
+        if format is not None:
+            raise
+        raise _with_hint(error, path, name) from error
+    return table if name == "unhot" else without_repeats(table, path)
+
+
+def write_table(path: Path, table: Table, format: str | None = None) -> dict[str, str]:
+    """Write a file or folder, in the format that is named or that the ending stands for; return words that are written differently."""
+    return find_format(path, format).writer(path, table)
+
+
+def listed() -> str:
+    """All formats with their endings, for errors and help."""
+    return "; ".join(f"{name} ({_endings(form)})" for name, form in FORMATS.items())
+
+
+def _endings(form: Format) -> str:
+    return " ".join(ending or "a folder" for ending in form.endings) or "a folder, by name"
+
+
+def format_name(path: Path, name: str | None = None) -> str:
+    """Return the name of a format, if there is such a one, or that of the format that a path's ending stands for."""
     if name is not None:
         if name not in FORMATS:
-            raise ConfigError(f"format={name!r}: must be one of {listed}")
-        return FORMATS[name]
-    if is_model(path):  # whatever its name ends in
-        return FORMATS["unhot"]
-    for form in FORMATS.values():
-        if path.suffix.lower() in form.endings:
-            return form
-    raise ConfigError(f"{path}: the ending {path.suffix!r} stands for no format: choose one of {listed}, or name the format")
+            raise ConfigError(f"format={name!r}: must be one of {listed()}")
+        return name
+    found = sniff(path) if path.is_dir() else None  # whatever its name ends in
+    ending = path.suffix.lower()
+    found = found or next((key for key, form in FORMATS.items() if ending in form.endings), None)
+    if found is None:
+        raise ConfigError(f"{path}: the ending {path.suffix!r} stands for no format: choose one of {listed()}, or name the format")
+    return found
+
+
+def _existing_name(path: Path, format: str | None) -> str:
+    """The format to read with: a file without a known ending is looked at, and text is looked at for a header."""
+    if format is not None or path.is_dir():
+        return format_name(path, format)
+    ending = path.suffix.lower()
+    by_ending = next((key for key, form in FORMATS.items() if ending and ending in form.endings), None)
+    if by_ending is not None and by_ending not in TEXT:
+        return by_ending
+    looks = sniff(path)
+    if by_ending is not None:
+        return looks if looks in TEXT else by_ending
+    if looks is None:
+        known = foreign(path)
+        what = f"it is {known}" if known else f"name its format, one of {listed()}"
+        raise FormatError(f"{path}: byte 0: looks like no format that is read here; {what}")
+    return looks
+
+
+def _with_hint(error: FormatError, path: Path, name: str) -> FormatError:
+    """The error, with what the file looks like if that is something else than its ending says."""
+    looks = sniff(path)
+    if looks is not None and looks != name:
+        return FormatError(f"{error} (read as {name}; it looks like {looks}: name that as its format)")
+    known = foreign(path)
+    return FormatError(f"{error} (the file is {known})") if known else error

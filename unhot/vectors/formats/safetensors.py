@@ -9,8 +9,9 @@ from __future__ import annotations
 import json
 import math
 import struct
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,44 +22,57 @@ Array = NDArray[Any]
 
 DTYPES = {"F64": "<f8", "I64": "<i8", "U64": "<u8", "F32": "<f4", "I32": "<i4", "U32": "<u4", "F16": "<f2", "I8": "<i1", "U8": "<u1"}
 NAMES = {np.dtype(code): name for name, code in DTYPES.items()}
+# What only others write. NumPy has no bfloat16 and no 8-bit floats: such a tensor is mapped as whole numbers of the same size.
+OTHERS = {"I16": "<i2", "U16": "<u2", "BOOL": "|b1", "BF16": "<u2", "F8_E4M3": "|u1", "F8_E5M2": "|u1"}
 ALIGNMENT = 64  # of the first tensor in the file: one cache line, one AVX-512 register
 BLOCK_BYTES = 1 << 20
 MAX_HEADER_BYTES = 100_000_000  # the library's own limit
 
 
-def write_safetensors(file: BinaryIO, tensors: dict[str, Array]) -> None:
-    """Write the tensors block by block; a view of padded rows is never copied as a whole."""
+def write_safetensors(file: BinaryIO, tensors: Mapping[str, Array | tuple[Array, ...]]) -> None:
+    """Write the tensors block by block; views of padded rows are never copied as a whole. A tuple of arrays is one tensor, row by row."""
+    parts = {name: tensor if isinstance(tensor, tuple) else (tensor,) for name, tensor in tensors.items()}
     # Widest first, so that every tensor starts at a multiple of its item size; then by name, so that the same tensors are the same bytes.
-    names = sorted(tensors, key=lambda name: (-tensors[name].dtype.itemsize, name))
+    names = sorted(parts, key=lambda name: (-parts[name][0].dtype.itemsize, name))
     header: dict[str, Any] = {}
     end = 0
     for name in names:
-        tensor = tensors[name]
-        start, end = end, end + tensor.nbytes
-        header[name] = {"dtype": _dtype_name(name, tensor), "shape": list(tensor.shape), "data_offsets": [start, end]}
+        start, end = end, end + sum(part.nbytes for part in parts[name])
+        first = parts[name][0]
+        shape = [sum(len(part) for part in parts[name]), *first.shape[1:]] if first.ndim else []
+        header[name] = {"dtype": _dtype_name(name, first), "shape": shape, "data_offsets": [start, end]}
     text = json.dumps(header, separators=(",", ":")).encode("ascii")
     text += b" " * (-(8 + len(text)) % ALIGNMENT)
     file.write(struct.pack("<Q", len(text)) + text)
     for name in names:
-        _write_rows(file, tensors[name])
+        for part in parts[name]:
+            _write_rows(file, part)
+
+
+class Entry(NamedTuple):
+    """Where a tensor lies in a file, and what it is."""
+
+    dtype: str  # a key of DTYPES or OTHERS
+    shape: tuple[int, ...]
+    begin: int
+    end: int
 
 
 def read_safetensors(path: Path) -> dict[str, Array]:
     """Memory-map every tensor of a file, read-only, after checking the header against the file's size."""
+    return {name: map_tensor(path, entry) for name, entry in read_entries(path).items()}
+
+
+def read_entries(path: Path) -> dict[str, Entry]:
+    """Where the tensors of a file lie, after checking the header against the file's size."""
     size = path.stat().st_size
     header, start = _read_header(path, size)
-    spans: list[tuple[int, int]] = []
-    tensors: dict[str, Array] = {}
-    for name, entry in header.items():
-        if name == "__metadata__":
-            continue
-        dtype, shape, begin, end = _checked_entry(path, name, entry)
-        if end > size - start:
-            raise FormatError(f"{path}: tensor {name!r} ends at byte {start + end}, but the file ends at byte {size}")
-        spans.append((begin, end))
-        tensors[name] = _mapped(path, dtype, shape, start + begin)
-    _check_gapless(path, start, sorted(spans), size)
-    return tensors
+    entries = {name: _checked_entry(path, name, entry, start) for name, entry in header.items() if name != "__metadata__"}
+    for name, entry in entries.items():
+        if entry.end > size:
+            raise FormatError(f"{path}: tensor {name!r} ends at byte {entry.end}, but the file ends at byte {size}")
+    _check_gapless(path, start, sorted((entry.begin, entry.end) for entry in entries.values()), size)
+    return entries
 
 
 def _dtype_name(name: str, tensor: Array) -> str:
@@ -106,33 +120,39 @@ def _is_size(value: object) -> bool:
     return type(value) is int and 0 <= value < 2**63  # not isinstance: True is an int
 
 
-def _checked_entry(path: Path, name: str, entry: object) -> tuple[np.dtype[Any], tuple[int, ...], int, int]:
-    """Return dtype, shape and the span of bytes of one tensor, if they agree."""
+def _checked_entry(path: Path, name: str, entry: object, start: int) -> Entry:
+    """Return dtype, shape and the span of bytes of one tensor, if they agree; offsets count from `start`."""
     fields = entry if isinstance(entry, dict) else {}
     dtype, shape, offsets = fields.get("dtype"), fields.get("shape"), fields.get("data_offsets")
-    if not isinstance(dtype, str) or dtype not in DTYPES:
-        raise FormatError(f"{path}: tensor {name!r} in the header at byte 8 has dtype {dtype!r}: accepted are {', '.join(DTYPES)}")
+    if not isinstance(dtype, str) or dtype not in DTYPES | OTHERS:
+        raise FormatError(f"{path}: tensor {name!r} in the header at byte 8 has dtype {dtype!r}: accepted are {', '.join(DTYPES | OTHERS)}")
     if not isinstance(shape, list) or len(shape) > 8 or not all(_is_size(length) for length in shape):
         raise FormatError(f"{path}: tensor {name!r} in the header at byte 8 has no valid shape")
     if not isinstance(offsets, list) or len(offsets) != 2 or not all(_is_size(offset) for offset in offsets):
         raise FormatError(f"{path}: tensor {name!r} in the header at byte 8 has no valid data_offsets")
-    needed = math.prod(shape) * np.dtype(DTYPES[dtype]).itemsize
+    needed = math.prod(shape) * _item(dtype).itemsize
     if offsets[1] - offsets[0] != needed:
-        raise FormatError(f"{path}: tensor {name!r} of shape {shape} needs {needed} bytes, but its data_offsets are {offsets}")
-    return np.dtype(DTYPES[dtype]), tuple(shape), offsets[0], offsets[1]
+        raise FormatError(f"{path}: byte 8: tensor {name!r} of shape {shape} needs {needed} bytes, but its data_offsets are {offsets}")
+    return Entry(dtype, tuple(shape), start + offsets[0], start + offsets[1])
+
+
+def _item(dtype: str) -> np.dtype[Any]:
+    return np.dtype(DTYPES.get(dtype) or OTHERS[dtype])
 
 
 def _check_gapless(path: Path, start: int, spans: list[tuple[int, int]], size: int) -> None:
-    position = 0
+    position = start
     for begin, end in spans:
         if begin != position:
-            raise FormatError(f"{path}: a tensor begins at byte {start + begin}, but the one before ends at byte {start + position}")
+            raise FormatError(f"{path}: a tensor begins at byte {begin}, but the one before ends at byte {position}")
         position = end
-    if start + position != size:
-        raise FormatError(f"{path}: the tensors end at byte {start + position}, but the file ends at byte {size}")
+    if position != size:
+        raise FormatError(f"{path}: the tensors end at byte {position}, but the file ends at byte {size}")
 
 
-def _mapped(path: Path, dtype: np.dtype[Any], shape: tuple[int, ...], offset: int) -> Array:
+def map_tensor(path: Path, entry: Entry) -> Array:
+    """A tensor, read-only, read when it is looked at."""
+    dtype, shape, offset = _item(entry.dtype), entry.shape, entry.begin
     try:
         if math.prod(shape) == 0:  # nothing to map
             tensor: Array = np.zeros(shape, dtype)

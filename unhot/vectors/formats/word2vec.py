@@ -3,165 +3,108 @@ r"""The word2vec formats: a line `rows dim`, then one word and its vector per ro
 Text: `word 0.1 -0.2 ...\n`, each number with the fewest digits that read back as the same float32. Binary: `word `, then dim little-endian
 float32; the original C tool adds a line feed after each vector, gensim does not: we write none and read both.
 
-Neither can hold white space inside a word. The rule, which the writers' return value reports: every space, tab, line feed, vertical tab,
-form feed and carriage return becomes `_`, an empty word becomes `_`, and as long as the result is another word of the file,
-one more `_` is added at its end. All other words are written as they are, so a file never lacks a row and never has a word twice.
+Neither can hold white space inside a word; see naming.py. Text of others is read all the same: the last `dim` fields of a line are its
+numbers.
 """
 
 from __future__ import annotations
 
-import mmap
 import re
-from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import BinaryIO
 
 import numpy as np
 
-from unhot.errors import DataError, FormatError
-from unhot.types import Floats
+from unhot.errors import FormatError
+from unhot.types import Bytes, Floats, Starts
 from unhot.vectors.formats.atomic import replacing
-from unhot.vectors.formats.shortest import shortest_doubles
-from unhot.vocab.vocabulary import decode_word, encode_word
+from unhot.vectors.formats.naming import writable_words
+from unhot.vectors.formats.table import ALL, Options, Table, blocks, check_table, file_size
+from unhot.vectors.formats.text_rows import gathered, glimpse, mapped, read_text_rows, text_lines
+from unhot.vocab.vocabulary import encode_word
 
-WHITE_SPACE = re.compile("[ \t\n\v\f\r]")
-HEADER = re.compile(rb"\s*([0-9]{1,15})\s+([0-9]{1,15})\s*\n")
+HEADER = re.compile(rb"[ \t]*([0-9]{1,15})[ \t]+([0-9]{1,15})[ \t\r]*\n")
 HEADER_BYTES = 100
-BLOCK_NUMBERS = 1 << 16  # per block: the temporary arrays stay in the second-level cache
 
 
-def write_text(path: str | Path, words: Sequence[str], vectors: Floats) -> dict[str, str]:
+def write_text(path: Path, table: Table) -> dict[str, str]:
     """Write a word2vec text file; return the words that had to be written differently, with what was written."""
-    names, renamed = _names(words, vectors)
-    line = "%s" + " %.9g" * vectors.shape[1] + "\n"  # one call per row; twice as fast as `repr` of every number
-    with replacing(Path(path)) as file:
-        file.write(f"{len(words)} {vectors.shape[1]}\n".encode("ascii"))
-        for first, block in _blocks(vectors):
-            rows = zip(names[first : first + len(block)], shortest_doubles(block).tolist(), strict=True)
-            file.write(encode_word("".join(line % (name, *row) for name, row in rows)))
+    check_table(table)
+    names, renamed = writable_words(table.words)
+    with replacing(path) as file:
+        file.write(_header(table.vectors))
+        file.writelines(text_lines(names, table.vectors))
     return renamed
 
 
-def write_binary(path: str | Path, words: Sequence[str], vectors: Floats) -> dict[str, str]:
+def write_binary(path: Path, table: Table) -> dict[str, str]:
     """Write a word2vec binary file; return the words that had to be written differently, with what was written."""
-    names, renamed = _names(words, vectors)
-    with replacing(Path(path)) as file:
-        file.write(f"{len(words)} {vectors.shape[1]}\n".encode("ascii"))
-        for first, block in _blocks(vectors):
+    check_table(table)
+    names, renamed = writable_words(table.words)
+    with replacing(path) as file:
+        file.write(_header(table.vectors))
+        for first, block in blocks(table.vectors):
             rows = zip(names[first : first + len(block)], block.astype("<f4"), strict=True)
             file.write(b"".join(encode_word(name) + b" " + row.tobytes() for name, row in rows))
     return renamed
 
 
-def read_text(path: str | Path) -> tuple[list[str], Floats]:
-    """Read a word2vec text file: words and vectors."""
-    size = _size(path)
-    with Path(path).open("rb") as file:
-        rows, dim = _read_header(path, file, size, smallest_row=2)
-        words: list[str] = []
-        vectors: Floats = np.empty((rows, dim), np.float32)
-        position = file.tell()
-        for row in range(rows):
-            line = file.readline()
-            fields = line.rstrip(b" \t\r\n").rsplit(b" ", dim)  # from the right: others write words with spaces in them
-            if len(fields) <= dim:
-                raise FormatError(f"{path}: byte {position}: row {row + 1} of {rows} has no word and {dim} numbers: {_glimpse(line)}")
-            try:
-                with np.errstate(over="raise"):
-                    vectors[row] = list(map(float, fields[1:]))
-            except (ValueError, FloatingPointError) as error:
-                raise FormatError(f"{path}: byte {position}: row {row + 1} of {rows} holds what is not a float32: {error}") from error
-            words.append(decode_word(fields[0]))
-            position += len(line)
-        if file.read(HEADER_BYTES).strip():
-            raise FormatError(f"{path}: byte {position}: there is more after the {rows} rows that the first line announces")
-    _check_unique(path, words)
-    return words, vectors
+def read_text(path: Path, options: Options = ALL) -> Table:
+    """Read a word2vec text file."""
+    text = mapped(path, file_size(path))
+    announced, dim, start = _read_header(path, text, options, smallest_row=2)
+    rows = options.rows(announced)
+    table, place = read_text_rows(path, text, start, (rows, dim), options)
+    _check_end(path, text, place, options, announced)
+    return table
 
 
-def read_binary(path: str | Path) -> tuple[list[str], Floats]:
-    """Read a word2vec binary file, with or without line feeds between the rows: words and vectors."""
-    size = _size(path)
-    with Path(path).open("rb") as file:
-        rows, dim = _read_header(path, file, size, smallest_row=4)
-        words: list[str] = []
-        vectors: Floats = np.empty((rows, dim), "<f4")
-        step, position = 4 * dim, file.tell()
-        with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-            for row in range(rows):
-                space = data.find(b" ", position)
-                word = data[position:space].lstrip(b"\n") if space >= 0 else b"\n"
-                if b"\n" in word:  # no space any more, or what is no word: the rows are shorter or longer than announced
-                    raise FormatError(f"{path}: byte {position}: no word begins here; row {row + 1} of {rows}, {dim} numbers each")
-                if size - space - 1 < step:
-                    raise FormatError(f"{path}: the vector at byte {space + 1} needs {step} bytes, but the file ends at byte {size}")
-                vectors[row] = np.frombuffer(data[space + 1 : space + 1 + step], "<f4")
-                words.append(decode_word(word))
-                position = space + 1 + step
-            if data[position : position + HEADER_BYTES].strip(b"\n"):
-                raise FormatError(f"{path}: byte {position}: there is more after the {rows} rows that the first line announces")
-    _check_unique(path, words)
-    return words, vectors.astype(np.float32, copy=False)
+def read_binary(path: Path, options: Options = ALL) -> Table:
+    """Read a word2vec binary file, with or without line feeds between the rows."""
+    from unhot.kernels.numbers import read_binary_rows
+
+    text = mapped(path, file_size(path))
+    announced, dim, start = _read_header(path, text, options, smallest_row=4)
+    rows = options.rows(announced)
+    vectors: Floats = np.empty((rows, dim), "<f4")
+    words: Starts = np.empty((rows, 2), np.int64)
+    done = read_binary_rows(text, start, len(text), vectors.view(np.uint8), words)
+    if done < rows:
+        raise _broken_row(path, text, words[done], done, (announced, dim))
+    place = int(words[-1, 1]) + 1 + 4 * dim if rows else start
+    _check_end(path, text, place, options, announced)
+    return Table(gathered(path, text, words, options.bad_utf8), vectors.astype(np.float32, copy=False), None)
 
 
-def writable_words(words: Sequence[str]) -> tuple[list[str], dict[str, str]]:
-    """Return the words as they are written, and those among them that are written differently (see the module's rule)."""
-    taken = set(words)
-    if len(taken) < len(words):
-        raise DataError(f"{len(words) - len(taken)} words occur more than once; remove the repeated rows")
-    names, renamed = list(words), {}
-    for row, word in enumerate(words):
-        if word and not WHITE_SPACE.search(word):
-            continue
-        name = WHITE_SPACE.sub("_", word) or "_"
-        while name in taken:
-            name += "_"
-        taken.add(name)
-        names[row] = renamed[word] = name
-    return names, renamed
+def _header(vectors: Floats) -> bytes:
+    return f"{vectors.shape[0]} {vectors.shape[1]}\n".encode("ascii")
 
 
-def _names(words: Sequence[str], vectors: Floats) -> tuple[list[str], dict[str, str]]:
-    if vectors.ndim != 2 or len(vectors) != len(words) or vectors.shape[1] < 1:
-        raise DataError(f"{len(words)} words and vectors of shape {vectors.shape}: one row of at least one number per word is needed")
-    return writable_words(words)
-
-
-def _blocks(vectors: Floats) -> Iterator[tuple[int, Floats]]:
-    """Yield (first row, contiguous float32 rows)."""
-    step = max(1, BLOCK_NUMBERS // vectors.shape[1])
-    for first in range(0, len(vectors), step):
-        yield first, np.ascontiguousarray(vectors[first : first + step], dtype=np.float32)
-
-
-def _size(path: str | Path) -> int:
-    if not Path(path).is_file():
-        raise DataError(f"{path}: there is no such file")
-    return Path(path).stat().st_size
-
-
-def _read_header(path: str | Path, file: BinaryIO, size: int, smallest_row: int) -> tuple[int, int]:
-    """Return (rows, dim) if the file is big enough for them at `smallest_row` bytes per number and one per word."""
-    line = file.readline(HEADER_BYTES)
-    match = HEADER.fullmatch(line)
+def _read_header(path: Path, text: Bytes, options: Options, smallest_row: int) -> tuple[int, int, int]:
+    """Return (rows, dim, first byte of the rows) if the file is big enough for them at `smallest_row` bytes a number and one a word."""
+    match = HEADER.match(bytes(text[:HEADER_BYTES]))
     if match is None:
-        raise FormatError(f"{path}: byte 0: not a word2vec file: its first line must be 'rows dim', not {_glimpse(line)}")
+        raise FormatError(f"{path}: byte 0: not a word2vec file: its first line must be 'rows dim', not {glimpse(text, 0)}")
     rows, dim = int(match[1]), int(match[2])
     # the last row of a text may lack its line feed, a word of a binary file takes at least the space behind it
-    needed = max(0, rows * (smallest_row * dim + 1) - 1)
-    if dim < 1 or needed > size - len(line):
-        raise FormatError(f"{path}: byte 0: {rows} rows of {dim} numbers need at least {needed} bytes after this line; the file has {size}")
-    return rows, dim
+    needed = max(0, options.rows(rows) * (smallest_row * dim + 1) - 1)
+    if dim < 1 or needed > len(text) - match.end():
+        announced = f"{rows} rows of {dim} numbers need at least {needed} bytes after this line; the file has {len(text)}"
+        raise FormatError(f"{path}: byte 0: {announced}; limit= reads the first rows of a file that was cut short")
+    return rows, dim, match.end()
 
 
-def _glimpse(line: bytes) -> str:
-    return repr(line[:40].decode("utf-8", "replace"))
+def _broken_row(path: Path, text: Bytes, word: Starts, row: int, shape: tuple[int, int]) -> FormatError:
+    """What is wrong with a row of a binary file: no space behind its word, or not enough bytes behind that."""
+    start, stop = map(int, word)
+    rows, dim = shape
+    if start == len(text) or bytes(text[stop : stop + 1]) == b" ":
+        lack = f"row {row + 1} of {rows} needs {4 * dim} bytes for its vector, but the file ends at byte {len(text)}"
+        return FormatError(f"{path}: byte {stop}: {lack}; it is cut short or its first line lies; limit={row} reads the rows before")
+    return FormatError(f"{path}: byte {start}: no word begins here; row {row + 1} of {rows}, {dim} numbers each")
 
 
-def _check_unique(path: str | Path, words: list[str]) -> None:
-    if len(set(words)) == len(words):
-        return
-    first: dict[str, int] = {}
-    for row, word in enumerate(words):
-        if first.setdefault(word, row) != row:
-            raise FormatError(f"{path}: rows {first[word] + 1} and {row + 1} are the same word {word!r}")
+def _check_end(path: Path, text: Bytes, place: int, options: Options, rows: int) -> None:
+    if options.limit is None and bytes(text[place : place + HEADER_BYTES]).strip():
+        raise FormatError(
+            f"{path}: byte {place}: there is more after the {rows} rows that the first line announces; limit={rows} reads them"
+        )

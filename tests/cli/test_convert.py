@@ -1,0 +1,85 @@
+"""`unhot convert` as a shell meets it."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from unhot.cli import main
+from unhot.cli.convert import convert
+from unhot.vectors.formats import FORMATS, Table, read_table, write_table
+
+WORDS = ["the", "a b", "caf\u00e9", "\udcff"]
+VECTORS = np.arange(12, dtype=np.float32).reshape(4, 3) / 7
+COUNTS = np.array([9, 5, 2, 1])
+
+
+@pytest.fixture
+def run(capsys):
+    """Run the command in this process: exit code, output, errors."""
+
+    def call(*arguments):
+        code = main._run(["convert", *map(str, arguments)], False)
+        return subprocess.CompletedProcess(arguments, code, *capsys.readouterr())
+
+    return call
+
+
+@pytest.fixture
+def model(tmp_path):
+    write_table(tmp_path / "model", Table(WORDS, VECTORS, COUNTS))
+    return tmp_path / "model"
+
+
+def test_there_and_back(run, model, tmp_path):
+    result = run(model, tmp_path / "v.bin", "--json")
+    assert result.returncode == 0, result.stderr
+    assert json.loads(result.stdout) == {
+        "out": str(tmp_path / "v.bin"),
+        "format": "word2vec-binary",
+        "words": 4,
+        "dim": 3,
+        "renamed": {"a b": "a_b"},
+    }
+    result = run(tmp_path / "v.bin", tmp_path / "x.data", "--to", "safetensors", "--limit", 2)
+    assert result.returncode == 0, result.stderr
+    assert "2 words, dim 3, safetensors" in result.stderr
+    table = read_table(tmp_path / "x.data", "safetensors")
+    assert table.words == ["the", "a_b"]
+    np.testing.assert_array_equal(table.vectors, VECTORS[:2])
+
+
+def test_notes_and_options(run, model, tmp_path):
+    result = run(model, tmp_path / "m2v", "--to", "model2vec")
+    assert result.returncode == 0
+    assert "cannot hold '\\\\xff': written as '\ufffd'" in result.stderr
+    assert "not UTF-8" in run(model, tmp_path / "v.txt", "--bad-utf8", "error").stderr
+    assert run(model, tmp_path / "v.txt", "--bad-utf8", "ignore").returncode == 0
+    assert read_table(tmp_path / "v.txt").words == ["the", "a_b", "caf\u00e9", "_"]
+    result = run(model, tmp_path / "o.txt", "--which", "out")
+    assert (result.returncode, "no tensor 'out_vectors'" in result.stderr) == (1, True)
+    result = run(model, tmp_path / "o.nothing")
+    assert (result.returncode, "stands for no format" in result.stderr) == (2, True)
+    result = run(model, tmp_path / "o", "--from", "npy7")
+    assert (result.returncode, "must be one of unhot" in result.stderr) == (2, True)
+
+
+def test_help_lists_every_format():
+    text = convert.help or ""
+    for name, form in FORMATS.items():
+        line = next(line for line in text.splitlines() if line.split()[:1] == [name])
+        assert " ".join(form.endings).strip() in line
+    code = "import sys; from unhot.cli.main import _run; _run(['convert', '--help'], False); assert 'numba' not in sys.modules"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True).returncode == 0
+
+
+def test_a_missing_extra_is_named(model, tmp_path):
+    code = "import sys; sys.modules['pyarrow'] = None; from unhot.cli.main import main; main(sys.argv[1:])"
+    command = [sys.executable, "-c", code, "convert", str(model), str(tmp_path / "v.parquet")]
+    result = subprocess.run(command, capture_output=True, text=True)
+    assert result.returncode == 1
+    assert "pip install 'unhot[arrow]'" in result.stderr
+    assert not Path(tmp_path / "v.parquet").exists()

@@ -1,0 +1,247 @@
+"""All formats through the registry: what goes in comes out, options, what files look like."""
+
+from __future__ import annotations
+
+import logging
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from unhot.errors import ConfigError, DataError, FormatError
+from unhot.types import Floats
+from unhot.vectors.formats import FORMATS, Table, find_format, format_name, read_table, write_table
+from unhot.vectors.formats.directory import save_model
+from unhot.vocab.vocabulary import Vocabulary
+
+WORDS = [
+    "the",
+    "caf\u00e9",
+    "\u4e2d\u6587",
+    "1.5",
+    "a\u00a0b",
+    "nel\u0085",
+    "\udcff\udcfe",
+    "\x00",
+    "_",
+    "don't",
+    "a b",
+    "",
+    "b\\n",
+    "x\ny",
+    "t\t",
+]
+COUNTED = {"unhot", "safetensors", "parquet", "projector"}
+MAPPED = {"unhot", "npy", "safetensors", "model2vec"}
+
+
+def random_vectors(rows: int, dim: int, seed: int = 0) -> Floats:
+    return np.random.default_rng(seed).standard_normal((rows, dim), np.float32)
+
+
+def place(folder: Path, name: str) -> Path:
+    """A path that stands for a format."""
+    folder.mkdir(exist_ok=True)
+    return folder / f"x{next(iter(FORMATS[name].endings), '')}"
+
+
+@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("counts", [None, np.arange(len(WORDS), 0, -1)], ids=["plain", "counted"])
+def test_there_and_back(name: str, counts: np.ndarray | None, tmp_path: Path) -> None:
+    padded = random_vectors(len(WORDS), 16)
+    padded[0, :6] = [np.nan, np.inf, -np.inf, -0.0, 1e-45, 3.4028235e38]
+    path = place(tmp_path, name)
+    renamed = write_table(path, Table(WORDS, padded[:, :7], counts), name)
+    table = read_table(path)  # by its ending, or what it looks like
+    assert table.words == [renamed.get(word, word) for word in WORDS]
+    assert table.vectors.dtype == np.float32
+    assert table.vectors.tobytes() == padded[:, :7].tobytes()
+    assert isinstance(table.vectors, np.memmap) == (name in MAPPED)
+    if counts is not None and name in COUNTED:
+        np.testing.assert_array_equal(table.counts, counts)
+    else:
+        assert table.counts is None
+
+
+@pytest.mark.parametrize("name", FORMATS)
+@settings(max_examples=30)
+@given(data=st.data())
+def test_any_words_and_numbers(name: str, tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
+    texts = st.text(st.characters(exclude_categories=()), max_size=6) | st.text("ab_ \n\t\r\\\udc80.1-", max_size=5)
+    words = data.draw(
+        st.lists(texts.map(lambda word: word.encode("utf-8", "surrogatepass").decode("utf-8", "surrogateescape")), unique=True)
+    )
+    numbers = st.floats(width=32, allow_subnormal=True)
+    vectors = data.draw(hnp.arrays(np.float32, (len(words), data.draw(st.integers(1, 4))), elements=numbers))
+    path = place(tmp_path_factory.mktemp(name), name)
+    renamed = write_table(path, Table(words, vectors, None), name)
+    if not words and name in ("glove", "projector"):  # nothing says how many numbers a row would have
+        return
+    table = read_table(path, name)
+    assert table.words == [renamed.get(word, word) for word in words]
+    np.testing.assert_array_equal(table.vectors, vectors)
+    assert np.signbit(table.vectors[~np.isnan(vectors)]).tolist() == np.signbit(vectors[~np.isnan(vectors)]).tolist()
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_more_rows_than_a_block_and_limits(name: str, tmp_path: Path) -> None:
+    words, vectors = [f"w{i}" for i in range(20_001)], random_vectors(20_001, 5)
+    path = place(tmp_path, name)
+    assert write_table(path, Table(words, vectors, None), name) == {}
+    for limit in (None, 0, 1, 15_000, 20_001, 10**15):
+        table = read_table(path, limit=limit)
+        assert table.words == words[:limit]
+        np.testing.assert_array_equal(table.vectors, vectors[:limit])
+    with pytest.raises(ConfigError, match="limit=-1"):
+        read_table(path, limit=-1)
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_bad_utf8(name: str, tmp_path: Path) -> None:
+    path = place(tmp_path, name)
+    words = ["fine", "b\udcc3d", "\u00e9"]
+    renamed = write_table(path, Table(words, random_vectors(3, 2), None), name)
+    assert read_table(path).words == [renamed.get(word, word) for word in words]
+    if renamed:
+        assert renamed == {"b\udcc3d": "b\ufffdd"}
+        return
+    assert read_table(path, bad_utf8="replace").words == ["fine", "b\ufffdd", "\u00e9"]
+    assert read_table(path, bad_utf8="ignore").words == ["fine", "bd", "\u00e9"]
+    with pytest.raises(FormatError, match=r"(byte|row) [0-9]+: the word's bytes .* are not UTF-8; read it with bad_utf8="):
+        read_table(path, bad_utf8="error")
+    assert read_table(path, bad_utf8="error", limit=1).words == ["fine"]
+    with pytest.raises(ConfigError, match="bad_utf8='strict': must be one of escape, error"):
+        read_table(path, bad_utf8="strict")
+
+
+def test_of_repeated_words_the_first_is_kept(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    (tmp_path / "v.txt").write_bytes(b"5 1\na 1\nb 2\na 3\nc 4\na 5\n")
+    with caplog.at_level(logging.WARNING, "unhot"):
+        table = read_table(tmp_path / "v.txt")
+    assert (table.words, table.vectors.tolist()) == (["a", "b", "c"], [[1], [2], [4]])
+    (message,) = caplog.messages
+    assert "2 rows were left out" in message
+    assert "'a'" in message
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_files_are_known_by_their_looks(name: str, tmp_path: Path) -> None:
+    words = ["the", "of"]
+    path = place(tmp_path, name)
+    write_table(path, Table(words, random_vectors(2, 3), None), name)
+    if path.is_file() and name not in ("npy", "projector"):
+        path = path.rename(tmp_path / "odd.data")
+        assert read_table(path).words == words
+    if path.is_file():
+        wrong = path.with_name("wrong.bin" if name != "word2vec-binary" else "wrong.npy")
+        wrong.write_bytes(path.read_bytes())
+        looks = "glove" if name == "projector" else name
+        with pytest.raises(FormatError, match=f"byte .*it looks like {looks}"):
+            read_table(wrong)
+        with pytest.raises(FormatError, match="byte"):
+            read_table(wrong, "parquet" if name != "parquet" else "npy")
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (b"\x80\x04\x95gensim", "a pickle, .*save_word2vec_format"),
+        (b"\xba\x16\x4f\x2f\x0c\0\0\0", "a fastText model"),
+        (b"\x1f\x8b\x08\0", "gzip"),
+        (b"\0\1\2\3", "looks like no format"),
+        (b"", "looks like no format"),
+    ],
+)
+def test_files_that_are_something_else(content: bytes, told: str, tmp_path: Path) -> None:
+    (tmp_path / "x.kv").write_bytes(content)
+    with pytest.raises(FormatError, match=f"byte 0.*{told}"):
+        read_table(tmp_path / "x.kv")
+    (tmp_path / "x.npy").write_bytes(content)
+    with pytest.raises(FormatError, match="byte 0: not a .npy file" if "no format" in told else told):
+        read_table(tmp_path / "x.npy")
+
+
+def test_names_and_endings(tmp_path: Path) -> None:
+    assert format_name(Path("a/model")) == "unhot"
+    assert format_name(Path("X.VEC")) == "word2vec-text"
+    assert find_format(Path("x"), "glove") is FORMATS["glove"]
+    with pytest.raises(ConfigError, match=r"'\.xyz' stands for no format: choose one of unhot \(a folder\); word2vec-text \(.txt .vec\)"):
+        write_table(tmp_path / "x.xyz", Table([], random_vectors(0, 1), None))
+    with pytest.raises(ConfigError, match="format='kv': must be one of"):
+        read_table(tmp_path, "kv")
+    with pytest.raises(DataError, match="no such file or folder"):
+        read_table(tmp_path / "none.txt")
+    with pytest.raises(FormatError, match="is not an unhot model"):
+        read_table(tmp_path)
+    for name in FORMATS:
+        with pytest.raises((FormatError, DataError), match="byte|no such file|does not name a version"):
+            read_table(tmp_path, name)
+
+
+JIT_OFF = """
+import sys
+from pathlib import Path
+from unhot.vectors.formats import FORMATS, read_table
+for name in FORMATS:
+    folder = Path(sys.argv[1], name)
+    table = read_table(next(path for path in folder.iterdir() if path.name in sys.argv[2:]))
+    assert table.words == ["the", "of", "and"] and table.vectors[1, 1] == 1.5, name
+"""
+
+
+def test_without_the_jit(tmp_path: Path) -> None:
+    names = []
+    for name in FORMATS:
+        path = place(tmp_path / name, name)
+        write_table(path, Table(["the", "of", "and"], np.array([[0, np.nan], [-0.0, 1.5], [1e-45, 3e38]], np.float32), None), name)
+        names.append(path.name)
+    command = [sys.executable, "-W", "error", "-c", JIT_OFF, str(tmp_path), *names]
+    done = subprocess.run(command, env={**os.environ, "NUMBA_DISABLE_JIT": "1"}, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def test_output_vectors(tmp_path: Path) -> None:
+    vocabulary = Vocabulary(["a", "b"], [2, 1])
+    tensors = {"in_vectors": random_vectors(2, 3), "out_vectors": random_vectors(2, 3, 1)}
+    save_model(tmp_path / "m", {"output": "negative:k=5"}, vocabulary, tensors)
+    np.testing.assert_array_equal(read_table(tmp_path / "m", which="out").vectors, tensors["out_vectors"])
+    np.testing.assert_array_equal(read_table(tmp_path / "m").vectors, tensors["in_vectors"])
+    with pytest.raises(ConfigError, match="which='up'"):
+        read_table(tmp_path / "m", which="up")
+    save_model(tmp_path / "m", {"output": "hierarchical:tree=huffman"}, vocabulary, tensors)
+    with pytest.raises(ConfigError, match="2 output rows of layer 'hierarchical' do not stand for its 2 words"):
+        read_table(tmp_path / "m", which="out")
+    save_model(tmp_path / "m", {"output": "class_based"}, vocabulary, {**tensors, "out_vectors": random_vectors(4, 3)})
+    with pytest.raises(ConfigError, match="4 output rows"):
+        read_table(tmp_path / "m", which="out")
+    write_table(tmp_path / "x.bin", Table(["a"], random_vectors(1, 1), None))
+    with pytest.raises(ConfigError, match="word2vec-binary, which has one vector per word"):
+        read_table(tmp_path / "x.bin", which="out")
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_tables_that_cannot_be_written(name: str, tmp_path: Path) -> None:
+    path = place(tmp_path / "in", name)
+    for words, vectors in ((["a", "a"], random_vectors(2, 1)), (["a"], random_vectors(2, 1)), (["a"], np.empty((1, 0), np.float32))):
+        with pytest.raises(DataError, match="occur more than once|one row of at least one number"):
+            write_table(path, Table(words, vectors, None), name)
+    with pytest.raises(DataError, match="1 words and 2 counts"):
+        write_table(path, Table(["a"], random_vectors(1, 1), np.ones(2, np.int64)), name)
+    with pytest.raises(DataError, match="vectors of float64: float32 is needed"):
+        write_table(path, Table(["a"], np.ones((1, 1)), None), name)  # type: ignore[arg-type]
+    assert list(path.parent.iterdir()) == []
+
+
+def test_the_page_lists_every_format() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "formats.md").read_text(encoding="utf-8")
+    rows = {row.split("|")[1].strip(): row for row in page.splitlines() if row.startswith("| `")}
+    for name, form in FORMATS.items():
+        cells = rows[f"`{name}`"].split("|")
+        assert all(f"`{ending}`" in cells[2] for ending in form.endings if ending)
+        assert ("yes" in cells[4]) == (name in COUNTED)

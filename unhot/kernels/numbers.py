@@ -1,0 +1,284 @@
+"""Decimal numbers in text to float32, exactly rounded, and the rows of words and numbers around them.
+
+A decimal is m 10^e, where m is the whole number of its first 19 significant digits. In doubles
+
+    d = m 10^e (1 + r),   |r| < 2^-51       m, 10^e and their product are each off by at most 2^-53, digits left out by 10^-18
+
+so the true value lies between d (1 - 2^-50) and d (1 + 2^-50). Rounding to float32 never swaps two numbers: where both ends round to the
+same float32, that is the nearest one to the decimal. They differ for one number in some ten million, for those beyond the float32, and for
+those with an exponent outside the table. Such a number, and anything that is spelt differently (nan, inf, 1_000), is *hard*: the kernel
+leaves a NaN and stops behind its row, and `nearest` reads it in Python.
+
+A row is a word, then `dim` numbers, separated by one space or tab each. A row that does not read like that from the left (its word holds
+spaces, or more than one blank separates) is split from the right: the last `dim` fields are the numbers.
+"""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from unhot.kernels.jit import inner, kernel
+from unhot.types import Bytes, Doubles, Floats, Starts
+
+LOWEST, HIGHEST = -100, 60  # exponents in the table
+POWERS: Doubles = np.array([float(f"1e{exponent}") for exponent in range(LOWEST, HIGHEST + 1)])
+BELOW, ABOVE = 1.0 - 2.0**-50, 1.0 + 2.0**-50
+DIGITS = 19  # 10^19 < 2^64
+FAR = 1 << 50  # an exponent beyond that is outside the table, however far the digits move the point
+BEYOND = 2.0**128  # what would follow the largest float32
+
+SPACE, TAB, RETURN, LINE_FEED = 32, 9, 13, 10
+PLUS, MINUS, POINT, ZERO, CAPITAL_E, SMALL_E = 43, 45, 46, 48, 69, 101
+
+DONE, HARD, SHORT = 0, 1, 2  # why `read_rows` stopped
+ROW, PLACE, NUMBERS, STOP = 0, 1, 2, 3  # its state: next row and line; first byte of the last row's numbers, and behind them
+
+
+class Rows(NamedTuple):
+    """Where rows go."""
+
+    vectors: Floats  # [rows, dim]
+    words: Starts  # [rows, 2]: first byte of the word, first byte behind it
+
+
+@inner
+def is_blank(byte: Any) -> Any:
+    """Whether a byte separates fields."""
+    return byte == SPACE or byte == TAB
+
+
+@inner
+def digit_run(text: Bytes, at: Any, end: Any, mantissa: Any, digits: Any) -> Any:
+    """Read digits: (mantissa, significant digits in it, digits that were left out, first byte behind them)."""
+    left_out = 0
+    while at < end:
+        digit = np.int64(text[at]) - ZERO
+        if digit < 0 or digit > 9:
+            break
+        if digits < DIGITS:
+            mantissa = mantissa * np.uint64(10) + np.uint64(digit)
+            digits += 1 if mantissa else 0  # zeros in front are not significant
+        else:
+            left_out += 1
+        at += 1
+    return mantissa, digits, left_out, at
+
+
+@inner
+def exponent_of(text: Bytes, at: Any, end: Any) -> Any:
+    """Read `e-05` at a place: (exponent, first byte behind it, -1 if there are no digits)."""
+    at += 1
+    negative = at < end and text[at] == MINUS
+    if at < end and (text[at] == MINUS or text[at] == PLUS):
+        at += 1
+    start, exponent = at, np.int64(0)
+    while at < end and ZERO <= text[at] <= ZERO + 9:
+        exponent = min(10 * exponent + np.int64(text[at]) - ZERO, np.int64(FAR))
+        at += 1
+    return (-exponent if negative else exponent), (at if at > start else -1)
+
+
+@inner
+def number(text: Bytes, at: Any, end: Any, powers: Doubles) -> Any:
+    """Read the number at a place: (float32, first byte behind it); NaN if it is hard, -1 if it is none of this spelling."""
+    negative = at < end and text[at] == MINUS
+    if at < end and (text[at] == MINUS or text[at] == PLUS):
+        at += 1
+    start = at
+    mantissa, digits, exponent, at = digit_run(text, at, end, np.uint64(0), 0)
+    read = at - start
+    if at < end and text[at] == POINT:
+        start = at + 1
+        mantissa, digits, left_out, at = digit_run(text, start, end, mantissa, digits)
+        read += at - start
+        exponent -= at - start - left_out
+    if at < end and (text[at] == SMALL_E or text[at] == CAPITAL_E):
+        power, at = exponent_of(text, at, end)
+        exponent += power
+    value = np.float32(np.nan)
+    if not read:
+        at = -1
+    elif mantissa == 0:
+        value = np.float32(0.0)
+    elif LOWEST <= exponent <= HIGHEST:
+        double = np.float64(mantissa) * powers[exponent - LOWEST]
+        low, high = np.float32(double * BELOW), np.float32(double * ABOVE)
+        if low == high and high < np.inf:
+            value = high
+    return (-value if negative else value), at
+
+
+@inner
+def from_left(text: Bytes, at: Any, end: Any, row: Floats, named: Any, powers: Doubles) -> Any:
+    """Read a row that has one space behind its word and one blank between numbers: the end of its word; -1 if it is another one."""
+    while named and at < end and text[at] != SPACE:
+        at += 1
+    word_end = at
+    for column in range(len(row)):
+        if named or column:
+            if at >= end or not is_blank(text[at]):
+                return -1
+            at += 1
+        row[column], at = number(text, at, end, powers)
+        if at < 0 or row[column] != row[column]:
+            return -1
+    return word_end if at == end else -1
+
+
+@inner
+def split_from_right(text: Bytes, start: Any, end: Any, dim: Any) -> Any:
+    """The first byte of the last `dim` fields of a line; -1 if it has not so many."""
+    at = end
+    for _ in range(dim):
+        while at > start and is_blank(text[at - 1]):
+            at -= 1
+        if at == start:
+            return -1
+        while at > start and not is_blank(text[at - 1]):
+            at -= 1
+    return at
+
+
+@inner
+def from_right(text: Bytes, start: Any, end: Any, row: Floats, named: Any, powers: Doubles) -> Any:
+    """Read the last fields of a line as numbers: (end of the word, first byte of the numbers, whether one is hard); -1 for too few."""
+    first = split_from_right(text, start, end, len(row))
+    if first < 0 or named != (first > start):
+        return -1, first, False
+    word_end = max(start, first - 1)
+    while word_end > start and is_blank(text[word_end - 1]):
+        word_end -= 1
+    if word_end == start:  # the word is made of blanks
+        word_end = max(start, first - 1)
+    at, hard = first, False
+    for column in range(len(row)):
+        while is_blank(text[at]):
+            at += 1
+        stop = at
+        while stop < end and not is_blank(text[stop]):
+            stop += 1
+        value, behind = number(text, at, stop, powers)
+        row[column] = value if behind == stop else np.float32(np.nan)
+        hard = hard or row[column] != row[column]
+        at = stop
+    return word_end, first, hard
+
+
+@kernel
+def read_rows(text: Bytes, size: int, rows: Rows, named: bool, powers: Doubles, state: Starts) -> int:
+    """Read lines from state[PLACE] on into rows from state[ROW] on, until all are there; they begin with a word if they are `named`.
+
+    HARD: the row before state[ROW] has hard numbers, NaN in `rows`. SHORT: the line at state[PLACE] has not what it should.
+    """
+    while state[ROW] < len(rows.vectors):
+        row, start = state[ROW], state[PLACE]
+        stop = start
+        while stop < size and text[stop] != LINE_FEED:
+            stop += 1
+        end = stop
+        while end > start and (is_blank(text[end - 1]) or text[end - 1] == RETURN):
+            end -= 1
+        hard = False
+        word_end = from_left(text, start, end, rows.vectors[row], named, powers)
+        if word_end < 0:
+            word_end, state[NUMBERS], hard = from_right(text, start, end, rows.vectors[row], named, powers)
+            if word_end < 0:
+                return SHORT
+        rows.words[row, 0], rows.words[row, 1] = start, word_end
+        state[ROW], state[PLACE], state[STOP] = row + 1, min(stop + 1, size), end
+        if hard:
+            return HARD
+    return DONE
+
+
+@kernel
+def trailing_numbers(text: Bytes, start: int, end: int, powers: Doubles, state: Starts) -> int:
+    """How many fields at a line's end are numbers, never counting one at its start; state[PLACE] is the end of what is left before them."""
+    count, state[PLACE] = 0, end
+    while True:
+        stop = state[PLACE]
+        while stop > start and is_blank(text[stop - 1]):
+            stop -= 1
+        at = stop
+        while at > start and not is_blank(text[at - 1]):
+            at -= 1
+        if at == start or number(text, at, stop, powers)[1] != stop:
+            return count
+        count, state[PLACE] = count + 1, at
+
+
+@kernel
+def count_lines(text: Bytes, size: int, most: int) -> int:
+    """The lines of a text up to the last one with anything but blanks; no more than `most` are looked at."""
+    line, filled = 1, 0
+    for at in range(size):
+        if text[at] == LINE_FEED:
+            if line == most:
+                return filled
+            line += 1
+        elif not is_blank(text[at]) and text[at] != RETURN:
+            filled = line
+    return filled
+
+
+@kernel
+def read_binary_rows(text: Bytes, start: int, size: int, vectors: Bytes, words: Starts) -> int:
+    """Read rows of a word, a space and the bytes of a vector; line feeds before a word are skipped. The number of whole rows."""
+    at, step = np.int64(start), vectors.shape[1]
+    for row in range(len(vectors)):
+        while at < size and text[at] == LINE_FEED:
+            at += 1
+        words[row, 0] = at
+        while at < size and text[at] != SPACE and text[at] != LINE_FEED:
+            at += 1
+        words[row, 1] = at
+        if at + 1 + step > size or text[at] != SPACE:
+            return row
+        for byte in range(step):
+            vectors[row, byte] = text[at + 1 + byte]
+        at += 1 + step
+    return len(vectors)
+
+
+@kernel
+def gather_words(text: Bytes, words: Starts, joined: Bytes) -> int:
+    """Copy words into one array, a line feed behind each but the last: the bytes written."""
+    to = 0
+    for row in range(len(words)):
+        if row:
+            joined[to] = LINE_FEED
+            to += 1
+        for at in range(words[row, 0], words[row, 1]):
+            joined[to] = text[at]
+            to += 1
+    return to
+
+
+def nearest(text: bytes) -> float:
+    """The float32 nearest to a number in any spelling that `float` takes; `ValueError` if it is none, or a finite one beyond float32.
+
+    `float` rounds to a double first; the decimal itself decides only where that double lies half way between two float32.
+    """
+    double = float(text)
+    with np.errstate(over="ignore", under="ignore"):
+        single = np.float32(double)
+        other = np.nextafter(single, np.float32(math.inf if double > float(single) else -math.inf))
+    if math.isnan(double) or b"n" in text.lower() or (math.isfinite(double) and double == float(single)):  # n: spelt "inf"
+        return double
+    low, high = sorted([_as_double(single), _as_double(other)])
+    middle = (low + high) / 2.0
+    nearer = _as_double(single)
+    if double == middle and (exact := Decimal(text.decode("ascii"))) != Decimal(middle):
+        nearer = high if exact > Decimal(middle) else low
+    if abs(nearer) == BEYOND:
+        raise ValueError(f"{text[:40]!r} is beyond float32")
+    return nearer
+
+
+def _as_double(single: np.float32) -> float:
+    """The value of a float32, where infinity stands for the number that would be next."""
+    return math.copysign(BEYOND, single) if np.isinf(single) else float(single)

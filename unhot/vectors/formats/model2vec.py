@@ -1,0 +1,160 @@
+"""The folder that model2vec and sentence-transformers (StaticEmbedding) load: a matrix and a tokenizer whose tokens are its rows.
+
+    config.json, modules.json   what it is, for the one and the other
+    model.safetensors           `embeddings` float32 [tokens, dim]
+    tokenizer.json              the words as a WordLevel vocabulary
+
+A tokenizer needs a token for what it does not know. Where no word is called `[UNK]`, such a row of zeros is added behind the last word
+(config.json says so, and it is left out on reading). Text is lower-cased if all words are lower case, and split at white space and
+between letters and signs if most words are left whole by that, at white space alone otherwise.
+
+Folders of others are read as well: any vocabulary in tokenizer.json; `mapping` (token -> row) and `weights` (of tokens) are applied.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from unhot.errors import FormatError
+from unhot.types import Floats
+from unhot.vectors.formats.atomic import replacing_folder
+from unhot.vectors.formats.json_file import read_json
+from unhot.vectors.formats.naming import REPLACEMENT, SURROGATES, writable_words
+from unhot.vectors.formats.safetensors import Array, Entry, map_tensor, read_entries, write_safetensors
+from unhot.vectors.formats.table import ALL, Options, Table, check_growth, check_table, treat_bad_utf8
+from unhot.vectors.formats.tensor_file import FLOATS, find_matrix, map_matrix
+
+UNKNOWN = "[UNK]"
+ADDED = "unhot_added_row"  # in config.json: the last row is no word
+WHOLE = re.compile(r"\w+|[^\w\s]+")  # what the tokenizer called Whitespace leaves whole
+MOST = 0.9  # of the words
+WHOLE_NUMBERS = ("I64", "I32", "U32", "U64", "I16", "U16")
+MODULE = {"idx": 0, "name": "0", "path": ".", "type": "sentence_transformers.models.StaticEmbedding"}
+
+
+class Layout(NamedTuple):
+    """Where the files are."""
+
+    config: Path
+    tensors: Path
+    tokenizer: Path
+
+
+LAYOUTS = (
+    Layout(Path("config.json"), Path("model.safetensors"), Path("tokenizer.json")),
+    Layout(Path("config_sentence_transformers.json"), Path("model.safetensors"), Path("tokenizer.json")),
+    Layout(Path("modules.json"), Path("model.safetensors"), Path("tokenizer.json")),
+    Layout(Path("modules.json"), Path("0_StaticEmbedding/model.safetensors"), Path("0_StaticEmbedding/tokenizer.json")),
+)
+
+
+def find_layout(path: Path) -> Layout | None:
+    """Where the files of such a folder are; None if it is none."""
+    found = (Layout(*(path / part for part in layout)) for layout in LAYOUTS)
+    return next((layout for layout in found if all(part.is_file() for part in layout)), None)
+
+
+def write(path: Path, table: Table) -> dict[str, str]:
+    """Write a folder, or replace one; bytes that are not UTF-8 become U+FFFD. Return the words that were changed."""
+    check_table(table)
+    names, renamed = writable_words(table.words, SURROGATES, REPLACEMENT, empty="")
+    added = UNKNOWN not in names
+    config = {"model_type": "model2vec", "architectures": ["StaticModel"], "normalize": False, ADDED: added}
+    with replacing_folder(path, is_ours=lambda there: find_layout(there) is not None) as folder:
+        with (folder / "model.safetensors").open("wb") as file:
+            unknown = np.zeros((int(added), table.vectors.shape[1]), np.float32)
+            write_safetensors(file, {"embeddings": (table.vectors, unknown)})
+        for name, value in {"config.json": config, "modules.json": [MODULE], "tokenizer.json": _tokenizer(names)}.items():
+            (folder / name).write_text(json.dumps(value, ensure_ascii=False) + "\n", encoding="utf-8", newline="\n")
+    return renamed
+
+
+def _tokenizer(names: list[str]) -> dict[str, Any]:
+    """tokenizer.json, as the library `tokenizers` reads it."""
+    vocabulary = {name: row for row, name in enumerate(names)}
+    unknown = vocabulary.setdefault(UNKNOWN, len(names))
+    whole = sum(WHOLE.fullmatch(name) is not None for name in names) >= MOST * len(names)
+    special = {"id": unknown, "content": UNKNOWN, "special": True}
+    special |= dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized"), False)
+    return {
+        "version": "1.0",
+        "truncation": None,
+        "padding": None,
+        "added_tokens": [special],
+        "normalizer": {"type": "Lowercase"} if all(name == name.lower() for name in names if name != UNKNOWN) else None,
+        "pre_tokenizer": {"type": "Whitespace" if whole else "WhitespaceSplit"},
+        "post_processor": None,
+        "decoder": None,
+        "model": {"type": "WordLevel", "vocab": vocabulary, "unk_token": UNKNOWN},
+    }
+
+
+def read(path: Path, options: Options = ALL) -> Table:
+    """Read a folder: tokens in the order of their ids."""
+    layout = find_layout(path)
+    if layout is None:
+        raise FormatError(f"{path}: byte 0: not a model2vec folder: it needs config.json, model.safetensors, tokenizer.json")
+    words = _vocabulary(layout.tokenizer)
+    tokens = len(words)
+    config = read_json(layout.config)
+    if isinstance(config, dict) and config.get(ADDED) is True and words[-1:] == [UNKNOWN]:
+        words.pop()
+    rows = options.rows(len(words))
+    vectors = _vectors(layout.tensors, tokens, rows)
+    return Table(treat_bad_utf8(words[:rows], layout.tokenizer, options.bad_utf8), vectors, None)
+
+
+def _vocabulary(path: Path) -> list[str]:
+    """The tokens in the order of their ids, which must be 0, 1, 2, ..."""
+    value = read_json(path)
+    model = value.get("model") if isinstance(value, dict) else None
+    vocabulary = model.get("vocab") if isinstance(model, dict) else None
+    pairs: list[tuple[Any, Any]]
+    if isinstance(vocabulary, list):  # of a Unigram model: pairs of token and score
+        pairs = [(pair[0], row) if isinstance(pair, list) and pair else (None, row) for row, pair in enumerate(vocabulary)]
+    elif isinstance(vocabulary, dict):
+        pairs = list(vocabulary.items())
+    else:
+        raise FormatError(f"{path}: byte 0: has no vocabulary in model.vocab")
+    added = value.get("added_tokens") or []
+    pairs += [(token.get("content"), token.get("id")) for token in (added if isinstance(added, list) else []) if isinstance(token, dict)]
+    words: list[str | None] = [None] * len({word for word, _ in pairs if isinstance(word, str)})
+    for word, row in pairs:
+        if not isinstance(word, str) or type(row) is not int or not 0 <= row < len(words) or words[row] not in (None, word):
+            raise FormatError(f"{path}: byte 0: token {str(word)[:40]!r} has the id {str(row)[:40]}: ids must be 0, 1, 2, ... once each")
+        words[row] = word
+    return [word for word in words if word is not None]
+
+
+def _vectors(path: Path, tokens: int, rows: int) -> Floats:
+    """The rows of the first tokens, where `mapping` says which they are, times their `weights`."""
+    entries = read_entries(path)
+    matrix = find_matrix(path, entries)
+    mapping, weights = entries.get("mapping"), entries.get("weights")
+    if mapping is None and matrix.shape[0] != tokens:
+        raise FormatError(f"{path}: byte {matrix.begin}: {matrix.shape[0]} rows for {tokens} tokens, and no tensor 'mapping'")
+    for name, entry, accepted in (("mapping", mapping, WHOLE_NUMBERS), ("weights", weights, FLOATS)):
+        if entry is not None and (entry.shape != (tokens,) or entry.dtype not in accepted):
+            raise FormatError(f"{path}: byte {entry.begin}: {name} is {entry.dtype} {list(entry.shape)}: it must be a number per token")
+    if mapping is None:
+        vectors = map_matrix(path, matrix, rows)
+    else:
+        check_growth(path, (rows, matrix.shape[1]), path.stat().st_size)
+        vectors = map_matrix(path, matrix, matrix.shape[0])[_ids(path, mapping, matrix.shape[0])[:rows]]
+    if weights is not None:
+        with np.errstate(over="ignore", invalid="ignore"):
+            vectors = vectors * map_matrix(path, weights._replace(shape=(tokens, 1)), rows)
+    return vectors
+
+
+def _ids(path: Path, mapping: Entry, rows: int) -> Array:
+    ids = map_tensor(path, mapping)
+    wrong = np.flatnonzero((ids < 0) | (ids >= rows))
+    if len(wrong):
+        raise FormatError(f"{path}: byte {mapping.begin}: mapping sends token {wrong[0]} to row {ids[wrong[0]]} of {rows}")
+    return ids

@@ -1,0 +1,45 @@
+"""unhot's own model folder as a table: the input vectors of its words, or the output vectors where these are words, too."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from unhot.errors import ConfigError, FormatError
+from unhot.vectors.formats.directory import SavedModel, load_model, save_model
+from unhot.vectors.formats.table import ALL, Options, Table, check_table, treat_bad_utf8
+from unhot.vocab.vocabulary import Vocabulary
+
+NOT_WORDS = ("hierarchical", "class_based")  # layers whose output rows are nodes and classes
+
+
+def write(path: Path, table: Table) -> dict[str, str]:
+    """Write a model folder, or a new version of one, that has vectors and nothing to train on with."""
+    check_table(table)
+    # 0 = not counted: the formats of others know no counts
+    counts = np.zeros(len(table.words), np.int64) if table.counts is None else table.counts
+    save_model(path, {"model": "vectors"}, Vocabulary(table.words, counts), {"in_vectors": table.vectors})
+    return {}
+
+
+def read(path: Path, options: Options = ALL) -> Table:
+    """Map the vectors, read the words."""
+    saved = load_model(path)
+    name = f"{options.which}_vectors"
+    if name not in saved.tensors:
+        raise FormatError(f"{path}: row 0: this model has no tensor {name!r}; it has {', '.join(sorted(saved.tensors))}")
+    if options.which == "out":
+        _check_output(path, saved)
+    rows = options.rows(len(saved.vocabulary))
+    words = treat_bad_utf8(saved.vocabulary.words[:rows], path, options.bad_utf8)
+    counts = saved.vocabulary.counts[:rows]
+    return Table(words, saved.tensors[name][:rows], counts if counts.any() else None)
+
+
+def _check_output(path: Path, saved: SavedModel) -> None:
+    layer = str(saved.config.get("output", "")).partition(":")[0]
+    rows, words = len(saved.tensors["out_vectors"]), len(saved.vocabulary)
+    if rows != words or layer in NOT_WORDS:
+        what = f"the {rows} output rows of layer {layer!r} do not stand for its {words} words"
+        raise ConfigError(f"which='out': {path}: {what}; only which='in' can be read from this model")

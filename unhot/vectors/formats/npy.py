@@ -1,0 +1,92 @@
+"""NumPy's `.npy`, memory-mapped, and beside it the words: `X.npy` and `X.words.txt` (one word a line, see words_text.py).
+
+The head of the file is read here and not by NumPy: a damaged one makes NumPy raise a dozen different errors. Nothing is unpickled.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+import struct
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unhot.errors import FormatError
+from unhot.types import Floats
+from unhot.vectors.formats.atomic import replacing
+from unhot.vectors.formats.table import ALL, Options, Table, blocks, check_table, file_size
+from unhot.vectors.formats.words_text import parse_words, words_text
+
+MAGIC = b"\x93NUMPY"
+MAX_HEADER_BYTES = 10_000  # NumPy's own limit
+DTYPES = {"<f2", "<f4", "<f8", ">f2", ">f4", ">f8"}
+
+
+def words_path(path: Path) -> Path:
+    """The words that belong to a matrix."""
+    return path.with_suffix(".words.txt")
+
+
+def write(path: Path, table: Table) -> dict[str, str]:
+    """Write the words, then the matrix: where the matrix is new, so are its words."""
+    check_table(table)
+    head = f"{{'descr': '<f4', 'fortran_order': False, 'shape': {table.vectors.shape}, }}"
+    head += " " * (-(len(MAGIC) + 4 + len(head) + 1) % 64) + "\n"
+    with replacing(words_path(path)) as file:
+        file.write(words_text(table.words))
+    with replacing(path) as file:
+        file.write(MAGIC + b"\x01\x00" + struct.pack("<H", len(head)) + head.encode("ascii"))
+        for _, block in blocks(table.vectors):
+            file.write(block.astype("<f4", copy=False).data)
+    return {}
+
+
+def read(path: Path, options: Options = ALL) -> Table:
+    """Map the matrix, read its words."""
+    matrix = _mapped(path, file_size(path))
+    names = words_path(path)
+    if not names.is_file():
+        raise FormatError(f"{path}: byte 0: {names} is missing, the words of these {len(matrix)} rows; write one word a line into it")
+    words = parse_words(names.read_bytes(), names, 0, options, len(matrix))
+    return Table(words, as_float32(matrix[: options.rows(len(matrix))]), None)
+
+
+def as_float32(matrix: NDArray[Any]) -> Floats:
+    """Rows of float32, one behind the other: the matrix itself where it is that."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return matrix if matrix.dtype == np.float32 and matrix.flags.c_contiguous else np.ascontiguousarray(matrix, np.float32)
+
+
+def _mapped(path: Path, size: int) -> NDArray[Any]:
+    with path.open("rb") as file:
+        dtype, shape, fortran, start = _read_header(path, file.read(12 + MAX_HEADER_BYTES))
+    needed = math.prod(shape) * dtype.itemsize
+    if needed != size - start:
+        raise FormatError(f"{path}: byte {start}: {shape[0]} rows of {shape[1]} numbers need {needed} bytes; the file has {size - start}")
+    if not needed:
+        return np.empty(shape, dtype)
+    return np.memmap(path, dtype, "r", start, shape, "F" if fortran else "C")
+
+
+def _read_header(path: Path, data: bytes) -> tuple[np.dtype[Any], tuple[int, int], bool, int]:
+    """Return (dtype, shape, whether columns come first, first byte of the numbers) if they are those of a matrix."""
+    if data[:6] != MAGIC or data[6:7] not in (b"\x01", b"\x02", b"\x03") or len(data) < 12:
+        raise FormatError(f"{path}: byte 0: not a .npy file of version 1, 2 or 3")
+    start = 10 if data[6] == 1 else 12
+    end = start + (struct.unpack("<H", data[8:10])[0] if data[6] == 1 else struct.unpack("<I", data[8:12])[0])
+    if end > len(data):
+        raise FormatError(f"{path}: byte 8: a header of {end - start} bytes: longer than the file, or than {MAX_HEADER_BYTES} bytes")
+    try:
+        header = ast.literal_eval(data[start:end].decode("utf-8").strip())
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError) as error:
+        raise FormatError(f"{path}: byte {start}: the header is damaged ({error})") from error
+    fields = header if isinstance(header, dict) else {}
+    shape, descr = fields.get("shape"), fields.get("descr")
+    if not isinstance(descr, str) or descr not in DTYPES:
+        raise FormatError(f"{path}: byte {start}: the header's dtype is {descr!r}: accepted are {', '.join(sorted(DTYPES))}")
+    if not isinstance(shape, tuple) or len(shape) != 2 or not all(type(n) is int and 0 <= n < 2**48 for n in shape) or shape[1] < 1:
+        raise FormatError(f"{path}: byte {start}: the header's shape is {shape!r}: a matrix [words, dim] is needed")
+    return np.dtype(descr), (shape[0], shape[1]), fields.get("fortran_order") is True, end

@@ -1,0 +1,110 @@
+"""TensorBoard's embedding projector: `X.tsv`, one vector a line, and its metadata beside it, one word a line.
+
+    vectors.tsv              numbers, separated by tabs
+    metadata.tsv             without counts: one word a line; with counts: a line `word<tab>count`, then one pair a line
+    projector_config.pbtxt   tells TensorBoard where the two are, if the folder is its --logdir
+
+The metadata of `vectors.tsv` is `metadata.tsv`, that of any other `X.tsv` is `X.metadata.tsv`. The projector's web page loads both files.
+A word cannot hold a tab or a line's end; see naming.py.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from unhot.errors import DataError, FormatError
+from unhot.types import Counts
+from unhot.vectors.formats.atomic import replacing
+from unhot.vectors.formats.naming import LINES_AND_TABS, writable_words
+from unhot.vectors.formats.shortest import shortest_doubles
+from unhot.vectors.formats.table import ALL, Options, Table, blocks, check_table, file_size, treat_bad_utf8
+from unhot.vectors.formats.text_rows import mapped, read_number_rows
+from unhot.vocab.vocabulary import decode_words, encode_word
+
+VECTORS, METADATA, CONFIG = "vectors.tsv", "metadata.tsv", "projector_config.pbtxt"
+HEADER = b"word\tcount"
+WORD_COLUMNS = (b"word", b"words", b"label", b"name", b"token")
+
+
+def metadata_path(path: Path) -> Path:
+    """Where the words of a file of vectors are."""
+    return path.with_name(METADATA) if path.name == VECTORS else path.with_suffix(".metadata.tsv")
+
+
+def write(path: Path, table: Table) -> dict[str, str]:
+    """Write the three files; return the words that had to be written differently, with what was written."""
+    path = path / VECTORS if path.is_dir() else path
+    check_table(table)
+    names, renamed = writable_words(table.words, LINES_AND_TABS)
+    config = _config(path)
+    line = "\t".join(["%.9g"] * table.vectors.shape[1]) + "\n"
+    with replacing(metadata_path(path)) as file:
+        if table.counts is None:
+            file.write(encode_word("".join(f"{name}\n" for name in names)))
+        else:
+            file.write(HEADER + b"\n")
+            file.write(encode_word("".join(f"{name}\t{count}\n" for name, count in zip(names, table.counts.tolist(), strict=True))))
+    with replacing(path) as file:
+        for _, block in blocks(table.vectors):
+            file.write("".join(line % tuple(row) for row in shortest_doubles(block).tolist()).encode("ascii"))
+    with replacing(path.with_name(CONFIG)) as file:
+        file.write(config)
+    return renamed
+
+
+def read(path: Path, options: Options = ALL) -> Table:
+    """Read vectors and metadata; `path` is the file of vectors, or a folder that holds vectors.tsv."""
+    from unhot.kernels.numbers import count_lines
+
+    path = path / VECTORS if path.is_dir() else path
+    text = mapped(path, file_size(path))
+    dim = bytes(text[: 1 << 24]).split(b"\n", 1)[0].count(b"\t") + 1
+    announced = count_lines(text, len(text), max(1, len(text)))
+    rows = options.rows(announced)
+    if announced * 2 * dim - 1 > len(text):
+        raise FormatError(f"{path}: byte 0: {announced} lines of {dim} numbers need more than the {len(text)} bytes of the file")
+    words, counts = _read_metadata(metadata_path(path), options, announced)
+    return Table(words, read_number_rows(path, text, (rows, dim)), counts)
+
+
+def _config(path: Path) -> bytes:
+    """The configuration; a `DataError` where the folder has one of somebody else's."""
+    lines = ("embeddings {", f'  tensor_path: "{path.name}"', f'  metadata_path: "{metadata_path(path).name}"', "}", "")
+    config = encode_word("\n".join(lines))
+    there = path.with_name(CONFIG)
+    if there.is_file() and there.read_bytes() != config:
+        raise DataError(f"{there}: is there and names other files: choose another folder, or remove it")
+    return config
+
+
+def _read_metadata(path: Path, options: Options, announced: int) -> tuple[list[str], Counts | None]:
+    """The words and, where there is a column of that name, the counts. More than one column means that the first line names them."""
+    data = path.read_bytes() if file_size(path) else b""
+    lines = data.removesuffix(b"\n").split(b"\n") if data else []
+    header = lines.pop(0).rstrip(b"\r").lower().split(b"\t") if len(lines) == announced + 1 else []
+    if len(lines) != announced:
+        raise FormatError(f"{path}: byte {len(data)}: {len(lines)} lines for {announced} vectors; a first line with names may come on top")
+    del lines[options.rows(announced) :]
+    if not header and any(b"\t" in line for line in lines):
+        raise FormatError(f"{path}: byte 0: several columns need a first line that names them, as TensorBoard wants it")
+    column = next((i for i, name in enumerate(header) if name in WORD_COLUMNS), 0)
+    words = treat_bad_utf8(decode_words(_column(path, lines, column)), path, options.bad_utf8)
+    return words, _counts(path, _column(path, lines, header.index(b"count"))) if b"count" in header else None
+
+
+def _column(path: Path, lines: list[bytes], column: int) -> list[bytes]:
+    cells = []
+    for row, line in enumerate(lines):
+        cells.append(line.rstrip(b"\r").split(b"\t", column + 1)[column : column + 1])
+        if not cells[-1]:
+            raise FormatError(f"{path}: row {row + 1}: has no column {column + 1}: {line[:40]!r}")
+    return [cell[0] for cell in cells]
+
+
+def _counts(path: Path, cells: list[bytes]) -> Counts:
+    for row, cell in enumerate(cells):
+        if not cell.isdigit() or len(cell) > 18:
+            raise FormatError(f"{path}: row {row + 1}: the count {cell[:40]!r} is not a whole number >= 0")
+    return np.array([int(cell) for cell in cells], np.int64)

@@ -1,0 +1,66 @@
+"""What a file or folder looks like, by its first bytes: for paths without a known ending, and for errors about those with a wrong one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from unhot.vectors.formats import glove, model2vec, npy, parquet, projector, word2vec
+from unhot.vectors.formats.directory import is_model
+from unhot.vectors.formats.text_rows import mapped
+
+# What is known, but not read: what to do instead.
+FOREIGN = {
+    b"\x80": "a pickle, e.g. of gensim's save: unhot never opens these; let gensim write it with save_word2vec_format",
+    b"\xba\x16\x4f\x2f": "a fastText model with its n-grams: let fastText write its .vec file",
+    b"\x1f\x8b": "compressed by gzip: unpack it first",
+    b"PK\x03\x04": "a zip archive: unpack it first",
+    b"BZh": "compressed by bzip2: unpack it first",
+    b"\xfd7zXZ": "compressed by xz: unpack it first",
+    b"\x28\xb5\x2f\xfd": "compressed by zstd: unpack it first",
+}
+
+
+def sniff(path: Path) -> str | None:
+    """The name of the format that something looks like; None if it looks like none."""
+    if path.is_dir():
+        return _sniff_folder(path)
+    size = path.stat().st_size
+    with path.open("rb") as file:
+        head = file.read(64)
+    if head.startswith(npy.MAGIC):
+        return "npy"
+    if head.startswith(parquet.MAGIC):
+        return "parquet"
+    if head[8:9] == b"{" and int.from_bytes(head[:8], "little") <= size - 8:
+        return "safetensors"
+    if foreign(path):
+        return None
+    return _sniff_rows(path, size)
+
+
+def foreign(path: Path) -> str | None:
+    """What a file is that is none of our formats, and what to do with it."""
+    if not path.is_file():
+        return None
+    with path.open("rb") as file:
+        head = file.read(8)
+    return next((about for magic, about in FOREIGN.items() if head.startswith(magic)), None)
+
+
+def _sniff_folder(path: Path) -> str | None:
+    if is_model(path):
+        return "unhot"
+    if model2vec.find_layout(path) is not None:
+        return "model2vec"
+    return "projector" if (path / projector.VECTORS).is_file() else None
+
+
+def _sniff_rows(path: Path, size: int) -> str | None:
+    """One of the formats with rows: text or binary, with a first line of two whole numbers or without."""
+    text = mapped(path, size)
+    header = word2vec.HEADER.match(bytes(text[: word2vec.HEADER_BYTES]))
+    found = glove.width(text[header.end() :] if header else text)
+    if header is None:
+        tabs = bytes(text[:4096]).split(b"\n", 1)[0].count(b"\t")
+        return None if found is None else "projector" if tabs and path.suffix.lower() == ".tsv" else "glove"
+    return "word2vec-text" if found == int(header[2]) or size == header.end() else "word2vec-binary"

@@ -1,0 +1,137 @@
+"""What every format holds, how it is asked for, and the checks that all of them share."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from unhot.errors import DataError, FormatError, one_of, whole
+from unhot.types import Counts, Floats
+from unhot.vocab.vocabulary import decode_word, encode_word
+
+BAD_UTF8 = ("escape", "error", "replace", "ignore")
+WHICH = ("in", "out")
+BLOCK_NUMBERS = 1 << 16  # per block: the temporary arrays stay in the second-level cache
+
+MOST_GROWTH = 10  # a table takes at most so many times the bytes of its file
+
+
+class Table(NamedTuple):
+    """What every format holds: words, their vectors, and counts where the format has them."""
+
+    words: list[str]
+    vectors: Floats  # [words, dim]
+    counts: Counts | None
+
+
+class Options(NamedTuple):
+    """How a table is read."""
+
+    limit: int | None = None  # only the first rows
+    bad_utf8: str = "escape"  # what becomes of bytes that are not UTF-8: see BAD_UTF8
+    which: str = "in"  # input or output vectors, of a model that has both
+
+    def rows(self, announced: int) -> int:
+        """How many of so many rows are read."""
+        return announced if self.limit is None else min(announced, self.limit)
+
+
+ALL = Options()
+
+
+def check_options(limit: int | None, bad_utf8: str, which: str) -> Options:
+    """The options, if they are valid."""
+    one_of("bad_utf8", bad_utf8, BAD_UTF8)
+    one_of("which", which, WHICH)
+    return Options(None if limit is None else whole("limit", limit, 0), bad_utf8, which)
+
+
+def check_table(table: Table) -> None:
+    """Raise a `DataError` unless a table can be written: one row of at least one number per word, each word once."""
+    words, vectors, counts = table
+    if vectors.ndim != 2 or len(vectors) != len(words) or vectors.shape[1] < 1:
+        raise DataError(f"{len(words)} words and vectors of shape {vectors.shape}: one row of at least one number per word is needed")
+    if vectors.dtype != np.float32:
+        raise DataError(f"vectors of {vectors.dtype}: float32 is needed; convert them with astype(np.float32)")
+    if counts is not None and len(counts) != len(words):
+        raise DataError(f"{len(words)} words and {len(counts)} counts: give one count for each word")
+    if len(set(words)) < len(words):
+        raise DataError(f"{len(words) - len(set(words))} words occur more than once; remove the repeated rows")
+
+
+def blocks(vectors: Floats) -> Iterator[tuple[int, Floats]]:
+    """Yield (first row, contiguous float32 rows): writers never copy a whole matrix."""
+    step = max(1, BLOCK_NUMBERS // vectors.shape[1])
+    for first in range(0, len(vectors), step):
+        yield first, np.ascontiguousarray(vectors[first : first + step], dtype=np.float32)
+
+
+def file_size(path: Path) -> int:
+    """The size of a regular file; a `DataError` if there is none."""
+    if not path.is_file():
+        raise DataError(f"{path}: there is no such file")
+    return path.stat().st_size
+
+
+def check_growth(path: Path, shape: tuple[int, int], size: int) -> None:
+    """Raise a `FormatError` if a few bytes of a file claim to be many vectors: nobody's numbers shrink like that."""
+    needed = 4 * shape[0] * shape[1]
+    if needed > MOST_GROWTH * size + (1 << 20):
+        raise FormatError(
+            f"{path}: bytes 0..{size}: {shape[0]} rows of {shape[1]} numbers would take {needed} bytes, more than {MOST_GROWTH} times the "
+            "file; it is damaged, or limit= must be lower"
+        )
+
+
+def decode(raw: bytes, path: Path, bad_utf8: str, place: Callable[[int], int]) -> str:
+    """The text of some bytes; `place` says where in the file one of them stands, for the error."""
+    if bad_utf8 == "escape":
+        return decode_word(raw)
+    try:
+        return raw.decode("utf-8", "strict" if bad_utf8 == "error" else bad_utf8)
+    except UnicodeDecodeError as error:
+        raise _not_utf8(path, f"byte {place(error.start)}", raw[error.start : error.end]) from error
+
+
+def treat_bad_utf8(words: list[str], path: Path, bad_utf8: str) -> list[str]:
+    """The same for words that a library has decoded, with lone surrogates for bytes that are not UTF-8."""
+    if bad_utf8 == "escape":
+        return words
+    treated = list(words)
+    for row, word in enumerate(words):
+        if not word.isascii() and not _is_utf8(word):
+            if bad_utf8 == "error":
+                raise _not_utf8(path, f"row {row + 1}", encode_word(word))
+            treated[row] = encode_word(word).decode("utf-8", bad_utf8)
+    return treated
+
+
+def _is_utf8(word: str) -> bool:
+    try:
+        word.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _not_utf8(path: Path, where: str, raw: bytes) -> FormatError:
+    return FormatError(f"{path}: {where}: the word's bytes {raw[:20]!r} are not UTF-8; read it with bad_utf8=escape, replace or ignore")
+
+
+def without_repeats(table: Table, path: Path) -> Table:
+    """The table with the first row of each word; a warning if that leaves rows out. Real files have such rows."""
+    words, vectors, counts = table
+    if len(set(words)) == len(words):
+        return table
+    first: dict[str, int] = {}
+    for row, word in enumerate(words):
+        first.setdefault(word, row)
+    example = next(word for row, word in enumerate(words) if first[word] != row)
+    message = "%s: %d rows were left out, as their words occur in earlier rows, e.g. %r"
+    logging.getLogger("unhot").warning(message, path, len(words) - len(first), example)
+    kept = np.fromiter(first.values(), np.int64, len(first))
+    return Table(list(first), vectors[kept], None if counts is None else counts[kept])

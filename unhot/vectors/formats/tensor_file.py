@@ -1,0 +1,88 @@
+"""One safetensors file: `vectors` float32 [words, dim], `words` uint8, the text of vocab.txt, and `counts` int64 [words] if they are known.
+
+Files of others are read where they hold a matrix called `vectors`, `embeddings` or `embedding.weight` (float16, bfloat16, 32 or 64) and the
+words in a tensor `words`, or beside them in `X.words.txt`.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from unhot.errors import FormatError
+from unhot.types import Counts, Floats
+from unhot.vectors.formats.atomic import replacing
+from unhot.vectors.formats.npy import as_float32, words_path
+from unhot.vectors.formats.safetensors import Array, Entry, map_tensor, read_entries, write_safetensors
+from unhot.vectors.formats.table import ALL, Options, Table, check_table, file_size
+from unhot.vectors.formats.words_text import parse_words, words_text
+
+MATRICES = ("vectors", "embeddings", "embedding.weight")
+FLOATS = ("F16", "BF16", "F32", "F64")
+
+
+def write(path: Path, table: Table) -> dict[str, str]:
+    """Write the file."""
+    check_table(table)
+    tensors: dict[str, Array] = {"vectors": table.vectors, "words": np.frombuffer(words_text(table.words), np.uint8)}
+    if table.counts is not None:
+        tensors["counts"] = table.counts
+    with replacing(path) as file:
+        write_safetensors(file, tensors)
+    return {}
+
+
+def read(path: Path, options: Options = ALL) -> Table:
+    """Map the matrix, read its words and counts."""
+    file_size(path)
+    entries = read_entries(path)
+    entry = find_matrix(path, entries)
+    announced = entry.shape[0]
+    rows = options.rows(announced)
+    words = _words(path, entries, options, announced)
+    return Table(words, map_matrix(path, entry, rows), _counts(path, entries, announced, rows))
+
+
+def find_matrix(path: Path, entries: dict[str, Entry]) -> Entry:
+    """The tensor that holds the vectors."""
+    name = next((name for name in MATRICES if name in entries), None)
+    if name is None:
+        found = ", ".join(sorted(entries)[:10])
+        raise FormatError(f"{path}: byte 8: no tensor is called {', '.join(MATRICES)}; the header has: {found}")
+    entry = entries[name]
+    if entry.dtype not in FLOATS or len(entry.shape) != 2 or entry.shape[1] < 1:
+        raise FormatError(f"{path}: byte 8: tensor {name!r} is {entry.dtype} {list(entry.shape)}: it must be floats [rows, dim]")
+    return entry
+
+
+def map_matrix(path: Path, entry: Entry, rows: int) -> Floats:
+    """The first rows as float32, mapped if they are that in the file."""
+    matrix = map_tensor(path, entry)[:rows]
+    if entry.dtype == "BF16":  # the upper half of a float32
+        return (matrix.astype(np.uint32) << np.uint32(16)).view(np.float32)
+    return as_float32(matrix)
+
+
+def _words(path: Path, entries: dict[str, Entry], options: Options, announced: int) -> list[str]:
+    entry = entries.get("words")
+    if entry is not None:
+        if entry.dtype != "U8" or len(entry.shape) != 1:
+            raise FormatError(f"{path}: byte 8: tensor 'words' is {entry.dtype} {list(entry.shape)}: it must be U8 [bytes]")
+        return parse_words(map_tensor(path, entry).tobytes(), path, entry.begin, options, announced)
+    names = words_path(path)
+    if not names.is_file():
+        raise FormatError(f"{path}: byte 8: no tensor 'words', and no file {names}; write one word a line into it")
+    return parse_words(names.read_bytes(), names, 0, options, announced)
+
+
+def _counts(path: Path, entries: dict[str, Entry], announced: int, rows: int) -> Counts | None:
+    entry = entries.get("counts")
+    if entry is None:
+        return None
+    if entry.dtype != "I64" or entry.shape != (announced,):
+        raise FormatError(f"{path}: byte 8: tensor 'counts' is {entry.dtype} {list(entry.shape)}: it must be I64 [{announced}]")
+    counts = np.array(map_tensor(path, entry)[:rows])
+    if rows and counts.min() < 0:
+        raise FormatError(f"{path}: byte {entry.begin}: a count of {counts.min()}: counts must be >= 0")
+    return counts

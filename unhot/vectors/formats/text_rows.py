@@ -1,0 +1,95 @@
+"""Lines of a word and numbers, as word2vec text and GloVe have them; the numbers are parsed by `kernels/numbers.py`.
+
+The file is memory-mapped and parsed in one go: the only arrays as big as the file are the result and the words' places.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from unhot.errors import FormatError
+from unhot.types import Bytes, Floats, Starts
+from unhot.vectors.formats.shortest import shortest_doubles
+from unhot.vectors.formats.table import Options, Table, blocks, decode
+from unhot.vocab.vocabulary import encode_word
+
+FIELD = re.compile(rb"[^ \t]+")
+GLIMPSE = 40  # bytes of a line that an error shows
+
+
+def mapped(path: Path, size: int) -> Bytes:
+    """The bytes of a file, read when they are looked at."""
+    return np.asarray(np.memmap(path, np.uint8, "r", shape=(size,))) if size else np.empty(0, np.uint8)
+
+
+def glimpse(text: Bytes, start: int) -> str:
+    """The beginning of a line, for an error."""
+    return repr(bytes(text[start : start + GLIMPSE]).split(b"\n", 1)[0].decode("utf-8", "replace"))
+
+
+def read_text_rows(path: Path, text: Bytes, start: int, shape: tuple[int, int], options: Options) -> tuple[Table, int]:
+    """Read so many rows of a word and so many numbers from a place on: the table, and the place behind it."""
+    words, vectors, place = _read_rows(path, text, start, shape, named=True)
+    return Table(gathered(path, text, words, options.bad_utf8), vectors, None), place
+
+
+def read_number_rows(path: Path, text: Bytes, shape: tuple[int, int]) -> Floats:
+    """Read so many rows of so many numbers and no words."""
+    return _read_rows(path, text, 0, shape, named=False)[1]
+
+
+def _read_rows(path: Path, text: Bytes, start: int, shape: tuple[int, int], named: bool) -> tuple[Starts, Floats, int]:
+    from unhot.kernels import numbers
+
+    vectors: Floats = np.empty(shape, np.float32)
+    words: Starts = np.empty((shape[0], 2), np.int64)
+    state: Starts = np.array([0, start, 0, 0], np.int64)
+    while (stopped := numbers.read_rows(text, len(text), numbers.Rows(vectors, words), named, numbers.POWERS, state)) != numbers.DONE:
+        row, place = int(state[numbers.ROW]), int(state[numbers.PLACE])
+        if stopped == numbers.SHORT:
+            raise _too_short(path, text, place, row, shape)
+        _read_hard(path, text, int(state[numbers.NUMBERS]), int(state[numbers.STOP]), vectors[row - 1])
+    return words, vectors, int(state[numbers.PLACE])
+
+
+def gathered(path: Path, text: Bytes, words: Starts, bad_utf8: str) -> list[str]:
+    """The words that stand at places of a text; none of them holds a line feed."""
+    from unhot.kernels import numbers
+
+    if not len(words):
+        return []
+    joined: Bytes = np.empty(int((words[:, 1] - words[:, 0]).sum()) + len(words), np.uint8)
+    raw = joined[: numbers.gather_words(text, words, joined)].tobytes()
+    return decode(raw, path, bad_utf8, lambda at: int(words[raw.count(b"\n", 0, at), 0])).split("\n")
+
+
+def _too_short(path: Path, text: Bytes, place: int, row: int, shape: tuple[int, int]) -> FormatError:
+    rows, dim = shape
+    if place == len(text):
+        advice = f"the file is cut short or its first line lies; limit={row} reads the rows that are there"
+        return FormatError(f"{path}: byte {place}: the file ends after row {row} of {rows}; {advice}")
+    return FormatError(f"{path}: byte {place}: row {row + 1} of {rows} has no word and {dim} numbers: {glimpse(text, place)}")
+
+
+def _read_hard(path: Path, text: Bytes, start: int, stop: int, row: Floats) -> None:
+    """Read the numbers of a row that the kernel left as NaN."""
+    from unhot.kernels import numbers
+
+    for column, field in enumerate(FIELD.finditer(text[start:stop].data)):
+        if np.isnan(row[column]):
+            try:
+                row[column] = numbers.nearest(field[0])
+            except ValueError as error:
+                raise FormatError(f"{path}: byte {start + field.start()}: not a float32: {error}") from error
+
+
+def text_lines(names: list[str], vectors: Floats) -> Iterator[bytes]:
+    """Blocks of lines; each number has the fewest digits that read back as the same float32."""
+    line = "%s" + " %.9g" * vectors.shape[1] + "\n"  # one call per row; twice as fast as `repr` of every number
+    for first, block in blocks(vectors):
+        rows = zip(names[first : first + len(block)], shortest_doubles(block).tolist(), strict=True)
+        yield encode_word("".join(line % (name, *row) for name, row in rows))
