@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test fix bench clean
+.PHONY: demo test soak fix bench clean
 
 demo: .venv/core
 	$(BIN)/unhot demo
@@ -13,6 +13,11 @@ test: .venv/dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/pytest
+
+# what `make test` samples, in full: 50 kills, full disks, 100,000 damaged files; some ten minutes
+soak: .venv/dev
+	UNHOT_SOAK=1 $(BIN)/pytest tests/soak
+	$(BIN)/python tools/fuzz.py --inputs 100000
 
 fix: .venv/dev
 	$(BIN)/ruff check --fix .
