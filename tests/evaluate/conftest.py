@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from unhot.kernels.loop import Params
+from unhot.models.learned import Learned
 from unhot.vocab.vocabulary import Vocabulary
 
 WORDS = ("the", "a", "cat", "dog", "sat", "ran", "on", "mat", ".")
@@ -17,7 +18,8 @@ def random_model(kind, output, words=WORDS, counts=(90, 80, 40, 30, 20, 20, 9, 5
         return rng.normal(0, 0.7, shape).astype(np.float32)
 
     sizes = rows if biases.out else 0, len(words) if biases.each_input else 0, 1 if biases.ln_z else 0
-    model._keep(Vocabulary(words, counts), Params(draw(len(words), dim), draw(rows, dim), *map(draw, sizes)))
+    params = Params(draw(len(words), dim), draw(rows, dim), *map(draw, sizes))
+    model._keep(Learned(model.layer, Vocabulary(words, counts), params, np.zeros(0, np.int64), np.zeros(0, np.uint8)))
     return model
 
 

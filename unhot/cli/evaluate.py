@@ -2,28 +2,54 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from unhot.cli.outputs import plugin_option
+from unhot.cli.several import SeveralValues
 
 if TYPE_CHECKING:
+    from unhot.evaluate.examples import Progress
     from unhot.evaluate.held_out import HeldOut
     from unhot.models.words import WordModel
 
+KINDS = ("text", "similarity", "analogies", "categories", "outliers", "seeds")
 EXAMPLES = """
 \b
 Examples:
   unhot evaluate model --text held_out.txt
   unhot evaluate model --text held_out.txt --window 2 --json
   zcat news.gz | unhot evaluate model --text -
+  unhot evaluate vectors.bin --similarity wordsim.txt simlex.txt --analogies questions-words.txt --restrict-vocab 30000
+  unhot evaluate model --analogies BATS_3.0 --method both --categories bless.csv --outliers 8-8-8 --json
+  unhot evaluate model --seeds seed2 seed3 --neighbors 10 --words 1000
 """
 
 
-@click.command(epilog=EXAMPLES)
+@click.command(cls=SeveralValues, epilog=EXAMPLES)
 @click.argument("model")
 @click.option("--text", metavar="FILE", default=None, help="Held-out loss: how well the words of this text are predicted.")
+@click.option("--similarity", metavar="FILE...", multiple=True, help="Word pairs with people's scores: word, word, score.")
+@click.option("--analogies", metavar="FILE...", multiple=True, help="Questions in word2vec's format, or pairs (a folder: BATS).")
+@click.option("--categories", metavar="FILE...", multiple=True, help="Words with categories: purity of clusters.")
+@click.option("--outliers", metavar="FILE...", multiple=True, help="Sets of words, a blank line, outliers (a folder: 8-8-8).")
+@click.option("--seeds", metavar="MODEL...", multiple=True, help="Other models, as of other seeds: do words have the same neighbours?")
+@click.option("--restrict-vocab", type=int, metavar="N", help="Only the first N words are known, as questions and as answers.")
+@click.option(
+    "--method", type=click.Choice(["add", "mul", "both"]), default="add", show_default=True, help="--analogies: 3CosAdd, 3CosMul."
+)
+@click.option(
+    "--case",
+    type=click.Choice(["exact", "prefer", "ignore"]),
+    default=None,
+    help="Find words as spelled; as spelled, else in any case; or in any case  [default: prefer; --analogies: ignore]",
+)
+@click.option("--neighbors", type=int, default=10, show_default=True, help="--seeds: neighbours of each word.")
+@click.option("--words", default="1000", show_default=True, metavar="N|FILE", help="--seeds: the first N words, or a file of words.")
+@click.option("--seed", type=int, default=1, show_default=True, help="Of intervals, clusters and draws.")
 @click.option("--window", type=int, default=None, help="--text: words to each side of a centre  [default: the model's]")
 @click.option(
     "--shrink/--no-shrink",
@@ -35,23 +61,37 @@ Examples:
 @click.option("--tokenizer", default=None, help="--text: whitespace, words or text8  [default: the model's]")
 @plugin_option
 @click.option("--json", "as_json", is_flag=True, help="JSON for machines.")
-def evaluate(model: str, text: str | None, as_json: bool, **settings: Any) -> None:
+def evaluate(model: str, as_json: bool, **options: Any) -> None:
     """Measure how good a model is.
 
-    MODEL is a directory that `unhot train` wrote. --text FILE (a file, a folder, a pattern, or - for standard input) gives the exact cross
-    entropy and perplexity of a text that the model was not trained on, under its own output layer, normalised over the whole vocabulary.
-    By default all words count and all windows are whole, and words that the model does not know are removed first; the output says how it
-    was done. log Z is zero where the layer is normalised; otherwise its mean and variance say how far it is from that.
-    """
-    if text is None:
-        raise click.UsageError("nothing to evaluate: give a text with --text FILE")
-    from unhot.cli.show import show_json
+    MODEL is a directory that `unhot train` wrote or, for all but --text, vectors in any format that unhot reads. Every FILE may be a
+    folder: then it stands for all files below it. Questions with words that the model does not know are left out and counted; intervals
+    hold 95 % of 1,000 bootstrap resamples of the questions.
 
-    results = {"held_out": _held_out(_open(model), text, settings)}
+    --text FILE (a file, a folder, a pattern, or - for standard input) gives the exact cross entropy and perplexity of a text that the model
+    was not trained on, under its own output layer, normalised over the whole vocabulary. By default all words count and all windows are
+    whole, and words that the model does not know are removed first; the output says how it was done. log Z is zero where the layer is
+    normalised; otherwise its mean and variance say how far it is from that.
+    """
+    if not any(options[kind] for kind in KINDS):
+        asked = ", ".join(f"--{kind} {'MODEL' if kind == 'seeds' else 'FILE'}" for kind in KINDS)
+        raise click.UsageError(f"nothing to evaluate: give one or more of {asked}")
+    results: dict[str, Any] = {}
+    if options["text"]:
+        results["held_out"] = _held_out(_open(model), options)
+    if any(options[kind] for kind in KINDS[1:]):
+        results.update(_of_vectors(model, options))
     if as_json:
-        show_json({name: result.as_dict() for name, result in results.items()})
+        from unhot.cli.show import show_json
+
+        show_json({name: [each.as_dict() for each in some] if isinstance(some, list) else some.as_dict() for name, some in results.items()})
         return
-    _show_held_out(results["held_out"])
+    from unhot.cli import evaluation_tables
+
+    for number, (name, some) in enumerate(results.items()):
+        if number:
+            click.echo()
+        getattr(evaluation_tables, f"show_{name}")(some)
 
 
 def _open(path: str) -> WordModel:
@@ -72,41 +112,59 @@ def _open(path: str) -> WordModel:
     return kind.from_saved(saved)
 
 
-def _held_out(model: WordModel, text: str, settings: dict[str, Any]) -> HeldOut:
-    """With a bar, on a terminal."""
+def _held_out(model: WordModel, options: dict[str, Any]) -> HeldOut:
+    from unhot.evaluate import held_out
+
+    settings = {name: options[name] for name in ("window", "shrink", "sample", "tokenizer", "seed")}
+    with _bar("reading") as progress:
+        return held_out(model, options["text"], progress=progress, **settings)
+
+
+def _of_vectors(model: str, options: dict[str, Any]) -> dict[str, Any]:
+    """All results that need vectors alone, by kind."""
+    from unhot import evaluate as kinds
+    from unhot.evaluate.files import question_files
+    from unhot.vectors.store import Vectors
+
+    vectors = Vectors.load(model)
+    common = {name: options[name] for name in ("restrict_vocab", "seed")}
+    case = {} if options["case"] is None else {"case": options["case"]}
+    results: dict[str, Any] = {}
+    for kind, files in (("similarity", True), ("categories", True), ("outliers", False)):
+        paths = [path for given in options[kind] for path in (question_files(given) if files else [given])]
+        if paths:
+            results[kind] = [getattr(kinds, kind)(vectors, path, **common, **case) for path in paths]
+    methods = ("add", "mul") if options["method"] == "both" else (options["method"],)
+    for path in options["analogies"]:
+        for method in methods:
+            with _bar("analogies") as progress:
+                found = kinds.analogies(vectors, path, method=method, progress=progress, **common, **case)
+            results.setdefault("analogies", []).append(found)
+    if options["seeds"]:
+        others = [Vectors.load(path) for path in options["seeds"]]
+        with _bar("neighbours") as progress:
+            asked = _asked(options["words"])
+            results["stability"] = kinds.stability(vectors, others, k=options["neighbors"], words=asked, progress=progress, **common)
+    return results
+
+
+def _asked(words: str) -> int | list[str]:
+    """A number of words, or the words of a file."""
+    from unhot.evaluate.files import numbered_lines, question_file
+
+    if words.isdecimal():
+        return int(words)
+    return [line for _, line in numbered_lines(question_file(words)) if line]
+
+
+@contextmanager
+def _bar(stage: str) -> Iterator[Progress]:
+    """A bar on a terminal; what it gives is called with the stage, how much is done and how much there is."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn
-
-    from unhot.evaluate.held_out import held_out
 
     console = Console(stderr=True)
     columns = (TextColumn("{task.description:<10}"), BarColumn(bar_width=30), TextColumn("{task.percentage:>3.0f}%"))
     with Progress(*columns, console=console, disable=not console.is_terminal, transient=True) as bar:
-        task = bar.add_task("reading", total=None)
-        return held_out(
-            model, text, progress=lambda stage, done, total: bar.update(task, description=stage, completed=done, total=total), **settings
-        )
-
-
-def _show_held_out(result: HeldOut) -> None:
-    """A row for each number, then how they were measured."""
-    from rich.console import Console
-    from rich.table import Table
-
-    table = Table.grid(padding=(0, 2))
-    table.add_column(style="bold")
-    table.add_column(justify="right")
-    rows = {
-        "cross entropy": f"{result.cross_entropy:.4f} nats",
-        "": f"{result.bits:.4f} bits",
-        "perplexity": f"{result.perplexity:,.2f}",
-        "pairs": f"{result.pairs:,}",
-        "unknown words": f"{result.unknown:,}",
-        "log Z mean": f"{result.log_z_mean:.4f}",
-        "log Z variance": f"{result.log_z_variance:.4f}",
-    }
-    for name, value in rows.items():
-        table.add_row(name, value)
-    console = Console(highlight=False)
-    console.print(table)
-    console.print(str(result), markup=False, soft_wrap=not console.is_terminal)
+        task = bar.add_task(stage, total=None)
+        yield lambda stage, done, total: bar.update(task, description=stage, completed=done, total=total)

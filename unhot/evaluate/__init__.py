@@ -1,7 +1,56 @@
-"""How good a model is: the loss of a held-out text."""
+"""How good a model is: the loss of a held-out text, and what its vectors know of words.
+
+Every kind of question is a function of its own file. Names are loaded when they are first used: only some need the compiler.
+"""
 
 from __future__ import annotations
 
-from unhot.evaluate.held_out import HeldOut, held_out
+import importlib
+import sys
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["HeldOut", "held_out"]
+if TYPE_CHECKING:
+    from unhot.evaluate.analogies import Analogies, analogies
+    from unhot.evaluate.categories import Categories, categories
+    from unhot.evaluate.held_out import HeldOut, held_out
+    from unhot.evaluate.outliers import Outliers, outliers
+    from unhot.evaluate.similarity import Similarity, similarity
+    from unhot.evaluate.stability import Stability, stability
+
+__all__ = [
+    "Analogies",
+    "Categories",
+    "HeldOut",
+    "Outliers",
+    "Similarity",
+    "Stability",
+    "analogies",
+    "categories",
+    "held_out",
+    "outliers",
+    "similarity",
+    "stability",
+]
+
+_HOMES = {name: "held_out" if name == "HeldOut" else name.lower() for name in __all__}
+
+
+def __getattr__(name: str) -> Any:
+    """Load a public name on first use."""
+    if name not in _HOMES:
+        raise AttributeError(f"module 'unhot.evaluate' has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"unhot.evaluate.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+class _Package(ModuleType):
+    """Python binds a file that is imported to its package; here its function has that name, and keeps it."""
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if not (name in _HOMES and isinstance(value, ModuleType)):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package

@@ -1,0 +1,166 @@
+"""What `unhot evaluate` prints: a table for each kind of result, and how it was measured."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from unhot.evaluate import Analogies, Categories, HeldOut, Outliers, Similarity, Stability
+    from unhot.evaluate.analogies import Section
+    from unhot.evaluate.bootstrap import Interval
+    from unhot.evaluate.outliers import OutlierSet
+
+PIPE = 160  # columns where there is no terminal
+METHODS = {"add": "3CosAdd", "mul": "3CosMul"}
+
+
+def show_held_out(result: HeldOut) -> None:
+    """A row for each number, then how they were measured."""
+    rows = {
+        "cross entropy": f"{result.cross_entropy:.4f} nats",
+        "": f"{result.bits:.4f} bits",
+        "perplexity": f"{result.perplexity:,.2f}",
+        "pairs": f"{result.pairs:,}",
+        "unknown words": f"{result.unknown:,}",
+        "log Z mean": f"{result.log_z_mean:.4f}",
+        "log Z variance": f"{result.log_z_variance:.4f}",
+    }
+    _print("", (), rows.items(), str(result))
+
+
+def show_similarity(results: Sequence[Similarity]) -> None:
+    """A row for each file."""
+    rows = [
+        (
+            *(_name(each.file), _number(each.spearman), _interval(each.spearman_interval)),
+            *(_number(each.pearson), f"{each.pairs:,}", _part(each.unknown, each.pairs)),
+        )
+        for each in results
+    ]
+    header = ("", "Spearman", "95 % interval", "Pearson", "pairs", "unknown")
+    how = f"Correlations of cosines with people's scores. {_words(results[0].restrict_vocab, results[0].case)}"
+    _print("similarity", header, rows, how)
+
+
+def show_analogies(results: Sequence[Analogies]) -> None:
+    """A table for each file: its sections, groups of them, all."""
+    for number, result in enumerate(results):
+        blocks = [result.sections, result.groups, (result.total,)]
+        rows = [_section(each) for block in blocks if block for each in (*block, None)][:-1]
+        header = ("", "accuracy", "95 % interval", "correct", "asked", "unknown")
+        title = f"analogies: {_name(result.file)}, {METHODS[result.method]}"
+        _print(title, header, rows, f"Share of right answers. {_words(result.restrict_vocab, result.case)}", gap=number > 0)
+
+
+def _section(section: Section | None) -> tuple[str, ...]:
+    """None: an empty row."""
+    if section is None:
+        return ("",) * 6
+    interval = _interval(section.interval, percent=True)
+    counts = (f"{section.correct:,}", f"{section.answered:,}", _part(section.unknown, section.questions))
+    return (section.name, _percent(section.accuracy), interval, *counts)
+
+
+def show_categories(results: Sequence[Categories]) -> None:
+    """A row for each file."""
+    rows = [
+        (
+            *(_name(each.file), _number(each.purity), _interval(each.interval), _number(each.largest)),
+            *(f"{each.categories:,}", f"{each.words:,}", _part(each.unknown, each.words)),
+        )
+        for each in results
+    ]
+    header = ("", "purity", "95 % interval", "of one cluster", "categories", "words", "unknown")
+    first = results[0]
+    how = f"Spherical k-means, the best of {first.restarts} starts (seed {first.seed})."
+    _print("categories", header, rows, f"{how} {_words(first.restrict_vocab, first.case)}")
+
+
+def show_outliers(results: Sequence[Outliers]) -> None:
+    """A table for each file or folder: its sets, all."""
+    for number, result in enumerate(results):
+        rows = [_outlier_set(each) for each in (*result.sets, *((result.total,) if len(result.sets) > 1 else ()))]
+        header = ("", "accuracy", "95 % interval", "OPP", "95 % interval", "asked", "unknown")
+        words = f"{result.total.unknown_words:,} unknown words were taken out of their sets. " if result.total.unknown_words else ""
+        how = f"Outliers found, and their mean position. {words}{_words(result.restrict_vocab, result.case)}"
+        _print(f"outliers: {_name(result.file)}", header, rows, how, gap=number > 0)
+
+
+def _outlier_set(each: OutlierSet) -> tuple[str, ...]:
+    found = (_percent(each.accuracy), _interval(each.accuracy_interval, percent=True))
+    position = (_percent(each.opp), _interval(each.opp_interval, percent=True))
+    return (each.name, *found, *position, f"{each.questions - each.unknown:,}", _part(each.unknown, each.questions))
+
+
+def show_stability(result: Stability) -> None:
+    """A row for each pair of models, and one for all."""
+    rows = [
+        (f"models {pair.first + 1} and {pair.second + 1}", _percent(pair.share), "", _number(pair.jaccard), "")
+        for pair in result.pairs
+        if len(result.pairs) > 1
+    ]
+    share, jaccard = _interval(result.share_interval, percent=True), _interval(result.jaccard_interval)
+    rows.append(("all", _percent(result.share), share, _number(result.jaccard), jaccard))
+    unknown = f"; {result.unknown:,} words of the list are not" if result.unknown else ""
+    how = f"{result.words:,} words asked, of {result.common:,} that are in all {result.models} models{unknown}."
+    _print(f"stability: {result.k} neighbours", ("", "shared", "95 % interval", "Jaccard", "95 % interval"), rows, how)
+
+
+def _words(restrict_vocab: int | None, case: str) -> str:
+    known = "All words are known" if restrict_vocab is None else f"The first {restrict_vocab:,} words are known"
+    how = {"exact": "as spelled", "prefer": "as spelled, else in any case", "ignore": "in any case"}[case]
+    return f"{known}, {how}; questions with others are left out."
+
+
+def _name(file: str) -> str:
+    return Path(file).name or file
+
+
+def _number(value: float) -> str:
+    return "-" if math.isnan(value) else f"{value:.4f}"
+
+
+def _percent(value: float) -> str:
+    return "-" if math.isnan(value) else f"{100 * value:.2f} %"
+
+
+def _interval(interval: Interval, *, percent: bool = False) -> str:
+    low, high = interval
+    if math.isnan(low):
+        return "-"
+    return f"{100 * low:.2f} .. {100 * high:.2f}" if percent else f"{low:.4f} .. {high:.4f}"
+
+
+def _part(part: int, whole: int) -> str:
+    return f"{part:,} ({part / whole:.1%})" if whole else "0"
+
+
+def _print(title: str, header: Sequence[str], rows: Iterable[Sequence[str]], how: str, *, gap: bool = False) -> None:
+    """A table and what is said about it; the first column to the left and bold, all others to the right. `gap`: a blank line before it."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    from unhot.cli.show import printable
+
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console = Console(highlight=False, width=PIPE)
+    lines = list(rows)
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_header=bool(header))
+    for number in range(len(lines[0])):
+        heading = header[number] if header else ""
+        table.add_column(
+            heading, justify="left" if number == 0 else "right", no_wrap=number > 0, overflow="fold", style="" if number else "bold"
+        )
+    for line in lines:
+        table.add_row(*(Text(printable(cell)) for cell in line))
+    if gap:
+        console.print()
+    if title:
+        console.print(Text(printable(title), style="bold"))
+    console.print(table)
+    console.print(how, markup=False, soft_wrap=not console.is_terminal)

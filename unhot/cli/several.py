@@ -1,0 +1,50 @@
+"""Options that take several values: `MODEL --similarity a.txt b.txt` means `MODEL --similarity a.txt --similarity b.txt`.
+
+Values are taken up to the next option once the command's argument has been given; before that, an option takes one, so that
+`--similarity a.txt MODEL` is understood as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+import click
+
+
+class SeveralValues(click.Command):
+    """A command whose options with `multiple=True` take several values at once."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Repeat the names of such options, then parse as usual."""
+        options = [each for each in self.params if isinstance(each, click.Option)]
+        several = {name for option in options if option.multiple for name in option.opts}
+        single = {name for option in options if not option.is_flag and not option.multiple for name in option.opts}
+        return super().parse_args(ctx, repeated(args, several, single))
+
+
+def repeated(arguments: Sequence[str], several: Collection[str], single: Collection[str]) -> list[str]:
+    """The arguments with the name of an option before each of its values.
+
+    >>> repeated(["model", "--files", "a", "b", "--json"], ["--files"], [])
+    ['model', '--files', 'a', '--files', 'b', '--json']
+    >>> repeated(["--files", "a", "model"], ["--files"], [])
+    ['--files', 'a', 'model']
+    """
+    out: list[str] = []
+    option, given, left = "", False, list(arguments)
+    while left:
+        word = left.pop(0)
+        if word == "--":
+            return [*out, word, *left]
+        if word.startswith("-") and word != "-":
+            name, equals, _ = word.partition("=")
+            option = name if given and name in several else ""
+            value = left[:1] if not equals and (name in several or name in single) else []
+            out += [word, *value]
+            del left[: len(value)]
+        elif option:
+            out += [option, word]
+        else:
+            given = True
+            out.append(word)
+    return out

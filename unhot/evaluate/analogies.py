@@ -1,0 +1,153 @@
+"""Analogies: "a is to b as c is to ?", answered with one word of the vocabulary.
+
+    accuracy = right answers / questions whose words are all known
+
+`analogy_files.py` says what a file of questions is, `answers.py` how a question is answered. With `restrict_vocab=n` only the first n words
+are known: a question with another word is left out and counted as unknown, and no other word is an answer. Variants of one word in other
+case are one word, unless `case="exact"`. Figures are those of gensim's `evaluate_word_analogies` with the same `restrict_vocab`.
+
+The interval is the bootstrap's over questions. Questions of a section share words, so for other words it is too narrow.
+
+References: Mikolov et al. 2013; Levy and Goldberg 2014; Gladkova et al. 2016 (BATS).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from unhot.errors import one_of, whole
+from unhot.evaluate.analogy_files import Relation, read_analogies
+from unhot.evaluate.answers import METHODS, answers
+from unhot.evaluate.bootstrap import LEVEL, RESAMPLES, Interval, mean_interval
+from unhot.evaluate.figures import plain, share
+from unhot.evaluate.lookup import Lookup
+from unhot.vectors.store import Vectors
+
+if TYPE_CHECKING:
+    from unhot.evaluate.examples import Progress
+
+
+@dataclass(frozen=True, kw_only=True)
+class Section:
+    """How many questions of a relation, or of several, were answered right."""
+
+    name: str
+    group: str  # "" if it has none
+    questions: int
+    unknown: int  # of them left out
+    correct: int
+    interval: Interval
+
+    @property
+    def answered(self) -> int:
+        """Questions whose words are known."""
+        return self.questions - self.unknown
+
+    @property
+    def accuracy(self) -> float:
+        """Share of right answers; NaN if nothing was asked."""
+        return share(self.correct, self.answered)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Analogies:
+    """Accuracy by section, by group and in total, and how it was measured."""
+
+    file: str
+    method: str
+    restrict_vocab: int | None
+    case: str
+    seed: int
+    sections: tuple[Section, ...]
+    groups: tuple[Section, ...]  # Google: semantic, syntactic; BATS: its folders
+    total: Section
+    resamples: int = RESAMPLES
+    level: float = LEVEL
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return dict(plain(self))
+
+
+def analogies(
+    vectors: Vectors,
+    source: str | os.PathLike[str],
+    *,
+    method: str = "add",
+    restrict_vocab: int | None = None,
+    case: str = "ignore",
+    seed: int = 1,
+    progress: Progress | None = None,
+) -> Analogies:
+    """The accuracy of vectors on a file of analogies, or on all files below a folder.
+
+    method           add (3CosAdd) or mul (3CosMul)
+    restrict_vocab   only so many words are known, the first ones; None: all
+    case             exact, prefer or ignore: see `unhot.evaluate.lookup`
+    seed             of the interval
+    progress         called now and then with "analogies", the candidates done and all of them
+    """
+    one_of("method", method, METHODS)
+    seed = whole("seed", seed, 0, 2**64 - 1)
+    lookup = Lookup(vectors, restrict_vocab=restrict_vocab, case=case)
+    relations = read_analogies(source)
+    marks = _mark(lookup, relations, method, progress)
+    sections = [_section(relation.name, relation.group, mark, seed) for relation, mark in zip(relations, marks, strict=True)]
+    groups = dict.fromkeys(relation.group for relation in relations if relation.group)
+    by_group = {group: [mark for relation, mark in zip(relations, marks, strict=True) if relation.group == group] for group in groups}
+    return Analogies(
+        file=os.fspath(source),
+        method=method,
+        restrict_vocab=restrict_vocab,
+        case=case,
+        seed=seed,
+        sections=tuple(sections),
+        groups=tuple(_section(group, group, _joined(some), seed) for group, some in by_group.items()),
+        total=_section("total", "", _joined(marks), seed),
+    )
+
+
+Marks = list[bool | None]  # of questions: right, wrong, or None: not asked, since a word is unknown
+
+
+def _joined(marks: Sequence[Marks]) -> Marks:
+    return [mark for some in marks for mark in some]
+
+
+def _section(name: str, group: str, marks: Marks, seed: int) -> Section:
+    asked = [mark for mark in marks if mark is not None]
+    interval = mean_interval(asked, seed)
+    return Section(name=name, group=group, questions=len(marks), unknown=len(marks) - len(asked), correct=sum(asked), interval=interval)
+
+
+def _mark(lookup: Lookup, relations: Sequence[Relation], method: str, progress: Progress | None) -> list[Marks]:
+    """Ask all relations together: they share words."""
+    row: dict[str, int] = {}  # words recur
+    for relation in relations:
+        for question in relation.questions:
+            for word in (*question[:3], *question.right):
+                if word not in row:
+                    row[word] = lookup.row(word)
+    names = lookup.names.tolist()
+    asked, right = [], []  # rows a, b, c; where the mark belongs, and the names that are right
+    marks: list[Marks] = []
+    for relation in relations:
+        mine: Marks = [None] * len(relation.questions)
+        for i, question in enumerate(relation.questions):
+            rows = row[question.a], row[question.b], row[question.c]
+            known = {names[row[word]] for word in question.right if row[word] >= 0}
+            if known and min(rows) >= 0:
+                asked.append(rows)
+                right.append((mine, i, known))
+        marks.append(mine)
+    if asked:
+        tell = progress or (lambda stage, done, total: None)
+        found = answers(lookup, np.array(asked, np.int32), method, lambda done, total: tell("analogies", done, total))
+        for (mine, i, known), answer in zip(right, found.tolist(), strict=True):
+            mine[i] = answer >= 0 and names[answer] in known
+    return marks

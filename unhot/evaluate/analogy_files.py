@@ -1,0 +1,92 @@
+"""Files of analogies: word2vec's format (Google) and pairs (BATS).
+
+    Google   `: section` opens a section; a question is a line of four words, a b c d: a is to b as c is to d
+    BATS     a file is a relation; a line is a word and its right answers, `a<TAB>b1/b2/...`; every two lines are two questions
+
+A BATS question is a : b1 :: c : any right answer of c, with the first answer of a, as in the authors' own program; the one who answers c
+right with a word that is none of a, b1 and c has found it. A BATS relation belongs to the group that its folder is called by; a Google
+section is syntactic if its name begins with "gram", else semantic, as in gensim.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import NamedTuple
+
+from unhot.evaluate.files import nothing_asked, numbered_lines, question_files, wrong_line
+
+FOUR = "four words `a b c d`, or `: name` for a new section"
+PAIR = "a word and its right answers, `a<TAB>b1/b2/...`"
+EITHER = f"{FOUR} (word2vec's format); or {PAIR} (BATS)"
+
+
+class Question(NamedTuple):
+    """The word a is to b as c is to one of the right words."""
+
+    a: str
+    b: str
+    c: str
+    right: tuple[str, ...]
+
+
+class Relation(NamedTuple):
+    """Questions of one kind."""
+
+    name: str
+    group: str  # "" if it has none
+    questions: list[Question]
+
+
+def read_analogies(source: str | os.PathLike[str]) -> list[Relation]:
+    """All relations of a file, or of all files below a folder."""
+    relations = [relation for path in question_files(source) for relation in _read(path, Path(source))]
+    if not any(relation.questions for relation in relations):
+        raise nothing_asked(source, EITHER)
+    return relations
+
+
+def _read(path: Path, source: Path) -> list[Relation]:
+    """The relations of a file; its first line tells the format."""
+    lines = [(number, line) for number, line in numbered_lines(path) if line]
+    if not lines:
+        return []
+    number, first = lines[0]
+    if first.startswith(":") or len(first.split()) == 4:
+        return _read_sections(path, lines)
+    if len(_pair(first)) == 2:
+        return [Relation(path.stem, path.parent.name if path.parent != source and path != source else "", _read_pairs(path, lines))]
+    raise wrong_line(path, number, first, EITHER)
+
+
+def _read_sections(path: Path, lines: list[tuple[int, str]]) -> list[Relation]:
+    relations: list[Relation] = []
+    if not lines[0][1].startswith(":"):
+        relations.append(Relation(path.stem, "", []))
+    for number, line in lines:
+        if line.startswith(":"):
+            name = line.lstrip(": ").strip()
+            relations.append(Relation(name, "syntactic" if name.startswith("gram") else "semantic", []))
+            continue
+        words = line.split()
+        if len(words) != 4:
+            raise wrong_line(path, number, line, FOUR)
+        a, b, c, right = words
+        relations[-1].questions.append(Question(a, b, c, (right,)))
+    return relations
+
+
+def _pair(line: str) -> list[str]:
+    return [field.strip() for field in line.split("\t")] if "\t" in line else line.split()
+
+
+def _read_pairs(path: Path, lines: list[tuple[int, str]]) -> list[Question]:
+    """Each line with each other."""
+    pairs = []
+    for number, line in lines:
+        word, *rest = _pair(line)
+        answers = tuple(answer for answer in "".join(rest).split("/") if answer)
+        if len(rest) != 1 or not answers:
+            raise wrong_line(path, number, line, PAIR)
+        pairs.append((word, answers))
+    return [Question(a, b[0], c, right) for i, (a, b) in enumerate(pairs) for j, (c, right) in enumerate(pairs) if i != j]

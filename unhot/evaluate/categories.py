@@ -1,0 +1,127 @@
+"""Categorisation: whether clusters of vectors agree with categories that people made.
+
+    purity = 1/n sum over clusters of the number of its words that are in its most frequent category
+
+The known words are put into as many clusters as they have categories, by spherical k-means (`clusters.py`): the best of ten starts by its
+own objective, without a look at the categories. A purity of 1 is perfect; the most frequent category's share is what one cluster would get.
+Published figures often come from other clustering programs (CLUTO), so compare with a few points of tolerance.
+
+A file is CSV with the columns `word` and `category` in its first line (a line without a word is passed over), or lines of
+`word<TAB>category`. A word that is in several categories is there several times. Unknown words are left out and counted. The interval is
+the bootstrap's over words, with the clusters and their categories as they are; another seed of the clusters moves the purity by less.
+
+Reference: Baroni, Dinu and Kruszewski 2014.
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+import os
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from unhot.errors import whole
+from unhot.evaluate.bootstrap import LEVEL, NO_INTERVAL, RESAMPLES, Interval, mean_interval
+from unhot.evaluate.clusters import RESTARTS, clusters
+from unhot.evaluate.figures import plain
+from unhot.evaluate.files import nothing_asked, numbered_lines, question_file, wrong_line
+from unhot.evaluate.lookup import Lookup
+from unhot.vectors.store import Vectors
+
+COLUMNS = ("word", "category")
+LINES = "`word<TAB>category`, or CSV with the columns word and category in its first line"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Categories:
+    """The purity of clusters, and how it was measured; NaN if no word is known."""
+
+    file: str
+    restrict_vocab: int | None
+    case: str
+    seed: int  # of clusters and interval
+    words: int
+    unknown: int  # of them left out
+    categories: int  # of the known words; as many clusters
+    purity: float
+    interval: Interval
+    largest: float  # share of the most frequent category: the purity of one cluster
+    restarts: int = RESTARTS
+    resamples: int = RESAMPLES
+    level: float = LEVEL
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return dict(plain(self))
+
+
+def categories(
+    vectors: Vectors, source: str | os.PathLike[str], *, restrict_vocab: int | None = None, case: str = "prefer", seed: int = 1
+) -> Categories:
+    """The purity of clusters of a file's words.
+
+    restrict_vocab   only so many words are known, the first ones; None: all
+    case             exact, prefer or ignore: see `unhot.evaluate.lookup`
+    seed             of the clusters and of the interval
+    """
+    lookup = Lookup(vectors, restrict_vocab=restrict_vocab, case=case)
+    seed = whole("seed", seed, 0, 2**64 - 1)
+    entries = read_categories(source)
+    rows = np.array([lookup.row(word) for word, _ in entries], np.int32)
+    known = rows >= 0
+    kinds, which = np.unique([category for _, category in entries], return_inverse=True)
+    which = which[known]
+    present = np.unique(which)
+    purity, interval, largest = math.nan, NO_INTERVAL, math.nan
+    if which.size:
+        labels = clusters(lookup.units(rows[known]), present.size, seed)
+        counts = np.zeros((present.size, kinds.size), np.int64)  # [clusters, categories]
+        np.add.at(counts, (labels, which), 1)
+        fits = counts.argmax(axis=1)[labels] == which  # [words] in the most frequent category of their clusters
+        purity, interval = float(fits.mean()), mean_interval(fits, seed)
+        largest = float(counts.sum(axis=0).max() / which.size)
+    return Categories(
+        file=os.fspath(source),
+        restrict_vocab=restrict_vocab,
+        case=case,
+        seed=seed,
+        words=len(entries),
+        unknown=len(entries) - which.size,
+        categories=int(present.size),
+        purity=purity,
+        interval=interval,
+        largest=largest,
+    )
+
+
+def read_categories(source: str | os.PathLike[str]) -> list[tuple[str, str]]:
+    """(word, category) of every line of a file."""
+    path = question_file(source)
+    lines = [(number, line) for number, line in numbered_lines(path) if line and not line.startswith("#")]
+    if not lines:
+        raise nothing_asked(path, LINES)
+    header = [name.strip().lower() for name in _csv(lines[0][1])]
+    with_header = set(COLUMNS) <= set(header)
+    word, category = (header.index(name) for name in COLUMNS) if with_header else (0, 1)
+    columns, accepted = (len(header), f"{len(header)} columns, as in the first line") if with_header else (2, LINES)
+    entries = []
+    for number, line in lines[with_header:]:
+        fields = [field.strip() for field in (_csv(line) if with_header else line.split("\t" if "\t" in line else None))]
+        if len(fields) != columns or not fields[category]:
+            raise wrong_line(path, number, line, accepted)
+        if fields[word]:  # categories of the usual CSV files end with a line without a word
+            entries.append((fields[word], fields[category]))
+    if not entries:
+        raise nothing_asked(path, LINES)
+    return entries
+
+
+def _csv(line: str) -> list[str]:
+    """The fields of a line; none if it cannot be read."""
+    try:
+        return next(csv.reader([line]))
+    except csv.Error:  # a field of more than 131,072 characters
+        return []

@@ -1,0 +1,79 @@
+"""Which row a word of a question has.
+
+Test sets and vectors often differ in case, so `case` says when a spelling counts as the same word:
+
+    exact    only the very spelling
+    prefer   the very spelling if it is there, else the first row with any case of it
+    ignore   the first row with any case of it, though the very spelling may stand further down; so does gensim by default
+
+Two spellings are cases of one word if `str.upper` makes them equal. The first row is that of the most frequent word in most files.
+A vector whose length is zero or not finite has no direction: its word counts as unknown and is never an answer. Only rows that are asked
+for are read, so a big memory-mapped model is opened quickly.
+"""
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unhot.errors import one_of, whole
+from unhot.types import Doubles, Ids
+from unhot.vectors.store import Vectors
+
+CASES = ("exact", "prefer", "ignore")
+
+
+class Lookup:
+    """Rows of words; only the first `restrict_vocab` words of the vectors are known, all if None.
+
+    >>> vectors = Vectors(["us", "US", "the"], np.eye(3, dtype=np.float32))
+    >>> [Lookup(vectors, case=case).row("US") for case in CASES]
+    [1, 1, 0]
+    >>> Lookup(vectors).row("The"), Lookup(vectors, restrict_vocab=2).row("The")
+    (2, -1)
+    """
+
+    def __init__(self, vectors: Vectors, *, restrict_vocab: int | None = None, case: str = "prefer") -> None:
+        one_of("case", case, CASES)
+        limit = len(vectors) if restrict_vocab is None else whole("restrict_vocab", restrict_vocab, 1)
+        self.vectors, self.case = vectors, case
+        self.size = min(limit, len(vectors))  # words that are known
+
+    def row(self, word: str) -> int:
+        """The row of a word, -1 if it is unknown."""
+        row = -1 if self.case == "ignore" else int(self.vectors.key_to_index.get(word, -1))
+        if not 0 <= row < self.size and self.case != "exact":
+            row = self._first.get(word.upper(), -1)
+        return row if 0 <= row < self.size and self._directed(row) else -1
+
+    def _directed(self, row: int) -> bool:
+        vector = self.vectors.vectors[row]
+        return bool(vector.any() and np.isfinite(vector).all())
+
+    @functools.cached_property
+    def _first(self) -> dict[str, int]:
+        """Spelling in upper case (as it is, if that matters) -> its first row."""
+        # from behind: the first row of a spelling is written last
+        return {self._folded[row]: row for row in range(self.size - 1, -1, -1)}
+
+    @functools.cached_property
+    def _folded(self) -> list[str]:
+        words = self.vectors.index_to_key[: self.size]
+        return words if self.case == "exact" else [word.upper() for word in words]
+
+    @functools.cached_property
+    def names(self) -> Ids:
+        """What each row is called where words are compared: the first row of its spelling."""
+        first = self._first
+        return np.array([first[word] for word in self._folded], np.int32)
+
+    def units(self, rows: Ids | NDArray[np.int64] | slice) -> Doubles:
+        """Vectors divided by their lengths, NaN where they have no direction; in float64, where squares neither overflow nor vanish."""
+        units: Doubles = self.vectors.vectors[: self.size][rows].astype(np.float64)
+        with np.errstate(invalid="ignore", over="ignore"):
+            lengths = np.sqrt(np.einsum("ij,ij->i", units, units))
+            lengths[~((lengths > 0) & (lengths < np.inf))] = np.nan
+            units /= lengths[:, None]
+        return units

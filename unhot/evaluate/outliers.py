@@ -1,0 +1,148 @@
+"""Outlier detection: whether vectors tell which word does not belong to the others.
+
+A set has words that belong together and outliers that do not. A question is the set with one outlier; with W these words and
+s(w) = sum over the other words v in W of cos(w, v):
+
+    compactness of w   the mean cosine of all pairs in W without w = (sum over v in W of s(v) - 2 s(w)) / ((|W| - 1)(|W| - 2))
+    position           how many words are less compact than the outlier: 0 .. |W| - 1; the outlier is found if it is the last
+    accuracy           share of the questions where it is found
+    OPP                mean of position / (|W| - 1): outlier position percentage, here from 0 to 1
+
+A word that is as compact as the outlier does not count as less: who cannot tell them apart has not found it.
+
+A file is one set, as in the data set 8-8-8: a word a line, a blank line, an outlier a line. A folder is a data set of all files below it.
+An unknown word is taken out of its set; an unknown outlier, or a set of fewer than two known words, leaves questions out, and they are
+counted. The intervals are the bootstrap's over questions.
+
+Reference: Camacho-Collados and Navigli 2016.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from unhot.errors import DataError, whole
+from unhot.evaluate.bootstrap import LEVEL, RESAMPLES, Interval, mean_interval
+from unhot.evaluate.figures import plain, share
+from unhot.evaluate.files import numbered_lines, question_files, wrong_line
+from unhot.evaluate.lookup import Lookup
+from unhot.types import Doubles
+from unhot.vectors.store import Vectors
+
+ROUNDING = 1e-12  # of a sum of cosines: what is nearer is equal
+TWO_LISTS = "words that belong together, one a line, then a blank line, then outliers, one a line"
+
+
+class Group(NamedTuple):
+    """What a file says."""
+
+    name: str
+    words: list[str]
+    outliers: list[str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class OutlierSet:
+    """The questions of one set, or of all."""
+
+    name: str
+    questions: int
+    unknown: int  # of them left out
+    unknown_words: int  # taken out of the sets
+    found: int
+    accuracy_interval: Interval
+    opp: float  # NaN if nothing was asked
+    opp_interval: Interval
+
+    @property
+    def accuracy(self) -> float:
+        """Share of outliers found; NaN if nothing was asked."""
+        return share(self.found, self.questions - self.unknown)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outliers:
+    """Accuracy and OPP by set and in total, and how they were measured."""
+
+    file: str
+    restrict_vocab: int | None
+    case: str
+    seed: int
+    sets: tuple[OutlierSet, ...]
+    total: OutlierSet
+    resamples: int = RESAMPLES
+    level: float = LEVEL
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return dict(plain(self))
+
+
+def outliers(
+    vectors: Vectors, source: str | os.PathLike[str], *, restrict_vocab: int | None = None, case: str = "prefer", seed: int = 1
+) -> Outliers:
+    """How often vectors find the word that does not belong, for a file, or all files below a folder.
+
+    restrict_vocab   only so many words are known, the first ones; None: all
+    case             exact, prefer or ignore: see `unhot.evaluate.lookup`
+    seed             of the intervals
+    """
+    lookup = Lookup(vectors, restrict_vocab=restrict_vocab, case=case)
+    seed = whole("seed", seed, 0, 2**64 - 1)
+    groups = [read_group(path) for path in question_files(source)]
+    asked = [_ask(lookup, group) for group in groups]
+    sets = [_summary(group.name, len(group.outliers), *some, seed) for group, some in zip(groups, asked, strict=True)]
+    questions, unknown_words = sum(len(group.outliers) for group in groups), sum(unknown for _, unknown in asked)
+    every = np.concatenate([places for places, _ in asked])
+    total = _summary("total", questions, every, unknown_words, seed)
+    return Outliers(file=os.fspath(source), restrict_vocab=restrict_vocab, case=case, seed=seed, sets=tuple(sets), total=total)
+
+
+def read_group(path: Path) -> Group:
+    """The set of a file."""
+    lists: list[list[str]] = [[]]
+    for number, line in numbered_lines(path):
+        if not line:
+            lists += [[]] if lists[-1] else []
+        elif len(lists) > 2:
+            raise wrong_line(path, number, line, f"the end of the file: it has {TWO_LISTS}")
+        else:
+            lists[-1].append(line)
+    words, strange = lists[0], lists[1] if len(lists) > 1 else []
+    if len(words) < 2 or not strange:
+        raise DataError(f"{path}: {len(words)} words and {len(strange)} outliers: there must be at least two and one: {TWO_LISTS}")
+    return Group(path.stem, words, strange)
+
+
+def _ask(lookup: Lookup, group: Group) -> tuple[Doubles, int]:
+    """The position / (|W| - 1) of every known outlier, and how many words of the set are unknown."""
+    rows = [row for row in map(lookup.row, group.words) if row >= 0]
+    strange = [row for row in map(lookup.row, group.outliers) if row >= 0]
+    unknown = len(group.words) - len(rows)
+    if len(rows) < 2 or not strange:
+        return np.zeros(0), unknown
+    units, others = lookup.units(np.array(rows)), lookup.units(np.array(strange))
+    inside = units @ units.sum(axis=0) - 1  # [words] s(w) without the outlier
+    across = others @ units.T  # [outliers, words]
+    # The more compact the rest, the smaller s(w): the outlier's is the sum of its cosines.
+    less = inside + across > across.sum(axis=1, keepdims=True) + ROUNDING
+    return less.mean(axis=1), unknown
+
+
+def _summary(name: str, questions: int, places: Doubles, unknown_words: int, seed: int) -> OutlierSet:
+    found = places == 1.0
+    return OutlierSet(
+        name=name,
+        questions=questions,
+        unknown=questions - places.size,
+        unknown_words=unknown_words,
+        found=int(found.sum()),
+        accuracy_interval=mean_interval(found, seed),
+        opp=share(float(places.sum()), places.size),
+        opp_interval=mean_interval(places, seed),
+    )

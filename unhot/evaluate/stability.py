@@ -1,0 +1,162 @@
+"""Stability: whether models that should be alike, as those of other seeds, give words the same neighbours.
+
+With A and B the k nearest neighbours of a word in two models:
+
+    share = |A and B| / k          Jaccard = |A and B| / |A or B|
+
+both averaged over words, and over all pairs of models. Models are compared by their neighbours since their axes may be turned against each
+other. Only words that are in all models take part, as questions and as neighbours; asked are the first of them in the first model, which
+are the most frequent ones in most files, or those of a list. Words whose vector has no direction in one of the models are left out. The
+intervals are the bootstrap's over words.
+
+Reference: Wendlandt, Kummerfeld and Mihalcea 2018.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from unhot.errors import ConfigError, DataError, whole
+from unhot.evaluate.bootstrap import LEVEL, RESAMPLES, Interval, mean_interval
+from unhot.evaluate.figures import plain
+from unhot.types import Doubles
+from unhot.vectors.store import Vectors
+
+if TYPE_CHECKING:
+    from unhot.evaluate.examples import Progress
+
+
+@dataclass(frozen=True, kw_only=True)
+class Overlap:
+    """Mean overlap of neighbours in two models, by their number; 0 is the first."""
+
+    first: int
+    second: int
+    share: float
+    jaccard: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stability:
+    """Mean overlap of neighbours between models, and how it was measured."""
+
+    models: int
+    k: int
+    restrict_vocab: int | None
+    seed: int
+    common: int  # words that are in all models
+    words: int  # of them asked
+    unknown: int  # words of the list that are not in all models, or without a direction
+    share: float
+    share_interval: Interval
+    jaccard: float
+    jaccard_interval: Interval
+    pairs: tuple[Overlap, ...]
+    resamples: int = RESAMPLES
+    level: float = LEVEL
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return dict(plain(self))
+
+
+def stability(
+    vectors: Vectors,
+    others: Sequence[Vectors],
+    *,
+    k: int = 10,
+    words: int | Sequence[str] = 1000,
+    restrict_vocab: int | None = None,
+    seed: int = 1,
+    progress: Progress | None = None,
+) -> Stability:
+    """How far the neighbours of words agree between models.
+
+    others           the other models
+    k                neighbours of each word
+    words            how many of the first common words are asked, or a list of words
+    restrict_vocab   only so many words of the first model take part, the first ones; None: all
+    seed             of the intervals
+    progress         called with "neighbours", models done and their number
+    """
+    if not others:
+        raise ConfigError("others=[]: must have at least one other model")
+    k, seed = whole("k", k, 1), whole("seed", seed, 0, 2**64 - 1)
+    models = _common([vectors, *others], len(vectors) if restrict_vocab is None else whole("restrict_vocab", restrict_vocab, 1))
+    asked, unknown = _asked(models, words)
+    neighbours = []
+    for number, model in enumerate(models, start=1):
+        neighbours.append(_neighbours(model, asked, k))
+        if progress:
+            progress("neighbours", number, len(models))
+    pairs = list(combinations(range(len(models)), 2))
+    overlaps = np.array([[_overlap(a, b) for a, b in zip(neighbours[i], neighbours[j], strict=True)] for i, j in pairs])
+    by_word: Doubles = overlaps.mean(axis=0)  # [words, 2] of [pairs, words, 2]
+    share, jaccard = by_word.mean(axis=0).tolist()
+    return Stability(
+        models=len(models),
+        k=k,
+        restrict_vocab=restrict_vocab,
+        seed=seed,
+        common=len(models[0]),
+        words=len(asked),
+        unknown=unknown,
+        share=share,
+        share_interval=mean_interval(by_word[:, 0], seed),
+        jaccard=jaccard,
+        jaccard_interval=mean_interval(by_word[:, 1], seed),
+        pairs=tuple(
+            Overlap(first=i, second=j, share=float(both[0]), jaccard=float(both[1]))
+            for (i, j), both in zip(pairs, overlaps.mean(axis=1), strict=True)
+        ),
+    )
+
+
+def _common(models: list[Vectors], limit: int) -> list[Vectors]:
+    """The models with the words that all have, in the order of the first."""
+    first = models[0].index_to_key[:limit]
+    words = [word for word in first if all(word in model for model in models[1:])]
+    if len(words) < 2:
+        raise DataError(f"the models have {len(words)} words in common: at least two are needed; were they trained on the same text?")
+    return [model if model.index_to_key == words else _part(model, words) for model in models]
+
+
+def _part(model: Vectors, words: list[str]) -> Vectors:
+    part = Vectors(words, model[words])
+    part.threads = model.threads
+    return part
+
+
+def _asked(models: list[Vectors], words: int | Sequence[str]) -> tuple[list[int], int]:
+    """The rows of the words to ask, and how many words of a list are not among them."""
+    first = models[0]
+    directed = np.all([np.isfinite(model.norms) & (model.norms > 0) for model in models], axis=0)
+    if isinstance(words, str):
+        raise ConfigError(f"words={words!r}: must be a number or a list of words")
+    if isinstance(words, Sequence):
+        listed = dict.fromkeys(words)
+        rows = [first.key_to_index[word] for word in listed if word in first]
+        rows = [row for row in rows if directed[row]]
+        unknown = len(listed) - len(rows)
+    else:
+        rows, unknown = np.flatnonzero(directed)[: whole("words", words, 1)].tolist(), 0
+    if not rows:
+        raise DataError("no word has a vector with a direction in all models: there is nothing to compare")
+    return rows, unknown
+
+
+def _neighbours(model: Vectors, rows: list[int], k: int) -> list[set[int]]:
+    """The k nearest rows of each row, without itself; fewer if there are no more."""
+    found, _ = model.nearest([model.index_to_key[row] for row in rows], k)
+    return [set(near) - {-1} for near in found.tolist()]
+
+
+def _overlap(a: set[int], b: set[int]) -> tuple[float, float]:
+    """Share and Jaccard; where models have fewer than k neighbours to give, the share is of those."""
+    both, most = len(a & b), max(len(a), len(b))
+    return (both / most, both / len(a | b)) if most else (1.0, 1.0)
