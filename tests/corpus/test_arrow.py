@@ -186,6 +186,8 @@ def test_damaged_files(tmp_path):
         whole[:-1],
         whole[: len(whole) // 2],
         b"PAR1PAR1",
+        b"",
+        b"no parquet",
         whole[:5000] + bytes(200) + whole[5200:],
         whole[:-8] + b"\xff\xff\xff\x7f" + whole[-4:],
     ):

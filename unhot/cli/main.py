@@ -11,6 +11,7 @@ import sys
 import click
 
 from unhot import __version__
+from unhot.cli.analogy import analogy
 from unhot.cli.convert import convert
 from unhot.cli.demo import demo
 from unhot.cli.evaluate import evaluate
@@ -18,6 +19,7 @@ from unhot.cli.info import info
 from unhot.cli.neighbors import neighbors
 from unhot.cli.outputs import outputs
 from unhot.cli.train import train
+from unhot.cli.verify import verify
 from unhot.cli.warmup import warmup
 from unhot.errors import ConfigError, UnhotError
 
@@ -30,7 +32,7 @@ def group() -> None:
     """Learn vectors from data with a big vocabulary: quickly, exactly, and with a softmax you can exchange."""
 
 
-for _command in (train, outputs, neighbors, evaluate, info, convert, demo, warmup):
+for _command in (train, outputs, neighbors, analogy, evaluate, info, verify, convert, demo, warmup):
     group.add_command(_command)
 
 

@@ -1,30 +1,147 @@
-"""`unhot neighbors`."""
+"""`unhot neighbors`: of words given, of lines read, or of what is typed at a prompt."""
 
 from __future__ import annotations
 
+import contextlib
+import json
+import sys
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
 import click
 
-
-@click.command()
-@click.argument("model")
-@click.argument("word")
-@click.option("-n", "--topn", type=click.IntRange(1), default=10, show_default=True, help="How many neighbours.")
-@click.option("--json", "as_json", is_flag=True, help="JSON for machines.")
-def neighbors(model: str, word: str, topn: int, as_json: bool) -> None:
-    r"""Show the words nearest to WORD by cosine.
-
-    MODEL is a model directory, or vectors in word2vec's text (.txt, .vec) or binary (.bin) format.
-
-    \b
-    Example:
-      unhot neighbors model king -n 5
-    """
-    from unhot.cli.show import printable, show_json
+if TYPE_CHECKING:
     from unhot.vectors.store import Vectors
 
-    found = Vectors.load(model).most_similar(word, topn=topn)
-    if as_json:
-        show_json({"word": word, "neighbors": [{"word": other, "similarity": round(cosine, 6)} for other, cosine in found]})
-        return
-    for other, cosine in found:
-        click.echo(f"{cosine:7.4f}  {printable(other)}")
+PROMPT = "> "
+EXAMPLES = """
+\b
+Examples:
+  unhot neighbors model king -n 5
+  unhot neighbors model king queen --json
+  unhot neighbors model king - man + woman
+  unhot neighbors vectors.bin                    a prompt: type words, an empty line ends it
+  cut -f1 words.tsv | unhot neighbors model --json
+"""
+
+which_option = click.option(
+    "--which", type=click.Choice(["in", "out"]), default="in", show_default=True, help="Input vectors, or the output vectors of a model."
+)
+restrict_option = click.option("--restrict-vocab", type=click.IntRange(1), metavar="N", help="Look among the first N words only.")
+json_option = click.option("--json", "as_json", is_flag=True, help="JSON for machines.")
+
+
+@click.command(epilog=EXAMPLES)
+@click.argument("model")
+@click.argument("words", nargs=-1, metavar="[WORD]...")
+@click.option("-n", "--topn", type=click.IntRange(1), default=10, show_default=True, help="How many neighbours.")
+@which_option
+@restrict_option
+@click.option("--json", "as_json", is_flag=True, help="JSON for machines: one object for each query, on a line of its own.")
+def neighbors(model: str, words: tuple[str, ...], topn: int, which: str, restrict_vocab: int | None, as_json: bool) -> int:
+    """Show the words nearest to each WORD by cosine.
+
+    MODEL is a model directory, or a file of vectors in any format that unhot reads. A query is a word, or words that are added and
+    subtracted: king - man + woman. Without a WORD, queries are typed at a prompt; if standard input is no terminal, they are its lines.
+    """
+    from unhot.vectors.store import Vectors
+
+    vectors = Vectors.load(model, which=which)
+    search = _Search(vectors, topn, restrict_vocab, as_json)
+    if words:
+        queries = (" ".join(words),) if {"+", "-"} & set(words) else words
+        search.all_or_nothing(queries)
+        return 0
+    if sys.stdin.isatty():
+        search.each(_typed(len(vectors)))
+        return 0
+    return 0 if search.each(_lines()) else 1
+
+
+class _Search:
+    """How queries are answered and shown."""
+
+    def __init__(self, vectors: Vectors, topn: int, restrict_vocab: int | None, as_json: bool) -> None:
+        self._vectors, self._topn, self._restrict, self._as_json = vectors, topn, restrict_vocab, as_json
+        self._shown = 0
+
+    def all_or_nothing(self, queries: tuple[str, ...]) -> None:
+        """Answer all queries before the first is shown, so that an error is all that there is to see."""
+        answers = [(query, self._answer(query)) for query in queries]
+        for query, found in answers:
+            self._show(query, found, heading=len(queries) > 1)
+
+    def each(self, queries: Iterable[str]) -> bool:
+        """Answer queries as they come; whether all could be answered."""
+        from unhot.cli.show import note
+        from unhot.errors import DataError
+
+        every = True
+        for query in queries:
+            try:
+                found = self._answer(query)
+            except DataError as error:
+                every = False
+                if self._as_json:
+                    click.echo(json.dumps({"word": query, "error": str(error)}))
+                else:
+                    note(str(error).encode("utf-8", "backslashreplace").decode())
+            else:
+                self._show(query, found, heading=True)
+        return every
+
+    def _answer(self, query: str) -> list[tuple[str, float]]:
+        positive, negative = terms(query, self._vectors)
+        return self._vectors.most_similar(positive=positive, negative=negative, topn=self._topn, restrict_vocab=self._restrict)
+
+    def _show(self, query: str, found: list[tuple[str, float]], heading: bool) -> None:
+        from unhot.cli.show import printable
+
+        if self._as_json:
+            entries = [{"word": other, "similarity": round(cosine, 6)} for other, cosine in found]
+            click.echo(json.dumps({"word": query, "neighbors": entries}))
+            return
+        if heading:
+            click.echo(f"{chr(10) if self._shown else ''}{printable(query)}")
+        for other, cosine in found:
+            click.echo(f"{cosine:7.4f}  {printable(other)}")
+        self._shown += 1
+
+
+def terms(query: str, vectors: Vectors) -> tuple[list[str], list[str]]:
+    """The words of a query that are added, and those that are subtracted; a query that is a word is just that."""
+    if query in vectors:
+        return [query], []
+    signed: dict[str, list[str]] = {"+": [], "-": []}
+    sign = "+"
+    for term in query.split():
+        if term in signed:
+            sign = term
+        else:
+            signed[sign].append(term)
+            sign = "+"
+    return (signed["+"], signed["-"]) if signed["+"] or signed["-"] else ([query], [])
+
+
+def _lines() -> Iterator[str]:
+    """The lines of standard input that are not empty."""
+    for raw in sys.stdin.buffer:
+        line = raw.decode("utf-8", "surrogateescape").strip()
+        if line:
+            yield line
+
+
+def _typed(words: int) -> Iterator[str]:
+    """What is typed at a prompt, until an empty line or Ctrl-D."""
+    with contextlib.suppress(ImportError):
+        import readline  # noqa: F401 (gives `input` a history; not on Windows)
+    click.echo(f"{words:,} words. Type a word, or king - man + woman; an empty line ends.", err=True)
+    while True:
+        try:
+            line = input(PROMPT).strip()
+        except EOFError:
+            click.echo()
+            return
+        if not line:
+            return
+        yield line

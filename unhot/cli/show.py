@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +27,11 @@ def note(line: str) -> None:
 def show_json(value: Any) -> None:
     """JSON for machines; words that are not valid UTF-8 keep their bytes as escaped surrogates."""
     click.echo(json.dumps(value, indent=1))
+
+
+def size_of(path: Path) -> int:
+    """Bytes of a file, or of all files in a folder."""
+    return sum(file.stat().st_size for file in path.rglob("*") if file.is_file()) if path.is_dir() else path.stat().st_size
 
 
 class TrainingBar:

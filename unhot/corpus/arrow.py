@@ -114,15 +114,17 @@ def _data(array: Any) -> bytes:
 
 
 def is_parquet(path: Path | None) -> bool:
-    """Whether a path is a parquet file: by its first bytes, and its last ones or its name; nothing is taken from a pipe."""
+    """Whether a path is a parquet file: by its name, or by its first and last bytes; nothing is taken from a pipe."""
     if path is None or not path.is_file():
         return False
+    if path.suffix.lower() in ENDINGS:  # also if it is damaged: whoever reads it says so
+        return True
     try:
         with path.open("rb") as file:
             if file.read(len(MAGIC)) != MAGIC:
                 return False
             file.seek(-len(MAGIC), 2)
-            return path.suffix.lower() in ENDINGS or (file.tell() > 0 and file.read() == MAGIC)
+            return file.tell() > 0 and file.read() == MAGIC
     except OSError:  # whoever opens it to read it says why
         return False
 

@@ -1,0 +1,58 @@
+"""`unhot analogy`."""
+
+from __future__ import annotations
+
+import click
+
+from unhot.cli.neighbors import json_option, restrict_option, which_option
+
+EXAMPLES = """
+\b
+Examples:
+  unhot analogy model king man woman
+  unhot analogy model paris france italy -n 3 --method mul
+  unhot analogy vectors.vec king man woman --restrict-vocab 30000 --json
+"""
+FORMULAS = {
+    "add": "cos(x, {a}) - cos(x, {b}) + cos(x, {c})",
+    "mul": "cos(x, {a}) cos(x, {c}) / cos(x, {b}), cosines moved to 0..1",
+}
+
+
+@click.command(epilog=EXAMPLES)
+@click.argument("model")
+@click.argument("a")
+@click.argument("b")
+@click.argument("c")
+@click.option("-n", "--topn", type=click.IntRange(1), default=10, show_default=True, help="How many answers.")
+@click.option(
+    "--method",
+    type=click.Choice(["add", "mul"]),
+    default="add",
+    show_default=True,
+    help="Add and subtract cosines, or multiply and divide.",
+)
+@which_option
+@restrict_option
+@json_option
+def analogy(model: str, a: str, b: str, c: str, topn: int, method: str, which: str, restrict_vocab: int | None, as_json: bool) -> None:
+    """Find the word that is to C as A is to B: A - B + C.
+
+    `analogy MODEL king man woman` asks: king is to man as what is to woman? MODEL is a model directory, or a file of vectors in any format
+    that unhot reads. The three words are no answers.
+    """
+    from unhot.cli.show import printable, show_json
+    from unhot.vectors.store import Vectors
+
+    vectors = Vectors.load(model, which=which)
+    search = vectors.most_similar if method == "add" else vectors.most_similar_cosmul
+    found = search(positive=[a, c], negative=[b], topn=topn, restrict_vocab=restrict_vocab)
+    if as_json:
+        answers = [{"word": word, "score": round(score, 6)} for word, score in found]
+        asked = {"a": a, "b": b, "c": c, "positive": [a, c], "negative": [b], "method": method, "which": which}
+        show_json({**asked, "restrict_vocab": restrict_vocab, "answers": answers})
+        return
+    names = {name: printable(word) for name, word in (("a", a), ("b", b), ("c", c))}
+    click.echo("{a} is to {b} as ? is to {c}:  x with the greatest ".format(**names) + FORMULAS[method].format(**names))
+    for word, score in found:
+        click.echo(f"{score:7.4f}  {printable(word)}")

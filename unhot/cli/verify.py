@@ -1,0 +1,56 @@
+"""`unhot verify`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+EXAMPLES = """
+\b
+Examples:
+  unhot verify model
+  unhot verify model --json && echo intact
+"""
+
+
+@click.command(epilog=EXAMPLES)
+@click.argument("model")
+@click.option("--json", "as_json", is_flag=True, help="JSON for machines.")
+def verify(model: str, as_json: bool) -> int:
+    """Read every byte of MODEL and compare it with the checksums that were saved with it.
+
+    MODEL is a model directory. A file of vectors in another format has no checksums: it is read from beginning to end, and what can be
+    told about it is checked. The exit code is 0 if nothing is wrong, otherwise 1; then the damaged file is named.
+    """
+    import time
+
+    from unhot.cli.show import show_json
+    from unhot.errors import FormatError
+
+    began = time.perf_counter()
+    try:
+        facts: dict[str, Any] = {"model": model, "ok": True, **_check(Path(model))}
+    except FormatError as error:
+        if not as_json:
+            raise FormatError(f"{error}; restore MODEL from a copy, or make it again") from error
+        show_json({"model": model, "ok": False, "error": str(error)})
+        return 1
+    facts["seconds"] = round(time.perf_counter() - began, 3)
+    if as_json:
+        show_json(facts)
+        return 0
+    how = "every checksum is right" if facts["checksums"] else "read from beginning to end (this format has no checksums)"
+    click.echo(f"OK: {model}: {how}; {facts['words']:,} words, {facts['bytes']:,} bytes, {facts['seconds']:.3f} s")
+    return 0
+
+
+def _check(path: Path) -> dict[str, Any]:
+    from unhot.cli.show import size_of
+    from unhot.vectors.formats import read_table
+    from unhot.vectors.formats.directory import is_model, load_model
+
+    own = is_model(path)
+    words = len(load_model(path, verify=True).vocabulary) if own else len(read_table(path).words)
+    return {"checksums": own, "words": words, "bytes": size_of(path)}

@@ -1,0 +1,48 @@
+"""What is called while a `Word2Vec` is trained."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from unhot.models.words import WordModel
+from unhot.train.progress import Progress
+
+
+class CallbackAny2Vec:
+    """The base of callbacks: each method is given the model, and does nothing here."""
+
+    def on_train_begin(self, model: Any) -> None:
+        """Before the first epoch."""
+
+    def on_epoch_begin(self, model: Any) -> None:
+        """Before each epoch."""
+
+    def on_epoch_end(self, model: Any) -> None:
+        """After each epoch."""
+
+    def on_train_end(self, model: Any) -> None:
+        """After the last epoch."""
+
+
+class Relay:
+    """Turns what a training tells into gensim's callbacks and its loss."""
+
+    def __init__(self, front: Any, model: WordModel, callbacks: list[CallbackAny2Vec]) -> None:
+        self._front, self._model, self._callbacks = front, model, callbacks
+        self._pairs = 0  # of the epochs before this one
+
+    def __call__(self, progress: Progress) -> None:
+        """Epochs only: chunks are nothing gensim speaks of."""
+        if progress.event == "epoch":
+            pairs = self._model.history.pairs
+            self._front.running_training_loss += (progress.loss or 0.0) * (pairs - self._pairs)
+            self._pairs = pairs
+        if not self._callbacks or progress.event == "progress":
+            return
+        self._front.show(self._model)
+        names = {"start": ["on_train_begin"], "epoch": ["on_epoch_end"], "done": ["on_train_end"]}[progress.event]
+        if progress.event != "done" and progress.epoch < progress.epochs:
+            names.append("on_epoch_begin")
+        for name in names:
+            for callback in self._callbacks:
+                getattr(callback, name)(self._front)

@@ -1,0 +1,119 @@
+"""gensim's two evaluators: its return shapes, with the questions answered by `unhot.evaluate`.
+
+The p-value of a correlation r of n pairs is that of Student's t-test with n - 2 degrees of freedom, of both sides:
+
+    p = I(1 - r^2; (n - 2) / 2, 1 / 2)          I: the regularised incomplete beta function
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from unhot.errors import DataError
+from unhot.evaluate.analogy_files import Question, read_analogies
+from unhot.evaluate.answers import answers
+from unhot.evaluate.lookup import Lookup
+from unhot.evaluate.similarity import pearson, read_pairs, spearman
+from unhot.types import Doubles
+
+METHODS = {"most_similar": "add", "most_similar_cosmul": "mul"}
+TINY, ROUNDING, MOST_TERMS = 1e-300, 1e-15, 1000  # of the continued fraction
+
+
+class Correlation(NamedTuple):
+    """A correlation coefficient, and how likely one as far from zero would be by chance."""
+
+    statistic: float
+    pvalue: float
+
+
+def word_analogies(lookup: Lookup, source: str | os.PathLike[str], method: str, keep_unknown: bool) -> tuple[float, list[dict[str, Any]]]:
+    """The accuracy over all sections; and each section, and all together, with its questions answered right and wrong."""
+    relations = read_analogies(source)
+    rows = {word: lookup.row(word) for relation in relations for question in relation.questions for word in _words(question)}
+    known = [[min(rows[word] for word in _words(question)) >= 0 for question in relation.questions] for relation in relations]
+    asked = [
+        question
+        for relation, some in zip(relations, known, strict=True)
+        for question, ask in zip(relation.questions, some, strict=True)
+        if ask
+    ]
+    triples = np.array([[rows[word] for word in question[:3]] for question in asked], np.int32).reshape(-1, 3)
+    found = iter(answers(lookup, triples, method, lambda done, total: None).tolist() if asked else [])
+    sections: list[dict[str, Any]] = []
+    for relation, some in zip(relations, known, strict=True):
+        section: dict[str, Any] = {"section": relation.name, "correct": [], "incorrect": []}
+        for question, ask in zip(relation.questions, some, strict=True):
+            answer = next(found) if ask else -1
+            right = answer >= 0 and lookup.names[answer] == lookup.names[rows[question.right[0]]]
+            if ask or keep_unknown:
+                section["correct" if right else "incorrect"].append(_shown(question, lookup))
+        sections.append(section)
+    total = {name: [question for section in sections for question in section[name]] for name in ("correct", "incorrect")}
+    asked_in_all = len(total["correct"]) + len(total["incorrect"])
+    sections.append({"section": "Total accuracy", **total})
+    return (len(total["correct"]) / asked_in_all if asked_in_all else 0.0), sections
+
+
+def _words(question: Question) -> tuple[str, ...]:
+    return (question.a, question.b, question.c, question.right[0])
+
+
+def _shown(question: Question, lookup: Lookup) -> tuple[str, ...]:
+    """The four words, in capitals if case does not matter, as gensim gives them back."""
+    return tuple(word if lookup.case == "exact" else word.upper() for word in _words(question))
+
+
+def word_pairs(lookup: Lookup, source: str | os.PathLike[str], keep_unknown: bool) -> tuple[Correlation, Correlation, float]:
+    """Pearson's and Spearman's correlation of a file's scores with cosines, and per cent of pairs with an unknown word."""
+    pairs = read_pairs(source)
+    rows = np.array([(lookup.row(pair.a), lookup.row(pair.b)) for pair in pairs], np.int32)
+    known = (rows >= 0).all(axis=1)
+    cosines = np.zeros(len(pairs))
+    cosines[known] = np.einsum("ij,ij->i", lookup.units(rows[known, 0]), lookup.units(rows[known, 1]))
+    counted = known | keep_unknown
+    if not counted.any():
+        raise DataError(f"{os.fspath(source)}: no pair has two known words: check the language and the case of the words")
+    scores, cosines = np.array([pair.score for pair in pairs])[counted], cosines[counted]
+    unknown = 100.0 * float((~known).sum()) / len(pairs)
+    return _correlation(pearson(scores, cosines), scores), _correlation(spearman(scores, cosines), scores), unknown
+
+
+def _correlation(r: float, scores: Doubles) -> Correlation:
+    return Correlation(r, p_value(r, len(scores)))
+
+
+def p_value(r: float, n: int) -> float:
+    """How likely a correlation as far from zero as r is, if there is none; NaN for fewer than three pairs."""
+    if n < 3 or math.isnan(r):
+        return math.nan
+    return incomplete_beta(max(0.0, 1.0 - r * r), (n - 2) / 2, 0.5)
+
+
+def incomplete_beta(x: float, a: float, b: float) -> float:
+    """The regularised incomplete beta function by its continued fraction.
+
+    >>> round(incomplete_beta(0.5, 2.0, 2.0), 12)
+    0.5
+    """
+    if x <= 0.0 or x >= 1.0:
+        return float(x >= 1.0)
+    if x > (a + 1) / (a + b + 2):  # where the fraction converges slowly
+        return 1.0 - incomplete_beta(1.0 - x, b, a)
+    front = math.exp(math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log1p(-x)) / a
+    fraction = d = 1.0 / (1.0 - (a + b) * x / (a + 1))
+    c = 1.0
+    for m in range(1, MOST_TERMS):  # Lentz's way: from the front, by the quotients c and d of numerators and denominators
+        even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m))
+        odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))
+        for term in (even, odd):
+            d = 1.0 / (1.0 + term * d or TINY)
+            c = 1.0 + term / c or TINY
+            fraction *= c * d
+        if abs(c * d - 1.0) < ROUNDING:
+            break
+    return front * fraction

@@ -1,0 +1,87 @@
+"""Files beside the formats: compressed ones, lists of counts, and pickles, which are not read."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import shutil
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from unhot.corpus.streams import HEAD, TextStream, compression
+from unhot.errors import DataError, FormatError
+from unhot.types import Counts
+from unhot.vectors.formats.atomic import replacing
+from unhot.vocab.vocabulary import decode_word, encode_word
+
+PICKLE = b"\x80"  # the first byte of all protocols in use
+
+
+def refuse_pickle(path: Path) -> None:
+    """Raise a `FormatError` that says what to do with a file that gensim saved."""
+    if not path.is_file():
+        return
+    with path.open("rb") as file:
+        if file.read(1) == PICKLE:
+            raise FormatError(
+                f"{path}: byte 0: a pickle, which can run any program and is never read here: load it in gensim, write it with "
+                "wv.save_word2vec_format(PATH, binary=True), and read that with KeyedVectors.load_word2vec_format(PATH, binary=True)"
+            )
+
+
+class _Unpacked(io.RawIOBase):
+    """A text stream as a file object."""
+
+    def __init__(self, stream: TextStream) -> None:
+        self._stream = stream
+
+    def readable(self) -> bool:
+        """Yes."""
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        """Some bytes."""
+        return self._stream.readinto(buffer)
+
+
+@contextlib.contextmanager
+def unpacked(path: Path) -> Iterator[Path]:
+    """The file itself; or, if it is compressed, a temporary file with what was in it."""
+    if not path.is_file():
+        raise DataError(f"{path}: there is no such file")
+    with path.open("rb") as file:
+        kind = compression(file.read(HEAD))
+    if not kind:
+        yield path
+        return
+    with tempfile.TemporaryDirectory(prefix="unhot-") as folder:
+        plain = Path(folder) / path.name.removesuffix(path.suffix)
+        stream = TextStream(path)
+        try:
+            with plain.open("wb") as out:
+                shutil.copyfileobj(_Unpacked(stream), out, 1 << 20)
+        finally:
+            stream.close()
+        yield plain
+
+
+def read_counts(path: Path, words: Sequence[str]) -> Counts:
+    """The counts of words from lines `word count`; 0 for a word that is not there."""
+    counts = {}
+    for number, line in enumerate(path.read_bytes().split(b"\n"), 1):
+        if line.strip():
+            word, _, count = line.strip().rpartition(b" ")
+            if not word or not count.isdigit():
+                raise FormatError(f"{path}: line {number}: {line[:80]!r}: must be a word, a space and its count")
+            counts[decode_word(word)] = int(count)
+    return np.array([counts.get(word, 0) for word in words], np.int64)
+
+
+def write_counts(path: Path, words: Sequence[str], counts: Counts) -> None:
+    """Write lines `word count`."""
+    with replacing(path) as file:
+        for word, count in zip(words, counts.tolist(), strict=True):
+            file.write(encode_word(word) + b" %d\n" % count)

@@ -1,0 +1,212 @@
+"""`KeyedVectors` with gensim 4's constructor and file methods; what it can be asked is `Vectors`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from unhot.compat.gensim.models.evaluation import METHODS, Correlation, word_analogies, word_pairs
+from unhot.compat.gensim.models.files import read_counts, refuse_pickle, unpacked, write_counts
+from unhot.errors import ConfigError, DataError, one_of
+from unhot.evaluate.lookup import Lookup
+from unhot.types import Counts, Floats
+from unhot.vectors.formats import Table, read_table, write_table
+from unhot.vectors.keyed import KEYS, Key
+from unhot.vectors.store import Vectors
+
+UNICODE_ERRORS = {"strict": "error", "replace": "replace", "ignore": "ignore"}
+PathLike = str | os.PathLike[str]
+
+
+class KeyedVectors(Vectors):
+    """Words and vectors.
+
+    >>> vectors = KeyedVectors(2)
+    >>> vectors.add_vectors(["king", "queen"], [[1, 2], [1, 1.5]])
+    >>> vectors.most_similar("king")[0][0]
+    'queen'
+    """
+
+    vectors_lockf: Floats = np.ones(1, np.float32)  # per word: 0 keeps its vector as it is in training; one number: for all
+
+    def __init__(self, vector_size: int, count: int = 0, dtype: Any = np.float32, mapfile_path: str | None = None) -> None:
+        """No words yet. Room for `count` words need not be kept, and numbers are float32 whatever `dtype` says."""
+        super().__init__([], np.zeros((0, vector_size), np.float32))
+
+    def replace_all(self, words: Sequence[str], vectors: Floats, counts: Counts | None = None) -> None:
+        """Hold other words and vectors from now on."""
+        locks = self.vectors_lockf
+        self.__dict__.clear()  # also what was computed from those before
+        Vectors.__init__(self, words, vectors, counts)
+        self.vectors_lockf = locks
+
+    @classmethod
+    def load(
+        cls,
+        path: PathLike,
+        format: str | None = None,
+        *,
+        limit: int | None = None,
+        bad_utf8: str = "escape",
+        which: str = "in",
+        mmap: str | None = None,
+    ) -> KeyedVectors:
+        """Open what `save` or unhot wrote, memory-mapped in any case, or a file in any format of `Vectors`. Pickles are not read."""
+        refuse_pickle(Path(path))
+        return cls.of_table(*read_table(Path(path), format, limit=limit, bad_utf8=bad_utf8, which=which))
+
+    def save(self, path: PathLike, format: str | None = "unhot") -> dict[str, str]:
+        """Write unhot's own directory, whatever the ending; or the format named."""
+        return super().save(Path(path), format)
+
+    @classmethod
+    def load_word2vec_format(
+        cls,
+        fname: PathLike,
+        fvocab: PathLike | None = None,
+        binary: bool = False,
+        encoding: str = "utf8",
+        unicode_errors: str = "strict",
+        limit: int | None = None,
+        datatype: Any = np.float32,
+        no_header: bool = False,
+    ) -> KeyedVectors:
+        """Read word2vec's text or binary format, compressed or not; `no_header`: GloVe's. Numbers are float32 whatever `datatype` says."""
+        if encoding.lower().replace("-", "") != "utf8":
+            raise ConfigError(f"encoding={encoding!r}: words must be UTF-8; convert the file, or choose unicode_errors='ignore'")
+        one_of("unicode_errors", unicode_errors, tuple(UNICODE_ERRORS))
+        if binary and no_header:
+            raise ConfigError("binary=True, no_header=True: the binary format cannot be read without its header")
+        refuse_pickle(Path(fname))
+        form = "word2vec-binary" if binary else "glove" if no_header else "word2vec-text"
+        with unpacked(Path(fname)) as path:
+            table = read_table(path, form, limit=limit, bad_utf8=UNICODE_ERRORS[unicode_errors])
+        return cls.of_table(table.words, table.vectors, read_counts(Path(fvocab), table.words) if fvocab is not None else None)
+
+    def save_word2vec_format(
+        self,
+        fname: PathLike,
+        fvocab: PathLike | None = None,
+        binary: bool = False,
+        total_vec: int | None = None,
+        write_header: bool = True,
+        prefix: str = "",
+        append: bool = False,
+        sort_attr: str = "count",
+    ) -> None:
+        """Write word2vec's text or binary format, the most frequent words first; without a header, GloVe's. `fvocab`: the counts."""
+        if append or total_vec not in (None, len(self)) or (binary and not write_header):
+            raise ConfigError("append, another total_vec, binary without a header: not written here, a file is written whole or not at all")
+        counts = np.zeros(len(self), np.int64) if self.counts is None else self.counts
+        order = np.argsort(-counts, kind="stable")
+        ordered = sort_attr != "count" or bool((order == np.arange(len(self))).all())
+        table = (
+            Table(self.words, self.vectors, counts)
+            if ordered
+            else Table([self.words[i] for i in order], self.vectors[order], counts[order])
+        )
+        if fvocab is not None:
+            write_counts(Path(fvocab), [prefix + word for word in table.words], table.counts if table.counts is not None else counts)
+        form = "word2vec-binary" if binary else "word2vec-text" if write_header else "glove"
+        write_table(Path(fname), table._replace(words=[prefix + word for word in table.words]), form)
+
+    def intersect_word2vec_format(
+        self, fname: PathLike, lockf: float = 0.0, binary: bool = False, encoding: str = "utf8", unicode_errors: str = "strict"
+    ) -> None:
+        """Take the vectors of a file for the words that are here; with `lockf` 0 they stay as they are in training, with 1 they learn."""
+        other = self.load_word2vec_format(fname, None, binary, encoding, unicode_errors)
+        if other.vector_size != self.vector_size:
+            raise DataError(f"{os.fspath(fname)}: vectors of {other.vector_size} numbers, here they have {self.vector_size}: give others")
+        common = [word for word in other.words if word in self]
+        locks = np.ones(len(self), np.float32) * self.vectors_lockf
+        if common:
+            self.add_vectors(common, other[common], replace=True)
+            locks[[self.get_index(word) for word in common]] = lockf
+        self.vectors_lockf = locks
+
+    def locked_words(self) -> list[str]:
+        """The words whose vectors stay as they are in training."""
+        locks = np.asarray(self.vectors_lockf)
+        if locks.shape not in ((1,), (len(self),)) or not np.isin(locks, (0.0, 1.0)).all():
+            raise ConfigError(f"vectors_lockf of shape {locks.shape}: give each of the {len(self)} words 0 (stays as it is) or 1 (learns)")
+        return [word for word, lock in zip(self.words, np.broadcast_to(locks, len(self)).tolist(), strict=True) if not lock]
+
+    def evaluate_word_analogies(
+        self,
+        analogies: PathLike,
+        restrict_vocab: int = 300_000,
+        case_insensitive: bool = True,
+        dummy4unknown: bool = False,
+        similarity_function: str = "most_similar",
+    ) -> tuple[float, list[dict[str, Any]]]:
+        """Accuracy on analogies, and the sections with their questions; the last section is all of them."""
+        one_of("similarity_function", similarity_function, tuple(METHODS))
+        lookup = Lookup(self, restrict_vocab=restrict_vocab, case="ignore" if case_insensitive else "exact")
+        return word_analogies(lookup, analogies, METHODS[similarity_function], dummy4unknown)
+
+    def evaluate_word_pairs(
+        self,
+        pairs: PathLike,
+        delimiter: str = "\t",
+        encoding: str = "utf8",
+        restrict_vocab: int = 300_000,
+        case_insensitive: bool = True,
+        dummy4unknown: bool = False,
+    ) -> tuple[Correlation, Correlation, float]:
+        """Pearson's and Spearman's correlation with people's scores, and per cent of pairs with an unknown word. Any delimiter is found."""
+        lookup = Lookup(self, restrict_vocab=restrict_vocab, case="ignore" if case_insensitive else "exact")
+        return word_pairs(lookup, pairs, dummy4unknown)
+
+    def add_vectors(  # type: ignore[override]
+        self, keys: Key | Sequence[Key], weights: ArrayLike, extras: Mapping[str, ArrayLike] | None = None, replace: bool = False
+    ) -> None:
+        """Add words with their vectors, and their counts if `extras` has a "count"; see `Vectors.add_vectors`."""
+        super().add_vectors(keys, weights, replace=replace)
+        for attr, values in (extras or {}).items():
+            for key, value in zip([keys] if isinstance(keys, KEYS) else keys, np.asarray(values).tolist(), strict=True):
+                self.set_vecattr(key, attr, value)
+
+    def set_vecattr(self, key: Key, attr: str, val: int) -> None:
+        """Set the "count" of a word."""
+        one_of("attr", attr, ("count",))
+        counts = np.zeros(len(self), np.int64) if self.counts is None else np.array(self.counts)
+        counts[self.get_index(key)] = val
+        self.counts = counts
+
+    def sort_by_descending_frequency(self) -> None:
+        """Put the most frequent words first."""
+        if self.counts is not None and len(self):
+            order = np.argsort(-self.counts, kind="stable")
+            self.replace_all([self.words[row] for row in order], self.vectors[order], self.counts[order])
+
+    def vectors_for_all(self, keys: Iterable[str], allow_inference: bool = True, copy_vecattrs: bool = False) -> KeyedVectors:
+        """Those of the words that are here, in their order, with their vectors."""
+        known = [word for word in dict.fromkeys(keys) if word in self]
+        rows = np.array([self.get_index(word) for word in known], np.intp)
+        return self.of_table(known, self.vectors[rows], self.counts[rows] if copy_vecattrs and self.counts is not None else None)
+
+    def most_similar_to_given(self, key1: Key, keys_list: Sequence[Key]) -> Key:
+        """The one of some words that is nearest to a word."""
+        return keys_list[int(np.argmax([self.similarity(key1, key) for key in keys_list]))]
+
+    def relative_cosine_similarity(self, wa: Key, wb: Key, topn: int = 10) -> float:
+        """The cosine of two words, divided by the sum of the cosines of the first one's nearest words."""
+        return self.similarity(wa, wb) / sum(cosine for _, cosine in self.most_similar(wa, topn=topn))
+
+    def word_vec(self, word: Key, norm: bool = False) -> Floats:
+        """An older name of `get_vector`."""
+        return self.get_vector(word, norm)
+
+    def words_closer_than(self, word1: Key, word2: Key) -> list[str]:
+        """An older name of `closer_than`."""
+        return self.closer_than(word1, word2)
+
+    def init_sims(self, replace: bool = False) -> None:
+        """An older name of `unit_normalize_all` if `replace`, else nothing: lengths are computed when they are needed."""
+        if replace:
+            self.unit_normalize_all()

@@ -1,0 +1,63 @@
+"""Files as iterables of token lists. `Word2Vec` reads the files themselves where it can, which is quicker.
+
+Tokens are separated by ASCII white space and sentences by line ends. Compressed files are unpacked.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+
+from unhot.corpus.blocks import Pool
+from unhot.corpus.readers import FileReader, find_files
+from unhot.errors import DataError
+from unhot.vocab.vocabulary import decode_words
+
+BLOCK = 1 << 20  # bytes read together
+MAX_WORDS_IN_BATCH = 10_000  # tokens of a sentence as it is iterated over
+
+
+class LineSentence:
+    """The lines of a file, as lists of tokens; longer ones than `max_sentence_length` are cut, and `limit` lines are read at most."""
+
+    cuts = b"\n"  # where the text may be cut into blocks
+
+    def __init__(self, source: str | os.PathLike[str], max_sentence_length: int = MAX_WORDS_IN_BATCH, limit: int | None = None) -> None:
+        if not isinstance(source, (str, os.PathLike)):
+            raise DataError(f"a source of type {type(source).__name__}: give a path; other iterables of token lists need no wrapper")
+        self.source, self.max_sentence_length, self.limit = Path(source), max_sentence_length, limit
+
+    def __iter__(self) -> Iterator[list[str]]:
+        """One pass over the file."""
+        for line in islice(self._lines(), self.limit):
+            tokens = decode_words(line.replace(b"\0", b" ").split())
+            for start in range(0, len(tokens), self.max_sentence_length):
+                yield tokens[start : start + self.max_sentence_length]
+
+    def _lines(self) -> Iterator[bytes]:
+        pool = Pool()
+        for block in FileReader([self.source], cuts=self.cuts).blocks(pool, BLOCK):
+            text = block.text[: block.size].tobytes()
+            pool.give(block)
+            yield from text.removesuffix(b"\n").split(b"\n") if text else ()
+
+
+class PathLineSentences(LineSentence):
+    """The same for all files in a folder, in the order of their names; or for one file."""
+
+    @property
+    def input_files(self) -> list[str]:
+        """The files."""
+        return [str(path) for path in find_files(self.source)]
+
+
+class Text8Corpus(LineSentence):
+    """The same for a text that is one endless line, like text8."""
+
+    cuts = b" \n"
+
+    def __init__(self, fname: str | os.PathLike[str], max_sentence_length: int = MAX_WORDS_IN_BATCH) -> None:
+        super().__init__(fname, max_sentence_length)
+        self.fname = self.source

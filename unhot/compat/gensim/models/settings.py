@@ -1,0 +1,82 @@
+"""gensim's numbers as settings of unhot, and back.
+
+    sg = 1, 0               SkipGram, CBOW
+    hs = 1, negative = 0    output = hierarchical
+    hs = 0, negative = k    output = negative:k=k,power=ns_exponent
+    alpha                   lr = alpha, but for the mean in CBOW lr = 4 alpha
+
+In CBOW with the mean of m context vectors the true gradient of each is divided by m. gensim leaves that out, so that its rate is in effect
+m times greater; unhot's default rate is 4 times that of skip-gram instead, and so is every rate given here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from unhot.errors import ConfigError
+from unhot.models.cbow import CBOW
+from unhot.models.skipgram import SkipGram
+from unhot.models.words import WordModel
+from unhot.outputs import OutputLayer
+
+MEAN_RATE = CBOW.default_lr / SkipGram.default_lr  # 4
+LOWEST_SHARE = 0.1  # a last rate of less than this share of the first one is as good as none
+USUAL_LAST_RATE = 0.0001  # gensim's default: nobody asked for it
+HIERARCHICAL, NEGATIVE = "hierarchical", "negative"
+
+
+def output_spec(hs: int, negative: int, ns_exponent: float) -> str:
+    """The output layer; a `ConfigError` if there would be two or none."""
+    if hs and negative:
+        raise ConfigError(f"hs={hs}, negative={negative}: two output layers at once; add negative=0 for hierarchical softmax, or hs=0")
+    if not hs and not negative:
+        raise ConfigError("hs=0, negative=0: nothing would be learned; set negative=5, or hs=1")
+    return HIERARCHICAL if hs else f"{NEGATIVE}:k={negative},power={ns_exponent}"
+
+
+def rate_factor(sg: int, cbow_mean: int) -> float:
+    """What alpha is multiplied by."""
+    return 1.0 if sg or not cbow_mean else MEAN_RATE
+
+
+def check_last_rate(name: str, last: float, first: float) -> None:
+    """Raise a `ConfigError` if the last rate is not small: here the rate falls to nearly nothing in each training."""
+    if last > LOWEST_SHARE * first and last != USUAL_LAST_RATE:
+        raise ConfigError(
+            f"{name}={last}: the rate falls from {first} to nearly 0 within one call of train; "
+            "instead of a loop over train, call it once with all epochs, and leave the last rate out"
+        )
+
+
+def check_unsupported(trim_rule: Callable[..., int] | None) -> None:
+    """Raise a `ConfigError` for what has no counterpart."""
+    if trim_rule is not None:
+        raise ConfigError("trim_rule: not supported; count the words, drop what you want, and use build_vocab_from_freq(word -> count)")
+
+
+def gensim_settings(model: WordModel) -> dict[str, Any]:
+    """The parameters of `Word2Vec` for a model of unhot."""
+    sg, mean = int(isinstance(model, SkipGram)), int(getattr(model, "combine", "mean") == "mean")
+    return {
+        "vector_size": model.dim,
+        "alpha": (model.lr or model.default_lr) / rate_factor(sg, mean),
+        "window": model.window,
+        "min_count": model.min_count,
+        "max_final_vocab": model.max_vocab,
+        "sample": model.sample,
+        "seed": model.seed,
+        "workers": model.threads,
+        "sg": sg,
+        "cbow_mean": mean,
+        "epochs": model.epochs,
+        "shrink_windows": model.shrink,
+        **_layer_settings(model.layer),
+    }
+
+
+def _layer_settings(layer: OutputLayer) -> dict[str, Any]:
+    """`hs`, `negative` and `ns_exponent`; of any other layer of unhot, as negative sampling, which is next to it."""
+    if layer.name == HIERARCHICAL:
+        return {"hs": 1, "negative": 0}
+    return {"negative": getattr(layer, "k", 5), "ns_exponent": getattr(layer, "power", 0.75)}
