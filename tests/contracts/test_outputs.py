@@ -85,7 +85,9 @@ class OneStep:
         self.key = stream_key(seed, 0, 1)
         at = len(params.ln_z) // 2
         params.ln_z[at:] = params.ln_z[:at]  # the thread's own
-        chunk = Chunk(CENTRE, CENTRE + 1, 0, stream_key(seed, 0, 0), self.key, np.float32(1.0), Hot(0, 0, 0, 0, at, 0), np.zeros(0, np.uint8))
+        chunk = Chunk(
+            CENTRE, CENTRE + 1, 0, stream_key(seed, 0, 0), self.key, np.float32(1.0), Hot(0, 0, 0, 0, at, 0), np.zeros(0, np.uint8)
+        )
         k, stride = self.kernel, padded(model.dim)
         buffers = scratch(1, model.window, k.room, stride)
         self.loss, self.pairs = train_chunk(k.step, k.shape, k.tables, text, Window(model.window, False), params, buffers, chunk)

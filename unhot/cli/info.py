@@ -40,7 +40,8 @@ def info(model: str, as_json: bool) -> None:
         show_json(facts)
         return
     if "training" in facts:
-        facts["training"] = "cut off after {epoch} epochs and {chunk} chunks".format(**facts["training"]) + f"; unhot train --resume {model}"
+        where = "cut off after {epoch} epochs and {chunk} chunks".format(**facts["training"])
+        facts["training"] = f"{where}; go on with: unhot train --resume {model}"
     facts["losses"] = ", ".join(f"{loss:.4f}" for loss in facts.get("losses", [])) or "-"
     facts["tensors"] = ", ".join(f"{name} {' x '.join(map(str, shape))}" for name, shape in facts["tensors"].items())
     facts["commonest"] = ", ".join(f"{printable(word)} ({count:,})" for word, count in facts["commonest"].items())

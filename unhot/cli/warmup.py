@@ -21,12 +21,16 @@ def warmup(dims: tuple[int, ...], output: str) -> None:
 
     from unhot.cli.show import note
     from unhot.corpus.encoding import warm
+    from unhot.index.screened import warm as warm_search
     from unhot.kernels.cache import cache_directory
     from unhot.models.load import MODELS
+    from unhot.vectors.formats.text_rows import warm as warm_reading
 
     began = time.perf_counter()
     learners = [model(dim=dim, output=output) for model in MODELS.values() for dim in dims]
     warm()
+    warm_search()
+    warm_reading()
     for learner in learners:
         learner.warm_up()
     note(f"kernels ready after {time.perf_counter() - began:.1f} s, kept in {cache_directory()}")

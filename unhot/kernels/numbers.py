@@ -226,25 +226,6 @@ def count_lines(text: Bytes, size: int, most: int) -> int:
 
 
 @kernel
-def read_binary_rows(text: Bytes, start: int, size: int, vectors: Bytes, words: Starts) -> int:
-    """Read rows of a word, a space and the bytes of a vector; line feeds before a word are skipped. The number of whole rows."""
-    at, step = np.int64(start), vectors.shape[1]
-    for row in range(len(vectors)):
-        while at < size and text[at] == LINE_FEED:
-            at += 1
-        words[row, 0] = at
-        while at < size and text[at] != SPACE and text[at] != LINE_FEED:
-            at += 1
-        words[row, 1] = at
-        if at + 1 + step > size or text[at] != SPACE:
-            return row
-        for byte in range(step):
-            vectors[row, byte] = text[at + 1 + byte]
-        at += 1 + step
-    return len(vectors)
-
-
-@kernel
 def gather_words(text: Bytes, words: Starts, joined: Bytes) -> int:
     """Copy words into one array, a line feed behind each but the last: the bytes written."""
     to = 0

@@ -1,35 +1,42 @@
-"""Word vectors in memory (or memory-mapped): look up, compare, find neighbours.
+"""Word vectors in memory (or memory-mapped): load, save, find neighbours. The names are gensim's.
 
-    similarity(a, b) = a . b / (|a| |b|)
-
-The names are gensim's. A vector of length zero has no direction: its similarity to everything is 0.0, and it is
-nobody's neighbour and has none.
+What a key is and how rows are changed is in keyed.py, what compares words in compared.py. A vector of length zero, or with a number
+in it that is not finite, has no direction: it is nobody's neighbour and has none.
 """
 
 from __future__ import annotations
 
-import difflib
-import functools
-import itertools
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, Protocol, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from unhot.errors import DataError
-from unhot.types import Counts, Doubles, Floats
-from unhot.vectors.formats import Table, find_format
-from unhot.vocab.vocabulary import UnknownWord
+from unhot.errors import ConfigError, DataError, whole
+from unhot.index.exact import Exact, usable_cores
+from unhot.index.hnsw import Hnsw, HnswSettings
+from unhot.index.lengths import unit
+from unhot.types import Counts, Floats
+from unhot.vectors.compared import ComparedRows
+from unhot.vectors.formats import Table, read_table, write_table
+from unhot.vectors.indexer import WordIndex, open_hnsw
+from unhot.vectors.keyed import KEYS, Key
+from unhot.vectors.queries import Query, listed, weighted
 
-Query: TypeAlias = str | tuple[str, float] | Floats  # a word, a word with its weight, or a vector
+MULTIPLIED_FLOOR = 1e-6  # keeps a quotient of cosines finite; gensim's value
 
-NORM_ROWS = 1 << 14  # rows squared at once, so that norms of a memory-mapped matrix need little memory
-SPELLINGS = 5_000  # words that are compared letter by letter with an unknown one: some 0.1 s
+Neighbours = list[tuple[str, float]]  # (word, cosine), best first
 
 
-class Vectors:
+class Indexer(Protocol):
+    """Whatever finds words near a vector."""
+
+    def most_similar(self, vector: Floats, num_neighbors: int) -> Neighbours:
+        """The words nearest to a vector."""
+
+
+class Vectors(ComparedRows):
     """Words and their vectors, row by row.
 
     >>> vectors = Vectors(["king", "queen", "apple"], np.array([[1, 2], [1, 1.5], [-1, 0]], dtype=np.float32))
@@ -37,149 +44,177 @@ class Vectors:
     'queen'
     """
 
-    def __init__(self, words: Sequence[str], vectors: Floats, counts: Counts | None = None) -> None:
-        """Take words, a matrix [words, dim] (kept as it is if float32, memory-mapped or not) and the words' counts, if known."""
-        if vectors.ndim != 2 or len(vectors) != len(words):
-            raise DataError(f"{len(words)} words and vectors of shape {vectors.shape}: give one row for each word")
-        if counts is not None and len(counts) != len(words):
-            raise DataError(f"{len(words)} words and {len(counts)} counts: give one count for each word")
-        self.words = list(words)
-        self.vectors: Floats = vectors.astype(np.float32, copy=False)
-        self.counts = counts
-        self.key_to_index = {word: row for row, word in enumerate(self.words)}
-        if len(self.key_to_index) < len(self.words):
-            twice = next(word for row, word in enumerate(self.words) if self.key_to_index[word] != row)
-            raise DataError(f"the word {twice!r} is there more than once: words must be different")
+    def _take(self, words: list[str], vectors: Floats, counts: Counts | None) -> None:
+        super()._take(words, vectors, counts)
+        self.threads = usable_cores()  # for searches
+        self._exact: Exact | None = None
 
     @classmethod
-    def load(cls, path: str | Path, format: str | None = None) -> Vectors:
-        """Open a model folder (memory-mapped) or read a file, by its ending or as the format that is named."""
-        path = Path(path)
-        if not path.exists():
-            raise DataError(f"{path}: there is no such file or folder")
-        return cls(*find_format(path, format).reader(path))
+    def load(
+        cls,
+        path: str | Path,
+        format: str | None = None,
+        *,
+        limit: int | None = None,
+        bad_utf8: str = "escape",
+        which: str = "in",
+    ) -> Vectors:
+        """Open a model folder (memory-mapped) or read a file, by its ending, its content or as the format that is named.
+
+        `limit` reads the first words only; `which` ("in" or "out") chooses the vectors of a model folder; `bad_utf8` ("escape", "error",
+        "replace" or "ignore") says what becomes of words that are not valid UTF-8.
+        """
+        return cls.of_table(*read_table(Path(path), format, limit=limit, bad_utf8=bad_utf8, which=which))
 
     def save(self, path: str | Path, format: str | None = None) -> dict[str, str]:
         """Write a file or folder, by its ending or in the format named; return the words it cannot hold -> what it holds instead."""
-        return find_format(Path(path), format).writer(Path(path), Table(self.words, self.vectors, self.counts))
+        return write_table(Path(path), Table(self.words, self.vectors, self.counts), format)
 
-    def __len__(self) -> int:
-        """Return the number of words."""
-        return len(self.words)
-
-    def __contains__(self, word: object) -> bool:
-        """Tell whether a word has a vector."""
-        return word in self.key_to_index
-
-    def __repr__(self) -> str:
-        """Show the number of words and the dimension."""
-        return f"Vectors({len(self)} words, dim {self.vectors.shape[1]})"
-
-    def __getitem__(self, word: str | Sequence[str]) -> Floats:
-        """Return the vector of a word [dim], or of several [words, dim]."""
-        ids = self.id(word) if isinstance(word, str) else np.array([self.id(each) for each in word], dtype=np.intp)
-        rows: Floats = self.vectors[ids]
-        return rows
-
-    @property
-    def index_to_key(self) -> list[str]:
-        """The words in the order of the rows."""
-        return self.words
-
-    @functools.cached_property
-    def norms(self) -> Doubles:
-        """The length of each vector; in float64, where squares of float32 neither overflow nor vanish."""
-        norms = np.empty(len(self), np.float64)
-        for first in range(0, len(self), NORM_ROWS):
-            rows = self.vectors[first : first + NORM_ROWS].astype(np.float64)
-            norms[first : first + NORM_ROWS] = np.sqrt(np.einsum("ij,ij->i", rows, rows))
-        return norms
-
-    def id(self, word: str) -> int:
-        """Return the row of a word; an unknown one raises `UnknownWord` with similar spellings."""
-        row = self.key_to_index.get(word)
-        if row is None:
-            similar = self._similar_spellings(word)
-            advice = f"did you mean {', '.join(map(repr, similar))}?" if similar else "check its spelling and case"
-            raise UnknownWord(f"{word!r} is not among the {len(self)} words: {advice}")
-        return row
-
-    def similarity(self, a: str, b: str) -> float:
-        """Return the cosine of the angle between two words' vectors."""
-        return float(_unit(self[a]) @ _unit(self[b]))
-
+    @overload
     def most_similar(
-        self, positive: Query | Sequence[Query] | None = None, negative: Query | Sequence[Query] | None = None, topn: int = 10
-    ) -> list[tuple[str, float]]:
-        """Find the words nearest to the mean of the query's unit vectors: (word, cosine), best first, without the query's own words.
+        self, positive: Query | Sequence[Query] | None = ..., negative: Query | Sequence[Query] | None = ..., topn: int = ...,
+        clip_start: int = ..., clip_end: int | None = ..., restrict_vocab: int | None = ..., indexer: Indexer | None = ...,
+    ) -> Neighbours: ...  # fmt: skip
+    @overload
+    def most_similar(
+        self, positive: Query | Sequence[Query] | None = ..., negative: Query | Sequence[Query] | None = ..., *, topn: None,
+        clip_start: int = ..., clip_end: int | None = ..., restrict_vocab: int | None = ..., indexer: Indexer | None = ...,
+    ) -> Floats: ...  # fmt: skip
+    def most_similar(
+        self,
+        positive: Query | Sequence[Query] | None = None,
+        negative: Query | Sequence[Query] | None = None,
+        topn: int | None = 10,
+        clip_start: int = 0,
+        clip_end: int | None = None,
+        restrict_vocab: int | None = None,
+        indexer: Indexer | None = None,
+    ) -> Neighbours | Floats:
+        """Find the words nearest to the mean of the query's vectors: (word, cosine), best first, without the query's own words.
 
-        Words in `positive` have weight 1, in `negative` -1; in a pair (word, weight) the weight is what it says, in either.
-        Words of equal similarity come in the order of their rows.
+        Words count by their unit vectors, with weight 1 in `positive` and -1 in `negative`; vectors are taken as they are. In a pair
+        (word, weight) the weight is what it says, in either. Words of equal cosine come in the order of their rows. Only the rows from
+        `clip_start` to `clip_end`, or the first `restrict_vocab`, are searched. An `indexer` searches in its own way. `topn=None` gives
+        the cosines of all rows instead.
         """
-        weighted = [_weighted(item, 1.0) for item in _listed(positive)] + [_weighted(item, -1.0) for item in _listed(negative)]
-        if not weighted:
+        items, weights = weighted(positive, negative)
+        if not items:
             raise DataError("most_similar without a word: give at least one in positive or negative")
-        asked = [self.id(item) for item, _ in weighted if isinstance(item, str)]
-        # the sum instead of the mean: only its direction matters
-        mean = _unit(np.sum([weight * _unit(self._vector(item)) for item, weight in weighted], axis=0))
-        scores = self._similarities(mean)
-        scores[asked] = -np.inf
-        return [(self.words[row], float(scores[row])) for row in _best(scores, topn)] if mean.any() else []
+        mean = unit(self._mean(items, weights, pre_normalize=True, ignore_missing=False))
+        own = [self.get_index(item) for item in items if isinstance(item, KEYS)]
+        first, last = self._range(clip_start, clip_end, restrict_vocab)
+        if topn is None:
+            return self._cosines(mean, first, last)
+        topn = whole("topn", topn, 1)
+        if indexer is not None:
+            if (first, last) != (0, len(self)):
+                raise ConfigError("indexer with restrict_vocab or a clip: an indexer searches all words; leave one of them out")
+            mine = {self.words[row] for row in own}
+            return [pair for pair in indexer.most_similar(mean.astype(np.float32), topn + len(mine)) if pair[0] not in mine][:topn]
+        ids, cosines = self._index().search_units(mean[None], topn, exclude=[own], rows=slice(first, last))
+        return self._named(ids, cosines)[0]
 
-    def _vector(self, item: str | Floats) -> Floats:
-        vector = self[item] if isinstance(item, str) else np.asarray(item)
-        if vector.shape != self.vectors.shape[1:]:
-            raise DataError(f"a query vector of shape {vector.shape}: it must have {self.vectors.shape[1]} numbers")
-        return vector
+    def similar_by_word(self, word: Key, topn: int = 10, restrict_vocab: int | None = None) -> Neighbours:
+        """The words nearest to a word."""
+        return self.most_similar(word, topn=topn, restrict_vocab=restrict_vocab)
 
-    def _similarities(self, unit: Doubles) -> Doubles:
-        """Return the cosine of every row with a unit vector; -inf for rows of length zero."""
-        products = self.vectors @ unit.astype(np.float32)  # in float32: a memory-mapped matrix is not copied
-        scores = np.full(len(self), -np.inf)
-        np.divide(products, self.norms, out=scores, where=self.norms > 0)
-        return scores
+    def similar_by_key(self, key: Key, topn: int = 10, restrict_vocab: int | None = None) -> Neighbours:
+        """The words nearest to a word."""
+        return self.most_similar(key, topn=topn, restrict_vocab=restrict_vocab)
 
-    def _similar_spellings(self, word: object) -> list[str]:
-        if not isinstance(word, str) or not word:
-            return []
-        folded = word.casefold()
-        near = (each for each in self.words if abs(len(each) - len(word)) <= 2 and each[:1].casefold() == folded[:1])
-        spelled: dict[str, str] = {}
-        for each in itertools.islice(near, SPELLINGS):
-            spelled.setdefault(each.casefold(), each)
-        return [spelled[each] for each in difflib.get_close_matches(folded, spelled, n=3, cutoff=0.75)]
+    def similar_by_vector(self, vector: Floats, topn: int = 10, restrict_vocab: int | None = None) -> Neighbours:
+        """The words nearest to a vector."""
+        return self.most_similar(np.asarray(vector), topn=topn, restrict_vocab=restrict_vocab)
+
+    def most_similar_cosmul(
+        self,
+        positive: Query | Sequence[Query] | None = None,
+        negative: Query | Sequence[Query] | None = None,
+        topn: int | None = 10,
+        restrict_vocab: int | None = None,
+    ) -> Neighbours | Floats:
+        """Find words by a product instead of a sum: (word, score), best first, without the query's own words.
+
+        score = product over positive of (1 + cos) / 2, divided by the product over negative of the same + 1e-6 (Levy & Goldberg 2014).
+        """
+        above, below = listed(positive), listed(negative)
+        if not above:
+            raise DataError("most_similar_cosmul without a positive word: give at least one")
+        first, last = self._range(0, None, restrict_vocab)
+        shares = [(1.0 + self._cosines(unit(self._vector(item)), first, last).astype(np.float64)) / 2.0 for item in [*above, *below]]
+        scores = np.prod(shares[: len(above)], axis=0) / (np.prod(shares[len(above) :], axis=0) + MULTIPLIED_FLOOR)
+        if topn is None:
+            return np.asarray(scores, dtype=np.float32)
+        scores[~((self.norms[first:last] > 0) & (self.norms[first:last] < np.inf))] = -np.inf
+        own = [self.get_index(item) for item in [*above, *below] if isinstance(item, KEYS)]
+        scores[[row for row in own if row < last]] = -np.inf
+        return [(self.words[row], float(scores[row])) for row in best(scores, whole("topn", topn, 1)).tolist()]
+
+    def nearest(
+        self, queries: Sequence[Key] | NDArray[np.floating[Any]], k: int = 10, *, restrict_vocab: int | None = None
+    ) -> tuple[Counts, Floats]:
+        """The k rows nearest to each word or each row of a matrix, and their cosines: both [queries, k], -1 and -inf where there are fewer.
+
+        A word is not its own neighbour. Many queries at once are much quicker than one by one.
+        """
+        first, last = self._range(0, None, restrict_vocab)
+        if len(queries) and not isinstance(queries[0], KEYS):
+            return self._index().search(np.asarray(queries), k, rows=slice(first, last))
+        own = np.array([self.get_index(key) for key in ([queries] if isinstance(queries, str) else queries)], dtype=np.int64)
+        return self._index().search(self.vectors[own], k, exclude=own[:, None], rows=slice(first, last))
+
+    def most_similar_each(
+        self, queries: Sequence[Key] | NDArray[np.floating[Any]], topn: int = 10, restrict_vocab: int | None = None
+    ) -> list[Neighbours]:
+        """`most_similar` for each word or each row of a matrix, all at once."""
+        return self._named(*self.nearest(queries, whole("topn", topn, 1), restrict_vocab=restrict_vocab))
+
+    def build_index(self, path: str | Path | None = None, **settings: int) -> WordIndex:
+        """A graph for approximate search (needs the extra `ann`), to be given to `most_similar` as `indexer`.
+
+        With a path it is kept in a file there, and found again as long as the vectors are the same. The settings are those of
+        `HnswSettings`. Vectors that are added later are not in it.
+        """
+        chosen = HnswSettings(**settings)
+        index = (
+            Hnsw.build(self.vectors, chosen, self.threads) if path is None else open_hnsw(Path(path), self.vectors, chosen, self.threads)
+        )
+        return WordIndex(self.words, index)
+
+    def _index(self) -> Exact:
+        """The exact search over these vectors."""
+        if self._exact is None:
+            self._exact = Exact(self.vectors, self.norms)
+        self._exact.threads = whole("threads", self.threads, 1)
+        return self._exact
+
+    def _changed(self) -> None:
+        super()._changed()
+        self._exact = None
+
+    def _range(self, start: int, end: int | None, restrict_vocab: int | None) -> tuple[int, int]:
+        """The rows to search; `restrict_vocab` goes before the clip."""
+        if restrict_vocab is not None:
+            return 0, min(whole("restrict_vocab", restrict_vocab, 1), len(self))
+        first = min(whole("clip_start", start, 0), len(self))
+        last = len(self) if end is None else min(whole("clip_end", end, 0), len(self))
+        return first, max(first, last)
+
+    def _named(self, ids: Counts, cosines: Floats) -> list[Neighbours]:
+        """Rows as words; places where nothing was found are left out."""
+        words = self.words
+        return [
+            [(words[row], cosine) for row, cosine in zip(*line, strict=True) if row >= 0]
+            for line in zip(ids.tolist(), cosines.tolist(), strict=True)
+        ]
 
 
-def _listed(items: Query | Sequence[Query] | None) -> list[Query]:
-    """One word, pair or vector as a list of one; the rows of a matrix as vectors."""
-    if items is None:
-        return []
-    if isinstance(items, str) or (isinstance(items, np.ndarray) and items.ndim == 1) or _is_pair(items):
-        return [items]  # type: ignore[list-item]
-    return list(items)
-
-
-def _is_pair(item: object) -> bool:
-    return isinstance(item, tuple) and len(item) == 2 and isinstance(item[0], str) and not isinstance(item[1], (str, tuple))
-
-
-def _weighted(item: Query, weight: float) -> tuple[str | Floats, float]:
-    return (item[0], float(item[1])) if isinstance(item, tuple) else (item, weight)
-
-
-def _unit(vector: Floats | Doubles) -> Doubles:
-    """Return the vector divided by its length, in float64; zero stays zero."""
-    wide = np.asarray(vector, dtype=np.float64)
-    norm = float(np.sqrt(wide @ wide))
-    return wide / norm if norm > 0 else wide
-
-
-def _best(scores: Doubles, topn: int) -> NDArray[np.intp]:
-    """Return the rows of the topn highest scores, highest first, equal ones by row; -inf is never among them."""
+def best(scores: NDArray[np.floating[Any]], topn: int) -> NDArray[np.intp]:
+    """The places of the topn highest scores, highest first, equal ones in their order; -inf is never among them."""
     n = min(topn, int(np.count_nonzero(scores > -np.inf)))
     if n < 1:
         return np.empty(0, np.intp)
-    least = scores[np.argpartition(-scores, n - 1)[n - 1]]
+    least = np.partition(scores, len(scores) - n)[len(scores) - n]
     above = np.flatnonzero(scores > least)
     chosen = np.concatenate([above, np.flatnonzero(scores == least)[: n - len(above)]])
     return chosen[np.lexsort((chosen, -scores[chosen]))]

@@ -14,7 +14,7 @@ import numpy as np
 from unhot.errors import FormatError
 from unhot.types import Bytes, Floats, Starts
 from unhot.vectors.formats.shortest import shortest_doubles
-from unhot.vectors.formats.table import Options, Table, blocks, decode
+from unhot.vectors.formats.table import ALL, Options, Table, blocks, decode
 from unhot.vocab.vocabulary import encode_word
 
 FIELD = re.compile(rb"[^ \t]+")
@@ -40,6 +40,13 @@ def read_text_rows(path: Path, text: Bytes, start: int, shape: tuple[int, int], 
 def read_number_rows(path: Path, text: Bytes, shape: tuple[int, int]) -> Floats:
     """Read so many rows of so many numbers and no words."""
     return _read_rows(path, text, 0, shape, named=False)[1]
+
+
+def warm() -> None:
+    """Compile the parser, or find it on disk."""
+    text = np.frombuffer(b"a 1\n", np.uint8)
+    read_text_rows(Path(), text, 0, (1, 1), ALL)
+    read_number_rows(Path(), text[2:], (1, 1))
 
 
 def _read_rows(path: Path, text: Bytes, start: int, shape: tuple[int, int], named: bool) -> tuple[Starts, Floats, int]:

@@ -9,17 +9,19 @@ numbers.
 
 from __future__ import annotations
 
+import mmap
 import re
 from pathlib import Path
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 
 from unhot.errors import FormatError
-from unhot.types import Bytes, Floats, Starts
+from unhot.types import Bytes, Floats
 from unhot.vectors.formats.atomic import replacing
 from unhot.vectors.formats.naming import writable_words
-from unhot.vectors.formats.table import ALL, Options, Table, blocks, check_table, file_size
-from unhot.vectors.formats.text_rows import gathered, glimpse, mapped, read_text_rows, text_lines
+from unhot.vectors.formats.table import ALL, Options, Table, blocks, check_table, decode, file_size
+from unhot.vectors.formats.text_rows import glimpse, mapped, read_text_rows, text_lines
 from unhot.vocab.vocabulary import encode_word
 
 HEADER = re.compile(rb"[ \t]*([0-9]{1,15})[ \t]+([0-9]{1,15})[ \t\r]*\n")
@@ -60,19 +62,49 @@ def read_text(path: Path, options: Options = ALL) -> Table:
 
 def read_binary(path: Path, options: Options = ALL) -> Table:
     """Read a word2vec binary file, with or without line feeds between the rows."""
-    from unhot.kernels.numbers import read_binary_rows
-
     text = mapped(path, file_size(path))
     announced, dim, start = _read_header(path, text, options, smallest_row=4)
     rows = options.rows(announced)
-    vectors: Floats = np.empty((rows, dim), "<f4")
-    words: Starts = np.empty((rows, 2), np.int64)
-    done = read_binary_rows(text, start, len(text), vectors.view(np.uint8), words)
-    if done < rows:
-        raise _broken_row(path, text, words[done], done, (announced, dim))
-    place = int(words[-1, 1]) + 1 + 4 * dim if rows else start
-    _check_end(path, text, place, options, announced)
-    return Table(gathered(path, text, words, options.bad_utf8), vectors.astype(np.float32, copy=False), None)
+    words, places = _find_rows(path, text, start, (rows, dim), announced)
+    _check_end(path, text, places[-1] + 4 * dim if rows else start, options, announced)
+    joined = b"\n".join(words)
+    names = decode(joined, path, options.bad_utf8, lambda at: places[(row := joined.count(b"\n", 0, at))] - 1 - len(words[row]))
+    if not rows:
+        return Table([], np.empty((0, dim), np.float32), None)
+    vectors: Floats = sliding_window_view(text, 4 * dim)[places].view("<f4")
+    return Table(names.split("\n"), vectors.astype(np.float32, copy=False), None)
+
+
+def _find_rows(path: Path, text: Bytes, start: int, shape: tuple[int, int], announced: int) -> tuple[list[bytes], list[int]]:
+    """The words of a binary file, and where their vectors begin.
+
+    A plain loop over `find` takes as long as a compiled one, which would have to be loaded first.
+    """
+    words: list[bytes] = []
+    places: list[int] = []
+    at, size = start, 4 * shape[1]
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        for _ in range(shape[0]):
+            space = data.find(b" ", at)
+            if space < 0:
+                raise _no_word(path, at, len(text), len(words), (announced, shape[1]))
+            words.append(data[at:space])
+            places.append(space + 1)
+            at = space + 1 + size
+    if b"\n" in b"".join(words):  # between the rows, or where there should be a word
+        words = [word.lstrip(b"\n") for word in words]
+        lost = next((row for row, word in enumerate(words) if b"\n" in word), None)
+        if lost is not None:
+            raise _no_word(path, places[lost - 1] + size if lost else start, len(text), lost, (announced, shape[1]))
+    if at > len(text):
+        lack = f"row {len(words)} of {announced} needs {size} bytes for its vector, but the file ends at byte {len(text)}"
+        raise FormatError(f"{path}: byte {places[-1] - 1}: {lack}; limit={len(words) - 1} reads the rows before")
+    return words, places
+
+
+def _no_word(path: Path, place: int, size: int, row: int, shape: tuple[int, int]) -> FormatError:
+    which = f"row {row + 1} of {shape[0]}, {shape[1]} numbers each; limit={row} reads the rows before"
+    return FormatError(f"{path}: byte {min(place, size)}: no word begins here; {which}")
 
 
 def _header(vectors: Floats) -> bytes:
@@ -91,16 +123,6 @@ def _read_header(path: Path, text: Bytes, options: Options, smallest_row: int) -
         announced = f"{rows} rows of {dim} numbers need at least {needed} bytes after this line; the file has {len(text)}"
         raise FormatError(f"{path}: byte 0: {announced}; limit= reads the first rows of a file that was cut short")
     return rows, dim, match.end()
-
-
-def _broken_row(path: Path, text: Bytes, word: Starts, row: int, shape: tuple[int, int]) -> FormatError:
-    """What is wrong with a row of a binary file: no space behind its word, or not enough bytes behind that."""
-    start, stop = map(int, word)
-    rows, dim = shape
-    if start == len(text) or bytes(text[stop : stop + 1]) == b" ":
-        lack = f"row {row + 1} of {rows} needs {4 * dim} bytes for its vector, but the file ends at byte {len(text)}"
-        return FormatError(f"{path}: byte {stop}: {lack}; it is cut short or its first line lies; limit={row} reads the rows before")
-    return FormatError(f"{path}: byte {start}: no word begins here; row {row + 1} of {rows}, {dim} numbers each")
 
 
 def _check_end(path: Path, text: Bytes, place: int, options: Options, rows: int) -> None:

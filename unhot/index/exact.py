@@ -1,0 +1,112 @@
+"""Exact search: the rows of a matrix nearest to queries by cosine.
+
+A compiled kernel screens all rows with 8-bit copies of them and confirms the best in float64 (see kernels/topk.py). The copy takes a
+quarter of the matrix's memory and is made at the first search; the matrix itself may stay memory-mapped on disk, and only the rows near a
+query are read. Few queries share the rows among the threads, many queries are shared themselves.
+
+Loading the compiled kernel takes some tenths of a second, which a process with one question would wait for in vain. So a process begins
+with NumPy (plain.py), which answers alike, and changes over after some dozens of queries (on 68,000 rows), or at once for as many together.
+
+Equal cosines (as float32) come in the order of their rows. Rows without a direction (all zeros, or not finite) are never found.
+The result does not depend on the number of threads.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from unhot.errors import ConfigError, DataError, whole
+from unhot.index.lengths import norms as lengths
+from unhot.index.lengths import units as to_units
+from unhot.index.plain import search_plain
+from unhot.types import Counts, Doubles, Floats
+
+if TYPE_CHECKING:
+    from unhot.index.screened import Screened
+
+LOADING = 300_000_000  # multiplications by NumPy, some 0.06 s of them, after which the compiled kernel is worth its loading
+CHUNK = 1 << 13  # queries prepared at once
+
+
+def usable_cores() -> int:
+    """The cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+class Exact:
+    """The rows of a matrix, to be searched.
+
+    >>> ids, cosines = Exact(np.array([[1, 0], [0, 2], [3, 3]], dtype=np.float32)).search([[0, 1]], k=2)
+    >>> ids.tolist()
+    [[1, 2]]
+    """
+
+    def __init__(self, vectors: Floats, norms: Doubles | None = None, threads: int | None = None) -> None:
+        """Take a matrix [rows, dim] and, if they are known, the lengths of its rows."""
+        if vectors.ndim != 2:
+            raise DataError(f"vectors of shape {vectors.shape}: give a matrix, a row for each vector")
+        self.vectors: Floats = np.asarray(vectors, dtype=np.float32)
+        self.norms = lengths(self.vectors) if norms is None else norms
+        self.threads = usable_cores() if threads is None else whole("threads", threads, 1)
+        self._plain_work = 0
+        self._screened: Screened | None = None
+
+    def search(self, queries: ArrayLike, k: int, *, exclude: ArrayLike | None = None, rows: slice | None = None) -> tuple[Counts, Floats]:
+        """The k rows nearest to each query [n, dim], best first, and their cosines, both [n, k]; -1 and -inf where there are fewer.
+
+        `exclude` [n, m] holds rows that a query must not find, -1 for none; `rows` is the range of rows to search.
+        """
+        return self.search_units(self._checked(queries), k, exclude=exclude, rows=rows)
+
+    def search_units(self, units: Doubles, k: int, *, exclude: ArrayLike | None = None, rows: slice | None = None) -> tuple[Counts, Floats]:
+        """The same for queries that are unit vectors already, or zeros."""
+        k, units = whole("k", k, 1), np.ascontiguousarray(units, dtype=np.float64)
+        first, last, step = (slice(None) if rows is None else rows).indices(len(self.vectors))
+        if step != 1:
+            raise ConfigError(f"rows={rows}: must be a range without a step")
+        barred = np.empty((len(units), 0), np.int64) if exclude is None else np.ascontiguousarray(exclude, dtype=np.int64)
+        if barred.ndim != 2 or len(barred) != len(units):
+            raise DataError(f"exclude of shape {barred.shape} for {len(units)} queries: give a line of rows for each query")
+        found = min(k, max(0, last - first))
+        if found == k and 0 < len(units) <= CHUNK and units.shape[1]:
+            return self._search(units, k, barred, first, last)
+        ids, cosines = np.full((len(units), k), -1, np.int64), np.full((len(units), k), -np.inf, np.float32)
+        if found and units.shape[1]:
+            for begin in range(0, len(units), CHUNK):
+                part = slice(begin, begin + CHUNK)
+                ids[part, :found], cosines[part, :found] = self._search(units[part], found, barred[part], first, last)
+        return ids, cosines
+
+    def _checked(self, queries: ArrayLike) -> Doubles:
+        given = np.asarray(queries)
+        if given.ndim != 2 or given.shape[1] != self.vectors.shape[1]:
+            raise DataError(f"queries of shape {given.shape}: give a matrix with {self.vectors.shape[1]} numbers in each row")
+        return to_units(given)
+
+    def _search(self, units: Doubles, k: int, exclude: Counts, first: int, last: int) -> tuple[Counts, Floats]:
+        screened = self._loaded(len(units) * (last - first) * units.shape[1])
+        if screened is not None:
+            return screened.search(units, k, exclude, first, last, self.threads)
+        ids, cosines = np.full((len(units), k), -1, np.int64), np.full((len(units), k), -np.inf, np.float32)
+        here = self.vectors[first:last]
+        for query, unit in enumerate(units):
+            found, near = search_plain(here, self.norms[first:last], unit, k, exclude[query], first)
+            ids[query, : len(found)], cosines[query, : len(found)] = found, near
+        return ids, cosines
+
+    def _loaded(self, work: int) -> Screened | None:
+        """The compiled search, as soon as it is worth its loading."""
+        self._plain_work += work
+        if self._screened is None and (self._plain_work > LOADING or "unhot.kernels.topk" in sys.modules):
+            from unhot.index.screened import Screened
+            from unhot.kernels.jit import ENABLED
+            from unhot.kernels.sketch import MAX_DIM
+
+            if ENABLED and self.vectors.shape[1] <= MAX_DIM:  # without the compiler, the kernel is a slow loop in Python
+                self._screened = Screened(self.vectors, self.norms)
+        return self._screened

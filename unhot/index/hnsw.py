@@ -1,0 +1,121 @@
+"""Approximate search by a graph: hierarchical navigable small worlds, by usearch (extra `ann`).
+
+A query walks from node to node towards its neighbours and looks at some hundreds of rows instead of all of them. The graph keeps the rows
+in float16; the rows that it finds are sorted by their exact cosines (float64, from the true rows), so an answer may lack a neighbour, but
+what it says of the others is true. Which rows are missed may differ between two builds with several threads.
+
+Reference: Malkov & Yashunin, Efficient and robust approximate nearest neighbor search using HNSW graphs, 2016.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from unhot.errors import DataError, extra, whole
+from unhot.index.exact import usable_cores
+from unhot.index.lengths import norms, units
+from unhot.types import Counts, Doubles, Floats
+
+BLOCK_ROWS = 1 << 14  # rows added, and queries answered, at once
+
+
+@dataclass(frozen=True, kw_only=True)
+class HnswSettings:
+    """How dense the graph is and how widely it is searched; more is slower and misses less."""
+
+    connectivity: int = 16  # links of a node
+    expansion_add: int = 128  # rows kept in view while a row is added
+    expansion_search: int = 128  # rows kept in view while a query is answered; raised to twice the neighbours asked for
+
+    def __post_init__(self) -> None:
+        """Check the values."""
+        whole("connectivity", self.connectivity, 2, 1024)
+        whole("expansion_add", self.expansion_add, 1, 1 << 20)
+        whole("expansion_search", self.expansion_search, 1, 1 << 20)
+
+
+class Hnsw:
+    """A graph over the rows of a matrix, with the matrix: made by `build`, or `from_bytes` of what `to_bytes` gave."""
+
+    def __init__(self, vectors: Floats, graph: Any, settings: HnswSettings) -> None:
+        """Take a matrix [rows, dim] and the graph over its rows."""
+        self.vectors, self.settings = vectors, settings
+        self.norms = norms(vectors)
+        self.threads = usable_cores()
+        self._graph = graph
+
+    @classmethod
+    def build(cls, vectors: Floats, settings: HnswSettings | None = None, threads: int | None = None) -> Hnsw:
+        """Make the graph; rows without a direction are left out."""
+        settings = settings or HnswSettings()
+        if vectors.ndim != 2 or vectors.shape[1] == 0:
+            raise DataError(f"vectors of shape {vectors.shape}: give a matrix with at least one number in each row")
+        index = cls(vectors, _empty(vectors.shape[1], settings), settings)
+        index.threads = usable_cores() if threads is None else whole("threads", threads, 1)
+        known = np.flatnonzero((index.norms > 0) & (index.norms < np.inf))
+        for first in range(0, len(known), BLOCK_ROWS):
+            rows = known[first : first + BLOCK_ROWS]
+            index._graph.add(rows.astype(np.uint64), units(vectors[rows]).astype(np.float32), threads=index.threads)
+        return index
+
+    @classmethod
+    def from_bytes(cls, data: bytes, vectors: Floats, settings: HnswSettings) -> Hnsw:
+        """The graph that `to_bytes` gave, for the same vectors. The bytes must be trusted: usearch does not check what they say."""
+        graph = _empty(vectors.shape[1], settings)
+        graph.load(data)
+        return cls(vectors, graph, settings)
+
+    def to_bytes(self) -> bytes:
+        """The graph as bytes."""
+        return bytes(self._graph.save())
+
+    def __len__(self) -> int:
+        """How many rows the graph has."""
+        return len(self._graph)
+
+    def search(self, queries: ArrayLike, k: int, *, exclude: ArrayLike | None = None) -> tuple[Counts, Floats]:
+        """About the k rows nearest to each query [n, dim], best first, and their cosines, both [n, k]; -1 and -inf where there are fewer.
+
+        `exclude` [n, m] holds rows that a query must not find, -1 for none.
+        """
+        k = whole("k", k, 1)
+        given = np.asarray(queries)
+        if given.ndim != 2 or given.shape[1] != self.vectors.shape[1]:
+            raise DataError(f"queries of shape {given.shape}: give a matrix with {self.vectors.shape[1]} numbers in each row")
+        barred = np.empty((len(given), 0), np.int64) if exclude is None else np.asarray(exclude, dtype=np.int64)
+        ids, cosines = np.full((len(given), k), -1, np.int64), np.full((len(given), k), -np.inf, np.float32)
+        count = min(k + barred.shape[1], len(self))
+        if count:
+            self._graph.expansion_search = max(self.settings.expansion_search, 2 * count)
+            for first in range(0, len(given), BLOCK_ROWS):
+                part = slice(first, first + BLOCK_ROWS)
+                self._answer(units(given[part]), count, barred[part], ids[part], cosines[part])
+        return ids, cosines
+
+    def _answer(self, queries: Doubles, count: int, barred: Counts, ids: Counts, cosines: Floats) -> None:
+        """Fill the lines of some queries."""
+        found = self._graph.search(queries.astype(np.float32), count, threads=self.threads)
+        keys = np.asarray(found.keys).reshape(len(queries), -1)
+        counts = np.asarray(found.counts).reshape(-1) if len(queries) > 1 else np.array([keys.shape[1]])
+        for line, (unit, number) in enumerate(zip(queries, counts, strict=True)):
+            rows = keys[line, :number].astype(np.int64)
+            rows = rows[~np.isin(rows, barred[line])] if unit.any() else rows[:0]
+            exact = ((self.vectors[rows].astype(np.float64) @ unit) / self.norms[rows]).astype(np.float32)
+            order = np.lexsort((rows, -exact))[: ids.shape[1]]
+            ids[line, : len(order)], cosines[line, : len(order)] = rows[order], exact[order]
+
+
+def _empty(dim: int, settings: HnswSettings) -> Any:
+    index = extra("usearch.index", "ann", "approximate search")
+    return index.Index(
+        ndim=dim,
+        metric="cos",
+        dtype="f16",
+        connectivity=settings.connectivity,
+        expansion_add=settings.expansion_add,
+        expansion_search=settings.expansion_search,
+    )

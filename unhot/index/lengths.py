@@ -1,0 +1,37 @@
+"""Lengths of vectors and vectors of length one, in float64, where squares of float32 neither overflow nor vanish.
+
+A vector of length zero, or with a number in it that is not finite, has no direction: as a unit vector it is all zeros.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from unhot.types import Doubles, Floats
+
+BLOCK_ROWS = 1 << 12  # rows squared at once, so that the norms of a memory-mapped matrix need little memory
+
+
+def norms(vectors: Floats) -> Doubles:
+    """The length of each row."""
+    out = np.empty(len(vectors), np.float64)
+    for first in range(0, len(vectors), BLOCK_ROWS):
+        rows = vectors[first : first + BLOCK_ROWS].astype(np.float64)
+        out[first : first + BLOCK_ROWS] = np.sqrt(np.einsum("ij,ij->i", rows, rows))
+    return out
+
+
+def unit(vector: ArrayLike) -> Doubles:
+    """The vector divided by its length."""
+    wide = np.asarray(vector, dtype=np.float64)
+    norm = float(np.sqrt(wide @ wide))
+    return wide / norm if 0 < norm < np.inf else np.zeros_like(wide)
+
+
+def units(vectors: ArrayLike) -> Doubles:
+    """Each row divided by its length."""
+    wide = np.asarray(vectors, dtype=np.float64)
+    lengths = np.sqrt(np.einsum("ij,ij->i", wide, wide))[:, None]
+    known = (lengths > 0) & (lengths < np.inf)
+    return np.where(known, wide, 0.0) / np.where(known, lengths, 1.0)

@@ -1,0 +1,113 @@
+"""Exact search by the compiled kernel: the 8-bit copy of the rows, the queries packed for it, and the threads."""
+
+from __future__ import annotations
+
+import collections
+import threading
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from unhot.kernels.aligned import aligned_zeros
+from unhot.kernels.sketch import DEPTH, STRIP, Rows, Sketch, fill_sketch, pack, tile
+from unhot.kernels.topk import Queries, best_of, find_nearest, merge_and_sort
+from unhot.types import Counts, Doubles, Floats
+
+FEW = 2  # queries that are quicker one by one: together they cost as much as a whole group
+SHARED = 1 << 25  # numbers multiplied, above which a second thread is worth its start: some 0.3 ms
+PIECE = 4  # groups of queries that a thread takes at once, at least, so that it reads the sketch less often
+
+
+class Task(NamedTuple):
+    """What a thread does at once: some groups of queries, some rows."""
+
+    first_group: int
+    last_group: int
+    first: int
+    last: int
+    part: int  # which range of rows that is
+
+
+class Screened:
+    """The rows with their sketch."""
+
+    def __init__(self, vectors: Floats, norms: Doubles) -> None:
+        """Make the sketch."""
+        count, dim = vectors.shape
+        if vectors.strides[1] != 4 or vectors.strides[0] < 4 * dim or vectors.strides[0] % 4:
+            vectors = np.ascontiguousarray(vectors)
+        stride = vectors.strides[0] // 4
+        # one type of array for all matrices, so that nothing is compiled twice: flat, from the first number to the last, read-only
+        flat = np.lib.stride_tricks.as_strided(vectors, ((count - 1) * stride + dim,), (4,), writeable=False).view(np.ndarray)
+        places = -(-count // STRIP) * STRIP
+        self.rows = Rows(flat, stride, norms)
+        room = aligned_zeros(places * -(-dim // DEPTH) * DEPTH, np.int8)
+        self.sketch = Sketch(room, np.zeros(places, np.float32), np.full(places, -np.inf, np.float32))
+        fill_sketch(self.rows, dim, self.sketch)
+
+    def search(self, units: Doubles, k: int, exclude: Counts, first: int, last: int, threads: int) -> tuple[Counts, Floats]:
+        """The k best of the rows first .. last - 1 for each unit vector, sorted."""
+        count, dim = units.shape
+        sizes = tile(alone=count <= FEW)
+        packed = pack(units, sizes)
+        groups = len(packed.limits) // len(sizes.queries)
+        tasks = _tasks(groups, first, last, threads if count * (last - first) * dim > SHARED else 1)
+        parts = 1 + max(task.part for task in tasks)
+        cosines, ids = np.full((parts, count, k), -np.inf, np.float32), np.full((parts, count, k), -1, np.int64)
+
+        def work(task: Task) -> None:
+            # each range of rows is a search of its own, with its own limits
+            own = packed if parts == 1 else packed._replace(limits=packed.limits.copy())
+            best, queries = best_of(cosines[task.part], ids[task.part]), Queries(units, own, exclude)
+            find_nearest(sizes, self.rows, self.sketch, queries, best, task.first, task.last, task.first_group, task.last_group)
+
+        _share(tasks, work, threads)
+        merge_and_sort(cosines, ids)
+        return ids[0], cosines[0]
+
+
+def warm() -> None:
+    """Compile the search, for one query and for many, or find it on disk."""
+    vectors = np.eye(4, dtype=np.float32)
+    search = Screened(vectors, np.ones(4))
+    for count in (1, 4):
+        search.search(np.eye(4)[:count], 1, np.empty((count, 0), np.int64), 0, 4, 1)
+
+
+def _tasks(groups: int, first: int, last: int, threads: int) -> list[Task]:
+    """Many queries are shared among the threads; few queries share the rows."""
+    if groups >= 2 * threads:
+        pieces = threads * max(1, groups // (threads * PIECE)) if threads > 1 else 1  # as many for each
+        cuts = [groups * i // pieces for i in range(pieces + 1)]
+        return [Task(begin, end, first, last, 0) for begin, end in zip(cuts, cuts[1:], strict=False)]
+    cuts = [first + (last - first) * i // threads for i in range(threads + 1)]
+    return [Task(0, groups, begin, end, part) for part, (begin, end) in enumerate(zip(cuts, cuts[1:], strict=False))]
+
+
+def _share(tasks: list[Task], work: Callable[[Task], None], threads: int) -> None:
+    """Do the tasks on some threads, this one among them."""
+    if len(tasks) == 1:
+        return work(tasks[0])
+    waiting, errors = collections.deque(tasks), list[BaseException]()
+
+    def run() -> None:
+        while waiting:
+            try:
+                task = waiting.popleft()
+            except IndexError:  # another thread was quicker
+                return
+            try:
+                work(task)
+            except BaseException as error:
+                waiting.clear()
+                errors.append(error)
+
+    others = [threading.Thread(target=run) for _ in range(min(threads, len(tasks)) - 1)]
+    for other in others:
+        other.start()
+    run()
+    for other in others:
+        other.join()
+    if errors:
+        raise errors[0]

@@ -1,0 +1,208 @@
+"""Words and their rows: look up, slice, add. The names are gensim's; a *key* is a word or the number of a row."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator, Sequence
+from typing import Any, TypeAlias, TypeVar, overload
+
+import numpy as np
+from numpy.typing import ArrayLike, DTypeLike, NDArray
+
+from unhot.errors import ConfigError, DataError
+from unhot.index.lengths import norms, unit
+from unhot.types import Counts, Doubles, Floats
+from unhot.vectors.spelling import similar_spellings
+from unhot.vocab.vocabulary import UnknownWord
+
+Key: TypeAlias = str | int | np.integer[Any]
+KEYS = (str, int, np.integer)
+
+Self = TypeVar("Self", bound="KeyedRows")
+
+
+class KeyedRows:
+    """Words and a matrix with a row for each of them."""
+
+    def __init__(self, words: Sequence[str], vectors: Floats, counts: Counts | None = None) -> None:
+        """Take words, a matrix [words, dim] (kept as it is if float32, memory-mapped or not) and the words' counts, if known."""
+        self._take(list(words), vectors, counts)
+        len(self.key_to_index)  # checks that the words are different
+
+    @classmethod
+    def of_table(cls: type[Self], words: list[str], vectors: Floats, counts: Counts | None) -> Self:
+        """The same for a list of words that are known to be different: it is kept as it is, and looked up in when that is needed."""
+        made = cls.__new__(cls)
+        made._take(words, vectors, counts)
+        return made
+
+    def _take(self, words: list[str], vectors: Floats, counts: Counts | None) -> None:
+        if vectors.ndim != 2 or len(vectors) != len(words):
+            raise DataError(f"{len(words)} words and vectors of shape {vectors.shape}: give one row for each word")
+        if counts is not None and len(counts) != len(words):
+            raise DataError(f"{len(words)} words and {len(counts)} counts: give one count for each word")
+        self.words = words
+        self.vectors: Floats = vectors.astype(np.float32, copy=False)
+        self.counts = counts
+
+    @functools.cached_property
+    def key_to_index(self) -> dict[str, int]:
+        """The row of each word."""
+        rows = dict(zip(self.words, range(len(self.words)), strict=True))
+        if len(rows) < len(self.words):
+            twice = next(word for row, word in enumerate(self.words) if rows[word] != row)
+            raise DataError(f"the word {twice!r} is there more than once: words must be different")
+        return rows
+
+    def __len__(self) -> int:
+        """Return the number of words."""
+        return len(self.words)
+
+    def __iter__(self) -> Iterator[str]:
+        """Go over the words in the order of the rows."""
+        return iter(self.words)
+
+    def __contains__(self, key: object) -> bool:
+        """Tell whether a word, or the number of a row, has a vector."""
+        return self._find(key) is not None
+
+    def __repr__(self) -> str:
+        """Show the number of words and the dimension."""
+        return f"{type(self).__name__}({len(self)} words, dim {self.vector_size})"
+
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
+        """The matrix, for NumPy."""
+        return np.array(self.vectors, dtype=dtype, copy=copy, subok=False)
+
+    @overload
+    def __getitem__(self: Self, key: slice) -> Self: ...
+    @overload
+    def __getitem__(self, key: Key | Sequence[Key]) -> Floats: ...
+    def __getitem__(self: Self, key: Key | Sequence[Key] | slice) -> Floats | Self:
+        """The vector of a word [dim]; the vectors of several [words, dim]; or, for a slice of rows, these words with their vectors."""
+        if isinstance(key, KEYS):
+            return self.get_vector(key)
+        if isinstance(key, slice):
+            return self.of_table(self.words[key], self.vectors[key], None if self.counts is None else self.counts[key])
+        rows: Floats = self.vectors[np.array([self.get_index(each) for each in key], dtype=np.intp)]
+        return rows
+
+    def __setitem__(self, keys: Key | Sequence[Key], weights: ArrayLike) -> None:
+        """Replace the vectors of words, or add new words."""
+        self.add_vectors(keys, weights, replace=True)
+
+    @property
+    def index_to_key(self) -> list[str]:
+        """The words in the order of the rows."""
+        return self.words
+
+    @property
+    def vector_size(self) -> int:
+        """The dimension."""
+        return int(self.vectors.shape[1])
+
+    @functools.cached_property
+    def norms(self) -> Doubles:
+        """The length of each vector."""
+        return norms(self.vectors)
+
+    def fill_norms(self, force: bool = False) -> None:
+        """Forget what was computed from the vectors, if `force`: needed only after `vectors` was changed from outside."""
+        if force:
+            self._changed()
+
+    def id(self, word: str) -> int:
+        """Return the row of a word; an unknown one raises `UnknownWord` with similar spellings."""
+        return self.get_index(word)
+
+    def get_index(self, key: Key, default: int | None = None) -> int:
+        """The row of a word; for one that is not there, the default, or an `UnknownWord` with similar spellings if there is none."""
+        row = self._find(key)
+        if row is not None:
+            return row
+        if default is not None:
+            return default
+        similar = similar_spellings(key, self.words)
+        advice = f"did you mean {', '.join(map(repr, similar))}?" if similar else "check its spelling and case"
+        raise UnknownWord(f"{key!r} is not among the {len(self)} words: {advice}")
+
+    def has_index_for(self, key: Key) -> bool:
+        """Tell whether a word, or the number of a row, has a vector."""
+        return self._find(key) is not None
+
+    def get_vector(self, key: Key, norm: bool = False) -> Floats:
+        """The vector of a word, read-only; with `norm`, divided by its length."""
+        row: Floats = self.vectors[self.get_index(key)].view(np.ndarray)
+        if norm:
+            row = unit(row).astype(np.float32)
+        row.flags.writeable = False  # of this view: a change would make the lengths wrong
+        return row
+
+    def get_normed_vectors(self) -> Floats:
+        """All vectors divided by their lengths; one without a direction is all zeros."""
+        lengths = self.norms[:, None]
+        known = (lengths > 0) & (lengths < np.inf)
+        return np.divide(self.vectors, lengths, out=np.zeros(self.vectors.shape, np.float32), where=known, casting="same_kind")
+
+    def get_vecattr(self, key: Key, attr: str) -> int:
+        """What is known about a word beside its vector: its "count"."""
+        if attr != "count":
+            raise ConfigError(f"attr={attr!r}: must be 'count'; nothing else is kept with a word")
+        if self.counts is None:
+            raise DataError("these vectors came without counts: most formats have none; read them from the model's own folder")
+        return int(self.counts[self.get_index(key)])
+
+    def unit_normalize_all(self) -> None:
+        """Divide all vectors by their lengths; memory-mapped ones become a copy in memory."""
+        self.vectors = self.get_normed_vectors()
+        self._changed()
+
+    def add_vector(self, key: str, vector: ArrayLike) -> int:
+        """Add a word at the end, and return its row; a word that is there keeps its vector."""
+        self.add_vectors([key], np.asarray(vector)[None])
+        return self.get_index(key)
+
+    def add_vectors(self, keys: Key | Sequence[Key], weights: ArrayLike, replace: bool = False) -> None:
+        """Add words with their vectors; the vector of a word that is there is replaced if `replace`. Counts of new words are 0.
+
+        The matrix is copied, so many words at once are quicker than many calls; files that were memory-mapped stay as they are.
+        """
+        keys = [keys] if isinstance(keys, KEYS) else list(keys)
+        new = np.asarray(weights, dtype=np.float32)
+        new = new[None] if new.ndim == 1 else new
+        if new.shape != (len(keys), self.vector_size):
+            raise DataError(f"{len(keys)} words and vectors of shape {new.shape}: give {self.vector_size} numbers for each word")
+        places, words = self._places(keys)
+        vectors = np.concatenate([self.vectors, np.zeros((len(words), self.vector_size), np.float32)])
+        wanted = [i for i, place in enumerate(places) if replace or place >= len(self)]
+        vectors[[places[i] for i in wanted]] = new[wanted]
+        if self.counts is not None:
+            self.counts = np.concatenate([self.counts, np.zeros(len(words), np.int64)])
+        self.vectors = vectors
+        for word in words:
+            self.key_to_index[word] = len(self.words)
+            self.words.append(word)
+        self._changed()
+
+    def _places(self, keys: Sequence[Key]) -> tuple[list[int], list[str]]:
+        """The row of each key, and the words that are new; they get the rows behind the last."""
+        fresh: dict[str, int] = {}
+        places = []
+        for key in keys:
+            row = self._find(key)
+            if row is None and not isinstance(key, str):
+                raise UnknownWord(f"row {key!r} is not among the {len(self)} rows: give a word to add one")
+            places.append(fresh.setdefault(str(key), len(self) + len(fresh)) if row is None else row)
+        return places, list(fresh)
+
+    def _find(self, key: object) -> int | None:
+        """The row of a word or of a number of a row, if it is there."""
+        if isinstance(key, str):
+            return self.key_to_index.get(key)
+        if isinstance(key, (int, np.integer)) and not isinstance(key, bool) and 0 <= key < len(self):
+            return int(key)
+        return None
+
+    def _changed(self) -> None:
+        """Forget what was computed from the vectors."""
+        self.__dict__.pop("norms", None)
