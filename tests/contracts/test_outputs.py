@@ -296,7 +296,7 @@ def test_biases_are_saved_and_checked(spec, tmp_path):
     model = CBOW(dim=8, min_count=1, epochs=1, output=spec, threads=1).fit([["a", "b", "c", "a", "d"]] * 9)
     model.save(tmp_path / "m")
     again = unhot.load(tmp_path / "m")
-    for before, after in zip(model._params, again._params, strict=True):
+    for before, after in zip(model.learned.params, again.learned.params, strict=True):
         np.testing.assert_array_equal(before, after)
     assert dict(again.predict_word(["a", "b"])) == pytest.approx(dict(model.predict_word(["a", "b"])), rel=1e-6)
     damaged = load_model(tmp_path / "m")
