@@ -8,7 +8,7 @@ from itertools import chain, islice
 from typing import Any, NamedTuple, TypeAlias
 
 from unhot.corpus.blocks import Reader
-from unhot.corpus.readers import FileReader, PathLike, are_paths
+from unhot.corpus.readers import FileReader, PathLike, are_paths, find_files
 from unhot.corpus.sentences import SentenceReader, line_pieces, string_pieces, token_pieces, tokenized
 from unhot.corpus.tables import ArrowStream, row_cells, table_lines, table_pieces
 from unhot.corpus.tokenizers import TEXT, TOKEN_LISTS, Normaliser, Tokenizer, normaliser
@@ -64,6 +64,14 @@ def _split_by(
         raise DataError("a column with lists of tokens: a tokenizer function takes str; leave it out, or choose a column of strings")
     lines = table_lines(table[1]) if table is not None else _items(source, column)
     return Input(SentenceReader(tokenized(lines, tokenizer)), TOKEN_LISTS, None)
+
+
+def check_input(source: object, tokenizer: Tokenizer) -> None:
+    """Raise an error for a tokeniser or a file that does not exist: better before kernels are compiled than after it."""
+    if isinstance(tokenizer, str):
+        normaliser(tokenizer)
+    for path in paths_of(source) or ():
+        find_files(path)
 
 
 def paths_of(source: object) -> list[PathLike] | None:

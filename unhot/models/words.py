@@ -19,7 +19,7 @@ import numpy as np
 from unhot import __version__
 from unhot.corpus.corpus import Corpus
 from unhot.corpus.encoding import encode, warm
-from unhot.corpus.inputs import Source, paths_of
+from unhot.corpus.inputs import Source, check_input, paths_of
 from unhot.corpus.readers import STDIN
 from unhot.errors import ConfigError, DataError, FormatError, at_least, whole
 from unhot.kernels.cache import cache_directory
@@ -180,6 +180,7 @@ class WordModel(LearnedWords):
     def _reading(self, source: Source | Corpus, say: Note, reads: dict[str, Any]) -> Iterator[Corpus]:
         """The encoded text; the kernels are compiled meanwhile."""
         self.layer.check_files()
+        check_input(source, self.tokenizer)
         compiled = self._compile(say)
         if isinstance(source, Corpus):
             compiled()
