@@ -17,7 +17,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from unhot.errors import FormatError
-from unhot.types import Bytes, Floats
+from unhot.types import Bytes, Floats, Starts
 from unhot.vectors.formats.atomic import replacing
 from unhot.vectors.formats.naming import writable_words
 from unhot.vectors.formats.table import ALL, Options, Table, blocks, check_table, decode, file_size
@@ -65,41 +65,41 @@ def read_binary(path: Path, options: Options = ALL) -> Table:
     text = mapped(path, file_size(path))
     announced, dim, start = _read_header(path, text, options, smallest_row=4)
     rows = options.rows(announced)
-    words, places = _find_rows(path, text, start, (rows, dim), announced)
-    _check_end(path, text, places[-1] + 4 * dim if rows else start, options, announced)
-    joined = b"\n".join(words)
-    names = decode(joined, path, options.bad_utf8, lambda at: places[(row := joined.count(b"\n", 0, at))] - 1 - len(words[row]))
+    words, spaces = _find_rows(path, text, start, (rows, dim), announced)
+    _check_end(path, text, int(spaces[-1]) + 1 + 4 * dim if rows else start, options, announced)
     if not rows:
         return Table([], np.empty((0, dim), np.float32), None)
-    vectors: Floats = sliding_window_view(text, 4 * dim)[places].view("<f4")
+    joined = b"\n".join(words)
+    names = decode(joined, path, options.bad_utf8, lambda at: int(spaces[(row := joined.count(b"\n", 0, at))]) - len(words[row]))
+    vectors: Floats = sliding_window_view(text, 4 * dim)[spaces + 1].view("<f4")
     return Table(names.split("\n"), vectors.astype(np.float32, copy=False), None)
 
 
-def _find_rows(path: Path, text: Bytes, start: int, shape: tuple[int, int], announced: int) -> tuple[list[bytes], list[int]]:
-    """The words of a binary file, and where their vectors begin.
+def _find_rows(path: Path, text: Bytes, start: int, shape: tuple[int, int], announced: int) -> tuple[list[bytes], Starts]:
+    """The words of a binary file, and where the space behind each of them is.
 
     A plain loop over `find` takes as long as a compiled one, which would have to be loaded first.
     """
-    words: list[bytes] = []
-    places: list[int] = []
-    at, size = start, 4 * shape[1]
+    spaces: list[int] = []
+    at, step = start, 1 + 4 * shape[1]
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        find, add = data.find, spaces.append
         for _ in range(shape[0]):
-            space = data.find(b" ", at)
+            space = find(b" ", at)
             if space < 0:
-                raise _no_word(path, at, len(text), len(words), (announced, shape[1]))
-            words.append(data[at:space])
-            places.append(space + 1)
-            at = space + 1 + size
+                raise _no_word(path, at, len(text), len(spaces), (announced, shape[1]))
+            add(space)
+            at = space + step
+        words = [data[before + step : space] for before, space in zip([start - step, *spaces], spaces, strict=False)]
     if b"\n" in b"".join(words):  # between the rows, or where there should be a word
         words = [word.lstrip(b"\n") for word in words]
         lost = next((row for row, word in enumerate(words) if b"\n" in word), None)
         if lost is not None:
-            raise _no_word(path, places[lost - 1] + size if lost else start, len(text), lost, (announced, shape[1]))
+            raise _no_word(path, spaces[lost - 1] + step if lost else start, len(text), lost, (announced, shape[1]))
     if at > len(text):
-        lack = f"row {len(words)} of {announced} needs {size} bytes for its vector, but the file ends at byte {len(text)}"
-        raise FormatError(f"{path}: byte {places[-1] - 1}: {lack}; limit={len(words) - 1} reads the rows before")
-    return words, places
+        lack = f"row {len(words)} of {announced} needs {step - 1} bytes for its vector, but the file ends at byte {len(text)}"
+        raise FormatError(f"{path}: byte {spaces[-1]}: {lack}; limit={len(words) - 1} reads the rows before")
+    return words, np.array(spaces, np.int64)
 
 
 def _no_word(path: Path, place: int, size: int, row: int, shape: tuple[int, int]) -> FormatError:
