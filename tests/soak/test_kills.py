@@ -36,7 +36,7 @@ for mark in itertools.count(int(first)):
     for matrix in model.learned.params[:2]:
         matrix[:] = mark
     model.save(folder)
-    print("saved", mark)
+    print(f"saved {mark}")  # one write, which a kill cannot cut
 """
 
 
