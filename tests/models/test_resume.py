@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import unhot
-from unhot.errors import ConfigError, DataError, FormatError
+from unhot.errors import ConfigError, DataError, Diverged, FormatError
 from unhot.models.load import load_unfinished
 from unhot.train.checkpoint import Checkpoint, Timer, fingerprint
 from unhot.vectors.formats.directory import checkpoint_of, load_model, save_model
@@ -136,21 +136,38 @@ def test_nothing_to_resume(tmp_path):
         unhot.SkipGram().resume(TEXT)
 
 
-@pytest.mark.parametrize("damage", [{"epoch": -1}, {"epoch": 3}, {"loss": "much"}, {"chunk": None}, {"seconds": []}, {"more": 1}])
+@pytest.mark.parametrize("damage", [{"epoch": -1}, {"epoch": 3}, {"loss": "much"}, {"chunk": None}, {"seconds": []}])
 def test_a_damaged_state_is_a_format_error(damage, tmp_path):
     cut_off(unhot.SkipGram(**SMALL), tmp_path / "m", 40)
     saved = load_model(tmp_path / "m")
-    config = {**saved.config, "training": {**saved.config["training"], **damage}}
-    save_model(tmp_path / "bad", config, saved.vocabulary, dict(saved.tensors))
-    with pytest.raises(FormatError, match="state of the training"):
-        unhot.load(tmp_path / "bad")
+    training = {**saved.config["training"], **damage}
+    for name, config in (
+        ("state", {"training": training}),
+        ("text", {"training": "much"}),
+        ("losses", {"losses": 5}),
+        ("words", {"words": "x"}),
+    ):
+        save_model(tmp_path / name, {**saved.config, **config}, saved.vocabulary, dict(saved.tensors))
+        with pytest.raises(FormatError, match="state of the training"):
+            unhot.load(tmp_path / name)
+
+
+def test_more_chunks_than_there_are_is_damage(tmp_path):
+    model = cut_off(unhot.SkipGram(**SMALL), tmp_path / "m", 40)
+    model.history.position = model.history.position._replace(chunk=10**6)
+    with pytest.raises(FormatError, match="1000000 of .* chunks; it is damaged"):
+        model.resume(TEXT)
 
 
 def test_a_failing_checkpoint_does_not_end_the_training(tmp_path):
     (tmp_path / "m").mkdir()
-    (tmp_path / "m" / "checkpoint").write_text("in the way")
-    notes = []
-    model = unhot.SkipGram(**SMALL).fit(TEXT, checkpoint=Checkpoint(path=tmp_path / "m", chunks=20), note=notes.append)
+    notes, checkpoint = [], Checkpoint(path=tmp_path / "m", chunks=20)
+
+    def stand_in_the_way(progress):
+        if progress.event == "start":
+            (tmp_path / "m" / "checkpoint").write_text("in the way")
+
+    model = unhot.SkipGram(**SMALL).fit(TEXT, checkpoint=checkpoint, note=notes.append, callbacks=[stand_in_the_way])
     assert len(model.history.losses) == 3
     assert [note for note in notes if note.startswith("no checkpoint: ") and note.endswith("training goes on")]
 
@@ -167,6 +184,41 @@ def test_when_a_checkpoint_is_due(monkeypatch):
     assert by_time.due()
     by_time.begin()
     assert not by_time.due()
+
+
+def test_a_place_for_checkpoints_is_looked_at_before_the_training(tmp_path):
+    (tmp_path / "checkpoint").write_text("a file")
+    with pytest.raises(DataError, match="is not an unhot model"):
+        unhot.SkipGram(**SMALL).fit(TEXT, checkpoint=Checkpoint(path=tmp_path))
+    with pytest.raises(ConfigError, match="path=None: must be the path of a model's folder"):
+        Checkpoint(path=None)
+
+
+def test_divergence_also_takes_back_what_noise_has_counted(monkeypatch):
+    settings = {**SMALL, "output": "negative:k=3,noise=learned"}
+    whole = unhot.SkipGram(**{**settings, "epochs": 1}).fit(TEXT)
+    monkeypatch.setattr("unhot.train.local.learning_rate", lambda lr, epoch, epochs, share: 1e-30 if epoch < 1 else 1e12)
+    model = unhot.SkipGram(**settings)
+    with pytest.raises(Diverged, match="after 1 epochs"):
+        model.fit(TEXT)
+    np.testing.assert_array_equal(model.learned.seen, whole.learned.seen)
+
+
+def test_a_fit_that_is_refused_leaves_the_model_as_it_was(tmp_path):
+    model = unhot.SkipGram(**SMALL, output="negative:k=20,unique=true").fit(TEXT)
+    with pytest.raises(ConfigError, match="distinct draws"):
+        model.fit([["a", "b"]] * 50)
+    model.save(tmp_path / "m")
+    assert "training" not in load_model(tmp_path / "m").config
+    assert len(model.history.losses) == 3
+
+
+def test_a_text_that_is_gone_is_named(tmp_path):
+    (tmp_path / "text.txt").write_text("\n".join(map(" ".join, TEXT)))
+    model = cut_off(unhot.SkipGram(**SMALL), tmp_path / "m", 40, text=str(tmp_path / "text.txt"))
+    (tmp_path / "text.txt").unlink()
+    with pytest.raises(DataError, match=r"text\.txt: no such file"):
+        model.resume()
 
 
 @pytest.mark.parametrize(("settings", "told"), [({"minutes": -1}, "minutes=-1: must be >= 0"), ({"chunks": 0}, "chunks=0: must be >= 1")])

@@ -40,6 +40,23 @@ def test_words_that_are_too_rare_do_not_join(old):
     assert "newer" in model.vectors
 
 
+def test_max_vocab_holds_for_new_words_and_never_drops_old_ones(old):
+    words = len(old.vectors)
+    one_more = unhot.SkipGram(**SMALL, max_vocab=words + 1).fit(NEW, start=old)
+    assert len(one_more.vectors) == words + 1
+    assert len(unhot.SkipGram(**SMALL, max_vocab=2).fit(NEW, start=old).vectors) == words
+
+
+def test_a_corpus_of_the_same_words_will_do(tmp_path):
+    settings = {**SMALL, "output": "hierarchical"}
+    first = unhot.SkipGram(**settings).fit(OLD)
+    with unhot.corpus.encode(NEW, counts=first.vocabulary) as corpus:
+        again = unhot.SkipGram(**settings).fit(corpus, start=first)
+        with pytest.raises(ConfigError, match="with an encoded Corpus"):
+            unhot.SkipGram(**settings).fit(corpus, counts={"a": 1})
+    assert again.vocabulary == first.vocabulary
+
+
 @pytest.mark.parametrize("output", sorted(LAYERS))
 def test_every_layer_grows_or_says_why_not(output):
     settings = {**SMALL, "output": output, "lr": 1e-3}
@@ -126,6 +143,12 @@ def test_learning_around_a_frozen_row_is_exact():
         ({"frozen": "known"}, ConfigError, "frozen='known': must be a list of words, or 'known' together with start"),
         ({"frozen": "w1"}, ConfigError, "frozen='w1': must be a list of words"),
         ({"frozen": ["w999"]}, DataError, "'w999' is not among"),
+        ({"frozen": 5}, ConfigError, "frozen=5: must be a list of words"),
+        (
+            {"start": unhot.Vectors(["w1"], np.full((1, 12), np.nan, np.float32))},
+            DataError,
+            "the vector of 'w1' holds a number that is not",
+        ),
     ],
 )
 def test_what_cannot_be_is_refused(how, error, told):

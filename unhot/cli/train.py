@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 from collections.abc import Callable
 from pathlib import Path
@@ -31,7 +32,7 @@ Examples:
 OUTPUT_HELP = f"Output layer: {', '.join(listed_layers())}; settings behind a colon, as NAME:setting=value,..."
 
 # options that are no settings of a model, and those of them that --resume accepts
-RESUMED = ("inputs", "target", "resume", "log_json", "corpus_dir", "checkpoint_minutes", "checkpoint_chunks", "quiet")
+RESUMED = ("inputs", "target", "resume", "plugin", "log_json", "corpus_dir", "checkpoint_minutes", "checkpoint_chunks", "quiet")
 OTHERS = (*RESUMED, "model", "start", "freeze", "keep_vocabulary", "column", "overwrite")
 
 
@@ -110,8 +111,10 @@ def train(context: click.Context, /, inputs: tuple[str, ...], target: str | None
     source = [name if name == "-" else Path(name) for name in inputs] if len(inputs) > 1 else "".join(inputs) or None
     with contextlib.ExitStack() as stack:
         bar = stack.enter_context(TrainingBar(quiet=options["quiet"]))
-        how = _telling(bar, stack, target, options)
+        how = _telling(bar, stack, target, options, goes_on=resume is not None)
         if resume is not None:
+            if target != resume:
+                _keep_unfinished(target)
             learner, run = _resumed(resume, options["threads"] if _given(context, "threads") else None)
             return _finish(learner, lambda: run(source, **how), target, bar)
         learner, begins = _begun(context, target, options)
@@ -130,7 +133,7 @@ def _refuse(context: click.Context, accepted: tuple[str, ...], why: str) -> None
         raise click.UsageError(f"{', '.join(given)}: {why}", context)
 
 
-def _telling(bar: TrainingBar, stack: contextlib.ExitStack, target: str, options: dict[str, Any]) -> dict[str, Any]:
+def _telling(bar: TrainingBar, stack: contextlib.ExitStack, target: str, options: dict[str, Any], goes_on: bool) -> dict[str, Any]:
     """What `fit` and `resume` both take."""
     from unhot.train.checkpoint import Checkpoint
     from unhot.train.progress import JsonLog
@@ -138,32 +141,34 @@ def _telling(bar: TrainingBar, stack: contextlib.ExitStack, target: str, options
 
     checkpoint = Checkpoint(path=target, minutes=options["checkpoint_minutes"] or None, chunks=options["checkpoint_chunks"])
     check_writable(Path(target))
-    log = [stack.enter_context(JsonLog(options["log_json"]))] if options["log_json"] else []
+    log = [stack.enter_context(JsonLog(options["log_json"], append=goes_on))] if options["log_json"] else []
     callbacks = {"callbacks": [bar, *log], "reading": bar.reading, "note": bar.note}
     return {**callbacks, "directory": options["corpus_dir"], "checkpoint": checkpoint}
 
 
 def _resumed(path: str, threads: int | None) -> tuple[WordModel, Callable[..., Any]]:
     """The model of the last checkpoint, and what goes on with it."""
+    from unhot.errors import whole
     from unhot.models.load import load_unfinished
 
     learner = load_unfinished(path)
-    learner.threads = threads or learner.threads
+    learner.threads = learner.threads if threads is None else whole("threads", threads, 1, 1024)
     return learner, learner.resume
 
 
 def _begun(context: click.Context, target: str, options: dict[str, Any]) -> tuple[WordModel, dict[str, Any]]:
     """A new model, and what it begins with."""
-    from unhot.errors import ConfigError, DataError
+    from unhot.errors import ConfigError
     from unhot.models.load import MODELS
     from unhot.models.words import WordModel
-    from unhot.vectors.formats.directory import checkpoint_of, is_model
 
     start = None if options["start"] is None else _open_start(options["start"])
     kind, settings = options["model"], {name: value for name, value in options.items() if name not in OTHERS}
     if isinstance(start, WordModel):
         begun_with = start.config()
         kind = kind if _given(context, "model") else start.name
+        if kind != start.name:
+            begun_with = {name: value for name, value in begun_with.items() if name not in ("lr", "combine", "predict")}
         settings = {name: value if _given(context, name) else begun_with.get(name, value) for name, value in settings.items()}
     elif options["keep_vocabulary"]:
         raise ConfigError("--keep-vocabulary: needs --start with a model of unhot")
@@ -172,10 +177,19 @@ def _begun(context: click.Context, target: str, options: dict[str, Any]) -> tupl
     if kind != "skipgram" and settings.pop("predict") != "auto":
         raise ConfigError(f"--predict: {kind} always predicts the centre; it is a setting of skipgram")
     learner = MODELS[kind](**settings)
-    if is_model(checkpoint_of(target)) and not options["overwrite"]:
-        raise DataError(f"{target}: holds a training that was cut off: go on with --resume {target}, or begin anew with --overwrite")
+    if not options["overwrite"]:
+        _keep_unfinished(target)
     counts = start.vocabulary if options["keep_vocabulary"] and isinstance(start, WordModel) else None
     return learner, {"start": start, "frozen": _frozen(options["freeze"]), "counts": counts, "column": options["column"]}
+
+
+def _keep_unfinished(target: str) -> None:
+    """Refuse to write over a training that can be resumed."""
+    from unhot.errors import DataError
+    from unhot.models.load import holds_unfinished
+
+    if holds_unfinished(target):
+        raise DataError(f"{target}: holds a training that was cut off: go on with --resume {target}, or begin anew with --overwrite")
 
 
 def _open_start(path: str) -> WordModel | Vectors:
@@ -193,10 +207,21 @@ def _frozen(freeze: str | None) -> str | list[str] | None:
     from unhot.vocab.vocabulary import decode_words
 
     try:
-        lines = Path(freeze).read_bytes().splitlines()
+        lines = Path(freeze).read_bytes().removeprefix(codecs.BOM_UTF8).splitlines()
     except OSError as error:
         raise DataError(f"--freeze {freeze}: cannot be read ({error.strerror}); give a file with a word a line, or known") from error
     return decode_words([line for line in lines if line])
+
+
+def _save(learner: WordModel, target: str) -> str:
+    """Save a model, or half a training: as a checkpoint where a finished model is, which stays until the next one is complete."""
+    from unhot.models.load import holds_finished
+    from unhot.vectors.formats.directory import checkpoint_of
+
+    half = learner.history.position.epoch < learner.epochs
+    place = str(checkpoint_of(target)) if half and holds_finished(target) else target
+    learner.save(place)
+    return place
 
 
 def _finish(learner: WordModel, run: Callable[[], Any], target: str, bar: TrainingBar) -> int:
@@ -208,13 +233,11 @@ def _finish(learner: WordModel, run: Callable[[], Any], target: str, bar: Traini
         run()
     except Diverged as error:
         if learner.history.losses:
-            learner.save(target)
-            raise Diverged(f"{error}; saved that to {target}") from error
+            raise Diverged(f"{error}; saved that to {_save(learner, target)}") from error
         raise
-    learner.save(target)
-    history = learner.history
-    if history.interrupted:
-        bar.note(f"interrupted after {history.words:,} words: saved what there is to {target}; go on with: unhot train --resume {target}")
+    place, history = _save(learner, target), learner.history
+    if history.position.epoch < learner.epochs:
+        bar.note(f"interrupted after {history.words:,} words: saved what there is to {place}; go on with: unhot train --resume {target}")
         return 130
     seconds, words = history.seconds - before[0], history.words - before[1]
     bar.note(f"trained {words:,} words in {seconds:.1f} s ({words / seconds:,.0f} words/s), loss {history.losses[-1]:.4f}")

@@ -52,7 +52,11 @@ def choose_column(columns: dict[str, bool | None], asked: str | None, where: str
 
 def column_of(schema: Any, asked: str | None, where: str) -> Column:
     """The same for an Arrow schema."""
-    return choose_column({field.name: _holds_tokens(field.type) for field in schema}, asked, where)
+    columns = {field.name: _holds_tokens(field.type) for field in schema}
+    column = choose_column(columns, asked, where)
+    if schema.names.count(column.name) > 1:
+        raise DataError(f"{where}: {schema.names.count(column.name)} columns are called {column.name!r}; rename all but one")
+    return column
 
 
 def _holds_tokens(kind: Any) -> bool | None:

@@ -132,10 +132,14 @@ def given_vocabulary(table: Table, escapes: bool, vocabulary: Vocabulary) -> tup
 
 
 def extended_vocabulary(table: Table, escapes: bool, known: Vocabulary, min_count: int, max_vocab: int | None) -> tuple[Vocabulary, Ids]:
-    """The words of a vocabulary and those of the text that are frequent enough there, with the sum of their counts; the final ids."""
+    """The words of a vocabulary and those of the text that are frequent enough there, with the sum of their counts; the final ids.
+
+    At most `max_vocab` in all, but no word of the vocabulary is dropped.
+    """
     text = lexicon(table, escapes)
-    new = ranked(text, min_count, max_vocab)
     table, ids = _add_vocabulary(table, escapes, known, known.counts)
+    new = ranked(text._replace(counts=text.counts.copy()), min_count, None)
+    new = new[~np.isin(new, ids)][: None if max_vocab is None else max(0, max_vocab - len(ids))]
     words = lexicon(table, escapes)
     stay = _sorted(words, np.union1d(new, ids))
     return Vocabulary(decode_words(words.raws(stay)), words.counts[stay]), _finals(table, stay)
@@ -157,8 +161,12 @@ def _finals(table: Table, ids: Ids | Starts) -> Ids:
     return final
 
 
-def check_given(counts: Mapping[str, int], min_count: int, max_vocab: int | None) -> Vocabulary:
-    """The vocabulary of a mapping word -> count; `DataError` if nothing is left of it."""
+def check_given(counts: Mapping[str, int] | Vocabulary, min_count: int, max_vocab: int | None) -> Vocabulary:
+    """The vocabulary of a mapping word -> count; `DataError` if nothing is left of it. A vocabulary is taken as it is."""
+    if isinstance(counts, Vocabulary):
+        if len(counts.index) and counts.is_ordered():
+            return counts
+        raise DataError("counts: a vocabulary without words, or not in the order of their counts; make one with Vocabulary.from_counts")
     named = {word: count for word, count in counts.items() if word != ""}  # no token is empty
     vocabulary = Vocabulary.from_counts(named, min_count=min_count, max_vocab=max_vocab)
     if not len(vocabulary):

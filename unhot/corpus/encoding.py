@@ -88,7 +88,7 @@ def encode(
     """
     check_limits(min_count, max_vocab)
     at_least("threads", threads, 1)
-    given = counts if counts is None or isinstance(counts, Vocabulary) else check_given(counts, min_count, max_vocab)
+    given = check_given(counts, min_count, max_vocab) if counts is not None else None
     sizes = Sizes()
     text = open_input(source, tokenizer, sizes.block, column)
     with Workplace(directory) as place:

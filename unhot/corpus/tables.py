@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 from typing import Any, Protocol
 
-from unhot.corpus.arrow import Column, batch_pieces, choose_column, column_of, pyarrow
+from unhot.corpus.arrow import USUAL_NAME, Column, batch_pieces, choose_column, column_of, pyarrow
 from unhot.errors import DataError
 from unhot.vocab.vocabulary import decode_word
 
@@ -66,6 +66,8 @@ def row_cells(rows: Iterable[object], asked: str | None) -> Iterator[object]:
     for number, row in enumerate(rows, 1):
         if not isinstance(row, Mapping):
             raise DataError(f"row {number} is of type {type(row).__name__}, the first one was a dict: give dicts, strings or token lists")
+        if column is None and row.get(asked or USUAL_NAME, "") is None:
+            continue  # an empty cell does not tell what the column holds
         column = column or choose_column({name: _holds_tokens(cell) for name, cell in row.items()}, asked, f"row {number}")
         if column.name not in row:
             raise DataError(f"row {number} has no column {column.name!r}: its columns are {', '.join(map(str, row))}")

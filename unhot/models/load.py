@@ -9,7 +9,7 @@ from unhot.errors import DataError, FormatError
 from unhot.models.cbow import CBOW
 from unhot.models.skipgram import SkipGram
 from unhot.models.words import WordModel
-from unhot.vectors.formats.directory import checkpoint_of, is_model, load_model
+from unhot.vectors.formats.directory import CURRENT, checkpoint_of, is_model, load_model
 
 MODELS: dict[str, type[WordModel]] = {model.name: model for model in (SkipGram, CBOW)}
 
@@ -18,7 +18,7 @@ def load(path: str | os.PathLike[str], *, verify: bool = False) -> WordModel:
     """A saved model, memory-mapped; `verify` also checks every byte against its checksum."""
     saved = load_model(Path(path), verify=verify)
     name = saved.config.get("model")
-    if name not in MODELS:
+    if not isinstance(name, str) or name not in MODELS:
         raise FormatError(f"{path}: a model of kind {name!r}: this version of unhot knows {', '.join(sorted(MODELS))}")
     return MODELS[name].from_saved(saved)
 
@@ -30,6 +30,16 @@ def load_unfinished(path: str | os.PathLike[str]) -> WordModel:
     if model.history.position.epoch >= model.epochs:
         raise DataError(f"{path}: its training is complete: to learn from more text, start another one from it (--start, fit(start=...))")
     return model
+
+
+def holds_unfinished(path: str | Path) -> bool:
+    """Whether a folder has a training that can be resumed: a checkpoint, or a model as Ctrl-C left it."""
+    return is_model(checkpoint_of(path)) or (is_model(path) and "training" in load_model(Path(path)).config)
+
+
+def holds_finished(path: str | Path) -> bool:
+    """Whether a folder has a complete model, beside a checkpoint or not."""
+    return (Path(path) / CURRENT).is_file() and "training" not in load_model(path).config
 
 
 def is_trained(path: str | os.PathLike[str]) -> bool:

@@ -44,10 +44,7 @@ class Start(NamedTuple):
 
 def from_learned(old: Learned, vocabulary: Vocabulary, layer: OutputLayer) -> Start:
     """Go on with a model, which may be the same one, with its own words and new ones."""
-    if layer != old.layer:
-        raise ConfigError(
-            f"output={layer.spec()}: the model to start from has {old.layer.spec()}; use the same, or start from its vectors alone"
-        )
+    check_layer(layer, old.layer)
     if vocabulary == old.vocabulary:
         everything = np.arange(len(vocabulary), dtype=np.int32)
         return Start(old.params, everything, np.arange(len(old.params.out_vectors), dtype=np.int32), old.seen)
@@ -64,15 +61,30 @@ def from_vectors(vectors: Vectors, vocabulary: Vocabulary) -> Start:
     rows = _rows(vectors.key_to_index, vocabulary)
     if not (rows >= 0).any():
         raise DataError(f"start: none of the {len(vectors)} words with vectors is among the {len(vocabulary)} words of the text")
+    used = rows[rows >= 0]
+    bad = used[~np.isfinite(vectors.norms[used])]
+    if bad.size:
+        raise DataError(f"start: the vector of {vectors.words[int(bad[0])]!r} holds a number that is not finite; leave it out")
     return Start(Params(vectors.vectors, NONE, NONE, NONE, NONE), rows, np.zeros(0, np.int32), np.zeros(0, np.int64))
+
+
+def check_frozen(frozen: object, has_start: bool) -> None:
+    """Raise a `ConfigError` for what cannot say which words are frozen: better before a text is read than after it."""
+    words = frozen is None or (isinstance(frozen, Iterable) and not isinstance(frozen, (str, bytes)))
+    if not words and not (frozen == KNOWN and has_start):
+        raise ConfigError(f"frozen={frozen!r}: must be a list of words, or {KNOWN!r} together with start")
+
+
+def check_layer(layer: OutputLayer, old: OutputLayer) -> None:
+    """Raise a `ConfigError` if a model of one layer cannot go on with another."""
+    if layer != old:
+        raise ConfigError(f"output={layer.spec()}: the model to start from has {old.spec()}; use the same, or start from its vectors alone")
 
 
 def frozen_words(frozen: str | Iterable[str] | None, vocabulary: Vocabulary, start: Start | None) -> Bytes:
     """1 for each word whose input vector stays as it is."""
     mask = np.zeros(len(vocabulary), np.uint8)
-    if isinstance(frozen, str):
-        if frozen != KNOWN or start is None:
-            raise ConfigError(f"frozen={frozen!r}: must be a list of words, or {KNOWN!r} together with start")
+    if frozen == KNOWN and start is not None:
         mask[start.in_rows >= 0] = 1
     elif frozen is not None:
         mask[[vocabulary.id(word) for word in frozen]] = 1

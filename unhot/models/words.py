@@ -25,7 +25,7 @@ from unhot.errors import ConfigError, DataError, FormatError, at_least, whole
 from unhot.kernels.cache import cache_directory
 from unhot.models.learned import Learned, LearnedWords, from_saved
 from unhot.models.setup import make_kernel, make_sizes, memory_plan
-from unhot.models.start import Start, from_learned, from_vectors, frozen_words
+from unhot.models.start import Start, check_frozen, check_layer, from_learned, from_vectors, frozen_words
 from unhot.outputs import OutputLayer, parse_output
 from unhot.train.checkpoint import Checkpoint, fingerprint
 from unhot.train.history import History
@@ -34,7 +34,7 @@ from unhot.train.memory import check_plan, describe
 from unhot.train.params import frozen_rows, padded, start_params, without_copies
 from unhot.train.progress import Callback
 from unhot.types import Bytes
-from unhot.vectors.formats.directory import SavedModel, checkpoint_of, remove_checkpoint, save_model
+from unhot.vectors.formats.directory import SavedModel, check_writable, checkpoint_of, remove_checkpoint, save_model
 from unhot.vectors.store import Vectors
 from unhot.vocab.subsampling import keep_probability
 from unhot.vocab.vocabulary import Vocabulary
@@ -59,6 +59,7 @@ class Telling(NamedTuple):
 
     callbacks: Sequence[Callback]
     say: Note
+    warn: Note
     checkpoint: Checkpoint | None
 
 
@@ -86,6 +87,9 @@ class WordModel(LearnedWords):
         """Check the ranges."""
         for field, low, high in RANGES:
             setattr(self, field, whole(field, getattr(self, field), low, high))
+        if not isinstance(self.shrink, (bool, np.bool_)):
+            raise ConfigError(f"shrink={self.shrink!r}: must be true or false")
+        self.shrink = bool(self.shrink)
         self.max_vocab = None if self.max_vocab is None else whole("max_vocab", self.max_vocab, 1)
         self.sample = at_least("sample", self.sample, 0)
         self.lr = None if self.lr is None else at_least("lr", self.lr, SMALLEST_LR)
@@ -131,19 +135,21 @@ class WordModel(LearnedWords):
         note        called with lines about what goes on: compiling, the memory plan, odd input; None: they are logged
         directory   where to keep the encoded text for another time; None: a temporary directory
         """
+        if isinstance(source, Corpus) and (counts is not None or column is not None):
+            raise ConfigError("counts or column with an encoded Corpus: its words are encoded already; leave them out")
         old = start.learned if isinstance(start, WordModel) else None
         self._check_start(start)
-        known = old.vocabulary if old is not None and counts is None else None
+        check_frozen(frozen, start is not None)
+        known = old.vocabulary if old is not None and counts is None and not isinstance(source, Corpus) else None
         if known is not None:
             self.layer.grown_rows(np.zeros(0, np.int32))  # refused before a long text is read, not after it
         reads = {"counts": counts, "known": known, "column": column, "progress": reading, "directory": directory}
-        telling = Telling(callbacks, note or logger.info, checkpoint)
+        telling = _telling(callbacks, note, checkpoint)
         with self._reading(source, telling.say, reads) as corpus:
             begin = None if start is None else self._begin(start, corpus.vocabulary)
             mask = frozen_words(frozen, corpus.vocabulary, begin)
-            self._text = {"source": _names(source), "column": column, "fingerprint": fingerprint(corpus)}
-            self.history = History()
-            return self._train(corpus, telling, begin, mask if mask.any() else mask[:0])
+            text = {"source": _names(source), "column": column, "fingerprint": fingerprint(corpus)}
+            return self._train(corpus, telling, begin, mask if mask.any() else mask[:0], History(), text)
 
     def resume(
         self: Model,
@@ -163,18 +169,19 @@ class WordModel(LearnedWords):
         learned, done = self.learned, self.history.position
         if done.epoch >= self.epochs:
             raise DataError(f"this training is complete ({done.epoch} epochs): to learn from more text, use fit(text, start=model)")
-        source = self._text.get("source") if source is None else source
+        if source is None and self._text.get("source"):
+            source = [Path(name) for name in self._text["source"]]  # not sentences, should they be gone
         if source is None:
             raise DataError("the text of this training was not a file that can be opened again: give it as source")
         reads = {"counts": learned.vocabulary, "column": self._text.get("column"), "progress": reading, "directory": directory}
-        telling = Telling(callbacks, note or logger.info, checkpoint)
+        telling = _telling(callbacks, note, checkpoint)
         with self._reading(source, telling.say, reads) as corpus:
             if corpus.vocabulary != learned.vocabulary or fingerprint(corpus) != self._text.get("fingerprint"):
                 raise DataError("this is not the text that the training began with, or it is tokenised differently: give the same text")
             self.history.interrupted = False
             begin = from_learned(learned, corpus.vocabulary, self.layer)
             telling.say(f"going on after {done.epoch} epochs and {done.chunk} chunks")
-            return self._train(corpus, telling, begin, learned.frozen)
+            return self._train(corpus, telling, begin, learned.frozen, self.history, self._text)
 
     @contextlib.contextmanager
     def _reading(self, source: Source | Corpus, say: Note, reads: dict[str, Any]) -> Iterator[Corpus]:
@@ -201,6 +208,8 @@ class WordModel(LearnedWords):
         dim = start.dim if isinstance(start, WordModel) else start.vectors.shape[1]
         if dim != self.dim:
             raise ConfigError(f"dim={self.dim}: the vectors to start from have {dim} numbers; use dim={dim}")
+        if isinstance(start, WordModel):
+            check_layer(self.layer, start.layer)
 
     def _begin(self, start: Vectors | WordModel, vocabulary: Vocabulary) -> Start:
         return from_vectors(start, vocabulary) if isinstance(start, Vectors) else from_learned(start.learned, vocabulary, self.layer)
@@ -231,7 +240,9 @@ class WordModel(LearnedWords):
 
         return finish
 
-    def _train(self: Model, corpus: Corpus, telling: Telling, start: Start | None, frozen: Bytes) -> Model:
+    def _train(
+        self: Model, corpus: Corpus, telling: Telling, start: Start | None, frozen: Bytes, history: History, text: dict[str, Any]
+    ) -> Model:
         counts = corpus.vocabulary.counts
         kernel = make_kernel(self, counts)
         sizes = make_sizes(self, corpus, kernel, frozen.size > 0)
@@ -245,6 +256,7 @@ class WordModel(LearnedWords):
         if start is not None:
             start.fill(params)
             seen[:] = start.seen if start.seen.size else seen
+        self.history, self._text = history, text
         self._keep(Learned(self.layer, corpus.vocabulary, without_copies(params, sizes, self.dim), seen, frozen))
         details = {**self.config(), "vocabulary": sizes.words, "corpus_words": corpus.words, "memory": sum(memory.values())}
         plan = Plan(
@@ -253,10 +265,11 @@ class WordModel(LearnedWords):
             seed=self.seed,
             sizes=sizes,
             history=self.history,
+            seen=seen,
             frozen=frozen_rows(sizes, frozen),
             checkpoint=telling.checkpoint,
             save=lambda: self._save_checkpoint(telling),
-            note=telling.say,
+            warn=telling.warn,
             details=details,
         )
         keep = keep_probability(counts, self.sample)
@@ -310,10 +323,16 @@ class WordModel(LearnedWords):
         names = {field.name for field in dataclasses.fields(cls)}
         model = cls(**{name: value for name, value in saved.config.items() if name in names})
         model._keep(from_saved(saved, model.layer))
-        training = dict(saved.config.get("training") or {})
-        model._text = {name: training.pop(name, None) for name in ("source", "column", "fingerprint")}
-        model.history = History.from_json(list(saved.config.get("losses", [])), int(saved.config.get("words", 0)), training or None)
+        model.history = History.from_config(saved.config)
+        training = saved.config.get("training") or {}
+        model._text = {name: training.get(name) for name in ("source", "column", "fingerprint")}
         return model
+
+
+def _telling(callbacks: Sequence[Callback], note: Note | None, checkpoint: Checkpoint | None) -> Telling:
+    if checkpoint is not None:
+        check_writable(checkpoint_of(checkpoint.folder))
+    return Telling(callbacks, note or logger.info, note or logger.warning, checkpoint)
 
 
 def _names(source: object) -> list[str] | None:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from unhot.corpus.corpus import Corpus
-from unhot.errors import at_least, whole
+from unhot.errors import ConfigError, at_least, whole
 from unhot.vocab.vocabulary import encode_word
 
 
@@ -29,6 +29,8 @@ class Checkpoint:
 
     def __post_init__(self) -> None:
         """Check the ranges."""
+        if not isinstance(self.path, (str, os.PathLike)):
+            raise ConfigError(f"path={self.path!r}: must be the path of a model's folder")
         if self.minutes is not None:
             at_least("minutes", self.minutes, 0)
         if self.chunks is not None:

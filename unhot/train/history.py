@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -41,17 +42,18 @@ class History:
         return {**self.position._asdict(), "seconds": self.seconds}
 
     @classmethod
-    def from_json(cls, losses: list[float], words: int, value: object) -> History:
-        """What `as_json` gave, or nothing: a training that is over."""
-        if value is None:
-            return cls(losses, words, position=Position(epoch=len(losses)))
+    def from_config(cls, config: dict[str, Any]) -> History:
+        """What a saved model's config says: how it ended, or where it was cut off."""
         try:
-            fields = dict(value)  # type: ignore[call-overload]
-            seconds = float(fields.pop("seconds"))
-            position = Position(**fields)
-            whole = all(type(number) is int and number >= 0 for number in (position.epoch, position.chunk, position.pairs))
-            if not whole or type(position.loss) is not float or len(losses) < position.epoch:
-                raise ValueError("numbers that cannot be")
+            losses, words, training = list(map(float, config.get("losses", []))), int(config.get("words", 0)), config.get("training")
+            if training is None:
+                return cls(losses, words, position=Position(epoch=len(losses)))
+            position, seconds = Position(*(training[name] for name in Position._fields)), float(training["seconds"])
+            numbers = (position.epoch, position.chunk, position.pairs, position.all_pairs)
+            if not all(type(number) is int and number >= 0 for number in numbers):
+                raise ValueError(f"{position}")
+            if type(position.loss) is not float or not math.isfinite(position.loss) or len(losses) < position.epoch:
+                raise ValueError(f"{position} after {len(losses)} losses")
         except (KeyError, TypeError, ValueError) as error:
             raise FormatError(f"the state of the training in the model's config is damaged ({error}); train again from the text") from error
         return cls(losses[: position.epoch], words, seconds, position=position)

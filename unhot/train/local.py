@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from unhot.corpus.corpus import Corpus
-from unhot.errors import DataError, Diverged
+from unhot.errors import Diverged, FormatError, UnhotError
 from unhot.kernels.loop import Params, Room, Scratch, scratch, train_chunk
 from unhot.kernels.rng import key_from, stream_key
 from unhot.kernels.windows import Chunk, Hot, Text, Window, keep_threshold
@@ -33,7 +33,7 @@ from unhot.train.hot import HotRows
 from unhot.train.params import Sizes, finite
 from unhot.train.progress import Callback, Progress
 from unhot.train.schedule import Piece, chunk_size, learning_rate, pieces
-from unhot.types import Bytes, Doubles
+from unhot.types import Bytes, Counts, Doubles
 
 
 class Kernel(NamedTuple):
@@ -56,10 +56,11 @@ class Plan:
     seed: int
     sizes: Sizes  # of the params, and how many threads
     history: History  # where it stands; it goes on from there
+    seen: Counts  # what learned noise has counted, which is part of the state; of size zero where nothing is
     frozen: Bytes  # [input rows]: 1 where a row stays as it is; of size zero where none does
     checkpoint: Checkpoint | None = None
     save: Callable[[], None] = lambda: None  # writes a checkpoint
-    note: Callable[[str], None] = lambda line: None
+    warn: Callable[[str], None] = lambda line: None  # of a checkpoint that failed
     details: dict[str, Any] = field(default_factory=dict)  # for the start event
 
 
@@ -109,16 +110,19 @@ class _Run:
         tokens, stride = chunk_size(corpus.ids, kernel.room.scored), params.in_vectors.shape[1]
         self._scratch = [scratch(tokens, kernel.window.size, kernel.room, stride) for _ in range(plan.sizes.threads)]
         self._hot = HotRows(params, plan.sizes)
-        self._good = Params(*(np.empty_like(matrix) for matrix in params))
+        self._good, self._good_seen = Params(*(np.empty_like(matrix) for matrix in params)), plan.seen.copy()
         self.history, self._lock = plan.history, threading.Lock()
         self._began, self._lr = time.perf_counter() - self.history.seconds, plan.lr
         self._before = self.history.position  # when `_good` was copied
+        if self._before.chunk > len(self._pieces):
+            raise FormatError(f"the state of the training: {self._before.chunk} of {len(self._pieces)} chunks; it is damaged")
         self._timer = Timer(plan.checkpoint)
 
     def epoch(self, epoch: int) -> None:
         """Train one epoch, or the rest of it, and keep a copy of what stood before."""
         for good, matrix in zip(self._good, self._params, strict=True):
             good[:] = matrix
+        self._good_seen[:] = self._plan.seen
         self._hot.refresh()
         self._before = self.history.position
         due = False
@@ -169,8 +173,8 @@ class _Run:
         if finite(self._params):
             try:
                 self._plan.save()
-            except DataError as error:
-                self._plan.note(f"no checkpoint: {error}; training goes on")
+            except UnhotError as error:
+                self._plan.warn(f"no checkpoint: {error}; training goes on")
         self._timer.begin()
 
     def _words_at(self, position: Position) -> int:
@@ -183,11 +187,13 @@ class _Run:
         self.history.interrupted = True
         if not finite(self._params):
             self._restore()
+        del self.history.losses[self.history.position.epoch :]  # Ctrl-C came between the two
         self.history.words = self._words_at(self.history.position)
 
     def _restore(self) -> None:
         for good, matrix in zip(self._good, self._params, strict=True):
             matrix[:] = good
+        self._plan.seen[:] = self._good_seen
         self.history.position = self._before
         self.history.words = self._words_at(self._before)
 
@@ -212,8 +218,9 @@ class _Run:
             yield results
         finally:
             stop.set()
-            for thread in threads:
-                _join(thread)
+            pressed = [_join(thread) for thread in threads]
+        for error in filter(None, pressed):
+            raise error
 
     def _train(self, epoch: int, piece: Piece, thread: int, buffers: Scratch) -> _Result:
         try:
@@ -266,11 +273,15 @@ class _Run:
             callback(progress)
 
 
-def _join(thread: threading.Thread) -> None:
+def _join(thread: threading.Thread) -> KeyboardInterrupt | None:
     """Wait for a thread to end its chunk, however often Ctrl-C is pressed: nobody may write while the model is saved."""
+    pressed: KeyboardInterrupt | None = None
     while thread.is_alive():
-        with contextlib.suppress(KeyboardInterrupt):
+        try:
             thread.join()
+        except KeyboardInterrupt as error:
+            pressed = error
+    return pressed
 
 
 def in_background(work: Callable[[], None]) -> Callable[[], None]:

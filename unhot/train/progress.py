@@ -49,24 +49,29 @@ class Callback(Protocol):
 class JsonLog:
     """Writes progress as JSON lines: every start, epoch and done, and a progress line at most every `seconds`."""
 
-    def __init__(self, path: str | Path, seconds: float = 0.5) -> None:
-        """Begin the file anew."""
-        self._file = Path(path).open("w", encoding="utf-8")  # noqa: SIM115 (closed by close)
+    def __init__(self, path: str | Path, seconds: float = 0.5, *, append: bool = False) -> None:
+        """Begin the file anew with the first line, or go on with it."""
+        self._file = Path(path).open("a", encoding="utf-8")  # noqa: SIM115 (closed by close)
         self._pause, self._last = seconds, 0.0
+        self._begun, self._ended = append, False
 
     def __call__(self, progress: Progress) -> None:
         """Write a line, or not yet."""
         now = time.monotonic()
-        if self._pause == float("inf") or (progress.event == "progress" and now - self._last < self._pause):
+        if self._ended or (progress.event == "progress" and now - self._last < self._pause):
             return
         self._last = now
         line = asdict(progress)
         line |= {"words_per_second": round(progress.words_per_second, 1), **line.pop("details")}
         try:
+            if not self._begun:
+                with contextlib.suppress(OSError):  # a device or a pipe has no beginning
+                    self._file.truncate(0)
+                self._begun = True
             self._file.write(json.dumps(line) + "\n")
             self._file.flush()
         except OSError as error:  # a full disk: a log is not worth a training
-            self._pause = float("inf")
+            self._ended = True
             logger.warning("%s: the log ends here (%s); training goes on", self._file.name, error.strerror)
 
     def close(self) -> None:
