@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import unhot
+from unhot.cli.main import group
 from unhot.cli.train import train as train_command
 from unhot.models.load import MODELS
 from unhot.outputs import LAYERS
@@ -159,6 +160,13 @@ def test_defaults_are_those_of_the_library():
     helps = {option.name: option.help for option in train_command.params if isinstance(option, click.Option)}
     assert all(str(model.default_lr) in helps["lr"] for model in MODELS.values())
     assert all(layer in helps["output"] for layer in LAYERS)
+
+
+@pytest.mark.parametrize("name", sorted(group.commands))
+def test_every_help_is_laid_out_and_has_examples(name):
+    shown = run(name, "--help").stdout
+    assert "\\b" not in shown
+    assert name == "demo" or f"\n    unhot {name}" in shown
 
 
 def test_help_and_import_do_not_load_the_compiler():

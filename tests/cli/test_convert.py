@@ -68,7 +68,7 @@ def test_notes_and_options(run, model, tmp_path):
 
 
 def test_help_lists_every_format():
-    text = convert.help or ""
+    text = convert.epilog or ""
     for name, form in FORMATS.items():
         line = next(line for line in text.splitlines() if line.split()[:1] == [name])
         assert " ".join(form.endings).strip() in line

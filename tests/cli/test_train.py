@@ -3,10 +3,10 @@
 import hashlib
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -63,22 +63,42 @@ def test_resume_ends_with_the_bytes_of_an_uninterrupted_run(folder):
     assert digest(folder / "resumed") == digest(folder / "whole")
 
 
-def test_ctrl_c_then_resume(folder):
-    command = [
-        sys.executable,
-        "-c",
-        "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\nfrom unhot.cli.main import main; main()",
-    ]
-    arguments = ["train", "text.txt", "-o", "stopped", *SMALL, "--epochs", "100000"]
-    child = subprocess.Popen([*command, *arguments], stderr=subprocess.PIPE, text=True, cwd=folder)
+# a job in the background begins with Ctrl-C ignored
+INTERRUPTIBLE = """
+import signal
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from unhot.cli.main import main
+main()
+"""
+
+
+def interrupted(folder, target, *arguments):
+    """What a training says that is stopped by Ctrl-C in its fourth epoch."""
+    command = [sys.executable, "-c", INTERRUPTIBLE, "train", "text.txt", "-o", target, *SMALL, "--epochs", "100000", *arguments]
+    child = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, cwd=folder)
     while "epoch 3/" not in child.stderr.readline():
         pass
-    time.sleep(0.1)
     os.kill(child.pid, signal.SIGINT)
     told = child.communicate(timeout=60)[1]
     assert child.returncode == 130
+    return told
+
+
+def test_ctrl_c_then_resume(folder):
+    told = interrupted(folder, "stopped")
     assert "saved what there is to stopped; go on with: unhot train --resume stopped" in told
     assert json.loads(run("info", "stopped", "--json", cwd=folder).stdout)["training"]["epoch"] >= 3
+    again = run("train", "text.txt", "-o", "stopped", cwd=folder)
+    assert "begin anew with --overwrite" in again.stderr
+
+
+def test_ctrl_c_leaves_a_finished_model_alone(folder):
+    shutil.copytree(folder / "model", folder / "done")
+    told = interrupted(folder, "done", "--seed", "7")
+    assert "saved what there is to done/checkpoint; go on with: unhot train --resume done" in told
+    assert digest(folder / "done" / "v1") == digest(folder / "model" / "v1")
+    assert unhot.load_unfinished(folder / "done").seed == 7
+    assert unhot.load(folder / "done").seed == 1
 
 
 def test_going_on_with_new_words(folder):

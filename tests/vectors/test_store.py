@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -253,3 +255,61 @@ def test_load_what_is_not_there(tmp_path: Path) -> None:
         Vectors.load(tmp_path / "none")
     with pytest.raises(FormatError, match="is not an unhot model"):
         Vectors.load(tmp_path)
+
+
+def test_more_neighbours_than_words_are_all_words():
+    vectors = Vectors(["a", "b", "c"], np.eye(3, dtype=np.float32) + 1)
+    assert len(vectors.most_similar("a", topn=2**62)) == 2
+    assert [len(found) for found in vectors.most_similar_each(["a", "b"], topn=2**62)] == [2, 2]
+    assert len(vectors.similar_by_vector("a", topn=10**12)) == 2
+
+
+@pytest.mark.parametrize("query", [[("a",)], [("a", "b")], [("a", float("nan"))]])
+def test_wrong_pairs_are_refused(query):
+    with pytest.raises((DataError, ConfigError), match="weight"):
+        Vectors(["a", "b"], np.eye(2, dtype=np.float32)).most_similar(query)
+
+
+@pytest.mark.parametrize("counts", [[1.5, 2.0], [-1, 2], [[1, 2]], [1]])
+def test_counts_that_are_none_are_refused(counts):
+    with pytest.raises(DataError, match="count"):
+        Vectors(["a", "b"], np.eye(2, dtype=np.float32), counts)
+
+
+def test_counts_of_any_whole_type_are_kept_by_files(tmp_path):
+    Vectors(["a", "b"], np.eye(2, dtype=np.float32), np.array([3, 2], np.int32)).save(tmp_path / "v.safetensors")
+    assert Vectors.load(tmp_path / "v.safetensors").get_vecattr("a", "count") == 3
+
+
+def test_words_that_replacement_makes_equal_are_one(tmp_path):
+    Vectors(["a\udcff", "a\udcfe", "b"], np.eye(3, dtype=np.float32)).save(tmp_path / "m")
+    assert Vectors.load(tmp_path / "m", bad_utf8="replace").key_to_index == {"a\ufffd": 0, "b": 1}
+
+
+def test_vectors_never_replace_a_trained_model(tmp_path):
+    import unhot
+
+    unhot.SkipGram(dim=4, min_count=1, epochs=1).fit([["a", "b", "c"]] * 5).save(tmp_path / "m")
+    with pytest.raises(DataError, match="is a trained model, which vectors alone would replace"):
+        Vectors.load(tmp_path / "m").save(tmp_path / "m")
+    assert unhot.load(tmp_path / "m").out_vectors
+
+
+SAVER = """
+import sys, threading, numpy as np
+from unhot import Vectors
+vectors = Vectors([f"w{i}" for i in range(300)], np.ones((300, 20), np.float32))
+threads = [threading.Thread(target=lambda: [vectors.save(sys.argv[1]) for _ in range(10)]) for _ in range(3)]
+[thread.start() for thread in threads]
+[thread.join() for thread in threads]
+"""
+
+
+def test_several_processes_and_threads_save_to_one_place(tmp_path):
+    children = [
+        subprocess.Popen([sys.executable, "-W", "error", "-c", SAVER, str(tmp_path / "m")], stderr=subprocess.PIPE) for _ in range(2)
+    ]
+    errors = [child.communicate(timeout=120)[1] for child in children]
+    assert errors == [b"", b""]
+    assert len(Vectors.load(tmp_path / "m")) == 300
+    assert sorted(path.name for path in (tmp_path / "m").iterdir()) == ["CURRENT", "v60"]

@@ -6,13 +6,32 @@ import click
 
 SHOWN = 10  # words that are written differently
 
+EXAMPLES = """
+\b
+FORMAT           by the ending      what it is
+unhot            (none)             unhot's own folder, with counts
+word2vec-text    .txt .vec          word2vec text, also of gensim and fastText
+word2vec-binary  .bin               word2vec binary
+glove            .glove             GloVe text, without a header; also read from .txt
+npy              .npy               NumPy matrix, and X.words.txt beside it
+safetensors      .safetensors       one safetensors file, with counts
+model2vec        --to model2vec     folder for model2vec and sentence-transformers
+parquet          .parquet           columns word, count, vector (extra: arrow)
+projector        .tsv               TensorBoard projector, with counts
 
-@click.command()
+\b
+Examples:
+  unhot convert model vectors.bin
+  unhot convert glove.6B.100d.txt model --limit 50000
+"""
+
+
+@click.command(epilog=EXAMPLES)
 @click.argument("source")
 @click.argument("out")
 @click.option("--from", "source_format", metavar="FORMAT", help="Format of SOURCE; default: by its ending, or what it looks like.")
 @click.option("--to", "out_format", metavar="FORMAT", help="Format of OUT; default: by its ending.")
-@click.option("--limit", type=int, metavar="N", help="Only the first N words.")
+@click.option("--limit", type=click.IntRange(0), metavar="N", help="Only the first N words.")
 @click.option("--which", type=click.Choice(["in", "out"]), default="in", show_default=True, help="Vectors of a model that has both.")
 @click.option(
     "--bad-utf8",
@@ -25,30 +44,14 @@ SHOWN = 10  # words that are written differently
 def convert(
     source: str, out: str, source_format: str | None, out_format: str | None, limit: int | None, which: str, bad_utf8: str, as_json: bool
 ) -> None:
-    r"""Write the vectors of SOURCE, a model or a file, to OUT in another format.
-
-    \b
-    FORMAT           by the ending      what it is
-    unhot            (none)             unhot's own folder, with counts
-    word2vec-text    .txt .vec          word2vec text, also of gensim and fastText
-    word2vec-binary  .bin               word2vec binary
-    glove            .glove             GloVe text, without a header; also read from .txt
-    npy              .npy               NumPy matrix, and X.words.txt beside it
-    safetensors      .safetensors       one safetensors file, with counts
-    model2vec        --to model2vec     folder for model2vec and sentence-transformers
-    parquet          .parquet           columns word, count, vector (extra: arrow)
-    projector        .tsv               TensorBoard projector, with counts
-
-    \b
-    Examples:
-      unhot convert model vectors.bin
-      unhot convert glove.6B.100d.txt model --limit 50000
-    """
+    """Write the vectors of SOURCE, a model or a file, to OUT in another format."""
     from pathlib import Path
 
     from unhot.cli.show import note, printable, show_json
     from unhot.vectors.formats import format_name, read_table, write_table
 
+    if out == "-":
+        raise click.UsageError("OUT is -: vectors are written to files, not to standard output; give a path")
     name = format_name(Path(out), out_format)  # better before a long reading than after it
     table = read_table(Path(source), source_format, limit=limit, bad_utf8=bad_utf8, which=which)
     renamed = write_table(Path(out), table, name)

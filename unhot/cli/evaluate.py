@@ -37,7 +37,9 @@ Examples:
 @click.option("--categories", metavar="FILE...", multiple=True, help="Words with categories: purity of clusters.")
 @click.option("--outliers", metavar="FILE...", multiple=True, help="Sets of words, a blank line, outliers (a folder: 8-8-8).")
 @click.option("--seeds", metavar="MODEL...", multiple=True, help="Other models, as of other seeds: do words have the same neighbours?")
-@click.option("--restrict-vocab", type=int, metavar="N", help="Only the first N words are known, as questions and as answers.")
+@click.option(
+    "--restrict-vocab", type=click.IntRange(1), metavar="N", help="Only the first N words are known, as questions and as answers."
+)
 @click.option(
     "--method", type=click.Choice(["add", "mul", "both"]), default="add", show_default=True, help="--analogies: 3CosAdd, 3CosMul."
 )
@@ -47,7 +49,7 @@ Examples:
     default=None,
     help="Find words as spelled; as spelled, else in any case; or in any case  [default: prefer; --analogies: ignore]",
 )
-@click.option("--neighbors", type=int, default=10, show_default=True, help="--seeds: neighbours of each word.")
+@click.option("--neighbors", type=click.IntRange(1), default=10, show_default=True, help="--seeds: neighbours of each word.")
 @click.option("--words", default="1000", show_default=True, metavar="N|FILE", help="--seeds: the first N words, or a file of words.")
 @click.option("--seed", type=int, default=1, show_default=True, help="Of intervals, clusters and draws.")
 @click.option("--window", type=int, default=None, help="--text: words to each side of a centre  [default: the model's]")

@@ -158,6 +158,8 @@ def _print(title: str, header: Sequence[str], rows: Iterable[Sequence[str]], how
         )
     for line in lines:
         table.add_row(*(Text(printable(cell)) for cell in line))
+    # a number that is cut reads as another number: rather let the terminal break the lines
+    console.width = max(console.width, sum(max(map(len, column)) + 2 for column in zip(header or lines[0], *lines, strict=True)))
     if gap:
         console.print()
     if title:

@@ -52,6 +52,8 @@ def neighbors(model: str, words: tuple[str, ...], topn: int, which: str, restric
         queries = (" ".join(words),) if {"+", "-"} & set(words) else words
         search.all_or_nothing(queries)
         return 0
+    if sys.stdin is None:
+        raise click.UsageError("no WORD, and no standard input to read words from")
     if sys.stdin.isatty():
         search.each(_typed(len(vectors)))
         return 0
@@ -73,7 +75,7 @@ class _Search:
 
     def each(self, queries: Iterable[str]) -> bool:
         """Answer queries as they come; whether all could be answered."""
-        from unhot.cli.show import note
+        from unhot.cli.show import note, printable
         from unhot.errors import DataError
 
         every = True
@@ -85,7 +87,7 @@ class _Search:
                 if self._as_json:
                     click.echo(json.dumps({"word": query, "error": str(error)}))
                 else:
-                    note(str(error).encode("utf-8", "backslashreplace").decode())
+                    note(printable(str(error)))
             else:
                 self._show(query, found, heading=True)
         return every

@@ -143,18 +143,20 @@ def plugin_option(command: Command) -> Command:
     return out
 
 
-@click.command()
+EXAMPLES = """
+\b
+Examples:
+  unhot outputs
+  unhot outputs nce
+"""
+
+
+@click.command(epilog=EXAMPLES)
 @click.argument("name", required=False)
 @plugin_option
 @click.option("--json", "as_json", is_flag=True, help="JSON for machines.")
 def outputs(name: str | None, as_json: bool) -> None:
-    r"""List all output layers with their settings, or explain the one called NAME.
-
-    \b
-    Examples:
-      unhot outputs
-      unhot outputs nce
-    """
+    """List all output layers with their settings, or explain the one called NAME."""
     from unhot.cli.show import show_json
     from unhot.errors import ConfigError
     from unhot.outputs import LAYERS

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import click
 
+EXAMPLES = """
+\b
+Example:
+  unhot warmup --dim 100 --dim 300
+"""
 
-@click.command()
+
+@click.command(epilog=EXAMPLES)
 @click.option(
     "--dim", "dims", type=int, multiple=True, default=(100,), show_default=True, help="Numbers in a vector; may be given several times."
 )
 @click.option("--output", default="negative:k=5", show_default=True, help="Output layer.")
 def warmup(dims: tuple[int, ...], output: str) -> None:
-    r"""Compile the kernels now, so that later runs start at once (for images and servers).
-
-    \b
-    Example:
-      unhot warmup --dim 100 --dim 300
-    """
+    """Compile the kernels now, so that later runs start at once (for images and servers)."""
     import time
 
     from unhot.cli.show import note

@@ -8,7 +8,7 @@ Published figures often come from other clustering programs (CLUTO), so compare 
 
 A file is CSV with the columns `word` and `category` in its first line (a line without a word is passed over), or lines of
 `word<TAB>category`. A word that is in several categories is there several times. Unknown words are left out and counted. The interval is
-the bootstrap's over words, with the clusters and their categories as they are; another seed of the clusters moves the purity by less.
+the bootstrap's over words, with the clusters and their categories as they are; another seed of the clusters moves the purity, too.
 
 Reference: Baroni, Dinu and Kruszewski 2014.
 """
@@ -105,6 +105,8 @@ def read_categories(source: str | os.PathLike[str]) -> list[tuple[str, str]]:
         raise nothing_asked(path, LINES)
     header = [name.strip().lower() for name in _csv(lines[0][1])]
     with_header = set(COLUMNS) <= set(header)
+    if [name.strip().lower() for name in lines[0][1].split("\t")] == [*COLUMNS]:
+        lines = lines[1:]
     word, category = (header.index(name) for name in COLUMNS) if with_header else (0, 1)
     columns, accepted = (len(header), f"{len(header)} columns, as in the first line") if with_header else (2, LINES)
     entries = []

@@ -6,6 +6,8 @@ import math
 from dataclasses import fields, is_dataclass
 from typing import Any
 
+import numpy as np
+
 
 def plain(value: Any) -> Any:
     """A result as plain data for JSON: fields and properties by name; what is not a finite number (JSON has none) becomes None."""
@@ -14,6 +16,8 @@ def plain(value: Any) -> Any:
         return {name: plain(getattr(value, name)) for name in (*(field.name for field in fields(value)), *public)}
     if isinstance(value, (list, tuple)):
         return [plain(each) for each in value]
+    if isinstance(value, np.generic):
+        value = value.item()
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value

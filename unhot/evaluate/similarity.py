@@ -113,7 +113,7 @@ def read_pairs(source: str | os.PathLike[str]) -> list[Pair]:
         pair = _pair(fields)
         if pair is not None:
             pairs.append(pair)
-        elif not (first and len(fields) >= 3):  # a header
+        elif not (first and len(fields) >= 3 and not any(map(_is_number, fields))):  # a header
             raise wrong_line(path, number, line, TRIPLE)
         first = False
     if not pairs:
@@ -124,6 +124,15 @@ def read_pairs(source: str | os.PathLike[str]) -> list[Pair]:
 def _fields(line: str) -> list[str]:
     separator = next((each for each in "\t;," if each in line), None)  # None: white space
     return [field.strip().strip('"').strip() for field in line.split(separator)]
+
+
+def _is_number(field: str) -> bool:
+    """Also one that is not finite, or has a decimal comma."""
+    try:
+        float(field.replace(",", "."))
+    except ValueError:
+        return False
+    return True
 
 
 def _pair(fields: list[str]) -> Pair | None:

@@ -20,6 +20,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from unhot.errors import ConfigError, DataError, whole
 from unhot.evaluate.bootstrap import LEVEL, RESAMPLES, Interval, mean_interval
@@ -70,7 +71,7 @@ def stability(
     others: Sequence[Vectors],
     *,
     k: int = 10,
-    words: int | Sequence[str] = 1000,
+    words: int | Sequence[str] | NDArray[np.str_] = 1000,
     restrict_vocab: int | None = None,
     seed: int = 1,
     progress: Progress | None = None,
@@ -84,8 +85,8 @@ def stability(
     seed             of the intervals
     progress         called with "neighbours", models done and their number
     """
-    if not others:
-        raise ConfigError("others=[]: must have at least one other model")
+    if isinstance(others, Vectors) or not others:
+        raise ConfigError("others: must be a list with at least one other model")
     k, seed = whole("k", k, 1), whole("seed", seed, 0, 2**64 - 1)
     models = _common([vectors, *others], len(vectors) if restrict_vocab is None else whole("restrict_vocab", restrict_vocab, 1))
     asked, unknown = _asked(models, words)
@@ -132,10 +133,12 @@ def _part(model: Vectors, words: list[str]) -> Vectors:
     return part
 
 
-def _asked(models: list[Vectors], words: int | Sequence[str]) -> tuple[list[int], int]:
+def _asked(models: list[Vectors], words: int | Sequence[str] | NDArray[np.str_]) -> tuple[list[int], int]:
     """The rows of the words to ask, and how many words of a list are not among them."""
     first = models[0]
     directed = np.all([np.isfinite(model.norms) & (model.norms > 0) for model in models], axis=0)
+    if isinstance(words, np.ndarray):
+        words = words.tolist()
     if isinstance(words, str):
         raise ConfigError(f"words={words!r}: must be a number or a list of words")
     if isinstance(words, Sequence):
@@ -152,7 +155,7 @@ def _asked(models: list[Vectors], words: int | Sequence[str]) -> tuple[list[int]
 
 def _neighbours(model: Vectors, rows: list[int], k: int) -> list[set[int]]:
     """The k nearest rows of each row, without itself; fewer if there are no more."""
-    found, _ = model.nearest([model.index_to_key[row] for row in rows], k)
+    found, _ = model.nearest([model.index_to_key[row] for row in rows], min(k, len(model)))
     return [set(near) - {-1} for near in found.tolist()]
 
 

@@ -38,6 +38,22 @@ def usable_cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+def checked_queries(queries: ArrayLike, dim: int) -> Doubles:
+    """Queries [n, dim] as unit vectors."""
+    given = np.asarray(queries)
+    if given.ndim != 2 or given.shape[1] != dim:
+        raise DataError(f"queries of shape {given.shape}: give a matrix with {dim} numbers in each row")
+    return to_units(given)
+
+
+def lines_of(exclude: ArrayLike | None, queries: int) -> Counts:
+    """What queries must not find: a line of rows for each."""
+    barred = np.empty((queries, 0), np.int64) if exclude is None else np.ascontiguousarray(exclude, dtype=np.int64)
+    if barred.ndim != 2 or len(barred) != queries:
+        raise DataError(f"exclude of shape {barred.shape} for {queries} queries: give a line of rows for each query")
+    return barred
+
+
 class Exact:
     """The rows of a matrix, to be searched.
 
@@ -48,10 +64,12 @@ class Exact:
 
     def __init__(self, vectors: Floats, norms: Doubles | None = None, threads: int | None = None) -> None:
         """Take a matrix [rows, dim] and, if they are known, the lengths of its rows."""
-        if vectors.ndim != 2:
-            raise DataError(f"vectors of shape {vectors.shape}: give a matrix, a row for each vector")
         self.vectors: Floats = np.asarray(vectors, dtype=np.float32)
-        self.norms = lengths(self.vectors) if norms is None else norms
+        if self.vectors.ndim != 2:
+            raise DataError(f"vectors of shape {self.vectors.shape}: give a matrix, a row for each vector")
+        self.norms = lengths(self.vectors) if norms is None else np.ascontiguousarray(norms, dtype=np.float64)
+        if self.norms.shape != (len(self.vectors),):
+            raise DataError(f"{len(self.vectors)} vectors and lengths of shape {self.norms.shape}: give one length for each vector")
         self.threads = usable_cores() if threads is None else whole("threads", threads, 1)
         self._plain_work = 0
         self._screened: Screened | None = None
@@ -61,7 +79,7 @@ class Exact:
 
         `exclude` [n, m] holds rows that a query must not find, -1 for none; `rows` is the range of rows to search.
         """
-        return self.search_units(self._checked(queries), k, exclude=exclude, rows=rows)
+        return self.search_units(checked_queries(queries, self.vectors.shape[1]), k, exclude=exclude, rows=rows)
 
     def search_units(self, units: Doubles, k: int, *, exclude: ArrayLike | None = None, rows: slice | None = None) -> tuple[Counts, Floats]:
         """The same for queries that are unit vectors already, or zeros."""
@@ -69,9 +87,9 @@ class Exact:
         first, last, step = (slice(None) if rows is None else rows).indices(len(self.vectors))
         if step != 1:
             raise ConfigError(f"rows={rows}: must be a range without a step")
-        barred = np.empty((len(units), 0), np.int64) if exclude is None else np.ascontiguousarray(exclude, dtype=np.int64)
-        if barred.ndim != 2 or len(barred) != len(units):
-            raise DataError(f"exclude of shape {barred.shape} for {len(units)} queries: give a line of rows for each query")
+        if units.ndim != 2 or units.shape[1] != self.vectors.shape[1]:
+            raise DataError(f"queries of shape {units.shape}: give a matrix with {self.vectors.shape[1]} numbers in each row")
+        barred = lines_of(exclude, len(units))
         found = min(k, max(0, last - first))
         if found == k and 0 < len(units) <= CHUNK and units.shape[1]:
             return self._search(units, k, barred, first, last)
@@ -81,12 +99,6 @@ class Exact:
                 part = slice(begin, begin + CHUNK)
                 ids[part, :found], cosines[part, :found] = self._search(units[part], found, barred[part], first, last)
         return ids, cosines
-
-    def _checked(self, queries: ArrayLike) -> Doubles:
-        given = np.asarray(queries)
-        if given.ndim != 2 or given.shape[1] != self.vectors.shape[1]:
-            raise DataError(f"queries of shape {given.shape}: give a matrix with {self.vectors.shape[1]} numbers in each row")
-        return to_units(given)
 
     def _search(self, units: Doubles, k: int, exclude: Counts, first: int, last: int) -> tuple[Counts, Floats]:
         screened = self._loaded(len(units) * (last - first) * units.shape[1])

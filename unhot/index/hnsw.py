@@ -9,6 +9,7 @@ Reference: Malkov & Yashunin, Efficient and robust approximate nearest neighbor 
 
 from __future__ import annotations
 
+import threading
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,8 +17,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from unhot.errors import DataError, extra, whole
-from unhot.index.exact import usable_cores
-from unhot.index.lengths import norms, units
+from unhot.index.exact import checked_queries, lines_of, usable_cores
+from unhot.index.lengths import norms, rounded, units
 from unhot.types import Counts, Doubles, Floats
 
 BLOCK_ROWS = 1 << 14  # rows added, and queries answered, at once
@@ -46,7 +47,7 @@ class Hnsw:
         self.vectors, self.settings = vectors, settings
         self.norms = norms(vectors)
         self.threads = usable_cores()
-        self._graph = graph
+        self._graph, self._lock = graph, threading.Lock()
 
     @classmethod
     def build(cls, vectors: Floats, settings: HnswSettings | None = None, threads: int | None = None) -> Hnsw:
@@ -83,17 +84,16 @@ class Hnsw:
         `exclude` [n, m] holds rows that a query must not find, -1 for none.
         """
         k = whole("k", k, 1)
-        given = np.asarray(queries)
-        if given.ndim != 2 or given.shape[1] != self.vectors.shape[1]:
-            raise DataError(f"queries of shape {given.shape}: give a matrix with {self.vectors.shape[1]} numbers in each row")
-        barred = np.empty((len(given), 0), np.int64) if exclude is None else np.asarray(exclude, dtype=np.int64)
+        given = checked_queries(queries, self.vectors.shape[1])
+        barred = lines_of(exclude, len(given))
         ids, cosines = np.full((len(given), k), -1, np.int64), np.full((len(given), k), -np.inf, np.float32)
         count = min(k + barred.shape[1], len(self))
         if count:
-            self._graph.expansion_search = max(self.settings.expansion_search, 2 * count)
-            for first in range(0, len(given), BLOCK_ROWS):
-                part = slice(first, first + BLOCK_ROWS)
-                self._answer(units(given[part]), count, barred[part], ids[part], cosines[part])
+            with self._lock:  # the width of the search belongs to the graph, not to the query
+                self._graph.expansion_search = max(self.settings.expansion_search, 2 * count)
+                for first in range(0, len(given), BLOCK_ROWS):
+                    part = slice(first, first + BLOCK_ROWS)
+                    self._answer(given[part], count, barred[part], ids[part], cosines[part])
         return ids, cosines
 
     def _answer(self, queries: Doubles, count: int, barred: Counts, ids: Counts, cosines: Floats) -> None:
@@ -104,7 +104,7 @@ class Hnsw:
         for line, (unit, number) in enumerate(zip(queries, counts, strict=True)):
             rows = keys[line, :number].astype(np.int64)
             rows = rows[~np.isin(rows, barred[line])] if unit.any() else rows[:0]
-            exact = ((self.vectors[rows].astype(np.float64) @ unit) / self.norms[rows]).astype(np.float32)
+            exact = rounded((self.vectors[rows].astype(np.float64) @ unit) / self.norms[rows])
             order = np.lexsort((rows, -exact))[: ids.shape[1]]
             ids[line, : len(order)], cosines[line, : len(order)] = rows[order], exact[order]
 

@@ -12,6 +12,8 @@ from unhot.types import Doubles, Floats
 
 BLOCK_ROWS = 1 << 12  # rows squared at once, so that the norms of a memory-mapped matrix need little memory
 
+GRID = 2.0**32  # finer than float32 near 1, coarser than what float64 loses
+
 
 def norms(vectors: Floats) -> Doubles:
     """The length of each row."""
@@ -27,6 +29,11 @@ def unit(vector: ArrayLike) -> Doubles:
     wide = np.asarray(vector, dtype=np.float64)
     norm = float(np.sqrt(wide @ wide))
     return wide / norm if 0 < norm < np.inf else np.zeros_like(wide)
+
+
+def rounded(cosines: Doubles) -> Floats:
+    """Cosines as float32, without what the order of additions has left behind: equal ones are equal, and 0 is 0."""
+    return (np.rint(cosines * GRID) / GRID).astype(np.float32)
 
 
 def units(vectors: ArrayLike) -> Doubles:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from unhot.index.lengths import rounded
 from unhot.types import Counts, Doubles, Floats
 
 
@@ -14,9 +15,10 @@ def search_plain(vectors: Floats, norms: Doubles, unit: Doubles, k: int, exclude
     """The rows (numbered from `first`) nearest to a unit vector and their cosines, at most k, best first, equal ones by row."""
     with np.errstate(all="ignore"):  # what overflows or is not a number is dealt with below
         scores = (vectors @ unit.astype(np.float32)) / norms
-    # float32 could not say: such rows are always computed again
-    scores[~np.isfinite(scores) | (norms < 1e-15) | (norms > 1e15)] = np.inf
-    scores[~((norms > 0) & (norms < np.inf))] = -np.inf
+    known = (norms > 0) & (norms < np.inf)
+    odd = np.flatnonzero(known & (~np.isfinite(scores) | (norms < 1e-15) | (norms > 1e15)))  # float32 could not say
+    scores[odd] = (vectors[odd].astype(np.float64) @ unit) / norms[odd]
+    scores[~known] = -np.inf
     here = exclude[(exclude >= first) & (exclude < first + len(vectors))]
     scores[here - first] = -np.inf
     count = min(k, int(np.count_nonzero(scores > -np.inf)))
@@ -25,6 +27,6 @@ def search_plain(vectors: Floats, norms: Doubles, unit: Doubles, k: int, exclude
     margin = (vectors.shape[1] + 8) * 2.0**-22
     least = np.partition(scores, len(scores) - count)[len(scores) - count]
     near = np.flatnonzero(scores >= least - margin)
-    cosines = ((vectors[near].astype(np.float64) @ unit) / norms[near]).astype(np.float32)
+    cosines = rounded((vectors[near].astype(np.float64) @ unit) / norms[near])
     order = np.lexsort((near, -cosines))[:k]
     return near[order] + first, cosines[order]

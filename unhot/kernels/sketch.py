@@ -15,6 +15,7 @@ so nothing is reduced over lanes and a query alone reads the sketch from front t
 
 from __future__ import annotations
 
+import os
 from typing import Any, NamedTuple
 
 import llvmlite.binding as llvm
@@ -49,8 +50,9 @@ MAX_DIM = 1 << 16  # sums of products of bytes fit into 32 bits
 SMALL, LARGE = 1e-15, 1e15  # lengths of rows between which float32 neither overflows nor loses digits
 
 _FEATURES = llvm.get_host_cpu_features()
-# a processor with sums of products of bytes (AVX-512 VNNI, AVX-VNNI)
-BYTE_PRODUCTS = bool(_FEATURES.get({16: "avx512vnni", 8: "avxvnni"}.get(LANES, "none")))
+# a processor with sums of products of bytes (AVX-512 VNNI, AVX-VNNI), if it is the one that numba compiles for
+_OTHER = any(os.environ.get(name) for name in ("NUMBA_CPU_NAME", "NUMBA_CPU_FEATURES"))
+BYTE_PRODUCTS = not _OTHER and bool(_FEATURES.get({16: "avx512vnni", 8: "avxvnni"}.get(LANES, "none")))
 
 
 class Tile(NamedTuple):

@@ -21,6 +21,7 @@ from unhot.types import Counts, Doubles, Floats
 
 WAITING = 32  # rows that wait to be confirmed
 FETCHED = 8  # cache lines of a row asked for ahead
+GRID = 2.0**32
 CACHE = 1 << 19  # bytes of the sketch that are screened for all queries before the next: they stay in the second-level cache
 
 
@@ -96,7 +97,7 @@ def confirm(rows: Any, queries: Any, best: Any, count: Any) -> None:
         begin = row * rows.stride
         for d in range(queries.units.shape[1]):
             total += np.float64(rows.values[begin + d]) * queries.units[query, d]
-        cosine = np.float32(total / rows.norms[row])
+        cosine = np.float32(np.rint(total / rows.norms[row] * GRID) / GRID)  # as `lengths.rounded`
         # rows come in rising order: of equal cosines the first stays; false where the cosine is not a number
         if cosine > best.cosines[query, 0] and not excluded(queries.exclude, query, row):
             push(best.cosines, best.ids, query, best.cosines.shape[1], cosine, row)

@@ -3,9 +3,9 @@
     NAME            the graph, in usearch's format
     NAME.json       sha256 of the vectors and of the graph's bytes, the settings it was built with, the version of usearch
 
-The file is a cache. It is used only if every line of the JSON file is as expected and the bytes have their checksum: usearch reads a graph
-without checking it, so bytes of unknown origin are never handed over. Otherwise the graph is built again and the file replaced; one that
-cannot be written is done without.
+The file is a cache. It is used only if every line of the JSON file is as expected and the bytes have their checksum, since usearch reads
+a graph without checking it. That guards against damage and against other vectors, not against somebody who writes both files.
+Otherwise the graph is built again and the file replaced; one that cannot be written is done without.
 """
 
 from __future__ import annotations

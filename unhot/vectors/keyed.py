@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from unhot.errors import ConfigError, DataError
 from unhot.index.lengths import norms, unit
 from unhot.types import Counts, Doubles, Floats
+from unhot.vectors.formats.table import checked_counts
 from unhot.vectors.spelling import similar_spellings
 from unhot.vocab.vocabulary import UnknownWord
 
@@ -37,13 +38,12 @@ class KeyedRows:
         return made
 
     def _take(self, words: list[str], vectors: Floats, counts: Counts | None) -> None:
-        if vectors.ndim != 2 or len(vectors) != len(words):
-            raise DataError(f"{len(words)} words and vectors of shape {vectors.shape}: give one row for each word")
-        if counts is not None and len(counts) != len(words):
-            raise DataError(f"{len(words)} words and {len(counts)} counts: give one count for each word")
+        rows = np.asanyarray(vectors)
+        if rows.ndim != 2 or len(rows) != len(words):
+            raise DataError(f"{len(words)} words and vectors of shape {rows.shape}: give one row for each word")
         self.words = words
-        self.vectors: Floats = vectors.astype(np.float32, copy=False)
-        self.counts = counts
+        self.vectors: Floats = rows.astype(np.float32, copy=False)
+        self.counts = None if counts is None else checked_counts(counts, len(words))
 
     @functools.cached_property
     def key_to_index(self) -> dict[str, int]:

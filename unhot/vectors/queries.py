@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from unhot.errors import DataError, finite
 from unhot.types import Floats
 from unhot.vectors.keyed import KEYS, Key
 
@@ -20,9 +21,11 @@ def weighted(positive: Query | Sequence[Query] | None, negative: Query | Sequenc
     weights: list[float] = []
     for queries, weight in ((positive, 1.0), (negative, -1.0)):
         for query in listed(queries):
+            if isinstance(query, tuple) and len(query) != 2:
+                raise DataError(f"{query!r:.80} in a query: give a word, a vector, or a pair of one and its weight")
             item, own = query if isinstance(query, tuple) else (query, weight)
             items.append(item)
-            weights.append(float(own))
+            weights.append(finite("weight", own))
     return items, weights
 
 

@@ -105,7 +105,7 @@ class Vectors(ComparedRows):
         first, last = self._range(clip_start, clip_end, restrict_vocab)
         if topn is None:
             return self._cosines(mean, first, last)
-        topn = whole("topn", topn, 1)
+        topn = min(whole("topn", topn, 1), max(1, len(self)))
         if indexer is not None:
             if (first, last) != (0, len(self)):
                 raise ConfigError("indexer with restrict_vocab or a clip: an indexer searches all words; leave one of them out")
@@ -124,7 +124,7 @@ class Vectors(ComparedRows):
 
     def similar_by_vector(self, vector: Floats, topn: int = 10, restrict_vocab: int | None = None) -> Neighbours:
         """The words nearest to a vector."""
-        return self.most_similar(np.asarray(vector), topn=topn, restrict_vocab=restrict_vocab)
+        return self.most_similar([vector], topn=topn, restrict_vocab=restrict_vocab)
 
     def most_similar_cosmul(
         self,
@@ -167,7 +167,8 @@ class Vectors(ComparedRows):
         self, queries: Sequence[Key] | NDArray[np.floating[Any]], topn: int = 10, restrict_vocab: int | None = None
     ) -> list[Neighbours]:
         """`most_similar` for each word or each row of a matrix, all at once."""
-        return self._named(*self.nearest(queries, whole("topn", topn, 1), restrict_vocab=restrict_vocab))
+        topn = min(whole("topn", topn, 1), max(1, len(self)))
+        return self._named(*self.nearest(queries, topn, restrict_vocab=restrict_vocab))
 
     def build_index(self, path: str | Path | None = None, **settings: int) -> WordIndex:
         """A graph for approximate search (needs the extra `ann`), to be given to `most_similar` as `indexer`.

@@ -163,3 +163,17 @@ def test_a_folder_is_replaced_whole_and_nothing_else_is(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="is something else"):
         write_table(tmp_path / "mine", Table(["a"], random_vectors(1, 2), None), "model2vec")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["m", "mine"]
+
+
+def test_a_folder_of_others_is_never_replaced(tmp_path: Path) -> None:
+    folder = tmp_path / "bert"
+    table = Table(["a"], np.ones((1, 2), np.float32), None)
+    write_table(folder, table, "model2vec")
+    write_table(folder, table, "model2vec")  # our own is
+    (folder / "pytorch_model.bin").write_bytes(b"precious")
+    with pytest.raises(DataError, match="is something else; choose another name"):
+        write_table(folder, table, "model2vec")
+    (folder / "pytorch_model.bin").unlink()
+    (folder / "config.json").write_text('{"model_type": "bert"}')
+    with pytest.raises(DataError, match="is something else; choose another name"):
+        write_table(folder, table, "model2vec")

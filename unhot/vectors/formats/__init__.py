@@ -61,7 +61,9 @@ def read_table(path: Path, format: str | None = None, *, limit: int | None = Non
         if format is not None:
             raise
         raise _with_hint(error, path, name) from error
-    return table if name == "unhot" else without_repeats(table, path)
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read ({error.strerror or error})") from error
+    return table if name == "unhot" and bad_utf8 in ("escape", "error") else without_repeats(table, path)
 
 
 def write_table(path: Path, table: Table, format: str | None = None) -> dict[str, str]:

@@ -10,7 +10,7 @@
 A save writes a new version under a temporary name, renames it, replaces CURRENT and removes the old version, each step on the disk before
 the next begins. So a kill at any moment leaves the last complete model; the next save removes what was left over. A folder that has
 nothing but a checkpoint is opened as that; a model that is there is not touched before the next one is complete.
-Nothing in these files depends on the time or the machine: the same model is the same bytes.
+Nothing in the files of a finished model depends on the time or the machine: the same model is the same bytes.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-import os
 import re
 import shutil
 import tempfile
@@ -28,7 +27,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from unhot.errors import ConfigError, DataError, FormatError
-from unhot.vectors.formats.atomic import TEMPORARY, replacing, sync_file, sync_folder
+from unhot.vectors.formats.atomic import TEMPORARY, locked, replacing, sync_file, sync_folder, temporary_name
 from unhot.vectors.formats.safetensors import Array, read_safetensors, write_safetensors
 from unhot.vocab.vocabulary import Vocabulary
 
@@ -56,10 +55,20 @@ def save_model(path: str | Path, config: dict[str, Any], vocabulary: Vocabulary,
     _check_tensors(tensors, vocabulary, DataError, str(path))
     text = _config_text(config)
     live = check_target(path)
-    new = f"v{int(live[1:]) + 1 if live else 1}"
-    temporary = path / f"{TEMPORARY}{os.getpid()}-{new}"
     try:
         _make_folder(path)
+    except OSError as error:
+        raise _not_saved(path, error, live) from error
+    with locked(path):
+        _save_version(path, text, vocabulary, tensors)
+
+
+def _save_version(path: Path, text: str, vocabulary: Vocabulary, tensors: dict[str, Array]) -> None:
+    """Write the next version; nobody else is saving there."""
+    live = check_target(path)
+    new = f"v{int(live[1:]) + 1 if live else 1}"
+    temporary = path / temporary_name(new)
+    try:
         _remove_leftovers(path, live)
         temporary.mkdir()
         _write_version(temporary, text, vocabulary, tensors)
@@ -68,8 +77,7 @@ def save_model(path: str | Path, config: dict[str, Any], vocabulary: Vocabulary,
         with replacing(path / CURRENT) as file:
             file.write(f"{new}\n".encode("ascii"))
     except OSError as error:
-        kept = "the model that was there is untouched" if live else "nothing was saved"
-        raise DataError(f"{path}: cannot be saved ({error.strerror or error}); {kept}") from error
+        raise _not_saved(path, error, live) from error
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
         if _live_version(path) == live:  # it failed: a version that nothing names only takes up room
@@ -77,6 +85,11 @@ def save_model(path: str | Path, config: dict[str, Any], vocabulary: Vocabulary,
                 _remove_leftovers(path, live)
     with contextlib.suppress(OSError):  # the new model is complete; the next save tries again
         _remove_leftovers(path, new)
+
+
+def _not_saved(path: Path, error: OSError, live: str | None) -> DataError:
+    kept = "the model that was there is untouched" if live else "nothing was saved"
+    return DataError(f"{path}: cannot be saved ({error.strerror or error}); {kept}")
 
 
 def _make_folder(path: Path) -> None:
@@ -89,7 +102,8 @@ def _make_folder(path: Path) -> None:
 
 def load_model(path: str | Path, verify: bool = False) -> SavedModel:
     """Open a model folder; `verify` also reads every byte and compares the checksums."""
-    path = _home(Path(path))
+    given = Path(path)
+    path = _home(given)
     live = _live_version(path)
     while True:
         if live is None:
@@ -99,11 +113,12 @@ def load_model(path: str | Path, verify: bool = False) -> SavedModel:
             return _load_version(path / live, verify)
         except (FormatError, OSError) as error:
             # Somebody may have saved meanwhile, and removed the version we were reading.
-            before, live = live, _live_version(path)
-            if live != before:
+            before, path = path / live, _home(given)
+            live = _live_version(path)
+            if live is None or path / live != before:
                 continue
             if isinstance(error, OSError):
-                raise FormatError(f"{path / before}: byte 0: cannot be read ({error.strerror or error}); the model is damaged") from error
+                raise FormatError(f"{before}: byte 0: cannot be read ({error.strerror or error}); the model is damaged") from error
             raise
 
 
@@ -121,9 +136,12 @@ def remove_checkpoint(path: str | Path) -> None:
     """Remove the checkpoint of the model at path, if there is one: the model is complete."""
     folder = checkpoint_of(path)
     trash = folder.with_name(f"{TEMPORARY}old-{CHECKPOINT}")  # half a checkpoint must not look like one; the next save removes it
-    with contextlib.suppress(OSError):  # what cannot be removed does no harm
+    with contextlib.suppress(OSError):  # without a name of its version it does no harm
         if _is_checkpoint(folder):
-            folder.rename(trash)
+            try:
+                folder.rename(trash)
+            except OSError:  # e.g. Windows, while it is memory-mapped
+                (folder / CURRENT).unlink(missing_ok=True)
             shutil.rmtree(trash, ignore_errors=True)
 
 

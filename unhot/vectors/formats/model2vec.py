@@ -45,6 +45,7 @@ class Layout(NamedTuple):
     tokenizer: Path
 
 
+WRITTEN = {"config.json", "modules.json", "model.safetensors", "tokenizer.json"}
 LAYOUTS = (
     Layout(Path("config.json"), Path("model.safetensors"), Path("tokenizer.json")),
     Layout(Path("config_sentence_transformers.json"), Path("model.safetensors"), Path("tokenizer.json")),
@@ -65,13 +66,22 @@ def write(path: Path, table: Table) -> dict[str, str]:
     names, renamed = writable_words(table.words, SURROGATES, REPLACEMENT, empty="")
     added = UNKNOWN not in names
     config = {"model_type": "model2vec", "architectures": ["StaticModel"], "normalize": False, ADDED: added}
-    with replacing_folder(path, is_ours=lambda there: find_layout(there) is not None) as folder:
+    with replacing_folder(path, _is_ours) as folder:
         with (folder / "model.safetensors").open("wb") as file:
             unknown = np.zeros((int(added), table.vectors.shape[1]), np.float32)
             write_safetensors(file, {"embeddings": (table.vectors, unknown)})
         for name, value in {"config.json": config, "modules.json": [MODULE], "tokenizer.json": _tokenizer(names)}.items():
             (folder / name).write_text(json.dumps(value, ensure_ascii=False) + "\n", encoding="utf-8", newline="\n")
     return renamed
+
+
+def _is_ours(path: Path) -> bool:
+    """Whether a folder is one that `write` made: with nothing else in it."""
+    try:
+        config = read_json(path / "config.json")
+    except (FormatError, OSError):
+        return False
+    return {entry.name for entry in path.iterdir()} <= WRITTEN and isinstance(config, dict) and ADDED in config
 
 
 def _tokenizer(names: list[str]) -> dict[str, Any]:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from unhot.errors import ConfigError, FormatError
-from unhot.vectors.formats.directory import SavedModel, load_model, save_model
+from unhot.errors import ConfigError, DataError, FormatError
+from unhot.vectors.formats.directory import SavedModel, is_model, load_model, save_model
 from unhot.vectors.formats.table import ALL, Options, Table, check_table, treat_bad_utf8
 from unhot.vocab.vocabulary import Vocabulary
 
@@ -17,6 +17,8 @@ NOT_WORDS = ("hierarchical", "class_based")  # layers whose output rows are node
 def write(path: Path, table: Table) -> dict[str, str]:
     """Write a model folder, or a new version of one, that has vectors and nothing to train on with."""
     check_table(table)
+    if is_model(path) and set(load_model(path).tensors) - {"in_vectors", "counts"}:
+        raise DataError(f"{path}: is a trained model, which vectors alone would replace; choose another name")
     # 0 = not counted: the formats of others know no counts
     counts = np.zeros(len(table.words), np.int64) if table.counts is None else table.counts
     save_model(path, {"model": "vectors"}, Vocabulary(table.words, counts), {"in_vectors": table.vectors})

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from unhot.errors import DataError, FormatError, one_of, whole
 from unhot.types import Counts, Floats
@@ -57,10 +58,20 @@ def check_table(table: Table) -> None:
         raise DataError(f"{len(words)} words and vectors of shape {vectors.shape}: one row of at least one number per word is needed")
     if vectors.dtype != np.float32:
         raise DataError(f"vectors of {vectors.dtype}: float32 is needed; convert them with astype(np.float32)")
-    if counts is not None and len(counts) != len(words):
-        raise DataError(f"{len(words)} words and {len(counts)} counts: give one count for each word")
+    if counts is not None:
+        checked_counts(counts, len(words))
     if len(set(words)) < len(words):
         raise DataError(f"{len(words) - len(set(words))} words occur more than once; remove the repeated rows")
+
+
+def checked_counts(counts: ArrayLike, words: int) -> Counts:
+    """Counts as int64, one for each word; a `DataError` if they are none."""
+    given = np.asarray(counts)
+    if given.shape != (words,):
+        raise DataError(f"{words} words and counts of shape {given.shape}: give one count for each word")
+    if given.size and (given.dtype.kind not in "iu" or given.min() < 0 or given.max() >= 2**63):
+        raise DataError(f"counts of {given.dtype}, from {given.min()} on: they must be whole numbers >= 0")
+    return given.astype(np.int64, copy=False)
 
 
 def blocks(vectors: Floats) -> Iterator[tuple[int, Floats]]:
