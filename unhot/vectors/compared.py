@@ -22,13 +22,13 @@ from unhot.vectors.transport import movers_distance
 class ComparedRows(KeyedRows):
     """Words with vectors that can be compared."""
 
-    def similarity(self, a: Key, b: Key) -> float:
+    def similarity(self, w1: Key, w2: Key) -> float:
         """Return the cosine of the angle between two words' vectors."""
-        return float(unit(self.get_vector(a)) @ unit(self.get_vector(b)))
+        return float(unit(self.get_vector(w1)) @ unit(self.get_vector(w2)))
 
-    def distance(self, a: Key, b: Key) -> float:
+    def distance(self, w1: Key, w2: Key) -> float:
         """1 - similarity."""
-        return 1.0 - self.similarity(a, b)
+        return 1.0 - self.similarity(w1, w2)
 
     def distances(self, word_or_vector: Key | ArrayLike, other_words: Sequence[Key] = ()) -> Floats:
         """1 - cosine between a word or vector and each of the other words; without these, and all words."""
@@ -37,10 +37,10 @@ class ComparedRows(KeyedRows):
             return (1.0 - units(self[other_words]) @ unit_query).astype(np.float32)
         return np.float32(1.0) - self._cosines(unit_query)
 
-    def n_similarity(self, words_a: Sequence[Key], words_b: Sequence[Key]) -> float:
+    def n_similarity(self, ws1: Sequence[Key], ws2: Sequence[Key]) -> float:
         """The cosine between the mean vectors of two lists of words; unknown words are left out."""
         means = []
-        for words in (words_a, words_b):
+        for words in (ws1, ws2):
             if not any(word in self for word in words):
                 raise DataError(f"none of the words {list(words)[:5]} has a vector: give at least one that has")
             means.append(unit(self._mean(words, None, pre_normalize=False, ignore_missing=True)))

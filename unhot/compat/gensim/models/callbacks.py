@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 
 from unhot.models.words import WordModel
 from unhot.train.progress import Progress
+
+logger = logging.getLogger("unhot")
 
 
 class CallbackAny2Vec:
@@ -30,6 +33,7 @@ class Relay:
     def __init__(self, front: Any, model: WordModel, callbacks: list[CallbackAny2Vec]) -> None:
         self._front, self._model, self._callbacks = front, model, callbacks
         self._pairs = 0  # of the epochs before this one
+        self.ended = False  # on_train_end was called, and may have changed wv
 
     def __call__(self, progress: Progress) -> None:
         """Epochs only: chunks are nothing gensim speaks of."""
@@ -46,3 +50,6 @@ class Relay:
         for name in names:
             for callback in self._callbacks:
                 getattr(callback, name)(self._front)
+        self.ended = progress.event == "done"
+        if not self.ended and self._front.wv.vectors is not self._model.learned.params.in_vectors:
+            logger.warning("wv was changed in a callback: training goes on without the change; make it in on_train_end, or after train")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import os
 import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -12,12 +13,19 @@ from pathlib import Path
 import numpy as np
 
 from unhot.corpus.streams import HEAD, TextStream, compression
-from unhot.errors import DataError, FormatError
+from unhot.errors import ConfigError, DataError, FormatError
 from unhot.types import Counts
 from unhot.vectors.formats.atomic import replacing
 from unhot.vocab.vocabulary import decode_word, encode_word
 
 PICKLE = b"\x80"  # the first byte of all protocols in use
+
+
+def path_of(fname_or_handle: object) -> Path:
+    """The path to write to; a `ConfigError` for an open file: what is written is a folder."""
+    if not isinstance(fname_or_handle, (str, os.PathLike)):
+        raise ConfigError(f"fname_or_handle of type {type(fname_or_handle).__name__}: a folder is written; give its path")
+    return Path(fname_or_handle)
 
 
 def refuse_pickle(path: Path) -> None:

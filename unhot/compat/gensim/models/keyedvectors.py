@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from unhot.compat.gensim.models.evaluation import METHODS, Correlation, word_analogies, word_pairs
-from unhot.compat.gensim.models.files import read_counts, refuse_pickle, unpacked, write_counts
+from unhot.compat.gensim.models.files import path_of, read_counts, refuse_pickle, unpacked, write_counts
 from unhot.errors import ConfigError, DataError, one_of
 from unhot.evaluate.lookup import Lookup
 from unhot.types import Counts, Floats
@@ -21,6 +21,7 @@ from unhot.vectors.store import Vectors
 
 UNICODE_ERRORS = {"strict": "error", "replace": "replace", "ignore": "ignore"}
 PathLike = str | os.PathLike[str]
+SEP_LIMIT = 10 * 1024**2  # gensim's default
 
 
 class KeyedVectors(Vectors):
@@ -39,30 +40,42 @@ class KeyedVectors(Vectors):
         super().__init__([], np.zeros((0, vector_size), np.float32))
 
     def replace_all(self, words: Sequence[str], vectors: Floats, counts: Counts | None = None) -> None:
-        """Hold other words and vectors from now on."""
+        """Hold other words and vectors from now on. A word keeps its lock, a new one has none."""
         locks = self.vectors_lockf
+        if np.shape(locks) == (len(self),) and list(words) != self.words:
+            old = dict(zip(self.words, locks.tolist(), strict=True))
+            locks = np.array([old.get(word, 1.0) for word in words], np.float32)
         self.__dict__.clear()  # also what was computed from those before
         Vectors.__init__(self, words, vectors, counts)
         self.vectors_lockf = locks
 
     @classmethod
-    def load(
+    def load(  # type: ignore[override]
         cls,
-        path: PathLike,
-        format: str | None = None,
+        fname: PathLike,
+        mmap: str | None = None,
         *,
+        format: str | None = None,
         limit: int | None = None,
         bad_utf8: str = "escape",
         which: str = "in",
-        mmap: str | None = None,
     ) -> KeyedVectors:
         """Open what `save` or unhot wrote, memory-mapped in any case, or a file in any format of `Vectors`. Pickles are not read."""
-        refuse_pickle(Path(path))
-        return cls.of_table(*read_table(Path(path), format, limit=limit, bad_utf8=bad_utf8, which=which))
+        refuse_pickle(Path(fname))
+        return cls.of_table(*read_table(Path(fname), format, limit=limit, bad_utf8=bad_utf8, which=which))
 
-    def save(self, path: PathLike, format: str | None = "unhot") -> dict[str, str]:
-        """Write unhot's own directory, whatever the ending; or the format named."""
-        return super().save(Path(path), format)
+    def save(  # type: ignore[override]
+        self,
+        fname_or_handle: PathLike,
+        separately: list[str] | None = None,
+        sep_limit: int = SEP_LIMIT,
+        ignore: Iterable[str] = frozenset(),
+        pickle_protocol: int = 4,
+        *,
+        format: str | None = "unhot",
+    ) -> dict[str, str]:
+        """Write unhot's own directory, whatever the ending; or the format named. What is said about a pickle has no meaning here."""
+        return super().save(path_of(fname_or_handle), format)
 
     @classmethod
     def load_word2vec_format(
@@ -166,7 +179,11 @@ class KeyedVectors(Vectors):
         self, keys: Key | Sequence[Key], weights: ArrayLike, extras: Mapping[str, ArrayLike] | None = None, replace: bool = False
     ) -> None:
         """Add words with their vectors, and their counts if `extras` has a "count"; see `Vectors.add_vectors`."""
+        locks = np.asarray(self.vectors_lockf)
+        each_has_one = locks.shape == (len(self),)
         super().add_vectors(keys, weights, replace=replace)
+        if each_has_one:
+            self.vectors_lockf = np.concatenate([locks, np.ones(len(self) - len(locks), locks.dtype)])
         for attr, values in (extras or {}).items():
             for key, value in zip([keys] if isinstance(keys, KEYS) else keys, np.asarray(values).tolist(), strict=True):
                 self.set_vecattr(key, attr, value)
@@ -198,9 +215,9 @@ class KeyedVectors(Vectors):
         """The cosine of two words, divided by the sum of the cosines of the first one's nearest words."""
         return self.similarity(wa, wb) / sum(cosine for _, cosine in self.most_similar(wa, topn=topn))
 
-    def word_vec(self, word: Key, norm: bool = False) -> Floats:
+    def word_vec(self, key: Key, norm: bool = False) -> Floats:
         """An older name of `get_vector`."""
-        return self.get_vector(word, norm)
+        return self.get_vector(key, norm)
 
     def words_closer_than(self, word1: Key, word2: Key) -> list[str]:
         """An older name of `closer_than`."""

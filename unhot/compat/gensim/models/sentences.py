@@ -6,17 +6,20 @@ Tokens are separated by ASCII white space and sentences by line ends. Compressed
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
+from typing import Any, TypeAlias
 
 from unhot.corpus.blocks import Pool
 from unhot.corpus.readers import FileReader, find_files
-from unhot.errors import DataError
+from unhot.errors import ConfigError, DataError
 from unhot.vocab.vocabulary import decode_words
 
 BLOCK = 1 << 20  # bytes read together
 MAX_WORDS_IN_BATCH = 10_000  # tokens of a sentence as it is iterated over
+PathLike: TypeAlias = str | os.PathLike[str]
+Sentences: TypeAlias = "Iterable[Sequence[str]] | LineSentence"
 
 
 class LineSentence:
@@ -61,3 +64,16 @@ class Text8Corpus(LineSentence):
     def __init__(self, fname: str | os.PathLike[str], max_sentence_length: int = MAX_WORDS_IN_BATCH) -> None:
         super().__init__(fname, max_sentence_length)
         self.fname = self.source
+
+
+def source_of(sentences: Sentences | None, corpus_file: PathLike | None) -> Any:
+    """What unhot reads: the file itself where there is one, else the sentences."""
+    if (sentences is None) == (corpus_file is None):
+        raise ConfigError("give the text once: sentences (corpus_iterable), or corpus_file")
+    if corpus_file is not None:
+        return Path(corpus_file)
+    if isinstance(sentences, (str, os.PathLike)):
+        raise ConfigError(f"sentences={sentences!r:.80}: one string; give a list of token lists, or corpus_file=PATH")
+    if isinstance(sentences, LineSentence) and sentences.limit is None:
+        return sentences.source
+    return iter(sentences) if isinstance(sentences, (list, tuple)) else sentences  # a list of strings might be taken for paths

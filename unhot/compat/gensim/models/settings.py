@@ -14,16 +14,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from unhot.errors import ConfigError
+from unhot.errors import ConfigError, at_least, whole
 from unhot.models.cbow import CBOW
 from unhot.models.skipgram import SkipGram
-from unhot.models.words import WordModel
+from unhot.models.words import RANGES, SMALLEST_LR, WordModel
 from unhot.outputs import OutputLayer
 
 MEAN_RATE = CBOW.default_lr / SkipGram.default_lr  # 4
 LOWEST_SHARE = 0.1  # a last rate of less than this share of the first one is as good as none
 USUAL_LAST_RATE = 0.0001  # gensim's default: nobody asked for it
 HIERARCHICAL, NEGATIVE = "hierarchical", "negative"
+NAMES = {"dim": "vector_size", "threads": "workers"}  # of settings that gensim calls otherwise
 
 
 def output_spec(hs: int, negative: int, ns_exponent: float) -> str:
@@ -38,6 +39,15 @@ def output_spec(hs: int, negative: int, ns_exponent: float) -> str:
 def rate_factor(sg: int, cbow_mean: int) -> float:
     """What alpha is multiplied by."""
     return 1.0 if sg or not cbow_mean else MEAN_RATE
+
+
+def check_ranges(settings: dict[str, Any], alpha: float, max_final_vocab: int | None) -> None:
+    """Raise a `ConfigError` for what is out of range, by gensim's name for it."""
+    at_least("alpha", alpha, SMALLEST_LR)
+    if max_final_vocab is not None:
+        whole("max_final_vocab", max_final_vocab, 1)
+    for field, low, high in RANGES:
+        whole(NAMES.get(field, field), settings[field], low, high)
 
 
 def check_last_rate(name: str, last: float, first: float) -> None:

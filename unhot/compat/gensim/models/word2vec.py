@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,12 +10,14 @@ from typing import Any
 import numpy as np
 
 from unhot.compat.gensim.models.callbacks import CallbackAny2Vec, Relay
-from unhot.compat.gensim.models.files import refuse_pickle
-from unhot.compat.gensim.models.keyedvectors import KeyedVectors
-from unhot.compat.gensim.models.sentences import LineSentence, PathLineSentences, Text8Corpus
+from unhot.compat.gensim.models.edits import check_finite, ordered, take_over, vocabulary_of
+from unhot.compat.gensim.models.files import path_of, refuse_pickle
+from unhot.compat.gensim.models.keyedvectors import SEP_LIMIT, KeyedVectors
+from unhot.compat.gensim.models.sentences import LineSentence, PathLike, PathLineSentences, Sentences, Text8Corpus, source_of
 from unhot.compat.gensim.models.settings import (
     USUAL_LAST_RATE,
     check_last_rate,
+    check_ranges,
     check_unsupported,
     gensim_settings,
     output_spec,
@@ -24,7 +25,7 @@ from unhot.compat.gensim.models.settings import (
 )
 from unhot.corpus.corpus import Corpus
 from unhot.corpus.encoding import encode
-from unhot.errors import ConfigError, DataError
+from unhot.errors import DataError
 from unhot.models.cbow import CBOW
 from unhot.models.load import load
 from unhot.models.skipgram import SkipGram
@@ -36,8 +37,6 @@ from unhot.vocab.vocabulary import Vocabulary
 __all__ = ["LineSentence", "PathLineSentences", "Text8Corpus", "Word2Vec"]
 
 logger = logging.getLogger("unhot")
-Sentences = Iterable[Sequence[str]] | LineSentence
-PathLike = str | os.PathLike[str]
 
 
 class Word2Vec:
@@ -93,7 +92,7 @@ class Word2Vec:
         self._settings(epochs, alpha)  # wrong values are errors now, not after the text is read
         check_last_rate("min_alpha", min_alpha, alpha)
         if sentences is not None or corpus_file is not None:
-            with self._encode(_source(sentences, corpus_file), known=None) as corpus:
+            with self._encode(source_of(sentences, corpus_file), known=None) as corpus:
                 self._vocabulary, self.corpus_count, self.corpus_total_words = corpus.vocabulary, corpus.sentences, corpus.words
                 self._train(corpus, epochs, alpha, callbacks)
 
@@ -108,24 +107,27 @@ class Word2Vec:
             "max_vocab": self.max_final_vocab,
             "sample": self.sample,
             "epochs": epochs,
-            "lr": alpha * rate_factor(self.sg, self.cbow_mean),
             "seed": self.seed + self.train_count,
             "threads": self.workers,
         }
+        check_ranges(shared, alpha, self.max_final_vocab)
+        shared["lr"] = alpha * rate_factor(self.sg, self.cbow_mean)
         return SkipGram(**shared) if self.sg else CBOW(**shared, combine="mean" if self.cbow_mean else "sum")
 
     def _encode(self, source: Any, known: Vocabulary | None, counts: Vocabulary | None = None) -> Corpus:
         model = self._settings(self.epochs, self.alpha)
         return encode(source, known=known, counts=counts, min_count=model.min_count, max_vocab=model.max_vocab, threads=model.threads)
 
-    def _begin(self, vocabulary: Vocabulary, sentences: int, words: int) -> None:
-        """Vectors before training: those there are, and for new words as unhot begins them."""
+    def _begin(self, vocabulary: Vocabulary, sentences: int, words: int, update: bool) -> None:
+        """Vectors before training: with `update` those there are, and for new words as unhot begins them."""
         self._vocabulary, self.corpus_count, self.corpus_total_words = vocabulary, sentences, words
         random, size = np.random.default_rng(self.seed), (len(vocabulary), self.vector_size)
         rows: Floats = (random.random(size, dtype=np.float32) - np.float32(0.5)) / np.float32(self.vector_size)
-        if self._model is not None:
+        if update:
             known = np.array([word in self._wv for word in vocabulary.words])
             rows[known] = self._wv[[word for word in vocabulary.words if word in self._wv]]
+        else:
+            self._model, self._wv.vectors_lockf = None, KeyedVectors.vectors_lockf
         self._wv.replace_all(vocabulary.words, rows, vocabulary.counts)
 
     @property
@@ -144,10 +146,9 @@ class Word2Vec:
     ) -> None:
         """Count words; with `update`, the words of the model stay, and new ones join them. `progress_per`: as `batch_words`."""
         check_unsupported(trim_rule)
-        source = _source(corpus_iterable, corpus_file)
+        source = source_of(corpus_iterable, corpus_file)
         with self._encode(source, known=self._known() if update else None) as corpus:
-            self._model = self._model if update else None
-            self._begin(corpus.vocabulary, corpus.sentences, corpus.words)
+            self._begin(corpus.vocabulary, corpus.sentences, corpus.words, update)
         self._read = corpus_iterable if isinstance(corpus_iterable, Iterator) else None
 
     def build_vocab_from_freq(
@@ -161,12 +162,11 @@ class Word2Vec:
         """Take words and their counts from a mapping instead of a text."""
         check_unsupported(trim_rule)
         model, known = self._settings(self.epochs, self.alpha), self._known() if update else Vocabulary([], [])
-        self._model = self._model if update else None
         new = Vocabulary.from_counts(word_freq, min_count=model.min_count, max_vocab=model.max_vocab)
         counts = dict(zip(known.words, known.counts.tolist(), strict=True))
         for word, count in zip(new.words, new.counts.tolist(), strict=True):
             counts[word] = counts.get(word, 0) + count
-        self._begin(Vocabulary.from_counts(counts), corpus_count or 0, sum(word_freq.values()))
+        self._begin(ordered(counts), corpus_count or 0, sum(word_freq.values()), update)
 
     def train(
         self,
@@ -193,7 +193,7 @@ class Word2Vec:
         check_last_rate("end_alpha" if end_alpha else "min_alpha", self.min_alpha, self.alpha)
         if corpus_iterable is not None and corpus_iterable is self._read:
             raise DataError("this iterator was used up by build_vocab: give a list, or an object whose __iter__ starts again")
-        with self._encode(_source(corpus_iterable, corpus_file), known=None, counts=vocabulary) as corpus:
+        with self._encode(source_of(corpus_iterable, corpus_file), known=None, counts=vocabulary) as corpus:
             self._train(corpus, self.epochs, self.alpha, callbacks)
             counts = vocabulary.counts
             kept = float((counts * keep_probability(counts, self.sample)).sum() / max(counts.sum(), 1))
@@ -201,23 +201,28 @@ class Word2Vec:
 
     def _train(self, corpus: Corpus, epochs: int, alpha: float, callbacks: Iterable[CallbackAny2Vec]) -> None:
         model = self._settings(epochs, alpha)
-        start = self._start(corpus.vocabulary)
+        start = self._current() if len(self._wv) else None
+        if start is not None:
+            check_finite(start.learned.vocabulary, start.learned.params.in_vectors)
         frozen = self._wv.locked_words()
         self.running_training_loss = 0.0
+        relay = Relay(self, model, list(callbacks))
         try:
-            model.fit(corpus, start=start, frozen=frozen or None, callbacks=[Relay(self, model, list(callbacks))])
+            model.fit(corpus, start=start, frozen=frozen or None, callbacks=[relay])
         finally:
-            self.show(model)
+            if not relay.ended:
+                self.show(model)
         self.train_count += 1
         self.total_train_time += model.history.seconds
         if model.history.interrupted:
             raise KeyboardInterrupt  # what was learned until then is kept
 
-    def _start(self, vocabulary: Vocabulary) -> WordModel | KeyedVectors | None:
-        """What training goes on from: the model; of a tree that other words or counts have changed, only its word vectors; or nothing."""
-        if self._model is not None and (self._model.layer.rows_are_words or self._model.vocabulary == vocabulary):
-            return self._model
-        return self._wv if len(self._wv) else None
+    def _current(self) -> WordModel:
+        """The model with the words and vectors that `wv` has now; before any training, one that has only these."""
+        vocabulary = self._known()
+        model = self._model or self._settings(self.epochs, self.alpha)
+        take_over(model, vocabulary, self._wv)
+        return model
 
     def show(self, model: WordModel) -> None:
         """Let `wv` be what a model has learned so far."""
@@ -228,6 +233,7 @@ class Word2Vec:
     def _known(self) -> Vocabulary:
         if self._vocabulary is None:
             raise DataError("there is no vocabulary yet: call build_vocab first, without update")
+        self._vocabulary = vocabulary_of(self._wv, self._vocabulary)
         return self._vocabulary
 
     def get_latest_training_loss(self) -> float:
@@ -257,23 +263,31 @@ class Word2Vec:
     def _learned(self) -> WordModel:
         if self._model is None:
             raise DataError("this Word2Vec has learned nothing yet: call train first")
-        return self._model
+        return self._current()
 
     def init_sims(self, replace: bool = False) -> None:
         """Nothing: lengths are computed when they are needed."""
 
-    def save(self, fname: PathLike) -> None:
-        """Write unhot's model directory, all or nothing."""
-        self._learned().save(Path(fname))
+    def save(
+        self,
+        fname_or_handle: PathLike,
+        separately: list[str] | None = None,
+        sep_limit: int = SEP_LIMIT,
+        ignore: Iterable[str] = frozenset(),
+        pickle_protocol: int = 4,
+    ) -> None:
+        """Write unhot's model directory, all or nothing. What is said about a pickle has no meaning here."""
+        path = path_of(fname_or_handle)
+        self._current().save(path)
 
     @classmethod
-    def load(cls, fname: PathLike, mmap: str | None = None) -> Word2Vec:
+    def load(cls, fname: PathLike, mmap: str | None = None, *, rethrow: bool = False) -> Word2Vec:
         """Open a model directory of unhot, memory-mapped whatever `mmap` says. Pickles are not read."""
         refuse_pickle(Path(fname))
         model = load(fname)
         out = cls(**gensim_settings(model))
         out._output = model.layer.spec()
-        out._vocabulary, out.train_count = model.vocabulary, 1
+        out._vocabulary, out.train_count = model.vocabulary, int(model.history.words > 0)
         out.corpus_total_words = int(model.learned.vocabulary.counts.sum())
         out.show(model)
         return out
@@ -281,16 +295,3 @@ class Word2Vec:
     def __str__(self) -> str:
         """Words, dimension and first rate."""
         return f"{type(self).__name__}<vocab={len(self._wv)}, vector_size={self.vector_size}, alpha={self.alpha}>"
-
-
-def _source(sentences: Sentences | None, corpus_file: PathLike | None) -> Any:
-    """What unhot reads: the file itself where there is one, else the sentences."""
-    if (sentences is None) == (corpus_file is None):
-        raise ConfigError("give the text once: sentences (corpus_iterable), or corpus_file")
-    if corpus_file is not None:
-        return Path(corpus_file)
-    if isinstance(sentences, (str, os.PathLike)):
-        raise ConfigError(f"sentences={sentences!r:.80}: one string; give a list of token lists, or corpus_file=PATH")
-    if isinstance(sentences, LineSentence) and sentences.limit is None:
-        return sentences.source
-    return iter(sentences) if isinstance(sentences, (list, tuple)) else sentences  # a list of strings might be taken for paths
