@@ -1,1 +1,1 @@
-"""Training: schedule, memory plan, threads, progress."""
+"""Training: schedule, memory plan, threads, progress, checkpoints."""
