@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from unhot.cli.outputs import Setting, default_spec, documentation, settings_of
+from unhot.cli.outputs import TORCH_ONLY, Setting, default_spec, documentation, settings_of
 from unhot.outputs import LAYERS, OutputLayer
 
 FOLDER = Path(__file__).resolve().parent.parent / "docs" / "outputs"
@@ -27,6 +27,8 @@ OVERVIEW = ("Converges to", "Normalised", "Cost", "Wins")  # facts in the table 
 INTRODUCTION = """
 An output layer is a way around the softmax over a big vocabulary. Every model takes any of them, by name: `output="nce:k=50"` in Python,
 `--output nce:k=50` in the shell. Settings that are not named have their defaults. `unhot outputs` shows the same on a terminal.
+All layers are there for PyTorch; those that make sense only on batches or with projections have no compiled kernel, and train with
+`engine="torch"` alone.
 
 In all formulas h is the hidden vector of an input, o_w the output vector of word w, s(w) = h.o_w (plus a bias, with `bias=true`) its score,
 t the target, V the number of words, P(w | h) the true probability; K(h) is any number that does not depend on the word.
@@ -110,11 +112,13 @@ def page(layer: type[OutputLayer]) -> str:
     """The page of one layer."""
     document, source = read(documentation(layer)), f"{layer.__module__.replace('.', '/')}.py"
     settings = [[f"`{s.name}`", s.type, "-" if s.default is None else f"`{s.default}`", _prose(s.meaning)] for s in settings_of(layer)]
+    engine, option = ("", "") if layer.compiled else (', engine="torch"', " --engine torch")
     parts = [
         f"{MARK} {source}: change that file, then run the tool again. -->",
         f"# {document.title}",
         f"`{layer.name}`, [{source}](../../{source}) ([all layers](README.md))",
         *([f"{_prose(document.what[0].upper() + document.what[1:])}."] if document.what else []),
+        *([TORCH_ONLY] if not layer.compiled else []),
         document.body,
         _table(["", ""], [[f"**{label}**", _prose(text)] for label, text in document.facts.items()]),
         "## Settings",
@@ -122,9 +126,9 @@ def page(layer: type[OutputLayer]) -> str:
         "## Examples",
         "With its defaults written out:",
         f"```text\n{default_spec(layer)}\n```",
-        f"```python\nimport unhot\n\nmodel = unhot.SkipGram(output=\"{example(layer)}\").fit(\"corpus.txt\")\n"
+        f"```python\nimport unhot\n\nmodel = unhot.SkipGram(output=\"{example(layer)}\"{engine}).fit(\"corpus.txt\")\n"
         "model.predict_word([\"good\"])  # the words most likely beside it, with their probabilities\n```",
-        f"```sh\nunhot train corpus.txt -o model --output {example(layer)}\n```",
+        f"```sh\nunhot train corpus.txt -o model --output {example(layer)}{option}\n```",
     ]  # fmt: skip
     return "\n\n".join(parts) + "\n"
 
@@ -138,9 +142,10 @@ def index() -> str:
         if missing:
             raise SystemExit(f"{name}: its docstring does not say: {', '.join(missing)}")
         sentences = [re.split(r"\.(?: |$)", document.facts[label])[0] for label in OVERVIEW]  # the first of each
-        rows.append([f"[`{name}`]({name}.md)", *map(_prose, sentences)])
+        engines = "compiled, torch" if LAYERS[name].compiled else "torch"
+        rows.append([f"[`{name}`]({name}.md)", engines, *map(_prose, sentences)])
     lines = [f"- [`{name}`]({name}.md): {_prose(d.title + (': ' + d.what if d.what else ''))}" for name, d in documents.items()]
-    table = _table(["layer", *(label.lower() for label in OVERVIEW)], rows)
+    table = _table(["layer", "engines", *(label.lower() for label in OVERVIEW)], rows)
     mark = f"{MARK} the pages' own sources: change those, then run the tool again. -->"
     return "\n\n".join([mark, "# Output layers", INTRODUCTION.strip(), "\n".join(lines), table, OUTRO]) + "\n"
 

@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from unhot.cli.main import group
-from unhot.cli.outputs import default_spec, documentation, first_line, listed_layers, load_plugin, settings_of
+from unhot.cli.outputs import TORCH_ONLY, default_spec, documentation, first_line, listed_layers, load_plugin, settings_of, summary
 from unhot.errors import ConfigError
 from unhot.outputs import LAYERS, OutputLayer, output, parse_output
 
@@ -42,7 +42,7 @@ def test_help_lists_all_layers_without_the_compiler():
     help_text, _, found = result.stdout.rstrip().rpartition("\n")
     help_text, _, compiler = help_text.rpartition("\n")
     assert compiler == "False"
-    assert json.loads(found) == listed_layers() == {name: first_line(LAYERS[name]) for name in sorted(LAYERS)}
+    assert json.loads(found) == listed_layers() == {name: summary(LAYERS[name]) for name in sorted(LAYERS)}
     section = " ".join(help_text.partition("Output layers")[2].split())
     for name, line in listed_layers().items():
         assert f"{name} {line}" in section
@@ -52,7 +52,7 @@ def test_every_layer_is_listed_with_its_defaults():
     lines = shown("outputs").splitlines()
     assert len(lines) == 2 * len(LAYERS)
     for name, first, second in zip(sorted(LAYERS), lines[::2], lines[1::2], strict=True):
-        assert first.split(maxsplit=1) == [name, first_line(LAYERS[name])]
+        assert first.split(maxsplit=1) == [name, summary(LAYERS[name])]
         assert second.strip() == parse_output(name).spec() == default_spec(LAYERS[name])
 
 
@@ -63,10 +63,18 @@ def test_one_layer_is_explained(name):
     facts = json.loads(shown("outputs", name, "--json"))
     assert facts in json.loads(shown("outputs", "--json"))["outputs"]
     assert (facts["name"], facts["description"], facts["spec"]) == (name, first_line(LAYERS[name]), parse_output(name).spec())
+    assert facts["compiled"] == LAYERS[name].compiled == (f"\n\n{TORCH_ONLY}\n\n" not in text)
     for setting in facts["settings"]:
         assert setting["meaning"], setting
         assert f"{setting['default']}  " in text
         assert setting["meaning"] in text
+
+
+def test_layers_for_torch_alone_are_marked():
+    marked = {"adaptive", "differentiated", "in_batch", "infrequent", "partition"}
+    assert {name for name, line in listed_layers().items() if line.endswith(f" {TORCH_ONLY}")} == marked
+    assert {layer["name"] for layer in json.loads(shown("outputs", "--json"))["outputs"] if not layer["compiled"]} == marked
+    assert summary(LAYERS["nce"]) == first_line(LAYERS["nce"])
 
 
 def test_settings_are_inherited_and_the_nearest_class_has_the_last_word():
@@ -114,7 +122,7 @@ def test_two_layers_of_a_file_have_their_own_lines():
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["outputs", "soft"], "there is no layer 'soft'; there are class_based, "),
+        (["outputs", "soft"], "there is no layer 'soft'; there are adaptive, "),
         (["outputs", "--plugin", "nowhere.py"], "--plugin nowhere.py: no such Python file"),
         (["outputs", "--plugin", "./nowhere"], "--plugin ./nowhere: no such Python file"),
         (["outputs", "--plugin", "no_such_module"], "--plugin no_such_module: cannot be imported (ModuleNotFoundError"),

@@ -110,6 +110,16 @@ def test_a_reader_sees_all_of_the_docstring(name):
     assert set(paragraphs) <= set(text)
 
 
+@pytest.mark.parametrize("name", sorted(tool._layers()))
+def test_pages_say_what_trains_a_layer(name):
+    compiled = LAYERS[name].compiled
+    text, code, _ = rendered(FOLDER / f"{name}.md")
+    assert (tool.TORCH_ONLY in text) != compiled
+    assert all(("engine" in block) != compiled for block in code[-2:])
+    row = next(line for line in (FOLDER / "README.md").read_text().splitlines() if line.startswith(f"| [`{name}`]"))
+    assert row.split(" | ")[1] == ("compiled, torch" if compiled else "torch")
+
+
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
 def test_pages_are_ascii_and_their_links_lead_somewhere(path):
     text = path.read_text(encoding="utf-8")

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 FOLDER = Path(__file__).resolve().parent.parent / "outputs"
 REGISTERED = re.compile(r'^@output\("(\w+)"\)', re.MULTILINE)
+NOT_COMPILED = re.compile(r"^    compiled = False$", re.MULTILINE)
+TORCH_ONLY = "Only with engine=torch."
 Command = TypeVar("Command", bound=Any)
 
 
@@ -30,15 +32,16 @@ class Setting(NamedTuple):
 
 
 def listed_layers() -> dict[str, str]:
-    """Name and first line of every layer of the package, and of all that are registered by now."""
+    """Name and summary of every layer of the package, and of all that are registered by now."""
     found: dict[str, str] = {}
     for path in FOLDER.glob("*.py"):
         text = path.read_text(encoding="utf-8")
         first = text.partition('"""')[2].partition("\n")[0]
+        first = f"{first} {TORCH_ONLY}" if NOT_COMPILED.search(text) else first
         found.update((name, first) for name in REGISTERED.findall(text))
     registry = sys.modules.get("unhot.outputs")
     if registry is not None:
-        found.update((name, first_line(layer)) for name, layer in registry.LAYERS.items())
+        found.update((name, summary(layer)) for name, layer in registry.LAYERS.items())
     return dict(sorted(found.items()))
 
 
@@ -59,6 +62,11 @@ def documentation(layer: type[OutputLayer]) -> str:
 def first_line(layer: type[OutputLayer]) -> str:
     """What a layer is, in a line."""
     return documentation(layer).partition("\n")[0] or layer.__name__
+
+
+def summary(layer: type[OutputLayer]) -> str:
+    """What a layer is, and whether there is a compiled kernel for it."""
+    return first_line(layer) if layer.compiled else f"{first_line(layer)} {TORCH_ONLY}"
 
 
 def settings_of(layer: type[OutputLayer]) -> list[Setting]:
@@ -170,17 +178,20 @@ def outputs(name: str | None, as_json: bool) -> None:
     else:
         width = max(map(len, LAYERS)) + 2
         for key in sorted(LAYERS):
-            click.echo(f"{key:<{width}}{first_line(LAYERS[key])}\n{'':<{width}}{default_spec(LAYERS[key])}")
+            click.echo(f"{key:<{width}}{summary(LAYERS[key])}\n{'':<{width}}{default_spec(LAYERS[key])}")
 
 
 def _facts(layer: type[OutputLayer]) -> dict[str, Any]:
     settings = [setting._asdict() for setting in settings_of(layer)]
     facts = {"name": layer.name, "description": first_line(layer), "spec": default_spec(layer)}
-    return {**facts, "settings": settings, "documentation": documentation(layer)}
+    return {**facts, "compiled": layer.compiled, "settings": settings, "documentation": documentation(layer)}
 
 
 def _explain(layer: type[OutputLayer]) -> None:
-    click.echo(f"{documentation(layer) or first_line(layer)}\n\n{default_spec(layer)}")
+    click.echo(f"{documentation(layer) or first_line(layer)}\n")
+    if not layer.compiled:
+        click.echo(f"{TORCH_ONLY}\n")
+    click.echo(default_spec(layer))
     rows = [(s.name, s.type, "-" if s.default is None else s.default, s.meaning) for s in settings_of(layer)]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:

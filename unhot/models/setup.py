@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 def make_kernel(model: WordModel, counts: Counts | None) -> Kernel:
     """For a vocabulary of such counts; None: not known yet, enough to compile."""
     layer, stride = model.layer, padded(model.dim)
+    layer.check_compiled()
     tables = layer.sketch() if counts is None else layer.tables(counts)
     for needed in (candidates, link):
         if not needed.knows(type(tables)):

@@ -42,6 +42,8 @@ class OutputLayer:
     predicts: ClassVar[str] = "centre"  # what is cheaper as the target in skip-gram: the centre, or its contexts
     all_rows: ClassVar[bool] = False  # every row is a column of every step
     rows_are_words: ClassVar[bool] = True  # row i is the vector of word i
+    biased: ClassVar[bool] = True  # the method's paper has biases, so that in unhot.nn it has them unless told otherwise
+    compiled: ClassVar[bool] = True  # there is a kernel for it; otherwise it is for torch alone
 
     def __post_init__(self) -> None:
         """Check the types; layers check the ranges."""
@@ -87,8 +89,14 @@ class OutputLayer:
         """Where the biases of the output rows begin: [rows]; zero, or what the counts say: what they converge to without inputs."""
         return np.zeros(self.rows(counts))
 
+    def check_compiled(self) -> None:
+        """Raise a `ConfigError` if there is no kernel for the layer."""
+        if not self.compiled:
+            raise ConfigError(f"{self.name}: has no compiled kernel: train with engine='torch' (pip install 'unhot[torch]')")
+
     def tables(self, counts: Counts) -> Any:
         """The constant arrays of the kernels."""
+        self.check_compiled()
         raise NotImplementedError
 
     def sketch(self) -> Any:
@@ -126,6 +134,12 @@ class OutputLayer:
         """The layer as text; `parse_output` reads it back."""
         settings = ",".join(f"{field.name}={_to_text(getattr(self, field.name))}" for field in dataclasses.fields(self))
         return f"{self.name}:{settings}" if settings else self.name
+
+
+def positive(field: str, value: float) -> None:
+    """Raise a `ConfigError` unless a number is above zero, and large enough to divide by."""
+    if value < np.finfo(np.float64).tiny:
+        raise ConfigError(f"{field}={value}: must be > 0")
 
 
 def log_share(counts: Counts) -> Doubles:

@@ -37,6 +37,8 @@ class NegativeSampling(DrawnLayer):
 
     hits: str = "drop"  # draws that are the target: drop | keep
 
+    biased = False
+
     def __post_init__(self) -> None:
         """Check the ranges."""
         super().__post_init__()

@@ -3,7 +3,8 @@
     L = -s(t) + log Z,   Z = sum_w exp s(w)
     dL/dh = sum_w p(w) o_w - o_t,   dL/do_w = (p(w) - [w = t]) h,   p(w) = exp s(w) / Z
 
-T targets of one input cost as much as one: L = T log Z - sum_t s(t).
+T targets of one input cost as much as one: L = T log Z - sum_t s(t). The compiled kernels never hold more than one input's scores; in torch
+the scores of a batch are made `chunk` words at a time, forward and backward, so that batch x V of them never exist (`chunk=0`: they do).
 
 Converges to  s -> log P(w | h) + K(h).
 Limits        class_based with one class; sampled with unique draws, k = V and hits=drop; self_normalized with alpha = 0.
@@ -21,6 +22,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from unhot.errors import whole
 from unhot.kernels.columns import candidates, first_of, put_targets
 from unhot.kernels.jit import inner
 from unhot.kernels.ranges import exponentials, largest, scale_all
@@ -42,9 +44,15 @@ class Softmax(OutputLayer):
     """Softmax over all words."""
 
     bias: bool = False  # learn a bias for each word
+    chunk: int = 4096  # torch: words whose scores are in memory at once; 0: all
 
     predicts = "contexts"
     all_rows = True
+
+    def __post_init__(self) -> None:
+        """Check the ranges."""
+        super().__post_init__()
+        object.__setattr__(self, "chunk", whole(f"{self.name}:chunk", self.chunk, 0))
 
     def columns(self, counts: Counts, targets: int) -> int:
         """Only the targets are written down."""

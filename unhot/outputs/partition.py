@@ -1,0 +1,119 @@
+"""Partitioned vocabulary: the softmax over the words of a part of the text.
+
+The text is cut into parts with at most `size` different targets, D of them, and each part is trained with the softmax over its own words:
+
+    L = -s(t) + log sum_{w in D or w = t} exp s(w)
+
+A target inside D is one column, and so is a word that D names twice.
+
+Converges to  s -> log P(w | h) + K(h) where D holds all words. Otherwise it is biased by design: a word is told from others only in the
+              parts that it is in, so rare words come out too probable.
+Limits        a set of all words is the softmax.
+Cost          O(size dim) an input, as one matrix product: all examples of a part have the same columns.
+Normalised    no: log_prob is log-softmax(s) over all words.
+Wins          where a fixed block of output vectors must fit a device's memory for a long stretch of text.
+Reference     Jean et al., On using very large target vocabulary for neural machine translation, 2015.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from unhot.errors import DataError, whole
+from unhot.outputs.layer import OutputLayer, log_share, output
+from unhot.probability import log_sum_exp
+from unhot.types import Counts, Doubles, Ids
+
+
+@output("partition")
+@dataclass(frozen=True, kw_only=True)
+class Partition(OutputLayer):
+    """Softmax over the words of a part of the text."""
+
+    size: int = 30_000  # different targets in a part of the text
+    bias: bool = False  # learn a bias for each word
+
+    compiled = False
+
+    def __post_init__(self) -> None:
+        """Check the ranges."""
+        super().__post_init__()
+        object.__setattr__(self, "size", whole("partition:size", self.size, 1))
+
+    def start_bias(self, counts: Counts) -> Doubles:
+        """Log P of each word by its count."""
+        return log_share(counts)
+
+    def reference(self, scores: Doubles, target: int, draws: Ids, counts: Counts) -> float:
+        """The formula above; the draws are the set of the part."""
+        columns = np.union1d(draws, [target])
+        return float(log_sum_exp(scores[columns]) - scores[target])
+
+    def log_weight(self, scores: Doubles, counts: Counts) -> Doubles:
+        """The score."""
+        return scores
+
+
+class Part(NamedTuple):
+    """Targets first .. last - 1 of a text, and the different words among them, rising."""
+
+    first: int
+    last: int
+    ids: Ids
+
+
+def partitions(targets: Iterable[Any] | np.ndarray[Any, Any], size: int) -> Iterator[Part]:
+    """Cut a text, one array of target ids or a stream of them, into consecutive parts of at most `size` different words.
+
+    Each part is as long as it can be. The time is linear in the text; of a stream one array is held, and the ids of one part.
+
+    >>> [(part.first, part.last, part.ids.tolist()) for part in partitions(np.array([3, 1, 3, 2, 2, 0]), 2)]
+    [(0, 3, [1, 3]), (3, 6, [0, 2])]
+    """
+    size = whole("size", size, 1)
+    return _parts((targets,) if isinstance(targets, np.ndarray) else targets, size)
+
+
+def _parts(blocks: Iterable[Any], size: int) -> Iterator[Part]:
+    """Of `size` targets at a time at most one part ends, as those behind its end cannot fill another: so none is looked at often."""
+    part_of = place = np.zeros(0, np.int64)  # by id: the part a word was last seen in, counted from 1; its place among some targets
+    part, first, at = 1, 0, 0  # the part that is being filled, where it begins, how far the text was looked at
+    words: list[Ids] = []  # of the part
+    filled = 0
+    for block in map(_checked, blocks):
+        if block.size and int(block.max()) >= part_of.size:
+            more = np.zeros(max(int(block.max()) + 1 - part_of.size, part_of.size), np.int64)
+            part_of, place = np.append(part_of, more), np.append(place, more)
+        for begin in range(0, block.size, size):
+            some = block[begin : begin + size]
+            new = np.flatnonzero(_is_first(some, place) & (part_of[some] != part))
+            cut = int(new[size - filled]) if new.size > size - filled else some.size
+            words.append(some[new[: size - filled]])
+            if cut < some.size:
+                yield Part(first, at + cut, np.sort(np.concatenate(words)).astype(np.int32))
+                rest = some[cut:]
+                words, part, first = [rest[_is_first(rest, place)]], part + 1, at + cut
+                filled = 0
+            part_of[words[-1]] = part
+            filled += words[-1].size
+            at += some.size
+    if at > first:
+        yield Part(first, at, np.sort(np.concatenate(words)).astype(np.int32))
+
+
+def _is_first(some: Ids, place: Counts) -> Any:
+    """Whether a word stands there for the first time; place, by id, is overwritten."""
+    order = np.arange(some.size)
+    place[some[::-1]] = order[::-1]  # of a word's places the first is written last, and stays
+    return place[some] == order
+
+
+def _checked(block: Any) -> Ids:
+    ids = np.asarray(block)
+    if ids.ndim != 1 or (ids.size and (ids.dtype.kind not in "iu" or ids.min() < 0 or ids.max() >= 2**31)):
+        raise DataError(f"targets of shape {ids.shape} and type {ids.dtype}: must be arrays of ids, whole numbers from 0 to 2**31 - 1")
+    return ids
