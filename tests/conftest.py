@@ -1,5 +1,10 @@
+import os
+
 from hypothesis import settings
 
 # a first example may compile a kernel
 settings.register_profile("unhot", deadline=None)
 settings.load_profile("unhot")
+
+# some virtual machines name AMX among what they can do and stop torch's bfloat16 products with an illegal instruction; read when torch is loaded
+os.environ.setdefault("ONEDNN_MAX_CPU_ISA", "AVX512_CORE_BF16")

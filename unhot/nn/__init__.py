@@ -1,0 +1,19 @@
+"""Output layers as PyTorch modules, and TensorFlow's candidate sampling functions for PyTorch.
+
+`OutputHead` turns hidden vectors and targets into a loss with any layer of `unhot.outputs`, from the same tables as the compiled kernels.
+"""
+
+import importlib
+import pkgutil
+
+from unhot.errors import extra
+
+extra("torch", "torch", "unhot.nn")
+
+from unhot.nn import functional  # noqa: E402  # torch is there now
+from unhot.nn.head import OutputHead, Rows, head_for  # noqa: E402
+
+__all__ = ["OutputHead", "Rows", "functional", "head_for"]
+
+for _module in pkgutil.iter_modules(__path__):  # every family of heads registers itself
+    importlib.import_module(f"{__name__}.{_module.name}")

@@ -1,0 +1,98 @@
+"""The head of the adaptive softmax: a short softmax, and tails behind projections."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from unhot.errors import ConfigError
+from unhot.nn.batch import Batch
+from unhot.nn.grouped import grouped_losses
+from unhot.nn.head import OutputHead, Rows, head_for
+from unhot.nn.wide import as_product, widened
+from unhot.outputs.adaptive import Adaptive
+from unhot.types import Counts
+
+
+@head_for(Adaptive)
+class AdaptiveHead(OutputHead):
+    """`weight` [head words + tails, dim]; tail j: `projections[j]` [width, dim] and `tails[j]` [words, width]."""
+
+    layer: Adaptive
+    untied = "rare words have narrower rows than the embedding's"
+
+    rank: Tensor  # int64 [words]: of each id
+    order: Tensor  # int64 [words]: ids by rank
+
+    def make(self, counts: Counts) -> None:
+        """The short softmax and the tails."""
+        clusters, widths = self.layer.clusters(counts), self.layer.widths(counts, self.dim)
+        self.cutoffs = clusters.cutoffs
+        top = self.cutoffs[0] + len(widths)
+        self.weight = nn.Parameter(torch.empty(top, self.dim))
+        self.bias = nn.Parameter(torch.empty(top)) if self.layer.bias else None
+        self.projections = nn.ParameterList(nn.Parameter(torch.empty(width, self.dim)) for width in widths)
+        sizes = [last - first for first, last in zip(self.cutoffs, self.cutoffs[1:], strict=False)]
+        self.tails = nn.ParameterList(nn.Parameter(torch.empty(size, width)) for size, width in zip(sizes, widths, strict=True))
+        order = torch.from_numpy(clusters.order.astype("int64"))
+        self.register_buffer("order", order, persistent=False)
+        self.register_buffer("rank", order.argsort(), persistent=False)
+        self.register_buffer("seen", torch.zeros(0, dtype=torch.int64))
+
+    def reset_parameters(self) -> None:
+        """Linear layers all of them."""
+        for weight in (self.weight, *self.projections, *self.tails):
+            nn.init.uniform_(weight, -1 / math.sqrt(weight.shape[1]), 1 / math.sqrt(weight.shape[1]))
+        self.reset_bias()
+
+    def losses(self, batch: Batch) -> Tensor:
+        """Of the head for all targets, of a tail for those in it."""
+        rank = torch.where(batch.known, self.rank[batch.target], -1)  # [batch, true]
+        many = rank.shape[1]
+        hidden = batch.hidden[:, None, :].expand(-1, many, -1).reshape(-1, self.dim)
+        rank, row = rank.reshape(-1), rank.reshape(-1)
+        zero = torch.zeros_like(rank)
+        found = []
+        for j, (projection, tail) in enumerate(zip(self.projections, self.tails, strict=True)):
+            inside = (rank >= self.cutoffs[j]) & (rank < self.cutoffs[j + 1])
+            row = torch.where(inside, self.cutoffs[0] + j, row)
+            narrow, words = as_product(functional.linear(hidden, projection), tail)
+            size = torch.where(inside, tail.shape[0], 0)
+            found.append(grouped_losses(narrow, words, None, zero, size, torch.where(inside, rank - self.cutoffs[j], 0), self.sparse))
+        short, weight = as_product(hidden, self.weight)
+        size = torch.where(rank >= 0, self.weight.shape[0], 0)
+        found.append(grouped_losses(short, weight, self.bias, zero, size, row.clamp(min=0), self.sparse))
+        return torch.stack(found).sum(dim=0).reshape(-1, many).sum(dim=1)
+
+    def log_weight(self, hidden: Tensor) -> Tensor:
+        """The log-probability in the head, and for the words of a tail the one in there."""
+        head = widened(functional.linear(hidden, self.weight, self.bias)).log_softmax(dim=1)
+        short = self.cutoffs[0]
+        parts = [head[:, :short]]
+        for j, (projection, tail) in enumerate(zip(self.projections, self.tails, strict=True)):
+            within = widened(functional.linear(functional.linear(hidden, projection), tail)).log_softmax(dim=1)
+            parts.append(head[:, short + j, None] + within)
+        return torch.cat(parts, dim=1)[:, self.rank]
+
+    @torch.no_grad()
+    def effective(self) -> Rows:
+        """The tails' words as the hidden vector sees them; their biases are zero."""
+        tails = [tail @ projection for projection, tail in zip(self.projections, self.tails, strict=True)]
+        rows = torch.cat([self.weight, *tails])
+        bias = None if self.bias is None else functional.pad(self.bias, (0, rows.shape[0] - self.weight.shape[0]))
+        return Rows(rows, bias, None)
+
+    @torch.no_grad()
+    def begin(self, rows: Rows) -> None:
+        """The head's rows; tails can only begin at zero, behind projections as they are: a product has no one pair of factors."""
+        top = self.weight.shape[0]
+        if rows.out_vectors[top:].any():
+            raise ConfigError("adaptive: its tails cannot be told from their products with the projections; load a state_dict instead")
+        self.weight.copy_(rows.out_vectors[:top])
+        for tail in self.tails:
+            nn.init.zeros_(tail)
+        if self.bias is not None and rows.out_bias is not None:
+            self.bias.copy_(rows.out_bias[:top])

@@ -1,0 +1,161 @@
+"""The softmax of a linear layer without its scores in memory: losses and gradients from `chunk` words at a time.
+
+    L = T (log Z + alpha log^2 Z) - (1 - e) sum_t s(t) - e T mean_w s(w),   s = H W' + b,   T = number of targets, e = label smoothing
+    dL/ds(w) = T (1 + 2 alpha log Z) p(w) - (1 - e) [w = t] - e T / V
+
+A first sweep over the words keeps the largest score and the sum of exponentials of each example (Milakov & Gimelshein, Online normalizer
+calculation for softmax, 2018), a second one computes the scores again and adds up the gradients. That is a fourth matrix product where
+the usual way has three, but everything between the products happens in the cache. Where the losses are summed, the gradients are made in
+the forward pass, and scores are computed twice; where they are wanted one by one, again in the backward pass.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from unhot.nn.wide import wide
+
+
+class Penalty(NamedTuple):
+    """What the loss has beside log Z - s(t)."""
+
+    alpha: float  # weight of log^2 Z
+    smoothing: float  # share of the label that is spread over all words
+
+
+def chunked_total(hidden: Tensor, weight: Tensor, bias: Tensor | None, label: Tensor, target: Tensor, chunk: int, more: Penalty) -> Tensor:
+    """The sum over examples and targets of the loss, each target times its label [batch, true]: a number."""
+    found: Tensor
+    if torch.is_grad_enabled() and any(one is not None and one.requires_grad for one in (hidden, weight, bias)):
+        found = total_and_gradients(hidden, weight, bias, label, target, chunk, *more)[0]
+    else:
+        found = sweep(hidden, weight, bias, label, target, chunk, *more)[0].sum()
+    return found
+
+
+def chunked_losses(hidden: Tensor, weight: Tensor, bias: Tensor | None, label: Tensor, target: Tensor, chunk: int, more: Penalty) -> Tensor:
+    """The loss of each example: [batch]."""
+    found: Tensor = sweep(hidden, weight, bias, label, target, chunk, *more)[0]
+    return found
+
+
+@torch.library.custom_op("unhot::chunked_sweep", mutates_args=())
+def sweep(
+    hidden: Tensor, weight: Tensor, bias: Tensor | None, label: Tensor, target: Tensor, chunk: int, alpha: float, smoothing: float
+) -> tuple[Tensor, Tensor]:
+    """Losses and log Z: [batch] each."""
+    best = hidden.new_full((hidden.shape[0], 1), -torch.inf, dtype=wide(hidden.dtype))
+    total = torch.zeros_like(best)
+    for first in range(0, weight.shape[0], chunk):
+        scores = _scores(hidden, weight, bias, first, first + chunk)
+        larger = torch.maximum(best, scores.amax(dim=1, keepdim=True))
+        total.mul_((best - larger).exp_()).add_(scores.sub_(larger).exp_().sum(dim=1, keepdim=True))
+        best = larger
+    log_z = (best + total.log()).squeeze(1)
+    own = torch.bmm(weight[target], hidden[:, :, None]).squeeze(2).to(log_z.dtype)  # [batch, true]
+    own = own if bias is None else own + bias[target]
+    targets, linear = label.sum(dim=1), (label * own).sum(dim=1)
+    if smoothing:
+        mean = (hidden @ weight.mean(dim=0)).to(log_z.dtype) + (0.0 if bias is None else bias.mean())
+        linear = (1 - smoothing) * linear + smoothing * targets * mean
+    return targets * (log_z + alpha * log_z**2) - linear, log_z
+
+
+@torch.library.custom_op("unhot::chunked_gradients", mutates_args=())
+def gradients(
+    hidden: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    label: Tensor,
+    target: Tensor,
+    log_z: Tensor,
+    chunk: int,
+    alpha: float,
+    smoothing: float,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Of the sum of the losses, by hidden vectors, weight and bias (empty if there is none)."""
+    targets, words = label.sum(dim=1), weight.shape[0]
+    slope = (targets * (1 + 2 * alpha * log_z))[:, None]  # [batch, 1]
+    by_hidden = torch.zeros_like(hidden, dtype=wide(hidden.dtype))
+    by_weight = torch.empty_like(weight)
+    by_bias = torch.empty_like(weight[:, 0] if bias is None else bias)[: 0 if bias is None else words]
+    even = smoothing / words * targets[:, None] if smoothing else None
+    for first in range(0, words, chunk):
+        share = _scores(hidden, weight, bias, first, first + chunk).sub_(log_z[:, None]).exp_().mul_(slope)
+        if even is not None:
+            share.sub_(even)
+        if bias is not None:
+            by_bias[first : first + chunk] = share.sum(dim=0)
+        share, rows = share.to(hidden.dtype), weight[first : first + chunk]
+        by_hidden += share @ rows
+        by_weight[first : first + chunk] = share.T @ hidden
+    pull = (1 - smoothing) * label  # [batch, true]
+    by_hidden -= torch.bmm(pull[:, None, :].to(weight.dtype), weight[target]).squeeze(1)
+    flat = target.reshape(-1)
+    by_weight.index_add_(0, flat, (pull[:, :, None] * hidden[:, None, :]).reshape(-1, hidden.shape[1]).to(weight.dtype), alpha=-1)
+    if bias is not None:
+        by_bias.index_add_(0, flat, pull.reshape(-1).to(by_bias.dtype), alpha=-1)
+    return by_hidden.to(hidden.dtype), by_weight, by_bias
+
+
+@torch.library.custom_op("unhot::chunked_total", mutates_args=())
+def total_and_gradients(
+    hidden: Tensor, weight: Tensor, bias: Tensor | None, label: Tensor, target: Tensor, chunk: int, alpha: float, smoothing: float
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """The sum of the losses, and its gradients."""
+    losses, log_z = sweep(hidden, weight, bias, label, target, chunk, alpha, smoothing)
+    return losses.sum(), *gradients(hidden, weight, bias, label, target, log_z, chunk, alpha, smoothing)
+
+
+def _scores(hidden: Tensor, weight: Tensor, bias: Tensor | None, first: int, last: int) -> Tensor:
+    """Scores of some words, in a type wide enough for their exponentials, and to be written over."""
+    scores = (hidden @ weight[first:last].T).to(wide(hidden.dtype))
+    return scores if bias is None else scores.add_(bias[first:last])
+
+
+def _keep_all(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> None:
+    ctx.save_for_backward(*inputs[:5], output[1])
+    ctx.how = inputs[5:]
+
+
+def _sweep_again(ctx: Any, above: Tensor, _: Any) -> tuple[Any, ...]:
+    hidden, weight, bias, label, target, log_z = ctx.saved_tensors
+    found = gradients(hidden, weight, bias, label * above[:, None], target, log_z, *ctx.how)
+    return _by_input(ctx, found)
+
+
+def _keep_gradients(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:
+    ctx.save_for_backward(*output[1:])
+
+
+def _scale_gradients(ctx: Any, above: Tensor, *_: Any) -> tuple[Any, ...]:
+    return _by_input(ctx, tuple(one * above.to(one.dtype) for one in ctx.saved_tensors))
+
+
+def _by_input(ctx: Any, found: tuple[Tensor, ...]) -> tuple[Any, ...]:
+    """One for each argument."""
+    return *(one if needed else None for one, needed in zip(found, ctx.needs_input_grad, strict=False)), *[None] * 5
+
+
+sweep.register_autograd(_sweep_again, setup_context=_keep_all)
+total_and_gradients.register_autograd(_scale_gradients, setup_context=_keep_gradients)
+
+
+@sweep.register_fake
+def _(hidden: Tensor, weight: Tensor, bias: Tensor | None, label: Tensor, target: Tensor, *how: Any) -> tuple[Tensor, Tensor]:
+    one = hidden.new_empty(hidden.shape[0], dtype=wide(hidden.dtype))
+    return one, torch.empty_like(one)
+
+
+@gradients.register_fake
+def _(hidden: Tensor, weight: Tensor, bias: Tensor | None, *rest: Any) -> tuple[Tensor, Tensor, Tensor]:
+    return torch.empty_like(hidden), torch.empty_like(weight), weight.new_empty(0) if bias is None else torch.empty_like(bias)
+
+
+@total_and_gradients.register_fake
+def _(hidden: Tensor, weight: Tensor, bias: Tensor | None, *rest: Any) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    found = torch.empty_like(hidden), torch.empty_like(weight), weight.new_empty(0) if bias is None else torch.empty_like(bias)
+    return hidden.new_empty((), dtype=wide(hidden.dtype)), *found

@@ -1,0 +1,56 @@
+"""The head of the class-based softmax: a softmax over a range of rows on every level."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from unhot.nn.batch import Batch
+from unhot.nn.grouped import grouped_losses
+from unhot.nn.head import OutputHead, head_for
+from unhot.nn.wide import as_product
+from unhot.outputs.class_based import ClassBased
+from unhot.types import Counts
+
+
+@head_for(ClassBased)
+class ClassBasedHead(OutputHead):
+    """Classes of all levels, then words, in the rows of one weight."""
+
+    layer: ClassBased
+
+    first: Tensor  # int64 [groups]
+    size: Tensor  # int64 [groups]
+    group: Tensor  # int32 [words, levels + 1]
+    row: Tensor  # int32 [words, levels + 1]
+    group_of: Tensor  # int64 [rows]
+
+    def make(self, counts: Counts) -> None:
+        """The groups."""
+        super().make(counts)
+        groups = self.layer.groups(counts)
+        self.register_buffer("first", torch.from_numpy(groups.first.astype("int64")), persistent=False)
+        self.register_buffer("size", torch.from_numpy(groups.size.astype("int64")), persistent=False)
+        self.register_buffer("group", torch.from_numpy(groups.group.copy()), persistent=False)
+        self.register_buffer("row", torch.from_numpy(groups.row.copy()), persistent=False)
+        self.register_buffer("group_of", torch.arange(self.first.shape[0]).repeat_interleave(self.size), persistent=False)
+
+    def losses(self, batch: Batch) -> Tensor:
+        """The sum over the levels of each target."""
+        group, row = self.group[batch.target].long(), self.row[batch.target].long()  # [batch, true, levels + 1]
+        size = torch.where(batch.known[:, :, None], self.size[group], 0)
+        choices = row.shape[1] * row.shape[2]
+        hidden, weight = as_product(batch.hidden, self.weight)
+        every = hidden[:, None, :].expand(-1, choices, -1).reshape(-1, self.dim)
+        found = grouped_losses(every, weight, self.bias, self.first[group].reshape(-1), size.reshape(-1), row.reshape(-1), self.sparse)
+        return found.reshape(-1, choices).sum(dim=1)
+
+    def log_weight(self, hidden: Tensor) -> Tensor:
+        """The sum of the log-probabilities of all levels."""
+        scores = self.scores(hidden)
+        groups = self.group_of.expand_as(scores)
+        best = scores.new_full((scores.shape[0], self.first.shape[0]), -torch.inf).scatter_reduce(1, groups, scores.detach(), "amax")
+        shifted = scores - best.gather(1, groups)
+        total = torch.zeros_like(best).scatter_add(1, groups, shifted.exp())
+        within = shifted - total.log().gather(1, groups)  # [batch, rows]
+        return within[:, self.row.long()].sum(dim=2)

@@ -1,0 +1,248 @@
+"""TensorFlow's sampled losses for torch tensors: the same parameters in the same order, the same results.
+
+With x = inputs, y = labels, n = what was sampled, c = expected counts, s(w) = x.weights[w] + biases[w]:
+
+    score of a column    d(w) = s(w) - log c(w)         negative_sampling_loss: d(w) = s(w)
+    columns              the num_true true classes, then the sampled ones; draws that are true classes ("accidental hits") may be removed
+    label mass           1 / num_true on each true column, 0 on the others
+
+    sampled_softmax_loss      log sum over columns of exp d - mean over true columns of d
+    nce_loss                  sum over columns of softplus(d) - mean over true columns of d
+    negative_sampling_loss    the same
+
+All return a loss for each example, [batch]. Gradients reach inputs, weights and biases, none the expected counts. The rows of a step are
+looked up together and all examples share the sampled ones, so their scores are one matrix product. `sparse=True` makes the gradients of
+weights and biases sparse (rows touched only), for `torch.optim.SGD`, `SparseAdam` and `Adagrad`.
+
+The losses run in graphs of `torch.compile` with sampled_values given (and dense gradients), under autocast and on any device; scores are
+float32 at least from the moment that counts are subtracted. Values are checked where that is free: on the CPU, outside of graphs.
+
+`unhot.nn.OutputHead` has more methods and defaults that follow the papers rather than TensorFlow; docs/moving-from-tensorflow.md compares.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from unhot.errors import ConfigError, DataError, whole
+from unhot.nn.classes import AccidentalHits, check_ids, checked_classes, compute_accidental_hits, readable, without_hits, without_last_hits
+from unhot.nn.samplers import Candidates, Seed, all, fixed_unigram, learned_unigram, log_uniform, uniform
+from unhot.nn.trees import TreePaths, steps_of, tree_paths
+from unhot.tree.paths import Paths
+
+__all__ = [
+    "AccidentalHits",
+    "Candidates",
+    "TreePaths",
+    "all",
+    "compute_accidental_hits",
+    "fixed_unigram",
+    "hierarchical_softmax_loss",
+    "learned_unigram",
+    "log_uniform",
+    "nce_loss",
+    "negative_sampling_loss",
+    "sampled_softmax_loss",
+    "tree_paths",
+    "uniform",
+]
+
+
+def sampled_softmax_loss(
+    weights: Tensor,
+    biases: Tensor | None,
+    labels: Tensor,
+    inputs: Tensor,
+    num_sampled: int,
+    num_classes: int,
+    num_true: int = 1,
+    sampled_values: Sequence[Tensor] | None = None,
+    remove_accidental_hits: bool = True,
+    seed: Seed = None,
+    sparse: bool = False,
+) -> Tensor:
+    """Softmax cross entropy over the true and the sampled classes, as `tf.nn.sampled_softmax_loss`: [batch].
+
+    weights [num_classes, dim], biases [num_classes] (or None), labels [batch, num_true], inputs [batch, dim]. `sampled_values` is what a
+    sampler returned; without it `log_uniform` draws distinct classes, which fits classes sorted by falling frequency only. For training
+    only: to evaluate, take the softmax over all classes.
+    """
+    labels = _checked(weights, biases, labels, inputs, num_classes, num_true, sparse)
+    drawn = _candidates(sampled_values, labels, inputs, num_sampled, num_classes, unique=True, seed=seed)
+    true, noise = _scores(weights, biases, labels, inputs, drawn, sparse)
+    if remove_accidental_hits:
+        noise = without_last_hits(noise, labels, drawn.sampled_candidates)
+    return -F.log_softmax(torch.cat([true, noise], 1), 1)[:, :num_true].mean(1)
+
+
+def nce_loss(
+    weights: Tensor,
+    biases: Tensor | None,
+    labels: Tensor,
+    inputs: Tensor,
+    num_sampled: int,
+    num_classes: int,
+    num_true: int = 1,
+    sampled_values: Sequence[Tensor] | None = None,
+    remove_accidental_hits: bool = False,
+    seed: Seed = None,
+    sparse: bool = False,
+) -> Tensor:
+    """Noise-contrastive estimation with Z = 1, as `tf.nn.nce_loss`: [batch].
+
+    Parameters as those of `sampled_softmax_loss`. With `remove_accidental_hits=True` it is no longer NCE but sampled logistic regression:
+    scores go to log odds instead of log-probabilities.
+    """
+    labels = _checked(weights, biases, labels, inputs, num_classes, num_true, sparse)
+    drawn = _candidates(sampled_values, labels, inputs, num_sampled, num_classes, unique=True, seed=seed)
+    true, noise = _scores(weights, biases, labels, inputs, drawn, sparse)
+    if remove_accidental_hits:
+        noise = without_last_hits(noise, labels, drawn.sampled_candidates)
+    return _logistic(true, noise)
+
+
+def negative_sampling_loss(
+    weights: Tensor,
+    biases: Tensor | None,
+    labels: Tensor,
+    inputs: Tensor,
+    num_sampled: int,
+    num_classes: int,
+    num_true: int = 1,
+    sampled_values: Sequence[Tensor] | None = None,
+    remove_accidental_hits: bool = True,
+    seed: Seed = None,
+    sparse: bool = False,
+) -> Tensor:
+    """Negative sampling, which TensorFlow does not have: `nce_loss` with all expected counts one: [batch].
+
+    Parameters as those of `sampled_softmax_loss`; of `sampled_values` only the ids are used. Without it `log_uniform` draws with
+    replacement; word2vec's own noise is `fixed_unigram` with the counts as unigrams and distortion=0.75. All draws of an id that is a
+    true class are removed, as in word2vec, not the last one alone.
+    """
+    labels = _checked(weights, biases, labels, inputs, num_classes, num_true, sparse)
+    drawn = _candidates(sampled_values, labels, inputs, num_sampled, num_classes, unique=False, seed=seed)
+    true, noise = _scores(weights, biases, labels, inputs, drawn, sparse, less_log_counts=False)
+    if remove_accidental_hits:
+        noise = without_hits(noise, labels, drawn.sampled_candidates)
+    return _logistic(true, noise)
+
+
+def hierarchical_softmax_loss(
+    weights: Tensor, biases: Tensor | None, labels: Tensor, inputs: Tensor, tree: Paths | TreePaths, sparse: bool = False
+) -> Tensor:
+    """Minus log P(label) under a binary tree over the classes, the mean of it over several labels: [batch].
+
+        P(w) = product over the nodes n on w's path of sigmoid(x.weights[n] + biases[n]) where it goes left, sigmoid(-...) where right
+
+    weights [classes - 1, dim] and biases [classes - 1] (or None) belong to inner nodes, labels are [batch] or [batch, num_true], `tree` is
+    what `unhot.tree` makes (`huffman(counts)`, `balanced(counts)`, `from_codes(...)`). On a GPU, move it once: `tree_paths(tree, device)`.
+    """
+    paths = tree if isinstance(tree, TreePaths) else tree_paths(tree, inputs.device)
+    classes = paths.start.numel() - 1
+    _check_rows(weights, biases, inputs, classes - 1, f"classes - 1, the inner nodes of a tree of {classes} classes", sparse)
+    labels = labels.unsqueeze(1) if labels.ndim == 1 else labels
+    labels = checked_classes("labels", labels, labels.shape[-1], classes)
+    _check_batch(labels, inputs)
+    nodes, sign, there = steps_of(paths, labels)  # [batch, num_true, longest]
+    ids = nodes.long().flatten(1)
+    scores = torch.matmul(F.embedding(ids, weights, sparse=sparse), inputs.unsqueeze(2)).squeeze(2)
+    if biases is not None:
+        scores = scores + _biases(biases, ids, sparse)
+    losses = -F.logsigmoid(sign * _at_least_float32(scores).reshape(nodes.shape))
+    return losses.masked_fill(~there, 0.0).sum(2).mean(1)
+
+
+def _scores(
+    weights: Tensor, biases: Tensor | None, labels: Tensor, inputs: Tensor, drawn: Candidates, sparse: bool, less_log_counts: bool = True
+) -> tuple[Tensor, Tensor]:
+    """Scores d of the true classes [batch, num_true] and of the sampled ones [batch, num_sampled]."""
+    ids = torch.cat([labels.reshape(-1), drawn.sampled_candidates])  # one look-up, so that there is one gradient as large as the weights
+    sizes = [labels.numel(), ids.numel() - labels.numel()]
+    true_rows, noise_rows = torch.split(F.embedding(ids, weights, sparse=sparse), sizes)
+    true = (inputs.unsqueeze(1) * true_rows.view(*labels.shape, weights.shape[1])).sum(2)
+    noise = inputs @ noise_rows.T
+    offset = torch.zeros((), device=ids.device)
+    if biases is not None:
+        offset = _at_least_float32(_biases(biases, ids, sparse))
+    if less_log_counts:
+        counts = torch.cat([drawn.true_expected_count.reshape(-1), drawn.sampled_expected_count]).detach()
+        if readable(counts) and not bool((counts > 0).all()):
+            raise DataError("sampled_values: expected counts are not above zero everywhere: the sampler must be able to draw every label")
+        offset = offset - counts.to(torch.promote_types(inputs.dtype, torch.float32)).log()
+    true_offset, noise_offset = torch.split(offset.expand(ids.shape), sizes)  # both added at once: the scores are large
+    return _at_least_float32(true) + true_offset.view(labels.shape), _at_least_float32(noise) + noise_offset
+
+
+def _biases(biases: Tensor, ids: Tensor, sparse: bool) -> Tensor:
+    """The biases of these ids, in the shape of the ids."""
+    return torch.gather(biases, 0, ids.reshape(-1), sparse_grad=sparse).view(ids.shape)
+
+
+def _at_least_float32(scores: Tensor) -> Tensor:
+    return scores.to(torch.promote_types(scores.dtype, torch.float32))
+
+
+def _logistic(true: Tensor, noise: Tensor) -> Tensor:
+    """The sum of softplus over all columns, less the mean score of the true ones. -logsigmoid(-d) is softplus(d) without its short cut."""
+    return -F.logsigmoid(-true).sum(1) - true.mean(1) - F.logsigmoid(-noise).sum(1)
+
+
+def _checked(
+    weights: Tensor, biases: Tensor | None, labels: Tensor, inputs: Tensor, num_classes: int, num_true: int, sparse: bool
+) -> Tensor:
+    """The labels as int64; an error that says which shape is wrong."""
+    num_classes = whole("num_classes", num_classes, 1)
+    _check_rows(weights, biases, inputs, num_classes, "num_classes", sparse)
+    labels = checked_classes("labels", labels, num_true, num_classes)
+    _check_batch(labels, inputs)
+    return labels
+
+
+def _check_rows(weights: Tensor, biases: Tensor | None, inputs: Tensor, rows: int, what: str, sparse: bool) -> None:
+    """Raise unless weights, biases and inputs fit each other and there are enough rows."""
+    if sparse and torch.compiler.is_compiling():
+        raise ConfigError("sparse=True: torch.compile has no sparse gradients; set sparse=False, or leave the loss out of the graph")
+    if not isinstance(weights, Tensor):
+        raise ConfigError(f"weights of type {type(weights).__name__}: must be one tensor [num_classes, dim]; torch.cat joins pieces")
+    if inputs.ndim != 2 or weights.ndim != 2 or weights.shape[1] != inputs.shape[1]:
+        shapes = f"weights of shape {tuple(weights.shape)} and inputs of shape {tuple(inputs.shape)}"
+        raise DataError(f"{shapes}: must be [num_classes, dim] and [batch, dim]")
+    if weights.shape[0] < rows:
+        raise ConfigError(f"weights of shape {tuple(weights.shape)}: must have at least {rows} rows: {what}")
+    if biases is not None and biases.shape != weights.shape[:1]:
+        raise DataError(f"biases of shape {tuple(biases.shape)}: must be one for each row of weights, ({weights.shape[0]},), or None")
+
+
+def _check_batch(labels: Tensor, inputs: Tensor) -> None:
+    if labels.shape[0] != inputs.shape[0]:
+        raise DataError(f"labels for {labels.shape[0]} examples and inputs for {inputs.shape[0]}: must be as many")
+
+
+def _candidates(
+    sampled_values: Sequence[Tensor] | None,
+    labels: Tensor,
+    inputs: Tensor,
+    num_sampled: int,
+    num_classes: int,
+    *,
+    unique: bool,
+    seed: Seed,
+) -> Candidates:
+    """The given draws, checked, or new ones."""
+    if sampled_values is None:
+        dtype = torch.promote_types(inputs.dtype, torch.float32)
+        return log_uniform(labels, labels.shape[1], num_sampled, unique, num_classes, seed, dtype=dtype)
+    if isinstance(sampled_values, Tensor) or len(sampled_values) != 3:
+        raise ConfigError(f"sampled_values: must be what a sampler returns: ({', '.join(Candidates._fields)})")
+    drawn = Candidates(*sampled_values)
+    wanted = ((num_sampled,), tuple(labels.shape), (num_sampled,))
+    for name, values, shape in zip(Candidates._fields, drawn, wanted, strict=True):
+        if tuple(values.shape) != shape:
+            raise DataError(f"sampled_values: {name} of shape {tuple(values.shape)}: must be {shape}, by num_sampled and the labels")
+    check_ids("sampled_values: sampled_candidates", drawn.sampled_candidates, num_classes)
+    return drawn._replace(sampled_candidates=drawn.sampled_candidates.long())

@@ -1,0 +1,157 @@
+"""Softmaxes over ranges of rows, another range for each example: what classes and tails are made of.
+
+    L = log sum of exp s(r) over the rows first .. first + size - 1,  minus s(row),   s = H W' + b
+
+Examples with the same range are taken together: a matrix product for each range that occurs. A size of zero has the loss zero. Gradients
+are dense, or sparse in the rows of the ranges that occurred; scores are computed again for them, so that none are kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from unhot.nn.wide import wide
+
+
+class Range(NamedTuple):
+    """Examples, and the rows that they choose from."""
+
+    examples: Tensor
+    first: int
+    last: int
+
+
+def grouped_losses(hidden: Tensor, weight: Tensor, bias: Tensor | None, first: Tensor, size: Tensor, row: Tensor, sparse: bool) -> Tensor:
+    """The loss of each example: [batch]."""
+    given = hidden, weight, bias, first, size, row
+    out: Tensor = _Sparse.apply(*given) if sparse else losses(*given)  # type: ignore[no-untyped-call]
+    return out
+
+
+def ranges(first: Tensor, size: Tensor) -> Iterator[Range]:
+    """The ranges that occur, by their first rows, each with its examples."""
+    starts, order = first.sort()
+    same = torch.unique_consecutive(starts, return_counts=True)
+    at = 0
+    sizes = size[order]
+    for begin, count in zip(*(one.tolist() for one in same), strict=True):
+        examples = order[at : at + count]
+        length = int(sizes[at : at + count].max())
+        if length > 0:
+            here = sizes[at : at + count] > 0
+            yield Range(examples if bool(here.all()) else examples[here], begin, begin + length)
+        at += count
+
+
+def _block(hidden: Tensor, weight: Tensor, bias: Tensor | None, part: Range) -> Tensor:
+    """Scores of a range's examples for its rows."""
+    scores = (hidden[part.examples] @ weight[part.first : part.last].T).to(wide(hidden.dtype))
+    return scores if bias is None else scores.add_(bias[part.first : part.last])
+
+
+@torch.library.custom_op("unhot::grouped_losses", mutates_args=())
+def losses(hidden: Tensor, weight: Tensor, bias: Tensor | None, first: Tensor, size: Tensor, row: Tensor) -> Tensor:
+    """The loss of each example: [batch]."""
+    out = hidden.new_zeros(hidden.shape[0], dtype=wide(hidden.dtype))
+    for part in ranges(first, size):
+        scores = _block(hidden, weight, bias, part)
+        own = scores.gather(1, (row[part.examples] - part.first)[:, None])
+        out[part.examples] = scores.logsumexp(dim=1) - own.squeeze(1)
+    return out
+
+
+class Gradient(NamedTuple):
+    """Of one range's losses: by its examples' hidden vectors, its rows, and their biases."""
+
+    part: Range
+    by_hidden: Tensor
+    by_rows: Tensor
+    by_bias: Tensor
+
+
+def each_gradient(
+    hidden: Tensor, weight: Tensor, bias: Tensor | None, first: Tensor, size: Tensor, row: Tensor, above: Tensor
+) -> Iterator[Gradient]:
+    """The gradients of the losses, each times what is above it, one range after the other."""
+    for part in ranges(first, size):
+        share = _block(hidden, weight, bias, part).softmax(dim=1)
+        share.scatter_add_(1, (row[part.examples] - part.first)[:, None], share.new_full((share.shape[0], 1), -1.0))
+        share.mul_(above[part.examples, None])
+        narrow = share.to(hidden.dtype)
+        yield Gradient(part, narrow @ weight[part.first : part.last], narrow.T @ hidden[part.examples], share.sum(dim=0))
+
+
+@torch.library.custom_op("unhot::grouped_gradients", mutates_args=())
+def gradients(
+    hidden: Tensor, weight: Tensor, bias: Tensor | None, first: Tensor, size: Tensor, row: Tensor, above: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    """By hidden vectors, weight and bias (empty if there is none), dense."""
+    by_hidden, by_weight = torch.zeros_like(hidden), torch.zeros_like(weight)
+    by_bias = weight.new_zeros(0) if bias is None else torch.zeros_like(bias)
+    for found in each_gradient(hidden, weight, bias, first, size, row, above):
+        by_hidden[found.part.examples] = found.by_hidden
+        by_weight[found.part.first : found.part.last] = found.by_rows
+        if bias is not None:
+            by_bias[found.part.first : found.part.last] = found.by_bias
+    return by_hidden, by_weight, by_bias
+
+
+def sparse_gradients(
+    hidden: Tensor, weight: Tensor, bias: Tensor | None, first: Tensor, size: Tensor, row: Tensor, above: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The same, sparse in the rows of the weight."""
+    by_hidden = torch.zeros_like(hidden)
+    by_bias = weight.new_zeros(0) if bias is None else torch.zeros_like(bias)
+    rows, values = [torch.zeros(0, dtype=torch.int64, device=weight.device)], [weight.new_zeros(0, weight.shape[1])]
+    for found in each_gradient(hidden, weight, bias, first, size, row, above):
+        by_hidden[found.part.examples] = found.by_hidden
+        rows.append(torch.arange(found.part.first, found.part.last, device=weight.device))
+        values.append(found.by_rows)
+        if bias is not None:
+            by_bias[found.part.first : found.part.last] = found.by_bias
+    # ranges do not overlap and come in order
+    found_rows = torch.cat(rows)[None]
+    by_weight = torch.sparse_coo_tensor(found_rows, torch.cat(values), weight.shape, is_coalesced=True, check_invariants=False)
+    return by_hidden, by_weight, by_bias
+
+
+class _Sparse(torch.autograd.Function):
+    """The same losses with sparse gradients, which the compiler does not know."""
+
+    @staticmethod
+    def forward(ctx: Any, *given: Any) -> Any:
+        ctx.save_for_backward(*given)
+        return losses(*given)
+
+    @staticmethod
+    def backward(ctx: Any, *above: Any) -> Any:
+        return (*_wanted(ctx, sparse_gradients(*ctx.saved_tensors, *above)), None, None, None)
+
+
+def _keep(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+    ctx.save_for_backward(*inputs)
+
+
+def _dense(ctx: Any, above: Tensor) -> tuple[Any, ...]:
+    return (*_wanted(ctx, gradients(*ctx.saved_tensors, above)), None, None, None)
+
+
+def _wanted(ctx: Any, found: tuple[Tensor, ...]) -> list[Tensor | None]:
+    return [one if needed else None for one, needed in zip(found, ctx.needs_input_grad, strict=False)]
+
+
+losses.register_autograd(_dense, setup_context=_keep)
+
+
+@losses.register_fake
+def _(hidden: Tensor, weight: Tensor, *rest: Any) -> Tensor:
+    return hidden.new_empty(hidden.shape[0], dtype=wide(hidden.dtype))
+
+
+@gradients.register_fake
+def _(hidden: Tensor, weight: Tensor, bias: Tensor | None, *rest: Any) -> tuple[Tensor, Tensor, Tensor]:
+    return torch.empty_like(hidden), torch.empty_like(weight), weight.new_empty(0) if bias is None else torch.empty_like(bias)

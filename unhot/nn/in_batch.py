@@ -1,0 +1,49 @@
+"""The head of the in-batch softmax: a matrix product of the batch with its own targets."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from unhot.nn.batch import Batch
+from unhot.nn.head import OutputHead, head_for
+from unhot.nn.links import masked
+from unhot.nn.wide import widened
+from unhot.outputs.in_batch import InBatch
+from unhot.outputs.layer import log_share
+from unhot.types import Counts
+
+
+@head_for(InBatch)
+class InBatchHead(OutputHead):
+    """Targets of examples that are ignored are no columns."""
+
+    layer: InBatch
+    many_true = False
+    exact = ("log_q",)
+
+    log_q: Tensor  # float64 [words], or empty: streaming
+
+    def make(self, counts: Counts) -> None:
+        """How often words are targets."""
+        super().make(counts)
+        streams = self.layer.q == "streaming"
+        if streams:
+            self.seen = torch.ones(self.words, dtype=torch.int64)
+        self.register_buffer("log_q", torch.from_numpy(log_share(counts)[: 0 if streams else None].copy()), persistent=False)
+
+    def losses(self, batch: Batch) -> Tensor:
+        """The formula of the layer; the diagonal are the targets' own columns."""
+        target, known = batch.target[:, 0], batch.known[:, 0]
+        scores = widened(batch.hidden @ self.rows_of(target).T) + self.bias_of(target)
+        log_q = self.log_q[target] if self.log_q.shape[0] else batch.seen[target].to(torch.float32).log()
+        d = scores / self.layer.temperature - log_q.to(scores.dtype)  # [batch, batch]
+        own = torch.eye(target.shape[0], dtype=torch.bool, device=target.device)
+        gone = ~known.expand_as(own)
+        if self.layer.hits == "drop":
+            gone = gone | (target[:, None] == target)
+        return masked(d, gone & ~own).logsumexp(dim=1) - d.diagonal()
+
+    def log_weight(self, hidden: Tensor) -> Tensor:
+        """The score, divided by the temperature, without the correction."""
+        return self.scores(hidden) / self.layer.temperature

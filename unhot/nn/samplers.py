@@ -1,0 +1,260 @@
+"""TensorFlow's candidate samplers: draws shared by a batch, and how often each class is to be expected among them.
+
+    log_uniform        q(i) = log((i + 2) / (i + 1)) / log(range_max + 1): about Zipf's law, for ids sorted by falling count
+    uniform            q(i) = 1 / range_max
+    fixed_unigram      q(i) proportional to weight(i) ** distortion
+    learned_unigram    q(i) proportional to 1 + how often i was a true class so far
+    all                every class once
+
+Each returns (sampled_candidates, true_expected_count, sampled_expected_count). With `unique=False` draws are independent and the expected
+count is num_sampled q. With `unique=True` classes are drawn until num_sampled are distinct, and it is 1 - (1 - q) ** tries, with the tries
+that this call took; num_sampled q if none was repeated.
+
+`true_classes` do not keep a class from being drawn. Draws come from torch's generator of the CPU, so they are the same on every device; a
+`seed` that is a number gives the same draws in every call, one that is a `torch.Generator` goes on. Nothing waits for a GPU but
+`learned_unigram` with `unique=True`. With `unique=False` and no seed all but `fixed_unigram` can stand in a graph of `torch.compile`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Generator, Tensor
+
+from unhot.errors import ConfigError, DataError, finite, whole
+from unhot.nn.classes import checked_classes, readable
+from unhot.noise.distinct import draw_distinct
+from unhot.noise.expected import check_distinct
+from unhot.noise.from_file import file_weights
+from unhot.noise.from_file import fixed_unigram as fixed_unigram_probability
+from unhot.noise.weights import checked_weights
+from unhot.tree.given import file_state
+from unhot.types import Doubles
+
+PATIENCE = 16  # draws for each distinct id before a race takes over
+NO_TABLE = np.zeros(1, np.uint64)  # a race needs no alias table
+Seed = int | Generator | None
+
+
+class Candidates(NamedTuple):
+    """What a sampler returns; the names are TensorFlow's."""
+
+    sampled_candidates: Tensor  # [num_sampled], int64
+    true_expected_count: Tensor  # [batch, num_true]
+    sampled_expected_count: Tensor  # [num_sampled]
+
+
+class _Rule(NamedTuple):
+    """A distribution over classes."""
+
+    draw: Callable[[int, Generator | None], Tensor]  # so many ids, with replacement
+    probability: Callable[[Tensor], Tensor]  # of these ids, on their device
+    possible: int  # how many ids can be drawn
+    q: Callable[[], Doubles]  # of all ids, as an array of one's own
+
+
+def log_uniform(
+    true_classes: Tensor,
+    num_true: int,
+    num_sampled: int,
+    unique: bool,
+    range_max: int,
+    seed: Seed = None,
+    *,
+    dtype: torch.dtype = torch.float32,
+) -> Candidates:
+    """Draw by rank, as `tf.random.log_uniform_candidate_sampler`: ids must be sorted by falling count.
+
+    >>> drawn = log_uniform(torch.tensor([[0], [7]]), num_true=1, num_sampled=4, unique=True, range_max=50, seed=1)
+    >>> drawn.sampled_candidates.unique().numel(), drawn.true_expected_count.shape
+    (4, torch.Size([2, 1]))
+    """
+    range_max = whole("range_max", range_max, 1)
+    log_range = math.log1p(range_max)
+
+    def draw(n: int, generator: Generator | None) -> Tensor:
+        # the inverse of the distribution function; rounding must not reach range_max
+        return torch.rand(n, dtype=torch.float64, generator=generator).mul_(log_range).exp_().long().sub_(1).clamp_(max=range_max - 1)
+
+    def probability(ids: Tensor) -> Tensor:
+        return torch.log1p(1.0 / (ids.to(dtype) + 1.0)) / log_range
+
+    rule = _Rule(draw, probability, range_max, lambda: np.log1p(1.0 / np.arange(1, range_max + 1)) / log_range)
+    return _sample(rule, checked_classes("true_classes", true_classes, num_true, range_max), num_sampled, unique, seed)
+
+
+def uniform(
+    true_classes: Tensor,
+    num_true: int,
+    num_sampled: int,
+    unique: bool,
+    range_max: int,
+    seed: Seed = None,
+    *,
+    dtype: torch.dtype = torch.float32,
+) -> Candidates:
+    """Draw all classes alike, as `tf.random.uniform_candidate_sampler`."""
+    range_max = whole("range_max", range_max, 1)
+
+    def draw(n: int, generator: Generator | None) -> Tensor:
+        return torch.randint(range_max, (n,), generator=generator)
+
+    def probability(ids: Tensor) -> Tensor:
+        return torch.full(ids.shape, 1.0 / range_max, dtype=dtype, device=ids.device)
+
+    rule = _Rule(draw, probability, range_max, lambda: np.full(range_max, 1.0 / range_max))
+    return _sample(rule, checked_classes("true_classes", true_classes, num_true, range_max), num_sampled, unique, seed)
+
+
+def fixed_unigram(
+    true_classes: Tensor,
+    num_true: int,
+    num_sampled: int,
+    unique: bool,
+    range_max: int,
+    vocab_file: str | Path = "",
+    distortion: float = 1.0,
+    num_reserved_ids: int = 0,
+    num_shards: int = 1,
+    shard: int = 0,
+    unigrams: Sequence[float] | NDArray[Any] | Tensor = (),
+    seed: Seed = None,
+    *,
+    dtype: torch.dtype = torch.float32,
+) -> Candidates:
+    """Draw by given weights, as `tf.random.fixed_unigram_candidate_sampler`.
+
+    Weights come from `unigrams`, or from the last field of each line of `vocab_file`. The first `num_reserved_ids` ids have none and are
+    never drawn. A shard holds the ids with id % num_shards == shard under the numbers id // num_shards, and `range_max` is how many it
+    holds; unhot.noise.from_file says more.
+
+    Tables are kept for the next call with the same weights; an array or a tensor is compared quicker than a list.
+    """
+    if bool(vocab_file) == (len(unigrams) > 0):
+        raise ConfigError("fixed_unigram: give the weights either as unigrams or as vocab_file")
+    weights: bytes | str = str(vocab_file) if vocab_file else checked_weights("unigrams", np.asarray(unigrams)).tobytes()
+    state = file_state(str(vocab_file)) if vocab_file else None
+    place = (finite("distortion", distortion), num_reserved_ids, num_shards, shard)
+    q, cumulative, on_device = _table(weights, state, place, true_classes.device, dtype)
+    if q.size != range_max:
+        raise ConfigError(
+            f"range_max={range_max}: there are weights for {q.size} ids; it must be their number, reserved ids included, "
+            f"in this shard of {num_shards}"
+        )
+
+    def draw(n: int, generator: Generator | None) -> Tensor:
+        return torch.searchsorted(cumulative, torch.rand(n, dtype=torch.float64, generator=generator) * cumulative[-1], right=True)
+
+    rule = _Rule(draw, lambda ids: on_device[ids], int(np.count_nonzero(q)), q.copy)
+    return _sample(rule, checked_classes("true_classes", true_classes, num_true, range_max), num_sampled, unique, seed)
+
+
+@lru_cache(maxsize=8)
+def _table(
+    weights: bytes | str, state: object, place: tuple[float, int, int, int], device: torch.device, dtype: torch.dtype
+) -> tuple[Doubles, Tensor, Tensor]:
+    """Probabilities of all ids, their running sum, and the probabilities on the device. `state` tells versions of a file apart."""
+    given = file_weights(weights) if isinstance(weights, str) else np.frombuffer(weights, np.float64)
+    q = fixed_unigram_probability(given, *place)
+    return q, torch.from_numpy(q).cumsum(0), torch.from_numpy(q).to(device, dtype)
+
+
+def learned_unigram(
+    true_classes: Tensor,
+    num_true: int,
+    num_sampled: int,
+    unique: bool,
+    range_max: int,
+    seed: Seed = None,
+    *,
+    seen: Tensor,
+    dtype: torch.dtype = torch.float32,
+) -> Candidates:
+    """Draw by how often classes were true so far, as `tf.random.learned_unigram_candidate_sampler`.
+
+    TensorFlow hides the counters in the op; here they are `seen`, int64 [range_max], which must begin as ones. A call draws, and computes
+    expected counts, from the counters as they are, and then adds its true classes to them, in place.
+
+    >>> seen = torch.ones(4, dtype=torch.int64)
+    >>> drawn = learned_unigram(torch.tensor([[3], [3]]), 1, 2, False, 4, seen=seen)
+    >>> drawn.true_expected_count.tolist(), seen.tolist()
+    ([[0.5], [0.5]], [1, 1, 1, 3])
+    """
+    if seen.shape != (range_max,) or seen.dtype != torch.int64:
+        raise DataError(f"seen of shape {tuple(seen.shape)} and type {seen.dtype}: must be int64 of shape ({range_max},), ones at first")
+    if readable(seen) and int(seen.min()) < 1:
+        raise DataError(f"seen: {int(seen.min())} for id {int(seen.argmin())}: every counter must be at least 1; begin with torch.ones")
+    classes = checked_classes("true_classes", true_classes, num_true, range_max)
+    cumulative = seen.cumsum(0)
+
+    def draw(n: int, generator: Generator | None) -> Tensor:
+        # whole numbers, so that no probability is rounded; the remainder favours nothing by more than the total / 2**62
+        ticket = torch.randint(2**62, (n,), generator=generator).to(seen.device) % cumulative[-1]
+        return torch.searchsorted(cumulative, ticket, right=True)
+
+    def probability(ids: Tensor) -> Tensor:
+        return seen[ids].to(dtype) / cumulative[-1].to(dtype)
+
+    rule = _Rule(draw, probability, range_max, lambda: (seen.double() / cumulative[-1]).cpu().numpy())
+    drawn = _sample(rule, classes, num_sampled, unique, seed)
+    seen.index_add_(0, classes.reshape(-1), torch.ones_like(classes.reshape(-1)))
+    return drawn
+
+
+def all(
+    true_classes: Tensor, num_true: int, num_sampled: int, unique: bool, seed: Seed = None, *, dtype: torch.dtype = torch.float32
+) -> Candidates:
+    """Every class of 0 .. num_sampled - 1 once, as `tf.random.all_candidate_sampler`: to test with, and for few classes.
+
+    `unique` and `seed` are there because TensorFlow has them; nothing here is random.
+    """
+    num_sampled = whole("num_sampled", num_sampled, 1)
+    classes = checked_classes("true_classes", true_classes, num_true, num_sampled)
+    ids = torch.arange(num_sampled, device=classes.device)
+    return Candidates(ids, torch.ones_like(classes, dtype=dtype), torch.ones_like(ids, dtype=dtype))
+
+
+def _sample(rule: _Rule, true_classes: Tensor, num_sampled: int, unique: bool, seed: Seed) -> Candidates:
+    """Draws, and the expected counts of the true classes and of the draws."""
+    k, generator = whole("num_sampled", num_sampled, 1), _generator(seed)
+    ids, tries = _distinct(rule, k, generator) if unique else (rule.draw(k, generator), float(k))
+    ids = ids.to(true_classes.device)
+    return Candidates(ids, *(_expected(rule.probability(of), k, tries) for of in (true_classes, ids)))
+
+
+def _generator(seed: Seed) -> Generator | None:
+    if seed is None or isinstance(seed, Generator):
+        return seed
+    return Generator().manual_seed(whole("seed", seed, 0, 2**63 - 1))
+
+
+def _expected(q: Tensor, k: int, tries: float) -> Tensor:
+    """How often ids of probability q are to be expected, by TensorFlow's rule: see `unhot.noise.expected`."""
+    return k * q if tries == k else -torch.expm1(tries * torch.log1p(-q))
+
+
+def _distinct(rule: _Rule, k: int, generator: Generator | None) -> tuple[Tensor, float]:
+    """Draw until k ids are distinct, in the order of their first appearance, and say how many tries that took.
+
+    Where the last ones are too rare to wait for, they come from a race, which has exactly the same distribution: unhot.noise.distinct.
+    """
+    check_distinct(k, rule.possible)
+    drawn = rule.draw(2 * k, generator).cpu()
+    while True:
+        first = np.sort(np.unique(drawn.numpy(), return_index=True)[1])
+        if first.size >= k:
+            return drawn[first[:k]], float(first[k - 1]) + 1.0
+        if drawn.numel() >= PATIENCE * k:
+            break
+        drawn = torch.cat([drawn, rule.draw(drawn.numel(), generator).cpu()])
+    q = rule.q()
+    q[drawn[first].numpy()] = 0.0
+    rest, waits = draw_distinct(q, NO_TABLE, k - first.size, int(torch.randint(2**62, (), generator=generator)), 0)
+    return torch.cat([drawn[first], torch.from_numpy(rest).long()]), float(drawn.numel()) + float(waits)

@@ -1,0 +1,39 @@
+"""Paths of a tree as tensors, for hierarchical softmax in torch.
+
+The paths are cut out of the arrays of `unhot.tree` by place, so that a batch is one look-up of [batch, longest path] steps.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from unhot.tree.paths import Paths, longest
+
+
+class TreePaths(NamedTuple):
+    """The path of class w is [start[w] : start[w + 1]] of node and code, root first."""
+
+    start: Tensor  # [classes + 1], int64
+    node: Tensor  # [all steps], int32
+    code: Tensor  # [all steps], uint8: 0 = left, 1 = right
+    longest: int  # steps of the longest path
+
+
+def tree_paths(tree: Paths, device: torch.device | str | None = None) -> TreePaths:
+    """The paths on a device; on the CPU they share the arrays' memory."""
+    start, node, code = (torch.as_tensor(part, device=device) for part in tree)
+    return TreePaths(start, node, code, longest(tree))
+
+
+def steps_of(tree: TreePaths, words: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Inner nodes on the paths of words, the signs of their scores (+1 left, -1 right), and which steps are there: [..., longest] each.
+
+    A path that is shorter than the longest is filled up with its own last node.
+    """
+    begin, end = tree.start[words].unsqueeze(-1), tree.start[words + 1].unsqueeze(-1)
+    step = begin + torch.arange(tree.longest, device=words.device)
+    place = torch.minimum(step, end - 1)
+    return tree.node[place], 1 - 2 * tree.code[place].to(torch.int8), step < end
