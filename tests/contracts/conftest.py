@@ -11,7 +11,7 @@ import pytest
 
 from unhot.outputs import LAYERS, Head, parse_output
 
-# {few}: a number of draws that V words have, {all}: V, {codes}, {classes}, {weights}: files for V words
+# {few}: a number of draws that V words have, {all}: V, {cutoffs}: ranks below V, {codes}, {classes}, {weights}: files for V words
 VARIANTS = [
     "self_normalized:alpha=0",
     "negative:k=2,hits=keep",
@@ -34,6 +34,11 @@ VARIANTS = [
     "class_based:levels=2",
     "class_based:levels=3",
     "class_based:classes=file:{classes}",
+    "infrequent:alpha=1,gamma=1",
+    "partition:size=2",
+    "in_batch:temperature=1.5,q=counts,hits=drop",
+    "differentiated:cutoffs={cutoffs}",
+    "adaptive:cutoffs={cutoffs},div_value=1",
 ]
 SPECS = [*sorted(LAYERS), *VARIANTS]
 
@@ -60,7 +65,8 @@ def build(tmp_path_factory):
     """A function (spec, words) -> layer that fills in what depends on the number of words."""
 
     def make(spec, words):
-        values = {"few": min(3, words), "all": words}
+        ranks = sorted({words // 4, words // 2} - {0})
+        values = {"few": min(3, words), "all": words, "cutoffs": ",".join(map(str, ranks)) or "auto"}
         files = {"codes": given_codes(words), "classes": map(given_class, range(words)), "weights": map(given_weight, range(words))}
         for name, lines in files.items():
             if f"{{{name}}}" in spec:
@@ -116,6 +122,12 @@ def _all_draws(q, k, unique=False):
 
 
 def _draws_of(layer, counts):
+    if layer.name == "infrequent":  # any draw: a step with the penalty
+        return {(): 1.0 - layer.gamma, (0,): layer.gamma}
+    if layer.name == "in_batch":  # two other examples
+        return _all_draws(counts / counts.sum(), 2)
+    if layer.name == "partition":  # one part, with every word
+        return {tuple(range(counts.size)): 1.0}
     if not hasattr(layer, "k"):
         return {(): 1.0}
     return _all_draws(layer.probability(counts), layer.k, layer.unique)

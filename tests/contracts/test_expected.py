@@ -65,8 +65,9 @@ def test_one_draw_at_a_time_gives_the_same_expectation_as_all_together(spec, exp
 def test_the_order_of_draws_does_not_matter():
     """So that sets may stand for sequences."""
     draws = np.array([2, 0, 2, 1], np.int32)
-    for spec in [*LOGISTIC, "sampled:power=1", "sampled:power=1,hits=drop"]:
-        layer = parse_output(f"{spec},k=4")
+    sampled = ["sampled:power=1,k=4", "sampled:power=1,hits=drop,k=4", "in_batch", "in_batch:hits=drop", "partition"]
+    for spec in [*(f"{logistic},k=4" for logistic in LOGISTIC), *sampled]:
+        layer = parse_output(spec)
         for t in range(4):
             losses = [layer.reference(SCORES, t, order, COUNTS) for order in (draws, np.sort(draws), draws[::-1])]
             np.testing.assert_allclose(losses, losses[0], rtol=1e-13)

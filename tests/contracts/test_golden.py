@@ -7,11 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from unhot.outputs import LAYERS, parse_output
+from unhot.outputs import LAYERS, Head, parse_output
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 TF = json.loads((GOLDEN / "tf_sampled_losses.json").read_text(encoding="utf-8"))
 TORCH = json.loads((GOLDEN / "torch_softmax_losses.json").read_text(encoding="utf-8"))
+ADAPTIVE = json.loads((GOLDEN / "torch_adaptive_softmax.json").read_text(encoding="utf-8"))["cases"]
 NONE = np.array([], np.int32)
 
 
@@ -105,3 +106,59 @@ def test_pytorch_has_the_same_losses(case, gradient):
         np.testing.assert_allclose(slope @ WEIGHTS, case["grad_inputs"][row], rtol=1e-6, atol=1e-6)
         grad_biases += slope
     np.testing.assert_allclose(grad_biases, case["grad_biases"], rtol=1e-6, atol=1e-6)
+
+
+# ---- PyTorch: adaptive softmax, with ids in any order
+
+
+class AdaptiveCase:
+    """A case of the file as our layer, whose words have ids in no order of their ranks."""
+
+    def __init__(self, case):
+        words, (head, *tails) = (
+            case["n_classes"],
+            [case["head_weight"], *((t["output_weight"], t["projection_weight"]) for t in case["tail"])],
+        )
+        self.id_of = np.random.default_rng(0).permutation(words)  # by rank
+        self.counts = np.empty(words, np.int64)
+        self.counts[self.id_of] = 1000 - np.arange(words)
+        self.layer = parse_output(f"adaptive:cutoffs={','.join(map(str, case['cutoffs']))},div_value={case['div_value']}")
+        self.tails = [tuple(map(np.array, tail)) for tail in tails]
+        self.rows = np.concatenate([np.array(head), *(own @ projection for own, projection in self.tails)])
+        self.bias = np.zeros(len(self.rows))
+        self.bias[: len(head)] = case["head_bias_values"] or 0.0
+        self.inputs, self.targets = np.array(case["inputs"]), self.id_of[case["targets"]]
+
+
+def test_the_cases_of_adaptive_softmax_are_there():
+    assert [len(case["tail"]) for case in ADAPTIVE] == [2, 3, 1]
+    assert [case["head_bias"] for case in ADAPTIVE] == [False, True, False]
+
+
+@pytest.mark.parametrize("case", ADAPTIVE, ids=lambda case: case["name"])
+def test_pytorch_has_the_same_adaptive_softmax(case):
+    own = AdaptiveCase(case)
+    assert own.layer.widths(own.counts, case["in_features"]) == case["tail_hidden_sizes"]
+    head = Head(own.layer, own.counts, own.rows, own.bias)
+    np.testing.assert_allclose(head.log_prob(own.inputs)[:, own.id_of], case["log_prob"], rtol=0, atol=1e-12)
+    np.testing.assert_array_equal(head.topk(own.inputs, 1)[0][:, 0], own.id_of[case["predict"]])
+    scores = head.scores(own.inputs)
+    found = [own.layer.reference(s, t, NONE, own.counts) for s, t in zip(scores, own.targets, strict=True)]
+    np.testing.assert_allclose(found, -np.array(case["output_log_prob_of_target"]), rtol=0, atol=1e-12)
+    assert np.mean(found) == pytest.approx(case["loss"], rel=1e-12)
+    np.testing.assert_allclose(own.layer.log_weight(scores, own.counts), head.log_prob(own.inputs), rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("case", ADAPTIVE, ids=lambda case: case["name"])
+def test_pytorch_has_the_same_gradients_of_adaptive_softmax(case, gradient):
+    own, top = AdaptiveCase(case), len(case["head_weight"])
+    scores = own.inputs @ own.rows.T + own.bias
+    losses = [partial(own.layer.reference, target=t, draws=NONE, counts=own.counts) for t in own.targets]
+    slope = np.array([gradient(loss, s) for loss, s in zip(losses, scores, strict=True)]) / len(losses)
+    np.testing.assert_allclose(slope @ own.rows, case["grad_inputs"], rtol=0, atol=1e-9)
+    np.testing.assert_allclose(slope[:, :top].T @ own.inputs, case["grad_head_weight"], rtol=0, atol=1e-9)
+    for (output, projection), expected in zip(own.tails, case["grad_tail"], strict=True):
+        inside, top = slope[:, top : top + len(output)], top + len(output)
+        found = {"output_weight": inside.T @ (own.inputs @ projection.T), "projection_weight": (inside @ output).T @ own.inputs}
+        for name, values in expected.items():
+            np.testing.assert_allclose(found[name], 0.0 if values is None else values, rtol=0, atol=1e-9, err_msg=name)

@@ -75,6 +75,79 @@ def test_one_class_for_all_words_or_for_each_is_softmax(scores, classes):
         np.testing.assert_allclose(log_prob(layer.spec(), given), -softmax_losses(scores), rtol=0, atol=1e-12)
 
 
+def test_adaptive_without_tails_is_softmax(scores):
+    """By itself it has none where all words are needed for 80 % of the text."""
+    equal = np.ones(WORDS, np.int64)
+    layer = parse_output("adaptive")
+    assert layer.rows(equal) == WORDS
+    np.testing.assert_allclose([layer.reference(scores, t, NONE, equal) for t in range(WORDS)], softmax_losses(scores), rtol=0, atol=1e-12)
+    np.testing.assert_allclose(log_prob("adaptive", scores, equal), -softmax_losses(scores), rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("cutoffs", ["1", "3", "1,2", "2,3", "1,2,3"])
+def test_adaptive_is_class_based_where_each_word_of_the_head_is_a_class(scores, cutoffs, tmp_path):
+    """And each tail is one; the rows of words that are alone in their class are idle."""
+    ranks = [int(rank) for rank in cutoffs.split(",")]
+    label = [w if w < ranks[0] else WORDS + sum(w >= rank for rank in ranks) for w in range(WORDS)]  # ids are ranks here
+    (tmp_path / "classes").write_text("".join(f"{i}\n" for i in label))
+    adaptive, classes = parse_output(f"adaptive:cutoffs={cutoffs}"), parse_output(f"class_based:classes=file:{tmp_path / 'classes'}")
+    own = np.random.default_rng(5).normal(0, 2, adaptive.rows(COUNTS))
+    same = np.full(classes.rows(COUNTS), 9.0)
+    for w, (top, row) in enumerate(classes.groups(COUNTS).row):
+        same[top] = own[w if w < ranks[0] else ranks[0] + label[w] - WORDS - 1]
+        if w >= ranks[0]:
+            same[row] = own[len(ranks) + w]
+    np.testing.assert_allclose(losses(adaptive.spec(), own), losses(classes.spec(), same), rtol=0, atol=1e-12)
+    np.testing.assert_allclose(log_prob(adaptive.spec(), own), log_prob(classes.spec(), same), rtol=0, atol=1e-12)
+
+
+def test_differentiated_with_one_band_is_softmax():
+    """And with more, it is that of output vectors which are zero outside their band's slice."""
+    rng, layer = np.random.default_rng(6), parse_output("differentiated:cutoffs=1,3,widths=3,2,1")
+    (band,) = parse_output("differentiated").bands(np.ones(WORDS, np.int64), 6)
+    assert band == (pytest.approx(np.arange(WORDS)), 0, 6)
+    vectors, hidden = rng.normal(0, 1, (WORDS, 6)), rng.normal(0, 1, 6)
+    from_slices, zeros = np.empty(WORDS), np.zeros((WORDS, 6))
+    for ids, first, last in layer.bands(COUNTS, 6):
+        from_slices[ids] = vectors[ids, first:last] @ hidden[first:last]
+        zeros[ids, first:last] = vectors[ids, first:last]
+    np.testing.assert_allclose(Head(layer, COUNTS, zeros).log_prob(hidden), -softmax_losses(from_slices), rtol=0, atol=1e-12)
+    np.testing.assert_array_equal(losses(layer.spec(), from_slices), losses("softmax", from_slices))
+
+
+def test_partition_with_all_words_is_softmax(scores):
+    for draws in ([0, 1, 2, 3], [3, 1, 0, 2, 2, 0]):  # a word of the set is one column
+        found = losses("partition", scores, np.array(draws, np.int32))
+        np.testing.assert_allclose(found, softmax_losses(scores), rtol=0, atol=1e-12)
+
+
+def test_partition_is_softmax_over_target_and_set(scores):
+    found = losses("partition", scores, np.array([2, 0, 2], np.int32))
+    expected = [softmax_losses(scores[[0, 2] + ([t] if t in (1, 3) else [])])[[0, 2, 1, 2][t]] for t in range(WORDS)]
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("hits", ["keep", "drop"])
+@pytest.mark.parametrize("temperature", [1.0, 0.3])
+def test_in_batch_is_sampled_with_draws_from_q(scores, hits, temperature):
+    """The number of draws is a constant in log(k q), and falls out of the softmax."""
+    for draws in every_sequence(3):
+        found = losses(f"in_batch:hits={hits},temperature={temperature}", scores, draws)
+        same = losses(f"sampled:k=3,power=1,hits={hits}", scores / temperature, draws)
+        np.testing.assert_allclose(found, same, rtol=0, atol=1e-12)
+
+
+def test_infrequent_at_every_step_is_self_normalized_without_log_z(scores):
+    step, log_z = np.array([0], np.int32), math.log(np.exp(scores).sum())
+    found = losses("infrequent:alpha=0.3,gamma=1", scores, step)
+    np.testing.assert_allclose(found, losses("self_normalized:alpha=0.3", scores) - log_z, rtol=0, atol=1e-12)
+    np.testing.assert_array_equal(losses("infrequent", scores), -scores)
+    for gamma in (0.01, 0.5):  # the mean does not depend on the share
+        spec = f"infrequent:alpha=0.3,gamma={gamma}"
+        mean = gamma * losses(spec, scores, step) + (1 - gamma) * losses(spec, scores)
+        np.testing.assert_allclose(mean, found, rtol=0, atol=1e-12)
+
+
 def test_nce_is_negative_sampling_where_every_word_is_expected_once(scores):
     for draws in every_sequence(4):
         nce = losses("nce:k=4,noise=uniform,ln_z=0", scores, draws)
@@ -122,6 +195,7 @@ def test_a_tree_of_two_words_is_a_logistic_regression(tree, score):
 
 
 NORMALISED = ["softmax", "hierarchical", "hierarchical:tree=balanced", "hierarchical:tree=file:{codes}"]
+NORMALISED += ["differentiated", "adaptive", "adaptive:cutoffs={cutoffs}"]
 NORMALISED += [f"class_based:{setting}" for setting in ("", "classes=1", "classes={all}", "levels=2", "levels=3", "classes=file:{classes}")]
 
 
@@ -157,7 +231,7 @@ def test_large_scores_are_no_trouble(every_spec, build):
             assert np.exp(found).sum() == pytest.approx(1.0, abs=1e-12)
             for t in range(WORDS):
                 loss = layer.reference(scores, t, np.array([0, t], np.int32), COUNTS)
-                assert 0 <= loss <= 1.1e6  # self_normalized: alpha log^2 Z
+                assert 0 <= loss <= 1.1e6  # self_normalized and infrequent: log^2 Z
 
 
 @pytest.mark.parametrize(
@@ -170,6 +244,10 @@ def test_large_scores_are_no_trouble(every_spec, build):
         ("nce:k=4,noise=uniform", 2000.0),
         ("sampled_logistic:k=4,noise=uniform", 2000.0),
         ("sampled:k=4,noise=uniform", 2000.0),
+        ("infrequent:alpha=0.2,gamma=0.1", 1000.0 + 2 * 1000.0**2),
+        ("partition", 2000.0),
+        ("in_batch:temperature=2", 1000.0 - math.log(2)),  # the word 0 has twice the share of the target
+        ("differentiated", 2000.0),
     ],
 )
 def test_large_losses_are_exact(spec, loss):

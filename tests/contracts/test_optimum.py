@@ -70,6 +70,15 @@ OPTIMA = {
     "hierarchical:tree=balanced": None,
     "class_based": None,
     "class_based:levels=2": None,
+    "infrequent": LOG_P + 5.0,
+    "infrequent:gamma=1": LOG_P + 5.0,
+    "infrequent:alpha=1,gamma=0.01": LOG_P + 0.5,
+    "partition": UpToConstant(LOG_P),
+    "in_batch": UpToConstant(LOG_P),
+    "in_batch:temperature=0.25,q=counts": UpToConstant(0.25 * LOG_P),
+    "differentiated": UpToConstant(LOG_P),
+    "adaptive": None,
+    "adaptive:cutoffs=1,2": None,
 }
 
 
@@ -100,6 +109,25 @@ def test_scores_converge_to_what_the_table_says(spec, optimum):
     if expected is not None:
         np.testing.assert_allclose(scores, expected, rtol=0, atol=1e-6)
     np.testing.assert_allclose(log_prob(layer, scores), LOG_P, rtol=0, atol=1e-6)  # what it takes for P is P
+
+
+def test_masked_hits_bias_the_softmax_over_a_batch(optimum):
+    """As they do sampled, of which it is the case k = 2."""
+    layer, sampled = parse_output("in_batch:hits=drop"), parse_output("sampled:power=1,k=2,hits=drop")
+    found, same = (log_prob(kind, optimum(kind)) for kind in (layer, sampled))
+    np.testing.assert_allclose(found, same, rtol=0, atol=1e-6)
+    assert np.abs(np.exp(found) - TRUE).max() > 1e-3
+
+
+def test_a_word_of_half_the_parts_of_the_text_comes_out_twice_as_probable(gradient):
+    """Two parts of equal length, {0, 1, 2} and {0, 1, 3}; 0 and 1 stand in both."""
+    layer, targets = parse_output("partition"), [(t, rare, TRUE[t] / 2 if t < 2 else TRUE[t]) for rare in (2, 3) for t in (0, 1, rare)]
+
+    def loss(scores):
+        return sum(p * layer.reference(scores, t, np.array([0, 1, rare], np.int32), COUNTS) for t, rare, p in targets)
+
+    p = np.exp(log_prob(layer, minimise(loss, gradient, 4)))
+    np.testing.assert_allclose(p / p[0], np.array([1, 1, 2, 2]) * TRUE / TRUE[0], rtol=1e-6)
 
 
 def test_noise_from_a_file_is_the_noise(tmp_path, optimum):

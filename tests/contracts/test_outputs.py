@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import NamedTuple
 
 import numpy as np
@@ -23,6 +24,9 @@ from unhot.models.skipgram import SkipGram
 from unhot.outputs import LAYERS, Head, parse_output
 from unhot.train.params import HotSizes, Sizes, padded, start_params, without_copies
 from unhot.vectors.formats.directory import load_model
+
+torch = pytest.importorskip("torch")
+nn = pytest.importorskip("unhot.nn")
 
 DIM, WORDS = 5, 7
 COUNTS = np.array([40, 30, 20, 10, 5, 3, 2])
@@ -58,13 +62,23 @@ SPECS = [
     "class_based:classes=1",
     "class_based:classes=4,levels=2,bias=true",
 ]
+COMPILED = {name for name, layer in LAYERS.items() if layer.compiled}
+TORCH_ONLY = [
+    "infrequent:alpha=0.5,gamma=0.01,bias=true",
+    "partition:size=17",
+    "in_batch:temperature=0.05,q=counts,hits=drop",
+    "differentiated:cutoffs=2,5,widths=3,1,1,bias=true",
+    "differentiated:widths=4",
+    "adaptive:cutoffs=2,5,div_value=1.5,bias=true",
+]
 SENTENCE = [2, 0, 1, 0, 3, 0, 4, 1, 6]  # the window of place 4 holds 0 three times and 1 twice
 CENTRE = 4
 BIG_SENTENCE = [2, 0, 1, 0, 3, 3, 4, 1, 6]  # the centre stands among its contexts, too
 
 
 def test_every_layer_is_under_contract():
-    assert {spec.split(":")[0] for spec in SPECS} == set(LAYERS)
+    assert {spec.split(":")[0] for spec in SPECS} == COMPILED
+    assert {spec.split(":")[0] for spec in SPECS + TORCH_ONLY} == set(LAYERS)
 
 
 class OneStep:
@@ -111,21 +125,23 @@ class OneStep:
 
     def reference(self, in_vectors, out_vectors, out_bias, in_bias, ln_z):
         """The loss by the layer's own formula, in float64."""
+        loss, draws = 0.0, self.draws()
+        for bag, target in zip(*self.examples(), strict=True):
+            share = 1 / len(bag) if getattr(self.model, "combine", "mean") == "mean" else 1.0
+            scores = out_vectors @ (share * in_vectors[bag].sum(0)) + (out_bias if out_bias.size else 0.0)
+            scores = scores + (share * in_bias[bag].sum() if in_bias.size else 0.0) - (ln_z[0] if ln_z.size else 0.0)
+            loss += self.layer.reference(scores, target, draws, COUNTS)
+        return loss
+
+    def examples(self):
+        """Bags of inputs, and the target of each."""
         model, centre = self.model, self.sentence[CENTRE]
         contexts = [w for i, w in enumerate(self.sentence) if i != CENTRE and abs(i - CENTRE) <= model.window]
         if isinstance(model, CBOW):
-            bags, targets = [contexts], [[centre]]
-        elif model.targets() == 1:
-            bags, targets = [[w] for w in contexts], [[centre]] * len(contexts)
-        else:
-            bags, targets = [[centre]], [contexts]
-        loss, draws = 0.0, self.draws()
-        for bag, wanted in zip(bags, targets, strict=True):
-            share = 1 / len(bag) if getattr(model, "combine", "mean") == "mean" else 1.0
-            scores = out_vectors @ (share * in_vectors[bag].sum(0)) + (out_bias if out_bias.size else 0.0)
-            scores = scores + (share * in_bias[bag].sum() if in_bias.size else 0.0) - (ln_z[0] if ln_z.size else 0.0)
-            loss += sum(self.layer.reference(scores, target, draws, COUNTS) for target in wanted)
-        return loss
+            return [contexts], [centre]
+        if model.targets() == 1:
+            return [[w] for w in contexts], [centre] * len(contexts)
+        return [[centre]] * len(contexts), contexts
 
 
 MODELS = {
@@ -164,6 +180,33 @@ def check_step(step):
             assert after[at] - kept == pytest.approx(-(up - down) / (2 * epsilon), rel=1e-4, abs=3e-5)
 
 
+@pytest.mark.parametrize("make", MODELS.values(), ids=MODELS)
+@pytest.mark.parametrize("spec", SPECS)
+def test_torch_has_the_loss_and_gradient_of_the_kernel(spec, make):
+    """The same step by autograd: every pair an example, all with the draws of the window."""
+    if parse_output(spec).all_rows and make is MODELS["skipgram-centre"]:
+        return
+    step = OneStep(make(spec))
+    arrays = [torch.from_numpy(array).requires_grad_() for array in step.before]
+    in_vectors, out_vectors, out_bias, in_bias, ln_z = arrays
+    head = nn.OutputHead(step.layer, DIM, COUNTS, dtype=torch.float64)
+    head.begin(nn.Rows(out_vectors, out_bias if out_bias.numel() else None, ln_z if ln_z.numel() else None))
+    bags, targets = step.examples()
+    share = [1 / len(bag) if getattr(step.model, "combine", "mean") == "mean" else 1.0 for bag in bags]
+    hidden = torch.stack([in_vectors[bag].sum(dim=0) * part for bag, part in zip(bags, share, strict=True)])
+    call = {"draws": torch.from_numpy(step.draws())} if head.draws_noise else {}
+    if in_bias.numel():
+        call["in_bias"] = torch.stack([in_bias[bag].sum() * part for bag, part in zip(bags, share, strict=True)])
+    loss = head(hidden, torch.tensor(targets), reduction="sum", **call)
+    assert step.loss == pytest.approx(loss.item(), rel=1e-5)
+    loss.backward()
+    gradients = {"in_vectors": in_vectors.grad, "out_vectors": head.weight.grad, "in_bias": in_bias.grad}
+    gradients |= {"out_bias": None if head.bias is None else head.bias.grad, "ln_z": getattr(getattr(head, "ln_z", None), "grad", None)}
+    for name, before, after in zip(step.learned._fields, step.before, step.learned, strict=True):
+        if before.size:
+            np.testing.assert_allclose(before - after, gradients[name], rtol=1e-4, atol=3e-5, err_msg=name)
+
+
 def test_both_orientations_have_the_same_pairs():
     """Without draws the sum over all centres is the same, whichever word of a pair predicts the other."""
     text = [["a", "b", "c", "a", "d"], ["b", "d", "c"]] * 3
@@ -181,7 +224,12 @@ def test_biases_begin_at_the_words_own_probabilities_or_at_zero(name):
     layer = parse_output(f"{name}:bias=true" + (",ln_z=1.5" if name == "nce" else ""))
     start, rows = layer.start_bias(COUNTS), layer.rows(COUNTS)
     assert start.shape == (rows,)
-    if start.any():
+    if name == "adaptive":  # words of a tail have no bias
+        log_p, share = layer.log_weight(start, COUNTS), COUNTS / COUNTS.sum()
+        assert layer.clusters(COUNTS).cutoffs == (3, 5, 7)
+        for ids in (slice(0, 1), slice(1, 2), slice(2, 3), slice(3, 5), slice(5, 7)):
+            np.testing.assert_allclose(np.exp(log_p[ids]), share[ids].mean(), rtol=1e-12)
+    elif start.any():
         head = Head(layer, COUNTS, np.zeros((rows, DIM)), start)
         np.testing.assert_allclose(np.exp(head.log_prob(np.ones(DIM))), COUNTS / COUNTS.sum(), rtol=1e-12)
         assert head.log_z(np.ones(DIM)) == pytest.approx(0.0, abs=1e-12)
@@ -214,7 +262,7 @@ def test_masked_hits_with_much_noise_are_warned_about(caplog):
     assert "frequent words come out too probable" in caplog.text
 
 
-@pytest.mark.parametrize("spec", SPECS)
+@pytest.mark.parametrize("spec", SPECS + TORCH_ONLY)
 def test_spec_and_json_round_trip(spec):
     layer = parse_output(spec)
     assert parse_output(layer.spec()) == layer
@@ -243,7 +291,22 @@ def test_spec_and_json_round_trip(spec):
         ("class_based:classes=some", "class_based:classes='some': must be sqrt, a whole number or file:PATH"),
         ("class_based:levels=0", "class_based:levels=0: must be >= 1"),
         ("class_based:classes=file:a.csv,levels=2", "class_based:levels=2: a class file has one level"),
-        ("softmix", "there is no layer 'softmix'; there are class_based, hierarchical, nce"),
+        ("softmax:chunk=-1", "softmax:chunk=-1: must be >= 0"),
+        ("self_normalized:chunk=1.5", "self_normalized:chunk=1.5: must be a whole number"),
+        ("infrequent:alpha=0", "infrequent:alpha=0.0: must be > 0"),
+        ("infrequent:gamma=0", "infrequent:gamma=0.0: must be > 0 and <= 1"),
+        ("infrequent:gamma=1.5", "infrequent:gamma=1.5: must be > 0 and <= 1"),
+        ("partition:size=0", "partition:size=0: must be >= 1"),
+        ("in_batch:temperature=-1", "in_batch:temperature=-1.0: must be > 0"),
+        ("in_batch:q=guess", "in_batch:q='guess': must be one of streaming, counts"),
+        ("in_batch:hits=mask", "in_batch:hits='mask': must be one of keep, drop"),
+        ("differentiated:cutoffs=few", "differentiated:cutoffs='few': must be auto, or whole numbers"),
+        ("differentiated:cutoffs=5,2", "differentiated:cutoffs='5,2': must rise"),
+        ("differentiated:widths=64,0", "differentiated:widths='64,0': must be auto, or whole numbers from 1"),
+        ("differentiated:cutoffs=5,widths=2,2,1", "differentiated:widths=2,2,1: must be 2 numbers, one for each band of cutoffs=5"),
+        ("adaptive:cutoffs=7,7", "adaptive:cutoffs='7,7': must rise"),
+        ("adaptive:div_value=0.5", "adaptive:div_value=0.5: must be >= 1"),
+        ("softmix", "there is no layer 'softmix'; there are adaptive, class_based, differentiated, hierarchical, in_batch"),
     ],
 )
 def test_bad_settings_are_named(spec, told):
@@ -314,7 +377,7 @@ def test_two_threads_learn_as_one_does(spec):
 
 
 @pytest.mark.parametrize("words", [1, 2])
-@pytest.mark.parametrize("name", sorted(LAYERS))
+@pytest.mark.parametrize("name", sorted(COMPILED))
 def test_tiny_vocabularies(name, words):
     spec = f"{name}:k=5" if name in ("negative", "nce", "sampled", "sampled_logistic") else name
     model = SkipGram(dim=5, min_count=1, epochs=1, window=4, sample=0, output=spec, threads=1).fit([["a", "b"][:words] * 4] * 5)
@@ -343,6 +406,14 @@ def test_a_layer_without_a_kernel_is_named():
         SkipGram(output=Unfinished()).warm_up()
 
 
+@pytest.mark.parametrize("spec", TORCH_ONLY)
+def test_a_layer_for_torch_alone_says_so(spec):
+    layer = parse_output(spec)
+    for make in (lambda: layer.tables(COUNTS), layer.sketch, lambda: make_kernel(SimpleNamespace(layer=layer, dim=DIM), None)):
+        with pytest.raises(ConfigError, match=rf"{layer.name}: has no compiled kernel: train with engine='torch' \(pip install 'unhot\["):
+            make()
+
+
 def test_settings_that_do_not_fit_the_vocabulary_are_named(tmp_path):
     weights = tmp_path / "weights.csv"
     weights.write_text("1\n" * 6 + "0\n")
@@ -354,6 +425,17 @@ def test_settings_that_do_not_fit_the_vocabulary_are_named(tmp_path):
     ]:
         with pytest.raises(ConfigError, match=told):
             parse_output(spec).tables(COUNTS)
+    for make, told in [
+        (lambda: parse_output("adaptive:cutoffs=2,7").rows(COUNTS), "adaptive:cutoffs='2,7': must be < 7, the number of words"),
+        (lambda: parse_output("adaptive:cutoffs=2,5").widths(COUNTS, 15), "div_value=4.0: with dim=15 nothing is left .* of tail 1"),
+        (lambda: parse_output("adaptive:div_value=1e300").widths(COUNTS, 15), "nothing is left .* of tail 0; give a smaller div_value"),
+        (lambda: parse_output("differentiated:cutoffs=7").bands(COUNTS, 5), "differentiated:cutoffs='7': must be < 7"),
+        (lambda: parse_output("differentiated:cutoffs=1,2,3").bands(COUNTS, 3), "4 bands need a dim of 4 at least, not 3"),
+        (lambda: parse_output("differentiated:widths=3,1,1").bands(COUNTS, 6), "widths=3,1,1: must be 3 numbers, .* sum is dim=6"),
+        (lambda: parse_output("differentiated").grown_rows(np.arange(8)), "comes from its count, so it cannot go on with other words"),
+    ]:
+        with pytest.raises(ConfigError, match=told):
+            make()
 
 
 LEARNED = [spec for spec in SPECS if "tree" not in spec]

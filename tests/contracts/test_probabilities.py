@@ -101,6 +101,35 @@ def class_based(layer, scores, counts):
     return out
 
 
+def infrequent(layer, scores, counts):
+    return [math.exp(s - 1 / (2 * layer.alpha)) for s in scores]
+
+
+def in_batch(layer, scores, counts):
+    return [math.exp(s / layer.temperature) for s in scores]
+
+
+def adaptive(layer, scores, counts):
+    """The rows of the head's words by rank, of the tails, of the tails' words; a tail's share of the text is 15 or 5 percent at most."""
+    words = sorted(range(len(counts)), key=lambda w: (-counts[w], w))
+    total, ends = int(sum(counts)), [int(c) for c in layer.cutoffs.split(",") if c != "auto"]
+    for percent in (80, 95) if layer.cutoffs == "auto" else ():
+        rank = next(r for r in range(1, len(words) + 1) if 100 * int(sum(counts[words[:r]])) >= percent * total)
+        ends += [rank] if rank < len(words) and rank not in ends else []
+    clusters = [words[a:b] for a, b in zip([0, *ends], [*ends, len(words)], strict=True)]
+    row, weight = len(clusters[0]) + len(ends), [math.exp(s) for s in scores]
+    z, out = sum(weight[:row]), [0.0] * len(words)
+    for place, word in enumerate(clusters[0]):
+        out[word] = weight[place] / z
+    for tail, cluster in enumerate(clusters[1:]):
+        own = weight[row : row + len(cluster)]
+        for place, word in enumerate(cluster):
+            out[word] = weight[len(clusters[0]) + tail] / z * own[place] / sum(own)
+        row += len(cluster)
+    assert row == len(scores)
+    return out
+
+
 WEIGHTS = {
     "softmax": exponentials,
     "self_normalized": exponentials,
@@ -111,6 +140,11 @@ WEIGHTS = {
     "sampled_logistic": sigmoids,
     "hierarchical": hierarchical,
     "class_based": class_based,
+    "infrequent": infrequent,
+    "partition": exponentials,
+    "in_batch": in_batch,
+    "differentiated": exponentials,
+    "adaptive": adaptive,
 }
 
 

@@ -21,8 +21,8 @@ DETERMINED += ["sampled_logistic:k=5", "hierarchical", "class_based"]
 UP_TO_CONSTANT = ["softmax", "sampled:k=5"]
 
 
-def test_every_layer_is_trained():
-    assert {spec.split(":")[0] for spec in DETERMINED + UP_TO_CONSTANT} == set(LAYERS)
+def test_every_compiled_layer_is_trained():
+    assert {spec.split(":")[0] for spec in DETERMINED + UP_TO_CONSTANT} == {name for name, layer in LAYERS.items() if layer.compiled}
 
 
 class Planted:

@@ -3,6 +3,7 @@ import pytest
 
 from unhot.kernels.loop import Params
 from unhot.models.learned import Learned
+from unhot.outputs import parse_output
 from unhot.vocab.vocabulary import Vocabulary
 
 WORDS = ("the", "a", "cat", "dog", "sat", "ran", "on", "mat", ".")
@@ -10,7 +11,8 @@ WORDS = ("the", "a", "cat", "dog", "sat", "ran", "on", "mat", ".")
 
 def random_model(kind, output, words=WORDS, counts=(90, 80, 40, 30, 20, 20, 9, 5, 5), dim=6, **settings):
     """A model with random params: nothing is trained."""
-    model = kind(dim=dim, output=output, **settings)
+    engine = "compiled" if parse_output(output).compiled else "torch"
+    model = kind(dim=dim, output=output, engine=engine, **settings)
     rng, counts = np.random.default_rng(5), np.array(counts)
     rows, biases = model.layer.rows(counts), model.layer.biases()
 

@@ -37,6 +37,11 @@ LAYER_SPECS = [
     "hierarchical:tree=balanced,bias=true",
     "class_based",
     "class_based:classes=3,levels=2,bias=true",
+    "infrequent:bias=true",
+    "partition:size=3",
+    "in_batch:temperature=0.7",
+    "differentiated",
+    "adaptive:cutoffs=2,5,bias=true",
 ]
 MODELS = [(SkipGram, {}), (CBOW, {"combine": "mean"}), (CBOW, {"combine": "sum"})]
 

@@ -312,8 +312,8 @@ NONSENSE = {
     "another num_true": (dict(num_true=2), DataError, r"labels of shape \(4, 3\): must be \[batch, num_true\] with num_true=2"),
     "no true class": (dict(num_true=0), ConfigError, "num_true=0"),
     "labels of floats": (dict(labels=_LABELS.double()), DataError, "must be whole numbers"),
-    "a label too high": (dict(labels=_LABELS + 1), DataError, "class 12: must be between 0 and 11"),
-    "a label below zero": (dict(labels=_LABELS - 1), DataError, "class -1: must be between 0 and 11"),
+    "a label too high": (dict(labels=_LABELS + 1), DataError, "id 12: must be between 0 and 11"),
+    "a label below zero": (dict(labels=_LABELS - 1), DataError, "id -1: must be between 0 and 11"),
     "labels of another batch": (dict(labels=_LABELS[:2]), DataError, "2 examples and inputs for 4"),
     "inputs of another dim": (dict(inputs=_X[:, :2]), DataError, r"inputs of shape \(4, 2\)"),
     "inputs in a row": (dict(inputs=_X[0]), DataError, r"inputs of shape \(5,\)"),
@@ -366,7 +366,7 @@ def test_nonsense_for_trees_is_named():
     inputs = torch.randn(2, 3)
     with pytest.raises(ConfigError, match="at least 8 rows: classes - 1, the inner nodes of a tree of 9 classes"):
         hierarchical_softmax_loss(torch.randn(7, 3), None, torch.tensor([1, 2]), inputs, tree)
-    with pytest.raises(DataError, match="class 9: must be between 0 and 8"):
+    with pytest.raises(DataError, match="id 9: must be between 0 and 8"):
         hierarchical_softmax_loss(torch.randn(8, 3), None, torch.tensor([1, 9]), inputs, tree)
     with pytest.raises(DataError, match="3 examples and inputs for 2"):
         hierarchical_softmax_loss(torch.randn(8, 3), None, torch.tensor([1, 2, 3]), inputs, tree)

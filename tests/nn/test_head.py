@@ -175,9 +175,9 @@ def test_compiled_sparse_gradients_are_refused():
     [
         (lambda h, x, t: h(x[:, :3], t), "must end with dim = 16"),
         (lambda h, x, t: h(x, t[:3]), "target of shape [3]: must be [8]"),
-        (lambda h, x, t: h(x, t.float()), "must hold ids"),
-        (lambda h, x, t: h(x, t + 10), "there is no"),
-        (lambda h, x, t: h(x, t, draws=torch.tensor([3, 99])), "draws: there is no 99"),
+        (lambda h, x, t: h(x, t.float()), "must be whole numbers"),
+        (lambda h, x, t: h(x, t + 10), "must be between 0 and 9"),
+        (lambda h, x, t: h(x, t, draws=torch.tensor([3, 99])), "draws: id 99: must be between 0 and 9"),
         (lambda h, x, t: h(x, t, draws=torch.zeros(3, 2, dtype=torch.int64)), "draws of shape [3, 2]"),
         (lambda h, x, t: h(x, t, in_bias=torch.zeros(BATCH)), "has none; leave it out"),
         (lambda h, x, t: h(x, t, reduction="median"), "reduction='median': must be one of mean, sum, none"),

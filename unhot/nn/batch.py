@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from unhot.errors import DataError
+from unhot.nn.classes import check_ids, check_whole
 
 
 class Batch(NamedTuple):
@@ -26,14 +27,13 @@ def flatten(
 ) -> Batch:
     """Hidden vectors [..., dim] with targets [...] or [..., true] as a batch."""
     leading = hidden.shape[:-1]
-    if target.dtype.is_floating_point or target.dtype.is_complex or target.dtype == torch.bool:
-        raise DataError(f"target of type {target.dtype}: must hold ids, whole numbers")
     if target.shape[: len(leading)] != leading or target.ndim > len(leading) + 1:
         raise DataError(f"target of shape {_text(target)}: must be {list(leading)}, or {[*leading, 'true']} for several true classes")
     if draws is not None and draws.ndim != 1 and draws.shape[:-1] != leading:
         raise DataError(f"draws of shape {_text(draws)}: must be [k], or {[*leading, 'k']}")
     if in_bias is not None and in_bias.shape != leading:
         raise DataError(f"in_bias of shape {_text(in_bias)}: must be {list(leading)}")
+    check_whole("target", target)
     flat = hidden.reshape(-1, hidden.shape[-1])
     ids = target.reshape(flat.shape[0], target.shape[-1] if target.ndim > len(leading) else 1).long()
     known = ids != ignore_index
@@ -49,15 +49,6 @@ def flat_hidden(hidden: Tensor, dim: int) -> Tensor:
     if hidden.ndim == 0 or hidden.shape[-1] != dim:
         raise DataError(f"hidden of shape {_text(hidden)}: must end with dim = {dim}")
     return hidden.reshape(-1, dim)
-
-
-def check_ids(name: str, ids: Tensor, ids_end: int) -> None:
-    """A `DataError` for an id that there is not; only where it costs nothing, as a device would have to be waited for."""
-    if torch.compiler.is_compiling() or ids.device.type != "cpu" or ids.numel() == 0:
-        return
-    low, high = (int(bound) for bound in ids.aminmax())
-    if low < 0 or high >= ids_end:
-        raise DataError(f"{name}: there is no {low if low < 0 else high}; ids are 0 to {ids_end - 1}")
 
 
 def _text(tensor: Tensor) -> str:

@@ -38,14 +38,19 @@ def checked_classes(name: str, classes: Tensor, num_true: int, range_max: int) -
     return classes.long()
 
 
-def check_ids(name: str, ids: Tensor, range_max: int) -> None:
-    """Raise a `DataError` unless these are whole numbers, each below `range_max`; the range is looked at where that is free."""
+def check_whole(name: str, ids: Tensor) -> None:
+    """Raise a `DataError` unless these are whole numbers."""
     if ids.is_floating_point() or ids.is_complex() or ids.dtype == torch.bool:
         raise DataError(f"{name} of type {ids.dtype}: must be whole numbers; convert them with .long()")
+
+
+def check_ids(name: str, ids: Tensor, range_max: int) -> None:
+    """Raise a `DataError` unless these are whole numbers, each below `range_max`; the range is looked at where that is free."""
+    check_whole(name, ids)
     if readable(ids) and ids.numel():
         low, high = (int(end) for end in ids.aminmax())
         if low < 0 or high >= range_max:
-            raise DataError(f"{name}: class {low if low < 0 else high}: must be between 0 and {range_max - 1}")
+            raise DataError(f"{name}: id {low if low < 0 else high}: must be between 0 and {range_max - 1}")
 
 
 def readable(values: Tensor) -> bool:

@@ -18,7 +18,7 @@ from unhot.nn.batch import Batch
 from unhot.nn.head import OutputHead, Rows, head_for
 from unhot.nn.links import first_of_equals, hits, masked, no, yes
 from unhot.nn.noise import alias_tensors, draw_alias, draw_different, draw_weights, expected_different
-from unhot.nn.wide import widened
+from unhot.nn.wide import wide, widened
 from unhot.noise.expected import expected_counts
 from unhot.outputs.drawn import DrawnLayer
 from unhot.outputs.nce import NCE
@@ -91,18 +91,29 @@ class DrawnHead(OutputHead):
         q = self._learned(batch.seen) if self.learns else None
         draws = self._draw(batch, q) if batch.draws is None else batch.draws
         offset = self._offset(q)
-        true = self._scores(batch, batch.target, offset)
-        return true, self._scores(batch, draws, offset), draws
+        if draws.ndim == 1:  # one look-up, so that there is one gradient as large as the weight
+            ids = torch.cat([batch.target.reshape(-1), draws])
+            rows, many = self.rows_of(ids), batch.target.numel()
+            true = torch.bmm(rows[:many].reshape(*batch.target.shape, self.dim), batch.hidden[:, :, None]).squeeze(2)
+            more = self._more(ids, offset)
+            return (
+                self._shift(widened(true) + more[:many].reshape(batch.target.shape), batch),
+                self._shift(widened(batch.hidden @ rows[many:].T) + more[many:], batch),
+                draws,
+            )
+        ids = torch.cat([batch.target, draws], dim=1)
+        scores = torch.bmm(self.rows_of(ids), batch.hidden[:, :, None]).squeeze(2)
+        true, drawn = self._shift(widened(scores) + self._more(ids, offset), batch).tensor_split([batch.target.shape[1]], dim=1)
+        return true, drawn, draws
 
-    def _scores(self, batch: Batch, ids: Tensor, offset: Tensor) -> Tensor:
-        """Scores of rows [n] for all examples, or of [batch, n] for each its own: [batch, n]."""
-        rows = self.rows_of(ids)
-        product = batch.hidden @ rows.T if ids.ndim == 1 else torch.bmm(rows, batch.hidden[:, :, None]).squeeze(-1)
-        scores = widened(product) + self.bias_of(ids)
-        if offset.shape[0]:
-            scores = scores + offset[ids].to(scores.dtype)
-        if self.ln_z is not None:
-            scores = scores - self.ln_z
+    def _more(self, ids: Tensor, offset: Tensor) -> Tensor:
+        """What the score of a word has beside the product: its bias and its offset."""
+        more = self.bias_of(ids)
+        return more + offset[ids].to(wide(self.weight.dtype)) if offset.shape[0] else more
+
+    def _shift(self, scores: Tensor, batch: Batch) -> Tensor:
+        """What all scores of an example have more."""
+        scores = scores if self.ln_z is None else scores - self.ln_z
         return scores if batch.in_bias is None else scores + batch.in_bias[:, None]
 
     def _draw(self, batch: Batch, q: Tensor | None) -> Tensor:

@@ -32,6 +32,7 @@ from unhot.errors import ConfigError, DataError, whole
 from unhot.nn.classes import AccidentalHits, check_ids, checked_classes, compute_accidental_hits, readable, without_hits, without_last_hits
 from unhot.nn.samplers import Candidates, Seed, all, fixed_unigram, learned_unigram, log_uniform, uniform
 from unhot.nn.trees import TreePaths, steps_of, tree_paths
+from unhot.nn.wide import widened
 from unhot.tree.paths import Paths
 
 __all__ = [
@@ -153,7 +154,7 @@ def hierarchical_softmax_loss(
     scores = torch.matmul(F.embedding(ids, weights, sparse=sparse), inputs.unsqueeze(2)).squeeze(2)
     if biases is not None:
         scores = scores + _biases(biases, ids, sparse)
-    losses = -F.logsigmoid(sign * _at_least_float32(scores).reshape(nodes.shape))
+    losses = -F.logsigmoid(sign * widened(scores).reshape(nodes.shape))
     return losses.masked_fill(~there, 0.0).sum(2).mean(1)
 
 
@@ -168,23 +169,19 @@ def _scores(
     noise = inputs @ noise_rows.T
     offset = torch.zeros((), device=ids.device)
     if biases is not None:
-        offset = _at_least_float32(_biases(biases, ids, sparse))
+        offset = widened(_biases(biases, ids, sparse))
     if less_log_counts:
         counts = torch.cat([drawn.true_expected_count.reshape(-1), drawn.sampled_expected_count]).detach()
         if readable(counts) and not bool((counts > 0).all()):
             raise DataError("sampled_values: expected counts are not above zero everywhere: the sampler must be able to draw every label")
         offset = offset - counts.to(torch.promote_types(inputs.dtype, torch.float32)).log()
     true_offset, noise_offset = torch.split(offset.expand(ids.shape), sizes)  # both added at once: the scores are large
-    return _at_least_float32(true) + true_offset.view(labels.shape), _at_least_float32(noise) + noise_offset
+    return widened(true) + true_offset.view(labels.shape), widened(noise) + noise_offset
 
 
 def _biases(biases: Tensor, ids: Tensor, sparse: bool) -> Tensor:
     """The biases of these ids, in the shape of the ids."""
     return torch.gather(biases, 0, ids.reshape(-1), sparse_grad=sparse).view(ids.shape)
-
-
-def _at_least_float32(scores: Tensor) -> Tensor:
-    return scores.to(torch.promote_types(scores.dtype, torch.float32))
 
 
 def _logistic(true: Tensor, noise: Tensor) -> Tensor:

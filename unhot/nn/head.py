@@ -19,7 +19,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from unhot.errors import ConfigError, at_least, one_of, whole
-from unhot.nn.batch import Batch, check_ids, flat_hidden, flatten
+from unhot.nn.batch import Batch, flat_hidden, flatten
+from unhot.nn.classes import check_ids
 from unhot.nn.wide import wide, widened
 from unhot.outputs import OutputLayer, parse_output
 from unhot.types import Counts
@@ -241,9 +242,9 @@ class OutputHead(nn.Module):
         """Output vectors of some rows; with sparse gradients if that is wanted."""
         return functional.embedding(ids, self.weight, sparse=self.sparse)
 
-    def bias_of(self, ids: Tensor) -> Tensor | float:
-        """Biases of some rows."""
-        return 0.0 if self.bias is None else functional.embedding(ids, self.bias[:, None]).squeeze(-1)
+    def bias_of(self, ids: Tensor) -> Tensor:
+        """Biases of some rows; zero where there are none."""
+        return self.weight.new_zeros(ids.shape) if self.bias is None else self.bias[ids]
 
     def scores(self, hidden: Tensor) -> Tensor:
         """Scores of all rows: [batch, rows]."""

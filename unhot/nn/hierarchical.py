@@ -9,9 +9,9 @@ from torch.nn import functional
 from unhot.nn.batch import Batch
 from unhot.nn.head import OutputHead, head_for
 from unhot.nn.links import yes
+from unhot.nn.trees import TreePaths, steps_of, tree_paths
 from unhot.nn.wide import widened
 from unhot.outputs.hierarchical import Hierarchical
-from unhot.tree.paths import longest
 from unhot.types import Counts
 
 
@@ -28,26 +28,18 @@ class HierarchicalHead(OutputHead):
     def make(self, counts: Counts) -> None:
         """The tree."""
         super().make(counts)
-        paths = self.layer.paths(counts)
-        self.longest = longest(paths)
-        self.register_buffer("start", torch.from_numpy(paths.start.copy()), persistent=False)
-        self.register_buffer("node", torch.from_numpy(paths.node.copy()), persistent=False)
-        self.register_buffer("code", torch.from_numpy(paths.code.copy()), persistent=False)
+        paths = tree_paths(self.layer.paths(counts))
+        self.longest = paths.longest
+        for name in ("start", "node", "code"):
+            self.register_buffer(name, getattr(paths, name).clone(), persistent=False)
 
     def losses(self, batch: Batch) -> Tensor:
         """The sum over the path of each target."""
-        if self.longest == 0:
-            return (batch.hidden * 0.0).sum(dim=1)  # one word: nothing to decide
-        ids, known = batch.target.reshape(-1), batch.known.reshape(-1)
-        steps = self.start[ids, None] + torch.arange(self.longest, device=ids.device)  # [targets, longest]
-        there = (steps < self.start[ids + 1, None]) & known[:, None]
-        steps = torch.where(there, steps, 0)
-        nodes = self.node[steps].long()
-        many = batch.target.shape[1]
-        rows = self.rows_of(nodes).reshape(-1, many * self.longest, self.dim)
-        scores = widened(torch.bmm(rows, batch.hidden[:, :, None])).reshape(-1, self.longest) + self.bias_of(nodes)
-        sign = 1.0 - 2.0 * self.code[steps].to(scores.dtype)
-        return (yes(sign * scores) * there).reshape(-1, many * self.longest).sum(dim=1)
+        nodes, sign, there = steps_of(TreePaths(self.start, self.node, self.code, self.longest), batch.target)  # [batch, true, longest]
+        nodes = nodes.long().flatten(1)
+        scores = widened(torch.bmm(self.rows_of(nodes), batch.hidden[:, :, None])).squeeze(2) + self.bias_of(nodes)
+        counted = (there & batch.known[:, :, None]).flatten(1)
+        return yes(sign.flatten(1) * scores).masked_fill(~counted, 0.0).sum(dim=1)
 
     def log_weight(self, hidden: Tensor) -> Tensor:
         """The sum of the log-probabilities of the decisions on each path."""
