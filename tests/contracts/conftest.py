@@ -14,6 +14,8 @@ from unhot.outputs import LAYERS, Head, parse_output
 # {few}: a number of draws that V words have, {all}: V, {cutoffs}: ranks below V, {codes}, {classes}, {weights}: files for V words
 VARIANTS = [
     "self_normalized:alpha=0",
+    "self_normalized:alpha=0.7,chunk=3",
+    "softmax:chunk=2",
     "negative:k=2,hits=keep",
     "negative:k={few},unique=true",
     "negative:k={few},hits=keep,unique=true,noise=uniform",

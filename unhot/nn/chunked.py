@@ -11,11 +11,13 @@ the forward pass, and scores are computed twice; where they are wanted one by on
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
+from unhot.nn.classes import readable
 from unhot.nn.wide import wide
 
 
@@ -28,11 +30,14 @@ class Penalty(NamedTuple):
 
 def chunked_total(hidden: Tensor, weight: Tensor, bias: Tensor | None, label: Tensor, target: Tensor, chunk: int, more: Penalty) -> Tensor:
     """The sum over examples and targets of the loss, each target times its label [batch, true]: a number."""
+    given = hidden, weight, bias, label, target, chunk, *more
     found: Tensor
-    if torch.is_grad_enabled() and any(one is not None and one.requires_grad for one in (hidden, weight, bias)):
-        found = total_and_gradients(hidden, weight, bias, label, target, chunk, *more)[0]
+    if not torch.is_grad_enabled():
+        found = sweep(*given)[0].sum()
+    elif torch.compiler.is_compiling():
+        found = total_and_gradients(*given)[0]
     else:
-        found = sweep(hidden, weight, bias, label, target, chunk, *more)[0].sum()
+        found = _Total.apply(*given)  # type: ignore[no-untyped-call]
     return found
 
 
@@ -40,6 +45,27 @@ def chunked_losses(hidden: Tensor, weight: Tensor, bias: Tensor | None, label: T
     """The loss of each example: [batch]."""
     found: Tensor = sweep(hidden, weight, bias, label, target, chunk, *more)[0]
     return found
+
+
+class _Total(torch.autograd.Function):
+    """The sum, outside of compiled graphs: gives its gradients away where an operator would keep them and hand out a copy."""
+
+    @staticmethod
+    def forward(ctx: Any, *given: Any) -> Tensor:
+        total: Tensor
+        total, *ctx.found = total_and_gradients(*given)
+        ctx.save_for_backward(*given[:5])
+        ctx.how = given[5:]
+        return total
+
+    @staticmethod
+    def backward(ctx: Any, *upstream: Any) -> Any:
+        above: Tensor = upstream[0]
+        found, ctx.found = ctx.found or total_and_gradients(*ctx.saved_tensors, *ctx.how)[1:], None  # again: with retain_graph
+        if not readable(above) or above.item() != 1.0:
+            for one in found:
+                one.mul_(above)
+        return _by_input(ctx, found)
 
 
 @torch.library.custom_op("unhot::chunked_sweep", mutates_args=())
@@ -135,7 +161,7 @@ def _scale_gradients(ctx: Any, above: Tensor, *_: Any) -> tuple[Any, ...]:
     return _by_input(ctx, tuple(one * above.to(one.dtype) for one in ctx.saved_tensors))
 
 
-def _by_input(ctx: Any, found: tuple[Tensor, ...]) -> tuple[Any, ...]:
+def _by_input(ctx: Any, found: Sequence[Tensor]) -> tuple[Any, ...]:
     """One for each argument."""
     return *(one if needed else None for one, needed in zip(found, ctx.needs_input_grad, strict=False)), *[None] * 5
 
