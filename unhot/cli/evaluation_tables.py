@@ -28,7 +28,7 @@ def show_held_out(result: HeldOut) -> None:
         "log Z mean": f"{result.log_z_mean:.4f}",
         "log Z variance": f"{result.log_z_variance:.4f}",
     }
-    _print("", (), rows.items(), str(result))
+    print_table("", (), rows.items(), str(result))
 
 
 def show_similarity(results: Sequence[Similarity]) -> None:
@@ -42,7 +42,7 @@ def show_similarity(results: Sequence[Similarity]) -> None:
     ]
     header = ("", "Spearman", "95 % interval", "Pearson", "pairs", "unknown")
     how = f"Correlations of cosines with people's scores. {_words(results[0].restrict_vocab, results[0].case)}"
-    _print("similarity", header, rows, how)
+    print_table("similarity", header, rows, how)
 
 
 def show_analogies(results: Sequence[Analogies]) -> None:
@@ -52,7 +52,7 @@ def show_analogies(results: Sequence[Analogies]) -> None:
         rows = [_section(each) for block in blocks if block for each in (*block, None)][:-1]
         header = ("", "accuracy", "95 % interval", "correct", "asked", "unknown")
         title = f"analogies: {_name(result.file)}, {METHODS[result.method]}"
-        _print(title, header, rows, f"Share of right answers. {_words(result.restrict_vocab, result.case)}", gap=number > 0)
+        print_table(title, header, rows, f"Share of right answers. {_words(result.restrict_vocab, result.case)}", gap=number > 0)
 
 
 def _section(section: Section | None) -> tuple[str, ...]:
@@ -76,7 +76,7 @@ def show_categories(results: Sequence[Categories]) -> None:
     header = ("", "purity", "95 % interval", "of one cluster", "categories", "words", "unknown")
     first = results[0]
     how = f"Spherical k-means, the best of {first.restarts} starts (seed {first.seed})."
-    _print("categories", header, rows, f"{how} {_words(first.restrict_vocab, first.case)}")
+    print_table("categories", header, rows, f"{how} {_words(first.restrict_vocab, first.case)}")
 
 
 def show_outliers(results: Sequence[Outliers]) -> None:
@@ -86,7 +86,7 @@ def show_outliers(results: Sequence[Outliers]) -> None:
         header = ("", "accuracy", "95 % interval", "OPP", "95 % interval", "asked", "unknown")
         words = f"{result.total.unknown_words:,} unknown words were taken out of their sets. " if result.total.unknown_words else ""
         how = f"Outliers found, and their mean position. {words}{_words(result.restrict_vocab, result.case)}"
-        _print(f"outliers: {_name(result.file)}", header, rows, how, gap=number > 0)
+        print_table(f"outliers: {_name(result.file)}", header, rows, how, gap=number > 0)
 
 
 def _outlier_set(each: OutlierSet) -> tuple[str, ...]:
@@ -106,7 +106,7 @@ def show_stability(result: Stability) -> None:
     rows.append(("all", _percent(result.share), share, _number(result.jaccard), jaccard))
     unknown = f"; {result.unknown:,} words of the list are not" if result.unknown else ""
     how = f"{result.words:,} words asked, of {result.common:,} that are in all {result.models} models{unknown}."
-    _print(f"stability: {result.k} neighbours", ("", "shared", "95 % interval", "Jaccard", "95 % interval"), rows, how)
+    print_table(f"stability: {result.k} neighbours", ("", "shared", "95 % interval", "Jaccard", "95 % interval"), rows, how)
 
 
 def _words(restrict_vocab: int | None, case: str) -> str:
@@ -138,7 +138,7 @@ def _part(part: int, whole: int) -> str:
     return f"{part:,} ({part / whole:.1%})" if whole else "0"
 
 
-def _print(title: str, header: Sequence[str], rows: Iterable[Sequence[str]], how: str, *, gap: bool = False) -> None:
+def print_table(title: str, header: Sequence[str], rows: Iterable[Sequence[str]], how: str, *, gap: bool = False) -> None:
     """A table and what is said about it; the first column to the left and bold, all others to the right. `gap`: a blank line before it."""
     from rich.console import Console
     from rich.table import Table

@@ -12,6 +12,7 @@ import click
 
 from unhot import __version__
 from unhot.cli.analogy import analogy
+from unhot.cli.bench import bench
 from unhot.cli.convert import convert
 from unhot.cli.demo import demo
 from unhot.cli.evaluate import evaluate
@@ -32,7 +33,7 @@ def group() -> None:
     """Learn vectors from data with a big vocabulary: quickly, exactly, and with a softmax you can exchange."""
 
 
-for _command in (train, outputs, neighbors, analogy, evaluate, info, verify, convert, demo, warmup):
+for _command in (train, outputs, neighbors, analogy, evaluate, bench, info, verify, convert, demo, warmup):
     group.add_command(_command)
 
 

@@ -1,0 +1,82 @@
+import csv
+import math
+from dataclasses import replace
+
+import pytest
+
+from unhot.bench import Comparison, Measured, Settings
+from unhot.bench.table import COLUMNS, HEADER, failures, markdown, summary, table, write_csv, write_curves
+from unhot.bench.timed import Point
+from unhot.evaluate import HeldOut
+
+
+def measured(layer, loss, **more):
+    result = HeldOut(
+        model="skipgram", output=layer, vocabulary=10, window=5, shrink=False, sample=0.0, tokenizer="whitespace", seed=1, words=100,
+        unknown=0, pairs=900, cross_entropy=loss, log_z_mean=1.25, log_z_variance=0.5,
+    )  # fmt: skip
+    curve = tuple(Point(seconds, int(1e4 * seconds), loss + 1 / seconds) for seconds in (1.0, 10.0, 60.0))
+    figures = {"spec": f"{layer}:bias=true", "engine": "compiled", "lr": 0.1, "seconds": 60.0, "pairs": 600_000}
+    return Measured(layer=layer, result=result, curve=curve, learned_bytes=8_000_000, training_bytes=20_400_000, **(figures | more))
+
+
+@pytest.fixture
+def comparison():
+    layers = (
+        measured("softmax", 6.5),
+        measured("nce", 6.0, pairs=60_000_000, engine="torch"),
+        Measured(layer="a|b", engine="torch", failed="went wrong"),
+    )
+    numbers = {"words": 1_000_000, "vocabulary": 10_000, "held_out_words": 50_000, "curve_words": 10_000}
+    return Comparison(settings=Settings(), layers=layers, unigram_perplexity=900.0, curve_unigram_perplexity=880.0, **numbers)
+
+
+def test_rows(comparison):
+    rows = table(comparison)
+    assert rows[0] == ("nce", "torch", "0.1", "403.4", "1,000,000", "8.0", "20.4", "1.250", "0.500", "3.4")
+    assert rows[1] == ("softmax", "compiled", "0.1", "665.1", "10,000", "8.0", "20.4", "1.250", "0.500", "60.0")
+    assert rows[2] == ("a|b", "torch", *["-"] * 8)
+    assert all(len(row) == len(HEADER) for row in rows)
+    assert failures(comparison) == ["a|b: went wrong"]
+
+
+def test_summary(comparison):
+    for said in ("skipgram", "10,000 words", "2 threads", "60 s of training", "the best lr of a few", "1,000,000 words", "900.0"):
+        assert said in summary(comparison), said
+    fixed = replace(comparison, settings=Settings(lr=0.2, threads=1), interrupted=True)
+    assert "lr 0.2 for all" in summary(fixed)
+    assert "1 thread;" in summary(fixed)
+    assert "Interrupted" in summary(fixed)
+
+
+def test_csv(comparison, tmp_path):
+    write_csv(comparison, tmp_path / "x.csv")
+    with (tmp_path / "x.csv").open(newline="") as file:
+        first, second, third = csv.DictReader(file)
+    assert tuple(first) == COLUMNS
+    assert float(first["perplexity"]) == pytest.approx(math.exp(6.0), rel=1e-5)
+    assert float(first["seconds_to_full"]) == pytest.approx(comparison.to_full["nce"], rel=1e-5)
+    assert (second["layer"], second["spec"], second["pairs"]) == ("softmax", "softmax:bias=true", "600000")
+    assert (third["layer"], third["failed"], third["perplexity"], third["lr"]) == ("a|b", "went wrong", "", "")
+
+
+def test_curves(comparison, tmp_path):
+    write_curves(comparison, tmp_path / "x.csv")
+    with (tmp_path / "x.csv").open(newline="") as file:
+        rows = list(csv.reader(file))
+    assert rows[0] == ["layer", "seconds", "pairs", "loss"]
+    assert rows[1] == ["nce", "1", "10000", "7"]
+    assert len(rows) == 7
+
+
+def test_markdown(comparison):
+    page = markdown(comparison, "mine", "mine.svg")
+    assert page.startswith("# mine\n")
+    assert "| `nce` | torch | 0.1 | 403.4 |" in page
+    assert "`a\\|b`" in page
+    assert "- failed: a|b: went wrong" in page
+    assert "(mine.svg)" in page
+    assert "- `softmax:bias=true`" in page
+    lines = [line for line in page.splitlines() if line.startswith("|")]
+    assert {line.replace("\\|", "").count("|") for line in lines} == {len(HEADER) + 1}
+    assert ".svg" not in markdown(comparison, "mine")

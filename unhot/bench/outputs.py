@@ -1,0 +1,188 @@
+"""Output layers beside each other: the same model, text and time with every one of them.
+
+Each layer trains a model of its own for the same time, with the learning rate that suits it, and then predicts lines of the text that it
+was not trained on. Windows are whole and no word is left out, in training as on the held-out lines, so both ask the same question. All
+probabilities are normalised exactly (see `unhot.evaluate.held_out`), so all perplexities can be compared. By default all layers learn
+biases, and most of them begin with what the words' counts say: none has to spend its time on these.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, NamedTuple, TypeAlias
+
+from unhot.bench.results import FULL, Comparison, Measured
+from unhot.bench.settings import Settings
+from unhot.bench.texts import Sentences, Texts, split_text, unigram_loss
+from unhot.bench.timed import LOOKS, RUNG, RUNGS, TUNING_LOOKS, Point, Stopwatch, best_lr, train_for
+from unhot.corpus.encoding import encode
+from unhot.corpus.inputs import Source
+from unhot.errors import ConfigError, Diverged, UnhotError
+from unhot.evaluate.held_out import held_out
+from unhot.models.learned import Learned
+from unhot.models.load import MODELS
+from unhot.models.words import WordModel
+from unhot.outputs import LAYERS, OutputLayer, parse_output
+
+TUNING_SHARE = 0.25  # of the time, for each learning rate that is tried; a shorter training would favour low ones
+MOMENT, SMALL_LR = 1e-6, 1e-9  # one chunk, and nothing can go wrong with it
+
+
+class Status(NamedTuple):
+    """What is going on."""
+
+    number: int  # of the layer, from 1; 0 while the text is read
+    layers: int
+    layer: str
+    stage: str  # reading | preparing | tuning | training | evaluating | done
+    seconds_left: float = 0.0  # of this stage
+    measured: Measured | None = None  # done: what came of it
+
+
+Tell: TypeAlias = Callable[[Status], None]
+
+
+def chosen_layers(layers: Sequence[str | OutputLayer] = ()) -> dict[str, OutputLayer]:
+    """Layers by what they are called; none given: all registered ones, with biases, the full softmax first as it is the measure of all."""
+    if not layers:
+        names = sorted(LAYERS, key=lambda name: (name != FULL, name))
+        return {name: parse_output(f"{name}:bias=true" if hasattr(LAYERS[name], "bias") else name) for name in names}
+    chosen = {layer if isinstance(layer, str) else layer.spec(): parse_output(layer) for layer in layers}
+    if len(chosen) < len(layers):
+        raise ConfigError(f"layers {', '.join(chosen)}: each can be given once")
+    return chosen
+
+
+def compare_outputs(
+    source: Source, layers: Sequence[str | OutputLayer] = (), *, settings: Settings | None = None, tell: Tell | None = None
+) -> Comparison:
+    """Train and measure every layer; a layer that fails says why, and Ctrl-C ends it with what there is.
+
+    source      see `unhot.corpus.encode`
+    layers      specs; none: all that are registered, with biases
+    tell        called with a `Status` now and then
+    """
+    settings, tell = settings or Settings(), tell or (lambda status: None)
+    chosen = chosen_layers(layers)
+    reading: dict[str, Any] = {name: getattr(settings, name) for name in ("tokenizer", "min_count", "max_vocab", "threads")}
+    tell(Status(0, len(chosen), "", "reading"))
+    with encode(source, **reading) as corpus:
+        texts = split_text(corpus, settings.held_out, settings.held_out_words, settings.seed)
+    measured: list[Measured] = []
+    with texts.train:
+        for number, (name, layer) in enumerate(chosen.items(), 1):
+            run = _Run(name, layer, settings, texts, partial(_tell_of, tell, (number, len(chosen), name)))
+            measured.append(run.measure())
+            tell(Status(number, len(chosen), name, "done", 0.0, measured[-1]))
+            if run.interrupted:
+                break
+        return _comparison(settings, texts, measured, run.interrupted)
+
+
+def _tell_of(tell: Tell, at: tuple[int, int, str], stage: str, left: float = 0.0) -> None:
+    tell(Status(*at, stage, left))
+
+
+def _comparison(settings: Settings, texts: Texts, measured: Sequence[Measured], interrupted: bool) -> Comparison:
+    vocabulary, each = texts.train.vocabulary, settings.model == "skipgram"
+    whole, part = (math.exp(unigram_loss(lines, vocabulary, settings.window, each)) for lines in (texts.held_out, texts.curve))
+    return Comparison(
+        settings=settings,
+        words=texts.train.ids,
+        vocabulary=len(vocabulary),
+        held_out_words=sum(map(len, texts.held_out)),
+        curve_words=sum(map(len, texts.curve)),
+        unigram_perplexity=whole,
+        curve_unigram_perplexity=part,
+        layers=tuple(measured),
+        interrupted=interrupted,
+    )
+
+
+def learned_bytes(learned: Learned) -> int:
+    """The size of what is learned: the rows, or what they are made of (adaptive has rows of fewer numbers, and projections)."""
+    sizes = {name: array.nbytes for name, array in learned.params._asdict().items()}
+    if learned.own:
+        sizes["out_vectors"] = sum(array.nbytes for array in learned.own.values())
+        sizes["out_bias"] *= "bias" not in learned.own
+    return sum(sizes.values())
+
+
+class _Run:
+    """One layer."""
+
+    def __init__(self, name: str, layer: OutputLayer, settings: Settings, texts: Texts, tell: Callable[..., None]) -> None:
+        self._name, self._layer, self._settings, self._texts, self._tell = name, layer, settings, texts, tell
+        self._curve: list[Point] = []
+        self._lr = math.nan
+        self.interrupted = False
+
+    def measure(self) -> Measured:
+        """All there is to know; whatever goes wrong is written down."""
+        begun: dict[str, Any] = {"layer": self._name, "spec": self._layer.spec(), "engine": self._settings.engine_of(self._layer)}
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", RuntimeWarning)  # a rate that is too high ends in numbers that are not finite
+                return Measured(**begun, **self._figures())
+        except KeyboardInterrupt:
+            self.interrupted, why = True, "interrupted"
+        except Exception as error:  # also a layer of somebody else's: one that fails must not cost the results of all others
+            why = str(error) if isinstance(error, UnhotError) else f"{type(error).__name__}: {error}"
+        return Measured(**begun, curve=tuple(self._curve), failed=" ".join(why.split()))
+
+    def _figures(self) -> dict[str, Any]:
+        lr = self._settings.lr
+        self._warm_up()
+        model, watch = self._trained(lr) if lr else self._tuned(best_lr(self._tuning_loss, MODELS[self._settings.model].default_lr))
+        self._tell("evaluating")
+        return {
+            "lr": self._lr,
+            "seconds": model.history.seconds,
+            "pairs": model.history.pairs,
+            "learned_bytes": learned_bytes(model.learned),
+            "training_bytes": watch.memory,
+            "result": held_out(model, self._texts.held_out),
+            "curve": tuple(self._curve),
+        }
+
+    def _warm_up(self) -> None:
+        """Train a chunk and forget it: what is loaded and compiled for the first chunk must not be on the clock."""
+        self._tell("preparing")
+        model = self._settings.new_model(self._layer, SMALL_LR)
+        for _ in train_for(model, self._texts.train, Stopwatch(MOMENT, lambda left: None), (1.0,)):
+            pass
+
+    def _tuned(self, lr: float) -> tuple[WordModel, Stopwatch]:
+        """A rate that was good for a short training may be too high for a long one: then the next lower one."""
+        for rung in range(RUNGS):
+            try:
+                return self._trained(lr * RUNG**-rung)
+            except Diverged:
+                pass
+        return self._trained(lr * RUNG**-RUNGS)
+
+    def _trained(self, lr: float) -> tuple[WordModel, Stopwatch]:
+        """The whole training."""
+        self._lr = lr
+        self._curve.clear()
+        model, watch = self._settings.new_model(self._layer, lr), self._watch("training", self._settings.seconds)
+        for _ in train_for(model, self._texts.train, watch, LOOKS):
+            self._curve.append(Point(model.history.seconds, model.history.pairs, self._loss(model, self._texts.curve)))
+        return model, watch
+
+    def _tuning_loss(self, lr: float) -> float:
+        """What a short training at such a rate comes to, on lines of its own."""
+        model, watch = self._settings.new_model(self._layer, lr), self._watch("tuning", TUNING_SHARE * self._settings.seconds)
+        for _ in train_for(model, self._texts.train, watch, TUNING_LOOKS):
+            pass
+        return self._loss(model, self._texts.tuning)
+
+    def _watch(self, stage: str, seconds: float) -> Stopwatch:
+        return Stopwatch(seconds, lambda left: self._tell(stage, left))
+
+    @staticmethod
+    def _loss(model: WordModel, lines: Sentences) -> float:
+        return held_out(model, lines).cross_entropy

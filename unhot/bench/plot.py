@@ -1,0 +1,139 @@
+"""A picture of a comparison: held-out perplexity against seconds of training, a line for each layer, named where it ends."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from unhot.bench.results import FULL, Comparison, Measured
+from unhot.errors import extra
+
+WIDTH, HEIGHT = 9.0, 5.6  # inches
+NAME = 0.047  # height of a name, as a share of the axes'
+ABOVE = 2.0  # perplexities of more than so many times that of the counts alone are above the upper edge
+GREY = "0.45"
+COLOURS = ("tab:blue", "tab:orange", "tab:green", "tab:red", "tab:purple", "tab:brown", "tab:pink", "tab:olive", "tab:cyan")
+NICE: tuple[tuple[float, ...], ...] = (  # numbers for ticks, from many to few
+    (1, 1.2, 1.4, 1.6, 1.8, 2, 2.5, 3, 4, 5, 6, 7, 8, 9),
+    (1, 1.5, 2, 3, 4, 5, 6, 7, 8, 9),
+    (1, 2, 3, 5, 7),
+    (1, 2, 5),
+    (1,),
+)
+TICKS = 9
+
+
+def plot_layers(comparison: Comparison, path: Path) -> None:
+    """Draw it; the ending of the path says in which format. Needs the extra `plot`."""
+    mpl = extra("matplotlib", "plot", "the plot of a comparison")
+    from matplotlib.figure import Figure
+
+    drawn = [each for each in comparison.layers if each.curve and each.result is not None]
+    with mpl.rc_context({"svg.hashsalt": "unhot", "font.size": 10, "axes.spines.top": False, "axes.spines.right": False}):
+        figure = Figure(figsize=(WIDTH, HEIGHT), layout="constrained")
+        axes = figure.add_subplot(xscale="log", yscale="log")
+        axes.set_xlabel("seconds of training")
+        axes.set_ylabel(f"perplexity of {comparison.curve_words:,} held-out words")
+        styles = _styles(drawn)
+        for each, style in zip(drawn, styles, strict=True):
+            axes.plot([point.seconds for point in each.curve], [_perplexity(point.loss) for point in each.curve], **style)
+        _set_limits(axes, comparison, drawn)
+        if drawn:
+            _name_counts(axes, comparison)
+            _name_lines(axes, drawn, [style["color"] for style in styles])
+        figure.savefig(path, dpi=150, metadata={"Date": None} if path.suffix == ".svg" else None)
+
+
+def _perplexity(loss: float) -> float:
+    return math.exp(min(loss, 300.0))
+
+
+def _styles(drawn: Sequence[Measured]) -> list[dict[str, Any]]:
+    """The full softmax thick and black; the others in colours, dashed where another one has the colour already."""
+    styles, number = [], 0
+    for each in drawn:
+        if each.spec.partition(":")[0] == FULL:
+            styles.append({"color": "black", "linewidth": 2.5, "zorder": 3})
+        else:
+            style = ("-", "--", ":")[number // len(COLOURS) % 3]
+            styles.append({"color": COLOURS[number % len(COLOURS)], "linestyle": style, "linewidth": 1.5})
+            number += 1
+    return styles
+
+
+def _set_limits(axes: Any, comparison: Comparison, drawn: Sequence[Measured]) -> None:
+    """All times, and all perplexities that say something."""
+    from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+
+    times = [point.seconds for each in drawn for point in each.curve] or [1.0, comparison.settings.seconds]
+    heights = [_perplexity(point.loss) for each in drawn for point in each.curve] or [1.0]
+    counts = comparison.curve_unigram_perplexity
+    ends = [_perplexity(each.final_loss) for each in drawn]
+    low, high = min(*heights, counts), max(min(max(heights), ABOVE * counts), *ends, counts)
+    for axis, (first, last) in ((axes.xaxis, (min(times) / 1.03, max(times) * 1.03)), (axes.yaxis, (low / 1.03, high * 1.03))):
+        axis.set_view_interval(first, last, ignore=True)
+        axis.set_major_locator(FixedLocator(nice_numbers(first, last)))
+        axis.set_minor_locator(NullLocator())
+        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.6g}"))
+    axes.grid(color="0.92")
+
+
+def nice_numbers(first: float, last: float) -> list[float]:
+    """Numbers to mark on a logarithmic axis: as many as have room.
+
+    >>> nice_numbers(0.5, 60)
+    [0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0]
+    >>> nice_numbers(310, 850)
+    [400.0, 500.0, 600.0, 700.0, 800.0]
+    """
+    tens = range(math.floor(math.log10(first)), math.ceil(math.log10(last)) + 1)
+    for digits in NICE:
+        found = [float(f"{digit}e{ten}") for ten in tens for digit in digits if first <= float(f"{digit}e{ten}") <= last]
+        if len(found) <= TICKS:
+            break
+    return found
+
+
+def _name_counts(axes: Any, comparison: Comparison) -> None:
+    """The line of what can be had without learning."""
+    height = comparison.curve_unigram_perplexity
+    axes.axhline(height, color=GREY, linewidth=1.0, linestyle=(0, (1, 2)), zorder=0)
+    axes.annotate("counts alone", (0.0, height), (4, 3), xycoords=("axes fraction", "data"), textcoords="offset points", color=GREY, size=9)
+
+
+def _name_lines(axes: Any, drawn: Sequence[Measured], colours: Sequence[str]) -> None:
+    """A name to the right of each line, at the height of its end or as near as there is room."""
+    ends = [(each.curve[-1].seconds, _perplexity(each.final_loss)) for each in drawn]
+    low, high = (math.log(limit) for limit in axes.get_ylim())
+    places = spread_out([(math.log(height) - low) / (high - low) for _, height in ends], NAME)
+    for each, end, place, colour in zip(drawn, ends, places, colours, strict=True):
+        line = {"arrowstyle": "-", "color": colour, "linewidth": 0.6, "alpha": 0.6, "shrinkA": 0, "shrinkB": 2, "relpos": (0, 0.5)}
+        label = each.layer if each.engine == "compiled" else f"{each.layer} ({each.engine})"
+        text = {"textcoords": "axes fraction", "va": "center", "color": colour, "annotation_clip": False}
+        axes.annotate(label, end, (1.05, place), arrowprops=line, **text)
+
+
+def spread_out(places: Sequence[float], gap: float) -> list[float]:
+    """Places between 0 and 1, moved as little as it takes to keep them a gap apart; they keep their order, and stay inside if they can.
+
+    >>> [round(place, 2) for place in spread_out([0.5, 0.5, 0.1, 1.0, 0.98], 0.1)]
+    [0.55, 0.45, 0.1, 1.0, 0.9]
+    """
+    order = sorted(range(len(places)), key=lambda i: (places[i], -i))
+    blocks: list[tuple[float, int]] = []  # names that touch: where their middle would be, and how many they are
+    for i in order:
+        wanted, size = places[i], 1
+        while blocks and _inside(wanted, size, gap) - _inside(*blocks[-1], gap) < gap * (size + blocks[-1][1]) / 2:
+            before, count = blocks.pop()
+            wanted, size = (wanted * size + before * count) / (size + count), size + count
+        blocks.append((wanted, size))
+    found = [_inside(wanted, size, gap) + gap * (number - (size - 1) / 2) for wanted, size in blocks for number in range(size)]
+    return [place for _, place in sorted(zip(order, found, strict=True))]
+
+
+def _inside(wanted: float, size: int, gap: float) -> float:
+    """The middle of a block, such that all of it is between 0 and 1, or the middle of that where there is no room."""
+    half = gap * (size - 1) / 2
+    return 0.5 if half > 0.5 else min(max(wanted, half), 1 - half)

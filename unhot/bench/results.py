@@ -1,0 +1,88 @@
+"""What came of a comparison of output layers: figures and a curve for each, all in order."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+from unhot.bench.settings import Settings
+from unhot.bench.timed import Point
+from unhot.evaluate.figures import plain
+from unhot.evaluate.held_out import HeldOut
+
+FULL = "softmax"  # the layer that all are measured by
+
+
+@dataclass(frozen=True, kw_only=True)
+class Measured:
+    """What came of one layer."""
+
+    layer: str  # its spec as it was given
+    spec: str = ""  # with all settings
+    engine: str = ""
+    lr: float = math.nan  # the first one
+    seconds: float = 0.0  # of training
+    pairs: int = 0  # trained
+    learned_bytes: int = 0  # vectors and biases
+    training_bytes: int = 0  # all that training holds: twice the vectors, tables, buffers
+    result: HeldOut | None = None  # on all held-out lines
+    curve: tuple[Point, ...] = ()  # on some of them
+    failed: str = ""  # why there is no result
+
+    @property
+    def pairs_per_second(self) -> float:
+        """Speed of training."""
+        return self.pairs / self.seconds if self.seconds else math.nan
+
+    @property
+    def final_loss(self) -> float:
+        """The loss at the end of the curve."""
+        return self.curve[-1].loss if self.curve else math.nan
+
+    def seconds_to(self, loss: float) -> float:
+        """When the curve falls to a loss; NaN: never. Between two looks, the loss is taken to be linear in the log of the time."""
+        before: Point | None = None
+        for point in self.curve:
+            if point.loss <= loss:
+                if before is None or point.loss == before.loss:
+                    return point.seconds
+                part = (before.loss - loss) / (before.loss - point.loss)
+                return float(before.seconds * (point.seconds / before.seconds) ** part)
+            before = point
+        return math.nan
+
+
+@dataclass(frozen=True, kw_only=True)
+class Comparison:
+    """All layers, the best first."""
+
+    settings: Settings
+    words: int  # tokens trained on, once
+    vocabulary: int
+    held_out_words: int
+    curve_words: int  # of them, those that the curves are of
+    unigram_perplexity: float  # of the held-out words, each predicted by its count alone
+    curve_unigram_perplexity: float  # of those that the curves are of
+    layers: tuple[Measured, ...]
+    interrupted: bool = False
+    to_full: dict[str, float] = field(init=False)  # seconds to the final loss of the full softmax, by layer
+
+    def __post_init__(self) -> None:
+        """Order the layers and compare them."""
+        ordered = sorted(self.layers, key=lambda each: (each.result is None, each.result.cross_entropy if each.result else 0.0))
+        object.__setattr__(self, "layers", tuple(ordered))
+        full = next((each for each in ordered if each.spec.partition(":")[0] == FULL and each.result), None)
+        reached = {each.layer: each.seconds_to(full.final_loss) for each in ordered if each.result} if full else {}
+        object.__setattr__(self, "to_full", reached)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        out: dict[str, Any] = plain(self)
+        for each in out["layers"]:
+            each["curve"] = [dict(zip(Point._fields, point, strict=True)) for point in each["curve"]]
+            each["seconds_to_full"] = plain(self.to_full.get(each["layer"], math.nan))
+        del out["to_full"]
+        if callable(self.settings.tokenizer):
+            out["settings"]["tokenizer"] = getattr(self.settings.tokenizer, "__qualname__", type(self.settings.tokenizer).__qualname__)
+        return out

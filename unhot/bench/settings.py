@@ -1,0 +1,52 @@
+"""What all layers of a comparison share: the model, the text, the time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from unhot.errors import ConfigError, at_least, one_of, whole
+from unhot.models.load import MODELS
+from unhot.models.words import WordModel
+from unhot.outputs import OutputLayer, parse_output
+
+EPOCHS = 1 << 30  # the clock ends the training
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """What all layers share."""
+
+    model: str = "skipgram"  # skipgram | cbow
+    dim: int = 100
+    window: int = 5
+    min_count: int = 5
+    max_vocab: int = 10_000
+    tokenizer: Any = "whitespace"
+    held_out: float = 0.05  # share of the lines
+    held_out_words: int = 100_000  # and at most about so many words
+    seconds: float = 60.0  # of training, for each layer
+    lr: float | None = None  # the same for all layers; None: each one's best of a few
+    engine: str = "auto"  # auto | compiled | torch; auto: compiled where the layer has kernels
+    threads: int = 2
+    seed: int = 1
+
+    def __post_init__(self) -> None:
+        """Check the ranges."""
+        one_of("model", self.model, tuple(MODELS))
+        one_of("engine", self.engine, ("auto", "compiled", "torch"))
+        at_least("seconds", self.seconds, 1e-3)
+        whole("held_out_words", self.held_out_words, 1)
+        if not 0 < at_least("held_out", self.held_out, 0) <= 0.5:
+            raise ConfigError(f"held_out={self.held_out!r}: must be a share of the lines above 0, and at most 0.5")
+        self.new_model(parse_output("softmax"), self.lr)  # checks all others
+
+    def engine_of(self, layer: OutputLayer) -> str:
+        """What trains a layer."""
+        return self.engine if self.engine != "auto" else "compiled" if layer.compiled else "torch"
+
+    def new_model(self, layer: OutputLayer, lr: float | None) -> WordModel:
+        """A model to train until the clock ends it, with windows and words as `held_out` takes them, of lines that are lists of words."""
+        same: dict[str, Any] = {name: getattr(self, name) for name in ("dim", "window", "min_count", "max_vocab", "threads", "seed")}
+        engine = self.engine_of(layer)
+        return MODELS[self.model](output=layer, engine=engine, lr=lr, epochs=EPOCHS, shrink=False, sample=0.0, **same)

@@ -1,0 +1,119 @@
+"""A comparison as figures for people, and as CSV and Markdown files."""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from unhot.bench.results import Comparison, Measured
+from unhot.bench.timed import Point
+
+HEADER = ("layer", "engine", "lr", "perplexity", "examples/s", "learned MB", "training MB", "log Z mean", "log Z var", "s to softmax")
+COLUMNS = (
+    *(
+        "layer",
+        "spec",
+        "engine",
+        "lr",
+        "seconds",
+        "pairs",
+        "pairs_per_second",
+        "cross_entropy",
+        "perplexity",
+        "log_z_mean",
+        "log_z_variance",
+    ),
+    *("learned_bytes", "training_bytes", "final_loss", "seconds_to_full", "failed"),
+)
+EXPLAINED = {
+    "perplexity": "of the held-out lines, exact: all probabilities are normalised over the whole vocabulary",
+    "examples/s": "pairs of input and target trained in a second",
+    "learned MB": "vectors and biases",
+    "training MB": "all that the training plans with: the vectors, a copy of them to go back to, tables and buffers",
+    "log Z": "what the layer's own estimates of probabilities sum to, as its log: 0 where it is normalised",
+    "s to softmax": "seconds of training until the loss was as low as that of the full softmax at its end, on a part of the held-out lines",
+}
+
+
+def table(comparison: Comparison) -> list[tuple[str, ...]]:
+    """A row of `HEADER` for each layer."""
+    return [_row(each, comparison) for each in comparison.layers]
+
+
+def _row(each: Measured, comparison: Comparison) -> tuple[str, ...]:
+    if each.result is None:
+        return (each.layer, each.engine, *("-",) * (len(HEADER) - 2))
+    reached = comparison.to_full.get(each.layer, math.nan)
+    return (
+        *(each.layer, each.engine, f"{each.lr:.3g}", f"{each.result.perplexity:,.1f}", f"{each.pairs_per_second:,.0f}"),
+        *(f"{each.learned_bytes / 1e6:,.1f}", f"{each.training_bytes / 1e6:,.1f}"),
+        *(f"{each.result.log_z_mean:.3f}", f"{each.result.log_z_variance:.3f}"),
+        "-" if math.isnan(reached) else f"{reached:,.1f}",
+    )
+
+
+def summary(comparison: Comparison) -> str:
+    """What was done, in a few sentences."""
+    given = comparison.settings
+    rate = f"lr {given.lr:g} for all" if given.lr else "the best lr of a few for each, found on other lines"
+    return (
+        f"{given.model}, dim {given.dim}, window {given.window}, {comparison.vocabulary:,} words, {given.threads} thread"
+        f"{'s' if given.threads > 1 else ''}; {given.seconds:g} s of training for each layer, with {rate}; trained on "
+        f"{comparison.words:,} words, measured on {comparison.held_out_words:,} others. Predicting each word by its count alone has a "
+        f"perplexity of {comparison.unigram_perplexity:,.1f}.{' Interrupted: not all layers are there.' if comparison.interrupted else ''}"
+    )
+
+
+def failures(comparison: Comparison) -> list[str]:
+    """A line for each layer that failed."""
+    return [f"{each.layer}: {each.failed}" for each in comparison.layers if each.failed]
+
+
+def write_csv(comparison: Comparison, path: Path) -> None:
+    """A row for each layer; numbers that are not there are empty."""
+    rows = []
+    for each in comparison.layers:
+        row = {name: getattr(each, name, "") for name in COLUMNS} | {"seconds_to_full": comparison.to_full.get(each.layer, math.nan)}
+        if each.result is not None:
+            row |= {name: getattr(each.result, name) for name in ("cross_entropy", "perplexity", "log_z_mean", "log_z_variance")}
+        rows.append([_cell(row[name]) for name in COLUMNS])
+    _write(path, COLUMNS, rows)
+
+
+def write_curves(comparison: Comparison, path: Path) -> None:
+    """A row for each look at each layer."""
+    rows = [[each.layer, *map(_cell, point)] for each in comparison.layers for point in each.curve]
+    _write(path, ("layer", *Point._fields), rows)
+
+
+def markdown(comparison: Comparison, name: str, picture: str | None = None) -> str:
+    """A page: what was done, the table, the picture."""
+    rows = [(f"`{row[0]}`".replace("|", "\\|"), *row[1:]) for row in table(comparison)]
+    lines = ["| " + " | ".join(row) + " |" for row in (HEADER, (":--", ":--", *("--:",) * (len(HEADER) - 2)), *rows)]
+    parts = [
+        f"# {name}",
+        f"Made by `unhot bench outputs`; figures in [{name}.csv]({name}.csv), curves in [{name}-curves.csv]({name}-curves.csv).",
+        summary(comparison),
+        "\n".join(lines),
+        "\n".join(f"- {term}: {meaning}" for term, meaning in EXPLAINED.items()),
+        "\n".join(f"- failed: {line}" for line in failures(comparison)),
+        f"![held-out perplexity against seconds of training]({picture})" if picture else "",
+        "Layers in full:\n\n" + "\n".join(f"- `{each.spec}`" for each in comparison.layers),
+    ]
+    return "\n\n".join(filter(None, parts)) + "\n"
+
+
+def _cell(value: object) -> str:
+    """As CSV has it: six digits are more than a measured figure has."""
+    if isinstance(value, float):
+        return "" if math.isnan(value) else f"{value:.6g}"
+    return str(value)
+
+
+def _write(path: Path, header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(header)
+        writer.writerows(rows)

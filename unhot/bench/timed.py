@@ -1,0 +1,104 @@
+"""Training for a given time, and the learning rate for it.
+
+The clock runs while a model is trained and stands still while it is looked at: the training is cut off as by Ctrl-C, the model is
+evaluated, and the training is resumed. From one look to the next the learning rate stays as it is; in steps, it falls linearly with the
+time on the clock:
+
+    lr(t) = lr (1 - t / T)        T the seconds there are, t the middle between two looks
+
+A usual training lets it fall with the position in the text. That cannot be done here: in a minute one layer reads the text ten times, and
+another one a hundredth of it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple, TypeAlias
+
+from unhot.corpus.corpus import Corpus
+from unhot.errors import Diverged
+from unhot.models.words import WordModel
+from unhot.train.progress import Progress
+
+LOOKS = (0.01, 0.03, *(tenth / 10 for tenth in range(1, 11)))  # as shares of the time; more at first, when much is learned
+TUNING_LOOKS = (0.2, 0.4, 0.6, 0.8, 1.0)
+RUNG = 4.0  # from one learning rate to the next
+RUNGS = 4  # up or down from the first
+
+Loss: TypeAlias = Callable[[WordModel], float]
+Left: TypeAlias = Callable[[float], None]
+
+
+class Point(NamedTuple):
+    """A look at a model while it is trained."""
+
+    seconds: float  # of training
+    pairs: int  # trained
+    loss: float  # held-out, nats a pair
+
+
+class Stopwatch:
+    """A callback that ends a training, as Ctrl-C would, with the first chunk that is done after so many seconds of it."""
+
+    def __init__(self, seconds: float, left: Left) -> None:
+        """`left` is told how many of the seconds are left."""
+        self.seconds, self._left = seconds, left
+        self.until, self.stopped = 0.0, False
+        self.memory = 0  # bytes that the training plans with
+
+    def __call__(self, progress: Progress) -> None:
+        """Look at the clock."""
+        self.memory = progress.details.get("memory", self.memory)
+        if progress.event in ("progress", "epoch"):
+            self._left(max(0.0, self.seconds - progress.seconds))
+            self.stopped = progress.seconds >= self.until
+            if self.stopped:
+                raise KeyboardInterrupt
+
+
+def train_for(model: WordModel, corpus: Corpus, watch: Stopwatch, shares: Sequence[float]) -> Iterator[None]:
+    """Train for the seconds of a watch, and stop at shares of them for a look at the model, whose rate is that of the beginning.
+
+    A chunk that takes long may make it later: then there are fewer looks, and `model.history` has the time that was taken.
+    """
+    learn: Callable[..., Any] = model.fit
+    lr, before, done = model.lr or model.default_lr, 0.0, 0.0
+    for share in shares:
+        watch.until, watch.stopped = share * watch.seconds, False
+        if done < watch.until:
+            model.lr = lr * (1 - (before + share) / 2)
+            learn(corpus, callbacks=[watch], note=lambda line: None)
+            if not watch.stopped:
+                raise KeyboardInterrupt  # this was not the clock
+            learn, done = model.resume, model.history.seconds
+            yield
+        before = share
+
+
+def best_lr(loss: Callable[[float], float], first: float) -> float:
+    """The learning rate with the least loss on a ladder of rates.
+
+    From the first rate it climbs while the loss falls; if the first step is in vain, it descends. A training that leaves the finite
+    numbers counts as an infinite loss.
+    """
+    tried: dict[int, float] = {}
+
+    def at(rung: int) -> float:
+        if rung not in tried:
+            try:
+                found = loss(first * RUNG**rung)
+            except Diverged:
+                found = math.inf
+            tried[rung] = found if math.isfinite(found) else math.inf
+        return tried[rung]
+
+    best = 0
+    while best < RUNGS and at(best + 1) < at(best):
+        best += 1
+    if best == 0:
+        while best > -RUNGS and (at(best - 1) < at(best) or at(best) == math.inf):
+            best -= 1
+    if at(best) == math.inf:
+        raise Diverged(f"training left the finite numbers with every lr from {first * RUNG:.3g} down to {first * RUNG**best:.3g}")
+    return first * RUNG**best

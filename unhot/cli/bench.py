@@ -1,0 +1,164 @@
+"""`unhot bench`: measurements on your own text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from unhot.cli.outputs import plugin_option
+from unhot.cli.several import SeveralValues
+
+if TYPE_CHECKING:
+    from unhot.bench.outputs import Status, Tell
+    from unhot.bench.results import Comparison, Measured
+
+EXAMPLES = """
+\b
+Examples:
+  unhot bench outputs corpus.txt
+  unhot bench outputs corpus.txt --seconds 20 --layers softmax negative nce:k=50 sampled:k=500 -o results/mine
+  unhot bench outputs corpus.txt --model cbow --max-vocab 50000 --json
+"""
+
+
+@click.group()
+def bench() -> None:
+    """Measure on your own text."""
+
+
+@bench.command(cls=SeveralValues, epilog=EXAMPLES)
+@click.argument("corpus")
+@click.option("--layers", metavar="LAYER...", multiple=True, help="Output layers to compare  [default: all, with bias=true]")
+@click.option("--model", type=click.Choice(["skipgram", "cbow"]), default="skipgram", show_default=True, help="What predicts what.")
+@click.option("--dim", type=int, default=100, show_default=True, help="Numbers in a vector.")
+@click.option("--window", type=int, default=5, show_default=True, help="Words to each side of a centre.")
+@click.option("--min-count", type=int, default=5, show_default=True, help="Drop words seen less often.")
+@click.option("--max-vocab", type=int, default=10_000, show_default=True, help="Keep at most so many words.")
+@click.option("--tokenizer", default="whitespace", show_default=True, help="whitespace, words (lower-cased, any script) or text8.")
+@click.option("--held-out", type=float, default=0.05, show_default=True, help="Share of the lines to measure by, not to train on.")
+@click.option("--held-out-words", type=int, default=100_000, show_default=True, help="About so many words at most.")
+@click.option("--seconds", type=float, default=60.0, show_default=True, help="Time to train each layer.")
+@click.option("--lr", type=float, default=None, help="Learning rate of all layers  [default: the best of a few for each]")
+@click.option(
+    "--engine",
+    type=click.Choice(["auto", "compiled", "torch"]),
+    default="auto",
+    show_default=True,
+    help="What trains; auto: compiled kernels where the layer has them.",
+)
+@click.option("--threads", type=int, default=2, show_default=True, help="Threads.")
+@click.option("--seed", type=int, default=1, show_default=True, help="Seed of all random numbers.")
+@plugin_option
+@click.option(
+    "-o",
+    "prefix",
+    default="bench-outputs",
+    show_default=True,
+    metavar="NAME",
+    help="Write NAME.csv, NAME-curves.csv, NAME.md, NAME.svg.",
+)
+@click.option("--json", "as_json", is_flag=True, help="JSON for machines instead of a table.")
+@click.option("-q", "--quiet", is_flag=True, help="Show no progress.")
+def outputs(corpus: str, layers: tuple[str, ...], prefix: str, as_json: bool, quiet: bool, **options: Any) -> int:
+    """Compare output layers: the same model, text and time with each.
+
+    CORPUS is a file, a folder, a pattern, or - for standard input. A share of its lines is held out. Every layer trains a model for the
+    same time, which stands still while the model is measured: exact held-out perplexity, examples trained in a second, memory, log Z, and
+    the time it took to be as good as the full softmax at its end. Before that each layer finds its learning rate in some shorter trainings:
+    all in all, a layer takes about twice the time of --seconds. Ctrl-C ends it with what there is.
+    """
+    from unhot.bench import Settings, compare_outputs
+    from unhot.cli.show import note, show_json
+
+    settings = Settings(**options)
+    files = _files(prefix)
+    with _progress(quiet) as tell:
+        comparison = compare_outputs(corpus, layers, settings=settings, tell=tell)
+    written = _write(comparison, files)
+    if as_json:
+        show_json(comparison.as_dict())
+    else:
+        _show(comparison)
+    if not quiet:
+        note(f"written: {', '.join(map(str, written))}")
+    return 130 if comparison.interrupted else 0
+
+
+def _files(prefix: str) -> dict[str, Path]:
+    """Where results will be written; refused before an hour of work, not after it."""
+    from unhot.errors import DataError
+
+    path = Path(prefix)
+    files = {"csv": f"{path.name}.csv", "curves": f"{path.name}-curves.csv", "md": f"{path.name}.md", "svg": f"{path.name}.svg"}
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        for file in (path.parent / name for name in files.values()):
+            file.open("ab").close()
+            if file.stat().st_size == 0:
+                file.unlink()
+    except OSError as error:
+        raise DataError(f"-o {prefix}: cannot be written ({error.strerror}); give the beginning of the names of files that can") from error
+    return {kind: path.parent / name for kind, name in files.items()}
+
+
+def _write(comparison: Comparison, files: dict[str, Path]) -> list[Path]:
+    """Write all files; without matplotlib there is no picture."""
+    from unhot.bench.plot import plot_layers
+    from unhot.bench.table import markdown, write_csv, write_curves
+    from unhot.cli.show import note
+    from unhot.errors import MissingExtra
+
+    write_csv(comparison, files["csv"])
+    write_curves(comparison, files["curves"])
+    written, picture = [files["csv"], files["curves"], files["md"]], None
+    try:
+        plot_layers(comparison, files["svg"])
+        written.append(files["svg"])
+        picture = files["svg"].name
+    except MissingExtra as error:
+        note(str(error))
+    files["md"].write_text(markdown(comparison, files["csv"].stem, picture), encoding="utf-8")
+    return written
+
+
+def _show(comparison: Comparison) -> None:
+    """The table on stdout, then how it was measured."""
+    from unhot.bench.table import EXPLAINED, HEADER, failures, summary, table
+    from unhot.cli.evaluation_tables import print_table
+
+    explained = "\n".join(f"{term}: {meaning}" for term, meaning in EXPLAINED.items())
+    failed = "".join(f"\nfailed: {line}" for line in failures(comparison))
+    print_table("", HEADER, table(comparison), f"{summary(comparison)}\n{explained}{failed}")
+
+
+def _line(measured: Measured) -> str:
+    """What came of a layer, in short."""
+    if measured.result is None:
+        return f"{measured.layer}: {measured.failed}"
+    figures = f"perplexity {measured.result.perplexity:,.1f}, {measured.pairs_per_second:,.0f} examples/s, lr {measured.lr:.3g}"
+    return f"{measured.layer}: {figures} ({measured.engine})"
+
+
+@contextmanager
+def _progress(quiet: bool) -> Iterator[Tell]:
+    """A bar on a terminal, otherwise a line for each layer that is done."""
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn
+
+    console = Console(stderr=True)
+    columns = (TextColumn("{task.description}"), BarColumn(bar_width=30), TextColumn("{task.fields[text]}"))
+    with Progress(*columns, console=console, disable=quiet or not console.is_terminal, transient=True) as bar:
+        task = bar.add_task("reading", total=None, text="")
+
+        def tell(status: Status) -> None:
+            left = f"{status.seconds_left:,.0f} s left" if status.seconds_left else ""
+            at = f"{status.stage} {status.number}/{status.layers} {status.layer}" if status.number else status.stage
+            bar.update(task, description=at, completed=max(0, status.number - 1), total=status.layers, text=left)
+            if status.measured is not None and not quiet:
+                bar.console.print(_line(status.measured), markup=False, highlight=False, soft_wrap=True)
+
+        yield tell
