@@ -145,3 +145,30 @@ def test_errors_are_one_line(folder, arguments, code, told):
     assert told in result.stderr
     assert len(result.stderr.splitlines()) == 1
     assert not (folder / "x").exists()
+
+
+def test_the_torch_engine(folder):
+    engine = ("--engine", "torch", "--batch", 64, "--output", "differentiated")
+    done = run("train", folder / "text.txt", "-o", folder / "torch", *SMALL, *engine, "--epochs", 1)
+    assert done.returncode == 0, done.stderr
+    assert run("neighbors", folder / "torch", "w1").returncode == 0
+    facts = json.loads(run("info", folder / "torch", "--json").stdout)
+    assert (facts["engine"], facts["batch"], facts["device"]) == ("torch", 64, "cpu")
+    gone_on = run("train", folder / "text.txt", "-o", folder / "torch2", "--start", folder / "torch", "--keep-vocabulary", "-q")
+    assert gone_on.returncode == 0, gone_on.stderr
+    assert unhot.load(folder / "torch2").engine == "torch"
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (("--output", "adaptive"), "adaptive: has no compiled kernel: train with engine='torch'"),
+        (("--device", "cuda:0"), "device='cuda:0': the compiled engine uses the cpu"),
+        (("--engine", "torch", "--device", "nowhere"), "device='nowhere': cannot be used here"),
+    ],
+)
+def test_what_the_engines_cannot_do(folder, options, told):
+    refused = run("train", folder / "text.txt", "-o", folder / "never", *options)
+    assert refused.returncode in (1, 2)
+    assert told in refused.stderr
+    assert not (folder / "never").exists()

@@ -85,7 +85,7 @@ def test_divergence_goes_back_to_the_last_good_state(threads):
 
 
 def test_divergence_in_a_later_epoch_keeps_the_epochs_before(monkeypatch):
-    monkeypatch.setattr("unhot.train.local.learning_rate", lambda lr, epoch, epochs, share: lr if epoch < 2 else 1e12)
+    monkeypatch.setattr("unhot.train.run.learning_rate", lambda lr, epoch, epochs, share: lr if epoch < 2 else 1e12)
     model = unhot.SkipGram(dim=8, threads=1, epochs=4)
     with pytest.raises(Diverged, match="after 2 epochs"):
         model.fit(TEXT)

@@ -24,6 +24,7 @@ Examples:
   unhot train corpus.txt -o model
   unhot train news/*.txt.gz -o model --model cbow --dim 300 --threads 8
   unhot train corpus.txt -o model --output nce:k=50,bias=true
+  unhot train corpus.txt -o model --output adaptive --engine torch --device cuda:0 --batch 4096
   zcat dump.gz | unhot train - -o model --tokenizer words --min-count 20
   unhot train --resume model
   unhot train more.txt -o model2 --start model --epochs 2
@@ -81,6 +82,15 @@ class TrainCommand(click.Command):
 @click.option("--epochs", type=int, default=5, show_default=True, help="Passes over the text.")
 @click.option("--lr", type=float, default=None, help="First learning rate  [default: skipgram 0.025, cbow 0.1]")
 @click.option("--threads", type=int, default=2, show_default=True, help="Threads; with 1, the same seed gives the same bytes.")
+@click.option(
+    "--engine",
+    type=click.Choice(["compiled", "torch"]),
+    default="compiled",
+    show_default=True,
+    help="What trains: compiled kernels on the CPU, or PyTorch, for any layer and device.",
+)
+@click.option("--device", default="cpu", show_default=True, help="torch: where to compute, such as cuda:0.")
+@click.option("--batch", type=int, default=256, show_default=True, help="torch: pairs of a step; cbow: centres.")
 @click.option("--seed", type=int, default=1, show_default=True, help="Seed of all random numbers.")
 @click.option("--tokenizer", default="whitespace", show_default=True, help="whitespace, words (lower-cased, any script) or text8.")
 @click.option("--column", default=None, help="Parquet: the column with the text  [default: text, or the only one]")

@@ -20,8 +20,9 @@ import numpy as np
 from unhot.errors import one_of
 from unhot.kernels.learning import learn_bag
 from unhot.kernels.loop import choose, learn, predict_centre
-from unhot.kernels.windows import fill_inputs
+from unhot.kernels.windows import Window, fill_inputs
 from unhot.models.words import WordModel
+from unhot.train.batches import Batches, context_bags
 from unhot.types import Floats
 
 
@@ -66,6 +67,10 @@ class CBOW(WordModel):
     def targets(self) -> int:
         """The centre."""
         return 1
+
+    def batches(self) -> Batches:
+        """Bags."""
+        return Batches(Window(self.window, self.shrink), context_bags, self.combine == "mean", self.batch)
 
 
 choose.register(CBOWStep)(predict_centre)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,6 +16,8 @@ from unhot.vectors.formats.directory import SavedModel
 from unhot.vectors.store import Vectors
 from unhot.vocab.vocabulary import Vocabulary
 
+OWN = "head."  # begins the names of tensors that only a torch head has
+
 
 class Learned(NamedTuple):
     """Words, and what is known of them."""
@@ -24,10 +27,12 @@ class Learned(NamedTuple):
     params: Params  # without padding
     seen: Counts  # targets that learned noise has counted; empty: it is not learned
     frozen: Bytes  # [words] 1 where the input vector stays as it is; empty: none does
+    own: Mapping[str, Any] = MappingProxyType({})  # what a torch head has learned beside the params: adaptive's projections
 
     def tensors(self) -> dict[str, Any]:
         """As they are saved; a bias of size zero is none."""
         tensors = {**self.params._asdict(), "seen": self.seen, "frozen": self.frozen}
+        tensors |= {f"{OWN}{name}": array for name, array in self.own.items()}
         return {name: array for name, array in tensors.items() if array.size > 0}
 
 
@@ -68,7 +73,7 @@ class LearnedWords:
     @property
     def head(self) -> Head:
         """The output layer with what it has learned: probabilities of all words for hidden vectors."""
-        _, vocabulary, params, seen, _ = self.learned
+        _, vocabulary, params, seen, *_ = self.learned
         ln_z = float(params.ln_z[0]) if params.ln_z.size else 0.0
         counts = seen - 1 if seen.size else vocabulary.counts  # the noise it drew from; it began at one
         return Head(self.layer, counts, params.out_vectors, params.out_bias if params.out_bias.size else None, ln_z)
@@ -107,7 +112,8 @@ def from_saved(saved: SavedModel, layer: OutputLayer) -> Learned:
     for name, array in (("seen", seen), ("frozen", frozen)):
         if array.size:
             _check(layer, name, array.shape, words)
-    return Learned(layer, saved.vocabulary, params, seen, frozen)
+    own = {name.removeprefix(OWN): array for name, array in saved.tensors.items() if name.startswith(OWN)}
+    return Learned(layer, saved.vocabulary, params, seen, frozen, own)
 
 
 def _check(layer: OutputLayer, name: str, found: tuple[int, ...], size: int) -> None:

@@ -21,8 +21,9 @@ from unhot.errors import ConfigError, one_of
 from unhot.kernels.learning import learn_bag, learn_each
 from unhot.kernels.loop import choose, learn, predict_centre, predict_contexts
 from unhot.kernels.steps import tile_shape
-from unhot.kernels.windows import contexts_of, fill_inputs, ones_at
+from unhot.kernels.windows import Window, contexts_of, fill_inputs, ones_at
 from unhot.models.words import WordModel
+from unhot.train.batches import Batches, centre_pairs, context_pairs
 
 
 class CentreStep(NamedTuple):
@@ -55,7 +56,7 @@ class SkipGram(WordModel):
         """Check the ranges."""
         super().__post_init__()
         one_of("predict", self.predict, ("auto", "centre", "contexts"))
-        if self.predict == "centre" and self.layer.all_rows:
+        if self.predict == "centre" and self.layer.all_rows and self.engine == "compiled":
             raise ConfigError(
                 f"predict=centre: {self.layer.name} scores all words, once for a centre and all its contexts; use contexts or auto"
             )
@@ -72,6 +73,11 @@ class SkipGram(WordModel):
         """One, or all words of the widest window."""
         predicts = self.layer.predicts if self.predict == "auto" else self.predict
         return 1 if predicts == "centre" else 2 * self.window
+
+    def batches(self) -> Batches:
+        """Pairs, in either orientation."""
+        pairs = centre_pairs if self.targets() == 1 else context_pairs
+        return Batches(Window(self.window, self.shrink), pairs, False, self.batch)
 
 
 choose.register(CentreStep)(predict_centre)

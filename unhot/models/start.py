@@ -6,8 +6,9 @@ the output layer has one for each word (`OutputLayer.grown_rows` says which row 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -31,6 +32,7 @@ class Start(NamedTuple):
     in_rows: Ids  # [words] the input row of each word; -1: none
     out_rows: Ids  # [output rows] likewise
     seen: Counts  # [words], or empty
+    own: Mapping[str, Any] = MappingProxyType({})  # see `Learned`
 
     def fill(self, params: Params) -> None:
         """Write the rows into new params."""
@@ -47,7 +49,7 @@ def from_learned(old: Learned, vocabulary: Vocabulary, layer: OutputLayer) -> St
     check_layer(layer, old.layer)
     if vocabulary == old.vocabulary:
         everything = np.arange(len(vocabulary), dtype=np.int32)
-        return Start(old.params, everything, np.arange(len(old.params.out_vectors), dtype=np.int32), old.seen)
+        return Start(old.params, everything, np.arange(len(old.params.out_vectors), dtype=np.int32), old.seen, old.own)
     lost = old.vocabulary.index.keys() - vocabulary.index.keys()
     if lost:
         raise DataError(f"{len(lost)} words of the model to start from are not in the vocabulary, such as {min(lost)!r}; leave counts out")

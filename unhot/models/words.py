@@ -21,18 +21,19 @@ from unhot.corpus.corpus import Corpus
 from unhot.corpus.encoding import encode, warm
 from unhot.corpus.inputs import Source, check_input, paths_of
 from unhot.corpus.readers import STDIN
-from unhot.errors import ConfigError, DataError, FormatError, at_least, whole
+from unhot.errors import ConfigError, DataError, FormatError, at_least, one_of, whole
 from unhot.kernels.cache import cache_directory
-from unhot.models.learned import Learned, LearnedWords, from_saved
-from unhot.models.setup import make_kernel, make_sizes, memory_plan
+from unhot.models.engines import ENGINES, check_engine, make_engine, warm_up_engine
+from unhot.models.learned import LearnedWords, from_saved
 from unhot.models.start import Start, check_frozen, check_layer, from_learned, from_vectors, frozen_words
 from unhot.outputs import OutputLayer, parse_output
+from unhot.train.batches import Batches
 from unhot.train.checkpoint import Checkpoint, fingerprint
 from unhot.train.history import History
-from unhot.train.local import Plan, in_background, train, warm_up
 from unhot.train.memory import check_plan, describe
-from unhot.train.params import frozen_rows, padded, start_params, without_copies
 from unhot.train.progress import Callback
+from unhot.train.run import Plan
+from unhot.train.threads import in_background
 from unhot.types import Bytes
 from unhot.vectors.formats.directory import SavedModel, check_writable, checkpoint_of, remove_checkpoint, save_model
 from unhot.vectors.store import Vectors
@@ -79,6 +80,9 @@ class WordModel(LearnedWords):
     seed: int = 1
     threads: int = 2
     tokenizer: Any = "whitespace"  # whitespace | words | text8 | a function: line -> tokens
+    engine: str = "compiled"  # compiled | torch
+    device: str = "cpu"  # torch: where it computes, such as cuda:0
+    batch: int = 256  # torch: examples of a step
 
     name: ClassVar[str]
     default_lr: ClassVar[float]
@@ -94,6 +98,7 @@ class WordModel(LearnedWords):
         self.sample = at_least("sample", self.sample, 0)
         self.lr = None if self.lr is None else at_least("lr", self.lr, SMALLEST_LR)
         super().__init__(parse_output(self.output))
+        self._check_engine()
         self.history = History()
         self._text: dict[str, Any] = {}  # what the training under way reads: its source, if that has a name, and its fingerprint
 
@@ -108,6 +113,20 @@ class WordModel(LearnedWords):
     def targets(self) -> int:
         """How many targets a step has at most."""
         raise NotImplementedError
+
+    def batches(self) -> Batches:
+        """How the torch engine makes batches."""
+        raise NotImplementedError
+
+    def _check_engine(self) -> None:
+        one_of("engine", self.engine, ENGINES)
+        self.batch = whole("batch", self.batch, 1, 1 << 30)
+        if not isinstance(self.device, str) or not self.device:
+            raise ConfigError(f"device={self.device!r}: must be the name of a device, such as cpu or cuda:0")
+        if self.engine == "compiled":
+            self.layer.check_compiled()
+            if self.device != "cpu":
+                raise ConfigError(f"device={self.device!r}: the compiled engine uses the cpu; for other devices set engine='torch'")
 
     def fit(
         self: Model,
@@ -188,6 +207,7 @@ class WordModel(LearnedWords):
         """The encoded text; the kernels are compiled meanwhile."""
         self.layer.check_files()
         check_input(source, self.tokenizer)
+        check_engine(self)
         compiled = self._compile(say)
         if isinstance(source, Corpus):
             compiled()
@@ -216,7 +236,7 @@ class WordModel(LearnedWords):
 
     def warm_up(self) -> None:
         """Compile the training kernel of these settings, or load it from disk."""
-        warm_up(make_kernel(self, None), padded(self.dim))
+        warm_up_engine(self)
 
     def _compile(self, say: Note) -> Callable[[], None]:
         """Begin to compile, the scanner first: the training kernel follows while the text is read."""
@@ -244,38 +264,26 @@ class WordModel(LearnedWords):
         self: Model, corpus: Corpus, telling: Telling, start: Start | None, frozen: Bytes, history: History, text: dict[str, Any]
     ) -> Model:
         counts = corpus.vocabulary.counts
-        kernel = make_kernel(self, counts)
-        sizes = make_sizes(self, corpus, kernel, frozen.size > 0)
-        memory = memory_plan(self, corpus, kernel, sizes)
-        check_plan(memory, sizes.words, self.dim)
-        telling.say(f"memory: {describe(memory)}")
-        params = start_params(sizes, self.dim, self.seed)
-        if params.out_bias.size:
-            params.out_bias[: sizes.rows] = self.layer.start_bias(counts)
-        seen = getattr(kernel.tables, "seen", np.zeros(0, np.int64))
-        if start is not None:
-            start.fill(params)
-            seen[:] = start.seen if start.seen.size else seen
+        engine = make_engine(self, corpus, frozen)
+        check_plan(engine.memory, counts.size, self.dim)
+        telling.say(f"memory: {describe(engine.memory)}")
+        learned = engine.begin(start)
         self.history, self._text = history, text
-        self._keep(Learned(self.layer, corpus.vocabulary, without_copies(params, sizes, self.dim), seen, frozen))
-        details = {**self.config(), "vocabulary": sizes.words, "corpus_words": corpus.words, "memory": sum(memory.values())}
+        self._keep(learned)
         plan = Plan(
             epochs=self.epochs,
             lr=self.lr or self.default_lr,
             seed=self.seed,
-            sizes=sizes,
+            keep=keep_probability(counts, self.sample),
             history=self.history,
-            seen=seen,
-            frozen=frozen_rows(sizes, frozen),
+            callbacks=[lambda progress: self._stores.clear(), *telling.callbacks],  # what they look at is never older than they are
             checkpoint=telling.checkpoint,
             save=lambda: self._save_checkpoint(telling),
             warn=telling.warn,
-            details=details,
+            details={**self.config(), "vocabulary": counts.size, "corpus_words": corpus.words, "memory": sum(engine.memory.values())},
         )
-        keep = keep_probability(counts, self.sample)
-        callbacks = [lambda progress: self._stores.clear(), *telling.callbacks]  # what callbacks look at is never older than they are
         try:
-            train(corpus, keep, kernel, params, plan, callbacks)
+            engine.train(plan)
         finally:
             self._stores.clear()
         if not (self.history.pairs or self.history.interrupted):

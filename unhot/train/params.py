@@ -48,12 +48,16 @@ class Sizes(NamedTuple):
         return self.rows + self.threads * self.hot.outputs
 
 
-def start_params(sizes: Sizes, dim: int, seed: int) -> Params:
-    """Input vectors uniform in (-1/2, 1/2) / dim, all else zero; behind them room for the rows of threads."""
+def start_params(sizes: Sizes, dim: int, seed: int, stride: int | None = None) -> Params:
+    """Input vectors uniform in (-1/2, 1/2) / dim, all else zero; behind them room for the rows of threads.
+
+    A row has `stride` floats; None: as many as the kernels want.
+    """
     words, biases, ins, outs = sizes.words, sizes.biases, sizes.in_rows, sizes.out_rows
+    stride = padded(dim) if stride is None else stride
     params = Params(
-        in_vectors=aligned_zeros((ins, padded(dim))),
-        out_vectors=aligned_zeros((outs, padded(dim))),
+        in_vectors=aligned_zeros((ins, stride)),
+        out_vectors=aligned_zeros((outs, stride)),
         out_bias=aligned_zeros(outs if biases.out else 0),
         in_bias=aligned_zeros(ins if biases.each_input else 0),
         ln_z=aligned_zeros((1 + sizes.threads) * LANES if biases.ln_z else 0),

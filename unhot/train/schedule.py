@@ -6,11 +6,13 @@ epochs, by position in the corpus: a chunk has the same rate whichever thread tr
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from unhot.corpus.shards import Shard
+from unhot.types import Starts
 
 CHUNK = 1 << 15  # positions of a chunk: with the usual settings about 10 ms of work
 USUAL_COLUMNS = 8  # more columns, shorter chunks
@@ -31,21 +33,23 @@ class Piece(NamedTuple):
     done: int  # positions of the epoch before it
 
 
-def chunk_size(ids: int, columns: int) -> int:
-    """Positions of a chunk for a corpus of so many and steps of so many columns."""
-    return min(max(SMALLEST, min(CHUNK, ids // PIECES)), max(SHORTEST, CHUNK * USUAL_COLUMNS // columns))
+def chunk_size(ids: int, columns: int, fewest: int = 1) -> int:
+    """Positions of a chunk for a corpus of so many and steps of so many columns; `fewest` in any case."""
+    return max(fewest, min(max(SMALLEST, min(CHUNK, ids // PIECES)), max(SHORTEST, CHUNK * USUAL_COLUMNS // columns)))
 
 
-def pieces(shards: list[Shard], columns: int) -> list[Piece]:
-    """An epoch in chunks, in the order of the corpus."""
-    size = chunk_size(sum(shard.ids.size for shard in shards), columns)
+def pieces(shards: list[Shard], columns: int, fewest: int = 1, cuts: Sequence[Starts] = ()) -> list[Piece]:
+    """An epoch in chunks, in the order of the corpus; of each shard also cut at some positions."""
+    size = chunk_size(sum(shard.ids.size for shard in shards), columns, fewest)
     out: list[Piece] = []
     done = 0
     for number, shard in enumerate(shards):
         starts = np.arange(0, shard.ids.size, size)
+        starts = np.union1d(starts, cuts[number]) if cuts else starts
         sentences = np.searchsorted(shard.starts, starts, side="right") - 1
-        for start, sentence in zip(starts.tolist(), sentences.tolist(), strict=True):
-            out.append(Piece(len(out), number, start, min(start + size, shard.ids.size), sentence, done + start))
+        stops = np.append(starts[1:], shard.ids.size)
+        for start, stop, sentence in zip(starts.tolist(), stops.tolist(), sentences.tolist(), strict=True):
+            out.append(Piece(len(out), number, start, stop, sentence, done + start))
         done += shard.ids.size
     return out
 

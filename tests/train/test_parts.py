@@ -1,0 +1,66 @@
+"""Parts of a text for the partitioned softmax, batches, and pieces that are cut where parts begin."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from unhot.corpus.shards import Shard
+from unhot.kernels.pairs import Examples
+from unhot.outputs import parse_output
+from unhot.train.batches import batch_memory, centre_pairs, context_bags, context_pairs
+from unhot.train.parts import Parts
+from unhot.train.schedule import pieces
+
+
+class Text:
+    """A corpus without words."""
+
+    def __init__(self, *shards):
+        self.shards = [Shard(np.array(ids, np.int32), np.array([0, len(ids)], np.int64)) for ids in shards]
+
+
+shards = st.lists(st.lists(st.integers(0, 9), min_size=1, max_size=60), min_size=1, max_size=3)
+
+
+@given(shards, st.integers(1, 10))
+def test_every_piece_has_the_words_of_its_part(ids, size):
+    text = Text(*ids)
+    parts = Parts(text, size)
+    cut = pieces(text.shards, 8, cuts=parts.cuts)
+    assert [piece.number for piece in cut] == list(range(len(cut)))
+    assert [w for piece in cut for w in ids[piece.shard][piece.start : piece.stop]] == [w for shard in ids for w in shard]
+    for piece in cut:
+        words = set(parts.words(piece).tolist())
+        assert set(ids[piece.shard][piece.start : piece.stop]) <= words
+        assert len(words) <= size
+    for after, before in zip(cut[1:], cut[:-1], strict=True):
+        assert after.done == before.done + before.stop - before.start
+
+
+def test_a_part_may_be_longer_than_a_chunk():
+    text = Text(np.arange(2000) % 3)
+    parts = Parts(text, 3)
+    cut = pieces(text.shards, 8, cuts=parts.cuts)
+    assert len(cut) == 4
+    assert all(parts.words(piece).tolist() == [0, 1, 2] for piece in cut)
+
+
+def test_bags_of_windows():
+    windows = Examples(np.array([7, 8], np.int32), np.array([1, 2, 3], np.int32), np.array([0, 1, 3], np.int64))
+    assert [part.tolist() for part in (centre_pairs(windows).ids, centre_pairs(windows).target)] == [[1, 2, 3], [7, 8, 8]]
+    assert [part.tolist() for part in (context_pairs(windows).ids, context_pairs(windows).target)] == [[7, 8, 8], [1, 2, 3]]
+    assert context_bags(windows).target.tolist() == [7, 8]
+
+
+@pytest.mark.parametrize(
+    ("spec", "least", "most"),
+    [
+        ("negative:k=5", 6 * 512 * 100 * 4, 3e6),
+        ("softmax", 512 * 10_000 * 4, 1e8),
+        ("softmax:chunk=64", 64 * 10_000 * 4, 2e7),
+        ("negative:k=5,unique=true", 512 * 10_000 * 8, 2e8),
+    ],
+)
+def test_the_memory_of_a_batch(spec, least, most):
+    assert least < batch_memory(parse_output(spec), np.ones(10_000, np.int64), 100, 512) < most

@@ -1,0 +1,138 @@
+"""What trains a model: compiled kernels, or PyTorch.
+
+An engine is made for a model's settings and a text. It says how much memory it will need before it takes any, makes what a training
+begins with, and trains it.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from unhot.corpus.corpus import Corpus
+from unhot.errors import extra
+from unhot.kernels.loop import Params
+from unhot.kernels.pairs import warm_up as warm_up_pairs
+from unhot.models.learned import Learned
+from unhot.models.setup import make_kernel, make_sizes, memory_plan
+from unhot.models.start import Start
+from unhot.train.batches import batch_memory
+from unhot.train.local import LocalRun, State, warm_up
+from unhot.train.params import HotSizes, Sizes, frozen_rows, padded, start_params, without_copies
+from unhot.train.run import Plan
+from unhot.types import Bytes
+
+if TYPE_CHECKING:
+    from unhot.models.words import WordModel
+    from unhot.train.on_torch import Device
+
+ENGINES = ("compiled", "torch")
+
+
+def make_engine(model: WordModel, corpus: Corpus, frozen: Bytes) -> Engine:
+    """The engine that a model's settings name; `frozen` as in `Learned`."""
+    return OnTorch(model, corpus, frozen) if model.engine == "torch" else Compiled(model, corpus, frozen)
+
+
+def check_engine(model: WordModel) -> None:
+    """Raise an error if the engine or its device is not there: better before a long text is read than after it."""
+    if model.engine == "torch":
+        extra("torch", "torch", "engine='torch'")
+        _device(model).open()
+
+
+def _device(model: WordModel) -> Device:
+    from unhot.train.on_torch import Device
+
+    return Device(model.device, model.threads)
+
+
+def warm_up_engine(model: WordModel) -> None:
+    """Compile or load what a model will be trained with, before its text is known."""
+    if model.engine == "torch":
+        warm_up_pairs(model.batches().window)
+    else:
+        warm_up(make_kernel(model, None), padded(model.dim))
+
+
+class Engine(ABC):
+    """Made for a model and a text."""
+
+    memory: dict[str, int]  # bytes by purpose
+
+    def __init__(self, model: WordModel, corpus: Corpus, frozen: Bytes) -> None:
+        self._model, self._corpus, self._frozen = model, corpus, frozen
+
+    @abstractmethod
+    def begin(self, start: Start | None) -> Learned:
+        """What a training begins with; its arrays change while it is trained."""
+
+    @abstractmethod
+    def train(self, plan: Plan) -> None:
+        """Train; see `Run.train`."""
+
+    def _start_params(self, sizes: Sizes, start: Start | None, stride: int | None = None) -> Params:
+        """New rows, then those that there are already."""
+        model = self._model
+        params = start_params(sizes, model.dim, model.seed, stride)
+        if params.out_bias.size:
+            params.out_bias[: sizes.rows] = model.layer.start_bias(self._corpus.vocabulary.counts)
+        if start is not None:
+            start.fill(params)
+        return params
+
+
+class Compiled(Engine):
+    """Kernels on threads of this machine."""
+
+    def __init__(self, model: WordModel, corpus: Corpus, frozen: Bytes) -> None:
+        super().__init__(model, corpus, frozen)
+        self._kernel = make_kernel(model, corpus.vocabulary.counts)
+        self._sizes = make_sizes(model, corpus, self._kernel, frozen.size > 0)
+        self.memory = memory_plan(model, corpus, self._kernel, self._sizes)
+
+    def begin(self, start: Start | None) -> Learned:
+        """Views of rows that are padded, with copies for the threads behind them."""
+        model, sizes = self._model, self._sizes
+        params = self._start_params(sizes, start)
+        seen = getattr(self._kernel.tables, "seen", np.zeros(0, np.int64))
+        if start is not None and start.seen.size:
+            seen[:] = start.seen
+        self._state = State(params, seen, frozen_rows(sizes, self._frozen), sizes)
+        return Learned(model.layer, self._corpus.vocabulary, without_copies(params, sizes, model.dim), seen, self._frozen)
+
+    def train(self, plan: Plan) -> None:
+        """On all threads."""
+        LocalRun(self._corpus, self._kernel, self._state, plan).train()
+
+
+class OnTorch(Engine):
+    """PyTorch, on any device."""
+
+    def __init__(self, model: WordModel, corpus: Corpus, frozen: Bytes) -> None:
+        super().__init__(model, corpus, frozen)
+        counts = corpus.vocabulary.counts
+        self._sizes = Sizes(counts.size, model.layer.rows(counts), model.layer.biases(), HotSizes(0, 0), 0, 0)
+        rows = 4 * model.dim * (counts.size + self._sizes.rows)
+        self.memory = {"vectors": rows, "their last good state": rows}
+        if model.device == "cpu":
+            self.memory["a batch"] = batch_memory(model.layer, counts, model.dim, model.batch)
+
+    def begin(self, start: Start | None) -> Learned:
+        """Rows without padding; on the CPU those of the parameters themselves, elsewhere copies of them."""
+        from unhot.train.on_torch import Begun, Weights
+
+        model, vocabulary = self._model, self._corpus.vocabulary
+        params = without_copies(self._start_params(self._sizes, start, model.dim), self._sizes, model.dim)
+        seen, own = (np.zeros(0, np.int64), {}) if start is None else (start.seen, start.own)
+        begun = Begun(params, seen, own, model.seed)
+        self._weights = weights = Weights(model.layer, vocabulary.counts, begun, _device(model))
+        return Learned(model.layer, vocabulary, weights.params, weights.seen, self._frozen, weights.own)
+
+    def train(self, plan: Plan) -> None:
+        """In batches."""
+        from unhot.train.on_torch import TorchRun
+
+        TorchRun(self._corpus, self._weights, self._model.batches(), self._frozen, plan).train()

@@ -1,0 +1,233 @@
+"""What every training does, whatever trains its chunks: epochs, loss, events, checkpoints, Ctrl-C, the last good state.
+
+An engine is a `Run` that says how a chunk is learned and what its state is (`local.py`: compiled kernels on threads; `on_torch.py`).
+Chunks are trained by threads, which take them from one queue; results come back to the main thread, which adds up the loss, calls the
+callbacks and takes Ctrl-C. A chunk whose loss is not a finite number ends the training: the state goes back to where it was at the
+beginning of the epoch. For a checkpoint the threads end the chunks they are at and begin again when it is written.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from unhot.corpus.corpus import Corpus
+from unhot.errors import Diverged, FormatError, UnhotError
+from unhot.kernels.rng import key_from, stream_key
+from unhot.kernels.windows import Chunk, Hot, Text, keep_threshold
+from unhot.train.checkpoint import Checkpoint, Timer
+from unhot.train.history import History, Position
+from unhot.train.progress import Callback, Progress
+from unhot.train.schedule import Piece, learning_rate
+from unhot.train.threads import working
+from unhot.types import Bytes, Doubles
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How it is trained, and whom it tells."""
+
+    epochs: int
+    lr: float
+    seed: int
+    keep: Doubles  # [words] how often each is kept by sub-sampling
+    history: History  # where it stands; it goes on from there
+    callbacks: Sequence[Callback] = ()
+    checkpoint: Checkpoint | None = None
+    save: Callable[[], None] = lambda: None  # writes a checkpoint
+    warn: Callable[[str], None] = lambda line: None  # of a checkpoint that failed
+    details: dict[str, Any] = field(default_factory=dict)  # for the start event
+
+
+class Result(NamedTuple):
+    """Of a chunk."""
+
+    position: Position
+    words: int
+    lr: float
+    error: BaseException | None
+
+
+class Run(ABC):
+    """One training under way."""
+
+    paced: ClassVar[bool] = False  # no chunk is trained while callbacks look at the last one
+
+    def __init__(self, corpus: Corpus, cut: list[Piece], plan: Plan, threads: int) -> None:
+        """An epoch of the corpus is cut into these pieces."""
+        threshold = keep_threshold(plan.keep)
+        self.texts = [Text(shard.ids, shard.starts, threshold) for shard in corpus.shards]
+        self._pieces, self._ids, self._words = cut, corpus.ids, corpus.words
+        self._plan, self._threads = plan, threads
+        self.history, self._lock = plan.history, threading.Lock()
+        self._began, self._lr = time.perf_counter() - self.history.seconds, plan.lr
+        self._before = self.history.position  # when `keep_state` was called
+        if self._before.chunk > len(cut):
+            raise FormatError(f"the state of the training: {self._before.chunk} of {len(cut)} chunks; it is damaged")
+        self._timer = Timer(plan.checkpoint)
+
+    @abstractmethod
+    def learn(self, epoch: int, piece: Piece, lr: float, thread: int) -> tuple[float, int]:
+        """Train a chunk; returns its summed loss and how many (input, target) pairs it has. Called by the threads."""
+
+    @abstractmethod
+    def keep_state(self) -> None:
+        """Copy the state, at the beginning of an epoch."""
+
+    @abstractmethod
+    def restore_state(self) -> None:
+        """Go back to the copy."""
+
+    @abstractmethod
+    def finite(self) -> bool:
+        """Whether all numbers of the state are finite."""
+
+    def publish(self) -> None:
+        """Bring the model up to date, where it has copies of the state."""
+        return
+
+    def train(self) -> None:
+        """Train for all epochs, or until Ctrl-C; `history` tells how far. Raises `Diverged` with the model in the last good state."""
+        self._tell("start", 0, None, self._plan.details)
+        try:
+            for epoch in range(self.history.position.epoch, self._plan.epochs):
+                self._train_epoch(epoch)
+            self._done("finished")
+        except KeyboardInterrupt:
+            self._interrupt()
+            self._done("interrupted")
+        except Diverged:
+            self._done("diverged")
+            raise
+
+    def chunk(self, epoch: int, piece: Piece, lr: float, place: Hot, frozen: Bytes) -> Chunk:
+        """A piece with its streams: random bits belong to positions of the whole corpus, draws to the chunk."""
+        windows = key_from(stream_key(self._plan.seed, epoch, 0), piece.done - piece.start)
+        return Chunk(piece.start, piece.stop, piece.sentence, windows, self.draw_key(epoch, piece), np.float32(lr), place, frozen)
+
+    def draw_key(self, epoch: int, piece: Piece) -> np.uint64:
+        """The stream that the candidates of a chunk are drawn from."""
+        return stream_key(self._plan.seed, epoch, 1 + piece.number)
+
+    def _train_epoch(self, epoch: int) -> None:
+        """Train one epoch, or the rest of it, and keep a copy of what stood before."""
+        self.keep_state()
+        self._before = self.history.position
+        due = False
+        while self.history.position.chunk < len(self._pieces) and np.isfinite(self.history.position.loss):
+            if due:
+                self._checkpoint()
+            due = self._until_due(epoch)
+        loss = self.history.position.loss
+        if not np.isfinite(loss) or not self.finite():
+            self._restore()
+            raise Diverged(
+                f"training left the finite numbers in epoch {epoch + 1} with lr={self._plan.lr:g}: the model is back to where it was "
+                f"after {epoch} epochs{self._chunks_before()}; try a lower lr, for example {self._plan.lr / 4:g}"
+            )
+        self.publish()
+        self.history.losses.append(loss / max(self.history.position.pairs, 1))
+        self.history.position = Position(epoch + 1, all_pairs=self.history.position.all_pairs)
+        self._tell("epoch", epoch + 1, self.history.losses[-1])
+        if due and epoch + 1 < self._plan.epochs:
+            self._checkpoint()
+
+    def _chunks_before(self) -> str:
+        return f" and {self._before.chunk} chunks" if self._before.chunk else ""
+
+    def _until_due(self, epoch: int) -> bool:
+        """Train the chunks that are left; stop, and return True, when a checkpoint is due."""
+        first, due = self.history.position.chunk, False
+        dealt = threading.Semaphore(0) if self.paced else None
+        with working(self._pieces[first:], lambda piece, thread: self._train_chunk(epoch, piece, thread), self._threads, dealt) as results:
+            for _ in range(first, len(self._pieces)):
+                self._report(results.get(), epoch)
+                due = self._timer.due()
+                if due or not np.isfinite(self.history.position.loss):
+                    break
+                if dealt is not None:
+                    dealt.release()
+        while not results.empty():  # what threads finished before they stopped
+            self._report(results.get(), epoch)
+        return due
+
+    def _train_chunk(self, epoch: int, piece: Piece, thread: int) -> Result:
+        try:
+            lr = learning_rate(self._plan.lr, epoch, self._plan.epochs, piece.done / self._ids)
+            loss, pairs = self.learn(epoch, piece, lr, thread)
+            with self._lock:  # counted here, not in the main thread, which Ctrl-C may stop anywhere
+                at = self.history.position
+                at = Position(at.epoch, at.chunk + 1, at.loss + loss, at.pairs + pairs, at.all_pairs + pairs)
+                self.history.position = at
+            return Result(at, self._words_at(at), lr, None)
+        except BaseException as error:  # handed to the main thread, which raises it
+            return Result(self.history.position, 0, 0.0, error)
+
+    def _report(self, result: Result, epoch: int) -> None:
+        if result.error is not None:
+            raise result.error
+        at = result.position
+        if np.isfinite(at.loss):
+            self.history.words, self._lr = result.words, result.lr
+            self._tell("progress", epoch + 1, at.loss / max(at.pairs, 1))
+
+    def _checkpoint(self) -> None:
+        """Save the state, which no thread is changing now; a checkpoint that fails does not end the training."""
+        self.history.words = self._words_at(self.history.position)
+        if self.finite():
+            self.publish()
+            try:
+                self._plan.save()
+            except UnhotError as error:
+                self._plan.warn(f"no checkpoint: {error}; training goes on")
+        self._timer.begin()
+
+    def _words_at(self, position: Position) -> int:
+        """Words trained; those outside the vocabulary are spread evenly over the epoch, as far as their count goes."""
+        done = self._pieces[position.chunk].done if position.chunk < len(self._pieces) else self._ids
+        return position.epoch * self._words + round(self._words * done / self._ids)
+
+    def _interrupt(self) -> None:
+        """Keep what there is, unless it is not finite: then what there was at the beginning of the epoch."""
+        self.history.interrupted = True
+        if self.finite():
+            self.publish()
+        else:
+            self._restore()
+        del self.history.losses[self.history.position.epoch :]  # Ctrl-C came between the two
+        self.history.words = self._words_at(self.history.position)
+
+    def _restore(self) -> None:
+        self.restore_state()
+        self.publish()
+        self.history.position = self._before
+        self.history.words = self._words_at(self._before)
+
+    def _done(self, reason: str) -> None:
+        """Report the end."""
+        losses = self.history.losses
+        details = {"reason": reason, "pairs": self.history.pairs}
+        self._tell("done", min(len(losses) + 1, self._plan.epochs), losses[-1] if losses else None, details)
+
+    def _tell(self, event: str, epoch: int, loss: float | None, details: dict[str, Any] | None = None) -> None:
+        """Report to the callbacks."""
+        self.history.seconds = time.perf_counter() - self._began
+        progress = Progress(
+            event,
+            epoch,
+            self._plan.epochs,
+            self.history.words,
+            self._plan.epochs * self._words,
+            self.history.seconds,
+            loss,
+            self._lr,
+            details or {},
+        )
+        for callback in self._plan.callbacks:
+            callback(progress)

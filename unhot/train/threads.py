@@ -1,0 +1,79 @@
+"""Threads that take tasks from one queue and hand their results to the main thread, which Ctrl-C may stop anywhere."""
+
+from __future__ import annotations
+
+import contextlib
+import queue
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from typing import TypeVar
+
+Task = TypeVar("Task")
+Result = TypeVar("Result")
+
+
+@contextlib.contextmanager
+def working(
+    tasks: Iterable[Task], work: Callable[[Task, int], Result], threads: int, dealt: threading.Semaphore | None = None
+) -> Iterator[queue.SimpleQueue[Result]]:
+    """Results of work(task, thread), as threads finish them; leaving the context lets them end the tasks they are at.
+
+    With a semaphore `dealt`, a thread begins its next task when its result is dealt with: released once for each.
+    """
+    todo, stop = iter(tasks), threading.Event()
+    lock, results = threading.Lock(), queue.SimpleQueue[Result]()
+
+    def run(thread: int) -> None:
+        while not stop.is_set():
+            with lock:
+                task = next(todo, None)
+            if task is None:
+                return
+            results.put(work(task, thread))
+            if dealt is not None and not stop.is_set():
+                dealt.acquire()
+
+    running = [threading.Thread(target=run, args=(thread,), daemon=True) for thread in range(threads)]
+    try:
+        for thread in running:
+            thread.start()
+        yield results
+    finally:
+        stop.set()
+        if dealt is not None:
+            dealt.release(threads)
+        pressed = [_join(thread) for thread in running]
+    for error in filter(None, pressed):
+        raise error
+
+
+def _join(thread: threading.Thread) -> KeyboardInterrupt | None:
+    """Wait for a thread to end its task, however often Ctrl-C is pressed: nobody may write while the model is saved."""
+    pressed: KeyboardInterrupt | None = None
+    while thread.is_alive():
+        try:
+            thread.join()
+        except KeyboardInterrupt as error:
+            pressed = error
+    return pressed
+
+
+def in_background(work: Callable[[], None]) -> Callable[[], None]:
+    """Start some work in a thread; the function returned waits for it and raises what it raised."""
+    raised: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            work()
+        except BaseException as error:
+            raised.append(error)
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+
+    def wait() -> None:
+        thread.join()
+        if raised:
+            raise raised[0]
+
+    return wait
