@@ -90,7 +90,7 @@ class TrainCommand(click.Command):
     help="What trains: compiled kernels on the CPU, or PyTorch, for any layer and device.",
 )
 @click.option("--device", default="cpu", show_default=True, help="torch: where to compute, such as cuda:0.")
-@click.option("--batch", type=int, default=256, show_default=True, help="torch: pairs of a step; cbow: centres.")
+@click.option("--batch", type=int, default=1024, show_default=True, help="torch: pairs of a step; cbow: centres.")
 @click.option("--seed", type=int, default=1, show_default=True, help="Seed of all random numbers.")
 @click.option("--tokenizer", default="whitespace", show_default=True, help="whitespace, words (lower-cased, any script) or text8.")
 @click.option("--column", default=None, help="Parquet: the column with the text  [default: text, or the only one]")

@@ -82,7 +82,7 @@ class WordModel(LearnedWords):
     tokenizer: Any = "whitespace"  # whitespace | words | text8 | a function: line -> tokens
     engine: str = "compiled"  # compiled | torch
     device: str = "cpu"  # torch: where it computes, such as cuda:0
-    batch: int = 256  # torch: examples of a step
+    batch: int = 1024  # torch: examples of a step
 
     name: ClassVar[str]
     default_lr: ClassVar[float]

@@ -345,4 +345,4 @@ def _checked_counts(counts: ArrayLike | Tensor) -> Counts:
         raise ConfigError(f"counts of shape {given.shape} and type {given.dtype}: must be numbers >= 0, one for each word")
     if given.dtype.kind == "f" and not (np.isfinite(given).all() and (given == np.rint(given)).all()):
         raise ConfigError("counts: must be whole numbers")
-    return np.ascontiguousarray(given, np.int64)
+    return np.array(given, np.int64)  # a copy: what was given may be read-only
