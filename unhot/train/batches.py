@@ -64,7 +64,7 @@ def batch_memory(layer: OutputLayer, counts: Counts, dim: int, size: int) -> int
     columns = batch_columns(layer, counts)
     if getattr(layer, "unique", False):
         return 20 * size * counts.size  # each example draws from all words, in doubles
-    together = min(size, getattr(layer, "chunk", 0) or size)  # examples whose scores are in memory at once
     if columns < layer.rows(counts):
         return 4 * size * (3 * columns + 2 * columns * dim)
-    return 4 * (3 * together * columns + columns * dim + size * dim)
+    at_once = min(columns, getattr(layer, "chunk", 0) or columns)  # words whose scores are in memory
+    return 4 * (3 * size * at_once + columns * dim + size * dim)
