@@ -21,7 +21,7 @@ from torch.nn import functional
 from unhot.errors import ConfigError, at_least, one_of, whole
 from unhot.nn.batch import Batch, flat_hidden, flatten
 from unhot.nn.classes import check_ids
-from unhot.nn.wide import wide, widened
+from unhot.nn.wide import exact_type, wide, widened
 from unhot.outputs import OutputLayer, parse_output
 from unhot.types import Counts
 
@@ -233,8 +233,9 @@ class OutputHead(nn.Module):
             if temperature == 0:
                 drawn.append(log_prob.argmax(dim=-1, keepdim=True).expand(-1, n))
                 continue
-            wait = torch.empty_like(log_prob)  # the first of exponential waits at rate P: the same as the largest with Gumbel noise
-            rounds = [(log_prob / temperature - wait.exponential_(generator=generator).log_()).argmax(dim=-1) for _ in range(n)]
+            # the first of exponential waits at rate P is the largest with Gumbel noise; float32 has too few small numbers for many words
+            wait = torch.empty_like(log_prob, dtype=exact_type(log_prob.device))
+            rounds = [(log_prob / temperature - wait.exponential_(generator=generator).log()).argmax(dim=-1) for _ in range(n)]
             drawn.append(torch.stack(rounds, dim=-1))
         return torch.cat(drawn).reshape(*hidden.shape[:-1], n)
 
@@ -318,8 +319,7 @@ class OutputHead(nn.Module):
         super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
         for name, table in kept.items():
             device = getattr(self, name).device
-            narrow = table.dtype == torch.float64 and device.type == "mps"  # which has no doubles
-            setattr(self, name, table.to(device=device, dtype=torch.float32 if narrow else table.dtype))
+            setattr(self, name, table.to(device=device, dtype=exact_type(device) if table.is_floating_point() else table.dtype))
         return self
 
     def _load_from_state_dict(self, state_dict: dict[str, Any], prefix: str, *rest: Any) -> None:

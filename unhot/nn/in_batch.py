@@ -8,7 +8,7 @@ from torch import Tensor
 from unhot.nn.batch import Batch
 from unhot.nn.head import OutputHead, head_for
 from unhot.nn.links import masked
-from unhot.nn.wide import widened
+from unhot.nn.wide import exact_type, widened
 from unhot.outputs.in_batch import InBatch
 from unhot.outputs.layer import log_share
 from unhot.types import Counts
@@ -36,7 +36,7 @@ class InBatchHead(OutputHead):
         """The formula of the layer; the diagonal are the targets' own columns."""
         target, known = batch.target[:, 0], batch.known[:, 0]
         scores = widened(batch.hidden @ self.rows_of(target).T) + self.bias_of(target)
-        log_q = self.log_q[target] if self.log_q.shape[0] else batch.seen[target].to(torch.float32).log()
+        log_q = self.log_q[target] if self.log_q.shape[0] else batch.seen[target].to(exact_type(target.device)).log()
         d = scores / self.layer.temperature - log_q.to(scores.dtype)  # [batch, batch]
         own = torch.eye(target.shape[0], dtype=torch.bool, device=target.device)
         gone = ~known.expand_as(own)

@@ -1,4 +1,4 @@
-"""Types: which are wide enough to sum exponentials in, and what autocast would turn a tensor into."""
+"""Types: which are wide enough to sum exponentials in, which are exact, and what autocast would turn a tensor into."""
 
 from __future__ import annotations
 
@@ -14,6 +14,11 @@ def wide(dtype: torch.dtype) -> torch.dtype:
 def widened(scores: Tensor) -> Tensor:
     """Scores in a type that is wide enough for the sum of their exponentials."""
     return scores.to(wide(scores.dtype))
+
+
+def exact_type(device: torch.device) -> torch.dtype:
+    """Doubles, where the device has them."""
+    return torch.float32 if device.type == "mps" else torch.float64
 
 
 def as_product(*tensors: Tensor) -> tuple[Tensor, ...]:
