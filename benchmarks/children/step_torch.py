@@ -18,6 +18,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from unhot.nn import OutputHead
+from unhot.nn.functional import sampled_softmax_loss
 from unhot.outputs import parse_output
 
 job = json.loads(sys.argv[1])
@@ -38,10 +39,27 @@ class CrossEntropy(nn.Module):
         return functional.cross_entropy(self.linear(hidden), target)
 
 
+class Functional(nn.Module):
+    """TensorFlow's own function."""
+
+    def __init__(self, words: int, dim: int, sampled: int) -> None:
+        """Weights and biases."""
+        super().__init__()
+        self.weights, self.biases = nn.Parameter(0.1 * torch.randn(words, dim)), nn.Parameter(torch.zeros(words))
+        self.sampled = sampled
+
+    def forward(self, hidden: Tensor, target: Tensor) -> Tensor:
+        """With the draws it makes by itself."""
+        words = len(self.biases)
+        return sampled_softmax_loss(self.weights, self.biases, target[:, None], hidden, self.sampled, words, sparse=True).mean()
+
+
 def make_head(spec: str, counts: Any, dim: int) -> nn.Module:
     """The layer of a spec."""
     if spec == "cross_entropy":
         return CrossEntropy(len(counts), dim)
+    if spec.startswith("functional"):
+        return Functional(len(counts), dim, int(spec.partition("=")[2]))
     layer = parse_output(spec)
     return OutputHead(spec, dim, counts, sparse=not layer.all_rows)
 

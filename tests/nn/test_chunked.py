@@ -50,13 +50,45 @@ def test_gradients_are_scaled_and_may_be_asked_for_again(reduction):
         torch.testing.assert_close(made.bias.grad, wanted[1], msg=f"time {again}")
 
 
-def test_without_gradients_there_is_one_sweep():
+def test_without_gradients_there_is_one_sweep(monkeypatch):
     made, plain = head(700), head(0)
+    monkeypatch.setattr("unhot.nn.chunked.total_and_gradients", None)  # would be an error
     with torch.no_grad():
         torch.testing.assert_close(made(*batch()), plain(*batch()))
     for parameter in made.parameters():
         parameter.requires_grad_(False)
     assert not made(*batch()).requires_grad
+
+
+@pytest.mark.parametrize("reduction", ["mean", "none"])
+def test_second_derivatives_are_refused(reduction):
+    hidden, target = batch()
+    hidden.requires_grad_()
+    (gradient,) = torch.autograd.grad(head(700)(hidden, target, reduction=reduction).sum(), hidden, create_graph=True)
+    with pytest.raises(RuntimeError, match="use softmax:chunk=0"):
+        gradient.square().sum().backward()
+    (gradient,) = torch.autograd.grad(head(0)(hidden, target, reduction=reduction).sum(), hidden, create_graph=True)
+    gradient.square().sum().backward()
+
+
+def test_a_loss_scale_helps_float16():
+    """Gradients are made when the scale is known: not one row of words that are no targets loses all of its numbers."""
+    made = head(700, dtype=torch.float16)
+    hidden, target = batch()
+    (made(hidden.half(), target) * 65536).backward()
+    assert (made.weight.grad.float().abs().sum(dim=1) > 0).all()
+
+
+def test_words_that_are_masked_by_their_bias():
+    made, plain = head(700), head(0)
+    for one in (made, plain):
+        with torch.no_grad():
+            one.bias[:1400] = -torch.inf
+    hidden, target = batch()
+    target = 1400 + target % 3000
+    torch.testing.assert_close(made(hidden, target), plain(hidden, target))
+    made(hidden, target).backward()
+    assert torch.isfinite(made.weight.grad).all()
 
 
 @pytest.mark.parametrize("scale", [1e4, -1e4])

@@ -128,6 +128,69 @@ def test_what_is_learned_goes_through_effective_and_begin(name):
     torch.testing.assert_close(other.log_prob(hidden), one.log_prob(hidden))
 
 
+@pytest.mark.parametrize("name", sorted(LAYERS))
+def test_a_graph_takes_training_and_batches_that_change(name):
+    """Draws and counters inside the graph, and other sizes without breaks."""
+    torch.compiler.reset()
+    head = make(name).train()
+    before = head.seen.clone()
+    compiled = torch.compile(head, fullgraph=True, backend="aot_eager")
+    for size in (5, 8, 3):
+        hidden, target = torch.randn(size, DIM, requires_grad=True), torch.randint(len(COUNTS), (size,))
+        compiled(hidden, target).backward()
+        assert torch.isfinite(hidden.grad).all()
+    assert (head.seen - before).sum() == (16 if head.seen.numel() else 0)
+
+
+@pytest.mark.parametrize("name", sorted(LAYERS))
+def test_what_is_ignored_may_be_no_number(name):
+    head, (hidden, target) = make(name).eval(), batch()
+    hidden[2], target[2] = torch.nan, -100
+    hidden.requires_grad_()
+    head(hidden, target).backward()
+    assert torch.isfinite(hidden.grad).all()
+    assert all(torch.isfinite(parameter.grad).all() for parameter in head.parameters())
+
+
+@pytest.mark.parametrize("name", [name for name in sorted(LAYERS) if name != "in_batch"])
+def test_no_true_class_at_all_costs_nothing(name):
+    head, (hidden, _) = make(name), batch()
+    losses = head(hidden, torch.zeros(BATCH, 0, dtype=torch.int64), reduction="none")
+    assert losses.tolist() == [0.0] * BATCH
+
+
+@pytest.mark.parametrize("name", ["class_based", "adaptive", "sampled", "hierarchical"])
+def test_autocast_with_sparse_gradients(name):
+    head, (hidden, target) = make(name, sparse=True), batch()
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        head(hidden, target).backward()
+    assert head.weight.grad.is_sparse
+    assert head.weight.grad.dtype == torch.float32
+
+
+def test_a_tied_head_goes_where_its_weight_is():
+    weight = torch.nn.Parameter(torch.zeros(len(COUNTS), DIM, dtype=torch.float64))
+    head = nn.OutputHead("nce", DIM, COUNTS, weight=weight)
+    assert head.bias.dtype == torch.float64
+    assert set(head.state_dict()) == {"weight", "bias", "counts", "seen"}
+    assert [name for name, _ in head.named_parameters()] == ["weight", "bias"]
+    with pytest.raises(ConfigError, match="the head goes where its weight is"):
+        nn.OutputHead("nce", DIM, COUNTS, weight=weight, dtype=torch.float32)
+
+
+def test_rows_to_begin_with_must_fit():
+    head = make("nce")
+    with pytest.raises(DataError, match=r"out_vectors of shape \(1, 16\)"):
+        head.begin(nn.Rows(torch.zeros(1, DIM), None, None))
+    with pytest.raises(DataError, match="this head has none"):
+        make("nce:bias=false").begin(nn.Rows(torch.zeros(10, DIM), torch.zeros(10), None))
+
+
+def test_a_very_cold_sample_is_the_best_word():
+    head, (hidden, _) = make("softmax"), batch()
+    assert head.sample(hidden, temperature=1e-300)[:, 0].tolist() == head.topk(hidden, 1)[0][:, 0].tolist()
+
+
 def test_a_tied_weight_is_one_parameter():
     embedding = torch.nn.Embedding(len(COUNTS), DIM)
     before = embedding.weight.clone()
@@ -177,6 +240,7 @@ def test_compiled_sparse_gradients_are_refused():
         (lambda h, x, t: h(x, t[:3]), "target of shape [3]: must be [8]"),
         (lambda h, x, t: h(x, t.float()), "must be whole numbers"),
         (lambda h, x, t: h(x, t + 10), "must be between 0 and 9"),
+        (lambda h, x, t: h(x, t, draws=torch.tensor([1.5, 2.0])), "draws of type torch.float32"),
         (lambda h, x, t: h(x, t, draws=torch.tensor([3, 99])), "draws: id 99: must be between 0 and 9"),
         (lambda h, x, t: h(x, t, draws=torch.zeros(3, 2, dtype=torch.int64)), "draws of shape [3, 2]"),
         (lambda h, x, t: h(x, t, in_bias=torch.zeros(BATCH)), "has none; leave it out"),
@@ -196,6 +260,7 @@ def test_nonsense_is_named(call, told):
         ({"counts": []}, "one for each word"),
         ({"counts": [1, -1]}, "numbers >= 0"),
         ({"counts": [1.5, 2]}, "whole numbers"),
+        ({"counts": [1e30, 2]}, "less than 2**63"),
         ({"dim": 0}, "dim=0"),
         ({"share": "all"}, "share='all'"),
         ({"label_smoothing": 0.1}, "label_smoothing=0.1: nce has none"),

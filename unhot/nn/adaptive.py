@@ -59,13 +59,13 @@ class AdaptiveHead(OutputHead):
         for j, (projection, tail) in enumerate(zip(self.projections, self.tails, strict=True)):
             inside = (rank >= self.cutoffs[j]) & (rank < self.cutoffs[j + 1])
             row = torch.where(inside, self.cutoffs[0] + j, row)
-            narrow, words = as_product(functional.linear(hidden, projection), tail)
+            (narrow,) = as_product(functional.linear(hidden, projection))
             size = torch.where(inside, tail.shape[0], 0)
-            found.append(grouped_losses(narrow, words, None, zero, size, torch.where(inside, rank - self.cutoffs[j], 0), self.sparse))
-        short, weight = as_product(hidden, self.weight)
+            found.append(grouped_losses(narrow, tail, None, zero, size, torch.where(inside, rank - self.cutoffs[j], 0), self.sparse))
+        (short,) = as_product(hidden)
         size = torch.where(rank >= 0, self.weight.shape[0], 0)
-        found.append(grouped_losses(short, weight, self.bias, zero, size, row.clamp(min=0), self.sparse))
-        return torch.stack(found).sum(dim=0).reshape(-1, many).sum(dim=1)
+        found.append(grouped_losses(short, self.weight, self.bias, zero, size, row.clamp(min=0), self.sparse))
+        return torch.stack(found).sum(dim=0).reshape(batch.hidden.shape[0], many).sum(dim=1)
 
     def log_weight(self, hidden: Tensor) -> Tensor:
         """The log-probability in the head, and for the words of a tail the one in there."""
@@ -88,6 +88,7 @@ class AdaptiveHead(OutputHead):
     @torch.no_grad()
     def begin(self, rows: Rows) -> None:
         """The head's rows; tails can only begin at zero, behind projections as they are: a product has no one pair of factors."""
+        self.check_rows(rows)
         top = self.weight.shape[0]
         if rows.out_vectors[top:].any():
             raise ConfigError("adaptive: its tails cannot be told from their products with the projections; load a state_dict instead")

@@ -38,9 +38,11 @@ def flatten(
     ids = target.reshape(flat.shape[0], target.shape[-1] if target.ndim > len(leading) else 1).long()
     known = ids != ignore_index
     ids = torch.where(known, ids, 0)
+    flat = torch.where(known.any(dim=1, keepdim=True), flat, 0.0)  # what is ignored may be anything, no number included
     check_ids("target", ids, words)
     if draws is not None:
-        draws = draws.long() if draws.ndim == 1 else draws.reshape(-1, draws.shape[-1]).long()
+        check_whole("draws", draws)
+        draws = draws.long() if draws.ndim == 1 else draws.reshape(flat.shape[0], draws.shape[-1]).long()
     return Batch(flat, ids, known, draws, None if in_bias is None else in_bias.reshape(-1), seen.clone())
 
 

@@ -32,7 +32,10 @@ def chunked_total(hidden: Tensor, weight: Tensor, bias: Tensor | None, label: Te
     """The sum over examples and targets of the loss, each target times its label [batch, true]: a number."""
     given = hidden, weight, bias, label, target, chunk, *more
     found: Tensor
-    if not torch.is_grad_enabled():
+    wanted = any(one is not None and one.requires_grad for one in (hidden, weight, bias))
+    if not (torch.is_grad_enabled() and wanted):
+        found = sweep(*given)[0].sum()
+    elif hidden.dtype == torch.float16:  # made now, gradients would be too small for it: a loss scale comes with the backward pass
         found = sweep(*given)[0].sum()
     elif torch.compiler.is_compiling():
         found = total_and_gradients(*given)[0]
@@ -61,6 +64,10 @@ class _Total(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *upstream: Any) -> Any:
         above: Tensor = upstream[0]
+        if torch.is_grad_enabled():  # create_graph: this operator tells that it has no derivative
+            hidden, weight, bias, label, target = ctx.saved_tensors
+            log_z = sweep(hidden, weight, bias, label, target, *ctx.how)[1]
+            return _by_input(ctx, gradients(hidden, weight, bias, label * above, target, log_z, *ctx.how))
         found, ctx.found = ctx.found or total_and_gradients(*ctx.saved_tensors, *ctx.how)[1:], None  # again: with retain_graph
         if not readable(above) or above.item() != 1.0:
             for one in found:
@@ -77,7 +84,7 @@ def sweep(
     total = torch.zeros_like(best)
     for first in range(0, weight.shape[0], chunk):
         scores = _scores(hidden, weight, bias, first, first + chunk)
-        larger = torch.maximum(best, scores.amax(dim=1, keepdim=True))
+        larger = torch.maximum(best, scores.amax(dim=1, keepdim=True)).clamp_(min=torch.finfo(scores.dtype).min)  # if all are -inf
         total.mul_((best - larger).exp_()).add_(scores.sub_(larger).exp_().sum(dim=1, keepdim=True))
         best = larger
     log_z = (best + total.log()).squeeze(1)
@@ -87,7 +94,7 @@ def sweep(
     if smoothing:
         mean = (hidden @ weight.mean(dim=0)).to(log_z.dtype) + (0.0 if bias is None else bias.mean())
         linear = (1 - smoothing) * linear + smoothing * targets * mean
-    return targets * (log_z + alpha * log_z**2) - linear, log_z
+    return targets * (log_z + alpha * log_z**2 if alpha else log_z) - linear, log_z
 
 
 @torch.library.custom_op("unhot::chunked_gradients", mutates_args=())
@@ -166,6 +173,11 @@ def _by_input(ctx: Any, found: Sequence[Tensor]) -> tuple[Any, ...]:
     return *(one if needed else None for one, needed in zip(found, ctx.needs_input_grad, strict=False)), *[None] * 5
 
 
+def _twice(ctx: Any, *above: Any) -> Any:
+    raise RuntimeError("softmax: its gradients, made a chunk of words at a time, have no gradients; use softmax:chunk=0")
+
+
+gradients.register_autograd(_twice)
 sweep.register_autograd(_sweep_again, setup_context=_keep_all)
 total_and_gradients.register_autograd(_scale_gradients, setup_context=_keep_gradients)
 

@@ -40,10 +40,10 @@ class ClassBasedHead(OutputHead):
         group, row = self.group[batch.target].long(), self.row[batch.target].long()  # [batch, true, levels + 1]
         size = torch.where(batch.known[:, :, None], self.size[group], 0)
         choices = row.shape[1] * row.shape[2]
-        hidden, weight = as_product(batch.hidden, self.weight)
+        (hidden,) = as_product(batch.hidden)
         every = hidden[:, None, :].expand(-1, choices, -1).reshape(-1, self.dim)
-        found = grouped_losses(every, weight, self.bias, self.first[group].reshape(-1), size.reshape(-1), row.reshape(-1), self.sparse)
-        return found.reshape(-1, choices).sum(dim=1)
+        found = grouped_losses(every, self.weight, self.bias, self.first[group].reshape(-1), size.reshape(-1), row.reshape(-1), self.sparse)
+        return found.reshape(batch.hidden.shape[0], choices).sum(dim=1)
 
     def log_weight(self, hidden: Tensor) -> Tensor:
         """The sum of the log-probabilities of all levels."""

@@ -70,6 +70,7 @@ class DifferentiatedHead(OutputHead):
     @torch.no_grad()
     def begin(self, rows: Rows) -> None:
         """What is outside the slices is left out."""
+        self.check_rows(rows)
         for ids, (first, last), weight in self._bands():
             weight.copy_(rows.out_vectors[ids.to(rows.out_vectors.device), first:last])
         if self.bias is not None and rows.out_bias is not None:

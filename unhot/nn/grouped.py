@@ -49,7 +49,7 @@ def ranges(first: Tensor, size: Tensor) -> Iterator[Range]:
 
 def _block(hidden: Tensor, weight: Tensor, bias: Tensor | None, part: Range) -> Tensor:
     """Scores of a range's examples for its rows."""
-    scores = (hidden[part.examples] @ weight[part.first : part.last].T).to(wide(hidden.dtype))
+    scores = (hidden[part.examples] @ weight[part.first : part.last].to(hidden.dtype).T).to(wide(hidden.dtype))
     return scores if bias is None else scores.add_(bias[part.first : part.last])
 
 
@@ -82,7 +82,12 @@ def each_gradient(
         share.scatter_add_(1, (row[part.examples] - part.first)[:, None], share.new_full((share.shape[0], 1), -1.0))
         share.mul_(above[part.examples, None])
         narrow = share.to(hidden.dtype)
-        yield Gradient(part, narrow @ weight[part.first : part.last], narrow.T @ hidden[part.examples], share.sum(dim=0))
+        yield Gradient(
+            part,
+            narrow @ weight[part.first : part.last].to(narrow.dtype),
+            (narrow.T @ hidden[part.examples]).to(weight.dtype),
+            share.sum(dim=0),
+        )
 
 
 @torch.library.custom_op("unhot::grouped_gradients", mutates_args=())

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from torch import Tensor, nn
 from torch.nn import functional
 
-from unhot.errors import ConfigError, at_least, one_of, whole
+from unhot.errors import ConfigError, DataError, at_least, one_of, whole
 from unhot.nn.batch import Batch, flat_hidden, flatten
 from unhot.nn.classes import check_ids
 from unhot.nn.wide import exact_type, wide, widened
@@ -54,7 +54,8 @@ class OutputHead(nn.Module):
     spec       the layer: "nce:k=25", "adaptive", ... or an `OutputLayer`
     dim        numbers in a hidden vector
     counts     how often each word occurs: [words]; noise, trees and classes are made from them
-    bias       learn a bias for each output row; None: what the spec says, and if it says nothing, what the method's paper has
+    bias       learn a bias for each output row; None: what the spec says, and if it says nothing, what the method's paper has (an
+               `OutputLayer` always says)
     weight     a parameter [words, dim] to use as output vectors: an embedding's, for instance (tying)
     sparse     sparse gradients of the output vectors, for torch.optim.SGD and SparseAdam; layers that score every word have none
     share      noise words are drawn once for a "batch", or for each "example"
@@ -107,8 +108,11 @@ class OutputHead(nn.Module):
         self.words = known.size
         self._check_settings(weight)
         self.register_buffer("counts", torch.from_numpy(known))
-        self._given = None if weight is None else self._checked_weight(weight)
+        self.tied = weight is not None
         self.make(known)
+        if weight is not None:  # the rest goes where it is
+            weight = self._checked_weight(weight, device, dtype)
+            device, dtype = weight.device, weight.dtype
         self.to(device=device, dtype=dtype)  # tables that are exact keep their type
         if weight is not None:
             self.weight = weight  # as it is: moving it would untie it
@@ -124,7 +128,7 @@ class OutputHead(nn.Module):
     def make(self, counts: Counts) -> None:
         """Parameters and tables; here: a weight and a bias for each output row of the layer."""
         rows = self.layer.rows(counts)
-        self.weight = self._given if self._given is not None else nn.Parameter(torch.empty(rows, self.dim))
+        self.register_parameter("weight", None if self.tied else nn.Parameter(torch.empty(rows, self.dim)))
         self.bias = nn.Parameter(torch.empty(rows)) if self.layer.biases().out else None
         self.register_buffer("seen", torch.zeros(0, dtype=torch.int64))
 
@@ -136,6 +140,10 @@ class OutputHead(nn.Module):
         """What the layer takes for log P of all words, before it is normalised: [batch, dim] -> [batch, words]."""
         raise NotImplementedError
 
+    def width(self) -> int:
+        """How many numbers `log_weight` holds for a hidden vector."""
+        return self.words
+
     def drawn_from(self, batch: Batch) -> int:
         """How many different draws there are."""
         return self.words
@@ -146,14 +154,14 @@ class OutputHead(nn.Module):
 
     def reset_parameters(self) -> None:
         """Output vectors as `nn.Linear` begins them; biases as the words' own probabilities have them."""
-        if self._given is None:
+        if not self.tied:
             nn.init.uniform_(self.weight, -1 / math.sqrt(self.dim), 1 / math.sqrt(self.dim))
         self.reset_bias()
 
     @torch.no_grad()
     def reset_bias(self) -> None:
         """What gives each word its share of the text, as far as the layer's rows can."""
-        if self.bias is not None:
+        if self.bias is not None and not self.bias.is_meta:
             start = torch.from_numpy(self.layer.start_bias(self.counts.cpu().numpy()))
             self.bias.copy_(start[: self.bias.shape[0]])
 
@@ -164,9 +172,19 @@ class OutputHead(nn.Module):
     @torch.no_grad()
     def begin(self, rows: Rows) -> None:
         """Set what is learned from such a matrix."""
+        self.check_rows(rows)
         self.weight.copy_(rows.out_vectors)
         if self.bias is not None and rows.out_bias is not None:
             self.bias.copy_(rows.out_bias)
+
+    def check_rows(self, rows: Rows) -> None:
+        """Raise a `DataError` unless such a matrix is one of this head's."""
+        count = self.layer.rows(self.counts.cpu().numpy())
+        if tuple(rows.out_vectors.shape) != (count, self.dim):
+            raise DataError(f"out_vectors of shape {tuple(rows.out_vectors.shape)}: {self.layer.spec()} has [{count}, {self.dim}]")
+        if rows.out_bias is not None and (self.bias is None or tuple(rows.out_bias.shape) != (count,)):
+            told = f"must be [{count}]" if self.bias is not None else "this head has none; make it with bias=True"
+            raise DataError(f"out_bias of shape {tuple(rows.out_bias.shape)}: {told}")
 
     # ---- what all heads do alike
 
@@ -235,7 +253,8 @@ class OutputHead(nn.Module):
                 continue
             # the first of exponential waits at rate P is the largest with Gumbel noise; float32 has too few small numbers for many words
             wait = torch.empty_like(log_prob, dtype=exact_type(log_prob.device))
-            rounds = [(log_prob / temperature - wait.exponential_(generator=generator).log()).argmax(dim=-1) for _ in range(n)]
+            tempered = (log_prob - log_prob.amax(dim=-1, keepdim=True)) / temperature  # the best stays finite, however cold it is
+            rounds = [(tempered - wait.exponential_(generator=generator).log()).argmax(dim=-1) for _ in range(n)]
             drawn.append(torch.stack(rounds, dim=-1))
         return torch.cat(drawn).reshape(*hidden.shape[:-1], n)
 
@@ -257,7 +276,7 @@ class OutputHead(nn.Module):
         more = [f"{name}={value}" for name, value in settings.items()]
         more += [f"share={self.share}"] if self.draws_noise else []
         more += ["sparse=True"] if self.sparse else []
-        more += ["tied"] if self._given is not None else []
+        more += ["tied"] if self.tied else []
         more += [f"label_smoothing={self.label_smoothing:g}"] if self.label_smoothing else []
         return f"{self.layer.spec()}; {', '.join(more)}"
 
@@ -289,15 +308,19 @@ class OutputHead(nn.Module):
         if self.sparse and torch.compiler.is_compiling():
             raise ConfigError("sparse=True: torch.compile knows no sparse gradients; make the head with sparse=False, or do not compile it")
 
-    def _checked_weight(self, weight: nn.Parameter) -> nn.Parameter:
+    def _checked_weight(self, weight: nn.Parameter, device: torch.device | str | None, dtype: torch.dtype | None) -> nn.Parameter:
         if not isinstance(weight, nn.Parameter) or tuple(weight.shape) != (self.words, self.dim):
             shape = tuple(getattr(weight, "shape", ()))
             raise ConfigError(f"weight of shape {shape}: must be a Parameter [words, dim] = [{self.words}, {self.dim}]")
+        if dtype not in (None, weight.dtype) or (device is not None and torch.device(device).type != weight.device.type):
+            raise ConfigError(
+                f"weight of type {weight.dtype} on {weight.device}: leave device and dtype out, the head goes where its weight is"
+            )
         return weight
 
     def _blocks(self, hidden: Tensor) -> tuple[Tensor, ...]:
         """Hidden vectors, as many at a time as there is room for."""
-        blocks: tuple[Tensor, ...] = flat_hidden(hidden, self.dim).split(max(1, AT_ONCE // self.words))
+        blocks: tuple[Tensor, ...] = flat_hidden(hidden, self.dim).split(max(1, AT_ONCE // self.width()))
         return blocks
 
     # ---- what is learned from targets alone
@@ -315,7 +338,7 @@ class OutputHead(nn.Module):
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> OutputHead:
         """Move and convert, but leave tables exact."""
-        kept = {name: getattr(self, name) for name in self.exact}
+        kept = {name: getattr(self, name) for name in ("counts", *self.exact)}
         super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
         for name, table in kept.items():
             device = getattr(self, name).device
@@ -324,7 +347,11 @@ class OutputHead(nn.Module):
 
     def _load_from_state_dict(self, state_dict: dict[str, Any], prefix: str, *rest: Any) -> None:
         given = state_dict.get(f"{prefix}counts")
-        if given is not None and (given.shape != self.counts.shape or not torch.equal(given.to(self.counts.device), self.counts)):
+        if (
+            given is not None
+            and not self.counts.is_meta
+            and (given.shape != self.counts.shape or not torch.equal(given.to(self.counts.device), self.counts))
+        ):
             errors: list[str] = rest[4]
             errors.append(f"{prefix}counts: are not those that this head was made from, so its tables differ; make it with the same counts")
         super()._load_from_state_dict(state_dict, prefix, *rest)
@@ -345,4 +372,6 @@ def _checked_counts(counts: ArrayLike | Tensor) -> Counts:
         raise ConfigError(f"counts of shape {given.shape} and type {given.dtype}: must be numbers >= 0, one for each word")
     if given.dtype.kind == "f" and not (np.isfinite(given).all() and (given == np.rint(given)).all()):
         raise ConfigError("counts: must be whole numbers")
+    if (given >= 2**63).any():
+        raise ConfigError(f"counts up to {given.max():g}: must be less than 2**63")
     return np.array(given, np.int64)  # a copy: what was given may be read-only

@@ -41,6 +41,10 @@ class HierarchicalHead(OutputHead):
         counted = (there & batch.known[:, :, None]).flatten(1)
         return yes(sign.flatten(1) * scores).masked_fill(~counted, 0.0).sum(dim=1)
 
+    def width(self) -> int:
+        """All steps of all paths."""
+        return max(self.words, self.node.shape[0])
+
     def log_weight(self, hidden: Tensor) -> Tensor:
         """The sum of the log-probabilities of the decisions on each path."""
         scores = self.scores(hidden)

@@ -5,9 +5,11 @@ from __future__ import annotations
 import torch
 from numpy.typing import ArrayLike
 from torch import Tensor
+from torch.nn import functional
 
 from unhot.errors import ConfigError, DataError
 from unhot.nn.batch import Batch
+from unhot.nn.classes import check_whole
 from unhot.nn.head import OutputHead, head_for
 from unhot.nn.links import masked
 from unhot.nn.wide import widened
@@ -33,18 +35,20 @@ class PartitionHead(OutputHead):
     def make(self, counts: Counts) -> None:
         """No set yet."""
         super().make(counts)
-        self.register_buffer("part", torch.full((min(self.layer.size, self.words),), -1), persistent=False)
+        self.part = torch.full((min(self.layer.size, self.words),), -1)  # no buffer: DDP would give all processes the first one's
         self.ready = False
 
     def set_partition(self, ids: ArrayLike | Tensor) -> None:
         """The different words of the part of the text that comes now (`unhot.outputs.partition.partitions` cuts a text into such parts)."""
-        given = torch.as_tensor(ids).reshape(-1).long().unique()
+        given = torch.as_tensor(ids).reshape(-1)
+        if given.numel():
+            check_whole("a part", given)
+        given = given.long().unique()
         if given.numel() > self.part.numel():
             raise ConfigError(f"a part of {given.numel()} different words: must have at most {self.part.numel()}; raise partition:size")
         if given.numel() and not (given.min() >= 0 and given.max() < self.words):
             raise DataError(f"a part with ids {int(given.min())} to {int(given.max())}: ids are 0 to {self.words - 1}")
-        self.part.fill_(-1)
-        self.part[: given.numel()] = given
+        self.part = functional.pad(given, (0, self.part.numel() - given.numel()), value=-1).to(self.weight.device)
         self.ready = True
 
     def losses(self, batch: Batch) -> Tensor:
@@ -53,7 +57,7 @@ class PartitionHead(OutputHead):
             raise DataError("partition: call set_partition with the words of this part of the text first")
         if batch.draws is not None and batch.draws.ndim != 1:
             raise DataError("partition: all examples have the same set, draws [n]")
-        part = self.part if batch.draws is None else batch.draws.sort().values
+        part = self.part.to(batch.target.device) if batch.draws is None else batch.draws.sort().values
         there = (part >= 0) & (part.diff(prepend=part.new_full((1,), -1)) != 0)  # a word that is there twice is one column
         ids = torch.where(there, part, 0)
         scores = widened(batch.hidden @ self.rows_of(ids).T) + self.bias_of(ids)  # [batch, n]

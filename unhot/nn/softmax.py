@@ -37,7 +37,8 @@ class SoftmaxHead(OutputHead):
         log_z, targets, e = scores.logsumexp(dim=1), label.sum(dim=1), self.label_smoothing
         linear = (1 - e) * (label * scores.gather(1, batch.target)).sum(dim=1)
         linear = linear + e * targets * scores.mean(dim=1) if e else linear
-        return targets * (log_z + self._penalty().alpha * log_z**2) - linear
+        alpha = self._penalty().alpha
+        return targets * (log_z + alpha * log_z**2 if alpha else log_z) - linear
 
     def total(self, batch: Batch, scale: Tensor) -> Tensor:
         """The scales are known, so gradients are made in the forward pass."""
