@@ -1,16 +1,21 @@
 import json
 import math
+from dataclasses import replace
 
 import pytest
 
 from unhot import SkipGram
-from unhot.bench import Measured, Settings, compare_outputs
+from unhot.bench import Comparison, Measured, Settings, compare_outputs
 from unhot.bench.outputs import chosen_layers
 from unhot.bench.timed import Point
 from unhot.errors import ConfigError
-from unhot.evaluate import held_out
+from unhot.evaluate import HeldOut, held_out
 from unhot.outputs import LAYERS, parse_output
 
+RESULT = HeldOut(
+    model="skipgram", output="x", vocabulary=10, window=5, shrink=False, sample=0.0, tokenizer="whitespace", seed=1, words=100,
+    unknown=0, pairs=900, cross_entropy=6.0, log_z_mean=1.25, log_z_variance=0.5,
+)  # fmt: skip
 SHORT = {"dim": 8, "window": 3, "min_count": 1, "seconds": 0.2, "held_out": 0.1, "threads": 1}
 
 
@@ -90,10 +95,10 @@ def test_cbow(planted):
 
 
 def test_a_layer_that_fails_is_a_row(planted):
-    layers = ["class_based:classes=file:nowhere", "negative", "softmax"]
+    layers = ["class_based:classes=1000", "negative", "softmax"]
     found = compare_outputs(planted, layers, settings=Settings(**SHORT, lr=0.05))
     assert [each.layer for each in found.layers][-1] == layers[0]
-    assert "there is no such file" in found.layers[-1].failed
+    assert "classes=1000" in found.layers[-1].failed
     assert found.layers[-1].result is None
     assert all(each.result for each in found.layers[:2])
     assert layers[0] not in found.to_full
@@ -122,15 +127,27 @@ def test_an_interrupt_keeps_what_there_is(planted):
     assert [(each.layer, each.failed) for each in found.layers] == [("softmax", ""), ("negative", "interrupted")]
 
 
+@pytest.mark.parametrize(("layer", "done"), [("softmax", 1), ("negative", 2)])
+def test_an_interrupt_between_layers(planted, layer, done):
+    def press(status):
+        if status.layer == layer and status.stage == "done":
+            raise KeyboardInterrupt
+
+    found = compare_outputs(planted, ["softmax", "negative"], settings=Settings(**SHORT, lr=0.05), tell=press)
+    assert found.interrupted
+    assert [each.failed for each in found.layers] == [""] * done
+
+
 def test_plain_data(planted):
     lines = [" ".join(line) for line in planted]
     settings = Settings(**SHORT, lr=0.05, tokenizer=str.split)
-    found = compare_outputs(lines, ["softmax", "class_based:classes=file:nowhere"], settings=settings)
+    found = compare_outputs(lines, ["softmax", "class_based:classes=1000"], settings=settings)
     facts = json.loads(json.dumps(found.as_dict(), allow_nan=False))
     first, second = facts["layers"]
     assert first["result"]["perplexity"] == pytest.approx(found.layers[0].result.perplexity)
     assert first["curve"][-1] == {"seconds": first["seconds"], "pairs": first["pairs"], "loss": first["final_loss"]}
     assert first["seconds_to_full"] == pytest.approx(found.to_full["softmax"])
+    assert facts["full"] == "softmax"
     assert (second["result"], second["seconds_to_full"], second["lr"]) == (None, None, None)
     assert facts["settings"]["tokenizer"] == "str.split"
 
@@ -155,6 +172,40 @@ def test_when_a_loss_is_reached():
 def test_without_the_full_softmax_nothing_is_measured_by_it(planted):
     found = compare_outputs(planted, ["negative"], settings=Settings(**SHORT, lr=0.05))
     assert found.to_full == {}
+
+
+def compared(*layers):
+    numbers = {"words": 10, "vocabulary": 10, "held_out_words": 10, "curve_words": 10, "unigram_perplexity": 900.0}
+    return Comparison(settings=Settings(), layers=layers, curve_unigram_perplexity=math.exp(5.0), **numbers)
+
+
+def test_a_softmax_that_learned_nothing_is_no_measure():
+    other = measured("nce", (6.0, 5.0, 3.0), result=RESULT)
+    for last, learned in ((5.2, False), (4.996, False), (4.99, True)):
+        found = compared(measured("softmax", (6.0, 5.5, last), result=RESULT), other)
+        assert (found.full, bool(found.to_full)) == ("softmax", learned)
+
+
+def test_the_first_softmax_of_the_table_is_the_measure():
+    worse = measured("softmax", (6.0, 5.0, 4.0), result=replace(RESULT, cross_entropy=6.5))
+    found = compared(worse, measured("softmax:bias=true", (6.0, 5.0, 3.0), result=RESULT))
+    assert found.full == "softmax:bias=true"
+    assert found.to_full["softmax:bias=true"] == pytest.approx(100)
+    assert math.isnan(found.to_full["softmax"])
+    assert replace(found, interrupted=True).full == found.full
+
+
+def test_layers_are_checked_before_the_text_is_read(planted):
+    negative = parse_output("negative")
+    assert chosen_layers("negative") == {"negative": negative}
+    assert chosen_layers(negative) == {negative.spec(): negative}
+    assert chosen_layers(name for name in ("negative",)) == {"negative": negative}
+    for wrong in ([None], None, [3]):
+        with pytest.raises(ConfigError, match="must be an output layer or its spec"):
+            compare_outputs(planted, wrong)
+    for spec in ("class_based:classes=file:a", "hierarchical:tree=file:a", "nce:noise=file:a"):
+        with pytest.raises(ConfigError, match="=file:a: belongs to the ids of another vocabulary"):
+            chosen_layers(["softmax", spec])
 
 
 def test_all_layers_by_default():

@@ -71,6 +71,28 @@ def test_the_same_bytes_again(tmp_path):
     assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
 
 
+def test_names_are_not_formulas(tmp_path):
+    plot_layers(comparison(measured("a$x^$", 7.0, 6.0), measured("b\udcff", 7.0, 6.0)), tmp_path / "x.svg")
+    drawn = (tmp_path / "x.svg").read_text(encoding="utf-8")
+    assert "<!-- a$x^$ -->" in drawn
+    assert "<!-- b\\udcff -->" in drawn
+
+
+def test_a_bad_layer_does_not_ruin_the_picture(tmp_path, monkeypatch):
+    from matplotlib.figure import Figure
+
+    found = []
+    monkeypatch.setattr(Figure, "savefig", lambda figure, path, **how: found.append((figure.axes[0], how["format"])))
+    bad = (measured("awful", 40.0, 30.0), measured("broken", 7.0, math.nan), measured("lost", math.inf))
+    plot_layers(comparison(measured("softmax", 7.0, 6.5), *bad), tmp_path / "x")
+    [(axes, kind)] = found
+    assert kind == "svg"
+    assert axes.get_ylim()[1] < 2.1 * 880
+    names = {text.get_text(): text for text in axes.texts}
+    assert names["awful: 1.07e+13"].xy[1] == axes.get_ylim()[1]
+    assert names["softmax"].xy[1] == pytest.approx(math.exp(6.5))
+
+
 def test_odd_comparisons(tmp_path):
     for number, layers in enumerate([[], [measured("a", 6.0)], [measured("b", 5000.0, 7.0)], [Measured(layer="c", failed="why")]]):
         path = tmp_path / f"{number}.png"

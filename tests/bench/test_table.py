@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from unhot.bench import Comparison, Measured, Settings
-from unhot.bench.table import COLUMNS, HEADER, failures, markdown, summary, table, write_csv, write_curves
+from unhot.bench.table import COLUMNS, HEADER, failures, markdown, measured_by, summary, table, write_csv, write_curves
 from unhot.bench.timed import Point
 from unhot.evaluate import HeldOut
 
@@ -67,6 +67,30 @@ def test_curves(comparison, tmp_path):
     assert rows[0] == ["layer", "seconds", "pairs", "loss"]
     assert rows[1] == ["nce", "1", "10000", "7"]
     assert len(rows) == 7
+
+
+def test_bytes_that_are_not_utf8(comparison, tmp_path):
+    odd = replace(comparison, layers=(replace(comparison.layers[0], layer="x\udcff"),))
+    for write in (write_csv, write_curves):
+        write(odd, tmp_path / "x.csv")
+        assert "\nx\\udcff," in (tmp_path / "x.csv").read_text(encoding="utf-8")
+
+
+def test_what_is_said_of_the_softmax(comparison):
+    assert measured_by(comparison) == ""
+    assert measured_by(replace(comparison, layers=())) == ""
+    two = replace(comparison, layers=(measured("softmax", 6.5), measured("softmax:bias=true", 6.4)))
+    assert measured_by(two) == "s to softmax: that of softmax:bias=true, the first in the table"
+    nothing = replace(comparison, curve_unigram_perplexity=math.exp(6.5))
+    assert "softmax itself has not learned" in measured_by(nothing)
+    assert {row[-1] for row in table(nothing)} == {"-"}
+    assert f"- {measured_by(nothing)}" in markdown(nothing, "mine")
+
+
+def test_links_are_quoted(comparison):
+    page = markdown(comparison, "a b(1)\udcff", "a b(1)\udcff.svg")
+    for target in ("(a%20b%281%29%FF.csv)", "(a%20b%281%29%FF-curves.csv)", "(a%20b%281%29%FF.svg)"):
+        assert target in page
 
 
 def test_markdown(comparison):

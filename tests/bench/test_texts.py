@@ -10,6 +10,7 @@ from unhot import CBOW, SkipGram
 from unhot.bench import texts
 from unhot.bench.texts import cut_long, split_text, unigram_loss
 from unhot.corpus.encoding import encode
+from unhot.corpus.shards import Shard
 from unhot.errors import DataError
 from unhot.evaluate import held_out
 
@@ -92,6 +93,55 @@ def test_some_lines_are_looked_at_often(monkeypatch):
     monkeypatch.setattr(texts, "CURVE", 300)
     parts = split(LINES * 5, share=0.3)
     assert 150 < sum(map(len, parts.curve)) < 600 < sum(map(len, parts.held_out))
+
+
+def many_shards(lines, per_shard):
+    """A corpus in as many shards as a long text has."""
+    corpus = encode(lines, min_count=1)
+    ids, starts = corpus.shards[0]
+    places = [*range(0, starts.size - 1, per_shard), starts.size - 1]
+    corpus.shards = [Shard(ids[starts[a] : starts[b]], starts[a : b + 1] - starts[a]) for a, b in zip(places, places[1:], strict=False)]
+    return corpus
+
+
+def test_shards_are_mixed(monkeypatch):
+    monkeypatch.setattr(texts, "TOGETHER", 7)
+    lines = [[f"w{i}", "x", "x"] for i in range(400)]
+    with many_shards(lines, 100) as corpus:
+        assert len(corpus.shards) == 4
+        parts = split_text(corpus, 0.1, 10**9, 1)
+    order = [int(line[0][1:]) for line in train_lines(parts.train)]
+    assert abs(np.mean(order[:100]) - 200) < 50
+    found = Counter(tuple(line) for line in train_lines(parts.train))
+    assert found <= Counter(map(tuple, lines))
+    assert found.total() + len(parts.held_out) + len(parts.tuning) == 400
+
+
+def test_a_long_text_is_not_all_trained_on(monkeypatch):
+    monkeypatch.setattr(texts, "TRAINING", 600)
+    with many_shards([[f"w{i % 100}", "x", f"y{i // 400}"] for i in range(1200)], 400) as corpus:
+        parts = split_text(corpus, 0.1, 10**9, 1)
+    assert 450 < parts.train.ids < 750
+    for part in (train_lines(parts.train), parts.held_out):
+        assert {line[-1] for line in part} == {"y0", "y1", "y2"}
+    assert sum(map(len, parts.held_out)) > 200
+
+
+def test_there_is_always_a_line_to_tune_by(monkeypatch):
+    monkeypatch.setattr(texts, "TUNING", 1e-9)
+    lines = [*LINES, *[["w1"]] * 50]
+    parts = split(lines)
+    assert len(parts.tuning) == 1
+    assert len(parts.tuning[0]) > 1
+    found = [tuple(line) for line in (*train_lines(parts.train), *parts.held_out, *parts.tuning)]
+    assert Counter(found) == Counter(map(tuple, lines))
+    with pytest.raises(DataError, match="nothing is left"):
+        split([["a", "b"]] * 3 + [["a"]] * 50, share=0.5, seed=next(s for s in range(99) if held_all(s)))
+
+
+def held_all(seed):
+    """Whether the first three lines are all held out: then there is none to tune by."""
+    return (np.random.default_rng(seed).random(53)[:3] < 0.5).all()
 
 
 def test_too_little_text():

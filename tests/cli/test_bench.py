@@ -36,15 +36,15 @@ def at(folder, monkeypatch, capsys):
 
 
 def test_table_and_files(at, folder):
-    result = at(f"outputs text.txt {SHORT} --layers softmax:bias=true negative class_based:classes=file:nowhere -o new/mine")
+    result = at(f"outputs text.txt {SHORT} --layers softmax:bias=true negative class_based:classes=1000 -o new/mine")
     assert result.returncode == 0, result.stderr
     assert "\x1b" not in result.stdout
     rows = {line.split()[0]: line.split() for line in result.stdout.splitlines()}
     assert rows["layer"][:4] == ["layer", "engine", "lr", "perplexity"]
     assert float(rows["negative"][3]) < 12
     assert rows["softmax:bias=true"][1:3] == ["compiled", "0.05"]
-    assert rows["class_based:classes=file:nowhere"][2:] == ["-"] * 8
-    assert "failed: class_based:classes=file:nowhere" in result.stdout
+    assert rows["class_based:classes=1000"][2:] == ["-"] * 8
+    assert "failed: class_based:classes=1000" in result.stdout
     assert "negative: perplexity" in result.stderr
     assert sorted(path.name for path in (folder / "new").iterdir()) == ["mine-curves.csv", "mine.csv", "mine.md", "mine.svg"]
     with (folder / "new" / "mine.csv").open(newline="") as file:
@@ -70,6 +70,72 @@ def test_without_matplotlib(at, folder, monkeypatch):
     assert "![" not in (folder / "bare.md").read_text()
 
 
+def test_a_picture_that_fails_costs_nothing_else(at, folder, monkeypatch):
+    def fail(comparison, path):
+        path.write_text("half")
+        raise ValueError("no\nfont")
+
+    monkeypatch.setattr("unhot.bench.plot.plot_layers", fail)
+    result = at(f"outputs text.txt --layers softmax {SHORT} -o plain")
+    assert result.returncode == 0
+    assert "no picture: no font" in result.stderr
+    assert "softmax" in result.stdout
+    assert sorted(path.name for path in folder.glob("plain*")) == ["plain-curves.csv", "plain.csv", "plain.md"]
+    assert "![" not in (folder / "plain.md").read_text()
+
+
+def test_a_table_that_fails_does_not_cost_the_files(at, folder, monkeypatch):
+    monkeypatch.setattr("unhot.cli.evaluation_tables.print_table", lambda *arguments: 1 / 0)
+    assert at(f"outputs text.txt --layers softmax {SHORT} -o kept").returncode == 1
+    assert "softmax" in (folder / "kept.csv").read_text()
+
+
+@pytest.mark.parametrize("form", ["", "--json"])
+def test_without_a_result_earlier_files_stay(at, folder, form):
+    (folder / "good.csv").write_text("an earlier run")
+    result = at(f"outputs text.txt --layers class_based:classes=1000 {SHORT} -o good {form}")
+    assert result.returncode == 1
+    assert "no layer has a result: nothing is written" in result.stderr
+    assert "classes=1000" in result.stdout
+    assert [path.name for path in folder.glob("good*")] == ["good.csv"]
+    assert (folder / "good.csv").read_text() == "an earlier run"
+
+
+def test_interrupted_before_the_first_layer(at, folder, monkeypatch):
+    def pressed(*arguments):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("unhot.bench.outputs._Run", pressed)
+    result = at(f"outputs text.txt --layers softmax {SHORT} -o none")
+    assert result.returncode == 130
+    assert "Interrupted" in result.stdout
+    assert not list(folder.glob("none*"))
+
+
+def test_bytes_that_are_not_utf8(at, folder, monkeypatch):
+    from unhot.outputs import LAYERS
+
+    def fail(self, counts):
+        raise ValueError("cannot read \udcff")
+
+    monkeypatch.setattr(LAYERS["negative"], "tables", fail)
+    result = at(f"outputs text.txt --layers softmax negative {SHORT} -o odd")
+    assert result.returncode == 0, result.stderr
+    assert "cannot read \\xff" in result.stdout
+    assert "cannot read \\udcff" in (folder / "odd.csv").read_text(encoding="utf-8")
+    assert "cannot read \\udcff" in (folder / "odd.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("prefix", ["", ".", "..", "made/", "made/."])
+def test_files_have_a_name(folder, monkeypatch, capsys, prefix):
+    monkeypatch.chdir(folder)
+    with pytest.raises(SystemExit) as end:
+        main(["bench", "outputs", "text.txt", "-o", prefix])
+    assert end.value.code == 2
+    assert f"-o {prefix!r}: must end with a name" in capsys.readouterr().err
+    assert not (folder / "made").exists()
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "told"),
     [
@@ -78,6 +144,7 @@ def test_without_matplotlib(at, folder, monkeypatch):
         ("outputs text.txt --seconds 0", 2, "seconds=0"),
         ("outputs text.txt --held-out 1", 2, "held_out=1"),
         ("outputs text.txt --layers nonsense", 2, "there is no layer 'nonsense'"),
+        ("outputs text.txt --layers nce:noise=file:text.txt", 2, "ids of another vocabulary"),
         ("outputs text.txt --model glove", 2, "'glove' is not one of"),
         ("outputs text.txt -o text.txt/mine", 1, "-o text.txt/mine: cannot be written"),
         ("nonsense", 2, "No such command 'nonsense'"),

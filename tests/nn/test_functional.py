@@ -320,9 +320,25 @@ NONSENSE = {
     "weights in pieces": (dict(weights=[_W]), ConfigError, "torch.cat joins"),
     "too few weights": (dict(weights=_W[:3], biases=_B[:3]), ConfigError, "at least 12 rows: num_classes"),
     "biases of another size": (dict(biases=_B[:3]), DataError, r"biases of shape \(3,\)"),
+    "labels in a list": (dict(labels=_LABELS.tolist()), DataError, "labels of type list: must be a tensor; torch.as_tensor makes one"),
+    "labels in an array": (dict(labels=_LABELS.numpy()), DataError, "labels of type ndarray: must be a tensor"),
+    "inputs in an array": (dict(inputs=_X.detach().numpy()), DataError, "inputs of type ndarray: must be a tensor"),
+    "biases in a list": (dict(biases=_B.tolist()), DataError, "biases of type list: must be a tensor"),
+    "inputs of another type": (dict(inputs=_X.float()), DataError, "weights of type torch.float64 and inputs of type torch.float32"),
     "no class": (dict(num_classes=0), ConfigError, "num_classes=0"),
     "two sampled values": (dict(sampled_values=_DRAWN[:2]), ConfigError, "sampled_candidates, true_expected_count, sampled_expected_count"),
     "one sampled value": (dict(sampled_values=_DRAWN[0]), ConfigError, "what a sampler returns"),
+    "a number of sampled values": (dict(sampled_values=3), ConfigError, "what a sampler returns"),
+    "sampled ids in a list": (
+        dict(sampled_values=_DRAWN._replace(sampled_candidates=_DRAWN[0].tolist())),
+        DataError,
+        "sampled_values: sampled_candidates of type list: must be a tensor",
+    ),
+    "counts in an array": (
+        dict(sampled_values=_DRAWN._replace(sampled_expected_count=_DRAWN[2].detach().numpy())),
+        DataError,
+        "sampled_expected_count of type ndarray: must be a tensor",
+    ),
     "another num_sampled": (dict(num_sampled=5), DataError, r"sampled_candidates of shape \(6,\): must be \(5,\)"),
     "counts of another batch": (
         dict(sampled_values=_DRAWN._replace(true_expected_count=_DRAWN[1][:2])),
@@ -341,8 +357,13 @@ NONSENSE = {
         DataError,
         "must be between 0 and 11",
     ),
-    "more than there are": (dict(num_sampled=13, sampled_values=None), ConfigError, "k=13 distinct draws: must be <= 12"),
+    "more than there are": (dict(num_sampled=13, sampled_values=None), ConfigError, "num_sampled=13 distinct draws: must be <= 12"),
     "nothing sampled": (dict(num_sampled=0, sampled_values=None), ConfigError, "num_sampled=0"),
+    "nothing sampled, as given": (
+        dict(num_sampled=0, sampled_values=(_DRAWN[0][:0], _DRAWN[1], _DRAWN[2][:0])),
+        ConfigError,
+        "num_sampled=0: must be >= 1",
+    ),
     "a seed below zero": (dict(seed=-1, sampled_values=None), ConfigError, "seed=-1"),
 }
 
@@ -379,3 +400,62 @@ def test_an_empty_batch_has_no_losses():
     for loss in LOSSES:
         assert loss(weights, biases, labels[:0], inputs[:0], 5, CLASSES).shape == (0,)
     assert hierarchical_softmax_loss(weights, biases, labels[:0], inputs[:0], huffman(np.ones(12, np.int64))).shape == (0,)
+
+
+def test_hits_of_lists_are_named():
+    for true, sampled, name in (([[1]], torch.tensor([1]), "true_classes"), (torch.tensor([[1]]), [1], "sampled_candidates")):
+        with pytest.raises(DataError, match=f"{name} of type list: must be a tensor"):
+            compute_accidental_hits(true, sampled, 1)
+
+
+@pytest.mark.parametrize("dtype", [torch.uint8, torch.uint16, torch.uint32, torch.uint64, torch.int32])
+def test_ids_of_any_whole_type(dtype):
+    drawn = _DRAWN._replace(sampled_candidates=_DRAWN[0].to(dtype))
+    torch.testing.assert_close(call(labels=_LABELS.to(dtype), sampled_values=drawn), call())
+    hits = compute_accidental_hits(_LABELS.to(dtype), drawn.sampled_candidates, 3)
+    assert hits.ids.tolist() == compute_accidental_hits(_LABELS, _DRAWN[0], 3).ids.tolist()
+    with pytest.raises(DataError, match="id 12: must be between 0 and 11"):
+        call(labels=(_LABELS + 1).to(dtype))
+
+
+def test_under_autocast_types_may_differ():
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        found = call(weights=_W.float(), biases=_B.float(), inputs=_X.bfloat16())
+    torch.testing.assert_close(found, call().float(), rtol=0.05, atol=0.05)
+
+
+@pytest.mark.parametrize(
+    ("changed", "error", "message"),
+    [
+        (dict(labels=torch.tensor(1)), DataError, r"labels of shape \(\): must be \[batch\], or \[batch, num_true\]"),
+        (dict(labels=_LABELS[:, :0]), DataError, r"labels of shape \(4, 0\): must be"),
+        (dict(labels=_LABELS[None]), DataError, r"labels of shape \(1, 4, 3\): must be"),
+        (dict(labels=_LABELS.tolist()), DataError, "labels of type list: must be a tensor"),
+        (dict(inputs=_X.tolist()), DataError, "inputs of type list: must be a tensor"),
+        (dict(inputs=_X.float()), DataError, "inputs of type torch.float32: must be the same"),
+        (dict(tree=None), ConfigError, "tree of type NoneType: must be what unhot.tree makes"),
+    ],
+)
+def test_nonsense_for_the_tree_is_named(changed, error, message):
+    given = dict(weights=_W, biases=_B, labels=_LABELS, inputs=_X, tree=huffman(np.arange(1, CLASSES + 2)))
+    with pytest.raises(error, match=message):
+        hierarchical_softmax_loss(**{**given, **changed})
+
+
+def test_a_tree_that_is_read_only_is_copied():
+    """Warnings are errors here; what may be written to is shared."""
+    tree = huffman(np.arange(1, 9))
+    assert tree_paths(tree).node.data_ptr() == tree.node.ctypes.data
+    for part in tree:
+        part.flags.writeable = False
+    paths = tree_paths(tree)
+    assert paths.node.tolist() == tree.node.tolist()
+    assert paths.node.data_ptr() != tree.node.ctypes.data
+
+
+def test_a_tree_of_arrays_is_one_graph():
+    """Without gradients; for them the length of the longest path must be known: `tree_paths`, as above."""
+    torch._dynamo.reset()
+    arguments = (_W.detach(), _B.detach(), _LABELS, _X.detach(), huffman(np.arange(1, CLASSES + 2)))
+    graph = torch.compile(hierarchical_softmax_loss, backend="aot_eager", fullgraph=True)
+    torch.testing.assert_close(graph(*arguments), hierarchical_softmax_loss(*arguments))

@@ -223,6 +223,7 @@ def test_weights_from_a_file_are_read_again_when_they_change(tmp_path):
     sample = partial(F.fixed_unigram, torch.tensor([[0, 1]]), 2, 4, False, 2)
     np.testing.assert_allclose(sample(vocab_file=path).true_expected_count, [[3, 1]])
     np.testing.assert_allclose(sample(str(path), 2.0).true_expected_count, [[3.6, 0.4]])
+    np.testing.assert_allclose(sample(path, unigrams=None).true_expected_count, [[3, 1]])
     path.write_text("the,1\ncat,1\n\n")
     np.testing.assert_allclose(sample(vocab_file=path).true_expected_count, [[2, 2]])
     path.write_text("the,one\n")
@@ -230,7 +231,11 @@ def test_weights_from_a_file_are_read_again_when_they_change(tmp_path):
         sample(vocab_file=path)
 
 
-@pytest.mark.parametrize("kind", [np.array, torch.tensor, tuple])
+def learned(weights):
+    return torch.tensor(weights, dtype=torch.bfloat16, requires_grad=True)
+
+
+@pytest.mark.parametrize("kind", [np.array, torch.tensor, learned, tuple])
 def test_unigrams_of_any_kind(kind):
     drawn = F.fixed_unigram(torch.tensor([[0, 1]]), 2, 4, False, 2, unigrams=kind([3, 1]))
     assert drawn.true_expected_count.tolist() == [[3.0, 1.0]]
@@ -265,7 +270,7 @@ def test_parameters_have_tensorflows_names_and_order():
 
 ONE = torch.tensor([[3]])
 NONSENSE = [
-    (lambda: F.log_uniform(ONE, 1, 11, True, 10), ConfigError, "k=11 distinct draws: must be <= 10"),
+    (lambda: F.log_uniform(ONE, 1, 11, True, 10), ConfigError, "num_sampled=11 distinct draws: must be <= 10"),
     (lambda: F.uniform(ONE, 1, 0, False, 10), ConfigError, "num_sampled=0: must be >= 1"),
     (lambda: F.uniform(ONE, 1, 5, False, 0), ConfigError, "range_max=0"),
     (lambda: F.log_uniform(torch.tensor([[100]]), 1, 5, False, 10), DataError, "id 100: must be between 0 and 9"),
@@ -280,10 +285,17 @@ NONSENSE = [
     (lambda: F.fixed_unigram(ONE, 1, 5, False, 6, "no such file"), DataError, "no such file: cannot be read"),
     (lambda: F.fixed_unigram(ONE, 1, 5, False, 6, unigrams=[1, 2, 3, 4, 5]), ConfigError, "range_max=6: there are weights for 5 ids"),
     (lambda: F.fixed_unigram(ONE, 1, 5, False, 5, unigrams=[1, 2, -3, 4, 5]), DataError, "-3.0 for id 2"),
-    (lambda: F.fixed_unigram(ONE, 1, 3, True, 5, unigrams=[1, 2, 0, 0, 0]), ConfigError, "k=3 distinct draws: must be <= 2"),
+    (lambda: F.fixed_unigram(ONE, 1, 3, True, 5, unigrams=[1, 2, 0, 0, 0]), ConfigError, "num_sampled=3 distinct draws: must be <= 2"),
     (lambda: F.fixed_unigram(ONE, 1, 3, True, 5, unigrams=[0.0] * 5), DataError, "no weight above zero"),
     (lambda: F.fixed_unigram(ONE, 1, 3, True, 5, unigrams=[1] * 5, distortion=np.inf), ConfigError, "distortion=inf"),
     (lambda: F.fixed_unigram(ONE, 1, 3, True, 5, unigrams=[1] * 5, num_shards=2, shard=2), ConfigError, "shard=2: must be <= 1"),
+    (lambda: F.fixed_unigram(ONE, 1, 3, True, 5, unigrams=[1] * 5, num_shards=0), ConfigError, "num_shards=0: must be >= 1"),
+    (lambda: F.fixed_unigram(ONE, 1, 3, True, 5, unigrams=[1] * 5, num_reserved_ids=-1), ConfigError, "num_reserved_ids=-1: must be >= 0"),
+    (lambda: F.fixed_unigram(ONE, 1, 5, False, 6, unigrams=None), ConfigError, "give the weights either as"),
+    (lambda: F.fixed_unigram(ONE, 1, 5, False, 6, unigrams=3), DataError, r"unigrams of shape \(\): must be one row"),
+    (lambda: F.fixed_unigram([[3]], 1, 5, False, 5, unigrams=[1] * 5), DataError, "true_classes of type list: must be a tensor"),
+    (lambda: F.uniform(ONE.numpy(), 1, 5, False, 10), DataError, "true_classes of type ndarray: must be a tensor"),
+    (lambda: F.learned_unigram(ONE, 1, 3, True, 5, seen=[1] * 5), DataError, "seen of type list: must be a tensor"),
     (lambda: F.learned_unigram(ONE, 1, 3, True, 5, seen=torch.ones(4, dtype=torch.int64)), DataError, r"must be int64 of shape \(5,\)"),
     (lambda: F.learned_unigram(ONE, 1, 3, True, 5, seen=torch.ones(5)), DataError, "type torch.float32: must be int64"),
     (lambda: F.learned_unigram(ONE, 1, 3, True, 5, seen=torch.arange(5)), DataError, "0 for id 0: every counter must be at least 1"),

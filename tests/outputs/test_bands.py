@@ -18,6 +18,11 @@ def test_ranks_are_by_falling_count_then_id(counts):
     assert order.tolist() == sorted(range(counts.size), key=lambda w: (-counts[w], w))
 
 
+@pytest.mark.parametrize("kind", [np.uint8, np.uint32, np.uint64, np.int8])
+def test_ranks_of_any_whole_type(kind):
+    assert ranked(np.array([0, 100, 1, 0, 7], kind)).tolist() == [1, 4, 2, 0, 3]
+
+
 @given(ALL_COUNTS, st.integers(1, BANDS))
 def test_auto_bands_are_never_empty_and_never_too_many(counts, most):
     cutoffs = auto_cutoffs(counts, most)

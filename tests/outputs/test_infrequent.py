@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 
+from unhot.errors import ConfigError
 from unhot.outputs import Head, parse_output
 
 SCORES, COUNTS, NONE = np.array([1.0, -2.0, 0.5]), np.array([5, 3, 2]), np.zeros(0, np.int32)
@@ -32,3 +33,15 @@ def test_log_z_is_zero_where_scores_are_what_they_converge_to():
 def test_alpha_is_divided_by(alpha):
     with pytest.raises(ValueError, match="infrequent:alpha=.*: must be > 0"):
         parse_output(f"infrequent:alpha={alpha}")
+
+
+@pytest.mark.parametrize("gamma", [0.0, 1e-320, -0.1, 1.5])
+def test_gamma_is_divided_by(gamma):
+    with pytest.raises(ValueError, match="infrequent:gamma=.*: must be > 0"):
+        parse_output(f"infrequent:gamma={gamma}")
+
+
+def test_it_is_for_torch_alone():
+    for ask in (lambda layer: layer.columns(COUNTS, 1), lambda layer: layer.tables(COUNTS)):
+        with pytest.raises(ConfigError, match="infrequent: has no compiled kernel: train with engine='torch'"):
+            ask(parse_output("infrequent"))

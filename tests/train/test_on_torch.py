@@ -323,8 +323,60 @@ def test_callbacks_see_every_chunk_and_epoch():
 def test_no_row_leaps():
     """However many examples are in a batch, and whatever the rate."""
     model = fitted(unhot.CBOW, {**TORCH, "batch": 10**6, "lr": 1e3, "epochs": 1, "output": "hierarchical"})
-    chunks = sum(map(len, TEXT)) // 512 + 1
-    assert np.linalg.norm(model.learned.params.out_vectors, axis=1).max() <= chunks * on_torch.FARTHEST + 1e-3
+    steps = model.history.chunks  # one batch each
+    assert steps < 5
+    assert np.linalg.norm(model.learned.params.out_vectors, axis=1).max() <= steps * on_torch.FARTHEST + 1e-3
+
+
+def test_a_callback_that_fails_leaves_a_model_that_can_go_on():
+    """What adaptive learns is in other arrays than the model's: they are brought up to date."""
+
+    class Enough(Exception):
+        pass
+
+    def fail(progress):
+        if progress.event == "epoch":
+            raise Enough
+
+    model = unhot.SkipGram(**{**TORCH, "output": "adaptive:div_value=1", "epochs": 2})
+    with pytest.raises(Enough):
+        model.fit(TEXT, callbacks=[fail])
+    assert np.abs(model.learned.params.out_vectors).max() > 0
+
+
+def test_a_training_is_resumed_with_the_batch_that_it_began_with():
+    def stop(progress):
+        if progress.event == "progress":
+            raise KeyboardInterrupt
+
+    text = TEXT * 20
+    model = unhot.SkipGram(**{**TORCH, "batch": 64}).fit(text, callbacks=[stop])
+    assert model.history.position.chunk > 0
+    model.batch = 100_000
+    with pytest.raises(ConfigError, match="resume it with the engine, batch and layer that it began with"):
+        model.resume(text)
+    model.batch = 64
+    assert model.resume(text).history.position.epoch == model.epochs
+
+
+def test_a_saved_head_must_be_complete(tmp_path):
+    settings = {**TORCH, "output": "adaptive:div_value=1", "epochs": 1}
+    model = unhot.SkipGram(**settings).fit(TEXT)
+    model.learned.own.pop("weight")
+    with pytest.raises(FormatError, match="without its tensor 'weight'"):
+        unhot.SkipGram(**settings).fit(TEXT, start=model, counts=model.vocabulary)
+
+
+def test_numbers_too_large_to_have_a_length_are_noticed():
+    model = unhot.SkipGram(**TORCH)
+    huge = unhot.Vectors(*_huge(model))
+    with pytest.raises(Diverged):
+        model.fit(TEXT, start=huge)
+
+
+def _huge(model):
+    words = sorted({word for sentence in TEXT for word in sentence})
+    return words, np.full((len(words), model.dim), 1e25, np.float32)
 
 
 def test_memory_is_planned_before_it_is_used(monkeypatch):

@@ -57,8 +57,13 @@ def test_bags_of_windows():
     ("spec", "least", "most"),
     [
         ("negative:k=5", 6 * 512 * 100 * 4, 3e6),
-        ("softmax", 512 * 10_000 * 4, 1e8),
-        ("softmax:chunk=64", 64 * 10_000 * 4, 2e7),
+        ("softmax:chunk=0", 512 * 10_000 * 4, 1e8),
+        ("softmax:chunk=64", 10_000 * 100 * 4, 6e6),
+        ("in_batch", 512 * 512 * 4, 1e7),
+        ("partition:size=100", 512 * 100 * 4, 6e6),
+        ("infrequent:gamma=0.01", 512 * 100 * 4, 6e6),
+        ("adaptive", 512 * 8000 * 4, 1e8),
+        ("differentiated", 3 * 512 * 10_000 * 4, 1e8),
         ("negative:k=5,unique=true", 512 * 10_000 * 8, 2e8),
     ],
 )

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import fields
 from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
@@ -26,6 +27,7 @@ from unhot.models.learned import Learned
 from unhot.models.load import MODELS
 from unhot.models.words import WordModel
 from unhot.outputs import LAYERS, OutputLayer, parse_output
+from unhot.outputs.layer import FILE
 
 TUNING_SHARE = 0.25  # of the time, for each learning rate that is tried; a shorter training would favour low ones
 MOMENT, SMALL_LR = 1e-6, 1e-9  # one chunk, and nothing can go wrong with it
@@ -43,26 +45,40 @@ class Status(NamedTuple):
 
 
 Tell: TypeAlias = Callable[[Status], None]
+Layers: TypeAlias = Iterable[str | OutputLayer] | str | OutputLayer
 
 
-def chosen_layers(layers: Sequence[str | OutputLayer] = ()) -> dict[str, OutputLayer]:
+def chosen_layers(layers: Layers = ()) -> dict[str, OutputLayer]:
     """Layers by what they are called; none given: all registered ones, with biases, the full softmax first as it is the measure of all."""
-    if not layers:
+    given = list(layers) if isinstance(layers, Iterable) and not isinstance(layers, str) else [layers]
+    if not given:
         names = sorted(LAYERS, key=lambda name: (name != FULL, name))
         return {name: parse_output(f"{name}:bias=true" if hasattr(LAYERS[name], "bias") else name) for name in names}
-    chosen = {layer if isinstance(layer, str) else layer.spec(): parse_output(layer) for layer in layers}
-    if len(chosen) < len(layers):
+    parsed = [parse_output(layer) for layer in given]
+    chosen = {name if isinstance(name, str) else layer.spec(): layer for name, layer in zip(given, parsed, strict=True)}
+    if len(chosen) < len(given):
         raise ConfigError(f"layers {', '.join(chosen)}: each can be given once")
+    for layer in parsed:
+        _refuse_files(layer)
     return chosen
 
 
-def compare_outputs(
-    source: Source, layers: Sequence[str | OutputLayer] = (), *, settings: Settings | None = None, tell: Tell | None = None
-) -> Comparison:
+def _refuse_files(layer: OutputLayer) -> None:
+    """Line i of such a file is about id i, and nobody knows the ids before the text is split."""
+    for field in fields(layer):
+        value = getattr(layer, field.name)
+        if isinstance(value, str) and value.startswith(FILE):
+            raise ConfigError(
+                f"{layer.name}:{field.name}={value}: belongs to the ids of another vocabulary: a comparison counts words anew, in lines "
+                f"that it draws to train on; leave {field.name} out, or give one that is made from counts"
+            )
+
+
+def compare_outputs(source: Source, layers: Layers = (), *, settings: Settings | None = None, tell: Tell | None = None) -> Comparison:
     """Train and measure every layer; a layer that fails says why, and Ctrl-C ends it with what there is.
 
     source      see `unhot.corpus.encode`
-    layers      specs; none: all that are registered, with biases
+    layers      specs, or one; none: all that are registered, with biases
     tell        called with a `Status` now and then
     """
     settings, tell = settings or Settings(), tell or (lambda status: None)
@@ -72,14 +88,18 @@ def compare_outputs(
     with encode(source, **reading) as corpus:
         texts = split_text(corpus, settings.held_out, settings.held_out_words, settings.seed)
     measured: list[Measured] = []
+    interrupted = False
     with texts.train:
-        for number, (name, layer) in enumerate(chosen.items(), 1):
-            run = _Run(name, layer, settings, texts, partial(_tell_of, tell, (number, len(chosen), name)))
-            measured.append(run.measure())
-            tell(Status(number, len(chosen), name, "done", 0.0, measured[-1]))
-            if run.interrupted:
-                break
-        return _comparison(settings, texts, measured, run.interrupted)
+        try:
+            for number, (name, layer) in enumerate(chosen.items(), 1):
+                run = _Run(name, layer, settings, texts, partial(_tell_of, tell, (number, len(chosen), name)))
+                measured.append(run.measure())
+                tell(Status(number, len(chosen), name, "done", 0.0, measured[-1]))
+                if run.interrupted:
+                    raise KeyboardInterrupt
+        except KeyboardInterrupt:  # also between two layers
+            interrupted = True
+        return _comparison(settings, texts, measured, interrupted)
 
 
 def _tell_of(tell: Tell, at: tuple[int, int, str], stage: str, left: float = 0.0) -> None:

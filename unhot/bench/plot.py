@@ -26,7 +26,7 @@ TICKS = 9
 
 
 def plot_layers(comparison: Comparison, path: Path) -> None:
-    """Draw it; the ending of the path says in which format. Needs the extra `plot`."""
+    """Draw it; the ending of the path says in which format, none is SVG. Needs the extra `plot`."""
     mpl = extra("matplotlib", "plot", "the plot of a comparison")
     from matplotlib.figure import Figure
 
@@ -43,11 +43,12 @@ def plot_layers(comparison: Comparison, path: Path) -> None:
         if drawn:
             _name_counts(axes, comparison)
             _name_lines(axes, drawn, [style["color"] for style in styles])
-        figure.savefig(path, dpi=150, metadata={"Date": None} if path.suffix == ".svg" else None)
+        kind = path.suffix.removeprefix(".").lower() or "svg"
+        figure.savefig(path, format=kind, dpi=150, metadata={"Date": None} if kind == "svg" else None)
 
 
 def _perplexity(loss: float) -> float:
-    return math.exp(min(loss, 300.0))
+    return math.exp(loss if loss < 300.0 else 300.0)  # also what is not a number
 
 
 def _styles(drawn: Sequence[Measured]) -> list[dict[str, Any]]:
@@ -64,14 +65,13 @@ def _styles(drawn: Sequence[Measured]) -> list[dict[str, Any]]:
 
 
 def _set_limits(axes: Any, comparison: Comparison, drawn: Sequence[Measured]) -> None:
-    """All times, and all perplexities that say something."""
+    """All times, and all perplexities that say something: one bad layer must not press all others together."""
     from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
     times = [point.seconds for each in drawn for point in each.curve] or [1.0, comparison.settings.seconds]
     heights = [_perplexity(point.loss) for each in drawn for point in each.curve] or [1.0]
     counts = comparison.curve_unigram_perplexity
-    ends = [_perplexity(each.final_loss) for each in drawn]
-    low, high = min(*heights, counts), max(min(max(heights), ABOVE * counts), *ends, counts)
+    low, high = min(*heights, counts), max(min(max(heights), ABOVE * counts), counts)
     for axis, (first, last) in ((axes.xaxis, (min(times) / 1.03, max(times) * 1.03)), (axes.yaxis, (low / 1.03, high * 1.03))):
         axis.set_view_interval(first, last, ignore=True)
         axis.set_major_locator(FixedLocator(nice_numbers(first, last)))
@@ -104,15 +104,17 @@ def _name_counts(axes: Any, comparison: Comparison) -> None:
 
 
 def _name_lines(axes: Any, drawn: Sequence[Measured], colours: Sequence[str]) -> None:
-    """A name to the right of each line, at the height of its end or as near as there is room."""
-    ends = [(each.curve[-1].seconds, _perplexity(each.final_loss)) for each in drawn]
-    low, high = (math.log(limit) for limit in axes.get_ylim())
-    places = spread_out([(math.log(height) - low) / (high - low) for _, height in ends], NAME)
+    """A name to the right of each line, at the height of its end or as near as there is room; one that ends above all says where."""
+    low, high = axes.get_ylim()
+    ends = [min(_perplexity(each.final_loss), high) for each in drawn]
+    places = spread_out([math.log(end / low) / math.log(high / low) for end in ends], NAME)
     for each, end, place, colour in zip(drawn, ends, places, colours, strict=True):
         line = {"arrowstyle": "-", "color": colour, "linewidth": 0.6, "alpha": 0.6, "shrinkA": 0, "shrinkB": 2, "relpos": (0, 0.5)}
-        label = each.layer if each.engine == "compiled" else f"{each.layer} ({each.engine})"
-        text = {"textcoords": "axes fraction", "va": "center", "color": colour, "annotation_clip": False}
-        axes.annotate(label, end, (1.05, place), arrowprops=line, **text)
+        above = f": {_perplexity(each.final_loss):.3g}" if end == high else ""
+        name = each.layer.encode("utf-8", "backslashreplace").decode()
+        label = f"{name}{above}" if each.engine == "compiled" else f"{name} ({each.engine}){above}"
+        text = {"textcoords": "axes fraction", "va": "center", "color": colour, "annotation_clip": False, "parse_math": False}
+        axes.annotate(label, (each.curve[-1].seconds, end), (1.05, place), arrowprops=line, **text)
 
 
 def spread_out(places: Sequence[float], gap: float) -> list[float]:

@@ -12,6 +12,7 @@ from unhot.evaluate.figures import plain
 from unhot.evaluate.held_out import HeldOut
 
 FULL = "softmax"  # the layer that all are measured by
+LEARNED = 0.999  # it has learned something if its loss is below so much of that of the counts
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,15 +67,25 @@ class Comparison:
     curve_unigram_perplexity: float  # of those that the curves are of
     layers: tuple[Measured, ...]
     interrupted: bool = False
-    to_full: dict[str, float] = field(init=False)  # seconds to the final loss of the full softmax, by layer
+    to_full: dict[str, float] = field(init=False)  # seconds to the final loss of the full softmax, by layer; empty if it learned nothing
 
     def __post_init__(self) -> None:
         """Order the layers and compare them."""
         ordered = sorted(self.layers, key=lambda each: (each.result is None, each.result.cross_entropy if each.result else 0.0))
         object.__setattr__(self, "layers", tuple(ordered))
-        full = next((each for each in ordered if each.spec.partition(":")[0] == FULL and each.result), None)
-        reached = {each.layer: each.seconds_to(full.final_loss) for each in ordered if each.result} if full else {}
-        object.__setattr__(self, "to_full", reached)
+        goal = next((each.final_loss for each in ordered if each.layer == self.full), math.inf)
+        learned = goal < LEARNED * math.log(self.curve_unigram_perplexity)
+        object.__setattr__(self, "to_full", {each.layer: each.seconds_to(goal) for each in ordered if each.result} if learned else {})
+
+    @property
+    def softmaxes(self) -> list[str]:
+        """The full softmaxes that have a result, the best first."""
+        return [each.layer for each in self.layers if each.result and each.spec.partition(":")[0] == FULL]
+
+    @property
+    def full(self) -> str | None:
+        """The full softmax that all are measured by: the first in the table."""
+        return next(iter(self.softmaxes), None)
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""

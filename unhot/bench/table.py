@@ -6,6 +6,7 @@ import csv
 import math
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from urllib.parse import quote
 
 from unhot.bench.results import Comparison, Measured
 from unhot.bench.timed import Point
@@ -66,6 +67,13 @@ def summary(comparison: Comparison) -> str:
     )
 
 
+def measured_by(comparison: Comparison) -> str:
+    """What must be known of the full softmax: which one it is, or that it is no measure; mostly nothing."""
+    if comparison.full and not comparison.to_full:
+        return f"s to softmax: left empty, since {comparison.full} itself has not learned more than the counts in this time"
+    return f"s to softmax: that of {comparison.full}, the first in the table" if len(comparison.softmaxes) > 1 else ""
+
+
 def failures(comparison: Comparison) -> list[str]:
     """A line for each layer that failed."""
     return [f"{each.layer}: {each.failed}" for each in comparison.layers if each.failed]
@@ -92,17 +100,24 @@ def markdown(comparison: Comparison, name: str, picture: str | None = None) -> s
     """A page: what was done, the table, the picture."""
     rows = [(f"`{row[0]}`".replace("|", "\\|"), *row[1:]) for row in table(comparison)]
     lines = ["| " + " | ".join(row) + " |" for row in (HEADER, (":--", ":--", *("--:",) * (len(HEADER) - 2)), *rows)]
+    figures, curves = (f"[{file}]({_link(file)})" for file in (f"{name}.csv", f"{name}-curves.csv"))
+    said = [*(f"{term}: {meaning}" for term, meaning in EXPLAINED.items()), measured_by(comparison)]
     parts = [
         f"# {name}",
-        f"Made by `unhot bench outputs`; figures in [{name}.csv]({name}.csv), curves in [{name}-curves.csv]({name}-curves.csv).",
+        f"Made by `unhot bench outputs`; figures in {figures}, curves in {curves}.",
         summary(comparison),
         "\n".join(lines),
-        "\n".join(f"- {term}: {meaning}" for term, meaning in EXPLAINED.items()),
+        "\n".join(f"- {line}" for line in said if line),
         "\n".join(f"- failed: {line}" for line in failures(comparison)),
-        f"![held-out perplexity against seconds of training]({picture})" if picture else "",
+        f"![held-out perplexity against seconds of training]({_link(picture)})" if picture else "",
         "Layers in full:\n\n" + "\n".join(f"- `{each.spec}`" for each in comparison.layers),
     ]
     return "\n\n".join(filter(None, parts)) + "\n"
+
+
+def _link(file: str) -> str:
+    """A file's name as the target of a link; bytes that are not UTF-8 stay what they are."""
+    return quote(file, errors="surrogateescape")
 
 
 def _cell(value: object) -> str:
@@ -113,7 +128,8 @@ def _cell(value: object) -> str:
 
 
 def _write(path: Path, header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    with path.open("w", encoding="utf-8", newline="") as file:
+    # a layer's name may hold bytes that are not UTF-8
+    with path.open("w", encoding="utf-8", errors="backslashreplace", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(header)
         writer.writerows(rows)

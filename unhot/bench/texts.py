@@ -1,12 +1,14 @@
 """A text in parts: what is trained on, and lines that are held out.
 
 Lines of more than `LONGEST` words are cut. Then it is drawn from a seed which lines are held out, and in which order the others are trained
-on: a slow layer sees few of them, and should see some from all over the text, not its beginning. Words are counted in the training part
-alone and ordered by these counts, so nothing of the rest reaches the training; words that it does not have are dropped.
+on: a slow layer sees few of them, and should see some from all over the text, not its beginning. Of a long text, lines with about
+`TRAINING` words are drawn, and only these are held in memory. Words are counted in the training part alone and ordered by these counts, so
+nothing of the rest reaches the training; words that it does not have are dropped.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -14,7 +16,7 @@ from numpy.typing import NDArray
 
 from unhot.corpus.corpus import Corpus
 from unhot.corpus.report import Report
-from unhot.corpus.shards import Shard, ShardWriter, map_shard
+from unhot.corpus.shards import ShardWriter, map_shard
 from unhot.corpus.workplace import Workplace
 from unhot.errors import DataError
 from unhot.types import Ids, Starts
@@ -23,7 +25,9 @@ from unhot.vocab.vocabulary import Vocabulary
 LONGEST = 200  # words of a line
 TUNING = 10_000  # words to choose learning rates by
 CURVE = 10_000  # words that are looked at again and again while a layer is trained
-TRAINED, HELD_OUT, TUNED = range(3)  # which part a line belongs to
+TRAINING = 50_000_000  # words to train on: more than any layer reads in some minutes
+TOGETHER = 1 << 16  # lines that are gathered at a time
+TRAINED, HELD_OUT, TUNED, LEFT_OUT = range(4)  # which part a line belongs to
 
 Sentences: TypeAlias = list[list[str]]
 
@@ -47,20 +51,22 @@ def split_text(corpus: Corpus, share: float, most: int, seed: int) -> Texts:
     """Hold out a share of the lines, or fewer: about so many words at most."""
     share = min(share, most / corpus.ids)
     rng = np.random.default_rng(seed)
-    shards = [_draw(shard, share, min(share, TUNING / corpus.ids), rng) for shard in corpus.shards]
-    counts, words = np.zeros(len(corpus.vocabulary), np.int64), corpus.vocabulary.words
-    for lines in shards:
-        counts += np.bincount(_ids_of(lines, TRAINED), minlength=counts.size)
+    lines = _draw(corpus, share, min(share, TUNING / corpus.ids), rng)
+    order = rng.permutation(np.flatnonzero(lines.part == TRAINED))
+    order = _with_tuning(lines, order)
+    words = corpus.vocabulary.words
+    counts = np.zeros(len(words), np.int64)
+    for ids, _ in _gather(lines.ids, lines.starts, order):
+        counts += np.bincount(ids, minlength=counts.size)
     vocabulary = Vocabulary.from_counts({word: int(count) for word, count in zip(words, counts, strict=True)})
     new = np.array([vocabulary.index.get(word, -1) for word in words], np.int32)
-    held_out, tuning = (_sentences(shards, part, new, vocabulary) for part in (HELD_OUT, TUNED))
-    if not len(vocabulary) or not any(len(line) > 1 for line in held_out):
+    held_out, tuning = (_sentences(lines, part, new, vocabulary) for part in (HELD_OUT, TUNED))
+    if not len(vocabulary) or not all(any(len(line) > 1 for line in part) for part in (held_out, tuning)):
         raise DataError(
-            f"a text of {corpus.ids:,} known words in {sum(lines.part.size for lines in shards):,} lines, of which {share:.2%} were to be "
-            "held out: nothing is left to train on or to measure by; give more text, or hold out more"
+            f"a text of {corpus.ids:,} known words in {lines.part.size:,} lines, of which {share:.2%} were to be held out: nothing is left "
+            "to train on or to measure by; give more text, or hold out more"
         )
-    train = _train_corpus(shards, new, vocabulary)
-    return Texts(train, held_out, _some(held_out, CURVE), tuning if any(len(line) > 1 for line in tuning) else held_out)
+    return Texts(_train_corpus(lines, order, new, vocabulary), held_out, _some(held_out, CURVE), tuning)
 
 
 def unigram_loss(held_out: Sentences, vocabulary: Vocabulary, window: int, each: bool) -> float:
@@ -75,15 +81,37 @@ def unigram_loss(held_out: Sentences, vocabulary: Vocabulary, window: int, each:
     return total / pairs
 
 
-def _draw(shard: Shard, held_out: float, tuned: float, rng: np.random.Generator) -> _Lines:
-    """The lines of a shard, in the order they are trained in, with the part that each belongs to."""
-    starts = cut_long(shard.starts, LONGEST)
-    lengths, order = np.diff(starts), rng.permutation(starts.size - 1)
-    drawn = rng.random(order.size)
-    part = np.where(drawn < held_out, HELD_OUT, np.where(drawn < held_out + tuned, TUNED, TRAINED))
-    ends = np.cumsum(lengths[order])
-    places = np.repeat(starts[order] - ends + lengths[order], lengths[order]) + np.arange(shard.ids.size)
-    return _Lines(shard.ids[places], np.append(0, ends), part.astype(np.int8))
+def _draw(corpus: Corpus, held_out: float, tuned: float, rng: np.random.Generator) -> _Lines:
+    """Lines of all shards, with the part that each belongs to; those that belong to none are not held."""
+    upto = np.cumsum([held_out, tuned, TRAINING / corpus.ids])
+    ids, lengths, parts = [], [np.zeros(1, np.int64)], []
+    for shard in corpus.shards:
+        starts = cut_long(shard.starts, LONGEST)
+        part = np.array([HELD_OUT, TUNED, TRAINED, LEFT_OUT], np.int8)[np.searchsorted(upto, rng.random(starts.size - 1), side="right")]
+        for some, sizes in _gather(shard.ids, starts, np.flatnonzero(part != LEFT_OUT)):
+            ids.append(some)
+            lengths.append(sizes)
+        parts.append(part[part != LEFT_OUT])
+    return _Lines(np.concatenate(ids or [np.empty(0, np.int32)]), np.cumsum(np.concatenate(lengths)), np.concatenate(parts))
+
+
+def _gather(ids: Ids, starts: Starts, lines: Starts) -> Iterator[tuple[Ids, Starts]]:
+    """The ids of some lines, one after the other, and the lines' lengths; a few lines at a time, as the places take more than the ids."""
+    for first in range(0, lines.size, TOGETHER):
+        begin = starts[lines[first : first + TOGETHER]]
+        lengths = starts[lines[first : first + TOGETHER] + 1] - begin
+        before = np.cumsum(lengths) - lengths
+        yield ids[np.repeat(begin - before, lengths) + np.arange(lengths.sum())], lengths
+
+
+def _with_tuning(lines: _Lines, order: Starts) -> Starts:
+    """The lines to train on; if none was drawn to tune by, the last one of them that can be used moves there."""
+    long = np.diff(lines.starts) > 1
+    usable = np.flatnonzero(long[order])
+    if (long & (lines.part == TUNED)).any() or not usable.size:
+        return order
+    lines.part[order[usable[-1]]] = TUNED
+    return np.delete(order, usable[-1])
 
 
 def cut_long(starts: Starts, longest: int) -> Starts:
@@ -97,18 +125,12 @@ def cut_long(starts: Starts, longest: int) -> Starts:
     return np.append(np.repeat(starts[:-1], pieces) + longest * number, starts[-1])
 
 
-def _ids_of(lines: _Lines, part: int) -> Ids:
-    out: Ids = lines.ids[np.repeat(lines.part == part, np.diff(lines.starts))]
-    return out
-
-
-def _sentences(shards: list[_Lines], part: int, new: Ids, vocabulary: Vocabulary) -> Sentences:
+def _sentences(lines: _Lines, part: int, new: Ids, vocabulary: Vocabulary) -> Sentences:
     """The lines of a part as words that the vocabulary has; lines that have none are left out."""
     out: Sentences = []
-    for lines in shards:
-        for line in np.flatnonzero(lines.part == part):
-            ids = new[lines.ids[lines.starts[line] : lines.starts[line + 1]]]
-            out.append([vocabulary.words[i] for i in ids[ids >= 0]])
+    for line in np.flatnonzero(lines.part == part):
+        ids = new[lines.ids[lines.starts[line] : lines.starts[line + 1]]]
+        out.append([vocabulary.words[i] for i in ids[ids >= 0]])
     return [line for line in out if line]
 
 
@@ -119,15 +141,14 @@ def _some(lines: Sentences, words: int) -> Sentences:
     return some if any(len(line) > 1 for line in some) else lines
 
 
-def _train_corpus(shards: list[_Lines], new: Ids, vocabulary: Vocabulary) -> Corpus:
+def _train_corpus(lines: _Lines, order: Starts, new: Ids, vocabulary: Vocabulary) -> Corpus:
     with Workplace(None) as place:
         writer = ShardWriter(place.work)
-        for lines in shards:
-            lengths = np.diff(lines.starts)[lines.part == TRAINED]
-            writer.append(new[_ids_of(lines, TRAINED)], np.cumsum(lengths).astype(np.int32))
+        for ids, lengths in _gather(lines.ids, lines.starts, order):
+            writer.append(new[ids], np.cumsum(lengths).astype(np.int32))
         writer.close()
         place.publish()
-    ids, sentences = (sum(numbers) for numbers in zip(*writer.lengths, strict=True))
-    report = Report(words=ids, kept=ids, sentences=sentences, types=len(vocabulary))
+    words, sentences = (sum(numbers) for numbers in zip(*writer.lengths, strict=True))
+    report = Report(words=words, kept=words, sentences=sentences, types=len(vocabulary))
     mapped = [map_shard(place.directory, number) for number in range(len(writer.lengths))]
     return Corpus(place.directory, vocabulary, mapped, report, temporary=True)

@@ -25,6 +25,8 @@ LOOKS = (0.01, 0.03, *(tenth / 10 for tenth in range(1, 11)))  # as shares of th
 TUNING_LOOKS = (0.2, 0.4, 0.6, 0.8, 1.0)
 RUNG = 4.0  # from one learning rate to the next
 RUNGS = 4  # up or down from the first
+NOISE = 0.002  # share of the loss by which a lower rate must be better
+DOWN = 2  # down from the first, as long as the training is finite
 
 Loss: TypeAlias = Callable[[WordModel], float]
 Left: TypeAlias = Callable[[float], None]
@@ -79,8 +81,9 @@ def train_for(model: WordModel, corpus: Corpus, watch: Stopwatch, shares: Sequen
 def best_lr(loss: Callable[[float], float], first: float) -> float:
     """The learning rate with the least loss on a ladder of rates.
 
-    From the first rate it climbs while the loss falls; if the first step is in vain, it descends. A training that leaves the finite
-    numbers counts as an infinite loss.
+    From the first rate it climbs while the loss falls; if the first step is in vain, it descends, but not for next to nothing, and not far:
+    in a short training of a slow layer, the less is learned the less noise there is, and a rate that learns nothing would win. A training
+    that leaves the finite numbers counts as an infinite loss, and below it the descent goes on.
     """
     tried: dict[int, float] = {}
 
@@ -97,7 +100,7 @@ def best_lr(loss: Callable[[float], float], first: float) -> float:
     while best < RUNGS and at(best + 1) < at(best):
         best += 1
     if best == 0:
-        while best > -RUNGS and (at(best - 1) < at(best) or at(best) == math.inf):
+        while best > -RUNGS and (at(best) == math.inf or (best > -DOWN and at(best - 1) < (1 - NOISE) * at(best))):
             best -= 1
     if at(best) == math.inf:
         raise Diverged(f"training left the finite numbers with every lr from {first * RUNG:.3g} down to {first * RUNG**best:.3g}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -72,26 +73,29 @@ def outputs(corpus: str, layers: tuple[str, ...], prefix: str, as_json: bool, qu
     all in all, a layer takes about twice the time of --seconds. Ctrl-C ends it with what there is.
     """
     from unhot.bench import Settings, compare_outputs
-    from unhot.cli.show import note, show_json
+    from unhot.cli.show import show_json
 
     settings = Settings(**options)
     files = _files(prefix)
     with _progress(quiet) as tell:
         comparison = compare_outputs(corpus, layers, settings=settings, tell=tell)
-    written = _write(comparison, files)
-    if as_json:
-        show_json(comparison.as_dict())
-    else:
-        _show(comparison)
-    if not quiet:
-        note(f"written: {', '.join(map(str, written))}")
-    return 130 if comparison.interrupted else 0
+    measured = any(each.result for each in comparison.layers)
+    try:
+        if as_json:
+            show_json(comparison.as_dict())
+        else:
+            _show(comparison)
+    finally:  # a pipe that is closed must not cost the files
+        _write(comparison, files, quiet, measured)
+    return 130 if comparison.interrupted else 0 if measured else 1
 
 
 def _files(prefix: str) -> dict[str, Path]:
     """Where results will be written; refused before an hour of work, not after it."""
-    from unhot.errors import DataError
+    from unhot.errors import ConfigError, DataError
 
+    if prefix.replace(os.sep, "/").rpartition("/")[2] in ("", ".", ".."):
+        raise ConfigError(f"-o {prefix!r}: must end with a name, such as results/mine")
     path = Path(prefix)
     files = {"csv": f"{path.name}.csv", "curves": f"{path.name}-curves.csv", "md": f"{path.name}.md", "svg": f"{path.name}.svg"}
     try:
@@ -105,34 +109,57 @@ def _files(prefix: str) -> dict[str, Path]:
     return {kind: path.parent / name for kind, name in files.items()}
 
 
-def _write(comparison: Comparison, files: dict[str, Path]) -> list[Path]:
-    """Write all files; without matplotlib there is no picture."""
-    from unhot.bench.plot import plot_layers
+def _write(comparison: Comparison, files: dict[str, Path], quiet: bool, measured: bool) -> None:
+    """Write all files, the picture last: most can go wrong with it. Without any result, those of an earlier run stay."""
     from unhot.bench.table import markdown, write_csv, write_curves
     from unhot.cli.show import note
-    from unhot.errors import MissingExtra
 
+    if not measured:
+        note("no layer has a result: nothing is written")
+        return
     write_csv(comparison, files["csv"])
     write_curves(comparison, files["curves"])
-    written, picture = [files["csv"], files["curves"], files["md"]], None
-    try:
-        plot_layers(comparison, files["svg"])
+    _write_page(files["md"], markdown(comparison, files["csv"].stem))
+    written = [files["csv"], files["curves"], files["md"]]
+    if _draw(comparison, files["svg"]):
+        _write_page(files["md"], markdown(comparison, files["csv"].stem, files["svg"].name))
         written.append(files["svg"])
-        picture = files["svg"].name
-    except MissingExtra as error:
-        note(str(error))
-    files["md"].write_text(markdown(comparison, files["csv"].stem, picture), encoding="utf-8")
-    return written
+    if not quiet:
+        note(f"written: {', '.join(map(str, written))}")
+
+
+def _write_page(path: Path, page: str) -> None:
+    path.write_text(page, encoding="utf-8", errors="backslashreplace")
+
+
+def _draw(comparison: Comparison, path: Path) -> bool:
+    """Draw the picture, if it can be drawn; otherwise there is none, also none of an earlier run."""
+    from unhot.bench.plot import plot_layers
+    from unhot.cli.show import note
+
+    try:
+        plot_layers(comparison, path)
+        return True
+    except Exception as error:  # matplotlib is not ours, and the figures are there without it
+        path.unlink(missing_ok=True)
+        note(f"no picture: {' '.join(str(error).split())}")
+        return False
 
 
 def _show(comparison: Comparison) -> None:
     """The table on stdout, then how it was measured."""
-    from unhot.bench.table import EXPLAINED, HEADER, failures, summary, table
+    from unhot.bench.table import EXPLAINED, HEADER, failures, measured_by, summary, table
     from unhot.cli.evaluation_tables import print_table
+    from unhot.cli.show import printable
 
-    explained = "\n".join(f"{term}: {meaning}" for term, meaning in EXPLAINED.items())
-    failed = "".join(f"\nfailed: {line}" for line in failures(comparison))
-    print_table("", HEADER, table(comparison), f"{summary(comparison)}\n{explained}{failed}")
+    failed = (f"failed: {printable(line)}" for line in failures(comparison))
+    explained = (f"{term}: {meaning}" for term, meaning in EXPLAINED.items())
+    said = (summary(comparison), *explained, printable(measured_by(comparison)), *failed)
+    rows = table(comparison)
+    if rows:  # none: interrupted before the first layer was done
+        print_table("", HEADER, rows, "\n".join(filter(None, said)))
+    else:
+        click.echo(summary(comparison))
 
 
 def _line(measured: Measured) -> str:
@@ -149,6 +176,8 @@ def _progress(quiet: bool) -> Iterator[Tell]:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn
 
+    from unhot.cli.show import printable
+
     console = Console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(bar_width=30), TextColumn("{task.fields[text]}"))
     with Progress(*columns, console=console, disable=quiet or not console.is_terminal, transient=True) as bar:
@@ -157,8 +186,8 @@ def _progress(quiet: bool) -> Iterator[Tell]:
         def tell(status: Status) -> None:
             left = f"{status.seconds_left:,.0f} s left" if status.seconds_left else ""
             at = f"{status.stage} {status.number}/{status.layers} {status.layer}" if status.number else status.stage
-            bar.update(task, description=at, completed=max(0, status.number - 1), total=status.layers, text=left)
+            bar.update(task, description=printable(at), completed=max(0, status.number - 1), total=status.layers, text=left)
             if status.measured is not None and not quiet:
-                bar.console.print(_line(status.measured), markup=False, highlight=False, soft_wrap=True)
+                bar.console.print(printable(_line(status.measured)), markup=False, highlight=False, soft_wrap=True)
 
         yield tell

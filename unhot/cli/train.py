@@ -98,7 +98,7 @@ class TrainCommand(click.Command):
 @click.option(
     "--checkpoint-minutes", type=float, default=10.0, show_default=True, help="Save the state so often, in MODEL/checkpoint; 0: never."
 )
-@click.option("--checkpoint-chunks", type=int, default=None, help="Likewise, every so many chunks (of about 10 ms).")
+@click.option("--checkpoint-chunks", type=int, default=None, help="Likewise, every so many chunks (compiled: of about 10 ms).")
 @click.option("--overwrite", is_flag=True, help="Begin anew although MODEL holds a training that can be resumed.")
 @click.option("--log-json", type=click.Path(dir_okay=False), default=None, help="Write progress as JSON lines to this file.")
 @click.option("--corpus-dir", default=None, metavar="DIR", help="Keep the encoded text here  [default: a temporary directory]")
@@ -114,7 +114,7 @@ def train(context: click.Context, /, inputs: tuple[str, ...], target: str | None
     from unhot.cli.show import TrainingBar
 
     if resume is not None:
-        _refuse(context, (*RESUMED, "threads"), "--resume goes on with the settings that the training began with")
+        _refuse(context, (*RESUMED, "threads", "device"), "--resume goes on with the settings that the training began with")
         target = target or resume
     elif not inputs or target is None:
         raise click.UsageError("Missing option '-o'." if inputs else "Missing argument 'INPUT...'.", context)
@@ -125,7 +125,8 @@ def train(context: click.Context, /, inputs: tuple[str, ...], target: str | None
         if resume is not None:
             if target != resume:
                 _keep_unfinished(target)
-            learner, run = _resumed(resume, options["threads"] if _given(context, "threads") else None)
+            changed = {name: options[name] for name in ("threads", "device") if _given(context, name)}
+            learner, run = _resumed(resume, **changed)
             return _finish(learner, lambda: run(source, **how), target, bar)
         learner, begins = _begun(context, target, options)
         return _finish(learner, lambda: learner.fit(source or "", **begins, **how), target, bar)
@@ -156,13 +157,14 @@ def _telling(bar: TrainingBar, stack: contextlib.ExitStack, target: str, options
     return {**callbacks, "directory": options["corpus_dir"], "checkpoint": checkpoint}
 
 
-def _resumed(path: str, threads: int | None) -> tuple[WordModel, Callable[..., Any]]:
+def _resumed(path: str, threads: int | None = None, device: str | None = None) -> tuple[WordModel, Callable[..., Any]]:
     """The model of the last checkpoint, and what goes on with it."""
     from unhot.errors import whole
     from unhot.models.load import load_unfinished
 
     learner = load_unfinished(path)
     learner.threads = learner.threads if threads is None else whole("threads", threads, 1, 1024)
+    learner.device = learner.device if device is None else device
     return learner, learner.resume
 
 

@@ -117,8 +117,9 @@ class OnTorch(Engine):
         self._sizes = Sizes(counts.size, model.layer.rows(counts), model.layer.biases(), HotSizes(0, 0), 0, 0)
         rows = 4 * model.dim * (counts.size + self._sizes.rows)
         self.memory = {"vectors": rows, "their last good state": rows}
-        if model.device == "cpu":
-            self.memory["a batch"] = batch_memory(model.layer, counts, model.dim, model.batch)
+        if model.device.partition(":")[0] == "cpu":
+            size = min(model.batch, 2 * model.window * corpus.ids)  # a short text has no more
+            self.memory["a batch"] = batch_memory(model.layer, counts, model.dim, size)
 
     def begin(self, start: Start | None) -> Learned:
         """Rows without padding; on the CPU those of the parameters themselves, elsewhere copies of them."""

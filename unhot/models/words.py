@@ -207,6 +207,7 @@ class WordModel(LearnedWords):
         """The encoded text; the kernels are compiled meanwhile."""
         self.layer.check_files()
         check_input(source, self.tokenizer)
+        self._check_engine()  # it may have been set since
         check_engine(self)
         compiled = self._compile(say)
         if isinstance(source, Corpus):

@@ -31,6 +31,7 @@ def checked_classes(name: str, classes: Tensor, num_true: int, range_max: int) -
     The range is looked at where that is free: not while compiling, and not on a GPU, which would have to be waited for.
     """
     num_true = whole("num_true", num_true, 1)
+    check_whole(name, classes)
     if classes.ndim != 2 or classes.shape[1] != num_true:
         hint = f"{name}.unsqueeze(1) makes a column of a row" if classes.ndim == 1 else "set num_true to the number of columns"
         raise DataError(f"{name} of shape {tuple(classes.shape)}: must be [batch, num_true] with num_true={num_true}; {hint}")
@@ -38,8 +39,15 @@ def checked_classes(name: str, classes: Tensor, num_true: int, range_max: int) -
     return classes.long()
 
 
+def check_tensor(name: str, values: Tensor) -> None:
+    """Raise a `DataError` unless this is a tensor."""
+    if not isinstance(values, Tensor):
+        raise DataError(f"{name} of type {type(values).__name__}: must be a tensor; torch.as_tensor makes one")
+
+
 def check_whole(name: str, ids: Tensor) -> None:
-    """Raise a `DataError` unless these are whole numbers."""
+    """Raise a `DataError` unless this is a tensor of whole numbers."""
+    check_tensor(name, ids)
     if ids.is_floating_point() or ids.is_complex() or ids.dtype == torch.bool:
         raise DataError(f"{name} of type {ids.dtype}: must be whole numbers; convert them with .long()")
 
@@ -48,7 +56,7 @@ def check_ids(name: str, ids: Tensor, range_max: int) -> None:
     """Raise a `DataError` unless these are whole numbers, each below `range_max`; the range is looked at where that is free."""
     check_whole(name, ids)
     if readable(ids) and ids.numel():
-        low, high = (int(end) for end in ids.aminmax())
+        low, high = (int(end) for end in ids.long().aminmax())  # uint64 and its like have no aminmax
         if low < 0 or high >= range_max:
             raise DataError(f"{name}: id {low if low < 0 else high}: must be between 0 and {range_max - 1}")
 
@@ -91,6 +99,7 @@ def compute_accidental_hits(true_classes: Tensor, sampled_candidates: Tensor, nu
         ([0, 2], [3, 0])
     """
     classes = checked_classes("true_classes", true_classes, num_true, 2**63 - 1)
+    check_whole("sampled_candidates", sampled_candidates)
     if sampled_candidates.ndim != 1:
         raise DataError(f"sampled_candidates of shape {tuple(sampled_candidates.shape)}: must be one row of ids")
     check_ids("sampled_candidates", sampled_candidates, 2**63 - 1)

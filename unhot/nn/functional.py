@@ -12,7 +12,9 @@ With x = inputs, y = labels, n = what was sampled, c = expected counts, s(w) = x
 
 All return a loss for each example, [batch]. Gradients reach inputs, weights and biases, none the expected counts. The rows of a step are
 looked up together and all examples share the sampled ones, so their scores are one matrix product. `sparse=True` makes the gradients of
-weights and biases sparse (rows touched only), for `torch.optim.SGD`, `SparseAdam` and `Adagrad`.
+weights and biases sparse (rows touched only), for `torch.optim.SGD`, `SparseAdam` and `Adagrad`. It needs weights and biases that are the
+parameters themselves (leaves): what is computed from a parameter, such as a slice of it or a copy in another type, passes on no sparse
+gradient.
 
 The losses run in graphs of `torch.compile` with sampled_values given (and dense gradients), under autocast and on any device; scores are
 float32 at least from the moment that counts are subtracted. Values are checked where that is free: on the CPU, outside of graphs.
@@ -29,7 +31,16 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from unhot.errors import ConfigError, DataError, whole
-from unhot.nn.classes import AccidentalHits, check_ids, checked_classes, compute_accidental_hits, readable, without_hits, without_last_hits
+from unhot.nn.classes import (
+    AccidentalHits,
+    check_ids,
+    check_tensor,
+    checked_classes,
+    compute_accidental_hits,
+    readable,
+    without_hits,
+    without_last_hits,
+)
 from unhot.nn.samplers import Candidates, Seed, all, fixed_unigram, learned_unigram, log_uniform, uniform
 from unhot.nn.trees import TreePaths, steps_of, tree_paths
 from unhot.nn.wide import widened
@@ -143,9 +154,13 @@ def hierarchical_softmax_loss(
     weights [classes - 1, dim] and biases [classes - 1] (or None) belong to inner nodes, labels are [batch] or [batch, num_true], `tree` is
     what `unhot.tree` makes (`huffman(counts)`, `balanced(counts)`, `from_codes(...)`). On a GPU, move it once: `tree_paths(tree, device)`.
     """
+    check_tensor("inputs", inputs)
     paths = tree if isinstance(tree, TreePaths) else tree_paths(tree, inputs.device)
     classes = paths.start.numel() - 1
     _check_rows(weights, biases, inputs, classes - 1, f"classes - 1, the inner nodes of a tree of {classes} classes", sparse)
+    check_tensor("labels", labels)
+    if labels.ndim not in (1, 2) or labels.shape[1:].numel() == 0:
+        raise DataError(f"labels of shape {tuple(labels.shape)}: must be [batch], or [batch, num_true] with one true class at least")
     labels = labels.unsqueeze(1) if labels.ndim == 1 else labels
     labels = checked_classes("labels", labels, labels.shape[-1], classes)
     _check_batch(labels, inputs)
@@ -206,13 +221,24 @@ def _check_rows(weights: Tensor, biases: Tensor | None, inputs: Tensor, rows: in
         raise ConfigError("sparse=True: torch.compile has no sparse gradients; set sparse=False, or leave the loss out of the graph")
     if not isinstance(weights, Tensor):
         raise ConfigError(f"weights of type {type(weights).__name__}: must be one tensor [num_classes, dim]; torch.cat joins pieces")
+    check_tensor("inputs", inputs)
     if inputs.ndim != 2 or weights.ndim != 2 or weights.shape[1] != inputs.shape[1]:
         shapes = f"weights of shape {tuple(weights.shape)} and inputs of shape {tuple(inputs.shape)}"
         raise DataError(f"{shapes}: must be [num_classes, dim] and [batch, dim]")
+    if weights.dtype != inputs.dtype and not _autocasts(inputs.device.type):
+        raise DataError(f"weights of type {weights.dtype} and inputs of type {inputs.dtype}: must be the same; convert one with .to(...)")
     if weights.shape[0] < rows:
         raise ConfigError(f"weights of shape {tuple(weights.shape)}: must have at least {rows} rows: {what}")
-    if biases is not None and biases.shape != weights.shape[:1]:
+    if biases is None:
+        return
+    check_tensor("biases", biases)
+    if biases.shape != weights.shape[:1]:
         raise DataError(f"biases of shape {tuple(biases.shape)}: must be one for each row of weights, ({weights.shape[0]},), or None")
+
+
+def _autocasts(device: str) -> bool:
+    """Whether products are computed in a type of their own, so that their factors need not agree."""
+    return torch.amp.is_autocast_available(device) and torch.is_autocast_enabled(device)
 
 
 def _check_batch(labels: Tensor, inputs: Tensor) -> None:
@@ -231,14 +257,16 @@ def _candidates(
     seed: Seed,
 ) -> Candidates:
     """The given draws, checked, or new ones."""
+    num_sampled = whole("num_sampled", num_sampled, 1)
     if sampled_values is None:
         dtype = torch.promote_types(inputs.dtype, torch.float32)
         return log_uniform(labels, labels.shape[1], num_sampled, unique, num_classes, seed, dtype=dtype)
-    if isinstance(sampled_values, Tensor) or len(sampled_values) != 3:
+    if not isinstance(sampled_values, (tuple, list)) or len(sampled_values) != 3:
         raise ConfigError(f"sampled_values: must be what a sampler returns: ({', '.join(Candidates._fields)})")
     drawn = Candidates(*sampled_values)
     wanted = ((num_sampled,), tuple(labels.shape), (num_sampled,))
     for name, values, shape in zip(Candidates._fields, drawn, wanted, strict=True):
+        check_tensor(f"sampled_values: {name}", values)
         if tuple(values.shape) != shape:
             raise DataError(f"sampled_values: {name} of shape {tuple(values.shape)}: must be {shape}, by num_sampled and the labels")
     check_ids("sampled_values: sampled_candidates", drawn.sampled_candidates, num_classes)

@@ -29,9 +29,8 @@ from numpy.typing import NDArray
 from torch import Generator, Tensor
 
 from unhot.errors import ConfigError, DataError, finite, whole
-from unhot.nn.classes import checked_classes, readable
+from unhot.nn.classes import check_tensor, checked_classes, readable
 from unhot.noise.distinct import draw_distinct
-from unhot.noise.expected import check_distinct
 from unhot.noise.from_file import file_weights
 from unhot.noise.from_file import fixed_unigram as fixed_unigram_probability
 from unhot.noise.weights import checked_weights
@@ -124,7 +123,7 @@ def fixed_unigram(
     num_reserved_ids: int = 0,
     num_shards: int = 1,
     shard: int = 0,
-    unigrams: Sequence[float] | NDArray[Any] | Tensor = (),
+    unigrams: Sequence[float] | NDArray[Any] | Tensor | None = (),
     seed: Seed = None,
     *,
     dtype: torch.dtype = torch.float32,
@@ -137,12 +136,15 @@ def fixed_unigram(
 
     Tables are kept for the next call with the same weights; an array or a tensor is compared quicker than a list.
     """
-    if bool(vocab_file) == (len(unigrams) > 0):
+    classes = checked_classes("true_classes", true_classes, num_true, whole("range_max", range_max, 1))
+    given = _given_weights(unigrams)
+    if bool(vocab_file) == (given.size > 0):
         raise ConfigError("fixed_unigram: give the weights either as unigrams or as vocab_file")
-    weights: bytes | str = str(vocab_file) if vocab_file else checked_weights("unigrams", np.asarray(unigrams)).tobytes()
+    weights: bytes | str = str(vocab_file) if vocab_file else given.tobytes()
     state = file_state(str(vocab_file)) if vocab_file else None
-    place = (finite("distortion", distortion), num_reserved_ids, num_shards, shard)
-    q, cumulative, on_device = _table(weights, state, place, true_classes.device, dtype)
+    num_reserved_ids, num_shards = whole("num_reserved_ids", num_reserved_ids, 0), whole("num_shards", num_shards, 1)
+    place = (finite("distortion", distortion), num_reserved_ids, num_shards, whole("shard", shard, 0, num_shards - 1))
+    q, cumulative, on_device = _table(weights, state, place, classes.device, dtype)
     if q.size != range_max:
         raise ConfigError(
             f"range_max={range_max}: there are weights for {q.size} ids; it must be their number, reserved ids included, "
@@ -153,7 +155,14 @@ def fixed_unigram(
         return torch.searchsorted(cumulative, torch.rand(n, dtype=torch.float64, generator=generator) * cumulative[-1], right=True)
 
     rule = _Rule(draw, lambda ids: on_device[ids], int(np.count_nonzero(q)), q.copy)
-    return _sample(rule, checked_classes("true_classes", true_classes, num_true, range_max), num_sampled, unique, seed)
+    return _sample(rule, classes, num_sampled, unique, seed)
+
+
+def _given_weights(unigrams: Sequence[float] | NDArray[Any] | Tensor | None) -> Doubles:
+    """The weights as an array, which is empty where none are given."""
+    if isinstance(unigrams, Tensor):
+        unigrams = unigrams.detach().cpu().double().numpy()  # NumPy has no bfloat16, and not every device has doubles
+    return checked_weights("unigrams", () if unigrams is None else unigrams)
 
 
 @lru_cache(maxsize=8)
@@ -187,6 +196,7 @@ def learned_unigram(
     >>> drawn.true_expected_count.tolist(), seen.tolist()
     ([[0.5], [0.5]], [1, 1, 1, 3])
     """
+    check_tensor("seen", seen)
     if seen.shape != (range_max,) or seen.dtype != torch.int64:
         raise DataError(f"seen of shape {tuple(seen.shape)} and type {seen.dtype}: must be int64 of shape ({range_max},), ones at first")
     if readable(seen) and int(seen.min()) < 1:
@@ -245,7 +255,8 @@ def _distinct(rule: _Rule, k: int, generator: Generator | None) -> tuple[Tensor,
 
     Where the last ones are too rare to wait for, they come from a race, which has exactly the same distribution: unhot.noise.distinct.
     """
-    check_distinct(k, rule.possible)
+    if k > rule.possible:
+        raise ConfigError(f"num_sampled={k} distinct draws: must be <= {rule.possible}, the number of classes that can be drawn")
     drawn = rule.draw(2 * k, generator).cpu()
     while True:
         first = np.sort(np.unique(drawn.numpy(), return_index=True)[1])

@@ -5,11 +5,13 @@ The paths are cut out of the arrays of `unhot.tree` by place, so that a batch is
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
+from unhot.errors import ConfigError
 from unhot.tree.paths import Paths, longest
 
 
@@ -23,9 +25,16 @@ class TreePaths(NamedTuple):
 
 
 def tree_paths(tree: Paths, device: torch.device | str | None = None) -> TreePaths:
-    """The paths on a device; on the CPU they share the arrays' memory."""
-    start, node, code = (torch.as_tensor(part, device=device) for part in tree)
+    """The paths on a device; on the CPU they share the memory of arrays that may be written to."""
+    if not isinstance(tree, Paths):
+        raise ConfigError(f"tree of type {type(tree).__name__}: must be what unhot.tree makes, such as huffman(counts)")
+    start, node, code = (torch.as_tensor(_writeable(part), device=device) for part in tree)
     return TreePaths(start, node, code, longest(tree))
+
+
+def _writeable(part: NDArray[Any]) -> NDArray[Any]:
+    """The array, or a copy where it is read-only: torch has no such tensors and warns of them. A graph cannot ask, nor does it warn."""
+    return part if torch.compiler.is_compiling() or part.flags.writeable else part.copy()
 
 
 def steps_of(tree: TreePaths, words: Tensor) -> tuple[Tensor, Tensor, Tensor]:

@@ -19,7 +19,7 @@ BANDS = len(COVERED) + 1
 
 def ranked(counts: Counts) -> Ids:
     """The ids of all words, the most frequent first."""
-    return np.argsort(-counts, kind="stable").astype(np.int32)
+    return np.argsort(-np.asarray(counts, np.int64), kind="stable").astype(np.int32)
 
 
 def checked_numbers(field: str, text: str) -> str:

@@ -42,6 +42,7 @@ class Infrequent(OutputLayer):
         positive("infrequent:alpha", self.alpha)
         if not 0 < self.gamma <= 1:
             raise ConfigError(f"infrequent:gamma={self.gamma}: must be > 0 and <= 1, a share of the steps")
+        positive("infrequent:gamma", self.gamma)
 
     def shift(self) -> float:
         """What scores have more than log P at the optimum."""

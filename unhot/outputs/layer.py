@@ -66,6 +66,7 @@ class OutputLayer:
 
     def columns(self, counts: Counts, targets: int) -> int:
         """How many columns a step with so many targets writes down at most."""
+        self.check_compiled()
         raise NotImplementedError
 
     def rows(self, counts: Counts) -> int:

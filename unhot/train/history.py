@@ -31,6 +31,7 @@ class History:
     seconds: float = 0.0
     interrupted: bool = False
     position: Position = Position()
+    chunks: int = 0  # that an epoch is cut into; 0: not known
 
     @property
     def pairs(self) -> int:
@@ -39,7 +40,7 @@ class History:
 
     def as_json(self) -> dict[str, Any]:
         """The position as plain data; floats keep all their bits."""
-        return {**self.position._asdict(), "seconds": self.seconds}
+        return {**self.position._asdict(), "seconds": self.seconds, "chunks": self.chunks}
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> History:
@@ -49,11 +50,12 @@ class History:
             if training is None:
                 return cls(losses, words, position=Position(epoch=len(losses)))
             position, seconds = Position(*(training[name] for name in Position._fields)), float(training["seconds"])
-            numbers = (position.epoch, position.chunk, position.pairs, position.all_pairs)
+            chunks = training.get("chunks", 0)
+            numbers = (position.epoch, position.chunk, position.pairs, position.all_pairs, chunks)
             if not all(type(number) is int and number >= 0 for number in numbers):
                 raise ValueError(f"{position}")
             if type(position.loss) is not float or not math.isfinite(position.loss) or len(losses) < position.epoch:
                 raise ValueError(f"{position} after {len(losses)} losses")
         except (KeyError, TypeError, ValueError) as error:
             raise FormatError(f"the state of the training in the model's config is damaged ({error}); train again from the text") from error
-        return cls(losses[: position.epoch], words, seconds, position=position)
+        return cls(losses[: position.epoch], words, seconds, position=position, chunks=chunks)

@@ -50,7 +50,8 @@ def check_plan(plan: Mapping[str, int], words: int, dim: int) -> None:
     """Refuse a plan that cannot fit, with a way out."""
     needed, free = sum(plan.values()), available_memory()
     if free is not None and needed > free:
+        smaller = "a smaller dim or batch" if "a batch" in plan else "a smaller dim"
         raise DataError(
             f"training {words:,} words with dim={dim} needs {describe(plan)}, but {readable(free)} of memory is free: "
-            f"raise min_count, set max_vocab (about {max(1, int(words * free / needed * 0.8)):,} words fit), or use a smaller dim"
+            f"raise min_count, set max_vocab (about {max(1, int(words * free / needed * 0.8)):,} words fit), or use {smaller}"
         )

@@ -12,6 +12,7 @@ bytes, and a training that was cut off goes on to them; PyTorch's own generator 
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NamedTuple
@@ -36,6 +37,7 @@ from unhot.train.schedule import Piece, pieces
 from unhot.types import Bytes, Counts, Floats
 
 FARTHEST = 1.0  # that a row moves in one step: what keeps rows that are in every example, such as the root of a tree, from leaping
+GENERATOR = threading.Lock()  # PyTorch has one for the process
 NOWHERE = Hot(0, 0, 0, 0, 0, 0)  # no rows of threads
 NOTHING_FROZEN = np.zeros(0, np.uint8)
 
@@ -50,9 +52,11 @@ class Device(NamedTuple):
         """The device; a `ConfigError` if there is none of that name."""
         try:
             device = torch.device(self.name)
-            torch.empty(1, device=device)
-        except (RuntimeError, AssertionError) as error:
-            raise ConfigError(f"device={self.name!r}: cannot be used here ({str(error).splitlines()[0]}); use cpu, for example") from error
+            torch.empty(1, device=device).item()
+        except (RuntimeError, AssertionError, ImportError) as error:
+            raise ConfigError(
+                f"device={self.name!r}: cannot be used here ({str(error).splitlines()[0]:.100}); use cpu, for example"
+            ) from error
         return device
 
 
@@ -109,6 +113,7 @@ class Begun(NamedTuple):
 class Weights:
     """What is learned, on its device, and the arrays in which a model sees it."""
 
+    @torch.inference_mode(False)
     def __init__(self, layer: OutputLayer, counts: Counts, begun: Begun, device: Device) -> None:
         self.device, self.threads = device.open(), device.threads
         params, counts = begun.params, counts.copy()  # those of a saved model cannot be written to, which torch warns of
@@ -128,6 +133,9 @@ class Weights:
         out, bias, ln_z = (torch.from_numpy(array).to(self.device) for array in (params.out_vectors, params.out_bias, params.ln_z))
         rows = torch.zeros_like(out) if own else out
         self.head.begin(Rows(rows, bias if bias.numel() else None, ln_z if ln_z.numel() else None))
+        missing = _own_parameters(self.head).keys() - own.keys()
+        if own and missing:
+            raise FormatError(f"a model with {self.head.layer.spec()}: without its tensor {min(missing)!r}; the file is damaged")
         with torch.no_grad():
             for name, array in own.items():
                 if name not in parameters or parameters[name].shape != array.shape:
@@ -163,7 +171,7 @@ class TorchRun(Run):
     def __init__(self, corpus: Corpus, weights: Weights, batches: Batches, frozen: Bytes, plan: Plan) -> None:
         layer = weights.head.layer
         self._parts = Parts(corpus, layer.size) if isinstance(layer, Partition) else None
-        columns, cuts = batch_columns(layer, corpus.vocabulary.counts), self._parts.cuts if self._parts else ()
+        columns, cuts = batch_columns(layer, corpus.vocabulary.counts, batches.size), self._parts.cuts if self._parts else ()
         cut = pieces(corpus.shards, columns, batches.fewest_positions(), cuts)
         super().__init__(corpus, cut, plan, 1)
         self._weights, self._batches = weights, batches
@@ -250,21 +258,21 @@ def _descend_rows(rows: Tensor, ids: Tensor, gradient: Tensor, lr: float) -> Non
 
 
 def _clipped(gradient: Tensor, lr: float) -> Tensor:
-    """Lr times the gradient, of each row at most `FARTHEST`."""
+    """Lr times the gradient, of each row at most `FARTHEST`; a row so long that it has no finite length shows that, and is not left out."""
     length = gradient.abs() if gradient.ndim == 1 else torch.linalg.vector_norm(gradient, dim=1, keepdim=True)
-    return gradient * (FARTHEST / length).clamp(max=lr)
+    return gradient * torch.where(length.isinf(), torch.nan, (FARTHEST / length).clamp(max=lr))
 
 
 @contextmanager
 def seeded(device: torch.device, seed: int) -> Iterator[None]:
     """Draw from a seed of our own, on the CPU and the device; afterwards PyTorch's generators are as they were."""
     if device.type == "cpu":
-        with torch.random.fork_rng(devices=[]):
+        with GENERATOR, torch.random.fork_rng(devices=[]):
             torch.default_generator.manual_seed(seed)
             yield
         return
     others = range(torch.get_device_module(device).device_count())  # seeding is of all devices
-    with torch.random.fork_rng(devices=others, device_type=device.type):
+    with GENERATOR, torch.random.fork_rng(devices=others, device_type=device.type):
         torch.manual_seed(seed)
         yield
 

@@ -18,7 +18,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from unhot.corpus.corpus import Corpus
-from unhot.errors import Diverged, FormatError, UnhotError
+from unhot.errors import ConfigError, Diverged, FormatError, UnhotError
 from unhot.kernels.rng import key_from, stream_key
 from unhot.kernels.windows import Chunk, Hot, Text, keep_threshold
 from unhot.train.checkpoint import Checkpoint, Timer
@@ -68,6 +68,12 @@ class Run(ABC):
         self.history, self._lock = plan.history, threading.Lock()
         self._began, self._lr = time.perf_counter() - self.history.seconds, plan.lr
         self._before = self.history.position  # when `keep_state` was called
+        if self._before.chunk and self.history.chunks not in (0, len(cut)):
+            raise ConfigError(
+                f"the training began with epochs of {self.history.chunks} chunks, with these settings they have {len(cut)}: "
+                "resume it with the engine, batch and layer that it began with"
+            )
+        self.history.chunks = len(cut)
         if self._before.chunk > len(cut):
             raise FormatError(f"the state of the training: {self._before.chunk} of {len(cut)} chunks; it is damaged")
         self._timer = Timer(plan.checkpoint)
@@ -104,6 +110,10 @@ class Run(ABC):
             self._done("interrupted")
         except Diverged:
             self._done("diverged")
+            raise
+        except BaseException:  # of a callback: what the model shows is what its position says
+            if self.finite():
+                self.publish()
             raise
 
     def chunk(self, epoch: int, piece: Piece, lr: float, place: Hot, frozen: Bytes) -> Chunk:

@@ -47,7 +47,7 @@ def pieces(shards: list[Shard], columns: int, fewest: int = 1, cuts: Sequence[St
         starts = np.arange(0, shard.ids.size, size)
         starts = np.union1d(starts, cuts[number]) if cuts else starts
         sentences = np.searchsorted(shard.starts, starts, side="right") - 1
-        stops = np.append(starts[1:], shard.ids.size)
+        stops = np.append(starts, shard.ids.size)[1:]
         for start, stop, sentence in zip(starts.tolist(), stops.tolist(), sentences.tolist(), strict=True):
             out.append(Piece(len(out), number, start, stop, sentence, done + start))
         done += shard.ids.size
