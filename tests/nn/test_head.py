@@ -238,6 +238,8 @@ def test_compiled_sparse_gradients_are_refused():
     [
         (lambda h, x, t: h(x[:, :3], t), "must end with dim = 16"),
         (lambda h, x, t: h(x, t[:3]), "target of shape [3]: must be [8]"),
+        (lambda h, x, t: h(x.numpy(), t), "hidden of type ndarray: must be a tensor"),
+        (lambda h, x, t: h(x, t.tolist()), "target of type list: must be a tensor"),
         (lambda h, x, t: h(x, t.float()), "must be whole numbers"),
         (lambda h, x, t: h(x, t + 10), "must be between 0 and 9"),
         (lambda h, x, t: h(x, t, draws=torch.tensor([1.5, 2.0])), "draws of type torch.float32"),

@@ -26,7 +26,7 @@ Examples:
 """
 
 
-@click.group()
+@click.group(epilog=EXAMPLES)
 def bench() -> None:
     """Measure on your own text."""
 

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from unhot.errors import DataError
-from unhot.nn.classes import check_ids, check_whole
+from unhot.nn.classes import check_ids, check_tensor, check_whole
 
 
 class Batch(NamedTuple):
@@ -26,6 +26,7 @@ def flatten(
     hidden: Tensor, target: Tensor, words: int, ignore_index: int, draws: Tensor | None, in_bias: Tensor | None, seen: Tensor
 ) -> Batch:
     """Hidden vectors [..., dim] with targets [...] or [..., true] as a batch."""
+    check_tensor("target", target)
     leading = hidden.shape[:-1]
     if target.shape[: len(leading)] != leading or target.ndim > len(leading) + 1:
         raise DataError(f"target of shape {_text(target)}: must be {list(leading)}, or {[*leading, 'true']} for several true classes")
@@ -48,6 +49,7 @@ def flatten(
 
 def flat_hidden(hidden: Tensor, dim: int) -> Tensor:
     """Hidden vectors as a matrix."""
+    check_tensor("hidden", hidden)
     if hidden.ndim == 0 or hidden.shape[-1] != dim:
         raise DataError(f"hidden of shape {_text(hidden)}: must end with dim = {dim}")
     return hidden.reshape(-1, dim)

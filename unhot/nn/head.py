@@ -206,9 +206,9 @@ class OutputHead(nn.Module):
         in_bias        nce:ln_z=per_input: what to add to the scores of each input: [...]
         """
         one_of("reduction", reduction, ("mean", "sum", "none"))
-        self._check_call(target.ndim == hidden.ndim, draws is not None, in_bias is not None)
         flat_hidden(hidden, self.dim)
         batch = flatten(hidden, target, self.words, ignore_index, draws, in_bias, self.seen)
+        self._check_call(target.ndim == hidden.ndim, draws is not None, in_bias is not None)
         if batch.draws is not None:
             check_ids("draws", batch.draws, self.drawn_from(batch))
         counted = batch.known.any(dim=1)
