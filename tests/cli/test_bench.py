@@ -160,6 +160,8 @@ def test_errors_are_one_line(at, folder, arguments, code, told):
 
 
 SLOW = """
+import signal
+signal.signal(signal.SIGINT, signal.default_int_handler)  # whoever runs the tests may ignore it
 from unhot.outputs.negative import NegativeSampling
 def slow(self, counts):
     print("begun", flush=True)
