@@ -64,5 +64,7 @@ def test_public_names_are_there():
     assert all(hasattr(unhot, name) for name in unhot.__all__)
     assert list(unhot.corpus.pairs("ab", window=1)) == [("a", "b"), ("b", "a")]
     assert callable(unhot.corpus.encode)
+    assert callable(unhot.nn.OutputHead)
+    assert callable(unhot.bench.compare_outputs)
     with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
         unhot.nonsense  # noqa: B018

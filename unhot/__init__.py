@@ -36,7 +36,7 @@ _HOMES = {
     "load_unfinished": "unhot.models.load",
 }
 # sub-packages that `import unhot` is enough for
-_ROOMS = ("compat", "corpus", "errors", "evaluate", "index", "models", "noise", "outputs", "probability", "tree", "vectors")
+_ROOMS = ("bench", "compat", "corpus", "errors", "evaluate", "index", "models", "nn", "noise", "outputs", "probability", "tree", "vectors")
 
 
 def __getattr__(name: str) -> Any:

@@ -93,7 +93,9 @@ class OutputLayer:
     def check_compiled(self) -> None:
         """Raise a `ConfigError` if there is no kernel for the layer."""
         if not self.compiled:
-            raise ConfigError(f"{self.name}: has no compiled kernel: train with engine='torch' (pip install 'unhot[torch]')")
+            raise ConfigError(
+                f"{self.name}: has no compiled kernel: train with engine='torch' (pip install 'unhot[torch]'), in the shell --engine torch"
+            )
 
     def tables(self, counts: Counts) -> Any:
         """The constant arrays of the kernels."""
