@@ -72,3 +72,10 @@ def test_wrong_questions(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "usearch.index", None)
     with pytest.raises(MissingExtra, match=r"unhot\[ann\]"):
         Hnsw.build(np.ones((3, 4), np.float32))
+
+
+def test_small_graphs_miss_nothing_whatever_the_threads():
+    rows = np.random.default_rng(3).normal(size=(300, 8)).astype(np.float32)
+    expected = Exact(rows).search(rows, 4)[0]
+    for _ in range(5):  # two threads from the first row on missed a neighbour in every second build
+        np.testing.assert_array_equal(Hnsw.build(rows, threads=2).search(rows, 4)[0], expected)

@@ -2,13 +2,15 @@
 
 A query walks from node to node towards its neighbours and looks at some hundreds of rows instead of all of them. The graph keeps the rows
 in float16; the rows that it finds are sorted by their exact cosines (float64, from the true rows), so an answer may lack a neighbour, but
-what it says of the others is true. Which rows are missed may differ between two builds with several threads.
+what it says of the others is true. The first rows are added by one thread: several would link to a graph that is hardly there yet, and
+lose some of each other. Beyond them, which rows are missed may differ between two builds with several threads.
 
 Reference: Malkov & Yashunin, Efficient and robust approximate nearest neighbor search using HNSW graphs, 2016.
 """
 
 from __future__ import annotations
 
+import itertools
 import threading
 from dataclasses import dataclass
 from typing import Any
@@ -22,6 +24,7 @@ from unhot.index.lengths import norms, rounded, units
 from unhot.types import Counts, Doubles, Floats
 
 BLOCK_ROWS = 1 << 14  # rows added, and queries answered, at once
+FIRST_ROWS = 1 << 12  # added by one thread
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,9 +61,10 @@ class Hnsw:
         index = cls(vectors, _empty(vectors.shape[1], settings), settings)
         index.threads = usable_cores() if threads is None else whole("threads", threads, 1)
         known = np.flatnonzero((index.norms > 0) & (index.norms < np.inf))
-        for first in range(0, len(known), BLOCK_ROWS):
-            rows = known[first : first + BLOCK_ROWS]
-            index._graph.add(rows.astype(np.uint64), units(vectors[rows]).astype(np.float32), threads=index.threads)
+        cuts = [0, *range(min(FIRST_ROWS, len(known)), len(known), BLOCK_ROWS), len(known)]
+        for first, stop in itertools.pairwise(cuts):
+            rows = known[first:stop]
+            index._graph.add(rows.astype(np.uint64), units(vectors[rows]).astype(np.float32), threads=index.threads if first else 1)
         return index
 
     @classmethod
