@@ -1,0 +1,165 @@
+"""Character n-grams: what a word's vector is made of beside the word itself.
+
+A word is written with a mark at each end, `<where>`, and cut into all pieces of minn to maxn characters: `<wh`, `whe`, `her`, `ere`, `re>`
+for minn = maxn = 3. A piece has no row of its own: its hash says which of `buckets` rows it shares.
+
+    scheme=fasttext    one row for a piece, by FNV-1a; a word of the vocabulary has a row of its own beside them. Byte for byte fastText's.
+    scheme=floret      `hashes` rows for a piece, by Murmur 3, and the marked word is a piece, too: few rows are enough for any vocabulary.
+
+Characters are code points of UTF-8; a piece of a single mark is left out, and `</s>`, the end of a line, has no pieces.
+
+References: Bojanowski et al., Enriching word vectors with subword information, 2017; Boyd & Warmerdam, floret, 2022.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from unhot.errors import ConfigError, one_of, whole
+from unhot.kernels.jit import inner, kernel
+from unhot.types import Ids, Starts
+from unhot.vocab.hashes import FNV_START, fnv_step, murmur, quarter
+from unhot.vocab.vocabulary import decode_word, encode_word
+
+SCHEMES = ("fasttext", "floret")
+BEGIN, END = "<", ">"
+LINE_END = "</s>"
+MOST_BUCKETS = 2**31 - 1
+MOST_CHARACTERS = 1 << 20
+FLORET_SEED = 2166136261
+
+
+class Bags(NamedTuple):
+    """Word i has ids[starts[i] : starts[i + 1]]."""
+
+    starts: Starts  # [words + 1]
+    ids: Ids
+
+
+@dataclass(frozen=True, kw_only=True)
+class Subwords:
+    """How words are cut, and hashed.
+
+    >>> Subwords(minn=3, maxn=3).ngrams("where")
+    ['<wh', 'whe', 'her', 'ere', 're>']
+    >>> Subwords(minn=3, maxn=6, buckets=1000).ids("cat").tolist()
+    [747, 973, 137, 31, 995, 106]
+    """
+
+    minn: int = 3  # characters of the shortest piece
+    maxn: int = 6  # and of the longest; 0: no pieces
+    buckets: int = 2_000_000  # rows that pieces share
+    scheme: str = "fasttext"  # fasttext | floret
+    hashes: int = 1  # floret: rows of a piece, 1 to 4
+    seed: int = FLORET_SEED  # floret: of the hash
+
+    def __post_init__(self) -> None:
+        """Check the ranges."""
+        for field, low, high in (("minn", 0, MOST_CHARACTERS), ("maxn", 0, MOST_CHARACTERS), ("buckets", 0, MOST_BUCKETS)):
+            object.__setattr__(self, field, whole(field, getattr(self, field), low, high))
+        one_of("scheme", self.scheme, SCHEMES)
+        object.__setattr__(self, "hashes", whole("hashes", self.hashes, 1, 4))
+        object.__setattr__(self, "seed", whole("seed", self.seed, 0, 2**32 - 1))
+        if self.maxn and not 1 <= self.minn <= self.maxn:
+            raise ConfigError(f"minn={self.minn}, maxn={self.maxn}: minn must be from 1 to maxn; maxn=0 does without n-grams")
+        if self.buckets == 0 and (self.maxn or self.scheme == "floret"):
+            without = "maxn=0" if self.maxn else "scheme=fasttext"
+            raise ConfigError(f"buckets=0: n-grams need rows; set buckets, for example 2000000, or {without}")
+        if self.scheme == "fasttext" and self.hashes > 1:
+            raise ConfigError(f"hashes={self.hashes}: fastText has one row for an n-gram; several are a setting of scheme=floret")
+
+    @property
+    def own_rows(self) -> bool:
+        """Whether a word of the vocabulary has a row of its own."""
+        return self.scheme == "fasttext"
+
+    def ngrams(self, word: str) -> list[str]:
+        """The pieces of a word, by where they begin and then by length; with floret, the marked word before them."""
+        text = encode_word(BEGIN + word + END)
+        edges = [i for i, byte in enumerate(text) if byte & 0xC0 != 0x80] + [len(text)]
+        last = len(edges) - 1
+        pieces = [
+            text[edges[i] : edges[i + n]]
+            for i in range(last if self._is_cut(word) else 0)
+            for n in range(self.minn, min(self.maxn, last - i) + 1)
+            if not (n == 1 and i in (0, last - 1))
+        ]
+        return [decode_word(piece) for piece in (pieces if self.own_rows else [text, *pieces])]
+
+    def ids(self, word: str) -> Ids:
+        """The buckets of the pieces of a word, in their order; with floret, all `hashes` of a piece together."""
+        return self.bags([word]).ids
+
+    def bags(self, words: Sequence[str]) -> Bags:
+        """`ids` for many words."""
+        marked = [encode_word(BEGIN + word + END) for word in words]
+        offsets = np.zeros(len(words) + 1, np.int64)
+        np.cumsum([len(text) for text in marked], out=offsets[1:])
+        text = np.frombuffer(b"".join(marked), np.uint8)
+        pieces = self._pieces(np.add.reduceat(text & 0xC0 != 0x80, offsets[:-1], dtype=np.int64) if words else offsets[:0])
+        pieces[[i for i, word in enumerate(words) if not self._is_cut(word)]] = 0
+        starts = np.zeros(len(words) + 1, np.int64)
+        np.cumsum(pieces if self.own_rows else (pieces + 1) * self.hashes, out=starts[1:])
+        ids = np.zeros(int(starts[-1]), np.int32)
+        fill_ids(text, offsets, _Settings(self.minn, self.maxn, self.buckets, 0 if self.own_rows else self.hashes, self.seed), starts, ids)
+        return Bags(starts, ids)
+
+    def _is_cut(self, word: str) -> bool:
+        return self.maxn > 0 and not (self.own_rows and word == LINE_END)
+
+    def _pieces(self, characters: Starts) -> Starts:
+        """How many pieces words of so many characters have, marks included: the sum of characters - n + 1 over the lengths n."""
+        longest = np.minimum(self.maxn, characters)
+        lengths = np.maximum(longest - self.minn + 1, 0)
+        marks = 2 if self.minn == 1 else 0  # which are no pieces
+        return np.asarray(lengths * (2 * (characters + 1) - self.minn - longest) // 2 - marks)
+
+
+class _Settings(NamedTuple):
+    """`Subwords` for the kernel."""
+
+    minn: int
+    maxn: int
+    buckets: int
+    hashes: int  # of floret; 0: fastText's scheme
+    seed: int
+
+
+@kernel
+def fill_ids(text: Any, offsets: Any, settings: Any, starts: Any, ids: Any) -> None:
+    """Write the buckets of all words; word i is text[offsets[i] : offsets[i + 1]] and its buckets begin at starts[i]."""
+    for word in range(offsets.size - 1):
+        begin, end, at = offsets[word], offsets[word + 1], starts[word]
+        if settings.hashes > 0:
+            at = _put_murmur(text, begin, end, settings, ids, at)
+        first = begin
+        while first < end and at < starts[word + 1]:
+            state, stop, n = FNV_START, first, 0
+            while stop < end and n < settings.maxn:
+                state = fnv_step(state, text[stop])
+                stop, n = stop + 1, n + 1
+                while stop < end and text[stop] & 0xC0 == 0x80:
+                    state = fnv_step(state, text[stop])
+                    stop += 1
+                if n >= settings.minn and not (n == 1 and (first == begin or stop == end)):
+                    if settings.hashes > 0:
+                        at = _put_murmur(text, first, stop, settings, ids, at)
+                    else:
+                        ids[at] = state % np.uint64(settings.buckets)
+                        at += 1
+            first += 1
+            while first < end and text[first] & 0xC0 == 0x80:
+                first += 1
+
+
+@inner
+def _put_murmur(text: Any, start: Any, stop: Any, settings: Any, ids: Any, at: Any) -> Any:
+    """Write the rows of a piece; returns where the next ones go."""
+    h1, h2 = murmur(text, start, stop, settings.seed)
+    for number in range(settings.hashes):
+        ids[at + number] = quarter(h1, h2, number) % np.uint64(settings.buckets)
+    return at + settings.hashes
