@@ -106,6 +106,64 @@ def test_update_into_equals_twin(row_blocks, width, inputs):
         np.testing.assert_allclose(ours, theirs, rtol=1e-4, atol=2e-5)
 
 
+@inner
+def run_halves(shape, x, inputs, times, times_at, count, scale, out):
+    sum_rows(shape, x, inputs, times, times_at, count, scale, out)
+    prefetch(shape, x, inputs[0])
+
+
+@inner
+def add_halves(shape, gradient, scale, x, inputs, times, times_at, count):
+    add_to_rows(shape, gradient, scale, x, inputs, times, times_at, count)
+
+
+@pytest.mark.parametrize("row_blocks", [1, 7, 19])
+def test_rows_of_16_bit_floats_are_summed(row_blocks):
+    case, out = Case(5, row_blocks, 6, 10, 9), np.zeros((1, row_blocks * LANES), np.float32)
+    x = case.x.astype(np.float16)
+    run_halves(case.shape, x.view(np.uint16), case.inputs, case.times, 3, 9, np.float32(0.25), out)
+    expected = np.zeros_like(out)
+    row_blocks_module.sum_rows_twin(case.shape, x.view(np.uint16), case.inputs, case.times, 3, 9, np.float32(0.25), expected)
+    np.testing.assert_allclose(out, expected, rtol=1e-5, atol=1e-5)
+    plain = 0.25 * sum(case.times[3 + b] * x[case.inputs[b]].astype(np.float64) for b in range(9))
+    np.testing.assert_allclose(out[0], plain, rtol=1e-5, atol=1e-5)
+
+
+def test_16_bit_floats_are_rounded_at_random_and_right_in_the_mean():
+    """Steps of a tenth of what two neighbouring floats are apart: rounded to the nearest, they would never be seen."""
+    rng, rows, steps = np.random.default_rng(2), 400, 100
+    shape = blocks.shape(LANES, 1, 1)
+    x = np.full((rows, LANES), 1.5, np.float16)
+    apart = float(np.spacing(np.float16(1.5)))
+    inputs, times = np.arange(rows + LANES, dtype=np.int32), np.ones(rows + LANES, np.float32)
+    asked = np.zeros(LANES)
+    for _ in range(steps):
+        gradient = (apart * (0.1 + rng.uniform(-0.05, 0.05, (1, LANES)))).astype(np.float32)
+        asked += gradient[0] / apart
+        add_halves(shape, gradient, np.float32(1.0), x.view(np.uint16), inputs, times, 0, rows)
+    moved = (x.astype(np.float64) - 1.5) / apart
+    deviation = np.sqrt(steps * 0.1 * 0.9 / rows)  # of the mean over the rows of as many draws with p = 0.1
+    assert np.abs(moved.mean(axis=0) - asked).max() < 5 * deviation
+    assert moved.std() > 1  # rows are rounded apart from each other
+
+
+def test_16_bit_floats_are_rounded_as_by_the_twin():
+    case, scale = Case(5, 7, 6, 10, 9), np.float32(0.25)
+    x, gradient = case.x.astype(np.float16), case.o[:1] * np.float32(1e-3)
+    twin = x.copy()
+    add_halves(case.shape, gradient, scale, x.view(np.uint16), case.inputs, case.times, 3, 9)
+    row_blocks_module.add_to_rows_twin(case.shape, gradient, scale, twin.view(np.uint16), case.inputs, case.times, 3, 9)
+    assert (x != twin).mean() < 0.01  # the last bit of a fused product
+
+
+def test_16_bit_floats_that_a_step_does_not_change_stay():
+    shape = blocks.shape(2 * LANES, 1, 1)
+    x = np.arange(4 * LANES, dtype=np.uint16).reshape(2, -1) * 300  # many exponents
+    before = x.copy()
+    add_halves(shape, np.zeros((1, 2 * LANES), np.float32), np.float32(1.0), x, np.zeros(LANES, np.int32), np.ones(LANES, np.float32), 0, 1)
+    np.testing.assert_array_equal(x, before)
+
+
 @pytest.mark.parametrize("row_blocks", [1, 7, 19])
 def test_row_blocks_equal_twins(row_blocks):
     case, twin = Case(5, row_blocks, 6, 10, 9), Case(5, row_blocks, 6, 10, 9)

@@ -45,6 +45,7 @@ class Targets(NamedTuple):
     times_at: int
     n: int
     total: int  # sum of the multiplicities
+    rounds: int  # sets of draws, for layers that draw: 1, or up to `total`
 
 
 def columns_buffer(columns: int, width: int) -> Columns:

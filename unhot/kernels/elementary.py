@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from llvmlite import ir
-
-from unhot.kernels.simd import FAST, INTEGERS, LANES, VECTOR, Value, call, fma, polynomial, splat_constant
+from unhot.kernels.simd import FAST, INTEGERS, LANES, VECTOR, Value, call, fma, integers, polynomial, splat_constant
 
 LOG2_E = 1.4426950408889634
 LN_2 = 0.6931471805599453
@@ -15,16 +13,12 @@ LOG1P = (0.99999994, -0.49999446, 0.3331812, -0.24835399, 0.19076881, -0.1360224
 _EXPONENT, _MANTISSA, _ONE = 23, 0x7FFFFF, 0x3F800000
 
 
-def _integers(value: int) -> Value:
-    return ir.Constant(INTEGERS, [value] * LANES)
-
-
 def exp(b: Value, x: Value) -> Value:
     """The exponential of x <= 0, at least that of SMALLEST, also where x is no number: 2**whole by its bits times a polynomial."""
     x = b.select(b.fcmp_ordered(">", x, splat_constant(SMALLEST)), x, splat_constant(SMALLEST))
     whole = call(b, f"llvm.rint.v{LANES}f32", VECTOR, [b.fmul(x, splat_constant(LOG2_E), flags=FAST)])
     power = polynomial(b, fma(b, x, splat_constant(LOG2_E), b.fneg(whole)), EXP2)
-    bits = b.shl(b.add(b.fptosi(whole, INTEGERS), _integers(127)), _integers(_EXPONENT))
+    bits = b.shl(b.add(b.fptosi(whole, INTEGERS), integers(127)), integers(_EXPONENT))
     return b.fmul(power, b.bitcast(bits, VECTOR), flags=FAST)
 
 
@@ -36,6 +30,6 @@ def log1p(b: Value, x: Value) -> Value:
 def log(b: Value, x: Value) -> Value:
     """The logarithm of a positive normal number: its exponent times log 2 plus the log of its mantissa. Above 1 no digit is lost."""
     bits = b.bitcast(x, INTEGERS)
-    exponent = b.sitofp(b.sub(b.lshr(bits, _integers(_EXPONENT)), _integers(127)), VECTOR)
-    mantissa = b.bitcast(b.or_(b.and_(bits, _integers(_MANTISSA)), _integers(_ONE)), VECTOR)
+    exponent = b.sitofp(b.sub(b.lshr(bits, integers(_EXPONENT)), integers(127)), VECTOR)
+    mantissa = b.bitcast(b.or_(b.and_(bits, integers(_MANTISSA)), integers(_ONE)), VECTOR)
     return fma(b, exponent, splat_constant(LN_2), log1p(b, b.fsub(mantissa, splat_constant(1.0))))

@@ -97,8 +97,13 @@ def _link_each(shape: Any, tables: Any, params: Any, scratch: Any, count: Any, t
 
 
 @inner
-def learn_bag(shape: Any, tables: Any, params: Any, scratch: Any, count: Any, times: Any, share: Any, part: Any, chunk: Any) -> Any:
-    """Train one input, `share` times the sum of the first `count` rows of `scratch.inputs`; returns the loss."""
+def learn_bag(
+    shape: Any, tables: Any, params: Any, scratch: Any, count: Any, times: Any, share: Any, moved: Any, part: Any, chunk: Any
+) -> Any:
+    """Train one input, `share` times the sum of the first `count` rows of `scratch.inputs`; returns the loss.
+
+    Each of its rows moves by `moved` times the step of the input: by `share` times, if it is the gradient.
+    """
     x, o, inputs, columns, scores = params.in_vectors, params.out_vectors, scratch.inputs, scratch.columns, scratch.scores
     tile, first, n = tile_shape(shape), first_of(columns, part), columns.filled[part]
     put_aside(params, inputs, count, chunk)
@@ -117,9 +122,9 @@ def learn_bag(shape: Any, tables: Any, params: Any, scratch: Any, count: Any, ti
     if has_in_bias(params):
         step = sum_of_steps(shape, scores, 1, 0, n)
         for b in range(count):
-            learn_in_bias(params, inputs.row[b], share * inputs.times[times + b] * step)
+            learn_in_bias(params, inputs.row[b], moved * inputs.times[times + b] * step)
         learn_ln_z(params, chunk.hot.ln_z_at, step)
     scratch.gradient[:] = np.float32(0.0)
     update_columns(shape, scratch.hidden, scratch.places, 1, o, columns, first, n, scores, scratch.gradient, scratch.places)
-    add_to_rows(tile, scratch.gradient, share, x, inputs.row, inputs.times, times, count)
+    add_to_rows(tile, scratch.gradient, moved, x, inputs.row, inputs.times, times, count)
     return loss

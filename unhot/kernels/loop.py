@@ -4,7 +4,7 @@
                       inputs of this centre -> score -> link -> update
 
 What differs is plugged in by type: an output layer registers `candidates` and `link` for its Tables, a model registers `choose` (what is
-predicted) and `learn` (from what) for its Step.
+predicted), `fetch` (which rows are asked for ahead) and `learn` (from what) for its Step.
 """
 
 from __future__ import annotations
@@ -54,6 +54,7 @@ class Room(NamedTuple):
     width: int  # of a tile
     scored: int  # columns that get a score
     inputs: int
+    bag: int = 0  # rows that an input is made of
 
 
 def scratch(tokens: int, window: int, room: Room, stride: int) -> Scratch:
@@ -61,7 +62,7 @@ def scratch(tokens: int, window: int, room: Room, stride: int) -> Scratch:
     inputs = 2 * window + LANES
     return Scratch(
         kept=kept_buffer(tokens, window),
-        inputs=inputs_buffer(window),
+        inputs=inputs_buffer(window, room.bag),
         columns=columns_buffer(room.columns, room.width),
         scores=aligned_zeros(_scores(room)),
         hidden=aligned_zeros((inputs, stride)),
@@ -80,12 +81,17 @@ def _scores(room: Room) -> int:
 def scratch_bytes(tokens: int, window: int, room: Room, stride: int) -> int:
     """About how much memory `scratch` takes."""
     inputs = 2 * window + 2 * LANES
-    return 4 * (7 * (tokens + inputs) + _scores(room) + (inputs + 1) * stride) + columns_bytes(room.columns)
+    return 4 * (7 * (tokens + inputs) + 4 * room.bag + _scores(room) + (inputs + 1) * stride) + columns_bytes(room.columns)
 
 
 @generic
 def choose(step: Any, tables: Any, scratch: Any, place: Any, state: Any, part: Any) -> Any:
     """Fill a part of the columns for the centre at a place; return how many there are and the new random state."""
+
+
+@generic
+def fetch(step: Any, shape: Any, params: Any, kept: Any, place: Any, window: Any, chunk: Any) -> Any:
+    """Ask for input rows that the centre at a place, which is the next one, will need."""
 
 
 @generic
@@ -97,19 +103,36 @@ def learn(step: Any, shape: Any, tables: Any, params: Any, scratch: Any, centre:
 def predict_centre(step: Any, tables: Any, scratch: Any, place: Any, state: Any, part: Any) -> Any:
     """The target is the centre, for models to register with `choose`."""
     kept, inputs, columns = scratch.kept, scratch.inputs, scratch.columns
-    targets = Targets(kept.word, place, inputs.times, ones_at(inputs, 1), 1, 1)
+    targets = Targets(kept.word, place, inputs.times, ones_at(inputs, 1), 1, 1, 1)
     return candidates(tables, targets, state, columns, first_of(columns, part))
 
 
 @inner
 def predict_contexts(step: Any, tables: Any, scratch: Any, place: Any, state: Any, part: Any) -> Any:
-    """The targets are the words around the centre, for models to register with `choose`."""
+    """The targets are the words around the centre, which share the draws, for models to register with `choose`."""
+    return _predict_contexts(tables, scratch, place, state, part, False)
+
+
+@inner
+def predict_each_context(step: Any, tables: Any, scratch: Any, place: Any, state: Any, part: Any) -> Any:
+    """The same with draws for each of them: dearer, but where the input is a bag, that is the smaller part."""
+    return _predict_contexts(tables, scratch, place, state, part, True)
+
+
+@inner
+def _predict_contexts(tables: Any, scratch: Any, place: Any, state: Any, part: Any, own_draws: Any) -> Any:
     kept, inputs, columns = scratch.kept, scratch.inputs, scratch.columns
     count, times, total = fill_inputs(kept, kept.word, place, inputs, 1)
     if count == 0:
         return 0, state
-    targets = Targets(inputs.row, 0, inputs.times, times, count, total)
+    targets = Targets(inputs.row, 0, inputs.times, times, count, total, total if own_draws else 1)
     return candidates(tables, targets, state, columns, first_of(columns, part))
+
+
+@inner
+def fetch_entering(step: Any, shape: Any, params: Any, kept: Any, place: Any, window: Any, chunk: Any) -> None:
+    """The row of the word that enters the window, for models to register with `fetch`."""
+    prefetch(shape, params.in_vectors, kept.row[place + window.size + 1])
 
 
 @kernel
@@ -129,7 +152,7 @@ def train_chunk(step: Any, shape: Any, tables: Any, text: Any, window: Any, para
                 columns.row[c] = hot_row(columns.row[c], hot.out_rows, hot.out_shift)
             for c in range(begin, begin + min(n, PREFETCHED)):
                 prefetch(rows, params.out_vectors, columns.row[c])
-            prefetch(rows, params.in_vectors, kept.row[place + window.size + 1])
+            fetch(step, rows, params, kept, place, window, chunk)
         centre = place - AHEAD
         if centre >= first:
             step_loss, step_pairs = learn(step, shape, tables, params, scratch, centre, centre % PARTS, chunk)

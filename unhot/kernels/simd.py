@@ -19,8 +19,11 @@ LANES = 16 if _FEATURES.get("avx512f") else 8 if _FEATURES.get("avx2") else 4  #
 REGISTERS = 16 if LANES == 8 else 32  # vector registers; SSE has 16 of them too, but the same code as NEON does no harm there
 LINE = 64  # bytes in a cache line
 
-F32, I1, I8, I32, I64 = ir.FloatType(), ir.IntType(1), ir.IntType(8), ir.IntType(32), ir.IntType(64)
+F32, I1, I8, I16, I32, I64 = ir.FloatType(), ir.IntType(1), ir.IntType(8), ir.IntType(16), ir.IntType(32), ir.IntType(64)
 VECTOR, INTEGERS = ir.VectorType(F32, LANES), ir.VectorType(I32, LANES)
+HALVES = ir.VectorType(ir.HalfType(), LANES)  # 16-bit floats; numba knows their arrays as uint16
+LOST = 13  # bits of a float that a half has no room for
+GOLDEN, MIX_1, MIX_2 = 0x9E3779B1, 0x85EBCA6B, 0xC2B2AE35  # odd numbers without a pattern
 # Everything but `nnan` and `ninf`: a NaN must reach the loss, where it stops the training.
 FAST = ("nsz", "arcp", "contract", "afn", "reassoc")
 
@@ -66,6 +69,48 @@ def load(b: Value, base: Value, at: Value, lanes: int = LANES) -> Value:
 def store(b: Value, vector: Value, base: Value, at: Value) -> None:
     """A vector of floats to base[at]."""
     b.store(vector, b.bitcast(b.gep(base, [at]), VECTOR.as_pointer())).align = 4
+
+
+def is_half(base: Value) -> bool:
+    """Whether an array holds 16-bit floats."""
+    return bool(base.type.pointee == I16)
+
+
+def load_any(b: Value, base: Value, at: Value) -> Value:
+    """A vector of floats from base[at], which may hold 16-bit ones."""
+    if not is_half(base):
+        return load(b, base, at)
+    out = b.load(b.bitcast(b.gep(base, [at]), HALVES.as_pointer()))
+    out.align = 2
+    return b.fpext(out, VECTOR)
+
+
+def store_half(b: Value, vector: Value, base: Value, at: Value, noise: Value) -> None:
+    """A vector of floats to base[at] as 16-bit ones, rounded up or down at random, by the upper bits of `noise`.
+
+    A step is often smaller than half the distance to the next 16-bit float: the nearest one would be where it was, for ever.
+    """
+    raised = b.add(b.bitcast(vector, INTEGERS), b.lshr(noise, integers(32 - LOST)))
+    kept = b.and_(raised, integers(-(1 << LOST)))
+    b.store(b.fptrunc(b.bitcast(kept, VECTOR), HALVES), b.bitcast(b.gep(base, [at]), HALVES.as_pointer())).align = 2
+
+
+def noise_of(b: Value, vector: Value, number: Value) -> Value:
+    """Random bits in each lane, from the digits of floats and from a number."""
+    mixed = b.xor(b.bitcast(vector, INTEGERS), b.mul(splat_integer(b, b.trunc(wide(b, number), I32)), integers(GOLDEN - (1 << 32))))
+    mixed = b.mul(mixed, integers(MIX_1 - (1 << 32)))
+    return b.mul(b.xor(mixed, b.lshr(mixed, integers(15))), integers(MIX_2 - (1 << 32)))
+
+
+def integers(value: int) -> Value:
+    """A 32-bit constant in all lanes."""
+    return ir.Constant(INTEGERS, [value] * LANES)
+
+
+def splat_integer(b: Value, scalar: Value) -> Value:
+    """A 32-bit integer in all lanes."""
+    undefined = ir.Constant(INTEGERS, ir.Undefined)
+    return b.shuffle_vector(b.insert_element(undefined, scalar, ir.Constant(I32, 0)), undefined, integers(0))
 
 
 def spread(b: Value, vector: Value, order: Sequence[int]) -> Value:

@@ -92,11 +92,12 @@ def kept_buffer(tokens: int, window: int) -> Kept:
     return Kept(*(aligned_zeros(tokens + 2 * window + LANES, np.int32) for _ in range(7)))
 
 
-def inputs_buffer(window: int) -> Inputs:
-    """Room for the widest window, padded for the blocks."""
-    size = 2 * window + LANES
+def inputs_buffer(window: int, bag: int = 0) -> Inputs:
+    """Room for the widest window and for the biggest bag, padded for the blocks."""
+    most = max(2 * window, bag)
+    size = most + LANES
     times = aligned_zeros(2 * size)
-    times[: 2 * window] = 1.0
+    times[:most] = 1.0
     return Inputs(aligned_zeros(size + LANES, np.int32), times, aligned_zeros(size, np.int32))
 
 

@@ -18,8 +18,9 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from unhot.errors import one_of
+from unhot.kernels.bags import Bags
 from unhot.kernels.learning import learn_bag
-from unhot.kernels.loop import choose, learn, predict_centre
+from unhot.kernels.loop import choose, fetch, fetch_entering, learn, predict_centre
 from unhot.kernels.windows import Window, fill_inputs
 from unhot.models.words import WordModel
 from unhot.train.batches import Batches, context_bags
@@ -56,9 +57,13 @@ class CBOW(WordModel):
         share = np.float32(1.0 if self.combine == "mean" else len(words))
         return share * super().hidden(words)
 
-    def step(self) -> CBOWStep:
+    def step(self, bags: Bags | None = None) -> CBOWStep:
         """One input, made of many rows."""
         return CBOWStep(self.combine == "mean")
+
+    def combines(self) -> str:
+        """By setting."""
+        return self.combine
 
     def inputs(self) -> int:
         """The hidden vector."""
@@ -74,6 +79,7 @@ class CBOW(WordModel):
 
 
 choose.register(CBOWStep)(predict_centre)
+fetch.register(CBOWStep)(fetch_entering)
 
 
 @learn.register(CBOWStep)
@@ -84,4 +90,4 @@ def _learn(step: Any, shape: Any, tables: Any, params: Any, scratch: Any, centre
         return 0.0, 0
     if step.mean:
         share /= np.float32(contexts)
-    return learn_bag(shape, tables, params, scratch, count, times, share, part, chunk), 1
+    return learn_bag(shape, tables, params, scratch, count, times, share, share, part, chunk), 1

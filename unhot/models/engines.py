@@ -15,7 +15,8 @@ from unhot.corpus.corpus import Corpus
 from unhot.errors import extra
 from unhot.kernels.loop import Params
 from unhot.kernels.pairs import warm_up as warm_up_pairs
-from unhot.models.learned import Learned
+from unhot.models.inputs import InputRows
+from unhot.models.learned import NO_KEYS, Learned
 from unhot.models.setup import make_kernel, make_sizes, memory_plan
 from unhot.models.start import Start
 from unhot.train.batches import batch_memory
@@ -31,9 +32,9 @@ if TYPE_CHECKING:
 ENGINES = ("compiled", "torch")
 
 
-def make_engine(model: WordModel, corpus: Corpus, frozen: Bytes) -> Engine:
-    """The engine that a model's settings name; `frozen` as in `Learned`."""
-    return OnTorch(model, corpus, frozen) if model.engine == "torch" else Compiled(model, corpus, frozen)
+def make_engine(model: WordModel, corpus: Corpus, frozen: Bytes, inputs: InputRows | None) -> Engine:
+    """The engine that a model's settings name; `frozen` as in `Learned`, `inputs` as of `WordModel.make_inputs`."""
+    return OnTorch(model, corpus, frozen) if model.engine == "torch" else Compiled(model, corpus, frozen, inputs)
 
 
 def check_engine(model: WordModel) -> None:
@@ -54,7 +55,7 @@ def warm_up_engine(model: WordModel) -> None:
     if model.engine == "torch":
         warm_up_pairs(model.batches().window)
     else:
-        warm_up(make_kernel(model, None), padded(model.dim))
+        warm_up(make_kernel(model, None), padded(model.dim), model.begins().half)
 
 
 class Engine(ABC):
@@ -76,7 +77,7 @@ class Engine(ABC):
     def _start_params(self, sizes: Sizes, start: Start | None, stride: int | None = None) -> Params:
         """New rows, then those that there are already."""
         model = self._model
-        params = start_params(sizes, model.dim, model.seed, stride)
+        params = start_params(sizes, model.dim, model.seed, stride, model.begins())
         if params.out_bias.size:
             params.out_bias[: sizes.rows] = model.layer.start_bias(self._corpus.vocabulary.counts)
         if start is not None:
@@ -87,11 +88,13 @@ class Engine(ABC):
 class Compiled(Engine):
     """Kernels on threads of this machine."""
 
-    def __init__(self, model: WordModel, corpus: Corpus, frozen: Bytes) -> None:
+    def __init__(self, model: WordModel, corpus: Corpus, frozen: Bytes, inputs: InputRows | None) -> None:
         super().__init__(model, corpus, frozen)
-        self._kernel = make_kernel(model, corpus.vocabulary.counts)
-        self._sizes = make_sizes(model, corpus, self._kernel, frozen.size > 0)
-        self.memory = memory_plan(model, corpus, self._kernel, self._sizes)
+        bags, rows = (None, len(corpus.vocabulary)) if inputs is None else (inputs.bags, inputs.keys.size)
+        self._keys = NO_KEYS if inputs is None else inputs.keys
+        self._kernel = make_kernel(model, corpus.vocabulary.counts, bags)
+        self._sizes = make_sizes(model, corpus, self._kernel, rows, frozen.size > 0)
+        self.memory = memory_plan(model, corpus, self._kernel, self._sizes, inputs)
 
     def begin(self, start: Start | None) -> Learned:
         """Views of rows that are padded, with copies for the threads behind them."""
@@ -101,7 +104,7 @@ class Compiled(Engine):
         if start is not None and start.seen.size:
             seen[:] = start.seen
         self._state = State(params, seen, frozen_rows(sizes, self._frozen), sizes)
-        return Learned(model.layer, self._corpus.vocabulary, without_copies(params, sizes, model.dim), seen, self._frozen)
+        return Learned(model.layer, self._corpus.vocabulary, without_copies(params, sizes, model.dim), seen, self._frozen, keys=self._keys)
 
     def train(self, plan: Plan) -> None:
         """On all threads."""

@@ -16,6 +16,7 @@ from unhot.vectors.formats.directory import SavedModel
 from unhot.vectors.store import Vectors
 from unhot.vocab.vocabulary import Vocabulary
 
+NO_KEYS: Counts = np.zeros(0, np.int64)
 OWN = "head."  # begins the names of tensors that only a torch head has
 
 
@@ -28,12 +29,21 @@ class Learned(NamedTuple):
     seen: Counts  # targets that learned noise has counted; empty: it is not learned
     frozen: Bytes  # [words] 1 where the input vector stays as it is; empty: none does
     own: Mapping[str, Any] = MappingProxyType({})  # what a torch head has learned beside the params: adaptive's projections
+    keys: Counts = NO_KEYS  # [input rows] what each row is, see `InputRows`; empty: those of the words
 
     def tensors(self) -> dict[str, Any]:
         """As they are saved; a bias of size zero is none."""
-        tensors = {**self.params._asdict(), "seen": self.seen, "frozen": self.frozen}
+        tensors = {**self.params._asdict(), "seen": self.seen, "frozen": self.frozen, "row_keys": self.keys}
         tensors |= {f"{OWN}{name}": array for name, array in self.own.items()}
         return {name: array for name, array in tensors.items() if array.size > 0}
+
+
+class WordInputs(NamedTuple):
+    """What words are to a model that has to predict others from them."""
+
+    vectors: Floats  # [words, dim]
+    bias: Floats  # [words], or empty
+    sizes: Counts  # [words] rows that each is made of, its weight in a mean of several words; empty: one
 
 
 class LearnedWords:
@@ -78,6 +88,10 @@ class LearnedWords:
         counts = seen - 1 if seen.size else vocabulary.counts  # the noise it drew from; it began at one
         return Head(self.layer, counts, params.out_vectors, params.out_bias if params.out_bias.size else None, ln_z)
 
+    def word_inputs(self) -> WordInputs:
+        """The inputs of all words."""
+        return WordInputs(self.learned.params.in_vectors, self.learned.params.in_bias, np.zeros(0, np.int64))
+
     def hidden(self, words: Sequence[str]) -> Floats:
         """The hidden vector that words give together: the mean of their vectors, or what the model makes of them."""
         if not words:
@@ -93,19 +107,22 @@ class LearnedWords:
         return [(vocabulary.words[i], float(p)) for i, p in zip(ids, np.exp(log_prob), strict=True)]
 
     def _as_vectors(self, name: str) -> Vectors:
-        learned = self.learned
         if name == "out_vectors" and not self.layer.rows_are_words:
             raise ConfigError(f"out_vectors: the output rows of {self.layer.name} are not those of the words; see model.head")
         if name not in self._stores:
-            self._stores[name] = Vectors(learned.vocabulary.words, getattr(learned.params, name), learned.vocabulary.counts)
+            self._stores[name] = self._make_vectors(name)
         return self._stores[name]
+
+    def _make_vectors(self, name: str) -> Vectors:
+        learned = self.learned
+        return Vectors(learned.vocabulary.words, getattr(learned.params, name), learned.vocabulary.counts)
 
 
 def from_saved(saved: SavedModel, layer: OutputLayer) -> Learned:
     """The tensors of a saved model, with the biases that its layer learns and no others."""
     params = Params(*(saved.tensors.get(name, np.zeros(0, np.float32)) for name in Params._fields))
-    learns, words = layer.biases(), len(saved.vocabulary)
-    sizes = {"out_bias": len(params.out_vectors) * learns.out, "in_bias": words * learns.each_input, "ln_z": int(learns.ln_z)}
+    learns, words, inputs = layer.biases(), len(saved.vocabulary), len(params.in_vectors)
+    sizes = {"out_bias": len(params.out_vectors) * learns.out, "in_bias": inputs * learns.each_input, "ln_z": int(learns.ln_z)}
     for name, size in sizes.items():
         _check(layer, name, getattr(params, name).shape, size)
     seen, frozen = saved.tensors.get("seen", np.zeros(0, np.int64)), saved.tensors.get("frozen", np.zeros(0, np.uint8))
@@ -113,7 +130,7 @@ def from_saved(saved: SavedModel, layer: OutputLayer) -> Learned:
         if array.size:
             _check(layer, name, array.shape, words)
     own = {name.removeprefix(OWN): array for name, array in saved.tensors.items() if name.startswith(OWN)}
-    return Learned(layer, saved.vocabulary, params, seen, frozen, own)
+    return Learned(layer, saved.vocabulary, params, seen, frozen, own, saved.tensors.get("row_keys", NO_KEYS))
 
 
 def _check(layer: OutputLayer, name: str, found: tuple[int, ...], size: int) -> None:

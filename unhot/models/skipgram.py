@@ -18,8 +18,9 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from unhot.errors import ConfigError, one_of
+from unhot.kernels.bags import Bags
 from unhot.kernels.learning import learn_bag, learn_each
-from unhot.kernels.loop import choose, learn, predict_centre, predict_contexts
+from unhot.kernels.loop import choose, fetch, fetch_entering, learn, predict_centre, predict_contexts
 from unhot.kernels.steps import tile_shape
 from unhot.kernels.windows import Window, contexts_of, fill_inputs, ones_at
 from unhot.models.words import WordModel
@@ -61,7 +62,7 @@ class SkipGram(WordModel):
                 f"predict=centre: {self.layer.name} scores all words, once for a centre and all its contexts; use contexts or auto"
             )
 
-    def step(self) -> CentreStep | ContextsStep:
+    def step(self, bags: Bags | None = None) -> CentreStep | ContextsStep:
         """By orientation."""
         return CentreStep(self.inputs()) if self.targets() == 1 else ContextsStep(1)
 
@@ -82,6 +83,8 @@ class SkipGram(WordModel):
 
 choose.register(CentreStep)(predict_centre)
 choose.register(ContextsStep)(predict_contexts)
+fetch.register(CentreStep)(fetch_entering)
+fetch.register(ContextsStep)(fetch_entering)
 
 
 @learn.register(CentreStep)
@@ -100,4 +103,5 @@ def _learn_contexts(step: Any, shape: Any, tables: Any, params: Any, scratch: An
     if contexts == 0:
         return 0.0, 0
     inputs.row[0] = kept.row[centre]
-    return learn_bag(shape, tables, params, scratch, 1, ones_at(inputs, 1), np.float32(1.0), part, chunk), contexts
+    one = np.float32(1.0)
+    return learn_bag(shape, tables, params, scratch, 1, ones_at(inputs, 1), one, one, part, chunk), contexts

@@ -14,7 +14,9 @@ import numpy as np
 
 from unhot.errors import ConfigError, DataError
 from unhot.kernels.loop import Params
-from unhot.models.learned import Learned
+from unhot.kernels.rows import as_floats
+from unhot.models.inputs import old_rows
+from unhot.models.learned import NO_KEYS, Learned
 from unhot.outputs import OutputLayer
 from unhot.types import Bytes, Counts, Floats, Ids
 from unhot.vectors.store import Vectors
@@ -29,7 +31,7 @@ class Start(NamedTuple):
     """Rows to begin from."""
 
     params: Params  # a size of zero: nothing to begin from
-    in_rows: Ids  # [words] the input row of each word; -1: none
+    in_rows: Ids  # [input rows] the row that each goes on from; -1: none
     out_rows: Ids  # [output rows] likewise
     seen: Counts  # [words], or empty
     own: Mapping[str, Any] = MappingProxyType({})  # see `Learned`
@@ -44,18 +46,24 @@ class Start(NamedTuple):
             params.ln_z[:1] = self.params.ln_z[:1]
 
 
-def from_learned(old: Learned, vocabulary: Vocabulary, layer: OutputLayer) -> Start:
-    """Go on with a model, which may be the same one, with its own words and new ones."""
+def from_learned(old: Learned, vocabulary: Vocabulary, layer: OutputLayer, keys: Counts = NO_KEYS) -> Start:
+    """Go on with a model, which may be the same one, with its own words and new ones; `keys`: what the input rows are to be."""
     check_layer(layer, old.layer)
     if vocabulary == old.vocabulary:
-        everything = np.arange(len(vocabulary), dtype=np.int32)
-        return Start(old.params, everything, np.arange(len(old.params.out_vectors), dtype=np.int32), old.seen, old.own)
+        same = np.arange(len(vocabulary), dtype=np.int32)
+        outputs = np.arange(len(old.params.out_vectors), dtype=np.int32)
+        return Start(old.params, _input_rows(old, keys, same), outputs, old.seen, old.own)
     lost = old.vocabulary.index.keys() - vocabulary.index.keys()
     if lost:
         raise DataError(f"{len(lost)} words of the model to start from are not in the vocabulary, such as {min(lost)!r}; leave counts out")
     moved = _rows(old.vocabulary.index, vocabulary)
     seen = np.where(moved >= 0, old.seen[moved], 1) if old.seen.size else old.seen
-    return Start(old.params, moved, layer.grown_rows(moved), seen)
+    return Start(old.params, _input_rows(old, keys, moved), layer.grown_rows(moved), seen)
+
+
+def _input_rows(old: Learned, keys: Counts, moved: Ids) -> Ids:
+    """The old row of each input row, from the old id of each word."""
+    return old_rows(keys, old.keys, moved) if keys.size else moved
 
 
 def from_vectors(vectors: Vectors, vocabulary: Vocabulary) -> Start:
@@ -101,10 +109,11 @@ def _copy(source: Floats, rows: Ids, target: Floats) -> None:
     """target[i] = source[rows[i]] where there is such a row; what the target has more of (padding, copies) stays."""
     if source.size == 0 or target.size == 0:
         return
+    numbers = as_floats(target)
     for first in range(0, len(rows), BLOCK):
         part = rows[first : first + BLOCK]
         known = np.flatnonzero(part >= 0)
-        there = target[first : first + len(part)]
+        there = numbers[first : first + len(part)]
         if source.ndim == 1:
             there[known] = source[part[known]]
         else:

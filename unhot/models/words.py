@@ -22,19 +22,22 @@ from unhot.corpus.encoding import encode, warm
 from unhot.corpus.inputs import Source, check_input, paths_of
 from unhot.corpus.readers import STDIN
 from unhot.errors import ConfigError, DataError, FormatError, at_least, one_of, whole
+from unhot.kernels.bags import Bags
 from unhot.kernels.cache import cache_directory
 from unhot.models.engines import ENGINES, check_engine, make_engine, warm_up_engine
-from unhot.models.learned import LearnedWords, from_saved
+from unhot.models.inputs import InputRows, word_rows
+from unhot.models.learned import NO_KEYS, LearnedWords, from_saved
 from unhot.models.start import Start, check_frozen, check_layer, from_learned, from_vectors, frozen_words
 from unhot.outputs import OutputLayer, parse_output
 from unhot.train.batches import Batches
 from unhot.train.checkpoint import Checkpoint, fingerprint
 from unhot.train.history import History
 from unhot.train.memory import check_plan, describe
+from unhot.train.params import Begin
 from unhot.train.progress import Callback
 from unhot.train.run import Plan
 from unhot.train.threads import in_background
-from unhot.types import Bytes
+from unhot.types import Bytes, Counts
 from unhot.vectors.formats.directory import SavedModel, check_writable, checkpoint_of, remove_checkpoint, save_model
 from unhot.vectors.store import Vectors
 from unhot.vocab.subsampling import keep_probability
@@ -102,9 +105,21 @@ class WordModel(LearnedWords):
         self.history = History()
         self._text: dict[str, Any] = {}  # what the training under way reads: its source, if that has a name, and its fingerprint
 
-    def step(self) -> Any:
-        """The value whose type chooses the compiled step."""
+    def step(self, bags: Bags | None = None) -> Any:
+        """The value whose type chooses the compiled step; `bags`: what words are made of, if not of a row each."""
         raise NotImplementedError
+
+    def make_inputs(self, vocabulary: Vocabulary, also: Counts) -> InputRows | None:
+        """The input rows of a vocabulary, and of the keys of another model; None: each word has one, in their order."""
+        return None
+
+    def bag(self, bags: Bags) -> int:
+        """How many rows the input of a step is made of at most."""
+        raise NotImplementedError
+
+    def begins(self) -> Begin:
+        """How input rows begin."""
+        return Begin()
 
     def inputs(self) -> int:
         """How many inputs a step has at most."""
@@ -113,6 +128,10 @@ class WordModel(LearnedWords):
     def targets(self) -> int:
         """How many targets a step has at most."""
         raise NotImplementedError
+
+    def combines(self) -> str | None:
+        """How the words around a centre are one input: mean or sum; None: each is one."""
+        return None
 
     def batches(self) -> Batches:
         """How the torch engine makes batches."""
@@ -165,10 +184,11 @@ class WordModel(LearnedWords):
         reads = {"counts": counts, "known": known, "column": column, "progress": reading, "directory": directory}
         telling = _telling(callbacks, note, checkpoint)
         with self._reading(source, telling.say, reads) as corpus:
-            begin = None if start is None else self._begin(start, corpus.vocabulary)
+            inputs = self.make_inputs(corpus.vocabulary, NO_KEYS if old is None else old.keys)
+            begin = None if start is None else self._begin(start, corpus.vocabulary, inputs)
             mask = frozen_words(frozen, corpus.vocabulary, begin)
             text = {"source": _names(source), "column": column, "fingerprint": fingerprint(corpus)}
-            return self._train(corpus, telling, begin, mask if mask.any() else mask[:0], History(), text)
+            return self._train(corpus, inputs, telling, begin, mask if mask.any() else mask[:0], History(), text)
 
     def resume(
         self: Model,
@@ -198,9 +218,10 @@ class WordModel(LearnedWords):
             if corpus.vocabulary != learned.vocabulary or fingerprint(corpus) != self._text.get("fingerprint"):
                 raise DataError("this is not the text that the training began with, or it is tokenised differently: give the same text")
             self.history.interrupted = False
-            begin = from_learned(learned, corpus.vocabulary, self.layer)
+            inputs = self.make_inputs(corpus.vocabulary, learned.keys)
+            begin = self._begin(self, corpus.vocabulary, inputs)
             telling.say(f"going on after {done.epoch} epochs and {done.chunk} chunks")
-            return self._train(corpus, telling, begin, learned.frozen, self.history, self._text)
+            return self._train(corpus, inputs, telling, begin, learned.frozen, self.history, self._text)
 
     @contextlib.contextmanager
     def _reading(self, source: Source | Corpus, say: Note, reads: dict[str, Any]) -> Iterator[Corpus]:
@@ -232,8 +253,11 @@ class WordModel(LearnedWords):
         if isinstance(start, WordModel):
             check_layer(self.layer, start.layer)
 
-    def _begin(self, start: Vectors | WordModel, vocabulary: Vocabulary) -> Start:
-        return from_vectors(start, vocabulary) if isinstance(start, Vectors) else from_learned(start.learned, vocabulary, self.layer)
+    def _begin(self, start: Vectors | WordModel, vocabulary: Vocabulary, inputs: InputRows | None) -> Start:
+        if isinstance(start, Vectors):
+            begin = from_vectors(start, vocabulary)
+            return begin if inputs is None else begin._replace(in_rows=word_rows(inputs.keys, begin.in_rows))
+        return from_learned(start.learned, vocabulary, self.layer, NO_KEYS if inputs is None else inputs.keys)
 
     def warm_up(self) -> None:
         """Compile the training kernel of these settings, or load it from disk."""
@@ -262,10 +286,17 @@ class WordModel(LearnedWords):
         return finish
 
     def _train(
-        self: Model, corpus: Corpus, telling: Telling, start: Start | None, frozen: Bytes, history: History, text: dict[str, Any]
+        self: Model,
+        corpus: Corpus,
+        inputs: InputRows | None,
+        telling: Telling,
+        start: Start | None,
+        frozen: Bytes,
+        history: History,
+        text: dict[str, Any],
     ) -> Model:
         counts = corpus.vocabulary.counts
-        engine = make_engine(self, corpus, frozen)
+        engine = make_engine(self, corpus, frozen, inputs)
         check_plan(engine.memory, counts.size, self.dim)
         telling.say(f"memory: {describe(engine.memory)}")
         learned = engine.begin(start)

@@ -1,7 +1,8 @@
 """What layers share that draw k noise words for a step: negative, nce, sampled_logistic, sampled.
 
 All inputs of a step share the draws. With T targets, too: a draw counts T times where every target has a sum of its own over them
-(logistic links: its weight is T, minus its hits where these are dropped).
+(logistic links: its weight is T, minus its hits where these are dropped). A model may ask for m sets of k draws instead of one
+(`Targets.rounds`), where a draw counts T / m times: the same in the mean, with a smaller variance.
 """
 
 from __future__ import annotations
@@ -61,8 +62,8 @@ class DrawnLayer(OutputLayer):
         return self.k + 1
 
     def columns(self, counts: Counts, targets: int) -> int:
-        """The targets and k draws."""
-        return self.k + targets
+        """The targets, and up to k draws for each."""
+        return (self.k + 1) * targets
 
     def probability(self, counts: Counts) -> Doubles:
         """The noise distribution q."""
@@ -124,7 +125,7 @@ def _tries(q: Doubles, k: int) -> float:
 
 
 @inner
-def put_drawn(tables: Any, targets: Any, own: Any, each: Any, drop: Any, state: Any, columns: Any, first: Any) -> Any:
+def put_drawn(tables: Any, targets: Any, own: Any, each: Any, drop: Any, draws: Any, state: Any, columns: Any, first: Any) -> Any:
     """A column for each target and for each different draw.
 
     A target's weight is `own` times its multiplicity; a draw adds `each` to the weight of its column, less `drop` times its label.
@@ -138,7 +139,7 @@ def put_drawn(tables: Any, targets: Any, own: Any, each: Any, drop: Any, state: 
     if tables.unique:
         n, state = _draw_different(tables, targets.n, each, drop, state, columns, first)
     else:
-        n, state = _draw(tables, targets.n, each, drop, state, columns, first)
+        n, state = _draw(tables, targets.n, each, drop, draws, state, columns, first)
     if tables.offset.size > 0:
         for c in range(first, first + n):
             columns.offset[c] = tables.offset[columns.row[c]]
@@ -146,9 +147,9 @@ def put_drawn(tables: Any, targets: Any, own: Any, each: Any, drop: Any, state: 
 
 
 @inner
-def _draw(tables: Any, n: Any, each: Any, drop: Any, state: Any, columns: Any, first: Any) -> Any:
+def _draw(tables: Any, n: Any, each: Any, drop: Any, draws: Any, state: Any, columns: Any, first: Any) -> Any:
     """Draws behind the n columns that are there."""
-    for _ in range(tables.k):
+    for _ in range(draws):
         state += GAMMA
         word = draw(tables.noise, mix(state))
         at = find(columns, first, n, word)
@@ -185,8 +186,10 @@ def _draw_different(tables: Any, n: Any, each: Any, drop: Any, state: Any, colum
 @candidates.register(DrawnTables)
 def _candidates(tables: Any, targets: Any, state: Any, columns: Any, first: Any) -> Any:
     """A yes for each target, a no for each draw and target, except for those that are dropped."""
-    drop = np.float32(1.0) if tables.drop_hits else np.float32(0.0)
-    return put_drawn(tables, targets, np.float32(1.0), np.float32(targets.total), drop, state, columns, first)
+    rounds = 1 if tables.unique else targets.rounds
+    part = np.float32(1.0) / np.float32(rounds)
+    drop = part if tables.drop_hits else np.float32(0.0)
+    return put_drawn(tables, targets, np.float32(1.0), part * np.float32(targets.total), drop, rounds * tables.k, state, columns, first)
 
 
 link.register(DrawnTables)(logistic_link)

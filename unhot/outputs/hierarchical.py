@@ -4,7 +4,8 @@
     L = -log P(t | h),   dL/do_n = (sigmoid(h.o_n) - y_n) h,   y_n = 1 where the path goes left (code bit 0), else 0
 
 There is one output vector for each of the V - 1 inner nodes. In a Huffman tree (`tree=huffman`) frequent words have short paths;
-`tree=balanced` has paths of log2 V; `tree=file:PATH` is any full binary tree, line i of the file ends with the code of id i.
+`tree=word2vec` is one, too, joined in the order of word2vec.c and fastText, whose files need it; `tree=balanced` has paths of log2 V;
+`tree=file:PATH` is any full binary tree, line i of the file ends with the code of id i.
 
 Converges to  the conditional log odds of left against right at every node, so log_prob -> log P(w | h).
 Limits        with two words it is a logistic regression.
@@ -30,7 +31,7 @@ from unhot.kernels.steps import link
 from unhot.outputs.layer import FILE, OutputLayer, output
 from unhot.tree.balanced import balanced
 from unhot.tree.given import file_state, from_codes, read_codes
-from unhot.tree.huffman import huffman
+from unhot.tree.huffman import huffman, word2vec_tree
 from unhot.tree.paths import Paths, children, longest
 from unhot.tree.search import best_first, found_words
 from unhot.types import Bytes, Counts, Doubles, Ids, Starts
@@ -49,7 +50,7 @@ class HierarchicalTables(NamedTuple):
 class Hierarchical(OutputLayer):
     """Hierarchical softmax over a binary tree."""
 
-    tree: str = "huffman"  # huffman | balanced | file:PATH
+    tree: str = "huffman"  # huffman | word2vec | balanced | file:PATH
     bias: bool = False  # learn a bias for each node
 
     rows_are_words = False
@@ -57,8 +58,8 @@ class Hierarchical(OutputLayer):
     def __post_init__(self) -> None:
         """Check the settings."""
         super().__post_init__()
-        if self.tree not in ("huffman", "balanced") and not (self.tree.startswith(FILE) and self.tree != FILE):
-            raise ConfigError(f"hierarchical:tree={self.tree!r}: must be huffman, balanced or file:PATH")
+        if self.tree not in ("huffman", "word2vec", "balanced") and not (self.tree.startswith(FILE) and self.tree != FILE):
+            raise ConfigError(f"hierarchical:tree={self.tree!r}: must be huffman, word2vec, balanced or file:PATH")
 
     def paths(self, counts: Counts) -> Paths:
         """The tree."""
@@ -128,6 +129,8 @@ def _paths(tree: str, state: object, counts: bytes) -> Paths:
     given = np.frombuffer(counts, np.int64)
     if tree == "huffman":
         return huffman(given)
+    if tree == "word2vec":
+        return word2vec_tree(given)[0]
     return balanced(given) if tree == "balanced" else from_codes(read_codes(tree.removeprefix(FILE)), given)
 
 

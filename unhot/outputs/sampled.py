@@ -83,6 +83,10 @@ class SampledSoftmax(DrawnLayer):
         """Log P of each word by its count."""
         return log_share(counts)
 
+    def columns(self, counts: Counts, targets: int) -> int:
+        """The targets, and the draws that all of them share."""
+        return self.k + targets
+
     def reference(self, scores: Doubles, target: int, draws: Ids, counts: Counts) -> float:
         """The formula above."""
         d = scores - self.log_counts(counts)
@@ -97,7 +101,7 @@ class SampledSoftmax(DrawnLayer):
 @candidates.register(SampledTables)
 def _candidates(tables: Any, targets: Any, state: Any, columns: Any, first: Any) -> Any:
     """One group: the draws are in the sum of every target, and a target as often as it was drawn."""
-    n, state = put_drawn(tables, targets, np.float32(0.0), np.float32(1.0), np.float32(0.0), state, columns, first)
+    n, state = put_drawn(tables, targets, np.float32(0.0), np.float32(1.0), np.float32(0.0), tables.k, state, columns, first)
     begin_groups(columns, first)
     return end_group(columns, first, n, 0), state
 

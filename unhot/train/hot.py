@@ -16,6 +16,7 @@ import threading
 from typing import NamedTuple
 
 from unhot.kernels.loop import Params
+from unhot.kernels.rows import as_floats
 from unhot.kernels.simd import LANES
 from unhot.kernels.windows import Hot
 from unhot.train.params import Sizes
@@ -47,9 +48,9 @@ class HotRows:
         sizes = (hot.inputs, hot.outputs, hot.outputs, hot.inputs, LANES)
         for thread in range(threads):
             shifts = [len(array) - (threads - thread) * rows for array, rows in zip(params, sizes, strict=True)]
-            self.places.append(Hot(hot.inputs, shifts[0], hot.outputs, shifts[1], shifts[4], has.words + thread * has.aside))
+            self.places.append(Hot(hot.inputs, shifts[0], hot.outputs, shifts[1], shifts[4], has.inputs + thread * has.aside))
             self._copies.append([])
-            for array, shift, rows in zip(params, shifts, sizes, strict=True):
+            for array, shift, rows in zip(map(as_floats, params), shifts, sizes, strict=True):
                 if len(array) > 0:
                     own = array[shift : shift + rows]
                     self._copies[-1].append(_Copy(array[:rows], own, own.copy()))

@@ -43,12 +43,13 @@ class State(NamedTuple):
     sizes: Sizes
 
 
-def warm_up(kernel: Kernel, stride: int) -> None:
+def warm_up(kernel: Kernel, stride: int, half: bool = False) -> None:
     """Compile the kernel, or load it from disk, by training nothing."""
     nothing, start = np.zeros(1, np.int32), np.zeros(2, np.int64)
     nothing.flags.writeable = start.flags.writeable = False  # as the shards are, which are mapped for reading
     text = Text(nothing, start, keep_threshold(np.ones(1)))
-    params = Params(*(np.zeros((1, stride), np.float32) for _ in range(2)), *(np.zeros(0, np.float32) for _ in range(3)))
+    inputs, outputs = np.zeros((1, stride), np.uint16 if half else np.float32), np.zeros((1, stride), np.float32)
+    params = Params(inputs, outputs, *(np.zeros(0, np.float32) for _ in range(3)))
     chunk = Chunk(0, 0, 0, np.uint64(0), np.uint64(0), np.float32(0), Hot(0, 0, 0, 0, 0, 0), np.zeros(0, np.uint8))
     buffers = scratch(0, kernel.window.size, kernel.room, stride)
     train_chunk(kernel.step, kernel.shape, kernel.tables, text, kernel.window, params, buffers, chunk)

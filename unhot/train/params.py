@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from unhot.kernels.aligned import aligned_zeros
 from unhot.kernels.loop import Params
+from unhot.kernels.rows import as_floats
 from unhot.kernels.simd import LANES
 from unhot.outputs.layer import Biases
 from unhot.types import Bytes
 
-BLOCK = 1 << 16  # rows begun at a time
+BLOCK = 1 << 16  # rows begun, and numbers looked at, at a time
 
 
 def padded(dim: int) -> int:
@@ -30,7 +31,7 @@ class HotSizes(NamedTuple):
 class Sizes(NamedTuple):
     """What is learned, and how many rows each thread has copies of."""
 
-    words: int
+    inputs: int  # rows of the input: words, or words and n-grams
     rows: int  # of the output
     biases: Biases
     hot: HotSizes
@@ -39,8 +40,8 @@ class Sizes(NamedTuple):
 
     @property
     def in_rows(self) -> int:
-        """Words, then what each thread puts aside, then the hot copies of each."""
-        return self.words + self.threads * (self.aside + self.hot.inputs)
+        """Those of the input, then what each thread puts aside, then the hot copies of each."""
+        return self.inputs + self.threads * (self.aside + self.hot.inputs)
 
     @property
     def out_rows(self) -> int:
@@ -48,24 +49,31 @@ class Sizes(NamedTuple):
         return self.rows + self.threads * self.hot.outputs
 
 
-def start_params(sizes: Sizes, dim: int, seed: int, stride: int | None = None) -> Params:
-    """Input vectors uniform in (-1/2, 1/2) / dim, all else zero; behind them room for the rows of threads.
+class Begin(NamedTuple):
+    """How input vectors begin."""
+
+    spread: float = 0.5  # uniform in (-spread, spread) / dim
+    half: bool = False  # 16-bit floats, which kernels take as uint16
+
+
+def start_params(sizes: Sizes, dim: int, seed: int, stride: int | None = None, begin: Begin = Begin()) -> Params:  # noqa: B008 (immutable)
+    """Input vectors at random, all else zero; behind them room for the rows of threads.
 
     A row has `stride` floats; None: as many as the kernels want.
     """
-    words, biases, ins, outs = sizes.words, sizes.biases, sizes.in_rows, sizes.out_rows
+    biases, ins, outs = sizes.biases, sizes.in_rows, sizes.out_rows
     stride = padded(dim) if stride is None else stride
     params = Params(
-        in_vectors=aligned_zeros((ins, stride)),
+        in_vectors=aligned_zeros((ins, stride), np.uint16 if begin.half else np.float32),
         out_vectors=aligned_zeros((outs, stride)),
         out_bias=aligned_zeros(outs if biases.out else 0),
         in_bias=aligned_zeros(ins if biases.each_input else 0),
         ln_z=aligned_zeros((1 + sizes.threads) * LANES if biases.ln_z else 0),
     )
     random = np.random.default_rng(seed)
-    for first in range(0, words, BLOCK):
-        block = params.in_vectors[first : min(first + BLOCK, words), :dim]
-        block[:] = (random.random(block.shape, dtype=np.float32) - np.float32(0.5)) / np.float32(dim)
+    for first in range(0, sizes.inputs, BLOCK):
+        block = as_floats(params.in_vectors)[first : min(first + BLOCK, sizes.inputs), :dim]
+        block[:] = (random.random(block.shape, dtype=np.float32) - np.float32(0.5)) * np.float32(2 * begin.spread) / np.float32(dim)
     return params
 
 
@@ -74,7 +82,7 @@ def frozen_rows(sizes: Sizes, ids: Bytes) -> Bytes:
     if not ids.any():
         return np.zeros(0, np.uint8)
     frozen = np.zeros(sizes.in_rows, np.uint8)
-    frozen[: sizes.words] = ids
+    frozen[: sizes.inputs] = ids
     hot = sizes.hot.inputs
     if hot:
         frozen[-sizes.threads * hot :] = np.tile(ids[:hot], sizes.threads)
@@ -83,16 +91,21 @@ def frozen_rows(sizes: Sizes, ids: Bytes) -> Bytes:
 
 def finite(params: Params) -> bool:
     """Whether all numbers are finite. Outside fast-math code, and without a temporary array of the size of the matrix."""
-    flat = (array.reshape(-1) for array in params)
-    return all(bool(np.isfinite(np.dot(vector, vector))) for vector in flat)
+    return all(_finite(array.reshape(-1)) for array in params)
+
+
+def _finite(vector: Any) -> bool:
+    if vector.dtype == np.uint16:  # a half is finite unless all bits of its exponent are set
+        return all(((vector[first : first + BLOCK] & 0x7C00) < 0x7C00).all() for first in range(0, vector.size, BLOCK))
+    return bool(np.isfinite(np.dot(vector, vector)))
 
 
 def without_copies(params: Params, sizes: Sizes, dim: int) -> Params:
     """Views of what is learned, without padding and copies."""
     return Params(
-        params.in_vectors[: sizes.words, :dim],
+        as_floats(params.in_vectors)[: sizes.inputs, :dim],
         params.out_vectors[: sizes.rows, :dim],
         params.out_bias[: sizes.rows],
-        params.in_bias[: sizes.words],
+        params.in_bias[: sizes.inputs],
         params.ln_z[:1],
     )

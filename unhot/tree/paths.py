@@ -47,6 +47,11 @@ def from_children(children: ArrayLike, counts: ArrayLike) -> Paths:
     >>> from_children([[-1, 1], [-2, -3]], [5, 1, 1])  # the word 0 left of the root, the words 1 and 2 on its right
     Paths(start=array([0, 1, 3, 5]), node=array([0, 0, 1, 0, 1], dtype=int32), code=array([0, 1, 0, 1, 1], dtype=uint8))
     """
+    return numbered(children, counts)[0]
+
+
+def numbered(children: ArrayLike, counts: ArrayLike) -> tuple[Paths, Ids]:
+    """The paths of `from_children`, and the number that each of the inner nodes has in them."""
     counts = checked_counts(counts)
     words, inner = counts.size, counts.size - 1
     tree, root = _checked_tree(np.asarray(children), words)
@@ -61,7 +66,7 @@ def from_children(children: ArrayLike, counts: ArrayLike) -> Paths:
     tree = tree[order]
     below = tree >= 0
     tree[below] = number[tree[below]]
-    return _walk(tree, words)
+    return _walk(tree, words), number
 
 
 def _checked_tree(tree: NDArray[Any], words: int) -> tuple[Ids, int]:

@@ -13,17 +13,19 @@ References: Bojanowski et al., Enriching word vectors with subword information, 
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from unhot.errors import ConfigError, one_of, whole
-from unhot.kernels.jit import inner, kernel
 from unhot.types import Ids, Starts
-from unhot.vocab.hashes import FNV_START, fnv_step, murmur, quarter
 from unhot.vocab.vocabulary import decode_word, encode_word
+
+if TYPE_CHECKING:
+    from unhot.vocab.pieces import Settings
 
 SCHEMES = ("fasttext", "floret")
 BEGIN, END = "<", ">"
@@ -92,10 +94,20 @@ class Subwords:
 
     def ids(self, word: str) -> Ids:
         """The buckets of the pieces of a word, in their order; with floret, all `hashes` of a piece together."""
-        return self.bags([word]).ids
+        from unhot.vocab.pieces import fill_ids
+
+        raw = encode_word(BEGIN + word + END)
+        lengths = max(0, min(self.maxn, len(raw)) - self.minn + 1) if self._is_cut(word) else 0
+        room = np.zeros(
+            (lengths * len(raw) + (not self.own_rows)) * self.hashes, np.int32
+        )  # enough: no more pieces begin than there are bytes
+        end = fill_ids(np.frombuffer(raw, np.uint8), np.array([0, len(raw)]), self._settings, np.array([0, room.size]), room)
+        return room[:end].copy()
 
     def bags(self, words: Sequence[str]) -> Bags:
         """`ids` for many words."""
+        from unhot.vocab.pieces import fill_ids  # needs the compiler, which takes a while to load
+
         marked = [encode_word(BEGIN + word + END) for word in words]
         offsets = np.zeros(len(words) + 1, np.int64)
         np.cumsum([len(text) for text in marked], out=offsets[1:])
@@ -105,8 +117,14 @@ class Subwords:
         starts = np.zeros(len(words) + 1, np.int64)
         np.cumsum(pieces if self.own_rows else (pieces + 1) * self.hashes, out=starts[1:])
         ids = np.zeros(int(starts[-1]), np.int32)
-        fill_ids(text, offsets, _Settings(self.minn, self.maxn, self.buckets, 0 if self.own_rows else self.hashes, self.seed), starts, ids)
+        fill_ids(text, offsets, self._settings, starts, ids)
         return Bags(starts, ids)
+
+    @functools.cached_property
+    def _settings(self) -> Settings:
+        from unhot.vocab.pieces import Settings
+
+        return Settings(self.minn, self.maxn, self.buckets, 0 if self.own_rows else self.hashes, self.seed)
 
     def _is_cut(self, word: str) -> bool:
         return self.maxn > 0 and not (self.own_rows and word == LINE_END)
@@ -117,49 +135,3 @@ class Subwords:
         lengths = np.maximum(longest - self.minn + 1, 0)
         marks = 2 if self.minn == 1 else 0  # which are no pieces
         return np.asarray(lengths * (2 * (characters + 1) - self.minn - longest) // 2 - marks)
-
-
-class _Settings(NamedTuple):
-    """`Subwords` for the kernel."""
-
-    minn: int
-    maxn: int
-    buckets: int
-    hashes: int  # of floret; 0: fastText's scheme
-    seed: int
-
-
-@kernel
-def fill_ids(text: Any, offsets: Any, settings: Any, starts: Any, ids: Any) -> None:
-    """Write the buckets of all words; word i is text[offsets[i] : offsets[i + 1]] and its buckets begin at starts[i]."""
-    for word in range(offsets.size - 1):
-        begin, end, at = offsets[word], offsets[word + 1], starts[word]
-        if settings.hashes > 0:
-            at = _put_murmur(text, begin, end, settings, ids, at)
-        first = begin
-        while first < end and at < starts[word + 1]:
-            state, stop, n = FNV_START, first, 0
-            while stop < end and n < settings.maxn:
-                state = fnv_step(state, text[stop])
-                stop, n = stop + 1, n + 1
-                while stop < end and text[stop] & 0xC0 == 0x80:
-                    state = fnv_step(state, text[stop])
-                    stop += 1
-                if n >= settings.minn and not (n == 1 and (first == begin or stop == end)):
-                    if settings.hashes > 0:
-                        at = _put_murmur(text, first, stop, settings, ids, at)
-                    else:
-                        ids[at] = state % np.uint64(settings.buckets)
-                        at += 1
-            first += 1
-            while first < end and text[first] & 0xC0 == 0x80:
-                first += 1
-
-
-@inner
-def _put_murmur(text: Any, start: Any, stop: Any, settings: Any, ids: Any, at: Any) -> Any:
-    """Write the rows of a piece; returns where the next ones go."""
-    h1, h2 = murmur(text, start, stop, settings.seed)
-    for number in range(settings.hashes):
-        ids[at + number] = quarter(h1, h2, number) % np.uint64(settings.buckets)
-    return at + settings.hashes

@@ -1,0 +1,58 @@
+"""The compiled part of `subwords.py`: the buckets of all pieces of words."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from unhot.kernels.jit import inner, kernel
+from unhot.vocab.hashes import FNV_START, fnv_step, murmur, quarter
+
+
+class Settings(NamedTuple):
+    """`Subwords` for the kernel."""
+
+    minn: int
+    maxn: int
+    buckets: int
+    hashes: int  # of floret; 0: fastText's scheme
+    seed: int
+
+
+@kernel
+def fill_ids(text: Any, offsets: Any, settings: Any, starts: Any, ids: Any) -> Any:
+    """Write the buckets of all words; word i is text[offsets[i] : offsets[i + 1]] and its buckets begin at starts[i]. Return their end."""
+    at = starts[0]
+    for word in range(offsets.size - 1):
+        begin, end, at = offsets[word], offsets[word + 1], starts[word]
+        if settings.hashes > 0:
+            at = _put_murmur(text, begin, end, settings, ids, at)
+        first = begin
+        while first < end and at < starts[word + 1]:
+            state, stop, n = FNV_START, first, 0
+            while stop < end and n < settings.maxn:
+                state = fnv_step(state, text[stop])
+                stop, n = stop + 1, n + 1
+                while stop < end and text[stop] & 0xC0 == 0x80:
+                    state = fnv_step(state, text[stop])
+                    stop += 1
+                if n >= settings.minn and not (n == 1 and (first == begin or stop == end)):
+                    if settings.hashes > 0:
+                        at = _put_murmur(text, first, stop, settings, ids, at)
+                    else:
+                        ids[at] = state % np.uint64(settings.buckets)
+                        at += 1
+            first += 1
+            while first < end and text[first] & 0xC0 == 0x80:
+                first += 1
+    return at
+
+
+@inner
+def _put_murmur(text: Any, start: Any, stop: Any, settings: Any, ids: Any, at: Any) -> Any:
+    """Write the rows of a piece; returns where the next ones go."""
+    h1, h2 = murmur(text, start, stop, settings.seed)
+    for number in range(settings.hashes):
+        ids[at + number] = quarter(h1, h2, number) % np.uint64(settings.buckets)
+    return at + settings.hashes
