@@ -12,8 +12,10 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
+from fasttext_fields import SIGNATURE, places
+from subword_seeds import special_fasttext, special_floret
 
-from unhot.vectors.formats import FORMATS, Table, write_table
+from unhot.vectors.formats import FORMATS, WORDLESS, Table, write_table
 
 Files: TypeAlias = dict[str, bytes]  # by their paths inside a folder
 
@@ -92,6 +94,8 @@ JSON_VALUES: list[Any] = [
 
 def seeds(name: str, folder: Path) -> list[Files]:
     """Files of a format that are as they should be: few and many rows, with counts and without."""
+    if name in WORDLESS:
+        return SPECIAL[name](folder)
     rng = np.random.default_rng(7)
     found = []
     for number, (rows, dim, counted) in enumerate(
@@ -103,15 +107,15 @@ def seeds(name: str, folder: Path) -> list[Files]:
         path.parent.mkdir()
         write_table(path, Table(words, vectors, np.arange(rows)[::-1] if counted else None), name)
         found.append({str(file.relative_to(path.parent)): file.read_bytes() for file in sorted(path.parent.rglob("*")) if file.is_file()})
-    return found + SPECIAL.get(name, list)()
+    return found + (SPECIAL[name](folder) if name in SPECIAL else [])
 
 
-def special_binary() -> list[Files]:
+def special_binary(_: Path) -> list[Files]:
     """With line feeds, as the C tool writes them."""
     return [{"x.bin": b"3 2\n" + b"".join(b"w%d " % i + struct.pack("<2f", i, 0.5) + b"\n" for i in range(3))}]
 
 
-def special_npy() -> list[Files]:
+def special_npy(_: Path) -> list[Files]:
     """Of other types and orders."""
     files = []
     for array in (np.ones((3, 2), np.float16), np.asfortranarray(np.ones((3, 2))), np.ones((3, 2), ">f4")):
@@ -121,7 +125,7 @@ def special_npy() -> list[Files]:
     return files
 
 
-def special_parquet() -> list[Files]:
+def special_parquet(_: Path) -> list[Files]:
     """Lists of any length, compressed, with a dictionary, in several groups."""
     import pyarrow
     import pyarrow.parquet
@@ -135,8 +139,10 @@ def special_parquet() -> list[Files]:
     return files
 
 
-SPECIAL: dict[str, Callable[[], list[Files]]] = {
+SPECIAL: dict[str, Callable[[Path], list[Files]]] = {
     "word2vec-binary": special_binary,
+    "fasttext": special_fasttext,
+    "floret": special_floret,
     "npy": special_npy,
     "parquet": special_parquet,
 }
@@ -147,7 +153,8 @@ def damaged(files: Files, others: list[Files], rng: random.Random) -> Files:
     name = rng.choice(sorted(files))
     data = bytearray(files[name])
     for _ in range(rng.choice([1, 1, 1, 2, 3, 4])):
-        data = rng.choice(CHANGES)(data, rng.choice(others).get(name, b""), rng)
+        changes = [*CHANGES, *FIELD_CHANGES] if data.startswith(SIGNATURE) else CHANGES
+        data = rng.choice(changes)(data, rng.choice(others).get(name, b""), rng)
     return mended({**files, name: bytes(data)}) if rng.random() < 0.5 else {**files, name: bytes(data)}
 
 
@@ -237,6 +244,22 @@ def integer(data: bytearray, _: bytes, rng: random.Random) -> bytearray:
     return data
 
 
+def field(data: bytearray, _: bytes, rng: random.Random) -> bytearray:
+    """Another number for one that says how big something is: extreme, or off by a little."""
+    place, size = rng.choice(places(bytes(data)))
+    bits, old = 8 * size, int.from_bytes(data[place : place + size], "little")
+    value = rng.choice([0, 1, 2 ** (bits - 1) - 1, 2 ** (bits - 1), 2**bits - 1, old + 1, old - 1, 2 * old, old ^ 1 << rng.randrange(bits)])
+    data[place : place + size] = (value % 2**bits).to_bytes(size, "little")
+    return data
+
+
+def cut_field(data: bytearray, _: bytes, rng: random.Random) -> bytearray:
+    """Cut the end off in or beside such a number."""
+    place, size = rng.choice(places(bytes(data)))
+    del data[max(0, place + rng.randint(-1, size + 1)) :]
+    return data
+
+
 def rewrite_json(data: bytearray, _: bytes, rng: random.Random) -> bytearray:
     """Another value somewhere in JSON, with the length of a safetensors header corrected."""
     start = 8 if data[8:9] == b"{" else 0
@@ -259,3 +282,4 @@ def rewrite_json(data: bytearray, _: bytes, rng: random.Random) -> bytearray:
 
 
 CHANGES = [flip, flip, overwrite, insert, delete, repeat, truncate, splice, renumber, renumber, integer, rewrite_json]
+FIELD_CHANGES = [field, field, field, field, cut_field]

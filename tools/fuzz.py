@@ -27,8 +27,10 @@ import numpy as np
 from damage import Files, damaged, seeds
 
 from unhot.errors import ConfigError, DataError, FormatError
-from unhot.vectors.formats import FORMATS, read_table
+from unhot.vectors.formats import FORMATS, WORDLESS, read_table
+from unhot.vectors.formats.floret import read_floret
 
+ENDINGS = {name: next(iter(form.endings), "") for name, form in FORMATS.items()} | WORDLESS
 SECONDS = 1.0
 WATCHED, HANG = 100, 120  # so many cases that take longer, in seconds, hang
 QUICK = next((path for path in (Path("/dev/shm"),) if path.is_dir()), None)  # files in memory, where a system has them
@@ -50,7 +52,7 @@ class Readers:
         """Write the files that are not damaged, and read them once: kernels are compiled, modules imported."""
         self.name, self.seed, self.folder = name, seed, folder / "case"
         self.seeds = seeds(name, folder)
-        self.ending = next(iter(FORMATS[name].endings), "")
+        self.ending = ENDINGS[name]
         for files in self.seeds:
             self.read(files, random.Random(0))
         warm_up(folder)
@@ -68,8 +70,12 @@ class Readers:
             path.write_bytes(data)
         limit, bad_utf8 = rng.choice([None, None, 0, 3, 10**12]), rng.choice(["escape", "escape", "error", "replace"])
         name = self.name if rng.random() < 0.7 else None  # or what it looks like
+        path = self.folder / f"x{self.ending}"
         try:
-            table = read_table(self.folder / f"x{self.ending}", name, limit=limit, bad_utf8=bad_utf8)
+            if self.name in WORDLESS:
+                pieces = read_floret(path)
+                return "table" if pieces.vector("where").shape == (pieces.dim,) else f"vectors of {pieces.dim} numbers"
+            table = read_table(path, name, limit=limit, bad_utf8=bad_utf8)
         except (FormatError, DataError, ConfigError) as error:
             if isinstance(error, FormatError) and not POSITION.search(str(error)):
                 return f"no position in {error}"
@@ -129,7 +135,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--inputs", type=int, default=100_000, help="over all formats")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--format", nargs="*", default=list(FORMATS), choices=list(FORMATS))
+    parser.add_argument("--format", nargs="*", default=list(ENDINGS), choices=list(ENDINGS))
     parser.add_argument("--case", type=int, help="one case of one format, with its traceback")
     parser.add_argument("--child", type=int, help=argparse.SUPPRESS)
     parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)

@@ -13,18 +13,20 @@ from pathlib import Path
 import fuzz
 import numpy as np
 import pytest
-from damage import CHANGES, damaged, rewrite_json, seeds
-from fuzz import Readers, run
+from damage import CHANGES, FIELD_CHANGES, damaged, rewrite_json, seeds
+from fasttext_fields import places
+from fuzz import ENDINGS, Readers, run
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from unhot.errors import DataError, FormatError
 from unhot.vectors.formats import FORMATS, Table, read_table
+from unhot.vectors.formats.fasttext import read_fasttext
 
 INPUTS = 250  # per format
 
 
-@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("name", ENDINGS)
 def test_damaged_files_give_a_table_or_an_error_that_says_where(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     with tempfile.TemporaryDirectory(dir=fuzz.QUICK) as folder:
         results = run(name, 1, range(INPUTS), Path(folder))
@@ -35,7 +37,7 @@ def test_damaged_files_give_a_table_or_an_error_that_says_where(name: str, capsy
     assert results["table"] > INPUTS / 50
 
 
-@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("name", ENDINGS)
 def test_files_that_are_not_damaged_are_tables(name: str, tmp_path: Path) -> None:
     (tmp_path / "f").mkdir()
     readers = Readers(name, 1, tmp_path / "f")
@@ -52,7 +54,7 @@ def test_the_same_seed_damages_the_same_bytes(tmp_path: Path) -> None:
     assert len({each["x.safetensors"] for each in changed}) > 150
 
 
-@pytest.mark.parametrize("change", set(CHANGES), ids=lambda change: change.__name__)
+@pytest.mark.parametrize("change", {*CHANGES, *FIELD_CHANGES}, ids=lambda change: change.__name__)
 @pytest.mark.parametrize("data", [b"", b"a", b"12 3\nab 1 2 3\n"])
 def test_changes_take_any_bytes(change: object, data: bytes) -> None:
     for number in range(50):
@@ -65,6 +67,17 @@ def test_a_rewritten_header_keeps_its_length_right() -> None:
     changed = [bytes(rewrite_json(bytearray(data), b"", random.Random(number))) for number in range(20)]
     assert len(set(changed)) > 10
     assert all(json.loads(each[8 : 8 + int.from_bytes(each[:8], "little")]) for each in changed)
+
+
+def test_the_sizes_in_a_fasttext_file_are_found(tmp_path: Path) -> None:
+    """The last ones, too, which only the others lead to: the shape of the output matrix, or its quantiser."""
+    for files in seeds("fasttext", tmp_path):
+        data, path = files["x.ftz"], tmp_path / "x.ftz"
+        path.write_bytes(data)
+        matrix, found = read_fasttext(path).output_matrix, places(data)
+        last = len(data) - 16 - 4 * matrix.shape[0] * matrix.shape[1] if isinstance(matrix, np.ndarray) else len(data) - 1024 - 4
+        assert (last, 8 if isinstance(matrix, np.ndarray) else 4) in found
+        assert all(0 <= place < place + size <= len(data) for place, size in found)
 
 
 def test_a_crash_is_told_from_an_error(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -105,7 +118,19 @@ def test_bugs_would_be_seen(kind: str, tmp_path: Path, monkeypatch: pytest.Monke
     assert result.startswith("table" if kind == "fine" else "bug:"), result
 
 
-HEADS = [b"", b"2 2\n", b"1 1\na ", b"\x93NUMPY\x01\0", b"PAR1", b"\x02\0\0\0\0\0\0\0{}", b"a 1 2\n", b"1\t2\n", b"{", b"v1\n"]
+HEADS = [
+    b"",
+    b"2 2\n",
+    b"1 1\na ",
+    b"\x93NUMPY\x01\0",
+    b"PAR1",
+    b"\xba\x16O/\x0c\0\0\0",
+    b"\x02\0\0\0\0\0\0\0{}",
+    b"a 1 2\n",
+    b"1\t2\n",
+    b"{",
+    b"v1\n",
+]
 
 
 @pytest.mark.parametrize("name", FORMATS)
@@ -138,6 +163,7 @@ BROKEN = [
     ("word2vec-text", {"x.txt": b"1 999999999999999\na 1\n"}, "byte 0"),
     ("word2vec-binary", {"x.bin": b"1 1\n" + b"\n" * 50}, "byte"),
     ("word2vec-binary", {"x.bin": b"1 1\n" + b"a" * 50}, "byte 4"),
+    ("fasttext", {"x.ftz": b"\xba\x16O/\x0c\0\0\0" + b"\x01\0\0\0" * 12 + bytes(8) + b"\xff\xff\xff\x7f" * 2 + bytes(99)}, "byte"),
     ("glove", {"x.glove": b"\n" * 5_000 + b"a"}, "byte 0"),
     ("glove", {"x.glove": b"a" + b" 1" * 400 + b"\nb" * 400}, "byte 0"),
     ("npy", {"x.npy": b"\x93NUMPY\x01\x00\x30\x00{'descr':'<f4','fortran_order':0,'shape':(9**9,1)}  "}, "byte 10"),

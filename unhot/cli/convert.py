@@ -12,6 +12,8 @@ FORMAT           by the ending      what it is
 unhot            (none)             unhot's own folder, with counts
 word2vec-text    .txt .vec          word2vec text, also of gensim and fastText
 word2vec-binary  .bin               word2vec binary
+fasttext         .ftz               fastText's own .bin and .ftz, with n-grams; .bin is written with --to fasttext
+floret           .floret            floret's table: n-grams and no words
 glove            .glove             GloVe text, without a header; also read from .txt
 npy              .npy               NumPy matrix, and X.words.txt beside it
 safetensors      .safetensors       one safetensors file, with counts
@@ -23,6 +25,7 @@ projector        .tsv               TensorBoard projector, with counts
 Examples:
   unhot convert model vectors.bin
   unhot convert glove.6B.100d.txt model --limit 50000
+  unhot convert model vectors.bin --to fasttext
 """
 
 
@@ -48,18 +51,20 @@ def convert(
     from pathlib import Path
 
     from unhot.cli.show import note, printable, show_json
-    from unhot.vectors.formats import format_name, read_table, write_table
+    from unhot.vectors.store import KEEPING, Vectors, saved_format
 
     if out == "-":
         raise click.UsageError("OUT is -: vectors are written to files, not to standard output; give a path")
-    name = format_name(Path(out), out_format)  # better before a long reading than after it
-    table = read_table(Path(source), source_format, limit=limit, bad_utf8=bad_utf8, which=which)
-    renamed = write_table(Path(out), table, name)
+    name = saved_format(Path(out), out_format)  # better before a long reading than after it
+    vectors = Vectors.load(source, source_format, limit=limit, bad_utf8=bad_utf8, which=which)
+    renamed = vectors.save(out, name)
     if as_json:
-        show_json({"out": out, "format": name, "words": len(table.words), "dim": int(table.vectors.shape[1]), "renamed": renamed})
+        facts = {"out": out, "format": name, "words": len(vectors), "dim": vectors.vector_size, "renamed": renamed}
+        show_json(facts if vectors.subwords is None else {**facts, "ngrams": name in KEEPING})
         return
     for word, written in list(renamed.items())[:SHOWN]:
         note(f"the format cannot hold {printable(word)!r}: written as {printable(written)!r}")
     if len(renamed) > SHOWN:
         note(f"... and {len(renamed) - SHOWN:,} more words")
-    note(f"wrote {out}: {len(table.words):,} words, dim {table.vectors.shape[1]}, {name}")
+    ngrams = "" if vectors.subwords is None else ", with n-grams" if name in KEEPING else ", without n-grams, which this format cannot hold"
+    note(f"wrote {out}: {len(vectors):,} words, dim {vectors.vector_size}, {name}{ngrams}")

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
+
+if TYPE_CHECKING:
+    from unhot.vectors.store import Vectors
 
 FIRST = 10  # words shown
 EXAMPLES = """
@@ -13,21 +16,27 @@ EXAMPLES = """
 Examples:
   unhot info model
   unhot info vectors.bin --json
+  unhot info fasttext.bin --ngrams where
 """
 
 
 @click.command(epilog=EXAMPLES)
 @click.argument("model")
+@click.option("--ngrams", metavar="WORD", default=None, help="Show how WORD, seen or not, is cut, and which rows its n-grams have.")
 @click.option("--json", "as_json", is_flag=True, help="JSON for machines.")
-def info(model: str, as_json: bool) -> None:
+def info(model: str, ngrams: str | None, as_json: bool) -> None:
     """Show what MODEL holds.
 
-    Of a model directory: settings, size, losses, commonest words. Of a file of vectors in another format: format, size, first words.
+    Of a model directory: settings, size, losses, commonest words. Of a file of vectors in another format: format, size, first words. Of
+    either, if its words are made of n-grams: how they are cut, how many of the buckets have a row, and how many bytes the rows are.
     """
     from unhot.cli.show import printable, show_json
     from unhot.vectors.formats.directory import is_model
 
     path = Path(model)
+    if ngrams is not None:
+        _show_ngrams(path, ngrams, as_json)
+        return
     if not is_model(path):
         facts = _of_vectors(path)
         if as_json:
@@ -51,22 +60,78 @@ def info(model: str, as_json: bool) -> None:
 def _of_model(path: Path) -> dict[str, Any]:
     from unhot.cli.show import size_of
     from unhot.vectors.formats.directory import load_model
+    from unhot.vectors.formats.model_folder import has_ngrams
+    from unhot.vectors.store import Vectors
 
     saved = load_model(path)
     tensors = {name: list(tensor.shape) for name, tensor in saved.tensors.items()}
     commonest = dict(zip(saved.vocabulary.words[:FIRST], saved.vocabulary.counts[:FIRST].tolist(), strict=True))
-    return {**saved.config, "vocabulary": len(saved.vocabulary), "tensors": tensors, "commonest": commonest, "bytes": size_of(path)}
+    ngrams = _of_ngrams(Vectors.load(path)) if has_ngrams(saved.config) else {}
+    facts = {**saved.config, "vocabulary": len(saved.vocabulary), "tensors": tensors, **ngrams}
+    return {**facts, "commonest": commonest, "bytes": size_of(path)}
 
 
 def _of_vectors(path: Path) -> dict[str, Any]:
     from unhot.cli.show import size_of
-    from unhot.vectors.formats import read_table
-    from unhot.vectors.formats.sniff import sniff
+    from unhot.vectors.formats import existing_format
+    from unhot.vectors.store import Vectors
 
-    table = read_table(path)
-    name = sniff(path)
-    words, dim = table.vectors.shape
-    return {"format": name, "words": words, "dim": dim, "bytes": size_of(path), "first": table.words[:FIRST]}
+    vectors = Vectors.load(path)
+    facts = {"format": existing_format(path), "words": len(vectors), "dim": vectors.vector_size, **_of_ngrams(vectors)}
+    return {**facts, "bytes": size_of(path), "first": vectors.words[:FIRST]}
+
+
+def _of_ngrams(vectors: Vectors) -> dict[str, Any]:
+    """How words are cut, and what their rows are; nothing where words have no n-grams."""
+    subwords = vectors.subwords
+    if subwords is None:
+        return {}
+    from unhot.vectors.subword_vectors import SubwordVectors
+
+    facts = {name: getattr(subwords, name) for name in ("minn", "maxn", "buckets", "scheme", "hashes")}
+    if isinstance(vectors, SubwordVectors):
+        facts |= {"used_buckets": vectors.rows.used_buckets, "rows": vectors.rows.matrix.shape[0]}
+        size = getattr(vectors.rows.matrix, "nbytes", None)  # quantised rows have none of their own
+        facts |= {} if size is None else {"row_bytes": size}
+    return facts
+
+
+def _show_ngrams(path: Path, word: str, as_json: bool) -> None:
+    """A line for each piece of a word: its text, the length of its vector, the cosine with the word's, its buckets and their rows."""
+    from unhot.cli.show import printable, show_json
+    from unhot.errors import DataError
+    from unhot.vectors.store import Vectors
+    from unhot.vectors.subword_vectors import SubwordVectors
+
+    vectors = Vectors.load(path)
+    if not isinstance(vectors, SubwordVectors):
+        raise DataError(f"{path}: its words are not made of n-grams; give a model that `unhot train --model fasttext` or fastText wrote")
+    whole = vectors[word]  # raises if nothing is known of it
+    lines = [
+        {
+            "piece": piece.text,
+            "length": round(float((piece.vector @ piece.vector) ** 0.5), 6),
+            "cosine": round(float(vectors.cosine_similarities(whole, piece.vector[None])[0]), 6),
+            "buckets": piece.buckets,
+            "rows": [None if row < 0 else row for row in piece.rows],
+        }
+        for piece in vectors.pieces(word)
+    ]
+    seen = vectors.has_index_for(word)
+    if as_json:
+        show_json({"word": word, "seen": seen, "pieces": lines})
+        return
+    click.echo(f"{printable(word)}: {'' if seen else 'not '}in the vocabulary, {len(lines)} pieces")
+    width = max(len(printable(str(line["piece"]))) for line in lines)
+    for line in lines:
+        where = (
+            f"bucket {_listed(line['buckets'])}, row {_listed(line['rows'])}" if line["buckets"] else f"its own row {_listed(line['rows'])}"
+        )
+        click.echo(f"{printable(str(line['piece'])):<{width}}  length {line['length']:.4f}  cosine {line['cosine']:7.4f}  {where}")
+
+
+def _listed(numbers: Any) -> str:
+    return " ".join("-" if number is None else str(number) for number in numbers)
 
 
 def _show(facts: dict[str, Any]) -> None:

@@ -48,9 +48,9 @@ def verify(model: str, as_json: bool) -> int:
 
 def _check(path: Path) -> dict[str, Any]:
     from unhot.cli.show import size_of
-    from unhot.vectors.formats import read_table
     from unhot.vectors.formats.directory import is_model, load_model
+    from unhot.vectors.store import Vectors
 
     own = is_model(path)
-    words = len(load_model(path, verify=True).vocabulary) if own else len(read_table(path).words)
+    words = len(load_model(path, verify=True).vocabulary if own else Vectors.load(path).vectors)
     return {"checksums": own, "words": words, "bytes": size_of(path)}

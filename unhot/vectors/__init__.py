@@ -3,5 +3,6 @@
 from __future__ import annotations
 
 from unhot.vectors.store import Vectors
+from unhot.vectors.subword_vectors import SubwordVectors
 
-__all__ = ["Vectors"]
+__all__ = ["SubwordVectors", "Vectors"]

@@ -7,13 +7,14 @@ The names are gensim's. A vector of length zero has no direction: its similarity
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from unhot.errors import DataError
-from unhot.index.lengths import unit, units
+from unhot.index.lengths import rounded, unit, units
 from unhot.types import Doubles, Floats
 from unhot.vectors.keyed import KEYS, Key, KeyedRows
 from unhot.vectors.transport import movers_distance
@@ -99,14 +100,14 @@ class ComparedRows(KeyedRows):
 
     def closer_than(self, key1: Key, key2: Key) -> list[str]:
         """All words that are closer to `key1` than `key2` is."""
-        own, other = self.get_index(key1), self.get_index(key2)
-        query = unit(self.vectors[own])
-        cosines = self._cosines(query)
+        query, other = unit(self.get_vector(key1)), self.get_vector(key2)
+        cosines, limit = self._cosines(query), rounded(units(other[None]) @ query)
         # where float32 products could not tell, in float64: equal rows are equally close
         margin = (self.vector_size + 8) * 2.0**-22
-        near = np.flatnonzero(np.abs(cosines - cosines[other]) <= margin)
-        cosines[near] = (units(self.vectors[near]) @ query).astype(np.float32)
-        return [self.words[row] for row in np.flatnonzero(cosines > cosines[other]).tolist() if row != own]
+        near = np.flatnonzero(np.abs(cosines - limit) <= margin)
+        cosines[near] = rounded(units(self.vectors[near]) @ query)
+        own = self._find(key1)
+        return [self.words[row] for row in np.flatnonzero(cosines > limit).tolist() if row != own]
 
     def rank(self, key1: Key, key2: Key) -> int:
         """How many words are closer to `key1` than `key2` is, plus one."""
@@ -116,10 +117,11 @@ class ComparedRows(KeyedRows):
         """Word mover's distance between two lists of words (needs the extra `wmd`); unknown words are left out, inf if none is known."""
         sides = []
         for document in (document1, document2):
-            rows, counts = np.unique([self.get_index(word) for word in document if word in self], return_counts=True)
-            if len(rows) == 0:
+            # a word and the number of its row are the same
+            times = Counter(word if (row := self._find(word)) is None else row for word in document if word in self)
+            if not times:
                 return float("inf")
-            vectors = self.vectors[rows.astype(np.intp)]
+            vectors, counts = self._several(list(times)), np.array(list(times.values()))
             sides.append((units(vectors) if norm else vectors.astype(np.float64), counts / counts.sum()))
         return movers_distance(*sides[0], *sides[1])
 

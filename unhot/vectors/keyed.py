@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator, Sequence
-from typing import Any, TypeAlias, TypeVar, overload
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
@@ -16,6 +16,9 @@ from unhot.vectors.formats.table import checked_counts
 from unhot.vectors.spelling import similar_spellings
 from unhot.vocab.vocabulary import UnknownWord
 
+if TYPE_CHECKING:
+    from unhot.vocab.subwords import Subwords  # needs the compiler
+
 Key: TypeAlias = str | int | np.integer[Any]
 KEYS = (str, int, np.integer)
 
@@ -24,6 +27,8 @@ Self = TypeVar("Self", bound="KeyedRows")
 
 class KeyedRows:
     """Words and a matrix with a row for each of them."""
+
+    subwords: Subwords | None = None  # how words are cut, where unseen ones have vectors, too
 
     def __init__(self, words: Sequence[str], vectors: Floats, counts: Counts | None = None) -> None:
         """Take words, a matrix [words, dim] (kept as it is if float32, memory-mapped or not) and the words' counts, if known."""
@@ -64,7 +69,7 @@ class KeyedRows:
 
     def __contains__(self, key: object) -> bool:
         """Tell whether a word, or the number of a row, has a vector."""
-        return self._find(key) is not None
+        return self._find(key) is not None or self._unseen(key) is not None
 
     def __repr__(self) -> str:
         """Show the number of words and the dimension."""
@@ -84,8 +89,7 @@ class KeyedRows:
             return self.get_vector(key)
         if isinstance(key, slice):
             return self.of_table(self.words[key], self.vectors[key], None if self.counts is None else self.counts[key])
-        rows: Floats = self.vectors[np.array([self.get_index(each) for each in key], dtype=np.intp)]
-        return rows
+        return self._several(key)
 
     def __setitem__(self, keys: Key | Sequence[Key], weights: ArrayLike) -> None:
         """Replace the vectors of words, or add new words."""
@@ -122,21 +126,22 @@ class KeyedRows:
             return row
         if default is not None:
             return default
-        similar = similar_spellings(key, self.words)
-        advice = f"did you mean {', '.join(map(repr, similar))}?" if similar else "check its spelling and case"
-        raise UnknownWord(f"{key!r} is not among the {len(self)} words: {advice}")
+        raise self._unknown(key)
 
     def has_index_for(self, key: Key) -> bool:
-        """Tell whether a word, or the number of a row, has a vector."""
+        """Tell whether a word, or the number of a row, has a row."""
         return self._find(key) is not None
 
     def get_vector(self, key: Key, norm: bool = False) -> Floats:
         """The vector of a word, read-only; with `norm`, divided by its length."""
-        row: Floats = self.vectors[self.get_index(key)].view(np.ndarray)
+        row = self._find(key)
+        vector = self._unseen(key) if row is None else self._row(row)
+        if vector is None:
+            raise self._unknown(key)
         if norm:
-            row = unit(row).astype(np.float32)
-        row.flags.writeable = False  # of this view: a change would make the lengths wrong
-        return row
+            vector = unit(vector).astype(np.float32)
+        vector.flags.writeable = False  # of this view: a change would make the lengths wrong
+        return vector
 
     def get_normed_vectors(self) -> Floats:
         """All vectors divided by their lengths; one without a direction is all zeros."""
@@ -202,6 +207,32 @@ class KeyedRows:
         if isinstance(key, (int, np.integer)) and not isinstance(key, bool) and 0 <= key < len(self):
             return int(key)
         return None
+
+    def _unseen(self, key: object) -> Floats | None:
+        """The vector of a word without a row, if it has one: here none has."""
+        return None
+
+    def _unknown(self, key: Key) -> UnknownWord:
+        similar = similar_spellings(key, self.words)
+        advice = f"did you mean {', '.join(map(repr, similar))}?" if similar else "check its spelling and case"
+        return UnknownWord(f"{key!r} is not among the {len(self)} words: {advice}")
+
+    def _row(self, row: int) -> Floats:
+        """One row of the matrix."""
+        vector: Floats = self.vectors[row].view(np.ndarray)
+        return vector
+
+    def _several(self, keys: Sequence[Key]) -> Floats:
+        """The vectors of some words [keys, dim]."""
+        rows = [self._find(key) for key in keys]
+        if None in rows:
+            return np.array([self.get_vector(key) for key in keys], np.float32)
+        vectors: Floats = self.vectors[np.array(rows, dtype=np.intp)]
+        return vectors
+
+    def _own(self, items: Sequence[Any]) -> list[int]:
+        """The rows of those items that are words with one."""
+        return [row for item in items if isinstance(item, KEYS) and (row := self._find(item)) is not None]
 
     def _changed(self) -> None:
         """Forget what was computed from the vectors."""

@@ -19,14 +19,26 @@ from unhot.index.hnsw import Hnsw, HnswSettings
 from unhot.index.lengths import unit
 from unhot.types import Counts, Floats
 from unhot.vectors.compared import ComparedRows
-from unhot.vectors.formats import Table, read_table, write_table
+from unhot.vectors.formats import WORDLESS, Table, existing_format, format_name, read_table, write_table
+from unhot.vectors.formats.directory import read_config
+from unhot.vectors.formats.model_folder import has_ngrams
+from unhot.vectors.formats.table import check_options
 from unhot.vectors.indexer import WordIndex, open_hnsw
 from unhot.vectors.keyed import KEYS, Key
 from unhot.vectors.queries import Query, listed, weighted
 
+KEEPING = ("unhot", "fasttext", "floret")  # formats that keep n-grams
 MULTIPLIED_FLOOR = 1e-6  # keeps a quotient of cosines finite; gensim's value
 
 Neighbours = list[tuple[str, float]]  # (word, cosine), best first
+
+
+def saved_format(path: Path, format: str | None) -> str:
+    """The format to write, also one that has no words: the one named, or the one that the path's ending stands for."""
+    ending = next((name for name, ending in WORDLESS.items() if path.suffix.lower() == ending and not path.is_dir()), None)
+    if format in WORDLESS or (format is None and ending is not None):
+        return str(format or ending)
+    return format_name(path, format)
 
 
 class Indexer(Protocol):
@@ -62,9 +74,16 @@ class Vectors(ComparedRows):
         """Open a model folder (memory-mapped) or read a file, by its ending, its content or as the format that is named.
 
         `limit` reads the first words only; `which` ("in" or "out") chooses the vectors of a model folder; `bad_utf8` ("escape", "error",
-        "replace" or "ignore") says what becomes of words that are not valid UTF-8.
+        "replace" or "ignore") says what becomes of words that are not valid UTF-8. What has n-grams, as a fastText model, is opened as
+        `SubwordVectors`, which know unseen words, too; unless words are to be replaced, since n-grams are those of the words as they are.
         """
-        return cls.of_table(*read_table(Path(path), format, limit=limit, bad_utf8=bad_utf8, which=which))
+        path = Path(path)
+        name = existing_format(path, format) if path.exists() and which == "in" and bad_utf8 in ("escape", "error") else None
+        if name in KEEPING and (name != "unhot" or has_ngrams(read_config(path))):
+            from unhot.vectors.subword_vectors import open_subwords
+
+            return open_subwords(path, str(name), check_options(limit, bad_utf8, which))
+        return cls.of_table(*read_table(path, format, limit=limit, bad_utf8=bad_utf8, which=which))
 
     def save(self, path: str | Path, format: str | None = None) -> dict[str, str]:
         """Write a file or folder, by its ending or in the format named; return the words it cannot hold -> what it holds instead."""
@@ -101,7 +120,7 @@ class Vectors(ComparedRows):
         if not items:
             raise DataError("most_similar without a word: give at least one in positive or negative")
         mean = unit(self._mean(items, weights, pre_normalize=True, ignore_missing=False))
-        own = [self.get_index(item) for item in items if isinstance(item, KEYS)]
+        own = self._own(items)
         first, last = self._range(clip_start, clip_end, restrict_vocab)
         if topn is None:
             return self._cosines(mean, first, last)
@@ -146,8 +165,7 @@ class Vectors(ComparedRows):
         if topn is None:
             return np.asarray(scores, dtype=np.float32)
         scores[~((self.norms[first:last] > 0) & (self.norms[first:last] < np.inf))] = -np.inf
-        own = [self.get_index(item) for item in [*above, *below] if isinstance(item, KEYS)]
-        scores[[row for row in own if row < last]] = -np.inf
+        scores[[row for row in self._own([*above, *below]) if row < last]] = -np.inf
         return [(self.words[row], float(scores[row])) for row in best(scores, whole("topn", topn, 1)).tolist()]
 
     def nearest(
@@ -160,8 +178,9 @@ class Vectors(ComparedRows):
         first, last = self._range(0, None, restrict_vocab)
         if len(queries) and not isinstance(queries[0], KEYS):
             return self._index().search(np.asarray(queries), k, rows=slice(first, last))
-        own = np.array([self.get_index(key) for key in ([queries] if isinstance(queries, str) else queries)], dtype=np.int64)
-        return self._index().search(self.vectors[own], k, exclude=own[:, None], rows=slice(first, last))
+        keys: list[Any] = [queries] if isinstance(queries, str) else list(queries)
+        own = [-1 if (row := self._find(key)) is None else row for key in keys]
+        return self._index().search(self._several(keys), k, exclude=np.array(own, np.int64)[:, None], rows=slice(first, last))
 
     def most_similar_each(
         self, queries: Sequence[Key] | NDArray[np.floating[Any]], topn: int = 10, restrict_vocab: int | None = None

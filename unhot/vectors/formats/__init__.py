@@ -7,11 +7,23 @@ from pathlib import Path
 from typing import NamedTuple
 
 from unhot.errors import ConfigError, DataError, FormatError
-from unhot.vectors.formats import glove, model2vec, model_folder, npy, parquet, projector, tensor_file, word2vec
-from unhot.vectors.formats.sniff import foreign, sniff
+from unhot.vectors.formats import floret, glove, model2vec, model_folder, npy, parquet, projector, tensor_file, word2vec
+from unhot.vectors.formats.fasttext import as_table as fasttext
+from unhot.vectors.formats.sniff import foreign, is_fasttext, sniff
 from unhot.vectors.formats.table import Options, Table, check_options, without_repeats
 
-__all__ = ["FORMATS", "Format", "Options", "Table", "find_format", "format_name", "read_table", "write_table"]
+__all__ = [
+    "FORMATS",
+    "WORDLESS",
+    "Format",
+    "Options",
+    "Table",
+    "existing_format",
+    "find_format",
+    "format_name",
+    "read_table",
+    "write_table",
+]
 
 
 class Format(NamedTuple):
@@ -27,6 +39,7 @@ FORMATS: dict[str, Format] = {
     "unhot": Format(("",), "unhot's own folder: memory-mapped, with counts", model_folder.read, model_folder.write),
     "word2vec-text": Format((".txt", ".vec"), "word2vec text, also of gensim and fastText", word2vec.read_text, word2vec.write_text),
     "word2vec-binary": Format((".bin",), "word2vec binary", word2vec.read_binary, word2vec.write_binary),
+    "fasttext": Format((".ftz",), "fastText's own .bin and .ftz; written without n-grams, with counts", fasttext.read, fasttext.write),
     "glove": Format((".glove",), "GloVe text, without a header", glove.read, glove.write),
     "npy": Format((".npy",), "NumPy matrix, and X.words.txt beside it", npy.read, npy.write),
     "safetensors": Format((".safetensors",), "one safetensors file, with counts", tensor_file.read, tensor_file.write),
@@ -34,7 +47,9 @@ FORMATS: dict[str, Format] = {
     "parquet": Format((".parquet",), "columns word, count, vector (extra: arrow)", parquet.read, parquet.write),
     "projector": Format((".tsv",), "TensorBoard projector: vectors and metadata", projector.read, projector.write),
 }
+WORDLESS = {"floret": floret.ENDING}  # rows of n-grams and no words, hence no tables: `Vectors` reads and writes them
 TEXT = {"word2vec-text", "glove"}  # share their endings when they are read
+BOTH = {"unhot", "fasttext"}  # have input and output vectors
 
 
 def find_format(path: Path, name: str | None = None) -> Format:
@@ -46,15 +61,21 @@ def read_table(path: Path, format: str | None = None, *, limit: int | None = Non
     """Read a file or folder, in the format that is named, or that its ending stands for, or that it looks like.
 
     `limit`: only the first rows. `bad_utf8`: what becomes of bytes that are not UTF-8 in words: escape (they come back when the word is
-    written), error, replace (U+FFFD) or ignore. `which`: in or out vectors of a model folder. Of a word that occurs twice the first row
-    is kept.
+    written), error, replace (U+FFFD) or ignore. `which`: in or out vectors of a model folder or a fastText model. Of a word that occurs
+    twice the first row is kept.
     """
     options = check_options(limit, bad_utf8, which)
     if not path.exists():
         raise DataError(f"{path}: there is no such file or folder")
-    name = _existing_name(path, format)
-    if which == "out" and name != "unhot":
-        raise ConfigError(f"which='out': {path} is of format {name}, which has one vector per word; only unhot's own folder has both")
+    name = existing_format(path, format)
+    if name in WORDLESS:
+        raise ConfigError(
+            f"{path}: a table of {name} has rows of n-grams and no words; Vectors.load opens it and makes vectors for any word"
+        )
+    if which == "out" and name not in BOTH:
+        raise ConfigError(
+            f"which='out': {path} is of format {name}, which has one vector per word; only {' and '.join(sorted(BOTH))} have both"
+        )
     try:
         table = FORMATS[name].reader(path, options)
     except FormatError as error:
@@ -83,6 +104,8 @@ def _endings(form: Format) -> str:
 def format_name(path: Path, name: str | None = None) -> str:
     """Return the name of a format, if there is such a one, or that of the format that a path's ending stands for."""
     if name is not None:
+        if name in WORDLESS:
+            raise ConfigError(f"format={name!r}: holds rows of n-grams and no words: only vectors that have such rows can be written so")
         if name not in FORMATS:
             raise ConfigError(f"format={name!r}: must be one of {listed()}")
         return name
@@ -94,11 +117,17 @@ def format_name(path: Path, name: str | None = None) -> str:
     return found
 
 
-def _existing_name(path: Path, format: str | None) -> str:
-    """The format to read with: a file without a known ending is looked at, and text is looked at for a header."""
+def existing_format(path: Path, format: str | None = None) -> str:
+    """The format to read with, also one of WORDLESS: a file without a known ending is looked at, as are text, for a header, and a .bin."""
+    if format in WORDLESS:
+        return format
     if format is not None or path.is_dir():
         return format_name(path, format)
     ending = path.suffix.lower()
+    if ending in WORDLESS.values():
+        return next(name for name, other in WORDLESS.items() if other == ending)
+    if ending in FORMATS["word2vec-binary"].endings and is_fasttext(path):
+        return "fasttext"
     by_ending = next((key for key, form in FORMATS.items() if ending and ending in form.endings), None)
     if by_ending is not None and by_ending not in TEXT:
         return by_ending

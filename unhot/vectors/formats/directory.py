@@ -4,6 +4,7 @@
     MODEL/v1/config.json           what the model is
     MODEL/v1/vocab.txt             one word a line, in the order of the ids
     MODEL/v1/model.safetensors     counts int64 [words], in_vectors float32 [words, dim], out_vectors float32 [rows, dim], ...
+                                   (with n-grams: see ngram_folder.py)
     MODEL/v1/manifest.json         size and sha256 of the three
     MODEL/checkpoint/              while it is trained: a model folder of its own, with the state of the training in its config
 
@@ -120,6 +121,15 @@ def load_model(path: str | Path, verify: bool = False) -> SavedModel:
             if isinstance(error, OSError):
                 raise FormatError(f"{before}: byte 0: cannot be read ({error.strerror or error}); the model is damaged") from error
             raise
+
+
+def read_config(path: str | Path) -> dict[str, Any]:
+    """The config of a model folder alone; none if it cannot be read, about which `load_model` has more to say."""
+    home = _home(Path(path))
+    try:
+        return _read_json(home / str(_live_version(home)) / CONFIG)
+    except (FormatError, OSError):
+        return {}
 
 
 def is_model(path: str | Path) -> bool:
@@ -249,14 +259,18 @@ def _load_version(folder: Path, verify: bool) -> SavedModel:
 
 
 def _check_tensors(tensors: dict[str, Array], vocabulary: Vocabulary, error: type[DataError] | type[FormatError], where: str) -> None:
-    """How many rows out_vectors has is the output layer's business: words, inner nodes, classes and words."""
+    """How many rows out_vectors has is the output layer's business; with n-grams, in_vectors has a row for each of row_keys."""
+    keys = tensors.get("row_keys")
     for name in ("in_vectors", "out_vectors"):
         tensor = tensors.get(name)
-        if tensor is not None and (tensor.dtype != np.float32 or tensor.ndim != 2):
-            raise error(f"{where}: tensor {name!r} is {tensor.dtype} of shape {tensor.shape}: it must be float32 of shape [rows, dim]")
-    rows = len(tensors["in_vectors"]) if "in_vectors" in tensors else len(vocabulary)
-    if rows != len(vocabulary):
-        raise error(f"{where}: tensor 'in_vectors' has {rows} rows, but the vocabulary has {len(vocabulary)} words")
+        accepted = ("float32", "float16") if name == "in_vectors" and keys is not None else ("float32",)
+        if tensor is not None and (tensor.dtype.name not in accepted or tensor.ndim != 2):
+            what = f"tensor {name!r} is {tensor.dtype} of shape {tensor.shape}"
+            raise error(f"{where}: {what}: it must be {' or '.join(accepted)} of shape [rows, dim]")
+    expected, what = (len(vocabulary), "the vocabulary has {} words") if keys is None else (keys.size, "'row_keys' has {}")
+    rows = len(tensors["in_vectors"]) if "in_vectors" in tensors else expected
+    if rows != expected:
+        raise error(f"{where}: tensor 'in_vectors' has {rows} rows, but {what.format(expected)}")
 
 
 def _read_manifest(folder: Path) -> dict[str, dict[str, Any]]:

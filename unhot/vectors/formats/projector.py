@@ -66,7 +66,7 @@ def read(path: Path, options: Options = ALL) -> Table:
     if announced * 2 * dim - 1 > len(text):
         raise FormatError(f"{path}: byte 0: {announced} lines of {dim} numbers need more than the {len(text)} bytes of the file")
     words, counts = _read_metadata(metadata_path(path), options, announced)
-    return Table(words, read_number_rows(path, text, (rows, dim)), counts)
+    return Table(words, read_number_rows(path, text, (rows, dim))[0], counts)
 
 
 def _config(path: Path) -> bytes:

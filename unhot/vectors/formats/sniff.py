@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from unhot.vectors.formats import glove, model2vec, npy, parquet, projector, word2vec
+from unhot.vectors.formats import floret, glove, model2vec, npy, parquet, projector, word2vec
 from unhot.vectors.formats.directory import is_model
+from unhot.vectors.formats.fasttext.header import SIGNATURE
 from unhot.vectors.formats.text_rows import mapped
 
 # What is known, but not read: what to do instead.
 FOREIGN = {
     b"\x80": "a pickle, e.g. of gensim's save: unhot never opens these; let gensim write it with save_word2vec_format",
-    b"\xba\x16\x4f\x2f": "a fastText model with its n-grams: let fastText write its .vec file",
     b"\x1f\x8b": "compressed by gzip: unpack it first",
     b"PK\x03\x04": "a zip archive: unpack it first",
     b"BZh": "compressed by bzip2: unpack it first",
@@ -26,7 +26,11 @@ def sniff(path: Path) -> str | None:
         return _sniff_folder(path)
     size = path.stat().st_size
     with path.open("rb") as file:
-        head = file.read(64)
+        head = file.read(floret.HEADER_BYTES)
+    if head.startswith(SIGNATURE):
+        return "fasttext"
+    if floret.HEADER.match(head):
+        return "floret"
     if head.startswith(npy.MAGIC):
         return "npy"
     if head.startswith(parquet.MAGIC):
@@ -36,6 +40,12 @@ def sniff(path: Path) -> str | None:
     if foreign(path):
         return None
     return _sniff_rows(path, size)
+
+
+def is_fasttext(path: Path) -> bool:
+    """Whether a file is one of fastText's own: their .bin has the ending of word2vec's."""
+    with path.open("rb") as file:
+        return file.read(len(SIGNATURE)) == SIGNATURE
 
 
 def foreign(path: Path) -> str | None:

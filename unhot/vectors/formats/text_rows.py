@@ -37,9 +37,9 @@ def read_text_rows(path: Path, text: Bytes, start: int, shape: tuple[int, int], 
     return Table(gathered(path, text, words, options.bad_utf8), vectors, None), place
 
 
-def read_number_rows(path: Path, text: Bytes, shape: tuple[int, int]) -> Floats:
-    """Read so many rows of so many numbers and no words."""
-    return _read_rows(path, text, 0, shape, named=False)[1]
+def read_number_rows(path: Path, text: Bytes, shape: tuple[int, int], start: int = 0) -> tuple[Floats, int]:
+    """Read so many rows of so many numbers and no words from a place on: the numbers, and the place behind them."""
+    return _read_rows(path, text, start, shape, named=False)[1:]
 
 
 def warm() -> None:

@@ -1,0 +1,39 @@
+"""Files with n-grams that are as they should be, for damage.py: fastText's models and floret's tables."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from unhot.vectors.formats.fasttext import new_file, write_fasttext
+from unhot.vectors.formats.floret import write_floret
+from unhot.vectors.subword_rows import SubwordRows
+from unhot.vocab.subwords import Subwords
+
+GOLDEN = Path(__file__).resolve().parents[1] / "tests" / "golden"
+WORDS = ["the", "New York", "caf\u00e9", "\u4e2d\u6587", "\udcff", "</s>", "x\\n", "a\tb", "\u0085", "", "w" * 300, "_", "1.5", "of", "<>"]
+
+
+def special_fasttext(folder: Path) -> list[dict[str, bytes]]:
+    """With n-grams: small ones, and those of fastText itself, supervised, quantised and pruned, too."""
+    rng = np.random.default_rng(8)
+    files = [{"x.ftz": path.read_bytes()} for pattern in ("fasttext_*.bin", "fasttext_*.ftz") for path in sorted(GOLDEN.glob(pattern))]
+    for words, cut in ((4, Subwords(minn=1, maxn=2, buckets=5)), (15, Subwords(minn=3, maxn=6, buckets=20))):
+        rows = rng.standard_normal((words + cut.buckets, 3), np.float32)
+        path = folder / f"small{words}.bin"
+        write_fasttext(path, new_file(WORDS[:words], np.arange(words), cut, rows, rows[:words]))
+        files.append({"x.ftz": path.read_bytes()})
+    return files
+
+
+def special_floret(folder: Path) -> list[dict[str, bytes]]:
+    """Few and many rows, and floret's own."""
+    rng = np.random.default_rng(9)
+    files = [{"x.floret": (GOLDEN / "floret_table.floret").read_bytes()}]
+    for buckets, dim, hashes, maxn in ((1, 1, 1, 0), (7, 3, 2, 5), (300, 2, 4, 3)):
+        cut = Subwords(minn=1, maxn=maxn, buckets=buckets, scheme="floret", hashes=hashes)
+        path = folder / f"{buckets}.floret"
+        write_floret(path, SubwordRows(cut, rng.standard_normal((buckets, dim), np.float32), np.empty(0, np.int32)))
+        files.append({"x.floret": path.read_bytes()})
+    return files

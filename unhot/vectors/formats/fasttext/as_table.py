@@ -1,0 +1,56 @@
+"""fastText's files as tables: the composed vectors of the words, and a model without n-grams around given ones."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+
+from unhot.errors import ConfigError
+from unhot.types import Floats
+from unhot.vectors.formats.fasttext.model_file import FastTextFile, matrix_rows, new_file, output_shape
+from unhot.vectors.formats.fasttext.reader import read_fasttext
+from unhot.vectors.formats.fasttext.writer import write_fasttext
+from unhot.vectors.formats.naming import writable_words
+from unhot.vectors.formats.table import ALL, Options, Table, check_growth, check_table, file_size, treat_bad_utf8
+from unhot.vocab.subwords import Subwords
+
+NUL = re.compile("\0")
+
+
+def read(path: Path, options: Options = ALL) -> Table:
+    """Read the words of a model and the vectors that their rows and n-grams make; labels are left out."""
+    file = read_fasttext(path)
+    rows = options.rows(len(file.dictionary.words))
+    check_growth(path, (rows, file.header.dim), file_size(path))  # quantised rows may be small
+    counts = file.dictionary.word_counts[:rows]
+    words = file.dictionary.words[:rows]
+    vectors = _output(path, file, rows) if options.which == "out" else _input(file, words)
+    words = treat_bad_utf8(words, path, options.bad_utf8)  # n-grams are those of the bytes in the file
+    return Table(words, vectors, counts if file.dictionary.tokens else None)
+
+
+def _input(file: FastTextFile, words: list[str]) -> Floats:
+    if file.subwords().maxn:
+        return file.rows().vectors(words)
+    return matrix_rows(file.input_matrix, np.arange(len(words)))  # as they are, bit for bit: a sum would lose -0.0
+
+
+def _output(path: Path, file: FastTextFile, rows: int) -> Floats:
+    header = file.header
+    if header.supervised or header.loss == "hs" or file.output_matrix.shape != output_shape(header, file.dictionary):
+        what = f"the {file.output_matrix.shape[0]} output rows of a model {header.model!r} with loss {header.loss!r} do not stand for words"
+        raise ConfigError(f"which='out': {path}: {what}; only which='in' can be read from this model")
+    return matrix_rows(file.output_matrix, np.arange(rows))
+
+
+def write(path: Path, table: Table) -> dict[str, str]:
+    """Write a model without n-grams and without an output layer, whose vectors are the given ones."""
+    check_table(table)
+    names, renamed = writable_words(table.words, NUL, empty="")
+    counts = np.ones(len(names), np.int64) if table.counts is None else table.counts  # gensim drops words with count 0
+    tokens = 0 if table.counts is None else None  # says that nobody counted
+    none = Subwords(minn=0, maxn=0, buckets=0)
+    write_fasttext(path, new_file(names, counts, none, table.vectors, tokens=tokens, loss="softmax", min_count=1))
+    return renamed

@@ -1,0 +1,117 @@
+"""The first 64 bytes: signature, version, and the settings that a model was trained with. The names are fastText's."""
+
+from __future__ import annotations
+
+import math
+import struct
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from unhot.errors import ConfigError, FormatError, at_least, one_of, whole
+from unhot.vectors.formats.fasttext.cursor import Cursor
+from unhot.vocab.subwords import MOST_CHARACTERS, Subwords
+
+MAGIC = 793712314
+SIGNATURE = struct.pack("<i", MAGIC)
+VERSIONS = (11, 12)
+LOSSES = ("hs", "ns", "softmax", "ova")  # 1 to 4 in a file
+MODELS = ("cbow", "sg", "sup")  # 1 to 3
+MOST = 2**31 - 1
+# the numbers in their order, and the range of each
+FIELDS = {
+    "dim": (1, MOST),
+    "ws": (0, MOST),
+    "epoch": (0, MOST),
+    "min_count": (0, MOST),
+    "neg": (0, MOST),
+    "word_ngrams": (0, MOST),
+    "loss": (1, len(LOSSES)),
+    "model": (1, len(MODELS)),
+    "bucket": (0, MOST),
+    "minn": (0, MOST),
+    "maxn": (0, MOST_CHARACTERS),
+    "lr_update_rate": (0, MOST),
+}
+PLACES = {name: 8 + 4 * number for number, name in enumerate(FIELDS)}
+T_PLACE = 8 + 4 * len(FIELDS)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Header:
+    """What a training was asked for; the defaults are fastText's."""
+
+    dim: int
+    ws: int = 5  # the window
+    epoch: int = 5
+    min_count: int = 5
+    neg: int = 5  # negative samples
+    word_ngrams: int = 1  # longest n-gram of words
+    loss: str = "ns"  # hs | ns | softmax | ova
+    model: str = "sg"  # cbow | sg | sup
+    bucket: int = 2_000_000
+    minn: int = 3
+    maxn: int = 6
+    lr_update_rate: int = 100
+    t: float = 1e-4  # sub-sampling
+    version: int = 12
+
+    def __post_init__(self) -> None:
+        """Check the ranges."""
+        one_of("loss", self.loss, LOSSES)
+        one_of("model", self.model, MODELS)
+        if self.version not in VERSIONS:
+            raise ConfigError(f"version={self.version}: must be one of {', '.join(map(str, VERSIONS))}")
+        for name, (low, high) in FIELDS.items():
+            if name not in ("loss", "model"):
+                object.__setattr__(self, name, whole(name, getattr(self, name), low, high))
+        object.__setattr__(self, "t", at_least("t", self.t, 0))
+        if self._cuts_words and self.bucket == 0:
+            raise ConfigError(f"bucket=0: n-grams of {self.minn} to {self.maxn} characters need rows; set bucket, or maxn=0")
+
+    @property
+    def supervised(self) -> bool:
+        """Whether the model has labels to predict."""
+        return self.model == "sup"
+
+    @property
+    def _cuts_words(self) -> bool:
+        """Whether words have n-grams; supervised models of version 11 have none, whatever maxn says."""
+        return 0 < self.maxn >= self.minn and not (self.supervised and self.version == 11)
+
+    @property
+    def subwords(self) -> Subwords:
+        """How words are cut. minn=0 means 1 to fastText, and with minn > maxn there are no n-grams."""
+        if not self._cuts_words:
+            return Subwords(minn=0, maxn=0, buckets=self.bucket)
+        return Subwords(minn=max(1, self.minn), maxn=self.maxn, buckets=self.bucket)
+
+    def pack(self) -> bytes:
+        """The bytes of the header."""
+        values = asdict(self) | {"loss": LOSSES.index(self.loss) + 1, "model": MODELS.index(self.model) + 1}
+        return struct.pack("<2i12id", MAGIC, self.version, *(values[name] for name in FIELDS), self.t)
+
+
+def read_header(cursor: Cursor) -> Header:
+    """Read the header of a file."""
+    (magic,) = cursor.numbers("i", "the signature")
+    if magic != MAGIC:
+        raise cursor.error(0, f"not a fastText model: it must begin with the number {MAGIC}, not {magic}")
+    (version,) = cursor.numbers("i", "the version")
+    if version not in VERSIONS:
+        raise cursor.error(4, f"version {version}: versions {' and '.join(map(str, VERSIONS))} of fastText's files are read here")
+    values: dict[str, Any] = dict(zip(FIELDS, cursor.numbers("12i", "the settings"), strict=True))
+    for name, (low, high) in FIELDS.items():
+        if not low <= values[name] <= high:
+            raise cursor.error(PLACES[name], f"{name} is {values[name]}: must be from {low} to {high}; the file is damaged")
+    (t,) = cursor.numbers("d", "t")
+    if not 0 <= t < math.inf:
+        raise cursor.error(T_PLACE, f"t is {t}: must be a finite number >= 0; the file is damaged")
+    if 0 < t < 1e-300:  # whole numbers read as one that is not: floret's files have two settings more
+        raise cursor.error(
+            T_PLACE, f"t is {t}: this is a .bin of floret, or damaged; floret's save_floret_vectors writes what is read here"
+        )
+    values |= {"loss": LOSSES[values["loss"] - 1], "model": MODELS[values["model"] - 1]}
+    try:
+        return Header(**values, t=t, version=version)
+    except ConfigError as error:
+        raise FormatError(f"{cursor.path}: byte {PLACES['bucket']}: {error}") from error

@@ -1,0 +1,117 @@
+"""Product-quantised matrices, as `.ftz` files have them.
+
+A row is cut into pieces of `width` numbers (the last one may be shorter), and each piece is the number of one of 256 centroids. The length
+of the row may be kept apart, as the number of one of 256 lengths; the centroids then are those of unit rows.
+
+    row[i] = length[length_codes[i]] * (centroids_0[codes[i, 0]], centroids_1[codes[i, 1]], ...)
+
+In a file: bool lengths apart, int64 rows, int64 columns, int32 bytes of codes, codes, quantiser; with lengths: a code for each row and
+a quantiser of one number. A quantiser is int32 dim, pieces, width, width of the last piece, then 256 dim centroids.
+
+Reference: Jegou, Douze & Schmid, Product quantization for nearest neighbor search, 2011; Joulin et al., FastText.zip, 2016.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from unhot.types import Bytes, Floats, Ids, Starts
+from unhot.vectors.formats.fasttext.cursor import Cursor
+from unhot.vectors.formats.fasttext.matrix import read_shape
+
+CENTROIDS = 256
+
+
+class Quantizer(NamedTuple):
+    """The centroids of all pieces."""
+
+    dim: int
+    width: int  # of a piece
+    centroids: Floats  # [256 dim]: those of the first piece, of the second ...
+
+    @property
+    def pieces(self) -> int:
+        """How many codes a row has."""
+        return -(-self.dim // self.width)
+
+    @property
+    def last(self) -> int:
+        """The numbers of the last piece."""
+        return self.dim - (self.pieces - 1) * self.width
+
+    def rows(self, codes: Bytes) -> Floats:
+        """Rows from their codes."""
+        cut, count = self.dim - self.last, len(codes)
+        table = np.asarray(self.centroids[: CENTROIDS * cut]).reshape(-1, CENTROIDS, self.width)
+        out = np.empty((count, self.dim), np.float32)
+        out[:, :cut] = table[np.arange(self.pieces - 1), codes[:, :-1]].reshape(count, cut)
+        out[:, cut:] = self.centroids[CENTROIDS * cut :].reshape(CENTROIDS, self.last)[codes[:, -1]]
+        return out
+
+
+class QuantizedMatrix(NamedTuple):
+    """Rows as codes."""
+
+    shape: tuple[int, int]
+    codes: Bytes  # [rows, pieces]
+    quantizer: Quantizer
+    length_codes: Bytes | None = None  # [rows]
+    lengths: Quantizer | None = None
+
+    def rows(self, ids: Ids | Starts) -> Floats:
+        """Some rows."""
+        found = self.quantizer.rows(self.codes[ids])
+        if self.lengths is not None and self.length_codes is not None:
+            found *= self.lengths.rows(self.length_codes[ids][:, None])
+        return found
+
+    def dense(self) -> Floats:
+        """All rows."""
+        return self.rows(np.arange(self.shape[0]))
+
+
+def read_quantized(cursor: Cursor, shape: tuple[int, int], which: str) -> QuantizedMatrix:
+    """Map a matrix that must be of this shape."""
+    apart = cursor.flag(f"whether the {which} matrix has lengths apart")
+    read_shape(cursor, shape, which)
+    rows, dim = shape
+    at = cursor.at
+    (size,) = cursor.numbers("i", "the size of the codes")
+    if size < 0 or (size % rows if rows else size):
+        raise cursor.error(at, f"{size} bytes of codes for {rows} rows: must be a multiple of them")
+    codes = cursor.array("u1", size, f"{size} bytes of codes")
+    quantizer = _read_quantizer(cursor, dim)
+    if size != rows * quantizer.pieces:
+        raise cursor.error(at, f"{size} bytes of codes: {rows} rows of {quantizer.pieces} pieces need {rows * quantizer.pieces}")
+    codes = codes.reshape(rows, quantizer.pieces)
+    if not apart:
+        return QuantizedMatrix(shape, codes, quantizer)
+    return QuantizedMatrix(shape, codes, quantizer, cursor.array("u1", rows, "the codes of the lengths"), _read_quantizer(cursor, 1))
+
+
+def _read_quantizer(cursor: Cursor, dim: int) -> Quantizer:
+    at = cursor.at
+    found, pieces, width, last = cursor.numbers("4i", "the sizes of a quantiser")
+    if found != dim or not 1 <= width <= dim or pieces != -(-dim // width) or last != dim - (pieces - 1) * width:
+        what = f"a quantiser for {found} numbers in {pieces} pieces of {width}, the last of {last}"
+        raise cursor.error(at, f"{what}: rows have {dim} numbers, and the pieces must make up a row")
+    return Quantizer(dim, width, cursor.array("<f4", CENTROIDS * dim, f"the {CENTROIDS} centroids of {dim} numbers"))
+
+
+def quantized_pieces(matrix: QuantizedMatrix) -> Iterator[bytes]:
+    """The bytes of a matrix, in pieces."""
+    yield struct.pack("<B2qi", matrix.lengths is not None, *matrix.shape, matrix.codes.size)
+    yield matrix.codes.tobytes()
+    yield _pack(matrix.quantizer)
+    if matrix.lengths is not None and matrix.length_codes is not None:
+        yield matrix.length_codes.tobytes()
+        yield _pack(matrix.lengths)
+
+
+def _pack(quantizer: Quantizer) -> bytes:
+    sizes = struct.pack("<4i", quantizer.dim, quantizer.pieces, quantizer.width, quantizer.last)
+    return sizes + quantizer.centroids.astype("<f4", copy=False).tobytes()

@@ -1,0 +1,169 @@
+"""Words whose vectors are made of their n-grams, so that unseen words have vectors, too.
+
+Everything that `Vectors` does with a word it also does with one that is not in the vocabulary, as long as some n-gram of it has a row:
+`word in vectors` tells. Rows, numbers of rows and neighbours are those of the vocabulary; an unseen word is nobody's neighbour.
+
+The matrix of all words is composed when something needs it (a search, a save), and kept. One word, or a few, are composed by themselves, so
+that a file of any size is opened and asked for a word at once.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from unhot.errors import DataError
+from unhot.index.exact import usable_cores
+from unhot.types import Counts, Floats, Ids
+from unhot.vectors.formats.fasttext import FastTextFile, RowBlocks, new_file, read_fasttext, write_fasttext
+from unhot.vectors.formats.floret import read_floret, write_floret
+from unhot.vectors.formats.ngram_folder import read_rows, write_rows
+from unhot.vectors.formats.table import Options, Table, checked_counts, without_repeats
+from unhot.vectors.keyed import Key
+from unhot.vectors.store import KEEPING, Vectors, saved_format
+from unhot.vectors.subword_rows import Piece, SubwordRows
+from unhot.vocab.vocabulary import UnknownWord
+
+if TYPE_CHECKING:
+    from unhot.vocab.subwords import Subwords
+
+ONE_BY_ONE = 64  # a word composed alone takes as long as so many together
+
+
+class SubwordVectors(Vectors):
+    """Words and where the parts of their vectors are.
+
+    >>> from unhot.vocab.subwords import Subwords
+    >>> parts = SubwordRows(Subwords(minn=3, maxn=3, buckets=5), np.eye(6, dtype=np.float32), np.array([0], np.int32), first_bucket=1)
+    >>> vectors = SubwordVectors(["cat"], None, parts)
+    >>> "cats" in vectors, vectors.has_index_for("cats"), vectors["cats"].round(2).tolist()
+    (True, False, [0.0, 0.0, 0.0, 0.5, 0.5, 0.0])
+    """
+
+    subwords: Subwords
+
+    def __init__(self, words: Sequence[str], counts: Counts | None, rows: SubwordRows, source: FastTextFile | None = None) -> None:
+        """Take different words, their counts, if known, and their parts; `source`: the file that all this came from, unchanged."""
+        expected = len(words) if rows.subwords.own_rows else 0
+        if len(rows.word_rows) != expected:
+            raise DataError(f"{len(words)} words and rows of {len(rows.word_rows)}: give {expected}")
+        self.words, self.counts = list(words), None if counts is None else checked_counts(counts, len(words))
+        self.rows, self.subwords = rows, rows.subwords
+        self.threads = usable_cores()
+        self._exact, self._source, self._edited = None, source, False
+
+    @functools.cached_property
+    def vectors(self) -> Floats:  # type: ignore[override]
+        """The vectors of all words [words, dim]."""
+        return self.rows.vectors(self.words, threads=self.threads)
+
+    @property
+    def vector_size(self) -> int:
+        """The dimension."""
+        return self.rows.dim
+
+    @classmethod
+    def load(cls, path: str | Path, format: str | None = None, **options: Any) -> SubwordVectors:
+        """`Vectors.load`, of files that have n-grams."""
+        vectors = Vectors.load(path, format, **options)
+        if not isinstance(vectors, SubwordVectors):
+            raise DataError(f"{path}: holds vectors of words alone, without n-grams; open it with Vectors.load")
+        return vectors
+
+    @classmethod
+    def of_table(cls, words: list[str], vectors: Floats, counts: Counts | None) -> Vectors:  # type: ignore[override]
+        """Plain vectors: these have no n-grams."""
+        return Vectors.of_table(words, vectors, counts)
+
+    def __getitem__(self, key: Any) -> Any:
+        """As of `Vectors`; a slice is plain vectors of these words."""
+        if not isinstance(key, slice):
+            return super().__getitem__(key)
+        rows = range(len(self))[key]
+        return Vectors.of_table(self.words[key], self._several(rows), None if self.counts is None else self.counts[key])
+
+    def pieces(self, word: str) -> list[Piece]:
+        """What a word is made of, seen or not: itself, if it has a row of its own, and its n-grams, with buckets, rows and vectors."""
+        return self.rows.pieces(word, self._part(self._find(word)))
+
+    def ngram_vectors(self, word: str) -> list[tuple[str, Floats]]:
+        """The pieces of a word with their vectors. The mean of all is the word's."""
+        return [(piece.text, piece.vector) for piece in self.pieces(word)]
+
+    def save(self, path: str | Path, format: str | None = None) -> dict[str, str]:
+        """As of `Vectors`. The formats unhot, fasttext and floret keep the n-grams, all others the words' vectors only."""
+        name = saved_format(Path(path), format)
+        if name not in KEEPING:
+            return super().save(path, name)
+        if self._edited:
+            what = "vectors were changed, so they are no longer those of their n-grams, which this format keeps"
+            raise DataError(f"format={name}: {what}; save vectors[:], which is without them, or choose another format")
+        if name == "unhot":
+            write_rows(Path(path), self.words, self.counts, self.rows)
+        elif name == "fasttext":
+            write_fasttext(path, self._source or self._as_file())
+        else:
+            write_floret(path, self.rows)
+        return {}
+
+    def _as_file(self) -> FastTextFile:
+        """All rows in fastText's order; they are written block by block."""
+        shape = (len(self) + self.subwords.buckets, self.vector_size)
+        counts = np.zeros(len(self), np.int64) if self.counts is None else self.counts
+        return new_file(self.words, counts, self.subwords, RowBlocks(shape, self.rows.expanded()))
+
+    @property
+    def _composed(self) -> bool:
+        return "vectors" in self.__dict__
+
+    def _unseen(self, key: object) -> Floats | None:
+        """The mean of the n-grams' rows; None if there is none."""
+        parts = self.rows.parts(key) if isinstance(key, str) else None
+        return None if parts is None or parts.max(initial=-1) < 0 else self.rows.mean(parts)
+
+    def _unknown(self, key: Key) -> UnknownWord:
+        error = super()._unknown(key)
+        return error if self._unseen(key) is not None else UnknownWord(f"{error} (and none of its n-grams has a row)")
+
+    def _row(self, row: int) -> Floats:
+        return super()._row(row) if self._composed else self.rows.vector(self.words[row], self._part(row))
+
+    def _part(self, row: int | None) -> int | None:
+        """Which of the words' own rows that is: words that were added have none."""
+        return row if row is not None and row < len(self.rows.word_rows) else None
+
+    def _several(self, keys: Sequence[Key]) -> Floats:
+        if self._composed or len(keys) * ONE_BY_ONE > len(self):
+            return super()._several(keys)
+        return np.array([self.get_vector(key) for key in keys], np.float32).reshape(len(keys), self.vector_size)
+
+    def _changed(self) -> None:
+        super()._changed()
+        self._edited = True
+
+
+def open_subwords(path: Path, name: str, options: Options) -> SubwordVectors:
+    """Open what has n-grams, in the format named; `limit` is for words, n-grams are there in any case."""
+    try:
+        if name == "floret":
+            return SubwordVectors([], None, read_floret(path))
+        return SubwordVectors(*read_rows(path, options)) if name == "unhot" else _open_fasttext(path, options)
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read ({error.strerror or error})") from error
+
+
+def _open_fasttext(path: Path, options: Options) -> SubwordVectors:
+    file = read_fasttext(path, options.bad_utf8)
+    all_words, rows = file.dictionary.words, file.rows()
+    kept = slice(options.rows(len(all_words)))
+    counts = file.dictionary.word_counts[kept] if file.dictionary.word_counts.any() else None
+    # of a word that is there twice the first row is kept, as in all formats
+    words, own, counts = without_repeats(Table(all_words[kept], cast(Floats, rows.word_rows[kept]), counts), path)
+    if len(words) == len(all_words):
+        return SubwordVectors(words, counts, rows, file)
+    return SubwordVectors(words, counts, dataclasses.replace(rows, word_rows=cast(Ids, own)))
