@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from unhot.corpus.corpus import Corpus
     from unhot.models.cbow import CBOW
+    from unhot.models.fasttext import FastText
     from unhot.models.load import load, load_unfinished
     from unhot.models.skipgram import SkipGram
     from unhot.train.checkpoint import Checkpoint
@@ -23,12 +24,13 @@ if TYPE_CHECKING:
     from unhot.vocab.vocabulary import Vocabulary
 
 __version__ = "0.1.0"
-__all__ = ["CBOW", "Checkpoint", "Corpus", "SkipGram", "Vectors", "Vocabulary", "load", "load_unfinished"]
+__all__ = ["CBOW", "Checkpoint", "Corpus", "FastText", "SkipGram", "Vectors", "Vocabulary", "load", "load_unfinished"]
 
 _HOMES = {
     "CBOW": "unhot.models.cbow",
     "Checkpoint": "unhot.train.checkpoint",
     "Corpus": "unhot.corpus.corpus",
+    "FastText": "unhot.models.fasttext",
     "SkipGram": "unhot.models.skipgram",
     "Vectors": "unhot.vectors.store",
     "Vocabulary": "unhot.vocab.vocabulary",

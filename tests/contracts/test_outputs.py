@@ -19,9 +19,11 @@ from unhot.kernels.loop import Params, scratch, train_chunk
 from unhot.kernels.rng import bits_at_integer, stream_key
 from unhot.kernels.windows import Chunk, Hot, Text, Window, keep_threshold
 from unhot.models.cbow import CBOW
+from unhot.models.fasttext import FastText
 from unhot.models.setup import make_kernel
 from unhot.models.skipgram import SkipGram
 from unhot.outputs import LAYERS, Head, parse_output
+from unhot.outputs.drawn import DrawnTables
 from unhot.train.params import HotSizes, Sizes, padded, start_params, without_copies
 from unhot.vectors.formats.directory import load_model
 
@@ -29,6 +31,7 @@ torch = pytest.importorskip("torch")
 nn = pytest.importorskip("unhot.nn")
 
 DIM, WORDS = 5, 7
+SPELLED = ["anna", "banana", "\u00e4\u00e4\u00e4", "ana", "nana", "xx", "nan"]
 COUNTS = np.array([40, 30, 20, 10, 5, 3, 2])
 # one tile and more, few enough words that draws repeat and hit the target, every setting and every bias
 SPECS = [
@@ -87,9 +90,11 @@ class OneStep:
     def __init__(self, model, seed=3, sentence=SENTENCE):
         rng = np.random.default_rng(seed)
         self.model, self.layer, self.sentence = model, model.layer, sentence
-        self.kernel = make_kernel(model, COUNTS)
+        inputs = model.make_inputs(unhot.Vocabulary(SPELLED, COUNTS), np.array([2, -1]))
+        self.kernel = make_kernel(model, COUNTS, inputs and inputs.bags)
+        self.bags = [[word] for word in range(WORDS)] if inputs is None else np.split(inputs.bags.rows, inputs.bags.starts[1:-1])
         rows = self.layer.rows(COUNTS)
-        sizes = Sizes(WORDS, rows, self.layer.biases(), HotSizes(0, 0), 0, 1)
+        sizes = Sizes(WORDS if inputs is None else inputs.keys.size, rows, self.layer.biases(), HotSizes(0, 0), 0, 1)
         params = start_params(sizes, model.dim, seed)
         self.learned = without_copies(params, sizes, model.dim)
         for array in self.learned:
@@ -114,7 +119,7 @@ class OneStep:
             return np.zeros(0, np.int32)
         table, tables = [int(cell) for cell in self.kernel.tables.noise], self.kernel.tables
         out, i = [], 0
-        while len(out) < tables.k:
+        while len(out) < tables.k * self.rounds():
             i += 1
             product = bits_at_integer(int(self.key), i) * len(table)
             cell = table[product >> 64]
@@ -123,6 +128,11 @@ class OneStep:
                 out.append(word)
         return np.array(out, np.int32)
 
+    def rounds(self):
+        """How many sets of draws the targets share."""
+        each = isinstance(self.model, FastText) and isinstance(self.kernel.tables, DrawnTables) and not self.kernel.tables.unique
+        return len(self.examples()[1]) if each else 1
+
     def reference(self, in_vectors, out_vectors, out_bias, in_bias, ln_z):
         """The loss by the layer's own formula, in float64."""
         loss, draws = 0.0, self.draws()
@@ -130,18 +140,22 @@ class OneStep:
             share = 1 / len(bag) if getattr(self.model, "combine", "mean") == "mean" else 1.0
             scores = out_vectors @ (share * in_vectors[bag].sum(0)) + (out_bias if out_bias.size else 0.0)
             scores = scores + (share * in_bias[bag].sum() if in_bias.size else 0.0) - (ln_z[0] if ln_z.size else 0.0)
-            loss += self.layer.reference(scores, target, draws, COUNTS)
+            if self.rounds() > 1:  # each draw counts so much less
+                alone = self.layer.reference(scores, target, draws[:0], COUNTS)
+                loss += alone + (self.layer.reference(scores, target, draws, COUNTS) - alone) / self.rounds()
+            else:
+                loss += self.layer.reference(scores, target, draws, COUNTS)
         return loss
 
     def examples(self):
         """Bags of inputs, and the target of each."""
         model, centre = self.model, self.sentence[CENTRE]
         contexts = [w for i, w in enumerate(self.sentence) if i != CENTRE and abs(i - CENTRE) <= model.window]
-        if isinstance(model, CBOW):
-            return [contexts], [centre]
+        if model.combines():
+            return [np.concatenate([self.bags[w] for w in contexts])], [centre]
         if model.targets() == 1:
-            return [[w] for w in contexts], [centre] * len(contexts)
-        return [[centre]] * len(contexts), contexts
+            return [self.bags[w] for w in contexts], [centre] * len(contexts)
+        return [self.bags[centre]] * len(contexts), contexts
 
 
 MODELS = {
@@ -149,6 +163,12 @@ MODELS = {
     "skipgram-contexts": lambda spec: SkipGram(dim=DIM, window=4, output=spec, predict="contexts"),
     "cbow": lambda spec: CBOW(dim=DIM, window=4, output=spec),
     "cbow-sum": lambda spec: CBOW(dim=DIM, window=4, output=spec, combine="sum"),
+}
+BAGS = {"minn": 1, "maxn": 2, "buckets": 7}  # few enough that n-grams share rows
+FASTTEXTS = {
+    "skipgram": lambda spec: FastText(dim=DIM, window=4, output=spec, **BAGS),
+    "cbow": lambda spec: FastText(dim=DIM, window=4, output=spec, architecture="cbow", **BAGS),
+    "floret": lambda spec: FastText(dim=DIM, window=4, output=spec, scheme="floret", hashes=2, **BAGS),
 }
 
 
@@ -164,12 +184,41 @@ def test_loss_and_gradient_are_those_of_the_formula(spec, make):
         check_step(OneStep(model, sentence=sentence))
 
 
-def check_step(step):
+BAG_SPECS = [  # every kernel and every bias; what the settings change besides is the same as in the models above
+    "negative:k=5",
+    "negative:k=20,power=0",
+    "negative:k=5,unique=true",
+    "nce:k=5,ln_z=learned",
+    "nce:k=20,ln_z=per_input,bias=true",
+    "sampled_logistic:k=5",
+    "sampled:k=20,bias=true",
+    "softmax:bias=true",
+    "one_vs_all",
+    "hierarchical:tree=word2vec",
+    "class_based:classes=4,levels=2,bias=true",
+]
+
+
+def test_every_layer_is_tried_with_bags():
+    assert {spec.split(":")[0] for spec in BAG_SPECS} == COMPILED - {"self_normalized"}  # which has the kernel of softmax
+
+
+@pytest.mark.parametrize("make", FASTTEXTS.values(), ids=FASTTEXTS)
+@pytest.mark.parametrize("spec", BAG_SPECS)
+def test_rows_of_a_bag_move_by_the_gradient_times_their_number(spec, make):
+    step = OneStep(make(spec))
+    bags, _ = step.examples()
+    assert len(bags[0]) > len(set(bags[0].tolist()))  # a row stands in it twice
+    check_step(step, len(bags[0]))
+
+
+def check_step(step, moved=1):
     arrays = step.before
     assert step.loss == pytest.approx(step.reference(*arrays), rel=1e-5)
-    assert step.pairs == (8 if isinstance(step.model, SkipGram) else 1)
+    assert step.pairs == (1 if step.model.combines() else 8)
     epsilon = 1e-6
-    for before, after in zip(arrays, step.learned, strict=True):
+    for name, before, after in zip(Params._fields, arrays, step.learned, strict=True):
+        factor = moved if name in ("in_vectors", "in_bias") else 1
         for at in np.ndindex(before.shape):
             kept = before[at]
             before[at] = kept + epsilon
@@ -177,7 +226,7 @@ def check_step(step):
             before[at] = kept - epsilon
             down = step.reference(*arrays)
             before[at] = kept
-            assert after[at] - kept == pytest.approx(-(up - down) / (2 * epsilon), rel=1e-4, abs=3e-5)
+            assert after[at] - kept == pytest.approx(-factor * (up - down) / (2 * epsilon), rel=1e-4, abs=3e-5 * factor)
 
 
 @pytest.mark.parametrize("make", MODELS.values(), ids=MODELS)

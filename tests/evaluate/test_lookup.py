@@ -7,6 +7,9 @@ from unhot import Vectors
 from unhot.errors import ConfigError, DataError
 from unhot.evaluate.files import numbered_lines, question_file, question_files
 from unhot.evaluate.lookup import CASES, Lookup
+from unhot.vectors.subword_rows import SubwordRows
+from unhot.vectors.subword_vectors import SubwordVectors
+from unhot.vocab.subwords import Subwords
 
 WORDS = ["us", "Paris", "US", "paris", "zero", "Zero", "bad"]
 
@@ -88,3 +91,33 @@ def test_files_that_are_none(tmp_path):
 def test_lines_of_any_system_and_any_bytes(tmp_path):
     (tmp_path / "x").write_bytes(b"\xef\xbb\xbfone\r\n two\x85\xff\n\nend")
     assert list(numbered_lines(tmp_path / "x")) == [(1, "one"), (2, "two\udc85\udcff"), (3, ""), (4, "end")]
+
+
+def composed():
+    """Vectors that are made of n-grams; one word has no direction."""
+    matrix = np.random.default_rng(3).standard_normal((len(WORDS) + 50, 4), np.float32)
+    words = np.arange(len(WORDS), dtype=np.int32)
+    subwords = Subwords(minn=3, maxn=4, buckets=50)
+    rows = SubwordRows(subwords, matrix, words, first_bucket=len(WORDS))
+    matrix[len(WORDS) + subwords.ids("nil")] = 0
+    return SubwordVectors(WORDS, None, rows)
+
+
+def test_unseen_words_have_numbers_behind_the_rows():
+    vectors = composed()
+    plain, lookup = Lookup(vectors), Lookup(vectors, unseen=True)
+    assert [plain.row(word) for word in ("us", "Parisian", "")] == [0, -1, -1]
+    assert [lookup.row(word) for word in ("us", "Parisian", "usual", "PARIS", "Parisian", "", "nil")] == [0, 7, 8, 1, 7, -1, -1]
+    units = lookup.units(np.array([7, 0, 8, 1], np.int32))
+    for unit, word in zip(units, ("Parisian", "us", "usual", "Paris"), strict=True):
+        np.testing.assert_allclose(unit, vectors[word] / np.linalg.norm(vectors[word].astype(float)), rtol=1e-6)
+    np.testing.assert_array_equal(lookup.units(slice(2, 5)), plain.units(slice(2, 5)))
+    few = Lookup(vectors, restrict_vocab=2, unseen=True)
+    assert [few.row(word) for word in ("us", "US", "zeroes")] == [0, 0, 2]
+    assert few.row("bad") == 3  # behind the limit: made, too
+    np.testing.assert_allclose(few.units(np.array([3]))[0] @ vectors["bad"], np.linalg.norm(vectors["bad"]), rtol=1e-6)
+
+
+def test_unseen_words_need_ngrams(vectors):
+    with pytest.raises(ConfigError, match="unseen=True"):
+        Lookup(vectors, unseen=True)

@@ -14,6 +14,9 @@ from unhot.errors import DataError
 from unhot.evaluate import similarity
 from unhot.evaluate.bootstrap import RESAMPLES
 from unhot.evaluate.similarity import Pair, pearson, read_pairs, spearman, weighted_pearson, weighted_ranks, weighted_spearman
+from unhot.vectors.subword_rows import SubwordRows
+from unhot.vectors.subword_vectors import SubwordVectors
+from unhot.vocab.subwords import Subwords
 
 stats = pytest.importorskip("scipy.stats")
 
@@ -148,3 +151,18 @@ def test_nothing_known_is_no_number(tmp_path, vectors):
     assert math.isnan(result.spearman)
     assert result.as_dict()["spearman"] is None
     assert result.as_dict()["spearman_interval"] == [None, None]
+
+
+def test_unseen_words_are_made_of_ngrams_if_asked(tmp_path):
+    matrix = np.random.default_rng(3).standard_normal((len(WORDS) + 50, 4), np.float32)
+    rows = SubwordRows(Subwords(minn=3, maxn=4, buckets=50), matrix, np.arange(len(WORDS), dtype=np.int32), first_bucket=len(WORDS))
+    vectors = SubwordVectors(WORDS, None, rows)
+    pairs = [("cat", "dog", 5), ("cats", "dog", 4), ("birds", "birdy", 9), ("the", "bird", 1)]
+    (tmp_path / "pairs").write_text("".join(f"{a}\t{b}\t{score}\n" for a, b, score in pairs))
+    seen = similarity(vectors, tmp_path / "pairs")
+    assert (seen.unseen, seen.unknown) == (False, 2)
+    every = similarity(vectors, tmp_path / "pairs", unseen=True)
+    assert (every.unseen, every.unknown, every.as_dict()["unseen"]) == (True, 0, True)
+    scores, cosines = zip(*((score, vectors.similarity(a, b)) for a, b, score in pairs), strict=True)
+    assert every.spearman == pytest.approx(stats.spearmanr(scores, cosines).statistic)
+    assert every.pearson == pytest.approx(stats.pearsonr(scores, cosines).statistic)

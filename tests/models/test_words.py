@@ -145,7 +145,7 @@ def test_a_model_of_an_unknown_kind(tmp_path):
 
     matrix = np.zeros((1, 2), np.float32)
     save_model(tmp_path / "m", {"model": "quantum"}, unhot.Vocabulary(["a"], [1]), {"in_vectors": matrix, "out_vectors": matrix})
-    with pytest.raises(FormatError, match="'quantum': this version of unhot knows cbow, skipgram"):
+    with pytest.raises(FormatError, match="'quantum': this version of unhot knows cbow, fasttext, skipgram"):
         unhot.load(tmp_path / "m")
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
-from unhot.cli.neighbors import json_option, restrict_option, which_option
+from unhot.cli.neighbors import json_option, restrict_option, tell_unseen, unseen_words, which_option
 
 EXAMPLES = """
 \b
@@ -47,11 +49,14 @@ def analogy(model: str, a: str, b: str, c: str, topn: int, method: str, which: s
     vectors = Vectors.load(model, which=which)
     search = vectors.most_similar if method == "add" else vectors.most_similar_cosmul
     found = search(positive=[a, c], negative=[b], topn=topn, restrict_vocab=restrict_vocab)
+    unseen = unseen_words((a, b, c), vectors)
     if as_json:
         answers = [{"word": word, "score": round(score, 6)} for word, score in found]
-        asked = {"a": a, "b": b, "c": c, "positive": [a, c], "negative": [b], "method": method, "which": which}
+        asked: dict[str, Any] = {"a": a, "b": b, "c": c, "positive": [a, c], "negative": [b], "method": method, "which": which}
+        asked |= {"unseen": unseen} if unseen else {}
         show_json({**asked, "restrict_vocab": restrict_vocab, "answers": answers})
         return
+    tell_unseen(unseen)
     names = {name: printable(word) for name, word in (("a", a), ("b", b), ("c", c))}
     click.echo("{a} is to {b} as ? is to {c}:  x with the greatest ".format(**names) + FORMULAS[method].format(**names))
     for word, score in found:

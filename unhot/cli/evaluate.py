@@ -49,6 +49,7 @@ Examples:
     default=None,
     help="Find words as spelled; as spelled, else in any case; or in any case  [default: prefer; --analogies: ignore]",
 )
+@click.option("--unseen", is_flag=True, help="--similarity: words that are not in the vocabulary are made of their n-grams.")
 @click.option("--neighbors", type=click.IntRange(1), default=10, show_default=True, help="--seeds: neighbours of each word.")
 @click.option("--words", default="1000", show_default=True, metavar="N|FILE", help="--seeds: the first N words, or a file of words.")
 @click.option("--seed", type=int, default=1, show_default=True, help="Of intervals, clusters and draws.")
@@ -135,7 +136,8 @@ def _of_vectors(model: str, options: dict[str, Any]) -> dict[str, Any]:
     for kind, files in (("similarity", True), ("categories", True), ("outliers", False)):
         paths = [path for given in options[kind] for path in (question_files(given) if files else [given])]
         if paths:
-            results[kind] = [getattr(kinds, kind)(vectors, path, **common, **case) for path in paths]
+            unseen = {"unseen": options["unseen"]} if kind == "similarity" else {}
+            results[kind] = [getattr(kinds, kind)(vectors, path, **common, **case, **unseen) for path in paths]
     methods = ("add", "mul") if options["method"] == "both" else (options["method"],)
     for path in options["analogies"]:
         for method in methods:

@@ -41,7 +41,8 @@ def show_similarity(results: Sequence[Similarity]) -> None:
         for each in results
     ]
     header = ("", "Spearman", "95 % interval", "Pearson", "pairs", "unknown")
-    how = f"Correlations of cosines with people's scores. {_words(results[0].restrict_vocab, results[0].case)}"
+    made = " Words that are not in the vocabulary are made of their n-grams." if results[0].unseen else ""
+    how = f"Correlations of cosines with people's scores. {_words(results[0].restrict_vocab, results[0].case)}{made}"
     print_table("similarity", header, rows, how)
 
 

@@ -43,6 +43,7 @@ def neighbors(model: str, words: tuple[str, ...], topn: int, which: str, restric
 
     MODEL is a model directory, or a file of vectors in any format that unhot reads. A query is a word, or words that are added and
     subtracted: king - man + woman. Without a WORD, queries are typed at a prompt; if standard input is no terminal, they are its lines.
+    Where MODEL has n-grams, as those of fastText, words that it has not seen have neighbours, too.
     """
     from unhot.vectors.store import Vectors
 
@@ -69,9 +70,9 @@ class _Search:
 
     def all_or_nothing(self, queries: tuple[str, ...]) -> None:
         """Answer all queries before the first is shown, so that an error is all that there is to see."""
-        answers = [(query, self._answer(query)) for query in queries]
-        for query, found in answers:
-            self._show(query, found, heading=len(queries) > 1)
+        answers = [(query, *self._answer(query)) for query in queries]
+        for query, found, unseen in answers:
+            self._show(query, found, unseen, heading=len(queries) > 1)
 
     def each(self, queries: Iterable[str]) -> bool:
         """Answer queries as they come; whether all could be answered."""
@@ -81,7 +82,7 @@ class _Search:
         every = True
         for query in queries:
             try:
-                found = self._answer(query)
+                found, unseen = self._answer(query)
             except DataError as error:
                 every = False
                 if self._as_json:
@@ -89,20 +90,23 @@ class _Search:
                 else:
                     note(printable(str(error)))
             else:
-                self._show(query, found, heading=True)
+                self._show(query, found, unseen, heading=True)
         return every
 
-    def _answer(self, query: str) -> list[tuple[str, float]]:
+    def _answer(self, query: str) -> tuple[list[tuple[str, float]], list[str]]:
+        """The neighbours, and which words of the query are not in the vocabulary."""
         positive, negative = terms(query, self._vectors)
-        return self._vectors.most_similar(positive=positive, negative=negative, topn=self._topn, restrict_vocab=self._restrict)
+        found = self._vectors.most_similar(positive=positive, negative=negative, topn=self._topn, restrict_vocab=self._restrict)
+        return found, unseen_words([*positive, *negative], self._vectors)
 
-    def _show(self, query: str, found: list[tuple[str, float]], heading: bool) -> None:
+    def _show(self, query: str, found: list[tuple[str, float]], unseen: list[str], heading: bool) -> None:
         from unhot.cli.show import printable
 
         if self._as_json:
             entries = [{"word": other, "similarity": round(cosine, 6)} for other, cosine in found]
-            click.echo(json.dumps({"word": query, "neighbors": entries}))
+            click.echo(json.dumps({"word": query, **({"unseen": unseen} if unseen else {}), "neighbors": entries}))
             return
+        tell_unseen(unseen)
         if heading:
             click.echo(f"{chr(10) if self._shown else ''}{printable(query)}")
         for other, cosine in found:
@@ -112,7 +116,7 @@ class _Search:
 
 def terms(query: str, vectors: Vectors) -> tuple[list[str], list[str]]:
     """The words of a query that are added, and those that are subtracted; a query that is a word is just that."""
-    if query in vectors:
+    if vectors.has_index_for(query):
         return [query], []
     signed: dict[str, list[str]] = {"+": [], "-": []}
     sign = "+"
@@ -123,6 +127,25 @@ def terms(query: str, vectors: Vectors) -> tuple[list[str], list[str]]:
             signed[sign].append(term)
             sign = "+"
     return (signed["+"], signed["-"]) if signed["+"] or signed["-"] else ([query], [])
+
+
+def unseen_words(words: Iterable[str], vectors: Vectors) -> list[str]:
+    """Those that have a vector, but no row."""
+    from unhot.errors import DataError
+
+    if len(vectors) == 0:
+        raise DataError(
+            "these vectors have no words, so there is nothing to be found; floret's tables are like that: give a model with words"
+        )
+    return [word for word in dict.fromkeys(words) if not vectors.has_index_for(word)]
+
+
+def tell_unseen(words: Iterable[str]) -> None:
+    """A note for each word whose vector is made of n-grams alone."""
+    from unhot.cli.show import note, printable
+
+    for word in words:
+        note(f"{printable(word)!r} is not in the vocabulary: its vector is from its n-grams")
 
 
 def _lines() -> Iterator[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import contextlib
+import dataclasses
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,6 +24,7 @@ EXAMPLES = """
 Examples:
   unhot train corpus.txt -o model
   unhot train news/*.txt.gz -o model --model cbow --dim 300 --threads 8
+  unhot train corpus.txt -o model --model fasttext --minn 3 --maxn 6 --buckets 2000000
   unhot train corpus.txt -o model --output nce:k=50,bias=true
   unhot train corpus.txt -o model --output adaptive --engine torch --device cuda:0 --batch 4096
   zcat dump.gz | unhot train - -o model --tokenizer words --min-count 20
@@ -59,7 +61,13 @@ class TrainCommand(click.Command):
 )
 @click.option("--freeze", default=None, metavar="WORDS", help="Words whose vectors stay: a file, one a line; known: all of --start.")
 @click.option("--keep-vocabulary", is_flag=True, help="--start with a model: no new words.")
-@click.option("--model", type=click.Choice(["skipgram", "cbow"]), default="skipgram", show_default=True, help="What predicts what.")
+@click.option(
+    "--model",
+    type=click.Choice(["skipgram", "cbow", "fasttext"]),
+    default="skipgram",
+    show_default=True,
+    help="What predicts what; fasttext: words made of n-grams.",
+)
 @click.option("--dim", type=int, default=100, show_default=True, help="Numbers in a vector.")
 @click.option("--window", type=int, default=5, show_default=True, help="Words to each side of a centre.")
 @click.option(
@@ -75,12 +83,31 @@ class TrainCommand(click.Command):
     show_default=True,
     help="skipgram: which word of a pair predicts the other; auto: what is cheaper for the output layer.",
 )
+@click.option(
+    "--architecture",
+    type=click.Choice(["skipgram", "cbow"]),
+    default="skipgram",
+    show_default=True,
+    help="fasttext: a word predicts those around it, or they predict it.",
+)
+@click.option("--minn", type=int, default=3, show_default=True, help="fasttext: characters of the shortest n-gram.")
+@click.option("--maxn", type=int, default=6, show_default=True, help="fasttext: and of the longest; 0: words alone.")
+@click.option("--buckets", type=int, default=2_000_000, show_default=True, help="fasttext: rows that n-grams share.")
+@click.option(
+    "--scheme",
+    type=click.Choice(["fasttext", "floret"]),
+    default="fasttext",
+    show_default=True,
+    help="fasttext: how n-grams find their rows; floret: words have none of their own, so a small table does.",
+)
+@click.option("--hashes", type=int, default=1, show_default=True, help="floret: rows of an n-gram, 1 to 4.")
+@click.option("--float16", is_flag=True, help="fasttext: input rows of 16-bit floats, half the memory.")
 @click.option("--output", default="negative:k=5", show_default=True, metavar="LAYER", help=OUTPUT_HELP)
 @click.option("--min-count", type=int, default=5, show_default=True, help="Drop words seen less often.")
 @click.option("--max-vocab", type=int, default=None, help="Keep at most so many words.")
 @click.option("--sample", type=float, default=1e-3, show_default=True, help="Threshold of sub-sampling frequent words; 0: none.")
 @click.option("--epochs", type=int, default=5, show_default=True, help="Passes over the text.")
-@click.option("--lr", type=float, default=None, help="First learning rate  [default: skipgram 0.025, cbow 0.1]")
+@click.option("--lr", type=float, default=None, help="First learning rate  [default: skipgram 0.025, cbow 0.1, fasttext 0.05]")
 @click.option("--threads", type=int, default=2, show_default=True, help="Threads; with 1, the same seed gives the same bytes.")
 @click.option(
     "--engine",
@@ -180,19 +207,28 @@ def _begun(context: click.Context, target: str, options: dict[str, Any]) -> tupl
         begun_with = start.config()
         kind = kind if _given(context, "model") else start.name
         if kind != start.name:
-            begun_with = {name: value for name, value in begun_with.items() if name not in ("lr", "combine", "predict")}
+            begun_with.pop("lr")
         settings = {name: value if _given(context, name) else begun_with.get(name, value) for name, value in settings.items()}
     elif options["keep_vocabulary"]:
         raise ConfigError("--keep-vocabulary: needs --start with a model of unhot")
-    if kind != "cbow" and settings.pop("combine") != "mean":
-        raise ConfigError(f"--combine: {kind} combines nothing; it is a setting of cbow")
-    if kind != "skipgram" and settings.pop("predict") != "auto":
-        raise ConfigError(f"--predict: {kind} always predicts the centre; it is a setting of skipgram")
-    learner = MODELS[kind](**settings)
+    learner = MODELS[kind](**_settings_of(context, kind, settings))
     if not options["overwrite"]:
         _keep_unfinished(target)
     counts = start.vocabulary if options["keep_vocabulary"] and isinstance(start, WordModel) else None
     return learner, {"start": start, "frozen": _frozen(options["freeze"]), "counts": counts, "column": options["column"]}
+
+
+def _settings_of(context: click.Context, kind: str, options: dict[str, Any]) -> dict[str, Any]:
+    """The options that are settings of a model; a usage error if one was given that is another model's."""
+    from unhot.errors import ConfigError
+    from unhot.models.load import MODELS
+
+    names = {name: {field.name for field in dataclasses.fields(model)} for name, model in MODELS.items()}
+    for name in options:
+        if name not in names[kind] and _given(context, name):
+            owners = ", ".join(model for model in names if name in names[model])
+            raise ConfigError(f"--{name}: is no setting of --model {kind}, but of {owners}; leave it out")
+    return {name: value for name, value in options.items() if name in names[kind]}
 
 
 def _keep_unfinished(target: str) -> None:

@@ -13,8 +13,8 @@ import numpy as np
 
 from unhot.corpus.corpus import Corpus
 from unhot.evaluate.windows import Windows, read_windows
-from unhot.kernels.loop import Params
 from unhot.kernels.windows import Window
+from unhot.models.learned import WordInputs
 from unhot.types import Counts, Doubles, Floats, Ids
 
 Progress: TypeAlias = Callable[[str, int, int | None], None]
@@ -45,33 +45,34 @@ class Examples(NamedTuple):
     times: Counts  # [pairs] how often each pair occurs
 
 
-def each_alone(text: Text, params: Params, tell: Progress) -> Iterator[Examples]:
+def each_alone(text: Text, inputs: WordInputs, tell: Progress) -> Iterator[Examples]:
     """Examples of skip-gram."""
     pairs, words, ids = NO_PAIRS, len(text.corpus.vocabulary), text.corpus.ids
     for windows, done in read_windows(*text, CONTEXTS):
         pairs = merge_pairs(pairs, count_pairs(windows, words))
         tell("pairing", done, ids)
         if pairs.keys.size > DISTINCT:
-            yield from _by_input(pairs, words, params, tell)
+            yield from _by_input(pairs, words, inputs, tell)
             pairs = NO_PAIRS
-    yield from _by_input(pairs, words, params, tell)
+    yield from _by_input(pairs, words, inputs, tell)
 
 
-def all_together(text: Text, params: Params, mean: bool, tell: Progress) -> Iterator[Examples]:
+def all_together(text: Text, inputs: WordInputs, mean: bool, tell: Progress) -> Iterator[Examples]:
     """Examples of CBOW: the mean or the sum; a word that stands twice around a centre counts twice."""
-    for windows, done in read_windows(*text, max(1, FLOATS // params.in_vectors.shape[1])):
+    for windows, done in read_windows(*text, max(1, FLOATS // inputs.vectors.shape[1])):
         n = windows.centres.size
         if n:
             starts = np.cumsum(windows.sizes, dtype=np.int64) - windows.sizes
-            share = 1.0 / windows.sizes if mean else np.ones(n)
-            hidden = np.add.reduceat(params.in_vectors[windows.contexts], starts, dtype=np.float64) * share[:, None]
-            bias = np.add.reduceat(_bias(params, windows.contexts), starts) * share
+            weight = inputs.sizes[windows.contexts] if inputs.sizes.size else np.ones(windows.contexts.size)
+            share = 1.0 / np.add.reduceat(weight, starts) if mean else np.ones(n)
+            hidden = np.add.reduceat(weight[:, None] * inputs.vectors[windows.contexts], starts) * share[:, None]
+            bias = np.add.reduceat(weight * _bias(inputs, windows.contexts), starts) * share
             yield Examples(hidden.astype(np.float32), bias, np.arange(n, dtype=np.int32), windows.centres, np.ones(n, np.int64))
         tell("scoring", done, text.corpus.ids)
 
 
-def _bias(params: Params, rows: Ids | Counts) -> Doubles:
-    return params.in_bias[rows].astype(np.float64) if params.in_bias.size else np.zeros(rows.size)
+def _bias(inputs: WordInputs, words: Ids | Counts) -> Doubles:
+    return inputs.bias[words].astype(np.float64) if inputs.bias.size else np.zeros(words.size)
 
 
 class Pairs(NamedTuple):
@@ -106,11 +107,11 @@ def _first_of_each(ordered: Counts) -> Counts:
     return np.flatnonzero(np.append(ordered.size > 0, ordered[1:] != ordered[:-1])[: ordered.size])
 
 
-def _by_input(pairs: Pairs, words: int, params: Params, tell: Progress) -> Iterator[Examples]:
+def _by_input(pairs: Pairs, words: int, inputs_of: WordInputs, tell: Progress) -> Iterator[Examples]:
     """Some inputs with all their targets at a time."""
     first = _first_of_each(pairs.keys // words)
     inputs = pairs.keys[first] // words
-    ends, block = np.append(first, pairs.keys.size), max(1, SCORES // len(params.out_vectors))
+    ends, block = np.append(first, pairs.keys.size), max(1, SCORES // words)
     begin = 0
     while begin < inputs.size:
         full = int(np.searchsorted(ends, ends[begin] + PAIRS, side="right")) - 1  # frequent words have many targets
@@ -118,6 +119,6 @@ def _by_input(pairs: Pairs, words: int, params: Params, tell: Progress) -> Itera
         rows, part = inputs[begin:stop], slice(ends[begin], ends[stop])
         which = np.repeat(np.arange(rows.size, dtype=np.int32), np.diff(ends[begin : stop + 1]))
         targets = (pairs.keys[part] % words).astype(np.int32)
-        yield Examples(params.in_vectors[rows], _bias(params, rows), which, targets, pairs.times[part])
+        yield Examples(inputs_of.vectors[rows], _bias(inputs_of, rows), which, targets, pairs.times[part])
         tell("scoring", stop, inputs.size)
         begin = stop

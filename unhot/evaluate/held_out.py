@@ -25,8 +25,6 @@ from unhot.corpus.tokenizers import Tokenizer
 from unhot.errors import ConfigError, DataError, at_least, whole
 from unhot.evaluate.examples import Progress, Text, all_together, each_alone
 from unhot.kernels.windows import Window
-from unhot.models.cbow import CBOW
-from unhot.models.skipgram import SkipGram
 from unhot.models.words import WordModel
 from unhot.types import Counts, Doubles
 from unhot.vocab.subsampling import keep_probability
@@ -38,6 +36,7 @@ class HeldOut:
     """The loss of a text and how it was measured; `str` says it in words."""
 
     model: str
+    together: bool  # the words around a centre predict it together
     output: str  # the layer's spec
     vocabulary: int
     window: int
@@ -69,7 +68,7 @@ class HeldOut:
 
     def __str__(self) -> str:
         """What was done."""
-        who = "each word around a centre predicts it" if self.model == SkipGram.name else "the words around a centre together predict it"
+        who = "the words around a centre together predict it" if self.together else "each word around a centre predicts it"
         reach = f"a reach drawn from 1 to {self.window}" if self.shrink else f"a fixed window of {self.window}"
         draws = "no sub-sampling" if self.sample == 0 else f"sub-sampling at {self.sample:g}"
         seed = f" (seed {self.seed})" if self.shrink or self.sample else ""
@@ -102,13 +101,14 @@ def held_out(
     seed        of the draws of shrink and sample
     progress    called now and then with "reading", "pairing" or "scoring", how much is done and how much there is (None if not known)
 
+    >>> from unhot import SkipGram
     >>> model = SkipGram(dim=4, min_count=1, epochs=1, output="softmax").fit([["a", "b", "c", "a"]])
     >>> result = held_out(model, [["a", "b", "x", "c"]], window=1)
     >>> result.pairs, result.unknown, round(result.perplexity)
     (4, 1, 3)
     """
-    if not isinstance(model, (SkipGram, CBOW)):
-        raise ConfigError(f"a model of type {type(model).__name__}: only skip-gram and CBOW models can be evaluated on text")
+    if not isinstance(model, WordModel):
+        raise ConfigError(f"a model of type {type(model).__name__}: only models of words can be evaluated on text")
     vocabulary = model.learned.vocabulary
     reach = Window(whole("window", model.window if window is None else window, 1, 10_000), bool(shrink))
     sample, seed = at_least("sample", sample, 0), whole("seed", seed, 0, 2**64 - 1)
@@ -124,6 +124,7 @@ def held_out(
         )
     return HeldOut(
         model=model.name,
+        together=model.combines() is not None,
         output=model.layer.spec(),
         vocabulary=len(vocabulary),
         window=reach.size,
@@ -173,10 +174,10 @@ class _Loss:
         self.pairs = pairs
 
 
-def _loss(model: SkipGram | CBOW, text: Text, tell: Progress) -> _Loss:
+def _loss(model: WordModel, text: Text, tell: Progress) -> _Loss:
     """The loss of all examples of a text."""
-    loss, head, params = _Loss(), model.head, model.learned.params
-    for some in all_together(text, params, model.combine == "mean", tell) if isinstance(model, CBOW) else each_alone(text, params, tell):
+    loss, head, inputs, how = _Loss(), model.head, model.word_inputs(), model.combines()
+    for some in each_alone(text, inputs, tell) if how is None else all_together(text, inputs, how == "mean", tell):
         log_prob, log_z = head.pairs_log_prob(some.hidden, some.which, some.targets)
         weight = np.bincount(some.which, some.times, minlength=len(some.hidden)).astype(np.float64)
         loss.add(log_prob, some.times, log_z + some.bias, weight)  # an input's bias shifts all its scores: no probability, but their sum

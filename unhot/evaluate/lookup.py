@@ -9,6 +9,9 @@ Test sets and vectors often differ in case, so `case` says when a spelling count
 Two spellings are cases of one word if `str.upper` makes them equal. The first row is that of the most frequent word in most files.
 A vector whose length is zero or not finite has no direction: its word counts as unknown and is never an answer. Only rows that are asked
 for are read, so a big memory-mapped model is opened quickly.
+
+With `unseen`, a word that is not found is made of its n-grams as it is spelled, where the vectors have n-grams. It gets a number behind
+the last row. So more questions are asked, and harder ones: figures of others leave such words out unless they say so.
 """
 
 from __future__ import annotations
@@ -18,8 +21,8 @@ import functools
 import numpy as np
 from numpy.typing import NDArray
 
-from unhot.errors import one_of, whole
-from unhot.types import Doubles, Ids
+from unhot.errors import ConfigError, one_of, whole
+from unhot.types import Doubles, Floats, Ids
 from unhot.vectors.store import Vectors
 
 CASES = ("exact", "prefer", "ignore")
@@ -35,22 +38,32 @@ class Lookup:
     (2, -1)
     """
 
-    def __init__(self, vectors: Vectors, *, restrict_vocab: int | None = None, case: str = "prefer") -> None:
+    def __init__(self, vectors: Vectors, *, restrict_vocab: int | None = None, case: str = "prefer", unseen: bool = False) -> None:
         one_of("case", case, CASES)
+        if unseen and vectors.subwords is None:
+            raise ConfigError("unseen=True: these vectors have no n-grams to make unseen words of; leave it out, or give a fastText model")
         limit = len(vectors) if restrict_vocab is None else whole("restrict_vocab", restrict_vocab, 1)
         self.vectors, self.case = vectors, case
         self.size = min(limit, len(vectors))  # words that are known
+        self.unseen = unseen
+        self._made = dict[str, int]()  # the number of each word that is made of its n-grams
+        self._vectors = list[Floats]()  # and their vectors
 
     def row(self, word: str) -> int:
         """The row of a word, -1 if it is unknown."""
         row = -1 if self.case == "ignore" else int(self.vectors.key_to_index.get(word, -1))
         if not 0 <= row < self.size and self.case != "exact":
             row = self._first.get(word.upper(), -1)
-        return row if 0 <= row < self.size and self._directed(row) else -1
+        if 0 <= row < self.size:
+            return row if _directed(self.vectors.get_vector(row)) else -1
+        return self._make(word) if self.unseen else -1
 
-    def _directed(self, row: int) -> bool:
-        vector = self.vectors.vectors[row]
-        return bool(vector.any() and np.isfinite(vector).all())
+    def _make(self, word: str) -> int:
+        """The number of a word that is made of its n-grams, -1 if it has none."""
+        if word not in self._made and word in self.vectors and _directed(vector := self.vectors[word]):
+            self._made[word] = self.size + len(self._vectors)
+            self._vectors.append(vector)
+        return self._made.get(word, -1)
 
     @functools.cached_property
     def _first(self) -> dict[str, int]:
@@ -71,9 +84,21 @@ class Lookup:
 
     def units(self, rows: Ids | NDArray[np.int64] | slice) -> Doubles:
         """Vectors divided by their lengths, NaN where they have no direction; in float64, where squares neither overflow nor vanish."""
-        units: Doubles = self.vectors.vectors[: self.size][rows].astype(np.float64)
+        units: Doubles = self._rows(rows).astype(np.float64)
         with np.errstate(invalid="ignore", over="ignore"):
             lengths = np.sqrt(np.einsum("ij,ij->i", units, units))
             lengths[~((lengths > 0) & (lengths < np.inf))] = np.nan
             units /= lengths[:, None]
         return units
+
+    def _rows(self, rows: Ids | NDArray[np.int64] | slice) -> Floats:
+        if isinstance(rows, slice) or not self._made:
+            return self.vectors.vectors[: self.size][rows]
+        found = np.array(self._vectors)[np.maximum(rows - self.size, 0)]
+        seen = rows < self.size
+        found[seen] = self.vectors.vectors[rows[seen]]
+        return found
+
+
+def _directed(vector: Floats) -> bool:
+    return bool(vector.any() and np.isfinite(vector).all())

@@ -6,7 +6,7 @@
 x are people's scores, y the cosines. A file is lines of word, word, score (WordSim-353, SimLex-999, RG-65, MEN ...), separated by tabs,
 semicolons, commas or white space: of these the first that is in the line. The score is the first number behind the two words, and
 further columns are not read. Lines that begin with # are comments, and a first line without a number is a header. Pairs with an unknown
-word are left out and counted.
+word are left out and counted; with `unseen=True` words that are not in the vocabulary are made of their n-grams instead.
 
 By default a word is looked for as it is spelled, then in any case (`case`, see `lookup.py`). Figures of gensim's `evaluate_word_pairs` are
 those of `case="ignore", restrict_vocab=300_000`; without case variants among the words there is no difference.
@@ -51,6 +51,7 @@ class Similarity:
     file: str
     restrict_vocab: int | None
     case: str
+    unseen: bool  # words made of n-grams count
     seed: int
     pairs: int
     unknown: int  # of them left out
@@ -72,15 +73,22 @@ class Similarity:
 
 
 def similarity(
-    vectors: Vectors, source: str | os.PathLike[str], *, restrict_vocab: int | None = None, case: str = "prefer", seed: int = 1
+    vectors: Vectors,
+    source: str | os.PathLike[str],
+    *,
+    restrict_vocab: int | None = None,
+    case: str = "prefer",
+    unseen: bool = False,
+    seed: int = 1,
 ) -> Similarity:
     """How well cosines agree with the scores of a file.
 
     restrict_vocab   only so many words are known, the first ones; None: all
     case             exact, prefer or ignore: see `unhot.evaluate.lookup`
+    unseen           make words that are not in the vocabulary of their n-grams
     seed             of the intervals
     """
-    lookup = Lookup(vectors, restrict_vocab=restrict_vocab, case=case)
+    lookup = Lookup(vectors, restrict_vocab=restrict_vocab, case=case, unseen=unseen)
     seed = whole("seed", seed, 0, 2**64 - 1)
     pairs = read_pairs(source)
     rows = np.array([(lookup.row(a), lookup.row(b)) for a, b, _ in pairs], np.int32)  # [pairs, 2]
@@ -92,6 +100,7 @@ def similarity(
         file=os.fspath(source),
         restrict_vocab=restrict_vocab,
         case=case,
+        unseen=unseen,
         seed=seed,
         pairs=len(pairs),
         unknown=len(pairs) - scores.size,

@@ -7,15 +7,19 @@ from pathlib import Path
 
 from unhot.errors import DataError, FormatError
 from unhot.models.cbow import CBOW
+from unhot.models.fasttext import FastText
 from unhot.models.skipgram import SkipGram
 from unhot.models.words import WordModel
 from unhot.vectors.formats.directory import CURRENT, checkpoint_of, is_model, load_model
+from unhot.vectors.formats.sniff import is_fasttext
 
-MODELS: dict[str, type[WordModel]] = {model.name: model for model in (SkipGram, CBOW)}
+MODELS: dict[str, type[WordModel]] = {model.name: model for model in (SkipGram, CBOW, FastText)}
 
 
 def load(path: str | os.PathLike[str], *, verify: bool = False) -> WordModel:
-    """A saved model, memory-mapped; `verify` also checks every byte against its checksum."""
+    """A saved model, or a .bin of fastText, memory-mapped; `verify` also checks every byte against its checksum, where there are any."""
+    if Path(path).is_file() and is_fasttext(Path(path)):
+        return FastText.load_fasttext(path)
     saved = load_model(Path(path), verify=verify)
     name = saved.config.get("model")
     if not isinstance(name, str) or name not in MODELS:

@@ -1,0 +1,224 @@
+"""The fasttext model: what it learns, keeps and writes. Its step is under contract in tests/contracts/test_outputs.py."""
+
+import logging
+
+import numpy as np
+import pytest
+
+import unhot
+from unhot import FastText, SkipGram
+from unhot.errors import ConfigError, DataError
+from unhot.kernels.loop import train_chunk
+from unhot.models.fasttext_file import LAYERS
+from unhot.train.checkpoint import Checkpoint
+from unhot.vectors.formats.fasttext import read_fasttext
+from unhot.vectors.subword_vectors import SubwordVectors
+
+SMALL = {"dim": 12, "min_count": 1, "buckets": 500, "epochs": 3, "sample": 0, "threads": 1}
+
+
+def planted(sentences=400, seed=0):
+    """Two sets of words that stand together; those of a set have an ending in common."""
+    rng = np.random.default_rng(seed)
+    stems = ["bal", "dor", "fim", "gap", "hul", "kor"]
+    sets = [[stem + "ish" for stem in stems], [stem + "ment" for stem in stems]]
+    return [rng.choice(sets[rng.integers(2)], 8).tolist() for _ in range(sentences)]
+
+
+@pytest.fixture(scope="module")
+def text():
+    return planted()
+
+
+@pytest.fixture(scope="module")
+def model(text):
+    return FastText(**{**SMALL, "epochs": 20}).fit(text)
+
+
+@pytest.mark.parametrize("settings", [{}, {"architecture": "cbow", "lr": 0.2}, {"float16": True}, {"scheme": "floret", "hashes": 2}])
+def test_unseen_words_are_near_those_they_look_like(text, settings):
+    vectors = FastText(**{**SMALL, "epochs": 20}, **settings).fit(text).vectors
+    for ending in ("ish", "ment"):
+        found = [word for word, _ in vectors.most_similar(f"zum{ending}", topn=6)]
+        assert all(word.endswith(ending) for word in found)
+
+
+def test_a_word_is_the_mean_of_its_rows(model):
+    vectors, learned = model.vectors, model.learned
+    assert isinstance(vectors, SubwordVectors)
+    rows = {key: row for key, row in zip(learned.keys.tolist(), learned.params.in_vectors, strict=True)}
+    for word in ("balish", "unseenish"):
+        own = [-1 - learned.vocabulary.id(word)] if word in learned.vocabulary else []
+        parts = [rows.get(key, np.zeros(12)) for key in own + model.subwords.ids(word).tolist()]
+        np.testing.assert_allclose(vectors[word], np.mean(parts, axis=0), rtol=1e-5, atol=1e-7)
+
+
+def test_only_rows_that_words_use_take_memory(model):
+    used = {bucket for word in model.vocabulary.words for bucket in model.subwords.ids(word).tolist()}
+    assert len(model.learned.params.in_vectors) == len(model.vocabulary) + len(used) < 500
+
+
+def test_the_memory_plan_says_what_ngrams_cost(text):
+    for float16, size in ((False, 4), (True, 2)):
+        lines = []
+        model = FastText(**SMALL, float16=float16).fit(text, note=lines.append)
+        buckets = len(model.learned.keys) - len(model.vocabulary)
+        (plan,) = (line for line in lines if line.startswith("memory"))
+        assert f"rows of {buckets} n-gram buckets" in plan
+        assert model.learned.params.in_vectors.itemsize == size
+
+
+def test_one_thread_gives_the_same_bytes(text):
+    for float16 in (False, True):
+        first, second = (FastText(**SMALL, float16=float16).fit(text) for _ in range(2))
+        np.testing.assert_array_equal(first.learned.params.in_vectors, second.learned.params.in_vectors)
+
+
+def test_16_bit_floats_learn_as_well(text):
+    losses = [FastText(**{**SMALL, "epochs": 20}, float16=float16).fit(text).history.losses[-1] for float16 in (False, True)]
+    assert losses[1] == pytest.approx(losses[0], rel=0.02)
+
+
+def test_kernels_are_compiled_before_the_text_is_read(text):
+    for settings in ({}, {"float16": True}, {"architecture": "cbow"}):
+        model = FastText(**{**SMALL, "dim": 20}, **settings)
+        model.warm_up()
+        known = len(train_chunk.signatures)
+        model.fit(text)
+        assert len(train_chunk.signatures) == known
+
+
+def test_a_saved_model_is_the_same(model, tmp_path):
+    model.save(tmp_path / "m")
+    again = unhot.load(tmp_path / "m")
+    assert again.config() == model.config()
+    for word in ("balish", "unseenment"):
+        np.testing.assert_array_equal(again.vectors[word], model.vectors[word])
+        np.testing.assert_array_equal(unhot.Vectors.load(tmp_path / "m")[word], model.vectors[word])
+    assert again.predict_word(["balish"], 3) == model.predict_word(["balish"], 3)
+
+
+@pytest.mark.parametrize("float16", [False, True])
+def test_resumed_from_a_checkpoint_to_the_same_bytes(text, tmp_path, float16):
+    settings = {**SMALL, "float16": float16}
+    whole = FastText(**settings).fit(text)
+
+    def stop(progress):
+        if progress.event == "progress" and progress.epoch == 2 and progress.words > 5000:
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        FastText(**settings).fit(text, checkpoint=Checkpoint(path=tmp_path / "m", chunks=1), callbacks=[stop])
+    resumed = unhot.load_unfinished(tmp_path / "m").resume(text)
+    np.testing.assert_array_equal(resumed.learned.params.in_vectors, whole.learned.params.in_vectors)
+    np.testing.assert_array_equal(resumed.learned.keys, whole.learned.keys)
+
+
+def test_a_model_goes_on_with_new_words_and_keeps_all_rows(model):
+    more = FastText(**SMALL | {"epochs": 1, "lr": 1e-20}).fit([["balish", "newword", "gapment"]] * 20, start=model)
+    old = dict(zip(model.learned.keys.tolist(), model.learned.params.in_vectors, strict=True))
+    new = dict(zip(more.learned.keys.tolist(), more.learned.params.in_vectors, strict=True))
+    assert {key for key in old if key >= 0} <= new.keys()
+    for word in model.vocabulary.words:
+        np.testing.assert_allclose(more.vectors[word], model.vectors[word], atol=1e-6)
+    assert "newword" in more.vocabulary
+
+
+def test_vectors_to_start_from_become_the_rows_of_words(text):
+    start = unhot.Vectors(["balish"], np.full((1, 12), 3.0, np.float32))
+    model = FastText(**SMALL | {"epochs": 1, "lr": 1e-20}).fit(text, start=start)
+    row = model.learned.params.in_vectors[model.learned.keys.tolist().index(-1 - model.vocabulary.id("balish"))]
+    np.testing.assert_array_equal(row, np.full(12, 3.0))
+    assert np.abs(model.vectors["dorish"]).max() < 0.1
+
+
+@pytest.mark.parametrize("architecture", ["skipgram", "cbow"])
+@pytest.mark.parametrize("loss", LAYERS)
+def test_fasttexts_own_file_keeps_everything(text, tmp_path, loss, architecture):
+    settings = {**SMALL, "output": LAYERS[loss].format(neg=3), "architecture": architecture, "window": 3}
+    model = FastText(**settings).fit(text)
+    model.save_fasttext(tmp_path / "m.bin")
+    header = read_fasttext(tmp_path / "m.bin").header
+    assert (header.loss, header.model, header.ws) == (loss, "sg" if architecture == "skipgram" else "cbow", 3)
+    again = unhot.load(tmp_path / "m.bin")
+    assert again.layer == model.layer
+    for word in ("balish", "unseenment"):
+        np.testing.assert_allclose(again.vectors[word], model.vectors[word], atol=1e-6)
+    context = ["balish", "korish"]
+    assert dict(again.predict_word(context, 12)) == pytest.approx(dict(model.predict_word(context, 12)), rel=1e-4)
+    again.save_fasttext(tmp_path / "again.bin")
+    assert (tmp_path / "again.bin").read_bytes() == (tmp_path / "m.bin").read_bytes()
+    package = pytest.importorskip("fasttext").load_model(str(tmp_path / "m.bin"))
+    for word in ("balish", "unseenment"):
+        np.testing.assert_allclose(package.get_word_vector(word), model.vectors[word], atol=1e-6)
+
+
+@pytest.mark.parametrize("output", ["nce:k=3", "class_based", "hierarchical"])
+def test_a_layer_that_fasttext_has_not_is_written_for_its_vectors(text, tmp_path, caplog, output):
+    model = FastText(**SMALL, output=output).fit(text)
+    with caplog.at_level(logging.WARNING, "unhot"):
+        model.save_fasttext(tmp_path / "m.bin")
+    assert "fastText has no" in caplog.text
+    again = unhot.Vectors.load(tmp_path / "m.bin")
+    np.testing.assert_allclose(again["unseenish"], model.vectors["unseenish"], atol=1e-6)
+
+
+def test_held_out_loss_of_a_bag_is_that_of_its_words(model, text):
+    """Skip-gram on plain vectors with the same output has the same loss."""
+    from unhot.evaluate import held_out
+
+    plain = SkipGram(**{k: v for k, v in SMALL.items() if k != "buckets"}).fit(text)
+    plain._keep(plain.learned._replace(params=model.learned.params._replace(in_vectors=model.vectors.vectors)))
+    ours, theirs = held_out(model, text[:50]), held_out(plain, text[:50])
+    assert ours.cross_entropy == pytest.approx(theirs.cross_entropy, rel=1e-6)
+    assert ours.perplexity < 11  # of 12 words
+
+
+def test_held_out_loss_of_cbow_counts_rows(text):
+    from unhot.evaluate import held_out
+
+    model = FastText(**SMALL, architecture="cbow", output="softmax", shrink=False).fit(text)
+    line = ["balish", "dorment", "korish"]
+    result = held_out(model, [line], window=1)
+    log_prob = [
+        np.log(dict(model.predict_word(words, 12))[target])
+        for words, target in (([line[1]], line[0]), ([line[0], line[2]], line[1]), ([line[1]], line[2]))
+    ]
+    assert result.cross_entropy == pytest.approx(-np.mean(log_prob), rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("settings", "named"),
+    [
+        ({"architecture": "glove"}, "architecture"),
+        ({"minn": 5, "maxn": 4}, "minn=5"),
+        ({"float16": "yes"}, "float16"),
+        ({"engine": "torch"}, "engine='torch'"),
+        ({"hashes": 2}, "hashes=2"),
+    ],
+)
+def test_bad_settings_are_named(settings, named):
+    with pytest.raises(ConfigError, match=named):
+        FastText(**settings)
+
+
+def test_what_cannot_be_started_from(model, text):
+    with pytest.raises(ConfigError, match="frozen"):
+        FastText(**SMALL).fit(text, frozen=["balish"])
+    with pytest.raises(ConfigError, match="same minn"):
+        FastText(**SMALL, minn=2).fit(text, start=model)
+    with pytest.raises(ConfigError, match="must be a fasttext model"):
+        FastText(**SMALL).fit(text, start=SkipGram(dim=12, min_count=1, epochs=1).fit(text))
+    with pytest.raises(ConfigError, match="floret"):
+        FastText(**SMALL, scheme="floret").fit(text, start=model.vectors[:])
+    with pytest.raises(DataError, match="fit first"):
+        _ = FastText(**SMALL).vectors
+
+
+def test_classifiers_and_quantised_files_are_no_models():
+    from pathlib import Path
+
+    golden = Path(__file__).parent.parent / "golden"
+    for name in ("fasttext_sup_softmax.bin", "fasttext_sup_softmax_pq.ftz"):
+        with pytest.raises(ConfigError, match=r"compat\.fasttext\.load_model"):
+            unhot.load(golden / name)

@@ -1,0 +1,113 @@
+"""A fasttext model as fastText's own file, and back.
+
+| fastText's loss | output layer | output rows |
+|---|---|---|
+| ns | negative:k=NEG,power=0.5 | words |
+| softmax | softmax | words |
+| ova | one_vs_all | words |
+| hs | hierarchical:tree=word2vec | inner nodes, in the order in which fastText joins them, and one of zeros |
+
+fastText's nodes score the way to the right, those of unhot the way to the left, so their rows change sign. A model with another layer is
+written as ns, with its output rows where these are words and zeros where they are not: fastText can ask it for vectors as ever.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+
+from unhot.errors import ConfigError
+from unhot.kernels.loop import Params
+from unhot.models.learned import Learned
+from unhot.outputs import parse_output
+from unhot.tree.huffman import word2vec_tree
+from unhot.types import Floats
+from unhot.vectors.formats.fasttext import QuantizedMatrix, RowBlocks, new_file, read_fasttext, write_fasttext
+from unhot.vectors.subword_vectors import SubwordVectors
+from unhot.vocab.vocabulary import Vocabulary
+
+logger = logging.getLogger("unhot")
+LOSSES = {"negative": "ns", "softmax": "softmax", "one_vs_all": "ova", "hierarchical": "hs"}
+LAYERS = {"ns": "negative:k={neg},power=0.5", "softmax": "softmax", "ova": "one_vs_all", "hs": "hierarchical:tree=word2vec"}
+NODES = "word2vec"  # the tree of fastText
+BLOCK = 1 << 14  # rows written at a time
+
+
+def write_model(path: str | os.PathLike[str], vectors: SubwordVectors, learned: Learned, config: dict[str, Any]) -> None:
+    """Write the rows of a model with what it was trained with."""
+    layer = learned.layer
+    loss = "ns" if getattr(layer, "tree", NODES) != NODES else LOSSES.get(layer.name, "ns")
+    if loss == "ns" and layer.name != "negative":
+        logger.warning("%s: fastText has no %s: its file says ns, and fastText can read vectors from it, no more", path, layer.spec())
+    words, dim = len(learned.vocabulary), learned.params.in_vectors.shape[1]
+    file = new_file(
+        learned.vocabulary.words,
+        learned.vocabulary.counts,
+        vectors.subwords,
+        RowBlocks((words + vectors.subwords.buckets, dim), vectors.rows.expanded()),
+        RowBlocks((words, dim), _output_rows(learned, words)),
+        ws=config["window"],
+        epoch=config["epochs"],
+        min_count=min(config["min_count"], 2**31 - 1),
+        neg=getattr(layer, "k", 0),
+        loss=loss,
+        model="sg" if config["architecture"] == "skipgram" else "cbow",
+        t=config["sample"],
+    )
+    write_fasttext(Path(path), file)
+
+
+def _output_rows(learned: Learned, words: int) -> Iterator[Floats]:
+    """A row for each word, or, with hs, for each join; zeros where there is none."""
+    rows, layer = learned.params.out_vectors, learned.layer
+    places, sign = np.arange(words if layer.rows_are_words else 0, dtype=np.int32), np.float32(1.0)
+    if getattr(layer, "tree", None) == NODES:
+        places, sign = word2vec_tree(learned.vocabulary.counts)[1], np.float32(-1.0)
+    for first in range(0, words, BLOCK):
+        block = np.zeros((min(BLOCK, words - first), rows.shape[1]), np.float32)
+        there = places[first : first + BLOCK]
+        block[: len(there)] = sign * rows[there]
+        yield block
+
+
+def _from_joins(rows: Floats, vocabulary: Vocabulary) -> Floats:
+    """The rows of nodes, as `_output_rows` writes them, with our numbers."""
+    places = word2vec_tree(vocabulary.counts)[1]
+    out = np.zeros((max(1, places.size), rows.shape[1]), np.float32)
+    out[places] = -rows[: places.size]
+    return out
+
+
+def read_model(path: str | os.PathLike[str]) -> tuple[dict[str, Any], Learned]:
+    """The settings of a file, and its rows, mapped."""
+    file = read_fasttext(Path(path))
+    header, dictionary = file.header, file.dictionary
+    if header.supervised or isinstance(file.input_matrix, QuantizedMatrix):
+        what = "a classifier" if header.supervised else "quantised"
+        raise ConfigError(f"{path}: is {what}: open it with unhot.compat.fasttext.load_model, or its vectors with Vectors.load")
+    if len(cast(Floats, file.output_matrix)) == 0:
+        raise ConfigError(f"{path}: has no output rows, so it is no model: open its vectors with Vectors.load")
+    output = LAYERS[header.loss].format(neg=max(1, header.neg))
+    subwords, vocabulary = file.subwords(), Vocabulary(dictionary.words, dictionary.word_counts)
+    layer, out_vectors = parse_output(output), cast(Floats, file.output_matrix)
+    out_vectors = _from_joins(out_vectors, vocabulary) if header.loss == "hs" else out_vectors
+    params = Params(cast(Floats, file.input_matrix), out_vectors, *(np.zeros(0, np.float32) for _ in range(3)))
+    keys = np.concatenate([-1 - np.arange(len(vocabulary)), np.arange(subwords.buckets)])
+    settings = {
+        "architecture": "cbow" if header.model == "cbow" else "skipgram",
+        "dim": header.dim,
+        "window": max(1, header.ws),
+        "epochs": max(1, header.epoch),
+        "min_count": max(1, header.min_count),
+        "minn": subwords.minn,
+        "maxn": subwords.maxn,
+        "buckets": subwords.buckets,
+        "sample": header.t,
+        "output": output,
+    }
+    return settings, Learned(layer, vocabulary, params, np.zeros(0, np.int64), np.zeros(0, np.uint8), keys=keys)
