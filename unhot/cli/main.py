@@ -16,6 +16,7 @@ from unhot.cli.bench import bench
 from unhot.cli.convert import convert
 from unhot.cli.demo import demo
 from unhot.cli.evaluate import evaluate
+from unhot.cli.fasttext import fasttext
 from unhot.cli.info import info
 from unhot.cli.neighbors import neighbors
 from unhot.cli.outputs import outputs
@@ -33,7 +34,7 @@ def group() -> None:
     """Learn vectors from data with a big vocabulary: quickly, exactly, and with a softmax you can exchange."""
 
 
-for _command in (train, outputs, neighbors, analogy, evaluate, bench, info, verify, convert, demo, warmup):
+for _command in (train, outputs, neighbors, analogy, evaluate, bench, info, verify, convert, fasttext, demo, warmup):
     group.add_command(_command)
 
 

@@ -1,0 +1,32 @@
+"""`unhot fasttext`: the group of fastText's verbs."""
+
+from __future__ import annotations
+
+import click
+
+from unhot.cli.fasttext_ask import analogies, nn, print_ngrams, print_sentence_vectors, print_word_vectors
+from unhot.cli.fasttext_labels import dump, predict, predict_prob, test, test_label
+from unhot.cli.fasttext_train import cbow, quantize, skipgram, supervised
+
+EXAMPLES = """
+\b
+Examples:
+  unhot fasttext skipgram -input corpus.txt -output model -minn 3 -maxn 6 -thread 2
+  unhot fasttext nn model.bin
+  echo unseenword | unhot fasttext print-word-vectors model.bin
+  unhot fasttext predict-prob lid.176.ftz text.txt 3
+"""
+
+
+@click.group(epilog=EXAMPLES)
+def fasttext() -> None:
+    """The commands of fastText, with its options and its output.
+
+    Files are fastText's own, .bin and .ftz; - stands for standard input. What differs is in docs/moving-from-fasttext.md.
+    """
+
+
+for _command in (skipgram, cbow, supervised, quantize, nn, analogies, print_word_vectors, print_sentence_vectors, print_ngrams):
+    fasttext.add_command(_command)
+for _command in (predict, predict_prob, test, test_label, dump):
+    fasttext.add_command(_command)

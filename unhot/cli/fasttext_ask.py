@@ -1,0 +1,116 @@
+"""`unhot fasttext`: verbs that ask a model about words. What they print is what fastText prints."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from unhot.compat.fasttext import FastText
+    from unhot.types import Floats
+
+WORD = re.compile(r"[^ \t\n\v\f\r]+")
+
+k_argument = click.argument("k", type=click.IntRange(1), default=10, required=False)
+
+
+@click.command()
+@click.argument("model")
+@k_argument
+def nn(model: str, k: int) -> None:
+    """Show the K words nearest to each word that is typed, seen in training or not."""
+    asked = _open(model)
+    put("Query word? ")
+    for word in _words():
+        _put_found(word, asked.get_nearest_neighbors(word, k, "surrogateescape"))
+        put("Query word? ")
+
+
+@click.command()
+@click.argument("model")
+@k_argument
+def analogies(model: str, k: int) -> None:
+    """Show the K words nearest to A - B + C, for three words A B C that are typed."""
+    prompt = "Query triplet (A - B + C)? "
+    put(f"Loading model {model}\n")
+    asked = _open(model)
+    put(prompt)
+    words = _words()
+    for a, b, c in zip(words, words, words, strict=False):  # three at a time; one or two words at the end are no question
+        _put_found(f"{a} - {b} + {c}", asked.get_analogies(a, b, c, k, "surrogateescape"))
+        put(prompt)
+
+
+@click.command("print-word-vectors")
+@click.argument("model")
+def print_word_vectors(model: str) -> None:
+    """Print the vectors of the words on standard input, seen in training or not."""
+    asked = _open(model)
+    for word in _words():
+        put(f"{word} {numbers(asked.get_word_vector(word))}\n")
+
+
+@click.command("print-sentence-vectors")
+@click.argument("model")
+def print_sentence_vectors(model: str) -> None:
+    """Print the vectors of the lines on standard input."""
+    asked = _open(model)
+    for line in lines():
+        put(f"{numbers(asked.line_vector(line))}\n")
+
+
+@click.command("print-ngrams")
+@click.argument("model")
+@click.argument("word")
+def print_ngrams(model: str, word: str) -> None:
+    """Print the vectors that a WORD's vector is the mean of: its own, if it is known, and those of its n-grams."""
+    for ngram, vector in _open(model).get_ngram_vectors(word):
+        put(f"{ngram} {numbers(vector)}\n")
+
+
+def _open(model: str) -> FastText:
+    from unhot.compat.fasttext import load_model
+
+    return load_model(model)
+
+
+def _put_found(asked: str, found: Iterable[tuple[float, str]]) -> None:
+    """A line for each word; a note if there is none."""
+    from unhot.cli.show import note, printable
+
+    answers = "".join(f"{word} {cosine:.6g}\n" for cosine, word in found)
+    if answers:
+        put(answers)
+    else:
+        note(f"{printable(asked)}: has no vector: not in the dictionary, and none of its n-grams is known")
+
+
+def numbers(vector: Floats) -> str:
+    """A vector as fastText prints it: five digits, and a space behind each number."""
+    return "%.5g " * vector.size % tuple(vector.tolist())
+
+
+def put(text: str) -> None:
+    """Write to standard output; bytes that are not UTF-8 as they came in."""
+    from unhot.vocab.vocabulary import encode_word
+
+    click.echo(encode_word(text), nl=False)
+
+
+def lines() -> Iterator[str]:
+    """The lines of standard input, with their ends."""
+    from unhot.vocab.vocabulary import decode_word
+
+    if sys.stdin is None:
+        raise click.UsageError("no standard input to read from")
+    yield from map(decode_word, sys.stdin.buffer)
+
+
+def _words() -> Iterator[str]:
+    """The words of standard input, line by line."""
+    for line in lines():
+        yield from WORD.findall(line)

@@ -1,0 +1,149 @@
+"""`unhot fasttext skipgram` and `cbow`, with fastText's options; and its verbs that are not there."""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import itertools
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import click
+
+if TYPE_CHECKING:
+    from unhot.cli.show import TrainingBar
+    from unhot.compat.fasttext.settings import Unsupervised
+    from unhot.models.fasttext import FastText
+
+EXAMPLES = """
+\b
+Examples:
+  unhot fasttext {verb} -input corpus.txt -output model
+  unhot fasttext {verb} -input corpus.txt.gz -output model -dim 300 -lr 0.025 -epoch 10 -thread 8
+  zcat dump.gz | unhot fasttext {verb} -input - -output model -minCount 20 -t 1e-4
+"""
+MOST_THREADS = 12  # fastText's default, whatever the machine has
+LOSSES = ("ns", "hs", "softmax", "ova", "one-vs-all")
+# name, type, default, help
+OPTIONS: tuple[tuple[str, Any, Any, str], ...] = (
+    ("lr", float, 0.05, "First learning rate."),
+    ("dim", int, 100, "Numbers in a vector."),
+    ("ws", int, 5, "Words to each side of a centre."),
+    ("epoch", int, 5, "Passes over the text."),
+    ("minCount", int, 5, "Drop words seen less often."),
+    ("neg", int, 5, "Negative samples, with -loss ns."),
+    ("loss", click.Choice(LOSSES), "ns", "Output layer."),
+    ("bucket", int, 2_000_000, "Rows that n-grams share."),
+    ("minn", int, 3, "Characters of the shortest n-gram."),
+    ("maxn", int, 6, "And of the longest; 0: no n-grams."),
+    ("t", float, 1e-4, "Threshold of sub-sampling frequent words."),
+    ("seed", int, 0, "Seed of all random numbers."),
+    ("verbose", int, 2, "0: show nothing but errors."),
+    ("pretrainedVectors", str, "", "Begin from the vectors in this file, in any format."),
+    ("wordNgrams", int, 1, "Not used."),
+    ("lrUpdateRate", int, 100, "Not used."),
+    ("label", str, "__label__", "Not used."),
+    ("minCountLabel", int, 0, "Not used."),
+)
+
+
+class FastTextCommand(click.Command):
+    """A command whose options have one dash and a whole name: never letters that stand together, nor a letter with its value."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Names must be known ones; `-t=1e-4` is as good as `-t 1e-4`."""
+        known = {name: param for param in self.get_params(ctx) for name in param.opts}
+        rest, split = iter(args), list[str]()
+        for arg in rest:
+            name, equals, value = arg.partition("=")
+            if name.startswith("-") and name not in known:
+                raise click.NoSuchOption(name, possibilities=difflib.get_close_matches(name, known), ctx=ctx)
+            split += [name, value] if equals and name in known else [arg]
+            if name in known and not equals and not getattr(known[name], "is_flag", False):
+                split += itertools.islice(rest, 1)
+        return super().parse_args(ctx, split)
+
+
+def _training(verb: str, about: str) -> click.Command:
+    """The command of a verb."""
+    where = "A file, a folder, a pattern, or - for standard input; gz, bz2, xz and zst are unpacked."
+    threads = f"Threads  [default: those of the machine, at most {MOST_THREADS}]"
+    params: list[click.Parameter] = [
+        click.Option(["-input"], required=True, metavar="TEXT", help=where),
+        click.Option(["-output"], required=True, metavar="OUTPUT", help="Path of the files to write, without their endings."),
+        *(click.Option([f"-{n}", n], type=kind, default=usual, show_default=usual != "", help=text) for n, kind, usual, text in OPTIONS),
+        click.Option(["-thread"], type=int, default=None, help=threads),
+        click.Option(["-saveOutput", "save_output"], is_flag=True, help="Write OUTPUT.output, too: the output vectors."),
+    ]
+    writes = "Writes OUTPUT.bin and OUTPUT.vec; what is there is replaced when the new files are complete."
+    run = functools.partial(_train, verb)
+    return FastTextCommand(verb, callback=run, params=params, help=f"{about}\n\n{writes}", epilog=EXAMPLES.format(verb=verb))
+
+
+def _train(verb: str, input: str, output: str, thread: int | None, save_output: bool, **options: Any) -> int:
+    """Train, and write the files."""
+    from unhot.cli.show import TrainingBar
+    from unhot.compat.fasttext.settings import Unsupervised
+    from unhot.compat.fasttext.training import learned
+    from unhot.index.exact import usable_cores
+
+    given = Unsupervised(model=verb, thread=min(usable_cores(), MOST_THREADS) if thread is None else thread, **options)
+    files = _files(Path(output), save_output, given)
+    with TrainingBar(quiet=given.verbose < 1) as bar:
+        for line in given.notes():
+            bar.note(f"-{line}")
+        model = learned(input, given, callbacks=[bar], reading=bar.reading, note=bar.note)
+        if model.history.position.epoch < model.epochs:
+            bar.note(f"interrupted after {model.history.words:,} words: nothing was written")
+            return 130
+        _save(model, files, bar)
+    return 0
+
+
+def _files(output: Path, save_output: bool, given: Unsupervised) -> dict[str, Path]:
+    """The files to write, by what is in them; an error now if that cannot be, not after the training."""
+    from unhot.errors import ConfigError, DataError
+
+    given.settings()
+    if save_output and given.loss == "hs":
+        raise ConfigError("-saveOutput with -loss hs: its output vectors are those of a tree's inner nodes, not of words; leave it out")
+    if not output.parent.is_dir():
+        raise DataError(f"-output {output}: there is no folder {output.parent}; make it first")
+    endings = ("bin", "vec", "output") if save_output else ("bin", "vec")
+    files = {ending: output.with_name(f"{output.name}.{ending}") for ending in endings}
+    for file in files.values():
+        if file.exists() and not file.is_file():
+            raise DataError(f"{file}: is not a regular file; choose another -output")
+    return files
+
+
+def _save(model: FastText, files: dict[str, Path], bar: TrainingBar) -> None:
+    model.save_fasttext(files["bin"])
+    model.vectors.save(files["vec"], "word2vec-text")
+    if "output" in files:
+        model.out_vectors.save(files["output"], "word2vec-text")
+    history = model.history
+    speed = f"{history.words:,} words in {history.seconds:.1f} s ({history.words / history.seconds:,.0f} words/s)"
+    bar.note(f"trained {speed}, loss {history.losses[-1]:.4f}")
+    bar.note(f"saved to {', '.join(map(str, files.values()))}; look at it with: unhot fasttext nn {files['bin']}")
+
+
+skipgram = _training("skipgram", "Learn word vectors: a word, with its n-grams, predicts the words around it.")
+cbow = _training("cbow", "Learn word vectors: the words around a word, with their n-grams, predict it.")
+
+
+def _missing(verb: str, why: str) -> click.Command:
+    """A verb of fastText that unhot has not."""
+
+    @click.command(verb, short_help=f"Not there yet: {why}.", context_settings={"ignore_unknown_options": True, "help_option_names": []})
+    @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+    def command(arguments: tuple[str, ...]) -> NoReturn:
+        from unhot.errors import ConfigError
+
+        raise ConfigError(f"unhot fasttext {verb}: is not there yet: {why}")
+
+    return command
+
+
+supervised = _missing("supervised", "unhot reads and asks classifiers that fastText trained, and does not train them")
+quantize = _missing("quantize", "unhot reads and asks quantised files, and does not make them")

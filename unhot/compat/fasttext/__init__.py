@@ -1,0 +1,42 @@
+r"""fastText's Python names, with unhot behind them: write `import unhot.compat.fasttext as fasttext` where a script imports `fasttext`.
+
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from unhot.compat import fasttext
+    >>> text = Path(tempfile.mkdtemp()) / "text.txt"
+    >>> _ = text.write_text("one hot word\none cold word\n")
+    >>> model = fasttext.train_unsupervised(str(text), dim=8, minCount=1, bucket=1000, thread=1)
+    >>> model.words[0], model["unseen"].shape
+    ('one', (8,))
+
+docs/moving-from-fasttext.md says what is the same, and what is not.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from unhot.compat.fasttext.lines import tokenize
+    from unhot.compat.fasttext.model import FastText, load_model
+    from unhot.compat.fasttext.training import train_supervised, train_unsupervised
+
+__all__ = ["BOW", "EOS", "EOW", "FastText", "load_model", "tokenize", "train_supervised", "train_unsupervised"]
+
+EOS, BOW, EOW = "</s>", "<", ">"
+
+_HOMES = {
+    "FastText": "model",
+    "load_model": "model",
+    "tokenize": "lines",
+    "train_supervised": "training",
+    "train_unsupervised": "training",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Load a public name on first use."""
+    if name not in _HOMES:
+        raise AttributeError(f"module 'unhot.compat.fasttext' has no attribute {name!r}")
+    return getattr(importlib.import_module(f"unhot.compat.fasttext.{_HOMES[name]}"), name)

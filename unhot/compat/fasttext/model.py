@@ -1,0 +1,127 @@
+"""A model with the methods of fastText's Python module: one that fastText wrote, or one that was trained here."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, NamedTuple, NoReturn
+
+import numpy as np
+
+from unhot.compat.fasttext.losses import Predictor, check_k
+from unhot.compat.fasttext.meter import Meter
+from unhot.compat.fasttext.parts import Parts, open_parts, trained_parts
+from unhot.compat.fasttext.queries import Queries, ended, shown
+from unhot.compat.fasttext.settings import Unsupervised
+from unhot.errors import ConfigError, DataError
+from unhot.models import fasttext as models
+from unhot.types import Counts, Floats
+from unhot.vectors.formats.fasttext.model_file import matrix_rows
+from unhot.vocab.vocabulary import decode_word
+
+PathLike = str | os.PathLike[str]
+
+
+def load_model(path: PathLike) -> FastText:
+    """Open a `.bin` or `.ftz` file of fastText, memory-mapped."""
+    return FastText(open_parts(Path(path)))
+
+
+def of_trained(model: models.FastText, given: Unsupervised) -> FastText:
+    """The front of a model that was trained; what it was trained with are attributes, as in fastText."""
+    front = FastText(trained_parts(model, given))
+    for name, value in given._asdict().items():
+        setattr(front, name, value)
+    return front
+
+
+class Predictions(NamedTuple):
+    """Labels, the best first, and their probabilities."""
+
+    labels: list[str]
+    probabilities: Floats
+
+
+class FastText(Queries):
+    """Words, their vectors and, in a supervised model, predictions. Made by `load_model` and `train_unsupervised`."""
+
+    def __init__(self, parts: Parts) -> None:
+        super().__init__(parts)
+        self._predictor: Predictor | None = None
+
+    def save_model(self, path: PathLike) -> None:
+        """Write a `.bin` (or `.ftz`) file that fastText reads; what is there is replaced when the new file is complete."""
+        self._parts.write(Path(path))
+
+    def get_line(self, text: str | list[str], on_unicode_error: str = "strict") -> Any:
+        """The words of a line, its end included, and the labels that the model knows; for a list of lines, lists of both."""
+        if isinstance(text, list):
+            pairs = [self.get_line(line, on_unicode_error) for line in text]
+            return [words for words, _ in pairs], [labels for _, labels in pairs]
+        line = self._lines.split(ended(text, "get_line"))
+        return shown(line.words, on_unicode_error), shown(line.labels, on_unicode_error)
+
+    def predict(self, text: str | list[str], k: int = 1, threshold: float = 0.0, on_unicode_error: str = "strict") -> Any:
+        """The labels of a line, at most k (-1: all), and their probabilities, if these reach the threshold; for a list, lists of both."""
+        if isinstance(text, list):
+            found = [self.predict_line(ended(line, "predict"), k, threshold) for line in text]
+            return [shown(one.labels, on_unicode_error) for one in found], [one.probabilities for one in found]
+        labels, probabilities = self.predict_line(ended(text, "predict"), k, threshold)
+        return tuple(shown(labels, on_unicode_error)), probabilities.astype(np.float64)
+
+    def predict_line(self, line: str, k: int = 1, threshold: float = 0.0) -> Predictions:
+        """`predict` for a line as it stands in a file: with its end, unless the file ends there."""
+        return self._predict(self._lines.rows(self._lines.split(line).words), k, threshold)
+
+    def _predict(self, rows: Counts, k: int, threshold: float) -> Predictions:
+        predictor = self._open_predictor()
+        check_k(k)
+        if not len(rows):
+            return Predictions([], np.empty(0, np.float32))
+        ids, probabilities = predictor(self._parts.rows.mean(rows), k, threshold)
+        labels = self._parts.dictionary.labels
+        return Predictions([labels[id] for id in ids], probabilities.astype(np.float32))
+
+    def _open_predictor(self) -> Predictor:
+        if not self.is_supervised:
+            raise ConfigError(f"predict: this is a {self._parts.header.model} model; labels are predicted by supervised models only")
+        if self._predictor is None:
+            counts = self._parts.dictionary.label_counts
+            self._predictor = Predictor(self._parts.header.loss, matrix_rows(self._parts.output, np.arange(counts.size)), counts)
+        return self._predictor
+
+    def test(self, path: PathLike, k: int = 1, threshold: float = 0.0) -> tuple[int, float, float]:
+        """Lines with labels in a file, precision and recall of what is predicted for them."""
+        meter = self.measured(lines_of(path), k, threshold)
+        return meter.examples, meter.precision(), meter.recall()
+
+    def test_label(self, path: PathLike, k: int = 1, threshold: float = 0.0) -> dict[str, dict[str, float]]:
+        """Precision, recall and F1 of each label."""
+        meter = self.measured(lines_of(path), k, threshold)
+        figures = {"precision": meter.precision, "recall": meter.recall, "f1score": meter.f1}
+        labels = self._parts.dictionary.labels
+        return {label: {name: figure(label) for name, figure in figures.items()} for label in labels}
+
+    def measured(self, lines: Iterable[str], k: int, threshold: float) -> Meter:
+        """What is right and wrong in lines with labels; lines without a label or a word are left out."""
+        meter = Meter()
+        for text in lines:
+            words, labels = self._lines.split(text)
+            rows = self._lines.rows(words)
+            if labels and len(rows):
+                meter.add(labels, self._predict(rows, k, threshold).labels)
+        return meter
+
+    def quantize(self, *arguments: Any, **parameters: Any) -> NoReturn:
+        """Raise a `ConfigError`: quantised files are read, not yet made."""
+        raise ConfigError("quantize: unhot reads quantised models (.ftz) and does not make them yet")
+
+
+def lines_of(path: PathLike) -> Iterable[str]:
+    """The lines of a file, with their ends."""
+    try:
+        with Path(path).open("rb") as file:
+            yield from map(decode_word, file)
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read ({error.strerror or error})") from error

@@ -1,0 +1,114 @@
+"""What a fastText model is made of, whether it is a file or was trained by unhot.
+
+In fastText's numbers, row i is that of word i, and row words + b that of bucket b; in a pruned file, that of the b-th bucket that is left.
+A model of unhot keeps only the rows that are used, in an order of its own: here they have fastText's numbers all the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from unhot.compat.fasttext.settings import Unsupervised
+from unhot.errors import ConfigError, DataError, FormatError
+from unhot.models import fasttext as models
+from unhot.tree.huffman import word2vec_tree
+from unhot.types import Counts, Floats, Ids
+from unhot.vectors.formats.fasttext import Dictionary, FastTextFile, Header, read_fasttext, write_fasttext
+from unhot.vectors.formats.fasttext.header import MAGIC, SIGNATURE
+from unhot.vectors.formats.fasttext.model_file import Matrix
+from unhot.vectors.subword_rows import SubwordRows
+
+SHORT_LOSSES = {"one-vs-all": "ova"}
+SHORT_MODELS = {"skipgram": "sg", "cbow": "cbow"}
+
+
+class Parts(NamedTuple):
+    """Settings, words, rows, and how to write them."""
+
+    header: Header
+    dictionary: Dictionary
+    rows: SubwordRows
+    output: Matrix
+    write: Callable[[Path], object]
+
+    @property
+    def is_quantised(self) -> bool:
+        """Whether the input matrix is kept as codes."""
+        return not isinstance(self.rows.matrix, np.ndarray)
+
+    @property
+    def _as_in_file(self) -> bool:
+        """Whether the matrix itself has fastText's numbers."""
+        return self.rows.bucket_rows is None or self.rows.skips
+
+    @property
+    def input_rows(self) -> int:
+        """How many rows there are by fastText's numbers."""
+        return self.rows.matrix.shape[0] if self._as_in_file else len(self.dictionary.words) + self.header.bucket
+
+    def numbers(self, buckets: Ids) -> Counts:
+        """The numbers of the rows of buckets; -1 for one that was pruned."""
+        return self.rows.rows_of(buckets) if self._as_in_file else buckets.astype(np.int64) + len(self.dictionary.words)
+
+    def input_row(self, number: int) -> Floats:
+        """The row with a number."""
+        if not 0 <= number < self.input_rows:
+            raise ConfigError(f"row {number}: the input matrix has rows 0 to {self.input_rows - 1}")
+        rows, words = np.array([number], np.int64), len(self.dictionary.words)
+        if not self._as_in_file:
+            rows = self.rows.rows_of((rows - words).astype(np.int32)) if number >= words else self.rows.word_rows[rows].astype(np.int64)
+        return np.asarray(self.rows.take(rows)[0])
+
+    def input_matrix(self) -> Floats:
+        """All rows; of a file, mapped and read-only."""
+        if self._as_in_file and isinstance(self.rows.matrix, np.ndarray):
+            return np.asarray(self.rows.matrix)
+        return np.concatenate([np.empty((0, self.header.dim), np.float32), *self.rows.expanded()])
+
+
+def open_parts(path: Path) -> Parts:
+    """The parts of a file of fastText, memory-mapped."""
+    _check_kind(path)
+    file: FastTextFile = read_fasttext(path)
+    return Parts(file.header, file.dictionary, file.rows(), file.output_matrix, lambda target: write_fasttext(target, file))
+
+
+def trained_parts(model: models.FastText, given: Unsupervised) -> Parts:
+    """The parts of a model that was trained with parameters of fastText."""
+    header = Header(
+        version=12, dim=given.dim, ws=given.ws, epoch=given.epoch, min_count=given.minCount, neg=given.neg, word_ngrams=given.wordNgrams,
+        loss=SHORT_LOSSES.get(given.loss, given.loss), model=SHORT_MODELS[given.model], bucket=model.buckets, minn=model.minn,
+        maxn=model.maxn, lr_update_rate=given.lrUpdateRate, t=given.t,
+    )  # fmt: skip
+    vocabulary = model.learned.vocabulary
+    dictionary = Dictionary(
+        words=vocabulary.words, word_counts=vocabulary.counts, labels=[], label_counts=np.zeros(0, np.int64),
+        tokens=int(vocabulary.counts.sum()), pruned=None,
+    )  # fmt: skip
+    return Parts(header, dictionary, model.vectors.rows, _output_rows(model), model.save_fasttext)
+
+
+def _output_rows(model: models.FastText) -> Floats:
+    """As fastText has them: those of a tree's nodes by join, with the sign of the way to the right, and a row of zeros behind."""
+    rows, counts = model.learned.params.out_vectors, model.learned.vocabulary.counts
+    if model.layer.rows_are_words:
+        return rows
+    joins, out = word2vec_tree(counts)[1], np.zeros((counts.size, model.dim), np.float32)
+    out[: joins.size] = -rows[joins]
+    return out
+
+
+def _check_kind(path: Path) -> None:
+    """Raise an error that says what to do instead, if this is something else than a model of fastText."""
+    advice = "open vectors in other formats with unhot.Vectors.load, or ask them with: unhot neighbors"
+    if path.is_dir():
+        raise DataError(f"{path}: is a folder; models of fastText are files (.bin, .ftz); {advice}")
+    if not path.exists():
+        raise DataError(f"{path}: there is no such file")
+    with path.open("rb") as file:
+        if file.read(len(SIGNATURE)) != SIGNATURE:
+            raise FormatError(f"{path}: byte 0: not a model of fastText (.bin, .ftz), which begins with the number {MAGIC}; {advice}")

@@ -1,0 +1,90 @@
+"""`train_unsupervised` with fastText's parameters: a front for `unhot.models.fasttext.FastText`."""
+
+from __future__ import annotations
+
+import logging
+import os
+from pathlib import Path
+from typing import Any, NoReturn
+
+from unhot.compat.fasttext.model import FastText, of_trained
+from unhot.compat.fasttext.settings import RENAMED, Unsupervised, check_autotune
+from unhot.errors import ConfigError
+from unhot.models import fasttext as models
+from unhot.vectors.store import Vectors
+
+logger = logging.getLogger("unhot")
+
+
+def usual_threads() -> int:
+    """All processors but one, as fastText's Python module."""
+    return max(1, (os.cpu_count() or 1) - 1)
+
+
+def train_unsupervised(
+    input: str | os.PathLike[str],
+    model: str = "skipgram",
+    lr: float = 0.05,
+    dim: int = 100,
+    ws: int = 5,
+    epoch: int = 5,
+    minCount: int = 5,
+    minCountLabel: int = 0,
+    minn: int = 3,
+    maxn: int = 6,
+    neg: int = 5,
+    wordNgrams: int = 1,
+    loss: str = "ns",
+    bucket: int = 2_000_000,
+    thread: int | None = None,
+    lrUpdateRate: int = 100,
+    t: float = 1e-4,
+    label: str = "__label__",
+    verbose: int = 2,
+    pretrainedVectors: str | os.PathLike[str] = "",
+    *,
+    seed: int = 0,
+    autotuneValidationFile: str = "",
+    autotuneMetric: str = "f1",
+    autotunePredictions: int = 1,
+    autotuneDuration: int = 300,
+    autotuneModelSize: str = "",
+    **old_names: Any,
+) -> FastText:
+    """Learn word vectors from a file, a folder, a pattern, or standard input (`-`), and return the model.
+
+    `verbose` has nothing to decide: what goes on is logged by the logger `unhot`.
+    """
+    check_autotune(autotuneValidationFile=autotuneValidationFile)
+    if not isinstance(input, (str, os.PathLike)):
+        raise ConfigError(f"input of type {type(input).__name__}: must be a path; unhot.models.fasttext.FastText learns from sentences")
+    given = Unsupervised(
+        model, lr, dim, ws, epoch, minCount, minCountLabel, minn, maxn, neg, wordNgrams, loss, bucket,
+        usual_threads() if thread is None else thread, lrUpdateRate, t, label, verbose, os.fspath(pretrainedVectors), seed,
+    )  # fmt: skip
+    given = given._replace(**_renamed(old_names, given))
+    for note in given.notes():
+        logger.warning(note)
+    return of_trained(learned(os.fspath(input), given), given)
+
+
+def learned(source: str, given: Unsupervised, **telling: Any) -> models.FastText:
+    """The trained model of unhot; `telling` goes to its `fit`."""
+    model = models.FastText(**given.settings())
+    start = Vectors.load(Path(given.pretrainedVectors)) if given.pretrainedVectors else None
+    return model.fit(source, start=start, **telling)
+
+
+def train_supervised(*arguments: Any, **parameters: Any) -> NoReturn:
+    """Raise a `ConfigError`: classifiers can be read and asked, not yet trained."""
+    raise ConfigError("train_supervised: unhot does not train classifiers yet; load_model reads and asks those that fastText trained")
+
+
+def _renamed(old_names: dict[str, Any], given: Unsupervised) -> dict[str, Any]:
+    """Parameters by their names of today; a `TypeError` for one that is unknown, or was given by its other name, too."""
+    for name in old_names:
+        if name not in RENAMED:
+            raise TypeError(f"train_unsupervised() got an unexpected keyword argument {name!r}")
+        if getattr(given, RENAMED[name]) != Unsupervised._field_defaults[RENAMED[name]]:
+            raise TypeError(f"train_unsupervised() got multiple values for argument {RENAMED[name]!r}")
+    return {RENAMED[name]: value for name, value in old_names.items()}
