@@ -22,7 +22,11 @@ k_argument = click.argument("k", type=click.IntRange(1), default=10, required=Fa
 @click.argument("model")
 @k_argument
 def nn(model: str, k: int) -> None:
-    """Show the K words nearest to each word that is typed, seen in training or not."""
+    """Show the words nearest to each word that is typed.
+
+    MODEL is a .bin or .ftz of fastText; K is how many words. Those that are asked for come from a prompt or from standard input, and need
+    not have been seen in training.
+    """
     asked = _open(model)
     put("Query word? ")
     for word in _words():
@@ -34,7 +38,11 @@ def nn(model: str, k: int) -> None:
 @click.argument("model")
 @k_argument
 def analogies(model: str, k: int) -> None:
-    """Show the K words nearest to A - B + C, for three words A B C that are typed."""
+    """Show the words nearest to A - B + C.
+
+    MODEL is a .bin or .ftz of fastText; K is how many words. A, B and C are three words from a prompt or from standard input, such as
+    berlin germany france.
+    """
     prompt = "Query triplet (A - B + C)? "
     put(f"Loading model {model}\n")
     asked = _open(model)
@@ -48,7 +56,10 @@ def analogies(model: str, k: int) -> None:
 @click.command("print-word-vectors")
 @click.argument("model")
 def print_word_vectors(model: str) -> None:
-    """Print the vectors of the words on standard input, seen in training or not."""
+    """Print the vectors of words from standard input.
+
+    Words that were not seen in training have one, too, from their n-grams.
+    """
     asked = _open(model)
     for word in _words():
         put(f"{word} {numbers(asked.get_word_vector(word))}\n")
@@ -57,7 +68,7 @@ def print_word_vectors(model: str) -> None:
 @click.command("print-sentence-vectors")
 @click.argument("model")
 def print_sentence_vectors(model: str) -> None:
-    """Print the vectors of the lines on standard input."""
+    """Print the vectors of lines of standard input."""
     asked = _open(model)
     for line in lines():
         put(f"{numbers(asked.line_vector(line))}\n")
@@ -67,7 +78,10 @@ def print_sentence_vectors(model: str) -> None:
 @click.argument("model")
 @click.argument("word")
 def print_ngrams(model: str, word: str) -> None:
-    """Print the vectors that a WORD's vector is the mean of: its own, if it is known, and those of its n-grams."""
+    """Print the vectors of a word's n-grams.
+
+    The vector of WORD is the mean of all that are printed: its own, if it was seen in training, comes first.
+    """
     for ngram, vector in _open(model).get_ngram_vectors(word):
         put(f"{ngram} {numbers(vector)}\n")
 

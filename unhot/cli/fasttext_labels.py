@@ -24,7 +24,11 @@ threshold_argument = click.argument("threshold", type=float, default=0.0, requir
 @k_argument
 @threshold_argument
 def predict(model: str, text: str, k: int, threshold: float) -> None:
-    """Print the K most probable labels of each line of TEXT, if their probabilities reach THRESHOLD; K = -1: all."""
+    """Print the most probable labels of each line.
+
+    TEXT is a file, or - for standard input; K is how many labels, 1 if it is left out, -1 for all. Labels whose probability does not reach
+    THRESHOLD are left out.
+    """
     _predict(model, text, k, threshold, with_probability=False)
 
 
@@ -34,7 +38,7 @@ def predict(model: str, text: str, k: int, threshold: float) -> None:
 @k_argument
 @threshold_argument
 def predict_prob(model: str, text: str, k: int, threshold: float) -> None:
-    """`predict` with the probability behind each label."""
+    """`predict`, with a probability behind each label."""
     _predict(model, text, k, threshold, with_probability=True)
 
 
@@ -53,7 +57,11 @@ def _predict(model: str, text: str, k: int, threshold: float, with_probability: 
 @k_argument
 @threshold_argument
 def test(model: str, text: str, k: int, threshold: float) -> None:
-    """Print how many lines of TEXT have labels, and precision and recall of the K most probable labels."""
+    """Print precision and recall on lines with labels.
+
+    TEXT is a file, or - for standard input. The K most probable labels of a line, if their probabilities reach THRESHOLD, are compared with
+    those that it has. N is the number of lines with labels.
+    """
     _test(model, text, k, threshold, each_label=False)
 
 
@@ -63,7 +71,7 @@ def test(model: str, text: str, k: int, threshold: float) -> None:
 @k_argument
 @threshold_argument
 def test_label(model: str, text: str, k: int, threshold: float) -> None:
-    """`test`, and before it F1, precision and recall of each label."""
+    """`test`, and before it the figures of each label."""
     _test(model, text, k, threshold, each_label=True)
 
 
@@ -84,7 +92,7 @@ def _test(model: str, text: str, k: int, threshold: float, each_label: bool) -> 
 @click.argument("model")
 @click.argument("part", type=click.Choice(["args", "dict", "input", "output"]))
 def dump(model: str, part: str) -> None:
-    """Print the settings, the dictionary, or a matrix of a file."""
+    """Print the settings, words, or a matrix of a file."""
     from unhot.compat.fasttext import load_model
 
     opened = load_model(model)

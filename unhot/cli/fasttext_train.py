@@ -32,18 +32,18 @@ OPTIONS: tuple[tuple[str, Any, Any, str], ...] = (
     ("epoch", int, 5, "Passes over the text."),
     ("minCount", int, 5, "Drop words seen less often."),
     ("neg", int, 5, "Negative samples, with -loss ns."),
-    ("loss", click.Choice(LOSSES), "ns", "Output layer."),
-    ("bucket", int, 2_000_000, "Rows that n-grams share."),
-    ("minn", int, 3, "Characters of the shortest n-gram."),
-    ("maxn", int, 6, "And of the longest; 0: no n-grams."),
+    ("loss", click.Choice(LOSSES), "ns", "ns: negative sampling, hs: hierarchical softmax, softmax, ova or one-vs-all."),
+    ("bucket", int, 2_000_000, "Rows that n-grams share, by their hash."),
+    ("minn", int, 3, "Characters of the shortest n-gram of a word."),
+    ("maxn", int, 6, "Characters of the longest n-gram; 0: no n-grams."),
     ("t", float, 1e-4, "Threshold of sub-sampling frequent words."),
     ("seed", int, 0, "Seed of all random numbers."),
     ("verbose", int, 2, "0: show nothing but errors."),
     ("pretrainedVectors", str, "", "Begin from the vectors in this file, in any format."),
-    ("wordNgrams", int, 1, "Not used."),
-    ("lrUpdateRate", int, 100, "Not used."),
-    ("label", str, "__label__", "Not used."),
-    ("minCountLabel", int, 0, "Not used."),
+    ("wordNgrams", int, 1, "Accepted, and not used."),
+    ("lrUpdateRate", int, 100, "Accepted, and not used."),
+    ("label", str, "__label__", "Accepted, and not used."),
+    ("minCountLabel", int, 0, "Accepted, and not used."),
 )
 
 
@@ -75,9 +75,10 @@ def _training(verb: str, about: str) -> click.Command:
         click.Option(["-thread"], type=int, default=None, help=threads),
         click.Option(["-saveOutput", "save_output"], is_flag=True, help="Write OUTPUT.output, too: the output vectors."),
     ]
-    writes = "Writes OUTPUT.bin and OUTPUT.vec; what is there is replaced when the new files are complete."
+    made = "Words are made of their n-grams, so unseen words have vectors, too."
+    writes = "Writes OUTPUT.bin, the model, and OUTPUT.vec, the words' vectors; each replaces what is there when it is complete."
     run = functools.partial(_train, verb)
-    return FastTextCommand(verb, callback=run, params=params, help=f"{about}\n\n{writes}", epilog=EXAMPLES.format(verb=verb))
+    return FastTextCommand(verb, callback=run, params=params, help=f"{about}\n\n{made} {writes}", epilog=EXAMPLES.format(verb=verb))
 
 
 def _train(verb: str, input: str, output: str, thread: int | None, save_output: bool, **options: Any) -> int:
@@ -128,8 +129,8 @@ def _save(model: FastText, files: dict[str, Path], bar: TrainingBar) -> None:
     bar.note(f"saved to {', '.join(map(str, files.values()))}; look at it with: unhot fasttext nn {files['bin']}")
 
 
-skipgram = _training("skipgram", "Learn word vectors: a word, with its n-grams, predicts the words around it.")
-cbow = _training("cbow", "Learn word vectors: the words around a word, with their n-grams, predict it.")
+skipgram = _training("skipgram", "Learn vectors: a word predicts those around it.")
+cbow = _training("cbow", "Learn vectors: the words around predict a word.")
 
 
 def _missing(verb: str, why: str) -> click.Command:

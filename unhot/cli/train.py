@@ -25,6 +25,7 @@ Examples:
   unhot train corpus.txt -o model
   unhot train news/*.txt.gz -o model --model cbow --dim 300 --threads 8
   unhot train corpus.txt -o model --model fasttext --minn 3 --maxn 6 --buckets 2000000
+  unhot train corpus.txt -o model --model fasttext --scheme floret --buckets 50000 --hashes 2
   unhot train corpus.txt -o model --output nce:k=50,bias=true
   unhot train corpus.txt -o model --output adaptive --engine torch --device cuda:0 --batch 4096
   zcat dump.gz | unhot train - -o model --tokenizer words --min-count 20
@@ -57,7 +58,7 @@ class TrainCommand(click.Command):
     "--start",
     default=None,
     metavar="VECTORS",
-    help="Begin from vectors in any format; from a model of unhot: go on with it and its settings.",
+    help="Begin from words' vectors in any format; from a model directory: go on with it, its n-grams and its settings.",
 )
 @click.option("--freeze", default=None, metavar="WORDS", help="Words whose vectors stay: a file, one a line; known: all of --start.")
 @click.option("--keep-vocabulary", is_flag=True, help="--start with a model: no new words.")
@@ -66,7 +67,7 @@ class TrainCommand(click.Command):
     type=click.Choice(["skipgram", "cbow", "fasttext"]),
     default="skipgram",
     show_default=True,
-    help="What predicts what; fasttext: words made of n-grams.",
+    help="skipgram: a word predicts those around it; cbow: they predict it; fasttext: either, with words made of n-grams.",
 )
 @click.option("--dim", type=int, default=100, show_default=True, help="Numbers in a vector.")
 @click.option("--window", type=int, default=5, show_default=True, help="Words to each side of a centre.")
@@ -88,20 +89,22 @@ class TrainCommand(click.Command):
     type=click.Choice(["skipgram", "cbow"]),
     default="skipgram",
     show_default=True,
-    help="fasttext: a word predicts those around it, or they predict it.",
+    help="fasttext: what predicts what, as above.",
 )
 @click.option("--minn", type=int, default=3, show_default=True, help="fasttext: characters of the shortest n-gram.")
-@click.option("--maxn", type=int, default=6, show_default=True, help="fasttext: and of the longest; 0: words alone.")
-@click.option("--buckets", type=int, default=2_000_000, show_default=True, help="fasttext: rows that n-grams share.")
+@click.option("--maxn", type=int, default=6, show_default=True, help="fasttext: characters of the longest n-gram; 0: none, words alone.")
+@click.option(
+    "--buckets", type=int, default=2_000_000, show_default=True, help="fasttext: rows that n-grams share; those in use take memory."
+)
 @click.option(
     "--scheme",
     type=click.Choice(["fasttext", "floret"]),
     default="fasttext",
     show_default=True,
-    help="fasttext: how n-grams find their rows; floret: words have none of their own, so a small table does.",
+    help="fasttext: how n-grams find their rows; floret: words have none of their own, so few buckets do.",
 )
 @click.option("--hashes", type=int, default=1, show_default=True, help="floret: rows of an n-gram, 1 to 4.")
-@click.option("--float16", is_flag=True, help="fasttext: input rows of 16-bit floats, half the memory.")
+@click.option("--float16", is_flag=True, default=False, help="fasttext: input rows of 16-bit floats, half the size.")
 @click.option("--output", default="negative:k=5", show_default=True, metavar="LAYER", help=OUTPUT_HELP)
 @click.option("--min-count", type=int, default=5, show_default=True, help="Drop words seen less often.")
 @click.option("--max-vocab", type=int, default=None, help="Keep at most so many words.")
@@ -114,7 +117,7 @@ class TrainCommand(click.Command):
     type=click.Choice(["compiled", "torch"]),
     default="compiled",
     show_default=True,
-    help="What trains: compiled kernels on the CPU, or PyTorch, for any layer and device.",
+    help="What trains: compiled kernels on the CPU, or PyTorch, for any layer and device; fasttext: compiled only.",
 )
 @click.option("--device", default="cpu", show_default=True, help="torch: where to compute, such as cuda:0.")
 @click.option("--batch", type=int, default=1024, show_default=True, help="torch: pairs of a step; cbow: centres.")

@@ -22,6 +22,7 @@ from unhot.kernels.steps import tile_shape
 from unhot.kernels.windows import Inputs, Kept, fill_inputs, hot_row, inputs_buffer, keep_words, kept_buffer, ones_at
 from unhot.types import Floats, Ids
 
+SAME_DRAWS = 4  # centres
 PREFETCHED = 32  # columns of the next window that are asked for: what the first-level cache can hold beside this one
 
 
@@ -115,8 +116,9 @@ def predict_contexts(step: Any, tables: Any, scratch: Any, place: Any, state: An
 
 @inner
 def predict_each_context(step: Any, tables: Any, scratch: Any, place: Any, state: Any, part: Any) -> Any:
-    """The same with draws for each of them: dearer, but where the input is a bag, that is the smaller part."""
-    return _predict_contexts(tables, scratch, place, state, part, True)
+    """The same with draws for each of them, which a few centres in a row share: their rows are fetched once."""
+    n, after = _predict_contexts(tables, scratch, place, state, part, True)
+    return n, (after if place % SAME_DRAWS == 0 else state)
 
 
 @inner

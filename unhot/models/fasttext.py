@@ -6,7 +6,8 @@
 
 The bag of a word is its own row and those of its n-grams (`unhot.vocab.subwords`). To sum it up is the expensive part, so in skip-gram one
 input has many targets: a window costs one sum and one update of the bag, where fastText has one for each word around. The targets share
-their draws, k for each of them (see outputs/drawn.py).
+their draws, k for each of them (see outputs/drawn.py), and four centres in a row draw the same words: that changes how gradients vary
+together, not their mean, and three of four times the rows are in the cache.
 
 Every row moves by dL/dh, as in fastText, not by its own gradient dL/dh / n: so h moves by dL/dh whether a word has 3 letters or 20, and the
 learning rate means the same for both and for the output. It is the gradient step, times the number n of the bag's rows.
