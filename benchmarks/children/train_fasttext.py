@@ -1,4 +1,4 @@
-"""Train with fastText as word2vec, that is without subwords (minn = maxn = 0), and save its model.
+"""Train with fastText and save its model: as word2vec, that is without n-grams, unless the job says which.
 
 `train_unsupervised` reads the text a first time for its vocabulary; that is on the clock too, as it cannot be taken apart.
 """
@@ -26,8 +26,9 @@ model = fasttext.train_unsupervised(
     t=job["sample"],
     epoch=job["epochs"],
     thread=job["threads"],
-    minn=0,
-    maxn=0,
+    minn=job.get("minn", 0),
+    maxn=job.get("maxn", 0),
+    bucket=job.get("buckets", 2_000_000),
     verbose=0,
 )
 seconds = time.perf_counter() - start

@@ -172,3 +172,20 @@ def test_what_the_engines_cannot_do(folder, options, told):
     assert refused.returncode in (1, 2)
     assert told in refused.stderr
     assert not (folder / "never").exists()
+
+
+def test_fasttexts_file_is_gone_on_with(tmp_path):
+    """With its n-grams; another model takes the vectors of its words."""
+    text = tmp_path / "text.txt"
+    text.write_text("the cat and the cats and a dog\n" * 50)
+    common = ["--dim", "8", "--min-count", "1", "--epochs", "1", "--threads", "1", "-q"]
+    old = unhot.FastText(dim=8, min_count=1, epochs=3, buckets=300, output="negative:k=3,power=0.5").fit(text)
+    old.save_fasttext(tmp_path / "old.bin")
+    tiny = ["--lr", "1e-20"]
+    assert run("train", text, "-o", tmp_path / "new", "--start", tmp_path / "old.bin", *common, *tiny).returncode == 0
+    new = unhot.load(tmp_path / "new")
+    assert (new.name, new.buckets, new.layer) == ("fasttext", 300, old.layer)
+    np.testing.assert_allclose(new.vectors["catdog"], old.vectors["catdog"], atol=1e-6)
+    asked = ["--model", "skipgram", "--start", tmp_path / "old.bin"]
+    assert run("train", text, "-o", tmp_path / "plain", *asked, *common, *tiny).returncode == 0
+    np.testing.assert_allclose(unhot.load(tmp_path / "plain").vectors["cat"], old.vectors["cat"], atol=1e-6)

@@ -222,3 +222,15 @@ def test_classifiers_and_quantised_files_are_no_models():
     for name in ("fasttext_sup_softmax.bin", "fasttext_sup_softmax_pq.ftz"):
         with pytest.raises(ConfigError, match=r"compat\.fasttext\.load_model"):
             unhot.load(golden / name)
+
+
+def test_other_models_start_from_its_vectors(model, text):
+    with pytest.raises(ConfigError, match="start from its vectors"):
+        SkipGram(dim=12, min_count=1, output=model.layer).fit(text, start=model)
+    started = SkipGram(dim=12, min_count=1, epochs=1, lr=1e-20).fit(text, start=model.vectors)
+    np.testing.assert_allclose(started.vectors["balish"], model.vectors["balish"], atol=1e-6)
+
+
+def test_a_layer_without_a_kernel_is_refused():
+    with pytest.raises(ConfigError, match="output=adaptive: fasttext is trained by compiled kernels"):
+        FastText(output="adaptive")

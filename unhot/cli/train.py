@@ -218,6 +218,8 @@ def _begun(context: click.Context, target: str, options: dict[str, Any]) -> tupl
     if not options["overwrite"]:
         _keep_unfinished(target)
     counts = start.vocabulary if options["keep_vocabulary"] and isinstance(start, WordModel) else None
+    if isinstance(start, WordModel) and start.has_bags and kind != start.name:
+        start = start.vectors  # its rows are not those of words
     return learner, {"start": start, "frozen": _frozen(options["freeze"]), "counts": counts, "column": options["column"]}
 
 

@@ -78,6 +78,7 @@ class FastText(WordModel):
 
     name: ClassVar[str] = "fasttext"
     default_lr: ClassVar[float] = 0.05
+    has_bags: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         """Check the ranges."""
@@ -86,8 +87,6 @@ class FastText(WordModel):
         if not isinstance(self.float16, (bool, np.bool_)):
             raise ConfigError(f"float16={self.float16!r}: must be true or false")
         self.subwords = Subwords(minn=self.minn, maxn=self.maxn, buckets=self.buckets, scheme=self.scheme, hashes=self.hashes)
-        if self.engine != "compiled":
-            raise ConfigError(f"engine={self.engine!r}: fasttext is trained by the compiled engine; for torch use skipgram or cbow")
 
     @property
     def vectors(self) -> SubwordVectors:
@@ -142,6 +141,12 @@ class FastText(WordModel):
             raise ConfigError("start: a model to go on with must be a fasttext model with the same minn, maxn, buckets, scheme and hashes")
         if isinstance(start, Vectors) and not self.subwords.own_rows:
             raise ConfigError(f"start: with scheme={self.scheme} words have no rows that vectors could become; start from a model")
+
+    def _check_engine(self) -> None:
+        if self.engine != "compiled" or not self.layer.compiled:
+            what = f"engine={self.engine!r}" if self.layer.compiled else f"output={self.layer.name}"
+            raise ConfigError(f"{what}: fasttext is trained by compiled kernels; choose another layer, or skipgram or cbow for torch")
+        super()._check_engine()
 
     def begins(self) -> Begin:
         """As fastText: the mean of a bag is shorter than its rows."""

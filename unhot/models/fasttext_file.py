@@ -27,7 +27,7 @@ from unhot.models.learned import Learned
 from unhot.outputs import parse_output
 from unhot.tree.huffman import word2vec_tree
 from unhot.types import Floats
-from unhot.vectors.formats.fasttext import QuantizedMatrix, RowBlocks, new_file, read_fasttext, write_fasttext
+from unhot.vectors.formats.fasttext import RowBlocks, new_file, read_fasttext, write_fasttext
 from unhot.vectors.subword_vectors import SubwordVectors
 from unhot.vocab.vocabulary import Vocabulary
 
@@ -83,11 +83,17 @@ def _from_joins(rows: Floats, vocabulary: Vocabulary) -> Floats:
     return out
 
 
+def holds_model(path: str | os.PathLike[str]) -> bool:
+    """Whether `read_model` can read a file of fastText."""
+    file = read_fasttext(Path(path))
+    return not (file.header.supervised or file.quantized) and file.output_matrix.shape[0] > 0
+
+
 def read_model(path: str | os.PathLike[str]) -> tuple[dict[str, Any], Learned]:
     """The settings of a file, and its rows, mapped."""
     file = read_fasttext(Path(path))
     header, dictionary = file.header, file.dictionary
-    if header.supervised or isinstance(file.input_matrix, QuantizedMatrix):
+    if header.supervised or file.quantized:
         what = "a classifier" if header.supervised else "quantised"
         raise ConfigError(f"{path}: is {what}: open it with unhot.compat.fasttext.load_model, or its vectors with Vectors.load")
     if len(cast(Floats, file.output_matrix)) == 0:

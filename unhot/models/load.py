@@ -8,6 +8,7 @@ from pathlib import Path
 from unhot.errors import DataError, FormatError
 from unhot.models.cbow import CBOW
 from unhot.models.fasttext import FastText
+from unhot.models.fasttext_file import holds_model
 from unhot.models.skipgram import SkipGram
 from unhot.models.words import WordModel
 from unhot.vectors.formats.directory import CURRENT, checkpoint_of, is_model, load_model
@@ -48,6 +49,8 @@ def holds_finished(path: str | Path) -> bool:
 
 def is_trained(path: str | os.PathLike[str]) -> bool:
     """Whether a path is a model that can go on learning, not vectors alone."""
+    if Path(path).is_file() and is_fasttext(Path(path)):
+        return holds_model(path)
     if not is_model(Path(path)):
         return False
     saved = load_model(Path(path))

@@ -15,6 +15,7 @@ from unhot.kernels.loop import Room, scratch_bytes
 from unhot.kernels.steps import All, link, step_shape, tile_shape
 from unhot.kernels.windows import Window
 from unhot.models.inputs import InputRows
+from unhot.train.good_state import kept_in_memory
 from unhot.train.hot import hot_rows
 from unhot.train.local import Kernel
 from unhot.train.params import HotSizes, Sizes, padded
@@ -63,4 +64,4 @@ def memory_plan(model: WordModel, corpus: Corpus, kernel: Kernel, sizes: Sizes, 
     if inputs is not None:
         plan[f"rows of {used:,} n-gram buckets"] = ngrams
         plan["n-grams of words"] = inputs.bags.rows.nbytes + inputs.bags.starts.nbytes
-    return plan | {"their last good state": vectors + ngrams, "tables": tables, "buffers": buffers}
+    return plan | {"their last good state": kept_in_memory(vectors + ngrams), "tables": tables, "buffers": buffers}

@@ -89,6 +89,7 @@ class WordModel(LearnedWords):
 
     name: ClassVar[str]
     default_lr: ClassVar[float]
+    has_bags: ClassVar[bool] = False  # words are made of several rows: `make_inputs` says which
 
     def __post_init__(self) -> None:
         """Check the ranges."""
@@ -251,6 +252,8 @@ class WordModel(LearnedWords):
         if dim != self.dim:
             raise ConfigError(f"dim={self.dim}: the vectors to start from have {dim} numbers; use dim={dim}")
         if isinstance(start, WordModel):
+            if start.learned.keys.size and not self.has_bags:
+                raise ConfigError(f"start: words of {start.name} have no rows of their own for {self.name}; start from its vectors")
             check_layer(self.layer, start.layer)
 
     def _begin(self, start: Vectors | WordModel, vocabulary: Vocabulary, inputs: InputRows | None) -> Start:

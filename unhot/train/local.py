@@ -16,6 +16,7 @@ import numpy as np
 from unhot.corpus.corpus import Corpus
 from unhot.kernels.loop import Params, Room, scratch, train_chunk
 from unhot.kernels.windows import Chunk, Hot, Text, Window, keep_threshold
+from unhot.train.good_state import GoodState
 from unhot.train.hot import HotRows
 from unhot.train.params import Sizes, finite
 from unhot.train.run import Plan, Run
@@ -64,7 +65,7 @@ class LocalRun(Run):
         tokens, stride = chunk_size(corpus.ids, kernel.room.scored), state.params.in_vectors.shape[1]
         self._scratch = [scratch(tokens, kernel.window.size, kernel.room, stride) for _ in range(state.sizes.threads)]
         self._hot = HotRows(state.params, state.sizes)
-        self._good, self._good_seen = Params(*(np.empty_like(matrix) for matrix in state.params)), state.seen.copy()
+        self._good = GoodState([*state.params, state.seen])
 
     def learn(self, epoch: int, piece: Piece, lr: float, thread: int) -> tuple[float, int]:
         """One call of the kernel."""
@@ -84,16 +85,12 @@ class LocalRun(Run):
 
     def keep_state(self) -> None:
         """Copy the matrices and what was counted; the threads' own rows begin from the common ones."""
-        for good, matrix in zip(self._good, self._state.params, strict=True):
-            good[:] = matrix
-        self._good_seen[:] = self._state.seen
+        self._good.keep()
         self._hot.refresh()
 
     def restore_state(self) -> None:
         """Copy them back."""
-        for good, matrix in zip(self._good, self._state.params, strict=True):
-            matrix[:] = good
-        self._state.seen[:] = self._good_seen
+        self._good.restore()
 
     def finite(self) -> bool:
         """Whether the matrices are."""
