@@ -25,8 +25,9 @@ MARK = "<!-- Made by tools/make_output_pages.py from"
 FACT = re.compile(r"(?P<label>[A-Z][a-z]+(?: [a-z]+)?) {2,}(?P<text>\S.*)")
 OVERVIEW = ("Converges to", "Normalised", "Cost", "Wins")  # facts in the table of all layers
 INTRODUCTION = """
-An output layer is a way around the softmax over a big vocabulary. Every model takes any of them, by name: `output="nce:k=50"` in Python,
-`--output nce:k=50` in the shell. Settings that are not named have their defaults. `unhot outputs` shows the same on a terminal.
+An output layer is a way around the softmax over a big vocabulary. Models take any of them (fasttext: those with a kernel), by name:
+`output="nce:k=50"` in Python, `--output nce:k=50` in the shell. Settings that are not named have their defaults. `unhot outputs` shows the
+same on a terminal.
 All layers are there for PyTorch; those that make sense only on batches or with projections have no compiled kernel, and train with
 `engine="torch"` alone.
 
