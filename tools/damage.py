@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from fasttext_fields import SIGNATURE, places
-from subword_seeds import special_fasttext, special_floret
+from subword_seeds import special_fasttext, special_floret, special_unhot
 
 from unhot.vectors.formats import FORMATS, WORDLESS, Table, write_table
 
@@ -140,6 +140,7 @@ def special_parquet(_: Path) -> list[Files]:
 
 
 SPECIAL: dict[str, Callable[[Path], list[Files]]] = {
+    "unhot": special_unhot,
     "word2vec-binary": special_binary,
     "fasttext": special_fasttext,
     "floret": special_floret,

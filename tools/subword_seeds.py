@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from unhot.vectors.formats.fasttext import new_file, write_fasttext
 from unhot.vectors.formats.floret import write_floret
+from unhot.vectors.formats.ngram_folder import write_rows
 from unhot.vectors.subword_rows import SubwordRows
 from unhot.vocab.subwords import Subwords
 
@@ -24,6 +26,26 @@ def special_fasttext(folder: Path) -> list[dict[str, bytes]]:
         path = folder / f"small{words}.bin"
         write_fasttext(path, new_file(WORDS[:words], np.arange(words), cut, rows, rows[:words]))
         files.append({"x.ftz": path.read_bytes()})
+    return files
+
+
+def special_unhot(folder: Path) -> list[dict[str, bytes]]:
+    """Folders of models with n-grams: of both schemes, of both types of numbers, with many buckets that have no row."""
+    rng = np.random.default_rng(10)
+    files = []
+    for scheme, hashes, buckets, kind in (
+        ("fasttext", 1, 30, np.float32),
+        ("fasttext", 1, 2**31 - 1, np.float16),
+        ("floret", 2, 30, np.float32),
+    ):
+        cut = Subwords(minn=2, maxn=4, buckets=buckets, scheme=scheme, hashes=hashes)
+        own = np.arange(len(WORDS) if cut.own_rows else 0)
+        keys = rng.permutation(np.concatenate([-1 - own, np.arange(0, 30, 2)]))
+        matrix: Any = rng.standard_normal((len(keys), 3)).astype(kind)
+        rows = SubwordRows.of_keys(cut, matrix, keys, len(WORDS))
+        path = folder / f"{scheme}{buckets}" / "x"
+        write_rows(path, WORDS, np.arange(len(WORDS)), rows)
+        files.append({str(file.relative_to(path.parent)): file.read_bytes() for file in sorted(path.rglob("*")) if file.is_file()})
     return files
 
 

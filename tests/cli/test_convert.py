@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import unhot
 from unhot.cli import main
 from unhot.cli.convert import convert
 from unhot.vectors.formats import FORMATS, Table, read_table, write_table
@@ -83,3 +84,12 @@ def test_a_missing_extra_is_named(model, tmp_path):
     assert result.returncode == 1
     assert "pip install 'unhot[arrow]'" in result.stderr
     assert not Path(tmp_path / "v.parquet").exists()
+
+
+def test_a_trained_model_goes_to_fasttexts_file_with_its_output(run, tmp_path):
+    model = unhot.FastText(dim=4, window=3, min_count=1, epochs=2, buckets=50, output="negative:k=2,power=0.5")
+    model.fit([["cat", "cats", "dog"]] * 20).save(tmp_path / "m")
+    assert run(tmp_path / "m", tmp_path / "x.bin", "--to", "fasttext").returncode == 0
+    again = unhot.load(tmp_path / "x.bin")
+    assert (again.window, again.epochs, again.layer) == (3, 2, model.layer)
+    np.testing.assert_array_equal(again.out_vectors.vectors, model.out_vectors.vectors)

@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,7 @@ import pytest
 
 import unhot
 from unhot.cli.main import main
+from unhot.cli.show import TrainingBar
 from unhot.compat import fasttext
 from unhot.models.fasttext import FastText
 
@@ -67,6 +69,26 @@ def test_ngrams_have_the_word_as_their_mean():
     np.testing.assert_allclose(np.mean([[float(x) for x in line[1:-1]] for line in lines], axis=0), model["caf\u00e9s"], rtol=1e-4)
 
 
+@pytest.mark.parametrize("word", ["-h", "--help", "-habc", "-1", "--"])
+def test_ngrams_of_words_that_begin_with_a_dash(word):
+    code, out, err = run("print-ngrams", SKIPGRAM, word)
+    assert (code, err) == (0, "")
+    assert [line.split(" ")[0] for line in out.decode().splitlines()] == fasttext.load_model(SKIPGRAM).get_subwords(word)[0]
+
+
+def test_a_written_line_end_ends_the_line_of_a_classifier():
+    """fastText's program gives as many lines for each of the texts, with these contents; spaces behind the last are a line, too."""
+    for asked in (["predict-prob", SUPERVISED, "-", "2"], ["test", SUPERVISED, "-"], ["print-sentence-vectors", SUPERVISED]):
+        for text, same in (
+            (b"the </s> __label__food cat\n", b"the\n__label__food cat\n"),
+            (b"the </s>\ncat", b"the\n\ncat"),
+            (b"</s></s> x</s> </s> ", b"</s></s> x</s>\n"),
+            (b"the </s>  ", b"the\n "),
+        ):
+            assert run(*asked, text=text) == run(*asked, text=same)
+    assert run("print-sentence-vectors", SKIPGRAM, text=b"the </s> cat\n")[1].count(b"\n") == 1
+
+
 def test_words_that_are_not_utf8_come_out_as_they_came_in():
     code, out, _ = run("print-word-vectors", SKIPGRAM, text=b"caf\xe9\n")
     assert code == 0
@@ -99,9 +121,10 @@ def test_test_reads_standard_input():
         (["nn", "nowhere.bin"], "no such file"),
         (["nn", "."], "is a folder"),
         (["nn", GOLDEN / "w2v_binary.bin"], "not a model of fastText"),
-        (["predict", SKIPGRAM, "-"], "a sg model"),
+        (["predict", SKIPGRAM, "-"], "a skipgram model"),
         (["predict", SUPERVISED, "nowhere.txt"], "cannot be read"),
         (["predict", SUPERVISED, "-", "0"], "k=0"),
+        (["predict", SUPERVISED, "-", "1", "nan"], "threshold=nan"),
         (["dump", GOLDEN / "fasttext_sup_softmax_pq.ftz", "input"], "quantised"),
         (["dump", GOLDEN / "fasttext_sup_qout.ftz", "output"], "quantised"),
     ],
@@ -155,27 +178,32 @@ def test_what_has_no_meaning_is_said(place):
     assert [line.split(":")[0] for line in err.splitlines()[:2]] == ["-wordNgrams=2", "-label=__x__"]
 
 
+def press_ctrl_c(bar, progress):
+    """What a bar does in place of drawing."""
+    if progress.event == "epoch":
+        raise KeyboardInterrupt
+
+
 @pytest.mark.parametrize("end", ["fails", "interrupted", "fails while it writes"])
 def test_old_files_stay_until_new_ones_are_complete(end, place, monkeypatch):
     for name in ("model.bin", "model.vec"):
         (place / name).write_text("old")
 
     def fit(model, source, **how):
-        if end == "fails":
-            raise unhot.errors.DataError("no such text")
-        model.history.interrupted = True
-        return model
+        raise unhot.errors.DataError("no such text")
 
     def write(*given):
         raise OSError("no space")
 
     if end == "fails while it writes":
         monkeypatch.setattr(os, "fsync", write)
-    else:
+    elif end == "fails":
         monkeypatch.setattr(FastText, "fit", fit)
-    code, _, err = run("skipgram", "-input", "text.txt", "-output", "model", *TRAINING)
+    else:
+        monkeypatch.setattr(TrainingBar, "__call__", press_ctrl_c)
+    code, _, err = run("skipgram", "-input", "text.txt", "-output", "model", *TRAINING, "-epoch", "3")
     assert code == (130 if end == "interrupted" else 1)
-    assert err
+    assert {"fails": "no such text", "interrupted": "nothing was written"}.get(end, "no space") in err
     assert {(place / name).read_text() for name in ("model.bin", "model.vec")} == {"old"}
     assert sorted(path.name for path in place.iterdir()) == ["model.bin", "model.vec", "text.txt"]
 
@@ -187,12 +215,21 @@ def test_old_files_stay_until_new_ones_are_complete(end, place, monkeypatch):
         ("-input text.txt", "Missing option '-output'"),
         ("-input text.txt -output nowhere/model", "no folder nowhere"),
         ("-input text.txt -output folder", "folder.bin: is not a regular file"),
+        ("-input text.txt -output .", "give the path of the files without their endings"),
+        ("-input text.txt -output=", "without their endings"),
+        ("-input text.txt -output ..", "without their endings"),
+        ("-input text.txt -output folder.bin/", "without their endings"),
+        ("-input text.vec -output text", "text.vec belongs to the text of -input"),
+        ("-input link -output text", "text.vec belongs to the text of -input"),
+        ("-input *.vec -output text", "text.vec belongs to the text of -input"),
+        ("-input rare.txt -output model", "minCount=5 leaves nothing"),
+        ("-input empty.txt -output model", "no words at all: give text, words with spaces between them"),
         ("-input nowhere.txt -output model", "nowhere.txt"),
         ("-input text.txt -output model -wordNgram 2", "Did you mean '-wordNgrams'"),
         ("-input text.txt -output model -threads 2", "Did you mean '-thread'"),
         ("-input text.txt -output model -loss nce", "'nce' is not one of"),
         ("-input text.txt -output model -dim ten", "'ten' is not a valid integer"),
-        ("-input text.txt -output model -t", "requires an argument"),
+        ("-input text.txt -output model -t", "requires an argument. (see unhot fasttext cbow --help)"),
         ("-input text.txt -output model stray", "unexpected extra argument"),
         ("-input text.txt -output model -loss hs -saveOutput", "inner nodes"),
         ("-input text.txt -output model -ws 0", "ws=0"),
@@ -201,6 +238,10 @@ def test_old_files_stay_until_new_ones_are_complete(end, place, monkeypatch):
 )
 def test_errors_of_training(arguments, message, place):
     (place / "folder.bin").mkdir()
+    (place / "rare.txt").write_text("a b")
+    (place / "empty.txt").write_text("")
+    (place / "text.vec").write_bytes(TEXT)
+    (place / "link").symlink_to("text.vec")
     code, out, err = run("cbow", *arguments.split())
     assert code in (1, 2)
     assert out == b""
@@ -208,8 +249,18 @@ def test_errors_of_training(arguments, message, place):
     assert not (place / "model.bin").exists()
 
 
+def test_a_folder_that_cannot_be_written_to_is_an_error_before_training(place, monkeypatch):
+    def refuse(*given, **named):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(tempfile, "TemporaryFile", refuse)
+    code, _, err = run("cbow", "-input", "text.txt", "-output", "model", *TRAINING)
+    assert code == 1
+    assert err == "unhot: -output model: cannot be written (Permission denied); choose another folder\n"
+
+
 def test_help_is_quick_and_has_examples():
-    script = "import sys; from unhot.cli.main import main\ntry: main(sys.argv[1:])\nfinally: assert 'numba' not in sys.modules"
+    script = "import sys; from unhot.cli.main import main\ntry: main(sys.argv[1:])\nfinally: assert not {'numba', 'numpy'} & {*sys.modules}"
     done = subprocess.run([sys.executable, "-c", script, "fasttext", "skipgram", "-h"], capture_output=True, text=True, check=True)
     assert "-lrUpdateRate INTEGER" in done.stdout
     assert "unhot fasttext skipgram -input corpus.txt -output model" in done.stdout

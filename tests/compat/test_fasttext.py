@@ -3,6 +3,8 @@
 import inspect
 import json
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from unhot.compat import fasttext
-from unhot.compat.fasttext.lines import run_hashes, tokenize, word_hash
+from unhot.compat.fasttext.lines import LONGEST_KEPT, Lines, remembered, run_hashes, tokenize, word_hash
 from unhot.errors import ConfigError, DataError, FormatError
 
 GOLDEN = Path(__file__).parents[1] / "golden"
@@ -148,6 +150,50 @@ def test_what_has_no_vector_has_no_neighbours():
     assert model.get_sentence_vector("").shape == (8,)
 
 
+def test_a_vector_that_is_not_finite_has_no_neighbours(tmp_path):
+    raw, row = SKIPGRAM.read_bytes(), np.float32(EXPECTED["unsupervised"][SKIPGRAM.name]["input_matrix_first_rows"][0]).tobytes()
+    assert raw.count(row) == 1
+    (tmp_path / "nan.bin").write_bytes(raw.replace(row, np.full(8, np.nan, "<f4").tobytes()))
+    model = fasttext.load_model(tmp_path / "nan.bin")
+    with pytest.raises(DataError, match="its vector is not finite"):
+        model.get_nearest_neighbors(model.words[0])
+    with pytest.raises(DataError, match="its vector is not finite"):
+        model.get_analogies("dog", model.words[0], "cat")
+
+
+def test_nul_is_a_byte_of_a_word_and_ends_one_of_a_classifier():
+    model = fasttext.load_model(SKIPGRAM)
+    np.testing.assert_array_equal(model.get_sentence_vector("the\0cat"), model["the\0cat"] / np.linalg.norm(model["the\0cat"]))
+    classifier = fasttext.load_model(SOFTMAX)
+    np.testing.assert_array_equal(classifier.get_sentence_vector("the\0cat"), classifier.get_sentence_vector("the cat"))
+
+
+def test_long_words_are_not_remembered():
+    seen = []
+    length = remembered(lambda word: seen.append(word) or len(word))
+    short, long = "x" * LONGEST_KEPT, "x" * (LONGEST_KEPT + 1)
+    assert [length(word) for word in (short, long, short, long)] == [64, 65, 64, 65]
+    assert seen == [short, long, long]
+    vectors = fasttext.load_model(SKIPGRAM).vectors
+    lines = Lines(vectors, {}, 1)
+    assert lines.word_rows(short) is lines.word_rows(short)
+    assert lines.word_rows(long) is not lines.word_rows(long)
+
+
+def test_a_model_opens_without_the_compiler_or_training_code():
+    script = """
+import sys
+from unhot.compat import fasttext
+for path in sys.argv[1:]:
+    model = fasttext.load_model(path)
+    assert model.get_words() and model.get_labels() and model.get_line("a line") and "cat" in model
+print(*sorted(name for name in sys.modules if name.startswith(("numba", "unhot.kernels", "unhot.models", "unhot.train"))))
+"""
+    paths = (SKIPGRAM, PRUNED, GOLDEN / "fasttext_sup_hs.bin")
+    done = subprocess.run([sys.executable, "-c", script, *map(str, paths)], capture_output=True, text=True, check=True)
+    assert done.stdout == "\n"
+
+
 def test_measures_of_labels():
     figures = fasttext.load_model(SOFTMAX).test_label(TRAIN)
     assert figures["__label__weather"] == pytest.approx({"precision": 1.0, "recall": 5 / 6, "f1score": 10 / 11})
@@ -195,7 +241,7 @@ def test_errors_say_what_is_wrong(tmp_path):
     with pytest.raises(DataError, match="a folder"):
         fasttext.load_model(tmp_path)
     model = fasttext.load_model(SKIPGRAM)
-    with pytest.raises(ValueError, match="supervised"):
+    with pytest.raises(ValueError, match="a skipgram model; labels are predicted by supervised"):
         model.predict("a line")
     with pytest.raises(ValueError, match="k=0"):
         model.get_nearest_neighbors("cat", 0)
@@ -207,10 +253,23 @@ def test_errors_say_what_is_wrong(tmp_path):
         fasttext.load_model(PRUNED).get_input_matrix()
     with pytest.raises(ValueError, match="k=-2"):
         fasttext.load_model(SOFTMAX).predict("a line", k=-2)
+    for asked, message in (
+        ({"k": 2.5}, "k=2.5"),
+        ({"k": "2"}, "k='2'"),
+        ({"threshold": None}, "threshold=None"),
+        ({"threshold": np.nan}, "threshold=nan"),
+    ):
+        with pytest.raises(ConfigError, match=message):
+            fasttext.load_model(SOFTMAX).predict("a line", **asked)
+    with pytest.raises(ConfigError, match="k=2.5"):
+        model.get_nearest_neighbors("cat", 2.5)
+    with pytest.raises(ConfigError, match="ind=2.5"):
+        model.get_input_vector(2.5)
     with pytest.raises(DataError, match="cannot be read"):
         fasttext.load_model(SOFTMAX).test(tmp_path / "nowhere.txt")
     with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
         fasttext.nonsense  # noqa: B018
+    assert {"EOS", "load_model", "train_unsupervised"} <= set(dir(fasttext))
 
 
 @given(st.text(alphabet="ab é\t\n\v\f\r\0\x1c\u2028", max_size=12))

@@ -14,8 +14,9 @@ import unhot
 from unhot.cli.main import main
 from unhot.compat import fasttext
 from unhot.compat.fasttext.settings import Unsupervised
-from unhot.errors import ConfigError
+from unhot.errors import ConfigError, DataError
 from unhot.models.fasttext import FastText
+from unhot.train import memory
 
 PAGE = (Path(__file__).parents[2] / "docs" / "moving-from-fasttext.md").read_text(encoding="utf-8")
 GOLDEN = Path(__file__).parents[1] / "golden"
@@ -58,6 +59,14 @@ def test_a_trained_model_answers_like_its_file(model, tmp_path):
         np.testing.assert_array_equal(model.get_input_vector(row), file.get_input_vector(row))
     with pytest.raises(ConfigError, match=f"rows 0 to {rows - 1}"):
         model.get_input_vector(rows)
+
+
+@pytest.mark.parametrize("given", [{"loss": "ns", "neg": 3}, {"loss": "hs"}, {"loss": "softmax"}, {"loss": "ova"}, {"model": "cbow"}])
+def test_a_trained_model_says_of_itself_what_its_file_says(given, text, tmp_path):
+    trained = fasttext.train_unsupervised(text, **SETTINGS, **given, lrUpdateRate=7, wordNgrams=2, ws=3, minn=0)
+    trained.save_model(tmp_path / "model.bin")
+    assert trained.get_arguments() == fasttext.load_model(tmp_path / "model.bin").get_arguments()
+    assert (trained.lrUpdateRate, trained.wordNgrams) == (7, 2)
 
 
 def test_output_rows_of_a_tree_are_those_of_the_file(text, tmp_path):
@@ -124,8 +133,14 @@ def test_parameters_become_settings(architecture, loss, output):
     assert given.notes() == []
 
 
-def test_without_ngrams_there_are_no_buckets():
-    assert FastText(**Unsupervised(maxn=0).settings()).buckets == 0
+@pytest.mark.parametrize("given", [{"maxn": 0}, {"minn": 7}, {"minn": 0, "maxn": 0}, {"minn": 7, "bucket": 0}])
+def test_without_ngrams_there_are_no_buckets(given):
+    model = FastText(**Unsupervised(**given).settings())
+    assert (model.minn, model.maxn, model.buckets) == (0, 0, 0)
+
+
+def test_no_least_count_means_all_words():
+    assert FastText(**Unsupervised(minCount=0).settings()).min_count == 1
 
 
 def test_defaults_are_fasttexts():
@@ -136,12 +151,15 @@ def test_defaults_are_fasttexts():
 
 
 def test_old_names_and_unknown_ones(text):
-    with pytest.raises(ConfigError, match="minCount=0"):
-        fasttext.train_unsupervised(text, min_count=0)
+    with pytest.raises(ConfigError, match="minCount=-1"):
+        fasttext.train_unsupervised(text, min_count=-1)
     with pytest.raises(TypeError, match="unexpected keyword argument 'minCounts'"):
         fasttext.train_unsupervised(text, minCounts=1)
+    for twice in ({"minCount": 1, "min_count": 1}, {"minCount": 5, "min_count": 1}):  # 5 is what it is without being given
+        with pytest.raises(TypeError, match="multiple values for argument 'minCount'"):
+            fasttext.train_unsupervised(text, **twice)
     with pytest.raises(TypeError, match="multiple values for argument 'minCount'"):
-        fasttext.train_unsupervised(text, minCount=1, min_count=1)
+        fasttext.train_unsupervised(text, "skipgram", 0.05, 100, 5, 5, 5, min_count=1)
 
 
 def test_what_is_not_used_is_said(caplog):
@@ -156,19 +174,33 @@ def test_what_is_not_used_is_said(caplog):
         ({"model": "supervised"}, "model='supervised'"),
         ({"loss": "nce"}, "loss='nce'"),
         ({"ws": 0}, "ws=0"),
+        ({"ws": 10_001}, "ws=10001"),
+        ({"epoch": 2**31}, "epoch=2147483648"),
+        ({"seed": -1}, "seed=-1"),
         ({"neg": 0}, "neg=0"),
         ({"thread": 0}, "thread=0"),
         ({"bucket": -1}, "bucket=-1"),
         ({"bucket": 0}, "bucket=0"),
         ({"lr": 0}, "lr=0"),
         ({"t": -1}, "t=-1"),
-        ({"minn": 7}, "minn=7"),
+        ({"minn": -1}, "minn=-1"),
+        ({"maxn": 2.5}, "maxn=2.5"),
         ({"autotuneValidationFile": "x"}, "autotune"),
     ],
 )
 def test_wrong_parameters(given, message, text):
     with pytest.raises(ConfigError, match=message):
         fasttext.train_unsupervised(text, **given)
+
+
+def test_messages_have_fasttexts_names(tmp_path, monkeypatch):
+    (tmp_path / "rare.txt").write_text("a b", encoding="utf-8")
+    with pytest.raises(DataError, match="minCount=5 leaves nothing .*; lower minCount"):
+        fasttext.train_unsupervised(tmp_path / "rare.txt")
+    with monkeypatch.context() as patch:
+        patch.setattr(memory, "available_memory", lambda: 1000)
+        with pytest.raises(DataError, match=r"raise minCount \(about \d+ words fit\), or use a smaller dim"):
+            fasttext.train_unsupervised(tmp_path / "rare.txt", minCount=1, bucket=1000, thread=1)
 
 
 def test_what_cannot_be_trained():

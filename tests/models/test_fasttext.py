@@ -1,19 +1,26 @@
 """The fasttext model: what it learns, keeps and writes. Its step is under contract in tests/contracts/test_outputs.py."""
 
 import logging
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import unhot
 from unhot import FastText, SkipGram
-from unhot.errors import ConfigError, DataError
+from unhot.errors import ConfigError, DataError, FormatError
 from unhot.kernels.loop import train_chunk
 from unhot.models.fasttext_file import LAYERS
+from unhot.models.inputs import bags_of
+from unhot.models.load import holds_unfinished
 from unhot.train.checkpoint import Checkpoint
+from unhot.train.memory import readable
+from unhot.train.params import padded
+from unhot.vectors.formats.directory import save_model
 from unhot.vectors.formats.fasttext import read_fasttext
 from unhot.vectors.subword_vectors import SubwordVectors
 
+GOLDEN = Path(__file__).parent.parent / "golden"
 SMALL = {"dim": 12, "min_count": 1, "buckets": 500, "epochs": 3, "sample": 0, "threads": 1}
 
 
@@ -64,7 +71,7 @@ def test_the_memory_plan_says_what_ngrams_cost(text):
         model = FastText(**SMALL, float16=float16).fit(text, note=lines.append)
         buckets = len(model.learned.keys) - len(model.vocabulary)
         (plan,) = (line for line in lines if line.startswith("memory"))
-        assert f"rows of {buckets} n-gram buckets" in plan
+        assert f"rows of {buckets} n-gram buckets {readable(size * padded(12) * buckets)}" in plan
         assert model.learned.params.in_vectors.itemsize == size
 
 
@@ -148,12 +155,17 @@ def test_fasttexts_own_file_keeps_everything(text, tmp_path, loss, architecture)
     assert dict(again.predict_word(context, 12)) == pytest.approx(dict(model.predict_word(context, 12)), rel=1e-4)
     again.save_fasttext(tmp_path / "again.bin")
     assert (tmp_path / "again.bin").read_bytes() == (tmp_path / "m.bin").read_bytes()
-    package = pytest.importorskip("fasttext").load_model(str(tmp_path / "m.bin"))
+
+
+def test_the_fasttext_package_reads_it(model, tmp_path):
+    package = pytest.importorskip("fasttext")
+    model.save_fasttext(tmp_path / "m.bin")
+    read = package.load_model(str(tmp_path / "m.bin"))
     for word in ("balish", "unseenment"):
-        np.testing.assert_allclose(package.get_word_vector(word), model.vectors[word], atol=1e-6)
+        np.testing.assert_allclose(read.get_word_vector(word), model.vectors[word], atol=1e-6)
 
 
-@pytest.mark.parametrize("output", ["nce:k=3", "class_based", "hierarchical"])
+@pytest.mark.parametrize("output", ["nce:k=3", "class_based", "hierarchical", "softmax:bias=true"])
 def test_a_layer_that_fasttext_has_not_is_written_for_its_vectors(text, tmp_path, caplog, output):
     model = FastText(**SMALL, output=output).fit(text)
     with caplog.at_level(logging.WARNING, "unhot"):
@@ -161,6 +173,8 @@ def test_a_layer_that_fasttext_has_not_is_written_for_its_vectors(text, tmp_path
     assert "fastText has no" in caplog.text
     again = unhot.Vectors.load(tmp_path / "m.bin")
     np.testing.assert_allclose(again["unseenish"], model.vectors["unseenish"], atol=1e-6)
+    with pytest.raises(ConfigError, match="no output rows"):  # not as a model of another layer
+        unhot.load(tmp_path / "m.bin")
 
 
 def test_held_out_loss_of_a_bag_is_that_of_its_words(model, text):
@@ -172,6 +186,17 @@ def test_held_out_loss_of_a_bag_is_that_of_its_words(model, text):
     ours, theirs = held_out(model, text[:50]), held_out(plain, text[:50])
     assert ours.cross_entropy == pytest.approx(theirs.cross_entropy, rel=1e-6)
     assert ours.perplexity < 11  # of 12 words
+
+
+@pytest.mark.parametrize("architecture", ["skipgram", "cbow"])
+def test_biases_of_rows_are_combined_as_the_rows_are(text, architecture):
+    model = FastText(**SMALL, architecture=architecture, output="nce:k=3,ln_z=per_input").fit(text)
+    inputs, params = model.word_inputs(), model.learned.params
+    bags = bags_of(model.learned.keys, model.vocabulary, model.subwords)
+    rows = bags.rows[bags.starts[3] : bags.starts[4]]
+    assert inputs.bias[3] == pytest.approx(params.in_bias[rows].mean(), rel=1e-5)
+    assert inputs.sizes[3] == rows.size
+    assert np.abs(inputs.bias).min() > 0
 
 
 def test_held_out_loss_of_cbow_counts_rows(text):
@@ -209,6 +234,10 @@ def test_what_cannot_be_started_from(model, text):
         FastText(**SMALL, minn=2).fit(text, start=model)
     with pytest.raises(ConfigError, match="must be a fasttext model"):
         FastText(**SMALL).fit(text, start=SkipGram(dim=12, min_count=1, epochs=1).fit(text))
+    with pytest.raises(ConfigError, match="unhot.load"):
+        FastText(**SMALL).fit(text, start=model.vectors)
+    with pytest.raises(DataError, match="not finite; 16-bit floats hold numbers up to 65504"):
+        FastText(**SMALL, float16=True).fit(text, start=unhot.Vectors(["balish"], np.full((1, 12), 1e6, np.float32)))
     with pytest.raises(ConfigError, match="floret"):
         FastText(**SMALL, scheme="floret").fit(text, start=model.vectors[:])
     with pytest.raises(DataError, match="fit first"):
@@ -216,12 +245,9 @@ def test_what_cannot_be_started_from(model, text):
 
 
 def test_classifiers_and_quantised_files_are_no_models():
-    from pathlib import Path
-
-    golden = Path(__file__).parent.parent / "golden"
     for name in ("fasttext_sup_softmax.bin", "fasttext_sup_softmax_pq.ftz"):
         with pytest.raises(ConfigError, match=r"compat\.fasttext\.load_model"):
-            unhot.load(golden / name)
+            unhot.load(GOLDEN / name)
 
 
 def test_other_models_start_from_its_vectors(model, text):
@@ -234,3 +260,49 @@ def test_other_models_start_from_its_vectors(model, text):
 def test_a_layer_without_a_kernel_is_refused():
     with pytest.raises(ConfigError, match="output=adaptive: fasttext is trained by compiled kernels"):
         FastText(output="adaptive")
+
+
+def test_a_word_of_one_letter_many_times_does_not_run_away(text):
+    """Its n-grams are the same few over and over: each would move by as many steps."""
+    lines = [[*line, "-" * 400] for line in text]
+    for settings in ({}, {"architecture": "cbow"}, {"float16": True}):
+        vectors = FastText(**{**SMALL, "epochs": 3}, **settings).fit(lines).vectors
+        assert vectors.norms.max() < 20
+
+
+def test_a_file_of_fasttext_is_a_finished_training(model, tmp_path):
+    model.save_fasttext(tmp_path / "m.bin")
+    unhot.load(tmp_path / "m.bin").save(tmp_path / "m")
+    assert not holds_unfinished(tmp_path / "m")
+
+
+@pytest.mark.parametrize("name", ["fasttext_unsup_cbow_hs.bin", "fasttext_unsup_skipgram_ns.bin"])
+def test_fasttexts_own_models_are_written_as_they_were(tmp_path, name):
+    golden = GOLDEN / name
+    unhot.load(golden).save_fasttext(tmp_path / "m.bin")
+    assert (tmp_path / "m.bin").read_bytes() == golden.read_bytes()
+
+
+def test_settings_of_numpy_can_be_saved(text, tmp_path):
+    given = {"minn": np.int64(3), "buckets": np.int32(300), "float16": np.True_}
+    FastText(**{**SMALL, **given}).fit(text).save(tmp_path / "m")
+    assert unhot.load(tmp_path / "m").float16 is True
+
+
+@pytest.mark.parametrize("keys", [lambda k: k + 10**6, lambda k: np.where(k < 0, -1, k), lambda k: np.where(k >= 0, 3, k)])
+def test_damaged_keys_are_a_format_error(model, tmp_path, keys):
+    learned = model.learned
+    tensors = {**learned.tensors(), "row_keys": keys(learned.keys)}
+    save_model(tmp_path / "m", model.config(), learned.vocabulary, tensors)
+    with pytest.raises(FormatError, match="damaged"):
+        unhot.load(tmp_path / "m")
+
+
+def test_draws_go_on_although_centres_see_nobody():
+    """Every fourth centre alone in its line: with the same draws for ever, a few words would be pushed away from all others."""
+    rng = np.random.default_rng(1)
+    words = [f"w{i}x" for i in range(300)]
+    lines = [rng.choice(words, 3 if i % 2 else 1).tolist() for i in range(4000)]
+    model = FastText(**{**SMALL, "epochs": 1}).fit(lines)
+    norms = np.linalg.norm(model.learned.params.out_vectors, axis=1)
+    assert norms.max() < 8 * np.median(norms)

@@ -1,9 +1,11 @@
 """Which rows words with n-grams are made of."""
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from unhot.errors import DataError
 from unhot.models.inputs import bags_of, input_rows, old_rows, word_rows
 from unhot.vocab.subwords import Subwords
 from unhot.vocab.vocabulary import Vocabulary
@@ -28,19 +30,21 @@ def pieces(subwords, words, word):
 def test_a_bag_is_the_word_and_its_pieces_in_their_order(minn, more, buckets, scheme, hashes):
     hashes = hashes if scheme == "floret" else 1
     subwords = Subwords(minn=minn, maxn=minn + more, buckets=buckets, scheme=scheme, hashes=hashes)
-    keys, (starts, rows) = made(subwords)
+    keys, (starts, rows, squares) = made(subwords)
     for i, word in enumerate(WORDS):
+        times = np.unique(rows[starts[i] : starts[i + 1]], return_counts=True)[1]
+        assert squares[i] == (times**2).sum()
         assert keys[rows[starts[i] : starts[i + 1]]].tolist() == pieces(subwords, WORDS, word)
     wanted = {key for word in WORDS for key in pieces(subwords, WORDS, word)}
     assert sorted(keys.tolist()) == sorted(wanted)
     again = bags_of(keys, Vocabulary(WORDS, COUNTS), subwords)
-    np.testing.assert_array_equal(again.starts, starts)
-    np.testing.assert_array_equal(again.rows, rows)
+    for ours, theirs in zip(again, (starts, rows, squares), strict=True):
+        np.testing.assert_array_equal(ours, theirs)
 
 
 def test_rows_lie_in_the_order_of_their_use():
     subwords, use = Subwords(minn=3, maxn=4, buckets=1000), np.array([1.0, 2.0, 30.0, 4.0, 50.0])
-    keys, (starts, rows) = made(subwords, use)
+    keys, (starts, rows, _) = made(subwords, use)
     used = np.zeros(keys.size)
     np.add.at(used, rows, np.repeat(use, np.diff(starts)))
     assert (np.diff(used) <= 0).all()
@@ -67,3 +71,18 @@ def test_rows_are_found_again_by_what_they_are():
 
 def test_rows_of_words_are_told_from_those_of_ngrams():
     assert word_rows(np.array([5, -1, 0, -3]), np.array([10, 11, 12], np.int32)).tolist() == [-1, 10, -1, 12]
+
+
+def test_a_huge_number_of_buckets_takes_no_table():
+    """2**31 - 1 buckets: a number for each would be 17 GB."""
+    few, many = (Subwords(minn=3, maxn=4, buckets=buckets) for buckets in (2**20, 2**31 - 1))
+    assert made(many).keys.size >= made(few).keys.size
+    keys, bags = made(many)
+    assert keys[bags.rows[bags.starts[0] : bags.starts[1]]].tolist() == pieces(many, WORDS, "cat")
+
+
+def test_a_row_that_is_missing_is_named():
+    subwords = Subwords(minn=3, maxn=3, buckets=1000)
+    keys = made(subwords).keys
+    with pytest.raises(DataError, match=f"the key {keys.max()} has no row"):
+        bags_of(keys[keys < keys.max()], Vocabulary(WORDS, COUNTS), subwords)

@@ -61,3 +61,19 @@ def test_threads_with_hot_rows_learn_as_one_thread_does():
     frequent = one.vectors.words[:3]
     for word in frequent:  # the common rows hold what was learned, not the copies only
         assert np.linalg.norm(two.vectors[word]) == pytest.approx(np.linalg.norm(one.vectors[word]), rel=0.3)
+
+
+@pytest.mark.parametrize("threads", [2, 8])
+def test_rows_of_16_bits_lose_no_share_of_a_small_step(threads):
+    """A step of three times the distance to the next float, shared among 8 threads, is less than half of it."""
+    none, apart = np.zeros(0, np.float32), np.spacing(np.float16(1.5))
+    rows = np.full((1 + threads, LANES), 1.5, np.float16)
+    hot = HotRows(
+        Params(rows.view(np.uint16), np.zeros((1, LANES), np.float32), none, none, none), Sizes(1, 1, Biases(), HotSizes(1, 0), 0, threads)
+    )
+    hot.refresh()
+    for _ in range(100):
+        for thread in range(threads):
+            rows[1 + thread] += 3 * apart
+            hot.exchange(thread)
+    np.testing.assert_allclose((rows[0].astype(np.float64) - 1.5) / apart, 300, atol=1)

@@ -124,7 +124,7 @@ def test_threads_and_blocks_change_nothing(monkeypatch: pytest.MonkeyPatch) -> N
     matrix = np.random.default_rng(0).standard_normal((800, 7), np.float32)
     rows = SubwordRows(subwords, matrix, np.arange(500, dtype=np.int32), first_bucket=500)
     whole = rows.vectors(words)
-    monkeypatch.setattr(subword_rows, "BLOCK_WORDS", 7)
+    monkeypatch.setattr(subword_rows, "BLOCK_PIECES", 70)
     monkeypatch.setattr(subword_rows, "BLOCK_ROWS", 11)
     for threads in (1, 2, 5):
         np.testing.assert_array_equal(rows.vectors(words, threads=threads), whole)

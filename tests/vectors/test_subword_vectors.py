@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -311,6 +312,30 @@ def test_limit_keeps_all_ngrams(tmp_path: Path) -> None:
         np.testing.assert_array_equal(again.vectors, some.vectors)
         np.testing.assert_array_equal(Vectors.load(path, limit=3).vectors, some.vectors[:3])
     assert len(Vectors.load(GOLDEN / SKIPGRAM, limit=0)) == 0
+
+
+def test_pruned_ngrams_are_not_written_as_zeros(tmp_path: Path) -> None:
+    """A part of a pruned .ftz cannot be a .bin: there, n-grams without a row would count."""
+    whole = Vectors.load(GOLDEN / "fasttext_sup_qout.ftz")
+    whole.save(tmp_path / "m")
+    for vectors in (Vectors.load(GOLDEN / "fasttext_sup_qout.ftz", limit=50), Vectors.load(tmp_path / "m")):
+        with pytest.raises(DataError, match="pruned"):
+            vectors.save(tmp_path / "x.bin", "fasttext")
+    np.testing.assert_array_equal(Vectors.load(tmp_path / "m").vectors, whole.vectors)
+
+
+def test_words_that_nobody_counted(tmp_path: Path) -> None:
+    gensim = pytest.importorskip("gensim.models.fasttext")
+    SubwordVectors(WORDS, None, made().rows).save(tmp_path / "x.bin", "fasttext")
+    assert Vectors.load(tmp_path / "x.bin").counts is None
+    assert gensim.load_facebook_vectors(str(tmp_path / "x.bin")).index_to_key == WORDS
+
+
+def test_a_word_of_a_megabyte() -> None:
+    tracemalloc.start()
+    assert "x" * 1_000_000 in made(dim=100)
+    assert tracemalloc.get_traced_memory()[1] < 200_000_000
+    tracemalloc.stop()
 
 
 def test_floret_tables_have_no_words(tmp_path: Path) -> None:

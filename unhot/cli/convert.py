@@ -51,13 +51,17 @@ def convert(
     from pathlib import Path
 
     from unhot.cli.show import note, printable, show_json
+    from unhot.errors import DataError
     from unhot.vectors.store import KEEPING, Vectors, saved_format
 
     if out == "-":
         raise click.UsageError("OUT is -: vectors are written to files, not to standard output; give a path")
     name = saved_format(Path(out), out_format)  # better before a long reading than after it
     vectors = Vectors.load(source, source_format, limit=limit, bad_utf8=bad_utf8, which=which)
-    renamed = vectors.save(out, name)
+    whole = name == "fasttext" and limit is None and which == "in" and bad_utf8 == "escape"
+    if not len(vectors) and vectors.subwords is not None and name not in KEEPING:
+        raise DataError(f"{source}: rows of n-grams and no words: {name} holds the vectors of words, so there is nothing to write")
+    renamed = {} if whole and _wrote_model(source, out) else vectors.save(out, name)
     if as_json:
         facts = {"out": out, "format": name, "words": len(vectors), "dim": vectors.vector_size, "renamed": renamed}
         show_json(facts if vectors.subwords is None else {**facts, "ngrams": name in KEEPING})
@@ -66,5 +70,27 @@ def convert(
         note(f"the format cannot hold {printable(word)!r}: written as {printable(written)!r}")
     if len(renamed) > SHOWN:
         note(f"... and {len(renamed) - SHOWN:,} more words")
-    ngrams = "" if vectors.subwords is None else ", with n-grams" if name in KEEPING else ", without n-grams, which this format cannot hold"
-    note(f"wrote {out}: {len(vectors):,} words, dim {vectors.vector_size}, {name}{ngrams}")
+    ngrams = (
+        ""
+        if vectors.subwords is None or not vectors.subwords.maxn or name == "floret"
+        else ", with n-grams"
+        if name in KEEPING
+        else ", without n-grams, which this format cannot hold"
+    )
+    held = (
+        f"{vectors.subwords.buckets:,} rows of n-grams and no words" if name == "floret" and vectors.subwords else f"{len(vectors):,} words"
+    )
+    note(f"wrote {out}: {held}, dim {vectors.vector_size}, {name}{ngrams}")
+
+
+def _wrote_model(source: str, out: str) -> bool:
+    """Write a trained model of unhot to fastText's file with its output rows and settings; False if it is no such model."""
+    from unhot.models.fasttext import FastText
+    from unhot.models.load import is_trained, load
+    from unhot.vectors.formats.directory import is_model
+
+    model = load(source) if is_model(source) and is_trained(source) else None
+    if not isinstance(model, FastText) or not model.subwords.own_rows:
+        return False
+    model.save_fasttext(out)
+    return True

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
@@ -12,8 +11,6 @@ import click
 if TYPE_CHECKING:
     from unhot.compat.fasttext import FastText
     from unhot.types import Floats
-
-WORD = re.compile(r"[^ \t\n\v\f\r]+")
 
 k_argument = click.argument("k", type=click.IntRange(1), default=10, required=False)
 
@@ -69,12 +66,22 @@ def print_word_vectors(model: str) -> None:
 @click.argument("model")
 def print_sentence_vectors(model: str) -> None:
     """Print the vectors of lines of standard input."""
+    from unhot.compat.fasttext.lines import classifier_lines
+
     asked = _open(model)
-    for line in lines():
+    for line in classifier_lines(lines()) if asked.is_supervised else lines():
         put(f"{numbers(asked.line_vector(line))}\n")
 
 
-@click.command("print-ngrams")
+class WordCommand(click.Command):
+    """A command whose two arguments may begin with a dash, as words do."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """With both there, none is an option."""
+        return super().parse_args(ctx, ["--", *args] if len(args) == 2 else args)
+
+
+@click.command("print-ngrams", cls=WordCommand)
 @click.argument("model")
 @click.argument("word")
 def print_ngrams(model: str, word: str) -> None:
@@ -126,5 +133,7 @@ def lines() -> Iterator[str]:
 
 def _words() -> Iterator[str]:
     """The words of standard input, line by line."""
+    from unhot.compat.fasttext.lines import WORD
+
     for line in lines():
         yield from WORD.findall(line)

@@ -112,6 +112,7 @@ def dump(model: str, part: str) -> None:
 
 def _lines_of(text: str) -> Iterable[str]:
     """The lines of a file, or of standard input."""
+    from unhot.compat.fasttext.lines import classifier_lines
     from unhot.compat.fasttext.model import lines_of
 
-    return lines() if text == STDIN else lines_of(text)
+    return classifier_lines(lines()) if text == STDIN else lines_of(text)

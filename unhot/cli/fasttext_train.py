@@ -5,14 +5,17 @@ from __future__ import annotations
 import difflib
 import functools
 import itertools
+import os
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
+from unhot.compat.fasttext.settings import Unsupervised
+
 if TYPE_CHECKING:
     from unhot.cli.show import TrainingBar
-    from unhot.compat.fasttext.settings import Unsupervised
     from unhot.models.fasttext import FastText
 
 EXAMPLES = """
@@ -24,26 +27,26 @@ Examples:
 """
 MOST_THREADS = 12  # fastText's default, whatever the machine has
 LOSSES = ("ns", "hs", "softmax", "ova", "one-vs-all")
-# name, type, default, help
-OPTIONS: tuple[tuple[str, Any, Any, str], ...] = (
-    ("lr", float, 0.05, "First learning rate."),
-    ("dim", int, 100, "Numbers in a vector."),
-    ("ws", int, 5, "Words to each side of a centre."),
-    ("epoch", int, 5, "Passes over the text."),
-    ("minCount", int, 5, "Drop words seen less often."),
-    ("neg", int, 5, "Negative samples, with -loss ns."),
-    ("loss", click.Choice(LOSSES), "ns", "ns: negative sampling, hs: hierarchical softmax, softmax, ova or one-vs-all."),
-    ("bucket", int, 2_000_000, "Rows that n-grams share, by their hash."),
-    ("minn", int, 3, "Characters of the shortest n-gram of a word."),
-    ("maxn", int, 6, "Characters of the longest n-gram; 0: no n-grams."),
-    ("t", float, 1e-4, "Threshold of sub-sampling frequent words."),
-    ("seed", int, 0, "Seed of all random numbers."),
-    ("verbose", int, 2, "0: show nothing but errors."),
-    ("pretrainedVectors", str, "", "Begin from the vectors in this file, in any format."),
-    ("wordNgrams", int, 1, "Accepted, and not used."),
-    ("lrUpdateRate", int, 100, "Accepted, and not used."),
-    ("label", str, "__label__", "Accepted, and not used."),
-    ("minCountLabel", int, 0, "Accepted, and not used."),
+# name, type, help
+OPTIONS: tuple[tuple[str, Any, str], ...] = (
+    ("lr", float, "First learning rate."),
+    ("dim", int, "Numbers in a vector."),
+    ("ws", int, "Words to each side of a centre."),
+    ("epoch", int, "Passes over the text."),
+    ("minCount", int, "Drop words seen less often."),
+    ("neg", int, "Negative samples, with -loss ns."),
+    ("loss", click.Choice(LOSSES), "ns: negative sampling, hs: hierarchical softmax, softmax, ova or one-vs-all."),
+    ("bucket", int, "Rows that n-grams share, by their hash."),
+    ("minn", int, "Characters of the shortest n-gram of a word."),
+    ("maxn", int, "Characters of the longest n-gram; 0: no n-grams."),
+    ("t", float, "Threshold of sub-sampling frequent words."),
+    ("seed", int, "Seed of all random numbers."),
+    ("verbose", int, "0: show nothing but errors."),
+    ("pretrainedVectors", str, "Begin from the vectors in this file, in any format."),
+    ("wordNgrams", int, "Accepted, and not used."),
+    ("lrUpdateRate", int, "Accepted, and not used."),
+    ("label", str, "Accepted, and not used."),
+    ("minCountLabel", int, "Accepted, and not used."),
 )
 
 
@@ -61,17 +64,22 @@ class FastTextCommand(click.Command):
             split += [name, value] if equals and name in known else [arg]
             if name in known and not equals and not getattr(known[name], "is_flag", False):
                 split += itertools.islice(rest, 1)
-        return super().parse_args(ctx, split)
+        try:
+            return super().parse_args(ctx, split)
+        except click.UsageError as error:
+            error.ctx = error.ctx or ctx  # a value that is missing does not say where; the hint does
+            raise
 
 
 def _training(verb: str, about: str) -> click.Command:
     """The command of a verb."""
     where = "A file, a folder, a pattern, or - for standard input; gz, bz2, xz and zst are unpacked."
+    usual = Unsupervised._field_defaults
     threads = f"Threads  [default: those of the machine, at most {MOST_THREADS}]"
     params: list[click.Parameter] = [
         click.Option(["-input"], required=True, metavar="TEXT", help=where),
         click.Option(["-output"], required=True, metavar="OUTPUT", help="Path of the files to write, without their endings."),
-        *(click.Option([f"-{n}", n], type=kind, default=usual, show_default=usual != "", help=text) for n, kind, usual, text in OPTIONS),
+        *(click.Option([f"-{n}", n], type=kind, default=usual[n], show_default=usual[n] != "", help=text) for n, kind, text in OPTIONS),
         click.Option(["-thread"], type=int, default=None, help=threads),
         click.Option(["-saveOutput", "save_output"], is_flag=True, help="Write OUTPUT.output, too: the output vectors."),
     ]
@@ -84,12 +92,11 @@ def _training(verb: str, about: str) -> click.Command:
 def _train(verb: str, input: str, output: str, thread: int | None, save_output: bool, **options: Any) -> int:
     """Train, and write the files."""
     from unhot.cli.show import TrainingBar
-    from unhot.compat.fasttext.settings import Unsupervised
     from unhot.compat.fasttext.training import learned
     from unhot.index.exact import usable_cores
 
     given = Unsupervised(model=verb, thread=min(usable_cores(), MOST_THREADS) if thread is None else thread, **options)
-    files = _files(Path(output), save_output, given)
+    files = _files(input, output, save_output, given)
     with TrainingBar(quiet=given.verbose < 1) as bar:
         for line in given.notes():
             bar.note(f"-{line}")
@@ -101,21 +108,41 @@ def _train(verb: str, input: str, output: str, thread: int | None, save_output: 
     return 0
 
 
-def _files(output: Path, save_output: bool, given: Unsupervised) -> dict[str, Path]:
+def _files(input: str, output: str, save_output: bool, given: Unsupervised) -> dict[str, Path]:
     """The files to write, by what is in them; an error now if that cannot be, not after the training."""
-    from unhot.errors import ConfigError, DataError
+    from unhot.corpus.readers import find_files
+    from unhot.errors import ConfigError
 
     given.settings()
     if save_output and given.loss == "hs":
         raise ConfigError("-saveOutput with -loss hs: its output vectors are those of a tree's inner nodes, not of words; leave it out")
-    if not output.parent.is_dir():
-        raise DataError(f"-output {output}: there is no folder {output.parent}; make it first")
+    if os.path.basename(output) in ("", ".", ".."):  # noqa: PTH119 (a Path forgets the slash at the end)
+        raise ConfigError(f"-output {output!r}: is a folder; give the path of the files without their endings, such as folder/model")
     endings = ("bin", "vec", "output") if save_output else ("bin", "vec")
-    files = {ending: output.with_name(f"{output.name}.{ending}") for ending in endings}
+    files = {ending: Path(f"{output}.{ending}") for ending in endings}
+    _check_writable(files, output)
+    texts = [text for text in find_files(input) if text is not None]
+    for file in files.values():
+        if file.exists() and any(map(file.samefile, texts)):
+            raise ConfigError(f"-output {output}: {file} belongs to the text of -input, and would be replaced; choose another -output")
+    return files
+
+
+def _check_writable(files: dict[str, Path], output: str) -> None:
+    """Raise a `DataError` unless files can be made where these shall be."""
+    from unhot.errors import DataError
+
+    folder = Path(output).parent
+    if not folder.is_dir():
+        raise DataError(f"-output {output}: there is no folder {folder}; make it first")
     for file in files.values():
         if file.exists() and not file.is_file():
             raise DataError(f"{file}: is not a regular file; choose another -output")
-    return files
+    try:
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise DataError(f"-output {output}: cannot be written ({error.strerror or error}); choose another folder") from error
 
 
 def _save(model: FastText, files: dict[str, Path], bar: TrainingBar) -> None:

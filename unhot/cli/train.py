@@ -104,7 +104,7 @@ class TrainCommand(click.Command):
     help="fasttext: how n-grams find their rows; floret: words have none of their own, so few buckets do.",
 )
 @click.option("--hashes", type=int, default=1, show_default=True, help="floret: rows of an n-gram, 1 to 4.")
-@click.option("--float16", is_flag=True, default=False, help="fasttext: input rows of 16-bit floats, half the size.")
+@click.option("--float16/--no-float16", default=False, help="fasttext: input rows of 16-bit floats, half the size.")
 @click.option("--output", default="negative:k=5", show_default=True, metavar="LAYER", help=OUTPUT_HELP)
 @click.option("--min-count", type=int, default=5, show_default=True, help="Drop words seen less often.")
 @click.option("--max-vocab", type=int, default=None, help="Keep at most so many words.")
@@ -213,7 +213,7 @@ def _begun(context: click.Context, target: str, options: dict[str, Any]) -> tupl
             begun_with.pop("lr")
         settings = {name: value if _given(context, name) else begun_with.get(name, value) for name, value in settings.items()}
     elif options["keep_vocabulary"]:
-        raise ConfigError("--keep-vocabulary: needs --start with a model of unhot")
+        raise ConfigError("--keep-vocabulary: needs --start with a model")
     learner = MODELS[kind](**_settings_of(context, kind, settings))
     if not options["overwrite"]:
         _keep_unfinished(target)

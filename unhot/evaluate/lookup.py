@@ -60,7 +60,7 @@ class Lookup:
 
     def _make(self, word: str) -> int:
         """The number of a word that is made of its n-grams, -1 if it has none."""
-        if word not in self._made and word in self.vectors and _directed(vector := self.vectors[word]):
+        if word not in self._made and (vector := self.vectors._unseen(word)) is not None and _directed(vector):
             self._made[word] = self.size + len(self._vectors)
             self._vectors.append(vector)
         return self._made.get(word, -1)

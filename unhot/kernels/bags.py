@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from unhot.kernels.jit import inner
 from unhot.kernels.rows import prefetch
 from unhot.kernels.windows import hot_row
-from unhot.types import Ids, Starts
+from unhot.types import Floats, Ids, Starts
 
 
 class Bags(NamedTuple):
@@ -18,6 +18,7 @@ class Bags(NamedTuple):
 
     starts: Starts  # [words + 1]
     rows: Ids
+    squares: Floats  # [words] how often each of a word's different rows stands there, squared and summed: without repeats, their number
 
 
 @inner

@@ -16,6 +16,7 @@ import numpy as np
 from unhot.kernels.aligned import aligned_zeros
 from unhot.kernels.columns import AHEAD, PARTS, Columns, Targets, candidates, columns_buffer, columns_bytes, fill_tile, first_of
 from unhot.kernels.jit import generic, inner, kernel
+from unhot.kernels.rng import GAMMA
 from unhot.kernels.rows import prefetch
 from unhot.kernels.simd import LANES
 from unhot.kernels.steps import tile_shape
@@ -117,8 +118,9 @@ def predict_contexts(step: Any, tables: Any, scratch: Any, place: Any, state: An
 @inner
 def predict_each_context(step: Any, tables: Any, scratch: Any, place: Any, state: Any, part: Any) -> Any:
     """The same with draws for each of them, which a few centres in a row share: their rows are fetched once."""
-    n, after = _predict_contexts(tables, scratch, place, state, part, True)
-    return n, (after if place % SAME_DRAWS == 0 else state)
+    n, _ = _predict_contexts(tables, scratch, place, state, part, True)
+    beyond = np.uint64(scratch.columns.row.size)  # no window takes more draws
+    return n, (state + beyond * GAMMA if place % SAME_DRAWS == SAME_DRAWS - 1 else state)
 
 
 @inner

@@ -16,6 +16,7 @@ Value = Any  # an LLVM value (llvmlite has no types)
 
 _FEATURES = llvm.get_host_cpu_features()
 LANES = 16 if _FEATURES.get("avx512f") else 8 if _FEATURES.get("avx2") else 4  # floats in a vector
+HAS_HALVES = llvm.get_process_triple().split("-")[0] not in ("x86_64", "i686") or bool(_FEATURES.get("f16c"))  # 16-bit floats
 REGISTERS = 16 if LANES == 8 else 32  # vector registers; SSE has 16 of them too, but the same code as NEON does no harm there
 LINE = 64  # bytes in a cache line
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from unhot.corpus.corpus import Corpus
-from unhot.errors import extra
+from unhot.errors import DataError, extra
 from unhot.kernels.loop import Params
 from unhot.kernels.pairs import warm_up as warm_up_pairs
 from unhot.models.inputs import InputRows
@@ -21,7 +21,7 @@ from unhot.models.setup import make_kernel, make_sizes, memory_plan
 from unhot.models.start import Start
 from unhot.train.batches import batch_memory
 from unhot.train.local import LocalRun, State, warm_up
-from unhot.train.params import HotSizes, Sizes, frozen_rows, padded, start_params, without_copies
+from unhot.train.params import HotSizes, Sizes, finite, frozen_rows, padded, start_params, without_copies
 from unhot.train.run import Plan
 from unhot.types import Bytes
 
@@ -81,7 +81,11 @@ class Engine(ABC):
         if params.out_bias.size:
             params.out_bias[: sizes.rows] = model.layer.start_bias(self._corpus.vocabulary.counts)
         if start is not None:
-            start.fill(params)
+            with np.errstate(over="ignore"):
+                start.fill(params)
+            if not finite(params):
+                limit = "; 16-bit floats hold numbers up to 65504: leave float16 out" if model.begins().half else ""
+                raise DataError(f"start: it holds numbers that are not finite{limit}")
         return params
 
 

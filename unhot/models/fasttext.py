@@ -10,7 +10,8 @@ their draws, k for each of them (see outputs/drawn.py), and four centres in a ro
 together, not their mean, and three of four times the rows are in the cache.
 
 Every row moves by dL/dh, as in fastText, not by its own gradient dL/dh / n: so h moves by dL/dh whether a word has 3 letters or 20, and the
-learning rate means the same for both and for the output. It is the gradient step, times the number n of the bag's rows.
+learning rate means the same for both and for the output. It is the gradient step, times the number n of the bag's rows. A row that stands
+in a bag m times would move h by m^2 shares of n, which runs away in words like "-----------": there all rows move by n / sum of m^2 of it.
 
 Reference: Bojanowski et al., Enriching word vectors with subword information, 2017.
 """
@@ -20,23 +21,26 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from unhot.corpus.corpus import Corpus
-from unhot.corpus.inputs import Source
-from unhot.errors import ConfigError, one_of
+from unhot.errors import ConfigError, DataError, FormatError, one_of
 from unhot.kernels.bags import Bags, fetch_bag, put_bag
 from unhot.kernels.learning import learn_bag
 from unhot.kernels.loop import choose, fetch, learn, predict_centre, predict_each_context
+from unhot.kernels.simd import HAS_HALVES
 from unhot.kernels.windows import contexts_of, ones_at
 from unhot.models.fasttext_file import read_model, write_model
 from unhot.models.inputs import InputRows, bags_of, input_rows
-from unhot.models.learned import WordInputs
-from unhot.models.words import Model, WordModel
+from unhot.models.learned import Learned, WordInputs
+from unhot.models.words import WordModel
+from unhot.train.history import Position
 from unhot.train.params import Begin
 from unhot.types import Counts, Floats
+from unhot.vectors.formats.directory import SavedModel
+from unhot.vectors.formats.fasttext import FastTextFile, read_fasttext, write_fasttext
 from unhot.vectors.store import Vectors
 from unhot.vectors.subword_rows import SubwordRows
 from unhot.vectors.subword_vectors import SubwordVectors
@@ -44,7 +48,7 @@ from unhot.vocab.subsampling import keep_probability
 from unhot.vocab.subwords import Subwords
 from unhot.vocab.vocabulary import Vocabulary
 
-NOTHING = Bags(np.zeros(2, np.int64), np.zeros(0, np.int32))  # a word without rows: enough to compile with
+NOTHING = Bags(np.zeros(2, np.int64), np.zeros(0, np.int32), np.zeros(1, np.float32))  # a word without rows: enough to compile with
 
 
 class SubwordSkipGramStep(NamedTuple):
@@ -86,7 +90,12 @@ class FastText(WordModel):
         one_of("architecture", self.architecture, ("skipgram", "cbow"))
         if not isinstance(self.float16, (bool, np.bool_)):
             raise ConfigError(f"float16={self.float16!r}: must be true or false")
+        self.float16 = bool(self.float16)
+        if self.float16 and not HAS_HALVES:
+            raise ConfigError("float16=True: this processor has no instructions for 16-bit floats (F16C); leave it out")
         self.subwords = Subwords(minn=self.minn, maxn=self.maxn, buckets=self.buckets, scheme=self.scheme, hashes=self.hashes)
+        for name in ("minn", "maxn", "buckets", "hashes"):
+            setattr(self, name, getattr(self.subwords, name))  # as plain numbers
 
     @property
     def vectors(self) -> SubwordVectors:
@@ -118,27 +127,48 @@ class FastText(WordModel):
         return WordInputs(self.vectors.vectors, bias.astype(np.float32), sizes)
 
     def save_fasttext(self, path: str | os.PathLike[str]) -> None:
-        """Write fastText's own file, a .bin, with all buckets; those that no word of the vocabulary uses are zeros."""
-        write_model(path, self.vectors, self.learned, self.config())
+        """Write fastText's own file, a .bin, with all buckets; those that no word of the vocabulary uses are zeros.
+
+        A model that was read from such a file, and has learned nothing since, is written as the same bytes.
+        """
+        if self._file is not None:
+            write_fasttext(Path(path), self._file)
+        else:
+            write_model(path, self.vectors, self.learned, self.config())
 
     @classmethod
     def load_fasttext(cls, path: str | os.PathLike[str]) -> FastText:
         """Open fastText's own file, memory-mapped, to be asked or to `start` another training from."""
-        settings, learned = read_model(path)
-        model = cls(**settings)
+        file = read_fasttext(Path(path))
+        settings, learned = read_model(path, file)
+        try:
+            model = cls(**settings)
+        except ConfigError as error:
+            raise ConfigError(f"{path}: {error}; its vectors can be opened with Vectors.load") from error
         model._keep(learned._replace(layer=model.layer))
+        model._file, model.history.position = file, Position(model.epochs)
         return model
 
-    def fit(self: Model, source: Source | Corpus, *, start: Vectors | WordModel | None = None, frozen: Any = None, **how: Any) -> Model:
-        """As `WordModel.fit`. Vectors to start from become the rows of their words; no word can be frozen, since words share n-grams."""
-        if frozen is not None:
-            raise ConfigError(f"frozen={frozen!r:.80}: words of fasttext share their n-grams with others, so none can stay as it is")
-        return super().fit(source, start=start, **how)
+    @classmethod
+    def from_saved(cls, saved: SavedModel) -> FastText:
+        """The model of a directory that was read; a `FormatError` unless its rows fit its words."""
+        model = super().from_saved(saved)
+        try:
+            model._stores["in_vectors"] = model._make_vectors("in_vectors")
+        except DataError as error:
+            raise FormatError(f"a fasttext model: {error}; the file is damaged") from error
+        return model
+
+    def _keep(self, learned: Learned) -> None:
+        super()._keep(learned)
+        self._file: FastTextFile | None = None
 
     def _check_start(self, start: Vectors | WordModel | None) -> None:
         super()._check_start(start)
         if isinstance(start, WordModel) and not (isinstance(start, FastText) and start.subwords == self.subwords):
             raise ConfigError("start: a model to go on with must be a fasttext model with the same minn, maxn, buckets, scheme and hashes")
+        if isinstance(start, SubwordVectors) and start.subwords.maxn:
+            raise ConfigError("start: vectors made of n-grams: go on with their model (unhot.load), or give the words' alone: vectors[:]")
         if isinstance(start, Vectors) and not self.subwords.own_rows:
             raise ConfigError(f"start: with scheme={self.scheme} words have no rows that vectors could become; start from a model")
 
@@ -150,7 +180,7 @@ class FastText(WordModel):
 
     def begins(self) -> Begin:
         """As fastText: the mean of a bag is shorter than its rows."""
-        return Begin(1.0, bool(self.float16))
+        return Begin(1.0, self.float16)
 
     def make_inputs(self, vocabulary: Vocabulary, also: Counts) -> InputRows:
         """Rows for words and n-grams, by how often they are trained."""
@@ -164,6 +194,10 @@ class FastText(WordModel):
         """The rows of the longest word, or of a window of such words."""
         longest = int(np.diff(bags.starts).max(initial=0))
         return longest * (1 if self.architecture == "skipgram" else 2 * self.window)
+
+    def rounds(self) -> int:
+        """One for each target."""
+        return self.targets()
 
     def combines(self) -> str | None:
         """By architecture."""
@@ -199,18 +233,19 @@ def _learn_centre(step: Any, shape: Any, tables: Any, params: Any, scratch: Any,
     if contexts == 0:
         return 0.0, 0
     count = put_bag(step.bags, kept.word[centre], chunk.hot, inputs, 0)
-    share = one / np.float32(count)
-    return learn_bag(shape, tables, params, scratch, count, ones_at(inputs, count), share, one, part, chunk), contexts
+    share, moved = one / np.float32(count), np.float32(count) / step.bags.squares[kept.word[centre]]
+    return learn_bag(shape, tables, params, scratch, count, ones_at(inputs, count), share, moved, part, chunk), contexts
 
 
 @learn.register(SubwordCBOWStep)
 def _learn_around(step: Any, shape: Any, tables: Any, params: Any, scratch: Any, centre: Any, part: Any, chunk: Any) -> Any:
     kept, inputs, one = scratch.kept, scratch.inputs, np.float32(1.0)
-    reach, count = kept.reach[centre], 0
+    reach, count, squares = kept.reach[centre], 0, np.float32(0.0)
     for place in range(max(kept.begin[centre], centre - reach), min(kept.end[centre], centre + reach + 1)):
         if place != centre:
             count = put_bag(step.bags, kept.word[place], chunk.hot, inputs, count)
+            squares += step.bags.squares[kept.word[place]]
     if count == 0:
         return 0.0, 0
-    share = one / np.float32(count)
-    return learn_bag(shape, tables, params, scratch, count, ones_at(inputs, count), share, one, part, chunk), 1
+    share, moved = one / np.float32(count), np.float32(count) / squares
+    return learn_bag(shape, tables, params, scratch, count, ones_at(inputs, count), share, moved, part, chunk), 1

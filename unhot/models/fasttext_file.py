@@ -8,7 +8,8 @@
 | hs | hierarchical:tree=word2vec | inner nodes, in the order in which fastText joins them, and one of zeros |
 
 fastText's nodes score the way to the right, those of unhot the way to the left, so their rows change sign. A model with another layer is
-written as ns, with its output rows where these are words and zeros where they are not: fastText can ask it for vectors as ever.
+written without output rows: fastText can ask it for vectors as ever. Of negative sampling the file has k, not the power of the noise, which
+is 0.5 in fastText.
 """
 
 from __future__ import annotations
@@ -25,9 +26,10 @@ from unhot.errors import ConfigError
 from unhot.kernels.loop import Params
 from unhot.models.learned import Learned
 from unhot.outputs import parse_output
+from unhot.outputs.layer import Biases
 from unhot.tree.huffman import word2vec_tree
 from unhot.types import Floats
-from unhot.vectors.formats.fasttext import RowBlocks, new_file, read_fasttext, write_fasttext
+from unhot.vectors.formats.fasttext import FastTextFile, RowBlocks, new_file, read_fasttext, write_fasttext
 from unhot.vectors.subword_vectors import SubwordVectors
 from unhot.vocab.vocabulary import Vocabulary
 
@@ -41,21 +43,23 @@ BLOCK = 1 << 14  # rows written at a time
 def write_model(path: str | os.PathLike[str], vectors: SubwordVectors, learned: Learned, config: dict[str, Any]) -> None:
     """Write the rows of a model with what it was trained with."""
     layer = learned.layer
-    loss = "ns" if getattr(layer, "tree", NODES) != NODES else LOSSES.get(layer.name, "ns")
-    if loss == "ns" and layer.name != "negative":
-        logger.warning("%s: fastText has no %s: its file says ns, and fastText can read vectors from it, no more", path, layer.spec())
+    loss = None if getattr(layer, "tree", NODES) != NODES or layer.biases() != Biases() else LOSSES.get(layer.name)
+    if loss is None:
+        logger.warning("%s: fastText has no %s: the file has vectors and n-grams, and no output rows", path, layer.spec())
+    elif layer != parse_output(LAYERS[loss].format(neg=getattr(layer, "k", 0))):
+        logger.info("%s: fastText's file does not hold all settings of %s: it stands for %s", path, layer.spec(), LAYERS[loss])
     words, dim = len(learned.vocabulary), learned.params.in_vectors.shape[1]
     file = new_file(
         learned.vocabulary.words,
         learned.vocabulary.counts,
         vectors.subwords,
         RowBlocks((words + vectors.subwords.buckets, dim), vectors.rows.expanded()),
-        RowBlocks((words, dim), _output_rows(learned, words)),
+        None if loss is None else RowBlocks((words, dim), _output_rows(learned, words)),
         ws=config["window"],
         epoch=config["epochs"],
         min_count=min(config["min_count"], 2**31 - 1),
         neg=getattr(layer, "k", 0),
-        loss=loss,
+        loss=loss or "softmax",
         model="sg" if config["architecture"] == "skipgram" else "cbow",
         t=config["sample"],
     )
@@ -63,10 +67,10 @@ def write_model(path: str | os.PathLike[str], vectors: SubwordVectors, learned: 
 
 
 def _output_rows(learned: Learned, words: int) -> Iterator[Floats]:
-    """A row for each word, or, with hs, for each join; zeros where there is none."""
+    """A row for each word, or, with hs, for each join and one of zeros."""
     rows, layer = learned.params.out_vectors, learned.layer
-    places, sign = np.arange(words if layer.rows_are_words else 0, dtype=np.int32), np.float32(1.0)
-    if getattr(layer, "tree", None) == NODES:
+    places, sign = np.arange(words, dtype=np.int32), np.float32(1.0)
+    if layer.name == "hierarchical":
         places, sign = word2vec_tree(learned.vocabulary.counts)[1], np.float32(-1.0)
     for first in range(0, words, BLOCK):
         block = np.zeros((min(BLOCK, words - first), rows.shape[1]), np.float32)
@@ -89,9 +93,8 @@ def holds_model(path: str | os.PathLike[str]) -> bool:
     return not (file.header.supervised or file.quantized) and file.output_matrix.shape[0] > 0
 
 
-def read_model(path: str | os.PathLike[str]) -> tuple[dict[str, Any], Learned]:
+def read_model(path: str | os.PathLike[str], file: FastTextFile) -> tuple[dict[str, Any], Learned]:
     """The settings of a file, and its rows, mapped."""
-    file = read_fasttext(Path(path))
     header, dictionary = file.header, file.dictionary
     if header.supervised or file.quantized:
         what = "a classifier" if header.supervised else "quantised"

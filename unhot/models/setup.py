@@ -34,7 +34,7 @@ def make_kernel(model: WordModel, counts: Counts | None, bags: Bags | None = Non
     for needed in (candidates, link):
         if not needed.knows(type(tables)):
             raise ConfigError(f"{layer.name}: {needed.__name__} is not registered for its {type(tables).__name__}; a layer needs both")  # type: ignore[attr-defined]
-    columns = 1 if counts is None else layer.columns(counts, model.targets())
+    columns = 1 if counts is None else layer.columns(counts, model.targets()) + (model.rounds() - 1) * layer.set_of_draws()
     rows = 1 if counts is None else layer.rows(counts)
     fixed = layer.fixed_columns() if model.targets() == 1 else None
     step = All(shape(stride, 1, 1), rows) if layer.all_rows else step_shape(stride, fixed, model.inputs())

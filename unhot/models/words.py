@@ -130,6 +130,10 @@ class WordModel(LearnedWords):
         """How many targets a step has at most."""
         raise NotImplementedError
 
+    def rounds(self) -> int:
+        """How many sets of draws a step has at most."""
+        return 1
+
     def combines(self) -> str | None:
         """How the words around a centre are one input: mean or sum; None: each is one."""
         return None
@@ -176,6 +180,8 @@ class WordModel(LearnedWords):
         """
         if isinstance(source, Corpus) and (counts is not None or column is not None):
             raise ConfigError("counts or column with an encoded Corpus: its words are encoded already; leave them out")
+        if frozen is not None and self.has_bags:
+            raise ConfigError(f"frozen={frozen!r:.80}: words of {self.name} share their n-grams with others, so none can stay as it is")
         old = start.learned if isinstance(start, WordModel) else None
         self._check_start(start)
         check_frozen(frozen, start is not None)

@@ -62,8 +62,12 @@ class DrawnLayer(OutputLayer):
         return self.k + 1
 
     def columns(self, counts: Counts, targets: int) -> int:
-        """The targets, and up to k draws for each."""
-        return (self.k + 1) * targets
+        """The targets and k draws."""
+        return self.k + targets
+
+    def set_of_draws(self) -> int:
+        """The k draws; where they must all be different there is one set."""
+        return 0 if self.unique else self.k
 
     def probability(self, counts: Counts) -> Doubles:
         """The noise distribution q."""

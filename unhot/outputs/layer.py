@@ -69,6 +69,10 @@ class OutputLayer:
         self.check_compiled()
         raise NotImplementedError
 
+    def set_of_draws(self) -> int:
+        """How many columns each further set of draws adds, for layers that take several (`Targets.rounds`)."""
+        return 0
+
     def rows(self, counts: Counts) -> int:
         """How many output rows a vocabulary needs."""
         return counts.size

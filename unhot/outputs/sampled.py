@@ -83,9 +83,9 @@ class SampledSoftmax(DrawnLayer):
         """Log P of each word by its count."""
         return log_share(counts)
 
-    def columns(self, counts: Counts, targets: int) -> int:
-        """The targets, and the draws that all of them share."""
-        return self.k + targets
+    def set_of_draws(self) -> int:
+        """All targets share the draws."""
+        return 0
 
     def reference(self, scores: Doubles, target: int, draws: Ids, counts: Counts) -> float:
         """The formula above."""

@@ -7,13 +7,16 @@ of what it has learned and begins again from the common row:
 
     common += (own - before) / threads;   own = before = common
 
-That is the average over the threads. It is stable for any number of them, and frequent words have updates to spare.
+That is the average over the threads. It is stable for any number of them, and frequent words have updates to spare. The common rows are
+added up in 32 bits also where the matrix has 16: a share of a small step would be lost.
 """
 
 from __future__ import annotations
 
 import threading
 from typing import NamedTuple
+
+import numpy as np
 
 from unhot.kernels.loop import Params
 from unhot.kernels.rows import as_floats
@@ -33,6 +36,7 @@ def hot_rows(rows: int, threads: int) -> int:
 
 class _Copy(NamedTuple):
     common: Floats
+    exact: Floats  # the same in 32 bits; one array for all threads
     own: Floats
     before: Floats  # the common rows at the last exchange
 
@@ -46,24 +50,25 @@ class HotRows:
         self._copies: list[list[_Copy]] = []
         self.places: list[Hot] = []  # where each thread finds its copies
         sizes = (hot.inputs, hot.outputs, hot.outputs, hot.inputs, LANES)
+        exact = [as_floats(array)[:rows].astype(np.float32) for array, rows in zip(params, sizes, strict=True)]
         for thread in range(threads):
             shifts = [len(array) - (threads - thread) * rows for array, rows in zip(params, sizes, strict=True)]
             self.places.append(Hot(hot.inputs, shifts[0], hot.outputs, shifts[1], shifts[4], has.inputs + thread * has.aside))
             self._copies.append([])
-            for array, shift, rows in zip(map(as_floats, params), shifts, sizes, strict=True):
+            for array, shift, rows, sums in zip(map(as_floats, params), shifts, sizes, exact, strict=True):
                 if len(array) > 0:
                     own = array[shift : shift + rows]
-                    self._copies[-1].append(_Copy(array[:rows], own, own.copy()))
+                    self._copies[-1].append(_Copy(array[:rows], sums, own, own.copy()))
 
     def refresh(self) -> None:
         """Begin from the common rows."""
         for copies in self._copies:
             for copy in copies:
-                copy.own[:] = copy.before[:] = copy.common
+                copy.own[:] = copy.before[:] = copy.exact[:] = copy.common
 
     def exchange(self, thread: int) -> None:
         """Pass on what a thread has learned, and take what the others have."""
         with self._lock:
             for copy in self._copies[thread]:
-                copy.common[:] += (copy.own - copy.before) / self._threads
-                copy.own[:] = copy.before[:] = copy.common
+                copy.exact[:] += (copy.own.astype(np.float32) - copy.before) / self._threads
+                copy.own[:] = copy.before[:] = copy.common[:] = copy.exact

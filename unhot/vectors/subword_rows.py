@@ -26,10 +26,10 @@ from unhot.vocab.subwords import Subwords
 if TYPE_CHECKING:
     from unhot.vectors.row_means import Halves, Singles
 
-BLOCK_WORDS = 1 << 11  # words composed at once by a thread
+BLOCK_PIECES = 1 << 15  # n-grams of words that a thread composes at once: some 1,000 usual words
 BLOCK_ROWS = 1 << 13
 SPARSE = 8  # buckets for each row above which the rows are found by bisection: a table of all buckets would be bigger than the matrix
-SMALL_TABLE = 1 << 22  # buckets whose table is small, whatever there is in it
+SMALL_TABLE = 1 << 18  # buckets whose table is small, whatever there is in it
 
 
 class Matrix(Protocol):
@@ -173,7 +173,13 @@ class SubwordRows:
 
     def mean(self, parts: Counts) -> Floats:
         """The mean of some rows, -1 for zeros."""
-        return np.asarray(np.add.reduce(self.take(parts), axis=0, dtype=np.float32) * np.float32(1.0 / max(1, len(parts))))
+        total = np.zeros(self.dim, np.float32)
+        for first in range(0, len(parts), BLOCK_ROWS):  # a word may be a megabyte
+            rows = self.take(parts[first : first + BLOCK_ROWS])
+            rows[0] += total
+            # one row after the other; of a single column, NumPy would sum the halves first
+            total = np.add.reduce(rows, axis=0) if self.dim > 1 else np.add.accumulate(rows, axis=0)[-1]
+        return np.asarray(total * np.float32(1.0 / max(1, len(parts))))
 
     def vectors(self, words: Sequence[str], first: int = 0, threads: int | None = None) -> Floats:
         """`vector` for the words of the vocabulary from the first-th on [words, dim]."""
@@ -183,13 +189,17 @@ class SubwordRows:
 
         out = np.zeros((len(words), self.dim), np.float32)
         matrix = flat(self.matrix) if isinstance(self.matrix, np.ndarray) else None
-        starts = range(0, len(words), BLOCK_WORDS)
-        if len(starts) < 2:
-            threads = 1
-        with ThreadPoolExecutor(threads or usable_cores()) as pool:
-            blocks = pool.map(lambda at: self._fill(matrix, words[at : at + BLOCK_WORDS], first + at, out[at : at + BLOCK_WORDS]), starts)
+        edges = self._edges(words)
+        with ThreadPoolExecutor(1 if len(edges) < 3 else threads or usable_cores()) as pool:
+            blocks = pool.map(lambda at, end: self._fill(matrix, words[at:end], first + at, out[at:end]), edges[:-1], edges[1:])
             list(blocks)  # an error of a thread is raised here
         return out
+
+    def _edges(self, words: Sequence[str]) -> list[int]:
+        """Where blocks of words begin that have some BLOCK_PIECES n-grams, and the end: n-grams take more memory than words."""
+        ends = np.cumsum(self.subwords.most_pieces(np.fromiter(map(len, words), np.int64, len(words))) + 1)
+        block = ends // BLOCK_PIECES
+        return [0, *(np.flatnonzero(np.diff(block)) + 1).tolist(), len(words)]
 
     def _fill(self, matrix: Singles | Halves | None, words: Sequence[str], first: int, out: Floats) -> None:
         from unhot.vectors.row_means import fill_means, flat

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from unhot.errors import DataError
+from unhot.errors import DataError, whole
 from unhot.index.exact import usable_cores
 from unhot.types import Counts, Floats, Ids
 from unhot.vectors.formats.fasttext import FastTextFile, RowBlocks, new_file, read_fasttext, write_fasttext
@@ -60,7 +60,9 @@ class SubwordVectors(Vectors):
     @functools.cached_property
     def vectors(self) -> Floats:  # type: ignore[override]
         """The vectors of all words [words, dim]."""
-        return self.rows.vectors(self.words, threads=self.threads)
+        composed = self.rows.vectors(self.words, threads=whole("threads", self.threads, 1))
+        composed.flags.writeable = False  # a change would be lost where n-grams are saved: `add_vectors` makes a copy
+        return composed
 
     @property
     def vector_size(self) -> int:
@@ -114,8 +116,13 @@ class SubwordVectors(Vectors):
     def _as_file(self) -> FastTextFile:
         """All rows in fastText's order; they are written block by block."""
         shape = (len(self) + self.subwords.buckets, self.vector_size)
-        counts = np.zeros(len(self), np.int64) if self.counts is None else self.counts
-        return new_file(self.words, counts, self.subwords, RowBlocks(shape, self.rows.expanded()))
+        if self.rows.skips:
+            what = "n-grams that were pruned are left out of these vectors; a model that is not quantised would count them as zeros"
+            raise DataError(f"format=fasttext: {what}; write all words of the file as they were read, or choose the format unhot")
+        uncounted = self.counts is None  # fastText's files say so by 0 tokens; gensim drops words with count 0
+        counts = np.ones(len(self), np.int64) if self.counts is None else self.counts
+        tokens = 0 if uncounted else None
+        return new_file(self.words, counts, self.subwords, RowBlocks(shape, self.rows.expanded()), tokens=tokens)
 
     @property
     def _composed(self) -> bool:
@@ -161,7 +168,7 @@ def _open_fasttext(path: Path, options: Options) -> SubwordVectors:
     file = read_fasttext(path, options.bad_utf8)
     all_words, rows = file.dictionary.words, file.rows()
     kept = slice(options.rows(len(all_words)))
-    counts = file.dictionary.word_counts[kept] if file.dictionary.word_counts.any() else None
+    counts = file.dictionary.word_counts[kept] if file.dictionary.tokens else None
     # of a word that is there twice the first row is kept, as in all formats
     words, own, counts = without_repeats(Table(all_words[kept], cast(Floats, rows.word_rows[kept]), counts), path)
     if len(words) == len(all_words):

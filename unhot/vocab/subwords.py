@@ -6,7 +6,8 @@ for minn = maxn = 3. A piece has no row of its own: its hash says which of `buck
     scheme=fasttext    one row for a piece, by FNV-1a; a word of the vocabulary has a row of its own beside them. Byte for byte fastText's.
     scheme=floret      `hashes` rows for a piece, by Murmur 3, and the marked word is a piece, too: few rows are enough for any vocabulary.
 
-Characters are code points of UTF-8; a piece of a single mark is left out, and `</s>`, the end of a line, has no pieces.
+Characters are code points of UTF-8, and a piece of a single mark is left out. With fastText `</s>`, the end of a line, has no pieces; with
+floret it is a word like any other, as in spaCy.
 
 References: Bojanowski et al., Enriching word vectors with subword information, 2017; Boyd & Warmerdam, floret, 2022.
 """
@@ -35,7 +36,7 @@ MOST_CHARACTERS = 1 << 20
 FLORET_SEED = 2166136261
 
 
-class Bags(NamedTuple):
+class Pieces(NamedTuple):
     """Word i has ids[starts[i] : starts[i + 1]]."""
 
     starts: Starts  # [words + 1]
@@ -97,14 +98,12 @@ class Subwords:
         from unhot.vocab.pieces import fill_ids
 
         raw = encode_word(BEGIN + word + END)
-        lengths = max(0, min(self.maxn, len(raw)) - self.minn + 1) if self._is_cut(word) else 0
-        room = np.zeros(
-            (lengths * len(raw) + (not self.own_rows)) * self.hashes, np.int32
-        )  # enough: no more pieces begin than there are bytes
+        most = max(0, int(self._pieces(np.array(len(raw))))) if self._is_cut(word) else 0  # as many as bytes can have
+        room = np.zeros((most + (not self.own_rows)) * self.hashes, np.int32)
         end = fill_ids(np.frombuffer(raw, np.uint8), np.array([0, len(raw)]), self._settings, np.array([0, room.size]), room)
         return room[:end].copy()
 
-    def bags(self, words: Sequence[str]) -> Bags:
+    def bags(self, words: Sequence[str]) -> Pieces:
         """`ids` for many words."""
         from unhot.vocab.pieces import fill_ids  # needs the compiler, which takes a while to load
 
@@ -118,7 +117,7 @@ class Subwords:
         np.cumsum(pieces if self.own_rows else (pieces + 1) * self.hashes, out=starts[1:])
         ids = np.zeros(int(starts[-1]), np.int32)
         fill_ids(text, offsets, self._settings, starts, ids)
-        return Bags(starts, ids)
+        return Pieces(starts, ids)
 
     @functools.cached_property
     def _settings(self) -> Settings:
@@ -128,6 +127,19 @@ class Subwords:
 
     def _is_cut(self, word: str) -> bool:
         return self.maxn > 0 and not (self.own_rows and word == LINE_END)
+
+    def most_pieces(self, lengths: Starts) -> Starts:
+        """How many rows words of so many characters have at most."""
+        return np.asarray(np.maximum(self._pieces(lengths + 2) if self.maxn else 0 * lengths, 0) + (not self.own_rows)) * self.hashes
+
+    def excess(self, lengths: Starts, size: int) -> str | None:
+        """What is wrong if the n-grams of words of these lengths are far more than so many bytes are worth: maxn is damaged."""
+        most, longest = self.most_pieces(lengths), np.minimum(self.maxn, lengths + 2)
+        steps = int((longest * (lengths + 2)).sum())
+        if not len(lengths) or (most.max() <= size // 2 + (1 << 16) and steps <= 64 * size + (1 << 24)):
+            return None
+        what = f"words of up to {lengths.max()} characters would have {most.sum()} n-grams of {self.minn} to {self.maxn} characters"
+        return f"{what}, far more than {size} bytes are worth; maxn is damaged"
 
     def _pieces(self, characters: Starts) -> Starts:
         """How many pieces words of so many characters have, marks included: the sum of characters - n + 1 over the lengths n."""

@@ -218,7 +218,7 @@ def test_long_ngrams_of_long_words_are_refused(minn: int, maxn: int, path: Path,
     assert read_table(path).vectors.shape == (2, 2)
     small_memory(path.stat().st_size)
     path.write_bytes(put(path.read_bytes(), "2i", PLACES["minn"], minn, maxn))
-    with pytest.raises(FormatError, match=f"byte {PLACES['maxn']}: words of up to 9000 bytes would have"):
+    with pytest.raises(FormatError, match=f"byte {PLACES['maxn']}: words of up to 9000 characters would have"):
         read_table(path)
     small_memory(path.stat().st_size)
 

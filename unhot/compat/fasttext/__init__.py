@@ -40,3 +40,8 @@ def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'unhot.compat.fasttext' has no attribute {name!r}")
     return getattr(importlib.import_module(f"unhot.compat.fasttext.{_HOMES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    """The public names."""
+    return __all__

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
@@ -22,10 +22,13 @@ from unhot.vectors.subword_vectors import SubwordVectors
 from unhot.vocab.subwords import LINE_END
 from unhot.vocab.vocabulary import encode_word
 
+T = TypeVar("T")
 TOKEN = re.compile(r"[^ \t\n\v\f\r\0]+|\n")
+WORD = re.compile(r"[^ \t\n\v\f\r]+")  # where fastText reads words and not lines, NUL is a byte like others
+WRITTEN_END = re.compile(r"(?<![^ \t\n\v\f\r\0])</s>(?![^ \t\n\v\f\r\0])[ \t\v\f\r\0]?")  # as a word, and the space behind it
 LABEL = "__label__"  # fastText's files do not say which prefix they were trained with: it reads them with this one
 HASH_START, HASH_FACTOR, RUN_FACTOR = 2166136261, 16777619, 116049371
-MOST_KEPT = 1 << 16  # words whose hashes and rows are remembered
+MOST_KEPT, LONGEST_KEPT = 1 << 16, 64  # words whose hashes and rows are remembered, and their characters
 LOW_32, LOW_64 = 2**32 - 1, 2**64 - 1
 
 
@@ -41,7 +44,29 @@ def tokenize(text: str) -> list[str]:
     return [LINE_END if token == "\n" else token for token in TOKEN.findall(text)]
 
 
-@functools.lru_cache(MOST_KEPT)
+def classifier_lines(lines: Iterable[str]) -> Iterator[str]:
+    """Lines of a file as fastText reads them for a classifier: a line also ends behind a word `</s>`."""
+    for line in lines:
+        first = 0
+        for end in WRITTEN_END.finditer(line) if LINE_END in line else ():
+            yield line[first : end.end()]
+            first = end.end()
+        if first < len(line):
+            yield line[first:]
+
+
+def remembered(function: Callable[[str], T]) -> Callable[[str], T]:
+    """The function, with a memory for short words: few words make up most of a text, and long ones have many n-grams."""
+    kept = functools.lru_cache(MOST_KEPT)(function)
+
+    @functools.wraps(function)
+    def remembering(word: str) -> T:
+        return kept(word) if len(word) <= LONGEST_KEPT else function(word)
+
+    return remembering
+
+
+@remembered
 def word_hash(word: str) -> int:
     """32-bit FNV-1a with fastText's slip: a byte above 127 flips the upper 24 bits, too."""
     state = HASH_START
@@ -66,7 +91,7 @@ class Lines:
 
     def __init__(self, vectors: SubwordVectors, labels: dict[str, int], longest_run: int) -> None:
         self._vectors, self._rows, self._labels, self._longest = vectors, vectors.rows, labels, longest_run
-        self.word_rows = functools.lru_cache(MOST_KEPT)(self._word_rows)  # few words make up most of a text
+        self.word_rows = remembered(self._word_rows)
 
     def split(self, text: str) -> Line:
         """The words and labels up to the end of the line."""

@@ -13,13 +13,16 @@ while for greater k its heap leaves them in no particular order.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
-from unhot.errors import ConfigError
-from unhot.tree.huffman import word2vec_tree
-from unhot.tree.paths import Paths
+from unhot.errors import ConfigError, finite, whole
 from unhot.types import Counts, Doubles, Floats
 from unhot.vectors.store import best
+
+if TYPE_CHECKING:
+    from unhot.tree.paths import Paths
 
 FLOOR = 1e-5
 STEPS, LARGEST = 512, 8.0  # of the table
@@ -35,6 +38,8 @@ class Predictor:
         self._loss, self._output = loss, output
         self._paths: Paths | None = None
         if loss == "hs":
+            from unhot.tree.huffman import word2vec_tree  # loads the compiler, which takes a while
+
             self._paths, joins = word2vec_tree(counts)
             self._output = np.empty_like(output)
             self._output[joins] = output[: joins.size]  # row i is of the i-th join
@@ -58,10 +63,11 @@ class Predictor:
         return table_sigmoid(scores) + FLOOR
 
 
-def check_k(k: int) -> None:
-    """Raise a `ConfigError` unless so many labels can be asked for."""
-    if k < 1 and k != ALL:
-        raise ConfigError(f"k={k}: must be 1 or higher, or -1 for all labels")
+def check_asked(k: int, threshold: float) -> None:
+    """Raise a `ConfigError` unless so many labels can be asked for, with such a probability."""
+    finite("threshold", threshold)
+    if whole("k", k, ALL) == 0:
+        raise ConfigError("k=0: must be 1 or higher, or -1 for all labels")
 
 
 def table_sigmoid(scores: Doubles) -> Doubles:

@@ -5,20 +5,23 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import numpy as np
 
-from unhot.compat.fasttext.losses import Predictor, check_k
+from unhot.compat.fasttext.lines import classifier_lines
+from unhot.compat.fasttext.losses import Predictor, check_asked
 from unhot.compat.fasttext.meter import Meter
-from unhot.compat.fasttext.parts import Parts, open_parts, trained_parts
+from unhot.compat.fasttext.parts import LONG_MODELS, Parts, open_parts, trained_parts
 from unhot.compat.fasttext.queries import Queries, ended, shown
 from unhot.compat.fasttext.settings import Unsupervised
 from unhot.errors import ConfigError, DataError
-from unhot.models import fasttext as models
 from unhot.types import Counts, Floats
 from unhot.vectors.formats.fasttext.model_file import matrix_rows
 from unhot.vocab.vocabulary import decode_word
+
+if TYPE_CHECKING:
+    from unhot.models import fasttext as models
 
 PathLike = str | os.PathLike[str]
 
@@ -76,7 +79,7 @@ class FastText(Queries):
 
     def _predict(self, rows: Counts, k: int, threshold: float) -> Predictions:
         predictor = self._open_predictor()
-        check_k(k)
+        check_asked(k, threshold)
         if not len(rows):
             return Predictions([], np.empty(0, np.float32))
         ids, probabilities = predictor(self._parts.rows.mean(rows), k, threshold)
@@ -85,7 +88,9 @@ class FastText(Queries):
 
     def _open_predictor(self) -> Predictor:
         if not self.is_supervised:
-            raise ConfigError(f"predict: this is a {self._parts.header.model} model; labels are predicted by supervised models only")
+            raise ConfigError(
+                f"predict: this is a {LONG_MODELS[self._parts.header.model]} model; labels are predicted by supervised models only"
+            )
         if self._predictor is None:
             counts = self._parts.dictionary.label_counts
             self._predictor = Predictor(self._parts.header.loss, matrix_rows(self._parts.output, np.arange(counts.size)), counts)
@@ -119,9 +124,9 @@ class FastText(Queries):
 
 
 def lines_of(path: PathLike) -> Iterable[str]:
-    """The lines of a file, with their ends."""
+    """The lines of a file for a classifier, with their ends."""
     try:
         with Path(path).open("rb") as file:
-            yield from map(decode_word, file)
+            yield from classifier_lines(map(decode_word, file))
     except OSError as error:
         raise DataError(f"{path}: cannot be read ({error.strerror or error})") from error

@@ -8,22 +8,24 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from unhot.compat.fasttext.settings import Unsupervised
 from unhot.errors import ConfigError, DataError, FormatError
-from unhot.models import fasttext as models
-from unhot.tree.huffman import word2vec_tree
 from unhot.types import Counts, Floats, Ids
 from unhot.vectors.formats.fasttext import Dictionary, FastTextFile, Header, read_fasttext, write_fasttext
-from unhot.vectors.formats.fasttext.header import MAGIC, SIGNATURE
+from unhot.vectors.formats.fasttext.header import MAGIC, MOST, SIGNATURE
 from unhot.vectors.formats.fasttext.model_file import Matrix
 from unhot.vectors.subword_rows import SubwordRows
 
+if TYPE_CHECKING:
+    from unhot.models import fasttext as models
+
 SHORT_LOSSES = {"one-vs-all": "ova"}
-SHORT_MODELS = {"skipgram": "sg", "cbow": "cbow"}
+LONG_MODELS = {"sg": "skipgram", "cbow": "cbow", "sup": "supervised"}
+SHORT_MODELS = {long: short for short, long in LONG_MODELS.items()}
 
 
 class Parts(NamedTuple):
@@ -78,11 +80,11 @@ def open_parts(path: Path) -> Parts:
 
 
 def trained_parts(model: models.FastText, given: Unsupervised) -> Parts:
-    """The parts of a model that was trained with parameters of fastText."""
+    """The parts of a model that was trained with parameters of fastText; the header says what its file will say: what was used."""
     header = Header(
-        version=12, dim=given.dim, ws=given.ws, epoch=given.epoch, min_count=given.minCount, neg=given.neg, word_ngrams=given.wordNgrams,
+        dim=model.dim, ws=model.window, epoch=model.epochs, min_count=min(model.min_count, MOST), neg=getattr(model.layer, "k", 0),
         loss=SHORT_LOSSES.get(given.loss, given.loss), model=SHORT_MODELS[given.model], bucket=model.buckets, minn=model.minn,
-        maxn=model.maxn, lr_update_rate=given.lrUpdateRate, t=given.t,
+        maxn=model.maxn, t=model.sample,
     )  # fmt: skip
     vocabulary = model.learned.vocabulary
     dictionary = Dictionary(
@@ -97,6 +99,8 @@ def _output_rows(model: models.FastText) -> Floats:
     rows, counts = model.learned.params.out_vectors, model.learned.vocabulary.counts
     if model.layer.rows_are_words:
         return rows
+    from unhot.tree.huffman import word2vec_tree
+
     joins, out = word2vec_tree(counts)[1], np.zeros((counts.size, model.dim), np.float32)
     out[: joins.size] = -rows[joins]
     return out

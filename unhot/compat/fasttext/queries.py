@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from unhot.compat.fasttext.lines import Lines, tokenize, word_hash
+from unhot.compat.fasttext.lines import WORD, Lines, word_hash
 from unhot.compat.fasttext.parts import Parts
-from unhot.errors import ConfigError, DataError
+from unhot.errors import ConfigError, DataError, whole
 from unhot.types import Counts, Floats
 from unhot.vectors.subword_vectors import SubwordVectors
 from unhot.vocab.vocabulary import canonical, encode_word
@@ -124,7 +124,7 @@ class Queries:
 
     def get_input_vector(self, ind: int) -> Floats:
         """A row of the input matrix."""
-        return self._parts.input_row(ind)
+        return self._parts.input_row(whole("ind", ind, 0))
 
     def get_input_matrix(self) -> Floats:
         """The input matrix: rows of words, then of buckets. That of a file is mapped and read-only."""
@@ -153,7 +153,7 @@ class Queries:
         """`get_sentence_vector` of a line as it stands in a file: with its end, unless the file ends there."""
         if self.is_supervised:
             return self._parts.rows.mean(self._lines.rows(self._lines.split(line).words))
-        units = [unit(self.get_word_vector(word)) for word in tokenize(line.removesuffix("\n"))]
+        units = [unit(self.get_word_vector(word)) for word in WORD.findall(line)]
         units = [vector for vector in units if vector.any()]
         total = sum(units, np.zeros(self.get_dimension(), np.float32))
         return np.asarray(total * np.float32(1.0 / max(1, len(units))))
@@ -167,15 +167,20 @@ class Queries:
         return self._nearest([wordA, wordC], [wordB], k, on_unicode_error)
 
     def _nearest(self, added: list[str], subtracted: list[str], k: int, on_unicode_error: str) -> Neighbours:
-        if k < 1:
-            raise ConfigError(f"k={k}: must be 1 or higher")
-        units = [unit(self.get_word_vector(word)) for word in added] + [-unit(self.get_word_vector(word)) for word in subtracted]
+        whole("k", k, 1)
+        units = [self._unit(word) for word in added] + [-self._unit(word) for word in subtracted]
         query, asked = np.sum(units, axis=0), {canonical(word) for word in (*added, *subtracted)}
         if not query.any():
             return []
         found = [pair for pair in self._vectors.similar_by_vector(query, topn=k + len(asked)) if pair[0] not in asked][:k]
         words = shown([word for word, _ in found], on_unicode_error)
         return [(cosine, word) for word, (_, cosine) in zip(words, found, strict=True)]
+
+    def _unit(self, word: str) -> Floats:
+        vector = self.get_word_vector(word)
+        if not np.isfinite(vector).all():
+            raise DataError(f"{word!r}: its vector is not finite, so it has no neighbours; train again, with a lower rate")
+        return unit(vector)
 
 
 def ended(text: str, asked: str) -> str:

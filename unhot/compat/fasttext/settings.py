@@ -1,7 +1,7 @@
 """fastText's parameters as settings of unhot.
 
-    model, dim, ws, epoch, minCount, t       architecture, dim, window, epochs, min_count, sample
-    minn, maxn, bucket                       minn, maxn, buckets
+    model, dim, ws, epoch, minCount, t       architecture, dim, window, epochs, min_count, sample; minCount = 0: min_count = 1
+    minn, maxn, bucket                       minn, maxn, buckets; minn > maxn: maxn = 0, no n-grams
     loss = ns, neg = k                       output = negative:k=k,power=0.5
     loss = hs | softmax | ova                output = hierarchical:tree=word2vec | softmax | one_vs_all
     lr, seed, thread                         lr, seed, threads
@@ -14,8 +14,6 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from unhot.errors import ConfigError, at_least, one_of, whole
-from unhot.models.words import SMALLEST_LR
-from unhot.vocab.subwords import MOST_BUCKETS
 
 ARCHITECTURES = ("skipgram", "cbow")
 LOSSES = {"hs": "hierarchical:tree=word2vec", "softmax": "softmax", "ova": "one_vs_all", "one-vs-all": "one_vs_all"}
@@ -27,12 +25,18 @@ RENAMED = {  # names of fastText's first Python module, which the second still t
     "label_prefix": "label",
     "pretrained_vectors": "pretrainedVectors",
 }
-# without a meaning here: name, fastText's default, what happens instead
+NAMES = {"window": "ws", "epochs": "epoch", "min_count": "minCount", "threads": "thread"}
+REWORDED = (  # what errors of unhot say of its settings, and what they say here
+    ("min_count, set max_vocab", "minCount"),
+    ("min_count", "minCount"),
+    (", with the tokenizer that fits it", ", words with spaces between them"),
+)
+# without a meaning here: name, what happens instead
 WITHOUT_MEANING = (
-    ("minCountLabel", 0, "there are no labels in skipgram and cbow"),
-    ("wordNgrams", 1, "skipgram and cbow have no word n-grams, in fastText neither"),
-    ("lrUpdateRate", 100, "the rate falls after every chunk of the text"),
-    ("label", "__label__", "words that begin with it are words like all others"),
+    ("minCountLabel", "there are no labels in skipgram and cbow"),
+    ("wordNgrams", "skipgram and cbow have no word n-grams, in fastText neither"),
+    ("lrUpdateRate", "the rate falls after every chunk of the text"),
+    ("label", "words that begin with it are words like all others"),
 )
 
 
@@ -62,11 +66,18 @@ class Unsupervised(NamedTuple):
 
     def settings(self) -> dict[str, Any]:
         """The settings of `unhot.models.fasttext.FastText`."""
+        from unhot.models.words import RANGES, SMALLEST_LR  # not for those who only ask
+        from unhot.vocab.subwords import MOST_BUCKETS
+
         one_of("model", self.model, ARCHITECTURES)
         one_of("loss", self.loss, ("ns", *LOSSES))
-        for name in ("dim", "ws", "epoch", "minCount", "thread", *(["neg"] if self.loss == "ns" else [])):
-            whole(name, getattr(self, name), 1)  # errors with fastText's names, not unhot's
-        whole("bucket", self.bucket, 1 if self.maxn else 0, MOST_BUCKETS)
+        for field, low, high in RANGES:
+            name = NAMES.get(field, field)  # errors with fastText's names, not unhot's
+            whole(name, getattr(self, name), 0 if name == "minCount" else low, high)
+        for name, low in (("minn", 0), ("maxn", 0), ("neg", 1 if self.loss == "ns" else 0)):
+            whole(name, getattr(self, name), low)
+        cuts = self.maxn >= max(1, self.minn)
+        whole("bucket", self.bucket, int(cuts), MOST_BUCKETS)
         at_least("lr", self.lr, SMALLEST_LR)
         at_least("t", self.t, 0)
         return {
@@ -74,11 +85,11 @@ class Unsupervised(NamedTuple):
             "dim": self.dim,
             "window": self.ws,
             "epochs": self.epoch,
-            "min_count": self.minCount,
+            "min_count": max(1, self.minCount),
             "sample": self.t,
-            "minn": max(1, self.minn) if self.maxn else 0,  # 0 means 1 to fastText
-            "maxn": self.maxn,
-            "buckets": self.bucket if self.maxn else 0,
+            "minn": max(1, self.minn) if cuts else 0,  # 0 means 1 to fastText
+            "maxn": self.maxn if cuts else 0,
+            "buckets": self.bucket if cuts else 0,
             "output": LOSSES.get(self.loss, f"negative:k={self.neg},power={NOISE_POWER}"),
             "lr": self.lr,
             "seed": self.seed,
@@ -87,8 +98,15 @@ class Unsupervised(NamedTuple):
 
     def notes(self) -> list[str]:
         """What was asked for and has no meaning here."""
-        given = ((name, getattr(self, name), usual, why) for name, usual, why in WITHOUT_MEANING)
-        return [f"{name}={value}: not used; {why}" for name, value, usual, why in given if value != usual]
+        given = ((name, getattr(self, name), why) for name, why in WITHOUT_MEANING)
+        return [f"{name}={value}: not used; {why}" for name, value, why in given if value != self._field_defaults[name]]
+
+
+def reworded(message: str) -> str:
+    """The message of an error with fastText's names."""
+    for ours, theirs in REWORDED:
+        message = message.replace(ours, theirs)
+    return message
 
 
 def check_autotune(**given: Any) -> None:

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import functools
 import logging
 import os
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from unhot.compat.fasttext.model import FastText, of_trained
-from unhot.compat.fasttext.settings import RENAMED, Unsupervised, check_autotune
-from unhot.errors import ConfigError
-from unhot.models import fasttext as models
+from unhot.compat.fasttext.settings import RENAMED, Unsupervised, check_autotune, reworded
+from unhot.errors import ConfigError, DataError
 from unhot.vectors.store import Vectors
 
+if TYPE_CHECKING:
+    from unhot.models import fasttext as models
+
+T = TypeVar("T")
 logger = logging.getLogger("unhot")
 
 
@@ -21,6 +26,21 @@ def usual_threads() -> int:
     return max(1, (os.cpu_count() or 1) - 1)
 
 
+def with_old_names(function: Callable[..., T]) -> Callable[..., T]:
+    """The function, which also takes parameters by the names of fastText's first Python module."""
+
+    @functools.wraps(function)
+    def renaming(*arguments: Any, **parameters: Any) -> T:
+        for old in RENAMED.keys() & parameters.keys():
+            if RENAMED[old] in parameters:
+                raise TypeError(f"{function.__name__}() got multiple values for argument {RENAMED[old]!r}")
+            parameters[RENAMED[old]] = parameters.pop(old)
+        return function(*arguments, **parameters)
+
+    return renaming
+
+
+@with_old_names
 def train_unsupervised(
     input: str | os.PathLike[str],
     model: str = "skipgram",
@@ -49,7 +69,6 @@ def train_unsupervised(
     autotunePredictions: int = 1,
     autotuneDuration: int = 300,
     autotuneModelSize: str = "",
-    **old_names: Any,
 ) -> FastText:
     """Learn word vectors from a file, a folder, a pattern, or standard input (`-`), and return the model.
 
@@ -62,7 +81,6 @@ def train_unsupervised(
         model, lr, dim, ws, epoch, minCount, minCountLabel, minn, maxn, neg, wordNgrams, loss, bucket,
         usual_threads() if thread is None else thread, lrUpdateRate, t, label, verbose, os.fspath(pretrainedVectors), seed,
     )  # fmt: skip
-    given = given._replace(**_renamed(old_names, given))
     for note in given.notes():
         logger.warning(note)
     return of_trained(learned(os.fspath(input), given), given)
@@ -70,21 +88,16 @@ def train_unsupervised(
 
 def learned(source: str, given: Unsupervised, **telling: Any) -> models.FastText:
     """The trained model of unhot; `telling` goes to its `fit`."""
-    model = models.FastText(**given.settings())
+    from unhot.models.fasttext import FastText
+
+    model = FastText(**given.settings())
     start = Vectors.load(Path(given.pretrainedVectors)) if given.pretrainedVectors else None
-    return model.fit(source, start=start, **telling)
+    try:
+        return model.fit(source, start=start, **telling)
+    except DataError as error:
+        raise DataError(reworded(str(error))) from error
 
 
 def train_supervised(*arguments: Any, **parameters: Any) -> NoReturn:
     """Raise a `ConfigError`: classifiers can be read and asked, not yet trained."""
     raise ConfigError("train_supervised: unhot does not train classifiers yet; load_model reads and asks those that fastText trained")
-
-
-def _renamed(old_names: dict[str, Any], given: Unsupervised) -> dict[str, Any]:
-    """Parameters by their names of today; a `TypeError` for one that is unknown, or was given by its other name, too."""
-    for name in old_names:
-        if name not in RENAMED:
-            raise TypeError(f"train_unsupervised() got an unexpected keyword argument {name!r}")
-        if getattr(given, RENAMED[name]) != Unsupervised._field_defaults[RENAMED[name]]:
-            raise TypeError(f"train_unsupervised() got multiple values for argument {RENAMED[name]!r}")
-    return {RENAMED[name]: value for name, value in old_names.items()}

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from unhot.errors import ConfigError, DataError, FormatError
 from unhot.vectors.formats import floret, glove, model2vec, model_folder, npy, parquet, projector, tensor_file, word2vec
-from unhot.vectors.formats.fasttext import as_table as fasttext
+from unhot.vectors.formats.fasttext import as_table as fasttext_file
 from unhot.vectors.formats.sniff import foreign, is_fasttext, sniff
 from unhot.vectors.formats.table import Options, Table, check_options, without_repeats
 
@@ -39,7 +39,9 @@ FORMATS: dict[str, Format] = {
     "unhot": Format(("",), "unhot's own folder: memory-mapped, with counts", model_folder.read, model_folder.write),
     "word2vec-text": Format((".txt", ".vec"), "word2vec text, also of gensim and fastText", word2vec.read_text, word2vec.write_text),
     "word2vec-binary": Format((".bin",), "word2vec binary", word2vec.read_binary, word2vec.write_binary),
-    "fasttext": Format((".ftz",), "fastText's own .bin and .ftz; written without n-grams, with counts", fasttext.read, fasttext.write),
+    "fasttext": Format(
+        (".ftz",), "fastText's own .bin and .ftz; written without n-grams, with counts", fasttext_file.read, fasttext_file.write
+    ),
     "glove": Format((".glove",), "GloVe text, without a header", glove.read, glove.write),
     "npy": Format((".npy",), "NumPy matrix, and X.words.txt beside it", npy.read, npy.write),
     "safetensors": Format((".safetensors",), "one safetensors file, with counts", tensor_file.read, tensor_file.write),

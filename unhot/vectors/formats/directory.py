@@ -266,11 +266,11 @@ def _check_tensors(tensors: dict[str, Array], vocabulary: Vocabulary, error: typ
         accepted = ("float32", "float16") if name == "in_vectors" and keys is not None else ("float32",)
         if tensor is not None and (tensor.dtype.name not in accepted or tensor.ndim != 2):
             what = f"tensor {name!r} is {tensor.dtype} of shape {tensor.shape}"
-            raise error(f"{where}: {what}: it must be {' or '.join(accepted)} of shape [rows, dim]")
+            raise error(f"{where}: byte 8: {what}: it must be {' or '.join(accepted)} of shape [rows, dim]")
     expected, what = (len(vocabulary), "the vocabulary has {} words") if keys is None else (keys.size, "'row_keys' has {}")
     rows = len(tensors["in_vectors"]) if "in_vectors" in tensors else expected
     if rows != expected:
-        raise error(f"{where}: tensor 'in_vectors' has {rows} rows, but {what.format(expected)}")
+        raise error(f"{where}: byte 8: tensor 'in_vectors' has {rows} rows, but {what.format(expected)}")
 
 
 def _read_manifest(folder: Path) -> dict[str, dict[str, Any]]:

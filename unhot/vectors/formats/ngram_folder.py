@@ -51,6 +51,10 @@ def rows_of(path: Path, saved: SavedModel) -> SubwordRows:
         rows = SubwordRows.of_keys(subwords, saved.tensors["in_vectors"], np.asarray(keys), len(saved.vocabulary))
     except (ConfigError, DataError) as error:
         raise FormatError(f"{path}: row 0: the n-grams do not fit the model: {error}; the file is damaged") from error
+    words = saved.vocabulary.words
+    told = subwords.excess(np.fromiter(map(len, words), np.int64, len(words)), saved.tensors["in_vectors"].nbytes + sum(map(len, words)))
+    if told is not None:
+        raise FormatError(f"{path}: row 0: {told}")
     return dataclasses.replace(rows, skips=skips)
 
 

@@ -29,7 +29,8 @@ def sniff(path: Path) -> str | None:
         head = file.read(floret.HEADER_BYTES)
     if head.startswith(SIGNATURE):
         return "fasttext"
-    if floret.HEADER.match(head):
+    found = floret.HEADER.match(head)
+    if found is not None and found.groups()[6:] == (b"<", b">"):  # other fields may be a line of numbers
         return "floret"
     if head.startswith(npy.MAGIC):
         return "npy"
@@ -44,8 +45,13 @@ def sniff(path: Path) -> str | None:
 
 def is_fasttext(path: Path) -> bool:
     """Whether a file is one of fastText's own: their .bin has the ending of word2vec's."""
-    with path.open("rb") as file:
-        return file.read(len(SIGNATURE)) == SIGNATURE
+    if not path.is_file():  # a pipe would be waited for
+        return False
+    try:
+        with path.open("rb") as file:
+            return file.read(len(SIGNATURE)) == SIGNATURE
+    except OSError:  # about which the reader has more to say
+        return False
 
 
 def foreign(path: Path) -> str | None:

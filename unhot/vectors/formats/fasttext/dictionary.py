@@ -59,7 +59,6 @@ def read_dictionary(cursor: Cursor, header: Header, bad_utf8: str) -> Dictionary
     cursor.need(entries * (1 + BEHIND), f"{entries} words and labels")
     start = cursor.at
     ends = _find_ends(cursor, entries)
-    _check_ngrams(cursor, header, np.diff(ends[:words], prepend=start - 1 - BEHIND) - 1 - BEHIND)
     tails = sliding_window_view(cursor.all_bytes(), BEHIND)[ends + 1]  # [entries, 9]
     counts = np.ascontiguousarray(tails[:, :-1]).view("<i8")[:, 0].astype(np.int64, copy=False)
     wrong = np.flatnonzero((tails[:, -1] != np.repeat([WORD, LABEL], [words, labels])) | (counts < 0))
@@ -68,6 +67,7 @@ def read_dictionary(cursor: Cursor, header: Header, bad_utf8: str) -> Dictionary
         what = f"entry {entry + 1} has count {counts[entry]} and type {tails[entry, -1]}"
         raise cursor.error(int(ends[entry]) + 1, f"{what}: a count is >= 0, and {words} words (0) come before {labels} labels (1)")
     names = _names(cursor, start, ends, bad_utf8)
+    _check_ngrams(cursor, header, np.fromiter(map(len, names[:words]), np.int64, words))
     pruned = None if kept < 0 else _read_pruned(cursor, kept, header.bucket)
     return Dictionary(names[:words], counts[:words], names[words:], counts[words:], tokens, pruned)
 
@@ -91,15 +91,9 @@ def _find_ends(cursor: Cursor, entries: int) -> Starts:
 
 def _check_ngrams(cursor: Cursor, header: Header, lengths: Starts) -> None:
     """Raise a `FormatError` if finding the n-grams would take much more time or memory than the file is worth: maxn is damaged."""
-    subwords, marked = header.subwords, lengths + 2
-    if not subwords.maxn or not len(lengths):
-        return
-    longest = np.minimum(subwords.maxn, marked)
-    ngrams = np.maximum(longest - subwords.minn + 1, 0) * (2 * (marked + 1) - subwords.minn - longest) // 2  # if all characters are ASCII
-    most, total, steps = int(ngrams.max()), int(ngrams.sum()), int((longest * marked).sum())
-    if most > cursor.size // 2 + (1 << 16) or total > 4 * cursor.size + (1 << 16) or steps > 64 * cursor.size + (1 << 24):
-        what = f"words of up to {int(lengths.max())} bytes would have {total} n-grams of {header.minn} to {header.maxn} characters"
-        raise cursor.error(PLACES["maxn"], f"{what}, far more than a file of {cursor.size} bytes is worth; it is damaged")
+    told = header.subwords.excess(lengths, cursor.size)
+    if told is not None:
+        raise cursor.error(PLACES["maxn"], told)
 
 
 def _names(cursor: Cursor, start: int, ends: Starts, bad_utf8: str) -> list[str]:
