@@ -12,7 +12,7 @@ test: .venv/dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/pytest
+	$(BIN)/pytest -n auto --dist loadfile
 
 # what `make test` samples, in full: 50 kills, full disks, 100,000 damaged files; some ten minutes
 soak: .venv/dev
