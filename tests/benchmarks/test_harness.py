@@ -49,7 +49,7 @@ def test_spread(values: list[float]) -> None:
 def test_a_child_is_measured_alone() -> None:
     big = run([sys.executable, "-c", "import time; x = bytearray(200_000_000); time.sleep(0.3); print('done')"])
     small = run([sys.executable, "-c", "pass"])
-    own = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000  # counted as the child's, see harness.py
+    own = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e6  # counted as the child's, see harness.py
     assert big.output == "done\n"
     assert big.seconds >= 0.3
     assert 200 < big.peak_mb < 300 + own

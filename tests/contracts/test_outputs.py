@@ -338,7 +338,7 @@ def test_spec_and_json_round_trip(spec):
         ("nce:ln_z=big", "nce:ln_z=big: must be a finite number, learned or per_input"),
         ("nce:ln_z=inf", "nce:ln_z=inf: must be a finite number"),
         ("self_normalized:alpha=-1", "self_normalized:alpha=-1.0: must be >= 0"),
-        ("hierarchical:tree=oak", "hierarchical:tree='oak': must be huffman, balanced or file:PATH"),
+        ("hierarchical:tree=oak", "hierarchical:tree='oak': must be huffman, word2vec, balanced or file:PATH"),
         ("class_based:classes=0", "class_based:classes=0: must be >= 1"),
         ("class_based:classes=some", "class_based:classes='some': must be sqrt, a whole number or file:PATH"),
         ("class_based:levels=0", "class_based:levels=0: must be >= 1"),

@@ -236,7 +236,7 @@ def test_what_cannot_be_started_from(model, text):
         FastText(**SMALL).fit(text, start=SkipGram(dim=12, min_count=1, epochs=1).fit(text))
     with pytest.raises(ConfigError, match="unhot.load"):
         FastText(**SMALL).fit(text, start=model.vectors)
-    with pytest.raises(DataError, match="not finite; 16-bit floats hold numbers up to 65504"):
+    with pytest.raises(DataError, match="not finite as 16-bit floats"):
         FastText(**SMALL, float16=True).fit(text, start=unhot.Vectors(["balish"], np.full((1, 12), 1e6, np.float32)))
     with pytest.raises(ConfigError, match="floret"):
         FastText(**SMALL, scheme="floret").fit(text, start=model.vectors[:])

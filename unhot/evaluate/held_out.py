@@ -36,7 +36,7 @@ class HeldOut:
     """The loss of a text and how it was measured; `str` says it in words."""
 
     model: str
-    together: bool  # the words around a centre predict it together
+    together: bool = False  # the words around a centre predict it together
     output: str  # the layer's spec
     vocabulary: int
     window: int

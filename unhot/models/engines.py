@@ -83,9 +83,8 @@ class Engine(ABC):
         if start is not None:
             with np.errstate(over="ignore"):
                 start.fill(params)
-            if not finite(params):
-                limit = "; 16-bit floats hold numbers up to 65504: leave float16 out" if model.begins().half else ""
-                raise DataError(f"start: it holds numbers that are not finite{limit}")
+            if model.begins().half and not finite(params):
+                raise DataError("start: it holds numbers that are not finite as 16-bit floats, which end at 65504: leave float16 out")
         return params
 
 

@@ -61,7 +61,7 @@ class SubwordRows:
 
     >>> rows = SubwordRows(Subwords(minn=3, maxn=3, buckets=4), np.eye(5, dtype=np.float32), np.array([0], np.int32), first_bucket=1)
     >>> rows.vector("a", 0).tolist(), rows.vector("a").tolist()
-    ([0.5, 0.0, 0.5, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0, 0.0])
+    ([0.5, 0.5, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0, 0.0])
     """
 
     subwords: Subwords

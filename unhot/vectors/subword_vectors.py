@@ -42,7 +42,7 @@ class SubwordVectors(Vectors):
     >>> parts = SubwordRows(Subwords(minn=3, maxn=3, buckets=5), np.eye(6, dtype=np.float32), np.array([0], np.int32), first_bucket=1)
     >>> vectors = SubwordVectors(["cat"], None, parts)
     >>> "cats" in vectors, vectors.has_index_for("cats"), vectors["cats"].round(2).tolist()
-    (True, False, [0.0, 0.0, 0.0, 0.5, 0.5, 0.0])
+    (True, False, [0.0, 0.0, 0.5, 0.25, 0.25, 0.0])
     """
 
     subwords: Subwords
