@@ -242,6 +242,8 @@ def test_what_cannot_be_started_from(model, text):
         FastText(**SMALL, scheme="floret").fit(text, start=model.vectors[:])
     with pytest.raises(DataError, match="fit first"):
         _ = FastText(**SMALL).vectors
+    with pytest.raises(DataError, match="fit first"):
+        FastText(**SMALL).save_fasttext("nowhere.bin")
 
 
 def test_classifiers_and_quantised_files_are_no_models():

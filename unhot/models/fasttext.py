@@ -96,6 +96,7 @@ class FastText(WordModel):
         self.subwords = Subwords(minn=self.minn, maxn=self.maxn, buckets=self.buckets, scheme=self.scheme, hashes=self.hashes)
         for name in ("minn", "maxn", "buckets", "hashes"):
             setattr(self, name, getattr(self.subwords, name))  # as plain numbers
+        self._file: FastTextFile | None = None  # what all of it was read from, as long as that is so
 
     @property
     def vectors(self) -> SubwordVectors:
@@ -161,7 +162,7 @@ class FastText(WordModel):
 
     def _keep(self, learned: Learned) -> None:
         super()._keep(learned)
-        self._file: FastTextFile | None = None
+        self._file = None
 
     def _check_start(self, start: Vectors | WordModel | None) -> None:
         super()._check_start(start)
