@@ -79,7 +79,7 @@ def test_encoding_again_replaces_the_old_corpus(saved):
 
 def test_a_directory_without_index_is_not_finished(saved):
     (saved / "corpus.json").unlink()
-    with pytest.raises(FormatError, match="its encoding was not finished"):
+    with pytest.raises(FormatError, match="was not finished"):
         Corpus.open(saved)
 
 

@@ -25,6 +25,7 @@ from unhot.vocab.vocabulary import Vocabulary
 
 VERSION = 1
 INDEX, WORDS, COUNTS = "corpus.json", "vocab.txt", "counts.bin"
+AGAIN = "encode the text again"
 
 
 class Corpus:
@@ -45,13 +46,15 @@ class Corpus:
     def open(cls, directory: str | os.PathLike[str]) -> Corpus:
         """Use a corpus that was encoded before; `FormatError` if it is damaged or not complete."""
         path = Path(directory)
-        index = _read_index(path / INDEX)
+        index = read_index(path / INDEX, VERSION, AGAIN)
         try:
             words, lengths = int(index["words"]), [(int(ids), int(sentences)) for ids, sentences in index["shards"]]
             report = Report.from_json(index["report"])
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise FormatError(f"{path / INDEX}: {error}: the file is damaged, encode the text again") from error
-        vocabulary = _read_vocabulary(path, words)
+        vocabulary = read_vocabulary(path, words, AGAIN)
+        if not vocabulary.is_ordered():
+            raise FormatError(f"{path / WORDS}: words are not in the order of their counts: the file is damaged, {AGAIN}")
         for number, length in enumerate(lengths):
             check_shard(path, number, *length, words)
         if (report.kept, report.sentences) != (sum(ids for ids, _ in lengths), sum(sentences for _, sentences in lengths)):
@@ -101,34 +104,37 @@ def save_vocabulary(directory: Path, vocabulary: Vocabulary) -> None:
 
 def save_index(directory: Path, words: int, lengths: list[tuple[int, int]], report: Report) -> None:
     """Write `corpus.json`, all or nothing."""
-    index = {"version": VERSION, "words": words, "shards": lengths, "report": report.to_json()}
-    part = directory / f"{INDEX}.part"
+    save_json(directory / INDEX, {"version": VERSION, "words": words, "shards": lengths, "report": report.to_json()})
+
+
+def save_json(path: Path, index: dict[str, Any]) -> None:
+    """Write the file that makes a directory valid, all or nothing."""
+    part = path.with_name(f"{path.name}.part")
     with part.open("w", encoding="utf-8") as file:
         json.dump(index, file, indent=1)
         file.flush()
         os.fsync(file.fileno())
-    part.replace(directory / INDEX)
+    part.replace(path)
 
 
-def _read_index(path: Path) -> dict[str, Any]:
+def read_index(path: Path, version: int, again: str) -> dict[str, Any]:
+    """Such a file; a `FormatError` that says what to do (`again`) if it is missing, damaged or of another version."""
     if not path.is_file():
-        raise FormatError(f"{path}: no such file: the directory holds no corpus, or its encoding was not finished; encode the text again")
+        raise FormatError(f"{path}: no such file: the directory holds none, or it was not finished; {again}")
     try:
         index = json.loads(path.read_bytes())
     except (ValueError, RecursionError) as error:
-        raise FormatError(f"{path}: {error}: the file is damaged, encode the text again") from error
-    if not isinstance(index, dict) or index.get("version") != VERSION:
-        version = index.get("version") if isinstance(index, dict) else None
-        raise FormatError(f"{path}: version {version!r}: this unhot reads version {VERSION}; encode the text again")
+        raise FormatError(f"{path}: {error}: the file is damaged, {again}") from error
+    if not isinstance(index, dict) or index.get("version") != version:
+        found = index.get("version") if isinstance(index, dict) else None
+        raise FormatError(f"{path}: version {found!r}: this unhot reads version {version}; {again}")
     return index
 
 
-def _read_vocabulary(directory: Path, words: int) -> Vocabulary:
+def read_vocabulary(directory: Path, words: int, again: str) -> Vocabulary:
+    """The vocabulary that `save_vocabulary` wrote."""
     path = directory / COUNTS
     size = path.stat().st_size if path.is_file() else -1
     if size != 8 * words or not (directory / WORDS).is_file():
-        raise FormatError(f"{path}: {size} bytes, expected {8 * words}, and {WORDS} beside it: encode the text again")
-    vocabulary = Vocabulary.load(directory / WORDS, np.fromfile(path, "<i8"))
-    if not vocabulary.is_ordered():
-        raise FormatError(f"{directory / WORDS}: words are not in the order of their counts: the file is damaged, encode the text again")
-    return vocabulary
+        raise FormatError(f"{path}: {size} bytes, expected {8 * words}, and {WORDS} beside it: {again}")
+    return Vocabulary.load(directory / WORDS, np.fromfile(path, "<i8"))

@@ -12,9 +12,7 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from collections import deque
 from collections.abc import Callable, Generator, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -22,6 +20,7 @@ import numpy as np
 from unhot.corpus.blocks import BLOCK, Block, Pool
 from unhot.corpus.corpus import Corpus, save_index, save_vocabulary
 from unhot.corpus.counting import check_given, cut_vocabulary, extended_vocabulary, given_vocabulary, invalid_tokens, lexicon, merge_tables
+from unhot.corpus.in_order import in_order
 from unhot.corpus.inputs import Input, Source, open_input
 from unhot.corpus.report import Report
 from unhot.corpus.scanner import NULS, Table, grown, new_table, remap, scan
@@ -196,24 +195,10 @@ def _pipe(
     threads: int,
 ) -> None:
     """Work on blocks in threads; write the results in order, in this thread."""
-    pending: deque[Future[Block]] = deque()
-
-    def finish() -> None:
-        block = pending.popleft().result()
-        write(block)
-        pool.give(block)
-
-    executor = ThreadPoolExecutor(threads)
-    try:
-        with contextlib.closing(blocks):
-            for block in blocks:
-                pending.append(executor.submit(work, block))
-                if len(pending) > threads:
-                    finish()
-            while pending:
-                finish()
-    finally:  # also on Ctrl-C: wait for the threads, which work on one block each
-        executor.shutdown(cancel_futures=True)
+    with contextlib.closing(blocks), contextlib.closing(in_order(blocks, work, threads)) as results:
+        for block in results:
+            write(block)
+            pool.give(block)
 
 
 def _reported(text: Input, pool: Pool, size: int, progress: Progress | None) -> Generator[Block, None, None]:

@@ -43,10 +43,6 @@ def _first_bytes(text: Bytes, position: int) -> int:
     return int.from_bytes(text[position : position + 8].tobytes(), "little")
 
 
-def _first_bit(mask: int) -> int:
-    return (int(mask) & -int(mask)).bit_length() - 1
-
-
 def _load(builder: ir.IRBuilder, pointer: Any, position: Any, kind: ir.Type) -> Any:
     load = builder.load(builder.bitcast(builder.gep(pointer, [position]), kind.as_pointer()))
     load.align = 1
@@ -77,9 +73,3 @@ def other_mask(types: Any, builder: ir.IRBuilder, text: Any, position: Any, rows
 def first_bytes(types: Any, builder: ir.IRBuilder, text: Any, position: Any) -> int:
     """Eight bytes as a number, the first one lowest."""
     return _load(builder, text, position, LONG)  # type: ignore[no-any-return]
-
-
-@block(_first_bit)
-def first_bit(types: Any, builder: ir.IRBuilder, mask: Any) -> int:
-    """The position of the lowest bit that is set, in a number that is not 0."""
-    return builder.cttz(mask, ir.Constant(ir.IntType(1), 1))  # type: ignore[no-any-return]

@@ -18,7 +18,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from unhot.corpus.runs import PADDING, WIDTH, first_bit, first_bytes, other_mask, special_mask
+from unhot.corpus.runs import PADDING, WIDTH, first_bytes, other_mask, special_mask
+from unhot.kernels.ids import first_bit
 from unhot.kernels.jit import inner, kernel
 from unhot.kernels.rng import mix
 from unhot.types import Bytes, Counts, Ids, Starts, Words64

@@ -10,7 +10,7 @@ import errno
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
 
@@ -51,10 +51,13 @@ class Workplace:
         if kind is not None and self.made:
             shutil.rmtree(self.directory, ignore_errors=True)
 
-    def publish(self) -> None:
-        """Move all files from the work folder to the directory; an older corpus there is not valid from then on."""
-        (self.directory / INDEX).unlink(missing_ok=True)
-        for pattern in ("[0-9]*.ids", "[0-9]*.starts"):
+    def publish(self, index: str = INDEX, numbered: Sequence[str] = ("[0-9]*.ids", "[0-9]*.starts")) -> None:
+        """Move all files from the work folder to the directory; what was there, valid by its index, is not valid from then on.
+
+        `numbered`: patterns of files that there may have been more of.
+        """
+        (self.directory / index).unlink(missing_ok=True)
+        for pattern in numbered:
             for old in self.directory.glob(pattern):
                 old.unlink()
         for path in sorted(self.work.iterdir()):

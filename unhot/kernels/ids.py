@@ -52,3 +52,14 @@ def last_match(types: Any, b: Value, ids: Value, first: Value, count: Value, wan
         return [b.select(b.icmp_unsigned("==", hits, i64(0)), found[0], place)]
 
     return loop(b, b.sdiv(b.add(count, i64(LANES - 1)), i64(LANES)), [i64(-1)], look)[0]  # type: ignore[no-any-return]
+
+
+def first_bit_twin(mask: int) -> int:
+    """The position of the lowest bit that is set, in a number that is not 0."""
+    return (int(mask) & -int(mask)).bit_length() - 1
+
+
+@block(first_bit_twin)
+def first_bit(types: Any, b: Value, mask: Value) -> int:
+    """Zeros counted from below."""
+    return b.cttz(mask, ir.Constant(I1, 1))  # type: ignore[no-any-return]

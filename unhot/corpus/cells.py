@@ -1,0 +1,225 @@
+"""Co-occurrence cells: which words stand near which, and how much; the second training input, beside the shards.
+
+    X[i, j]    the weighted number of times that word j stood near word i
+
+Only cells above zero are there, row by row, columns rising (CSR). On disk they are a directory:
+
+cells.json       version, number of words and cells, how they were counted; written last, so a directory without it is not finished
+vocab.txt        one word a line (see `Vocabulary.save_words`)
+counts.bin       their counts, little-endian int64
+cells.starts     int64 [words + 1]: row i is starts[i] : starts[i + 1]
+cells.columns    int32 [cells]
+cells.values     float64 [cells]
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import weakref
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any
+
+import numpy as np
+
+from unhot.corpus.corpus import read_index, read_vocabulary, save_json, save_vocabulary
+from unhot.corpus.workplace import Workplace
+from unhot.errors import DataError, FormatError
+from unhot.types import Counts, Doubles, Ids, Starts
+from unhot.vocab.vocabulary import Vocabulary
+
+VERSION = 1
+INDEX = "cells.json"
+STARTS, COLUMNS, VALUES = "cells.starts", "cells.columns", "cells.values"
+CHUNK = 1 << 20  # numbers checked together
+AGAIN = "count them again"
+
+
+class Cells:
+    """Cells of a vocabulary; made by `cooccurrences`, `Cells.open` or `Cells.from_arrays`.
+
+    Use it as a context manager or call `close()`. Temporary cells remove their directory then, or when they are garbage collected.
+
+    >>> words = Vocabulary(["a", "b"], [3, 2])
+    >>> cells = Cells.from_arrays(words, [0, 1, 2], [1, 0], [1.5, 1.5])
+    >>> len(cells), cells.row_sums().tolist()
+    (2, [1.5, 1.5])
+    """
+
+    def __init__(
+        self,
+        vocabulary: Vocabulary,
+        arrays: tuple[Starts, Ids, Doubles],
+        settings: Mapping[str, Any],
+        directory: Path | None = None,
+        *,
+        temporary: bool = False,
+    ) -> None:
+        """Use `cooccurrences`, `Cells.open` or `Cells.from_arrays`."""
+        self.vocabulary = vocabulary
+        self.starts, self.columns, self.values = arrays
+        self.settings = dict(settings)
+        self.directory = directory
+        self._remove = weakref.finalize(self, shutil.rmtree, directory, ignore_errors=True) if temporary else None
+
+    @classmethod
+    def open(cls, directory: str | os.PathLike[str]) -> Cells:
+        """Use cells that were counted before; `FormatError` if they are damaged or not complete."""
+        path = Path(directory)
+        index = read_index(path / INDEX, VERSION, AGAIN)
+        try:
+            words, cells, settings = int(index["words"]), int(index["cells"]), dict(index["settings"])
+        except (KeyError, TypeError, ValueError) as error:
+            raise FormatError(f"{path / INDEX}: {error}: the file is damaged, {AGAIN}") from error
+        vocabulary = read_vocabulary(path, words, AGAIN)
+        for name, size in ((STARTS, 8 * (words + 1)), (COLUMNS, 4 * cells), (VALUES, 8 * cells)):
+            found = (path / name).stat().st_size if (path / name).is_file() else -1
+            if found != size:
+                raise FormatError(f"{path / name}: {'no such file' if found < 0 else f'{found} bytes'}, expected {size}: {AGAIN}")
+        made = cls(vocabulary, _map(path, cells), settings, path)
+        _check(made, str(path))
+        return made
+
+    @classmethod
+    def from_arrays(
+        cls,
+        vocabulary: Vocabulary,
+        starts: Any,
+        columns: Any,
+        values: Any,
+        settings: Mapping[str, Any] | None = None,
+        directory: str | os.PathLike[str] | None = None,
+    ) -> Cells:
+        """Cells from what is there already; in memory, or written to a directory and mapped."""
+        arrays = np.asarray(starts, np.int64), np.asarray(columns, np.int32), np.asarray(values, np.float64)
+        made = cls(vocabulary, arrays, settings or {})
+        if arrays[0].shape != (len(vocabulary) + 1,) or arrays[1].shape != arrays[2].shape or arrays[1].ndim != 1:
+            shapes = ", ".join(str(array.shape) for array in arrays)
+            raise DataError(f"shapes {shapes}: must be ({len(vocabulary) + 1},) starts, and as many columns as values")
+        _check(made, "arrays")
+        if directory is None:
+            return made
+        with CellsWriter(vocabulary, directory) as writer:
+            writer.append(np.diff(arrays[0]), arrays[1], arrays[2])
+            return writer.finish(made.settings)
+
+    def __len__(self) -> int:
+        """How many cells there are."""
+        return self.columns.size
+
+    def row(self, i: int) -> tuple[Ids, Doubles]:
+        """The columns and values of a word's row."""
+        part = slice(self.starts[i], self.starts[i + 1])
+        return self.columns[part], self.values[part]
+
+    def row_sums(self) -> Doubles:
+        """The sum of each row."""
+        sums = np.zeros(len(self.vocabulary))
+        filled = np.flatnonzero(np.diff(self.starts))
+        if filled.size:
+            sums[filled] = np.add.reduceat(self.values, self.starts[filled])
+        return sums
+
+    def column_sums(self) -> Doubles:
+        """The sum of each column."""
+        sums = np.zeros(len(self.vocabulary))
+        for at in range(0, len(self), CHUNK):
+            sums += np.bincount(self.columns[at : at + CHUNK], self.values[at : at + CHUNK], len(self.vocabulary))
+        return sums
+
+    def is_symmetric(self) -> bool:
+        """Whether X[i, j] is X[j, i] by the way they were counted."""
+        return self.settings.get("sides") == "both"
+
+    def close(self) -> None:
+        """Let go of the cells; remove the directory if it is temporary."""
+        self.starts, self.columns, self.values = np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(0)
+        if self._remove is not None:
+            self._remove()
+
+    def __enter__(self) -> Cells:
+        """The cells themselves."""
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        """Close."""
+        self.close()
+
+    def __repr__(self) -> str:
+        """The numbers, and where they are."""
+        return f"Cells({len(self)} of {len(self.vocabulary)} words in {self.directory or 'memory'})"
+
+
+class CellsWriter:
+    """Write cells, in the order of the rows, to a directory or a temporary one; a context that cleans up whatever stops it."""
+
+    def __init__(self, vocabulary: Vocabulary, directory: str | os.PathLike[str] | None = None) -> None:
+        """None: a temporary directory."""
+        self.vocabulary = vocabulary
+        self._place = Workplace(directory)
+        self._lengths: list[Counts] = []
+        self._files: list[IO[bytes]] = []
+
+    def __enter__(self) -> CellsWriter:
+        """The writer itself."""
+        self._place.__enter__()
+        self._files = [(self._place.work / name).open("wb") for name in (COLUMNS, VALUES)]
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        """Clean up."""
+        for file in self._files:
+            with contextlib.suppress(OSError):
+                file.close()
+        self._place.__exit__(kind, error, trace)
+
+    @property
+    def work(self) -> Path:
+        """A folder for files that are needed meanwhile."""
+        return self._place.work
+
+    def append(self, lengths: Counts, columns: Ids, values: Doubles) -> None:
+        """Add whole rows: how many cells each has, and these."""
+        self._lengths.append(np.array(lengths, np.int64))
+        self._files[0].write(columns.astype("<i4", copy=False).data)
+        self._files[1].write(values.astype("<f8", copy=False).data)
+
+    def finish(self, settings: Mapping[str, Any]) -> Cells:
+        """The cells; all rows have been added."""
+        for file in self._files:
+            file.close()
+        starts = np.concatenate([np.zeros(1, np.int64), *self._lengths]).cumsum()
+        if starts.size != len(self.vocabulary) + 1:
+            raise ValueError(f"{starts.size - 1} rows of {len(self.vocabulary)} were added")
+        starts.astype("<i8").tofile(self.work / STARTS)
+        save_vocabulary(self.work, self.vocabulary)
+        place, cells = self._place, int(starts[-1])
+        place.publish(INDEX, ())
+        index = {"version": VERSION, "words": len(self.vocabulary), "cells": cells, "settings": dict(settings)}
+        save_json(place.directory / INDEX, index)
+        return Cells(self.vocabulary, _map(place.directory, cells), settings, place.directory, temporary=place.temporary)
+
+
+def _map(directory: Path, cells: int) -> tuple[Starts, Ids, Doubles]:
+    """The files of a directory, mapped; nothing can be mapped of an empty one."""
+    columns = np.memmap(directory / COLUMNS, "<i4", "r") if cells else np.zeros(0, np.int32)
+    values = np.memmap(directory / VALUES, "<f8", "r") if cells else np.zeros(0)
+    return np.fromfile(directory / STARTS, "<i8"), np.asarray(columns, np.int32), np.asarray(values, np.float64)
+
+
+def _check(cells: Cells, where: str) -> None:
+    """Raise a `FormatError` unless starts, columns and values are right: kernels trust them and would read wild memory."""
+    starts, words = cells.starts, len(cells.vocabulary)
+    if starts[0] != 0 or starts[-1] != len(cells) or (np.diff(starts) < 0).any():
+        raise FormatError(f"{where}: rows do not begin at 0, rise, and end at {len(cells)} cells: {AGAIN}")
+    for at in range(0, len(cells), CHUNK):
+        columns, values = cells.columns[max(0, at - 1) : at + CHUNK], cells.values[at : at + CHUNK]
+        falls = np.flatnonzero(np.diff(columns) <= 0) + max(0, at - 1) + 1  # only where a row begins
+        inside = falls[starts[np.searchsorted(starts, falls)] != falls]
+        if columns.min() < 0 or columns.max() >= words or inside.size:
+            raise FormatError(f"{where}: cell {inside[0] if inside.size else at} or behind: columns must rise in 0..{words - 1}: {AGAIN}")
+        if not np.isfinite(values).all():
+            raise FormatError(f"{where}: cell {at} or behind: a value that is no finite number: {AGAIN}")

@@ -1,0 +1,277 @@
+"""Co-occurrence counts of an encoded corpus, exact, within a budget of memory.
+
+    X[i, j] = sum of weight(d) over all places of word i and all places of word j in the same sentence, d <= window words apart
+
+    weights=distance    1 / d, as GloVe has it
+    weights=flat        1
+    weights=dynamic     (window - d + 1) / window: how often a reach drawn from 1 .. window is at least d
+
+Words outside the vocabulary, and those that sub-sampling drops, are gone before distances are taken, as in training. sides=both counts
+the words on both sides, so X is symmetric; left (or right) counts only those before (or behind) word i.
+
+The text is cut into sections that fit the budget. A section is counted row by row in compiled code (kernels/cooccurrence.py). One section
+is all there is to most texts; otherwise each leaves a run of sorted rows on disk, and the runs are added up, row by row, at the end.
+Sums are integers, in units of 1 / lcm(1 .. window) for 1 / d: the result is the same to the last bit for any budget and any number of
+threads. Where counts are so large and windows so wide that such sums might not fit 64 bits, 1 / d is rounded to a unit that does.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any, NamedTuple
+
+import numpy as np
+
+from unhot.corpus.cells import Cells, CellsWriter
+from unhot.corpus.corpus import Corpus
+from unhot.corpus.in_order import in_order
+from unhot.errors import ConfigError, at_least, one_of, whole
+from unhot.kernels.cooccurrence import Rows, Sums, count_rows, merge_rows, new_rows, new_section, new_sums, read_section
+from unhot.kernels.rng import key_from, stream_key
+from unhot.kernels.windows import Text, keep_threshold
+from unhot.types import Counts, Ids, Starts
+from unhot.vocab.subsampling import keep_probability
+
+WEIGHTS, SIDES = ("distance", "flat", "dynamic"), ("both", "left", "right")
+LARGEST = 2**63 - 1
+TASK_CELLS = 1 << 20  # cells that are counted, and written, together; as many as there are words in any case
+FEWEST = 1 << 12  # words of a section at least
+MOST = 1 << 30  # and at most: places are 32-bit
+WORD_BYTES, CELL_BYTES = 8, 12  # of a word in a section: itself and its place; of a cell: its column and its sum
+PART = 1 << 17  # sums divided together
+UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
+
+Progress = Callable[[int, int], None]
+Write = Callable[[Rows, int, int], None]
+
+
+class Weights(NamedTuple):
+    """What a word at distance d counts, by d."""
+
+    left: Counts  # [window + 1]; of size 1 if that side does not count
+    right: Counts
+    unit: int  # one is so many of these
+
+
+def cooccurrences(
+    corpus: Corpus,
+    *,
+    window: int = 10,
+    weights: str = "distance",
+    sides: str = "both",
+    sample: float = 0.0,
+    seed: int = 1,
+    threads: int = 2,
+    memory: int | str = "1GB",
+    directory: str | os.PathLike[str] | None = None,
+    progress: Progress | None = None,
+) -> Cells:
+    """Count which words of a corpus stand near which.
+
+    window      words to each side
+    weights     distance | flat | dynamic, see above
+    sides       both | left | right
+    sample      threshold of sub-sampling frequent words, by the draws of a training's first epoch with this seed; 0: none
+    memory      bytes for all buffers, as a number or as 200MB, 1GB
+    directory   where to keep the cells, see `Cells.open`; None: a temporary directory, removed with them
+    progress    called now and then with how much is done, and how much there is to do
+    """
+    window, threads = whole("window", window, 1, 10_000), whole("threads", threads, 1, 1024)
+    one_of("weights", weights, WEIGHTS)
+    one_of("sides", sides, SIDES)
+    how = {"window": window, "weights": weights, "sides": sides, "sample": at_least("sample", sample, 0), "seed": whole("seed", seed, 0)}
+    counter = _Counter(corpus, how, threads, bytes_of("memory", memory), progress)
+    with CellsWriter(corpus.vocabulary, directory) as writer:
+        counter.count(writer)
+        return writer.finish(how)
+
+
+def bytes_of(name: str, size: int | str) -> int:
+    """A number of bytes that may be written as 200MB or 1.5GB.
+
+    >>> bytes_of("memory", "1.5GB")
+    1500000000
+    """
+    if isinstance(size, str):
+        found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?)B?\s*", size.upper())
+        if found is None:
+            raise ConfigError(f"{name}={size!r}: must be a number of bytes, such as 200MB or 1GB")
+        return int(float(found[1]) * UNITS[found[2]])
+    return whole(name, size, 1)
+
+
+def weights_of(weights: str, sides: str, window: int, most: int) -> Weights:
+    """Weights as integers, such that a word that occurs `most` times cannot have sums beyond 64 bits."""
+    distances = range(1, window + 1)
+    if weights == "distance":
+        unit = math.lcm(*distances)
+        if 2 * most * sum(unit // d for d in distances) > LARGEST:
+            unit = 1 << int(math.log2(LARGEST / (2 * most * (1 + math.log(window)))))
+        each = [round(unit / d) for d in distances] if unit % math.lcm(*distances) else [unit // d for d in distances]
+    else:
+        unit = window if weights == "dynamic" else 1
+        each = [window - d + 1 if weights == "dynamic" else 1 for d in distances]
+    both, none = np.array([0, *each], np.int64), np.zeros(1, np.int64)
+    return Weights(both if sides != "right" else none, both if sides != "left" else none, unit)
+
+
+class _Part(NamedTuple):
+    """A piece of a shard that is a section."""
+
+    shard: int
+    start: int
+    stop: int
+    sentence: int  # the one that `start` is in
+    before: int  # positions of the shards before
+    room: int  # for words and gaps
+
+
+class _Task(NamedTuple):
+    """Rows to add up, and what to do it with; nobody else has these buffers meanwhile."""
+
+    first: int
+    last: int
+    row: Sums
+    out: Rows
+
+
+class _Counter:
+    """A corpus, and the buffers that it is counted with."""
+
+    def __init__(self, corpus: Corpus, how: dict[str, Any], threads: int, memory: int, progress: Progress | None) -> None:
+        counts = corpus.vocabulary.counts
+        self._corpus, self._threads, self._words, self._window = corpus, threads, counts.size, how["window"]
+        self._weights = weights_of(how["weights"], how["sides"], how["window"], int(counts.max()))
+        self._key, self._keep = stream_key(how["seed"], 0, 0), keep_threshold(keep_probability(counts, how["sample"]))
+        self._cells = max(TASK_CELLS, self._words)
+        self._parts = self._cut(self._plan(memory))
+        self._section = new_section(max(part.room for part in self._parts), self._words)
+        self._buffers = [(new_sums(self._words), new_rows(self._words, self._cells)) for _ in range(threads + 1)]
+        self._progress, self._done = progress, 0
+        self._steps = self._words * (len(self._parts) + (len(self._parts) > 1))
+
+    def count(self, writer: CellsWriter) -> None:
+        """Count, and write all rows."""
+
+        def write(out: Rows, rows: int, cells: int) -> None:
+            for at in range(0, cells, PART):
+                part = slice(at, min(at + PART, cells))
+                writer.append(out.lengths[: 0 if at else rows], out.columns[part], out.sums[part] / self._weights.unit)
+            if not cells:
+                writer.append(out.lengths[:rows], out.columns[:0], np.zeros(0))
+
+        if len(self._parts) == 1:
+            self._count_part(self._parts[0], write)
+            return
+        runs = _Runs(writer.work)
+        with runs:
+            for part in self._parts:
+                self._count_part(part, runs.write)
+                runs.end()
+        starts, columns, sums = runs.map(self._words)
+        most = np.diff(starts).sum(axis=0)
+        self._each(
+            np.minimum(most, self._words), lambda task: merge_rows(starts, columns, sums, task.first, task.last, task.row, task.out), write
+        )
+
+    def _plan(self, memory: int) -> int:
+        """The words of a section that memory has room for."""
+        fixed = (self._threads + 1) * (9 * self._words + CELL_BYTES * self._cells + 8 * self._words) + 8 * (self._words + 1)
+        least = max(FEWEST, 4 * self._window) * WORD_BYTES
+        if memory < fixed + least:
+            raise ConfigError(
+                f"memory={memory}: counting {self._words:,} words with {self._threads} threads takes at least {fixed + least:,} bytes; "
+                "allow more, use fewer threads, or fewer words (min_count, max_vocab)"
+            )
+        return min((memory - fixed) // WORD_BYTES, MOST)
+
+    def _cut(self, room: int) -> list[_Part]:
+        """The text in parts that have room, gaps between sentences and what windows reach at both ends included."""
+        parts, before = [], 0
+        around = 2 * self._window + 3  # what windows reach at both ends, and a gap there
+        for number, shard in enumerate(self._corpus.shards):
+            start = 0
+            while start < shard.ids.size:
+                sentence = bisect_right(shard.starts, start) - 1
+                taken = start + sentence  # tokens and gaps before
+                last = (
+                    bisect_right(range(shard.starts.size), taken + room - around, key=lambda s, starts=shard.starts: int(starts[s]) + s) - 1
+                )
+                if last > sentence:
+                    stop = int(shard.starts[last])
+                else:
+                    stop = min(start + room - around - 1, int(shard.starts[sentence + 1]))
+                parts.append(_Part(number, start, stop, sentence, before, stop - start + max(last - sentence, 1) + around))
+                start = stop
+            before += shard.ids.size
+        return parts
+
+    def _count_part(self, part: _Part, write: Write) -> None:
+        shard = self._corpus.shards[part.shard]
+        text, section, weights = Text(shard.ids, shard.starts, self._keep), self._section, self._weights
+        read_section(text, key_from(self._key, part.before), part.start, part.stop, part.sentence, self._window, section)
+        reach = (weights.left.size - 1) + (weights.right.size - 1)
+        most = np.minimum(np.diff(section.starts) * reach, self._words)
+        self._each(most, lambda task: count_rows(section, task.first, task.last, weights.left, weights.right, task.row, task.out), write)
+
+    def _each(self, most: Counts, work: Callable[[_Task], int], write: Write) -> None:
+        """Work on all rows, which have at most so many cells each, and write them in their order."""
+
+        def tasks() -> Iterator[_Task]:
+            ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(most)])
+            first, number = 0, 0
+            while first < self._words:
+                last = int(np.searchsorted(ends, ends[first] + self._cells, side="right")) - 1
+                yield _Task(first, last, *self._buffers[number % len(self._buffers)])
+                first, number = last, number + 1
+
+        with contextlib.closing(in_order(tasks(), lambda task: (task, work(task)), self._threads)) as results:
+            for task, cells in results:
+                write(task.out, task.last - task.first, int(cells))
+                self._done += task.last - task.first
+                if self._progress is not None:
+                    self._progress(self._done, self._steps)
+
+
+class _Runs:
+    """Runs of sorted rows on disk: one behind the other in two files, and where their rows begin in a third."""
+
+    def __init__(self, folder: Path) -> None:
+        self._paths = [folder / f"runs.{name}" for name in ("starts", "columns", "sums")]
+        self._files: list[IO[bytes]] = []
+        self._at = 0
+
+    def __enter__(self) -> _Runs:
+        self._files = [path.open("wb") for path in self._paths]
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        for file in self._files:
+            file.close()
+
+    def write(self, out: Rows, rows: int, cells: int) -> None:
+        """Add rows to the run."""
+        ends = self._at + np.cumsum(out.lengths[:rows])
+        self._files[0].write((ends - out.lengths[:rows]).data)
+        self._files[1].write(out.columns[:cells].data)
+        self._files[2].write(out.sums[:cells].data)
+        self._at = int(ends[-1])
+
+    def end(self) -> None:
+        """The next row begins another run."""
+        self._files[0].write(np.array([self._at]).data)
+
+    def map(self, words: int) -> tuple[Starts, Ids, Counts]:
+        """All of them: where rows begin [runs, words + 1], columns and sums."""
+        starts, columns, sums = (
+            np.memmap(path, kind, "r") if path.stat().st_size else np.zeros(0, kind)
+            for path, kind in zip(self._paths, (np.int64, np.int32, np.int64), strict=True)
+        )
+        return np.asarray(starts).reshape(-1, words + 1), np.asarray(columns), np.asarray(sums)
