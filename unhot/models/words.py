@@ -9,21 +9,17 @@ import contextlib
 import dataclasses
 import logging
 import os
-import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
-from unhot import __version__
 from unhot.corpus.corpus import Corpus
-from unhot.corpus.encoding import encode, warm
-from unhot.corpus.inputs import Source, check_input, paths_of
-from unhot.corpus.readers import STDIN
+from unhot.corpus.inputs import Source
 from unhot.errors import ConfigError, DataError, FormatError, at_least, one_of, whole
 from unhot.kernels.bags import Bags
-from unhot.kernels.cache import cache_directory
+from unhot.models.base import Note, Reading, Telling, TextModel, names_of, telling
 from unhot.models.engines import ENGINES, check_engine, make_engine, warm_up_engine
 from unhot.models.inputs import InputRows, word_rows
 from unhot.models.learned import NO_KEYS, LearnedWords, from_saved
@@ -36,9 +32,8 @@ from unhot.train.memory import check_plan, describe
 from unhot.train.params import Begin
 from unhot.train.progress import Callback
 from unhot.train.run import Plan
-from unhot.train.threads import in_background
 from unhot.types import Bytes, Counts
-from unhot.vectors.formats.directory import SavedModel, check_writable, checkpoint_of, remove_checkpoint, save_model
+from unhot.vectors.formats.directory import SavedModel
 from unhot.vectors.store import Vectors
 from unhot.vocab.subsampling import keep_probability
 from unhot.vocab.vocabulary import Vocabulary
@@ -46,65 +41,36 @@ from unhot.vocab.vocabulary import Vocabulary
 logger = logging.getLogger("unhot")
 Model = TypeVar("Model", bound="WordModel")
 SMALLEST_LR = 1e-30
-RANGES = (
-    ("dim", 1, 1 << 20),
-    ("window", 1, 10_000),
-    ("min_count", 1, 2**63 - 1),
-    ("epochs", 1, 1 << 30),
-    ("threads", 1, 1024),
-    ("seed", 0, 2**64 - 1),
-)
-Note = Callable[[str], None]
-Reading = Callable[[int, int | None], None]
-
-
-class Telling(NamedTuple):
-    """Whom a training tells what, and where it saves its state."""
-
-    callbacks: Sequence[Callback]
-    say: Note
-    warn: Note
-    checkpoint: Checkpoint | None
+NEEDED = frozenset({"in_vectors", "out_vectors"})
 
 
 @dataclasses.dataclass(kw_only=True)
-class WordModel(LearnedWords):
+class WordModel(LearnedWords, TextModel):
     """Settings of a word model; after `fit` or `load`, also what was learned."""
 
-    dim: int = 100  # numbers in a vector
-    window: int = 5  # words to each side of a centre
     shrink: bool = True  # draw each centre's reach from 1 .. window
     output: str | OutputLayer = "negative:k=5"  # the output layer
-    min_count: int = 5  # words seen less often are dropped
-    max_vocab: int | None = None  # keep at most so many words
     sample: float = 1e-3  # threshold of sub-sampling; 0: none
     epochs: int = 5
     lr: float | None = None  # None: the model's default
-    seed: int = 1
-    threads: int = 2
-    tokenizer: Any = "whitespace"  # whitespace | words | text8 | a function: line -> tokens
     engine: str = "compiled"  # compiled | torch
     device: str = "cpu"  # torch: where it computes, such as cuda:0
     batch: int = 1024  # torch: examples of a step
 
-    name: ClassVar[str]
     default_lr: ClassVar[float]
     has_bags: ClassVar[bool] = False  # words are made of several rows: `make_inputs` says which
 
     def __post_init__(self) -> None:
         """Check the ranges."""
-        for field, low, high in RANGES:
-            setattr(self, field, whole(field, getattr(self, field), low, high))
+        TextModel.__post_init__(self)
+        self.epochs = whole("epochs", self.epochs, 1, 1 << 30)
         if not isinstance(self.shrink, (bool, np.bool_)):
             raise ConfigError(f"shrink={self.shrink!r}: must be true or false")
         self.shrink = bool(self.shrink)
-        self.max_vocab = None if self.max_vocab is None else whole("max_vocab", self.max_vocab, 1)
         self.sample = at_least("sample", self.sample, 0)
         self.lr = None if self.lr is None else at_least("lr", self.lr, SMALLEST_LR)
         super().__init__(parse_output(self.output))
         self._check_engine()
-        self.history = History()
-        self._text: dict[str, Any] = {}  # what the training under way reads: its source, if that has a name, and its fingerprint
 
     def step(self, bags: Bags | None = None) -> Any:
         """The value whose type chooses the compiled step; `bags`: what words are made of, if not of a row each."""
@@ -141,6 +107,11 @@ class WordModel(LearnedWords):
     def batches(self) -> Batches:
         """How the torch engine makes batches."""
         raise NotImplementedError
+
+    @property
+    def complete(self) -> bool:
+        """Whether all epochs are done."""
+        return self.history.position.epoch >= self.epochs
 
     def _check_engine(self) -> None:
         one_of("engine", self.engine, ENGINES)
@@ -189,13 +160,13 @@ class WordModel(LearnedWords):
         if known is not None:
             self.layer.grown_rows(np.zeros(0, np.int32))  # refused before a long text is read, not after it
         reads = {"counts": counts, "known": known, "column": column, "progress": reading, "directory": directory}
-        telling = _telling(callbacks, note, checkpoint)
-        with self._reading(source, telling.say, reads) as corpus:
+        told = telling(callbacks, note, checkpoint)
+        with self._opening(source, told.say, reads) as corpus:
             inputs = self.make_inputs(corpus.vocabulary, NO_KEYS if old is None else old.keys)
             begin = None if start is None else self._begin(start, corpus.vocabulary, inputs)
             mask = frozen_words(frozen, corpus.vocabulary, begin)
-            text = {"source": _names(source), "column": column, "fingerprint": fingerprint(corpus)}
-            return self._train(corpus, inputs, telling, begin, mask if mask.any() else mask[:0], History(), text)
+            text = {"source": names_of(source), "column": column, "fingerprint": fingerprint(corpus)}
+            return self._train(corpus, inputs, told, begin, mask if mask.any() else mask[:0], History(), text)
 
     def resume(
         self: Model,
@@ -220,34 +191,22 @@ class WordModel(LearnedWords):
         if source is None:
             raise DataError("the text of this training was not a file that can be opened again: give it as source")
         reads = {"counts": learned.vocabulary, "column": self._text.get("column"), "progress": reading, "directory": directory}
-        telling = _telling(callbacks, note, checkpoint)
-        with self._reading(source, telling.say, reads) as corpus:
+        told = telling(callbacks, note, checkpoint)
+        with self._opening(source, told.say, reads) as corpus:
             if corpus.vocabulary != learned.vocabulary or fingerprint(corpus) != self._text.get("fingerprint"):
                 raise DataError("this is not the text that the training began with, or it is tokenised differently: give the same text")
             self.history.interrupted = False
             inputs = self.make_inputs(corpus.vocabulary, learned.keys)
             begin = self._begin(self, corpus.vocabulary, inputs)
-            telling.say(f"going on after {done.epoch} epochs and {done.chunk} chunks")
-            return self._train(corpus, inputs, telling, begin, learned.frozen, self.history, self._text)
+            told.say(f"going on after {done.epoch} epochs and {done.chunk} chunks")
+            return self._train(corpus, inputs, told, begin, learned.frozen, self.history, self._text)
 
-    @contextlib.contextmanager
-    def _reading(self, source: Source | Corpus, say: Note, reads: dict[str, Any]) -> Iterator[Corpus]:
-        """The encoded text; the kernels are compiled meanwhile."""
+    def _opening(self, source: Source | Corpus, say: Note, reads: dict[str, Any]) -> contextlib.AbstractContextManager[Corpus]:
+        """The encoded text; what can be refused is refused before."""
         self.layer.check_files()
-        check_input(source, self.tokenizer)
         self._check_engine()  # it may have been set since
         check_engine(self)
-        compiled = self._compile(say)
-        if isinstance(source, Corpus):
-            compiled()
-            yield source
-            return
-        settings = {"tokenizer": self.tokenizer, "min_count": self.min_count, "max_vocab": self.max_vocab, "threads": self.threads}
-        with encode(source, **settings, **reads) as corpus:
-            for line in str(corpus.report).splitlines():
-                say(line)
-            compiled()
-            yield corpus
+        return self.reading(source, say, reads)
 
     def _check_start(self, start: Vectors | WordModel | None) -> None:
         if start is None:
@@ -272,33 +231,11 @@ class WordModel(LearnedWords):
         """Compile the training kernel of these settings, or load it from disk."""
         warm_up_engine(self)
 
-    def _compile(self, say: Note) -> Callable[[], None]:
-        """Begin to compile, the scanner first: the training kernel follows while the text is read."""
-        began = time.perf_counter()
-        if not any(cache_directory().glob("*.nbi")):
-            say(f"compiling kernels for this machine, once: some seconds, overlapping with reading (kept in {cache_directory()})")
-        warm(self.tokenizer)
-        ready = began
-
-        def work() -> None:
-            nonlocal ready
-            self.warm_up()
-            ready = time.perf_counter()
-
-        wait = in_background(work)
-
-        def finish() -> None:
-            wait()
-            if ready - began > 2:
-                say(f"kernels ready after {ready - began:.1f} s")
-
-        return finish
-
     def _train(
         self: Model,
         corpus: Corpus,
         inputs: InputRows | None,
-        telling: Telling,
+        told: Telling,
         start: Start | None,
         frozen: Bytes,
         history: History,
@@ -307,7 +244,7 @@ class WordModel(LearnedWords):
         counts = corpus.vocabulary.counts
         engine = make_engine(self, corpus, frozen, inputs)
         check_plan(engine.memory, counts.size, self.dim)
-        telling.say(f"memory: {describe(engine.memory)}")
+        told.say(f"memory: {describe(engine.memory)}")
         learned = engine.begin(start)
         self.history, self._text = history, text
         self._keep(learned)
@@ -317,10 +254,10 @@ class WordModel(LearnedWords):
             seed=self.seed,
             keep=keep_probability(counts, self.sample),
             history=self.history,
-            callbacks=[lambda progress: self._stores.clear(), *telling.callbacks],  # what they look at is never older than they are
-            checkpoint=telling.checkpoint,
-            save=lambda: self._save_checkpoint(telling),
-            warn=telling.warn,
+            callbacks=[lambda progress: self._stores.clear(), *told.callbacks],  # what they look at is never older than they are
+            checkpoint=told.checkpoint,
+            save=lambda: self.save_checkpoint(told),
+            warn=told.warn,
             details={**self.config(), "vocabulary": counts.size, "corpus_words": corpus.words, "memory": sum(engine.memory.values())},
         )
         try:
@@ -333,60 +270,20 @@ class WordModel(LearnedWords):
 
     def config(self) -> dict[str, Any]:
         """The settings as plain data, enough to make the model again."""
-        settings = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
-        if callable(self.tokenizer):
-            named = self.tokenizer if hasattr(self.tokenizer, "__qualname__") else type(self.tokenizer)
-            settings["tokenizer"] = f"{named.__module__}.{named.__qualname__}"  # a name to remember it by
-        return {"model": self.name, **settings, "output": self.layer.spec(), "lr": self.lr or self.default_lr}
+        return {**super().config(), "output": self.layer.spec(), "lr": self.lr or self.default_lr}
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model directory, all or nothing; nothing in it depends on when it was made. Its checkpoint is then removed.
-
-        A model whose training was cut off also holds where it stood.
-        """
-        self._write(Path(path))
-        remove_checkpoint(Path(path))
-
-    def _save_checkpoint(self, telling: Telling) -> None:
-        assert telling.checkpoint is not None
-        self._write(checkpoint_of(telling.checkpoint.folder))
-        telling.say(f"checkpoint: {self.history.words:,} words, in {checkpoint_of(telling.checkpoint.folder)}")
-
-    def _write(self, folder: Path) -> None:
-        learned, history = self.learned, self.history
-        config = {**self.config(), "unhot": __version__, "losses": history.losses, "words": history.words}
-        if history.position.epoch < self.epochs:
-            config["losses"] = history.losses[: history.position.epoch]
-            config["training"] = {**history.as_json(), **self._text}
-        else:
-            learned = learned._replace(frozen=learned.frozen[:0])
-        save_model(folder, config, learned.vocabulary, learned.tensors())
+    def tensors(self, *, complete: bool) -> dict[str, Any]:
+        """All params; words that stay as they are are of no use any more when the training is complete."""
+        learned = self.learned
+        return (learned._replace(frozen=learned.frozen[:0]) if complete else learned).tensors()
 
     @classmethod
     def from_saved(cls: type[Model], saved: SavedModel) -> Model:
         """The model of a directory that was read."""
-        missing = {"in_vectors", "out_vectors"} - saved.tensors.keys()
-        dim = None if missing else saved.tensors["in_vectors"].shape[1]
-        if missing or dim != saved.config.get("dim"):
-            raise FormatError(f"a {cls.name} model without {' and '.join(missing) or 'vectors of its dim'}: read it with Vectors.load")
-        names = {field.name for field in dataclasses.fields(cls)}
-        model = cls(**{name: value for name, value in saved.config.items() if name in names})
-        model._keep(from_saved(saved, model.layer))
-        model.history = History.from_config(saved.config)
-        training = saved.config.get("training") or {}
-        model._text = {name: training.get(name) for name in ("source", "column", "fingerprint")}
-        return model
+        if missing := NEEDED - saved.tensors.keys():
+            raise FormatError(f"a {cls.name} model without {' and '.join(missing)}: read it with Vectors.load")
+        return super().from_saved(saved)
 
-
-def _telling(callbacks: Sequence[Callback], note: Note | None, checkpoint: Checkpoint | None) -> Telling:
-    if checkpoint is not None:
-        check_writable(checkpoint_of(checkpoint.folder))
-    return Telling(callbacks, note or logger.info, note or logger.warning, checkpoint)
-
-
-def _names(source: object) -> list[str] | None:
-    """The paths that a source is made of, to open it again; None if it is not made of files."""
-    paths = paths_of(source)
-    if paths is None or STDIN in paths:
-        return None
-    return [os.path.abspath(path) for path in paths]  # noqa: PTH100 (a pattern is no path yet)
+    def take(self, saved: SavedModel) -> None:
+        """The params."""
+        self._keep(from_saved(saved, self.layer))

@@ -18,8 +18,9 @@ from unhot.kernels.loop import Params, Room, scratch, train_chunk
 from unhot.kernels.windows import Chunk, Hot, Text, Window, keep_threshold
 from unhot.train.good_state import GoodState
 from unhot.train.hot import HotRows
+from unhot.train.on_text import TextRun
 from unhot.train.params import Sizes, finite
-from unhot.train.run import Plan, Run
+from unhot.train.run import Plan
 from unhot.train.schedule import Piece, chunk_size, pieces
 from unhot.types import Bytes, Counts
 
@@ -56,7 +57,7 @@ def warm_up(kernel: Kernel, stride: int, half: bool = False) -> None:
     train_chunk(kernel.step, kernel.shape, kernel.tables, text, kernel.window, params, buffers, chunk)
 
 
-class LocalRun(Run):
+class LocalRun(TextRun):
     """One training under way."""
 
     def __init__(self, corpus: Corpus, kernel: Kernel, state: State, plan: Plan) -> None:

@@ -31,8 +31,9 @@ from unhot.nn.partition import PartitionHead
 from unhot.outputs import OutputLayer
 from unhot.outputs.partition import Partition
 from unhot.train.batches import Bags, Batches, batch_columns
+from unhot.train.on_text import TextRun
 from unhot.train.parts import Parts
-from unhot.train.run import Plan, Run
+from unhot.train.run import Plan
 from unhot.train.schedule import Piece, pieces
 from unhot.types import Bytes, Counts, Floats
 
@@ -163,7 +164,7 @@ class Weights:
         return [np.zeros(0, np.float32) if tensor is None else _array(tensor) for tensor in self.head.effective()]
 
 
-class TorchRun(Run):
+class TorchRun(TextRun):
     """One training under way."""
 
     paced = True  # draws come from PyTorch's own generator, which callbacks may use as well

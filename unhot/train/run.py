@@ -1,6 +1,7 @@
 """What every training does, whatever trains its chunks: epochs, loss, events, checkpoints, Ctrl-C, the last good state.
 
-An engine is a `Run` that says how a chunk is learned and what its state is (`local.py`: compiled kernels on threads; `on_torch.py`).
+An engine is a `Run` that says how a chunk is learned and what its state is (`local.py`: compiled kernels on threads; `on_torch.py`;
+`on_blocks.py`: GloVe's kernel on blocks of cells).
 Chunks are trained by threads, which take them from one queue; results come back to the main thread, which adds up the loss, calls the
 callbacks and takes Ctrl-C. A chunk whose loss is not a finite number ends the training: the state goes back to where it was at the
 beginning of the epoch. For a checkpoint the threads end the chunks they are at and begin again when it is written.
@@ -13,21 +14,17 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
-from unhot.corpus.corpus import Corpus
 from unhot.errors import ConfigError, Diverged, FormatError, UnhotError
-from unhot.kernels.rng import key_from, stream_key
-from unhot.kernels.windows import Chunk, Hot, Text, keep_threshold
 from unhot.train.checkpoint import Checkpoint, Timer
 from unhot.train.history import History, Position
 from unhot.train.progress import Callback, Progress
-from unhot.train.schedule import Piece, learning_rate
+from unhot.train.schedule import learning_rate
 from unhot.train.threads import working
-from unhot.types import Bytes, Doubles
-
+from unhot.types import Doubles
 
 @dataclass(frozen=True)
 class Plan:
@@ -36,8 +33,8 @@ class Plan:
     epochs: int
     lr: float
     seed: int
-    keep: Doubles  # [words] how often each is kept by sub-sampling
     history: History  # where it stands; it goes on from there
+    keep: Doubles = field(default_factory=lambda: np.zeros(0))  # [words] how often each is kept by sub-sampling, where text is read
     callbacks: Sequence[Callback] = ()
     checkpoint: Checkpoint | None = None
     save: Callable[[], None] = lambda: None  # writes a checkpoint
@@ -54,16 +51,29 @@ class Result(NamedTuple):
     error: BaseException | None
 
 
-class Run(ABC):
+class Cut(Protocol):
+    """A chunk before it is trained."""
+
+    @property
+    def number(self) -> int:
+        """In the epoch."""
+
+    @property
+    def done(self) -> int:
+        """How much of the epoch is before it."""
+
+
+C = TypeVar("C", bound=Cut)
+
+
+class Run(ABC, Generic[C]):
     """One training under way."""
 
     paced: ClassVar[bool] = False  # no chunk is trained while callbacks look at the last one
 
-    def __init__(self, corpus: Corpus, cut: list[Piece], plan: Plan, threads: int) -> None:
-        """An epoch of the corpus is cut into these pieces."""
-        threshold = keep_threshold(plan.keep)
-        self.texts = [Text(shard.ids, shard.starts, threshold) for shard in corpus.shards]
-        self._pieces, self._ids, self._words = cut, corpus.ids, corpus.words
+    def __init__(self, cut: list[C], size: int, words: int, plan: Plan, threads: int) -> None:
+        """An epoch of such a size is cut into these pieces; it is told about as so many words."""
+        self._pieces, self._size, self._words = cut, size, words
         self._plan, self._threads = plan, threads
         self.history, self._lock = plan.history, threading.Lock()
         self._began, self._lr = time.perf_counter() - self.history.seconds, plan.lr
@@ -79,7 +89,7 @@ class Run(ABC):
         self._timer = Timer(plan.checkpoint)
 
     @abstractmethod
-    def learn(self, epoch: int, piece: Piece, lr: float, thread: int) -> tuple[float, int]:
+    def learn(self, epoch: int, piece: C, lr: float, thread: int) -> tuple[float, int]:
         """Train a chunk; returns its summed loss and how many (input, target) pairs it has. Called by the threads."""
 
     @abstractmethod
@@ -116,14 +126,9 @@ class Run(ABC):
                 self.publish()
             raise
 
-    def chunk(self, epoch: int, piece: Piece, lr: float, place: Hot, frozen: Bytes) -> Chunk:
-        """A piece with its streams: random bits belong to positions of the whole corpus, draws to the chunk."""
-        windows = key_from(stream_key(self._plan.seed, epoch, 0), piece.done - piece.start)
-        return Chunk(piece.start, piece.stop, piece.sentence, windows, self.draw_key(epoch, piece), np.float32(lr), place, frozen)
-
-    def draw_key(self, epoch: int, piece: Piece) -> np.uint64:
-        """The stream that the candidates of a chunk are drawn from."""
-        return stream_key(self._plan.seed, epoch, 1 + piece.number)
+    def rate(self, epoch: int, piece: C) -> float:
+        """The learning rate of a chunk."""
+        return learning_rate(self._plan.lr, epoch, self._plan.epochs, piece.done / self._size)
 
     def _train_epoch(self, epoch: int) -> None:
         """Train one epoch, or the rest of it, and keep a copy of what stood before."""
@@ -167,9 +172,9 @@ class Run(ABC):
             self._report(results.get(), epoch)
         return due
 
-    def _train_chunk(self, epoch: int, piece: Piece, thread: int) -> Result:
+    def _train_chunk(self, epoch: int, piece: C, thread: int) -> Result:
         try:
-            lr = learning_rate(self._plan.lr, epoch, self._plan.epochs, piece.done / self._ids)
+            lr = self.rate(epoch, piece)
             loss, pairs = self.learn(epoch, piece, lr, thread)
             with self._lock:  # counted here, not in the main thread, which Ctrl-C may stop anywhere
                 at = self.history.position
@@ -200,8 +205,8 @@ class Run(ABC):
 
     def _words_at(self, position: Position) -> int:
         """Words trained; those outside the vocabulary are spread evenly over the epoch, as far as their count goes."""
-        done = self._pieces[position.chunk].done if position.chunk < len(self._pieces) else self._ids
-        return position.epoch * self._words + round(self._words * done / self._ids)
+        done = self._pieces[position.chunk].done if position.chunk < len(self._pieces) else self._size
+        return position.epoch * self._words + round(self._words * done / self._size)
 
     def _interrupt(self) -> None:
         """Keep what there is, unless it is not finite: then what there was at the beginning of the epoch."""
