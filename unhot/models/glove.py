@@ -1,0 +1,289 @@
+"""GloVe: vectors whose products are logarithms of co-occurrence counts.
+
+    J = 1/2 sum over X_ij > 0 of f(X_ij) (u_i . v_j + b_i + c_j - log X_ij)^2,        f(x) = min(1, (x / x_max)^alpha)
+
+u are the vectors of words, v those of contexts, b and c their biases. What is fitted are ratios: (u_i - u_k) . v_j is about
+log(P(j|i) / P(j|k)), up to a constant for the pair i, k. Cells are counted as `unhot.corpus.cooccurrences` counts them, by default with
+weights 1 / distance on both sides, and are trained by AdaGrad (kernels/glove.py), one after another, in an order that depends on the seed
+alone (train/blocks.py): any number of threads gives the same bytes.
+
+Biases begin at what independent words would have, b_i = log X_i. - 1/2 log X.. and likewise for contexts, so that u_i . v_j begins at PMI's
+zero and no time is spent on how frequent words are.
+
+Reference: Pennington, Socher and Manning, GloVe: Global vectors for word representation, 2014.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple, TypeVar
+
+import numpy as np
+
+from unhot.corpus.cells import Cells
+from unhot.corpus.corpus import Corpus
+from unhot.corpus.inputs import Source
+from unhot.errors import DataError, FormatError, at_least, one_of, whole
+from unhot.models.base import Note, Reading, Telling, names_of, telling
+from unhot.models.cells import CellModel, Counting
+from unhot.train.blocks import Blocks, arranging_bytes
+from unhot.train.checkpoint import Checkpoint, fingerprint_cells
+from unhot.train.good_state import kept_in_memory
+from unhot.train.history import History
+from unhot.train.memory import check_plan, describe
+from unhot.train.on_blocks import BlockRun, Sides, start_sides, stride_of, warm_up
+from unhot.train.progress import Callback
+from unhot.train.run import Plan
+from unhot.types import Doubles, Floats
+from unhot.vectors.formats.directory import SavedModel
+from unhot.vectors.store import Vectors
+from unhot.vocab.vocabulary import Vocabulary
+
+Model = TypeVar("Model", bound="GloVe")
+COMBINED = ("sum", "mean", "word", "context")
+SMALLEST = 1e-30  # of what must be above zero
+
+
+class Fitted(NamedTuple):
+    """Words, and what is known of them."""
+
+    vocabulary: Vocabulary
+    word_vectors: Floats  # [words, dim]
+    context_vectors: Floats
+    word_bias: Floats  # [words]
+    context_bias: Floats
+
+
+@dataclasses.dataclass(kw_only=True)
+class GloVe(CellModel):
+    """GloVe word vectors.
+
+    >>> model = GloVe(dim=8, min_count=1, epochs=2).fit([["a", "b", "a", "c"]] * 10)
+    >>> model.vectors["a"].shape
+    (8,)
+    """
+
+    x_max: float = 10.0  # counts above it have weight 1
+    alpha: float = 0.75  # power of counts below it in their weight
+    epochs: int = 15
+    lr: float = 0.05
+    combine: str = "sum"  # which vectors are the words': sum | mean of both, word, context
+
+    name: ClassVar[str] = "glove"
+
+    def __post_init__(self) -> None:
+        """Check the ranges."""
+        super().__post_init__()
+        self.epochs = whole("epochs", self.epochs, 1, 1 << 30)
+        for field, low in (("x_max", SMALLEST), ("alpha", 0), ("lr", SMALLEST)):
+            setattr(self, field, at_least(field, getattr(self, field), low))
+        one_of("combine", self.combine, COMBINED)
+        self._fitted: Fitted | None = None
+        self._sides: Sides | None = None  # of a training under way
+        self._store: Vectors | None = None
+
+    @property
+    def fitted(self) -> Fitted:
+        """What was learned so far; a `DataError` before `fit`."""
+        if self._fitted is None:
+            raise DataError("this GloVe has learned nothing yet: call fit first")
+        return self._fitted
+
+    @property
+    def vocabulary(self) -> Vocabulary | None:
+        """The words, with their counts; None before anything is learned."""
+        return None if self._fitted is None else self._fitted.vocabulary
+
+    @property
+    def complete(self) -> bool:
+        """Whether all epochs are done."""
+        return self.history.position.epoch >= self.epochs
+
+    @property
+    def vectors(self) -> Vectors:
+        """The words' vectors, as `combine` says."""
+        if self._store is None:
+            self._store = self._named(self._combined())
+        return self._store
+
+    @property
+    def word_vectors(self) -> Vectors:
+        """The vectors of the words as words, u."""
+        return self._named(self.fitted.word_vectors)
+
+    @property
+    def context_vectors(self) -> Vectors:
+        """The vectors of the words as contexts, v."""
+        return self._named(self.fitted.context_vectors)
+
+    def _named(self, vectors: Floats) -> Vectors:
+        return Vectors(self.fitted.vocabulary.words, vectors, self.fitted.vocabulary.counts)
+
+    def _combined(self) -> Floats:
+        word, context = self.fitted.word_vectors, self.fitted.context_vectors
+        if self.combine in ("word", "context"):
+            return word if self.combine == "word" else context
+        return word + context if self.combine == "sum" else (word + context) / np.float32(2)
+
+    def fit(
+        self: Model,
+        source: Source | Corpus | Cells,
+        *,
+        counts: Mapping[str, int] | Vocabulary | None = None,
+        column: str | None = None,
+        checkpoint: Checkpoint | None = None,
+        callbacks: Sequence[Callback] = (),
+        reading: Reading | None = None,
+        counting: Counting | None = None,
+        note: Note | None = None,
+        directory: str | os.PathLike[str] | None = None,
+    ) -> Model:
+        """Learn from text (see `unhot.corpus.encode`), from an encoded `Corpus`, or from `Cells` that were counted before.
+
+        counts      a vocabulary given from outside: word -> count
+        column      of a table, where the sentences are
+        checkpoint  where and how often to save the state, to `resume` from
+        callbacks   called with a `Progress` after every block of cells and every epoch; what it calls words are cells
+        reading     called with bytes read and bytes there are while the text is read
+        counting    called with rows counted and rows there are
+        note        called with lines about what goes on; None: they are logged
+        directory   where to keep the encoded text, and in its folder `cells` the cells; None: a temporary directory
+        """
+        told = telling(callbacks, note, checkpoint)
+        reads: dict[str, Any] = {"counts": counts, "column": column, "reading": reading, "counting": counting, "directory": directory}
+        with self.counting(source, told, **reads) as cells:
+            _check(cells)
+            text = {"source": names_of(source), "column": column, "fingerprint": fingerprint_cells(cells)}
+            return self._train(cells, told, History(), text)
+
+    def resume(
+        self: Model,
+        source: Source | Corpus | Cells | None = None,
+        *,
+        checkpoint: Checkpoint | None = None,
+        callbacks: Sequence[Callback] = (),
+        reading: Reading | None = None,
+        counting: Counting | None = None,
+        note: Note | None = None,
+        directory: str | os.PathLike[str] | None = None,
+    ) -> Model:
+        """Go on with a training that was cut off, from its last checkpoint (see `unhot.load`) or from where Ctrl-C stopped it.
+
+        The source must be the same; None: the files that were named then. The result is the same, byte for byte, as if it had never
+        stopped.
+        """
+        fitted, done = self.fitted, self.history.position
+        if self.complete or self._sides is None:
+            raise DataError(f"this training is complete ({done.epoch} epochs): raise epochs and fit again")
+        if source is None and self._text.get("source"):
+            names = [Path(name) for name in self._text["source"]]
+            source = names[0] if len(names) == 1 else names
+        if source is None:
+            raise DataError("the text of this training was not a file that can be opened again: give it as source")
+        told = telling(callbacks, note, checkpoint)
+        encoded = isinstance(source, (Corpus, Cells)) or (isinstance(source, Path) and source.is_dir())
+        reads: dict[str, Any] = {} if encoded else {"counts": fitted.vocabulary, "column": self._text.get("column")}
+        with self.counting(source, told, **reads, reading=reading, counting=counting, directory=directory) as cells:
+            if cells.vocabulary != fitted.vocabulary or fingerprint_cells(cells) != self._text.get("fingerprint"):
+                raise DataError("this is not the text that the training began with, or it is tokenised differently: give the same text")
+            self.history.interrupted = False
+            told.say(f"going on after {done.epoch} epochs and {done.chunk} blocks")
+            return self._train(cells, told, self.history, self._text)
+
+    def _train(self: Model, cells: Cells, told: Telling, history: History, text: dict[str, Any]) -> Model:
+        words, stride = len(cells.vocabulary), stride_of(self.dim)
+        rows = 4 * 4 * words * stride
+        memory = {"rows": rows, "their last good state": kept_in_memory(rows), "blocks of cells": arranging_bytes(cells, self.threads)}
+        check_plan(memory, words, self.dim)
+        told.say(f"memory: {describe(memory)}")
+        resumed = self._sides if history.position != History().position else None
+        sides = resumed or start_sides(words, self.dim, self.seed, biases_of(cells))
+        blocks = Blocks(cells, self._value, stride, self.seed, self.threads)
+        self.history, self._text = history, text
+        self._follow(sides, cells.vocabulary)
+        plan = Plan(
+            epochs=self.epochs,
+            lr=self.lr,
+            seed=self.seed,
+            history=history,
+            callbacks=[lambda progress: self._forget(), *told.callbacks],  # what they look at is never older than they are
+            checkpoint=told.checkpoint,
+            save=lambda: self.save_checkpoint(told),
+            warn=told.warn,
+            details={**self.config(), "vocabulary": words, "cells": len(cells), "memory": sum(memory.values())},
+        )
+        try:
+            BlockRun(blocks, sides, plan, self.threads).train()
+        finally:
+            blocks.close()
+            self._forget()
+            if self.complete:
+                self._sides = None
+        return self
+
+    def _value(self, counts: Floats) -> tuple[Floats, Floats]:
+        """Log x, and f(x)."""
+        target = np.log(counts)
+        weight = np.exp(np.float32(self.alpha) * (target - np.float32(np.log(self.x_max))))
+        return target, np.minimum(weight, np.float32(1))
+
+    def _follow(self, sides: Sides, vocabulary: Vocabulary) -> None:
+        """Show rows that are being learned."""
+        dim, word, context = self.dim, sides.words.rows, sides.contexts.rows
+        self._sides = sides
+        self._fitted = Fitted(vocabulary, word[:, :dim], context[:, :dim], word[:, dim], context[:, dim + 1])
+        self._forget()
+
+    def _forget(self) -> None:
+        self._store = None
+
+    def warm_up(self) -> None:
+        """Compile the kernel of this dim, or load it from disk."""
+        warm_up(self.dim)
+
+    def tensors(self, *, complete: bool) -> dict[str, Any]:
+        """The words' vectors as `in_vectors`, both kinds, biases; of a training under way also what AdaGrad knows."""
+        _, word, context, word_bias, context_bias = self.fitted
+        tensors = {"in_vectors": self._combined(), "word_vectors": word, "out_vectors": context}
+        tensors |= {"in_bias": np.ascontiguousarray(word_bias), "out_bias": np.ascontiguousarray(context_bias)}
+        if not complete and self._sides is not None:
+            tensors |= {"in_squares": self._sides.words.squares, "out_squares": self._sides.contexts.squares}
+        return tensors
+
+    def take(self, saved: SavedModel) -> None:
+        """Take over the tensors that were read."""
+        words = len(saved.vocabulary)
+        vectors, bias = [_tensor(saved, name, (words, self.dim)) for name in ("word_vectors", "out_vectors")], (words,)
+        biases = [_tensor(saved, name, bias) for name in ("in_bias", "out_bias")]
+        self._fitted = Fitted(saved.vocabulary, vectors[0], vectors[1], biases[0], biases[1])
+        if "training" in saved.config:
+            sides = start_sides(words, self.dim, self.seed, (biases[0], biases[1]))
+            for side, rows, squares in zip(sides, vectors, ("in_squares", "out_squares"), strict=True):
+                side.rows[:, : self.dim] = rows
+                side.squares[:] = _tensor(saved, squares, side.squares.shape)
+            self._follow(sides, saved.vocabulary)
+
+
+def biases_of(cells: Cells) -> tuple[Doubles, Doubles]:
+    """What biases would be if all words were independent; words without a cell have zero."""
+    rows, columns = cells.row_sums(), cells.column_sums()
+    half = 0.5 * np.log(rows.sum())
+    with np.errstate(divide="ignore"):
+        word, context = (np.where(sums > 0, np.log(sums) - half, 0.0) for sums in (rows, columns))
+    return word, context
+
+
+def _check(cells: Cells) -> None:
+    for first in range(0, len(cells), 1 << 22):
+        if cells.values[first : first + (1 << 22)].min() <= 0:
+            raise DataError("cells with counts of zero or below: GloVe takes their logarithms; give counts, not PMI")
+
+
+def _tensor(saved: SavedModel, name: str, shape: tuple[int, ...]) -> Any:
+    found = saved.tensors.get(name)
+    if found is None or found.shape != shape:
+        raise FormatError(f"a glove model: tensor {name!r} has the shape {getattr(found, 'shape', None)}, it must be {shape}: damaged")
+    return found
