@@ -17,6 +17,7 @@ Examples:
   unhot info model
   unhot info vectors.bin --json
   unhot info fasttext.bin --ngrams where
+  unhot info cells
 """
 
 
@@ -28,7 +29,8 @@ def info(model: str, ngrams: str | None, as_json: bool) -> None:
     """Show what MODEL holds.
 
     Of a model directory: settings, size, losses, commonest words. Of a file of vectors in another format: format, size, first words. Of
-    either, if its words are made of n-grams: how they are cut, how many of the buckets have a row, and how many bytes the rows are.
+    either, if its words are made of n-grams: how they are cut, how many of the buckets have a row, and how many bytes the rows are. Of a
+    directory of co-occurrence cells (`unhot cooccur`): how they were counted, how many there are, and the heaviest.
     """
     from unhot.cli.show import printable, show_json
     from unhot.vectors.formats.directory import is_model
@@ -36,6 +38,9 @@ def info(model: str, ngrams: str | None, as_json: bool) -> None:
     path = Path(model)
     if ngrams is not None:
         _show_ngrams(path, ngrams, as_json)
+        return
+    if (path / "cells.json").is_file():
+        _show_cells(path, as_json)
         return
     if not is_model(path):
         facts = _of_vectors(path)
@@ -55,6 +60,23 @@ def info(model: str, ngrams: str | None, as_json: bool) -> None:
     facts["tensors"] = ", ".join(f"{name} {' x '.join(map(str, shape))}" for name, shape in facts["tensors"].items())
     facts["commonest"] = ", ".join(f"{printable(word)} ({count:,})" for word, count in facts["commonest"].items())
     _show(facts)
+
+
+def _show_cells(path: Path, as_json: bool) -> None:
+    """Counted cells."""
+    from unhot.cli.cooccur import cells_facts, pair_lines
+    from unhot.cli.show import show_json, size_of
+    from unhot.corpus.cells import Cells
+
+    with Cells.open(path) as cells:
+        facts = {"format": "cells", **cells_facts(cells, FIRST), "bytes": size_of(path)}
+    if as_json:
+        show_json(facts)
+        return
+    pairs, settings = facts.pop("heaviest"), facts.pop("settings")
+    _show({**settings, **facts, "density": f"{facts['density']:.3%}", "sum": f"{facts['sum']:,.1f}"})
+    for line in pair_lines(pairs):
+        click.echo(line)
 
 
 def _of_model(path: Path) -> dict[str, Any]:

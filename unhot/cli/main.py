@@ -14,12 +14,14 @@ from unhot import __version__
 from unhot.cli.analogy import analogy
 from unhot.cli.bench import bench
 from unhot.cli.convert import convert
+from unhot.cli.cooccur import cooccur
 from unhot.cli.demo import demo
 from unhot.cli.evaluate import evaluate
 from unhot.cli.fasttext import fasttext
 from unhot.cli.info import info
 from unhot.cli.neighbors import neighbors
 from unhot.cli.outputs import outputs
+from unhot.cli.phrases import phrases
 from unhot.cli.train import train
 from unhot.cli.verify import verify
 from unhot.cli.warmup import warmup
@@ -34,7 +36,7 @@ def group() -> None:
     """Learn vectors from data with a big vocabulary: quickly, exactly, and with a softmax you can exchange."""
 
 
-for _command in (train, outputs, neighbors, analogy, evaluate, bench, info, verify, convert, fasttext, demo, warmup):
+for _command in (train, phrases, cooccur, outputs, neighbors, analogy, evaluate, bench, info, verify, convert, fasttext, demo, warmup):
     group.add_command(_command)
 
 

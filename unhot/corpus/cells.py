@@ -2,7 +2,7 @@
 
     X[i, j]    the weighted number of times that word j stood near word i
 
-Only cells above zero are there, row by row, columns rising (CSR). On disk they are a directory:
+Only cells that are not zero are there, row by row, columns rising (CSR). On disk they are a directory:
 
 cells.json       version, number of words and cells, how they were counted; written last, so a directory without it is not finished
 vocab.txt        one word a line (see `Vocabulary.save_words`)
@@ -26,7 +26,7 @@ from typing import IO, Any
 import numpy as np
 
 from unhot.corpus.corpus import read_index, read_vocabulary, save_json, save_vocabulary
-from unhot.corpus.workplace import Workplace
+from unhot.corpus.workplace import FULL, Workplace
 from unhot.errors import DataError, FormatError
 from unhot.types import Counts, Doubles, Ids, Starts
 from unhot.vocab.vocabulary import Vocabulary
@@ -63,7 +63,7 @@ class Cells:
         self.starts, self.columns, self.values = arrays
         self.settings = dict(settings)
         self.directory = directory
-        self._remove = weakref.finalize(self, shutil.rmtree, directory, ignore_errors=True) if temporary else None
+        self._remove = weakref.finalize(self, shutil.rmtree, str(directory), ignore_errors=True) if temporary else None
 
     @classmethod
     def open(cls, directory: str | os.PathLike[str]) -> Cells:
@@ -80,7 +80,8 @@ class Cells:
             if found != size:
                 raise FormatError(f"{path / name}: {'no such file' if found < 0 else f'{found} bytes'}, expected {size}: {AGAIN}")
         made = cls(vocabulary, _map(path, cells), settings, path)
-        _check(made, str(path))
+        if (wrong := _wrong_with(made)) is not None:
+            raise FormatError(f"{path}: {wrong}: {AGAIN}")
         return made
 
     @classmethod
@@ -94,12 +95,13 @@ class Cells:
         directory: str | os.PathLike[str] | None = None,
     ) -> Cells:
         """Cells from what is there already; in memory, or written to a directory and mapped."""
-        arrays = np.asarray(starts, np.int64), np.asarray(columns, np.int32), np.asarray(values, np.float64)
+        arrays = _whole("starts", starts, np.int64), _whole("columns", columns, np.int32), _read_only(values, np.float64)
         made = cls(vocabulary, arrays, settings or {})
         if arrays[0].shape != (len(vocabulary) + 1,) or arrays[1].shape != arrays[2].shape or arrays[1].ndim != 1:
             shapes = ", ".join(str(array.shape) for array in arrays)
             raise DataError(f"shapes {shapes}: must be ({len(vocabulary) + 1},) starts, and as many columns as values")
-        _check(made, "arrays")
+        if (wrong := _wrong_with(made)) is not None:
+            raise DataError(f"these arrays are no cells: {wrong}")
         if directory is None:
             return made
         with CellsWriter(vocabulary, directory) as writer:
@@ -111,7 +113,9 @@ class Cells:
         return self.columns.size
 
     def row(self, i: int) -> tuple[Ids, Doubles]:
-        """The columns and values of a word's row."""
+        """The columns and values of the row of word i."""
+        if not 0 <= i < len(self.vocabulary):
+            raise IndexError(f"row {i}: there are rows 0 .. {len(self.vocabulary) - 1}")
         part = slice(self.starts[i], self.starts[i + 1])
         return self.columns[part], self.values[part]
 
@@ -129,6 +133,23 @@ class Cells:
         for at in range(0, len(self), CHUNK):
             sums += np.bincount(self.columns[at : at + CHUNK], self.values[at : at + CHUNK], len(self.vocabulary))
         return sums
+
+    def heaviest(self, count: int) -> list[tuple[int, int, float]]:
+        """The cells with the largest values, falling: row, column, value; a pair of words once if both ways count the same."""
+        places, least = np.zeros(0, np.int64), -np.inf
+        for at in range(0, len(self), CHUNK):
+            here = np.flatnonzero(self.values[at : at + CHUNK] > least) + at  # few, but for the first time
+            if self.is_symmetric():
+                here = here[self.columns[here] >= self._rows_of(here)]
+            places = np.concatenate([places, here])
+            places = places[np.argsort(-self.values[places], kind="stable")[:count]]
+            least = self.values[places[-1]] if places.size == count > 0 else least
+        found = self._rows_of(places), self.columns[places], self.values[places]
+        return list(zip(*(array.tolist() for array in found), strict=True))
+
+    def _rows_of(self, places: Starts) -> Starts:
+        """The row that each of some cells is in."""
+        return np.searchsorted(self.starts, places, side="right") - 1
 
     def is_symmetric(self) -> bool:
         """Whether X[i, j] is X[j, i] by the way they were counted."""
@@ -166,15 +187,29 @@ class CellsWriter:
     def __enter__(self) -> CellsWriter:
         """The writer itself."""
         self._place.__enter__()
-        self._files = [(self._place.work / name).open("wb") for name in (COLUMNS, VALUES)]
+        try:
+            for name in (COLUMNS, VALUES):
+                self._files.append((self.work / name).open("wb"))
+        except BaseException as stopped:  # a context that is not entered is not left, either
+            self.__exit__(type(stopped), stopped, stopped.__traceback__)
+            raise
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        """Clean up."""
+        """Clean up; a full disk becomes a `DataError` that says what to do."""
         for file in self._files:
             with contextlib.suppress(OSError):
                 file.close()
+        full = isinstance(error, OSError) and error.errno in FULL
+        used = sum(path.stat().st_size for path in self.work.iterdir()) if full else 0
+        free = shutil.disk_usage(self._place.directory).free + used if full else 0
         self._place.__exit__(kind, error, trace)
+        if full:
+            raise DataError(
+                f"{self._place.directory}: disk full: the cells need more than {used / 1e9:.3g} GB there, {free / 1e9:.3g} GB were free: "
+                "make room, give another place (directory, or TMPDIR in the environment), take fewer words (min_count, max_vocab), or "
+                "allow more memory (what does not fit there goes to disk, too)"
+            ) from error
 
     @property
     def work(self) -> Path:
@@ -210,16 +245,33 @@ def _map(directory: Path, cells: int) -> tuple[Starts, Ids, Doubles]:
     return np.fromfile(directory / STARTS, "<i8"), np.asarray(columns, np.int32), np.asarray(values, np.float64)
 
 
-def _check(cells: Cells, where: str) -> None:
-    """Raise a `FormatError` unless starts, columns and values are right: kernels trust them and would read wild memory."""
+def _read_only(array: Any, kind: Any) -> Any:
+    """One behind the other, in the byte order of the machine, not to be changed: as the mapped ones are, so kernels are compiled once."""
+    view = np.ascontiguousarray(array, kind).view()
+    view.flags.writeable = False
+    return view
+
+
+def _whole(name: str, array: Any, kind: type[np.signedinteger[Any]]) -> Any:
+    """Whole numbers of a kind; a `DataError` where that would change them."""
+    given = np.asarray(array)
+    limits = np.iinfo(kind)
+    if given.size and (given.dtype.kind not in "iu" or given.min() < limits.min or given.max() > limits.max):
+        raise DataError(f"{name} of type {given.dtype}: must be whole numbers that fit {np.dtype(kind)}")
+    return _read_only(given, kind)
+
+
+def _wrong_with(cells: Cells) -> str | None:
+    """What is wrong with starts, columns or values; None: nothing. Kernels trust them and would read wild memory."""
     starts, words = cells.starts, len(cells.vocabulary)
     if starts[0] != 0 or starts[-1] != len(cells) or (np.diff(starts) < 0).any():
-        raise FormatError(f"{where}: rows do not begin at 0, rise, and end at {len(cells)} cells: {AGAIN}")
+        return f"rows do not begin at 0, rise, and end at {len(cells)} cells"
     for at in range(0, len(cells), CHUNK):
         columns, values = cells.columns[max(0, at - 1) : at + CHUNK], cells.values[at : at + CHUNK]
         falls = np.flatnonzero(np.diff(columns) <= 0) + max(0, at - 1) + 1  # only where a row begins
         inside = falls[starts[np.searchsorted(starts, falls)] != falls]
         if columns.min() < 0 or columns.max() >= words or inside.size:
-            raise FormatError(f"{where}: cell {inside[0] if inside.size else at} or behind: columns must rise in 0..{words - 1}: {AGAIN}")
+            return f"cell {inside[0] if inside.size else at} or behind: columns must rise in 0..{words - 1}"
         if not np.isfinite(values).all():
-            raise FormatError(f"{where}: cell {at} or behind: a value that is no finite number: {AGAIN}")
+            return f"cell {at} or behind: a value that is no finite number"
+    return None

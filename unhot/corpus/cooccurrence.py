@@ -32,7 +32,7 @@ import numpy as np
 from unhot.corpus.cells import Cells, CellsWriter
 from unhot.corpus.corpus import Corpus
 from unhot.corpus.in_order import in_order
-from unhot.errors import ConfigError, at_least, one_of, whole
+from unhot.errors import ConfigError, DataError, at_least, one_of, whole
 from unhot.kernels.cooccurrence import Rows, Sums, count_rows, merge_rows, new_rows, new_section, new_sums, read_section
 from unhot.kernels.rng import key_from, stream_key
 from unhot.kernels.windows import Text, keep_threshold
@@ -45,6 +45,7 @@ TASK_CELLS = 1 << 20  # cells that are counted, and written, together; as many a
 FEWEST = 1 << 12  # words of a section at least
 MOST = 1 << 30  # and at most: places are 32-bit
 WORD_BYTES, CELL_BYTES = 8, 12  # of a word in a section: itself and its place; of a cell: its column and its sum
+ROW_BYTES = 40  # of a row, whatever the number of threads: where it begins and ends, how long it is
 PART = 1 << 17  # sums divided together
 UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 
@@ -90,6 +91,7 @@ def cooccurrences(
     counter = _Counter(corpus, how, threads, bytes_of("memory", memory), progress)
     with CellsWriter(corpus.vocabulary, directory) as writer:
         counter.count(writer)
+        del counter  # and its buffers, before the words are written
         return writer.finish(how)
 
 
@@ -114,7 +116,7 @@ def weights_of(weights: str, sides: str, window: int, most: int) -> Weights:
         unit = math.lcm(*distances)
         if 2 * most * sum(unit // d for d in distances) > LARGEST:
             unit = 1 << int(math.log2(LARGEST / (2 * most * (1 + math.log(window)))))
-        each = [round(unit / d) for d in distances] if unit % math.lcm(*distances) else [unit // d for d in distances]
+        each = [(2 * unit + d) // (2 * d) for d in distances]  # unit / d, to the nearest
     else:
         unit = window if weights == "dynamic" else 1
         each = [window - d + 1 if weights == "dynamic" else 1 for d in distances]
@@ -148,10 +150,14 @@ class _Counter:
     def __init__(self, corpus: Corpus, how: dict[str, Any], threads: int, memory: int, progress: Progress | None) -> None:
         counts = corpus.vocabulary.counts
         self._corpus, self._threads, self._words, self._window = corpus, threads, counts.size, how["window"]
-        self._weights = weights_of(how["weights"], how["sides"], how["window"], int(counts.max()))
+        # counts that were given with the text may be smaller than the text's own
+        most = int(counts.max()) if int(counts.sum()) == corpus.ids else corpus.ids
+        self._weights = weights_of(how["weights"], how["sides"], how["window"], most)
         self._key, self._keep = stream_key(how["seed"], 0, 0), keep_threshold(keep_probability(counts, how["sample"]))
         self._cells = max(TASK_CELLS, self._words)
         self._parts = self._cut(self._plan(memory))
+        if not self._parts:
+            raise DataError("a corpus without text: it was closed, or made of cells; encode the text again")
         self._section = new_section(max(part.room for part in self._parts), self._words)
         self._buffers = [(new_sums(self._words), new_rows(self._words, self._cells)) for _ in range(threads + 1)]
         self._progress, self._done = progress, 0
@@ -175,15 +181,14 @@ class _Counter:
             for part in self._parts:
                 self._count_part(part, runs.write)
                 runs.end()
-        starts, columns, sums = runs.map(self._words)
-        most = np.diff(starts).sum(axis=0)
-        self._each(
-            np.minimum(most, self._words), lambda task: merge_rows(starts, columns, sums, task.first, task.last, task.row, task.out), write
-        )
+        self._merge(runs, write)
+        runs.remove()
 
     def _plan(self, memory: int) -> int:
         """The words of a section that memory has room for."""
-        fixed = (self._threads + 1) * (9 * self._words + CELL_BYTES * self._cells + 8 * self._words) + 8 * (self._words + 1)
+        # a thread's row, 8 bytes and a mark a word, and what comes out of it; places, ends of rows and lengths; numbers on their way out
+        each = 17 * self._words + CELL_BYTES * self._cells
+        fixed = (self._threads + 1) * each + ROW_BYTES * (self._words + 1) + 3 * 8 * PART
         least = max(FEWEST, 4 * self._window) * WORD_BYTES
         if memory < fixed + least:
             raise ConfigError(
@@ -201,9 +206,7 @@ class _Counter:
             while start < shard.ids.size:
                 sentence = bisect_right(shard.starts, start) - 1
                 taken = start + sentence  # tokens and gaps before
-                last = (
-                    bisect_right(range(shard.starts.size), taken + room - around, key=lambda s, starts=shard.starts: int(starts[s]) + s) - 1
-                )
+                last = _last_at_most(taken + room - around, shard.starts)
                 if last > sentence:
                     stop = int(shard.starts[last])
                 else:
@@ -218,17 +221,25 @@ class _Counter:
         text, section, weights = Text(shard.ids, shard.starts, self._keep), self._section, self._weights
         read_section(text, key_from(self._key, part.before), part.start, part.stop, part.sentence, self._window, section)
         reach = (weights.left.size - 1) + (weights.right.size - 1)
-        most = np.minimum(np.diff(section.starts) * reach, self._words)
+        most = np.diff(section.starts) * reach
         self._each(most, lambda task: count_rows(section, task.first, task.last, weights.left, weights.right, task.row, task.out), write)
 
+    def _merge(self, runs: _Runs, write: Write) -> None:
+        starts, columns, sums = runs.map(self._words)
+        most = np.zeros(self._words, np.int64)
+        for run in starts:
+            most += np.diff(run)
+        self._each(most, lambda task: merge_rows(starts, columns, sums, task.first, task.last, task.row, task.out), write)
+
     def _each(self, most: Counts, work: Callable[[_Task], int], write: Write) -> None:
-        """Work on all rows, which have at most so many cells each, and write them in their order."""
+        """Work on all rows, which have at most so many cells each, or words, and write them in their order."""
 
         def tasks() -> Iterator[_Task]:
-            ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(most)])
+            ends = np.cumsum(np.minimum(most, self._words))
             first, number = 0, 0
             while first < self._words:
-                last = int(np.searchsorted(ends, ends[first] + self._cells, side="right")) - 1
+                before = int(ends[first - 1]) if first else 0
+                last = int(np.searchsorted(ends, before + self._cells, side="right"))
                 yield _Task(first, last, *self._buffers[number % len(self._buffers)])
                 first, number = last, number + 1
 
@@ -238,6 +249,11 @@ class _Counter:
                 self._done += task.last - task.first
                 if self._progress is not None:
                     self._progress(self._done, self._steps)
+
+
+def _last_at_most(most: int, starts: Starts) -> int:
+    """The last sentence s such that there are at most so many tokens and gaps before it."""
+    return bisect_right(range(starts.size), most, key=lambda s: int(starts[s]) + s) - 1
 
 
 class _Runs:
@@ -267,6 +283,11 @@ class _Runs:
     def end(self) -> None:
         """The next row begins another run."""
         self._files[0].write(np.array([self._at]).data)
+
+    def remove(self) -> None:
+        """They are no longer needed."""
+        for path in self._paths:
+            path.unlink()
 
     def map(self, words: int) -> tuple[Starts, Ids, Counts]:
         """All of them: where rows begin [runs, words + 1], columns and sums."""

@@ -39,7 +39,7 @@ class Section(NamedTuple):
 class Sums(NamedTuple):
     """A row that is being added up."""
 
-    sums: Counts  # [vocabulary]
+    sums: Any  # [vocabulary] int64; or float64, where values of elsewhere are added up
     marks: Any  # uint64: bit j is set if sums[j] is not zero
     groups: Any  # uint64: bit g is set if marks[g] is not zero
 
@@ -49,7 +49,7 @@ class Rows(NamedTuple):
 
     lengths: Counts
     columns: Ids
-    sums: Counts
+    sums: Any  # int64 or float64
 
 
 def new_section(room: int, vocabulary: int) -> Section:
@@ -231,3 +231,17 @@ def merge_rows(starts: Any, columns: Any, sums: Any, first: Any, last: Any, row:
         cells = _take(row, out, cells)
         out.lengths[word - first] = cells - before
     return cells
+
+
+@kernel
+def group_rows(words: Any, contexts: Any, values: Any, first: Any, places: Any, columns: Any, out: Any) -> None:
+    """Bring the records (word, context, value) of each row together, in the order they have: a step of a counting sort.
+
+    first     the number of the first row; words and contexts are counted from 1, columns from 0
+    places    where the next record of each row goes
+    """
+    for i in range(words.size):
+        row = words[i] - first
+        at = places[row]
+        columns[at], out[at] = contexts[i] - 1, values[i]
+        places[row] = at + 1
