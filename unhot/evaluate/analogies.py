@@ -25,11 +25,12 @@ from unhot.evaluate.analogy_files import Relation, read_analogies
 from unhot.evaluate.answers import METHODS, answers
 from unhot.evaluate.bootstrap import LEVEL, RESAMPLES, Interval, mean_interval
 from unhot.evaluate.figures import plain, share
-from unhot.evaluate.lookup import Lookup
+from unhot.evaluate.lookup import WordLookup, look_up
 from unhot.vectors.store import Vectors
 
 if TYPE_CHECKING:
     from unhot.evaluate.examples import Progress
+    from unhot.vectors.sparse_vectors import SparseVectors
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,7 +76,7 @@ class Analogies:
 
 
 def analogies(
-    vectors: Vectors,
+    vectors: Vectors | SparseVectors,
     source: str | os.PathLike[str],
     *,
     method: str = "add",
@@ -94,7 +95,7 @@ def analogies(
     """
     one_of("method", method, METHODS)
     seed = whole("seed", seed, 0, 2**64 - 1)
-    lookup = Lookup(vectors, restrict_vocab=restrict_vocab, case=case)
+    lookup = look_up(vectors, restrict_vocab=restrict_vocab, case=case)
     relations = read_analogies(source)
     marks = _mark(lookup, relations, method, progress)
     sections = [_section(relation.name, relation.group, mark, seed) for relation, mark in zip(relations, marks, strict=True)]
@@ -125,7 +126,7 @@ def _section(name: str, group: str, marks: Marks, seed: int) -> Section:
     return Section(name=name, group=group, questions=len(marks), unknown=len(marks) - len(asked), correct=sum(asked), interval=interval)
 
 
-def _mark(lookup: Lookup, relations: Sequence[Relation], method: str, progress: Progress | None) -> list[Marks]:
+def _mark(lookup: WordLookup, relations: Sequence[Relation], method: str, progress: Progress | None) -> list[Marks]:
     """Ask all relations together: they share words."""
     row: dict[str, int] = {}  # words recur
     for relation in relations:

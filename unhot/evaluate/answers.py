@@ -4,8 +4,8 @@
     mul   3CosMul: the word r with the largest  cos'(r, b) cos'(r, c) / (cos'(r, a) + 1e-6),   cos' = (1 + cos) / 2
 
 3CosAdd is what `most_similar(positive=[b, c], negative=[a])` finds: that divides all scores by one length. Thousands of questions are made
-of some hundred words, so the cosines of these words with a block of candidates are computed once, in one matrix product, and a question
-only adds three rows of it (`kernels/analogies.py`).
+of some hundred words, so the cosines of these words with a block of candidates are computed once (for vectors, in one matrix product), and
+a question only adds three rows of them (`kernels/analogies.py`).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from unhot.evaluate.lookup import Lookup
+from unhot.evaluate.lookup import WordLookup
 from unhot.types import Ids
 
 METHODS = ("add", "mul")
@@ -24,7 +24,7 @@ BLOCK = 1024  # candidates at once
 TABLE = 1 << 22  # cosines at once, if the questions have very many words
 
 
-def answers(lookup: Lookup, asked: Ids, method: str, tell: Callable[[int, int], None]) -> Ids:
+def answers(lookup: WordLookup, asked: Ids, method: str, tell: Callable[[int, int], None]) -> Ids:
     """The row that answers each question [questions, 3] of rows a, b, c; -1 if there is none. Equal scores: the first row.
 
     Names of a, b and c (see `Lookup`) are never answers. `tell` is called with how many candidates are done, and of how many.
@@ -32,19 +32,18 @@ def answers(lookup: Lookup, asked: Ids, method: str, tell: Callable[[int, int], 
     from unhot.kernels.analogies import GROUP, Answers, Questions, Quotient, Sum, answer
 
     words, places = np.unique(asked, return_inverse=True)
-    units = lookup.units(words).astype(np.float32)  # [words, dim]
+    cosines = lookup.cosines_with(words)
     questions = Questions(places.reshape(asked.shape).astype(np.int32), lookup.names[asked])
     best = Answers(np.full(len(asked), -1, np.int32), np.full(len(asked), -np.inf, np.float32))
     width = min(BLOCK, max(1, TABLE // (words.size * GROUP)) * GROUP)
     table = np.empty((words.size, width), np.float32)
-    threads = lookup.vectors.threads
+    threads = lookup.threads
     cuts = np.linspace(0, len(asked), threads + 1).astype(np.int64).tolist()
     with ThreadPoolExecutor(threads) as pool:
         for first in range(0, lookup.size, width):
-            block = lookup.units(slice(first, first + width)).astype(np.float32)  # [candidates, dim]
-            with np.errstate(invalid="ignore"):  # rows without a direction are NaN
-                np.matmul(units, block.T, out=table[:, : len(block)])
-            table[:, len(block) :] = np.nan
+            last = min(first + width, lookup.size)
+            table[:, : last - first] = cosines(first, last)
+            table[:, last - first :] = np.nan
             if method == "mul":
                 table += 1
                 table *= 0.5
@@ -53,5 +52,5 @@ def answers(lookup: Lookup, asked: Ids, method: str, tell: Callable[[int, int], 
             jobs = [pool.submit(answer, scores, width, first, lookup.names, questions, best, *cut) for cut in pairwise(cuts)]
             for job in jobs:
                 job.result()
-            tell(min(first + width, lookup.size), lookup.size)
+            tell(last, lookup.size)
     return best.rows

@@ -17,6 +17,8 @@ the last row. So more questions are asked, and harder ones: figures of others le
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,45 +27,64 @@ from unhot.errors import ConfigError, one_of, whole
 from unhot.types import Doubles, Floats, Ids
 from unhot.vectors.store import Vectors
 
+if TYPE_CHECKING:
+    from unhot.vectors.sparse_vectors import SparseVectors  # needs the compiler
+
 CASES = ("exact", "prefer", "ignore")
 
 
-class Lookup:
-    """Rows of words; only the first `restrict_vocab` words of the vectors are known, all if None.
+class Known(Protocol):
+    """Words with rows of numbers, of whatever kind."""
 
-    >>> vectors = Vectors(["us", "US", "the"], np.eye(3, dtype=np.float32))
-    >>> [Lookup(vectors, case=case).row("US") for case in CASES]
-    [1, 1, 0]
-    >>> Lookup(vectors).row("The"), Lookup(vectors, restrict_vocab=2).row("The")
-    (2, -1)
-    """
+    threads: int
 
-    def __init__(self, vectors: Vectors, *, restrict_vocab: int | None = None, case: str = "prefer", unseen: bool = False) -> None:
+    @property
+    def words(self) -> list[str]:
+        """The words in the order of the rows."""
+
+    @property
+    def key_to_index(self) -> dict[str, int]:
+        """The row of each word."""
+
+
+class WordLookup:
+    """Rows of words; only the first `restrict_vocab` words are known, all if None. How rows are compared, a kind of vectors says itself."""
+
+    def __init__(self, vectors: Known, restrict_vocab: int | None, case: str) -> None:
         one_of("case", case, CASES)
-        if unseen and vectors.subwords is None:
-            raise ConfigError("unseen=True: these vectors have no n-grams to make unseen words of; leave it out, or give a fastText model")
-        limit = len(vectors) if restrict_vocab is None else whole("restrict_vocab", restrict_vocab, 1)
-        self.vectors, self.case = vectors, case
-        self.size = min(limit, len(vectors))  # words that are known
-        self.unseen = unseen
-        self._made = dict[str, int]()  # the number of each word that is made of its n-grams
-        self._vectors = list[Floats]()  # and their vectors
+        limit = len(vectors.words) if restrict_vocab is None else whole("restrict_vocab", restrict_vocab, 1)
+        self._known, self.case = vectors, case
+        self.size = min(limit, len(vectors.words))  # words that are known
+
+    @property
+    def threads(self) -> int:
+        """How many threads may compare."""
+        return self._known.threads
 
     def row(self, word: str) -> int:
         """The row of a word, -1 if it is unknown."""
-        row = -1 if self.case == "ignore" else int(self.vectors.key_to_index.get(word, -1))
+        row = -1 if self.case == "ignore" else int(self._known.key_to_index.get(word, -1))
         if not 0 <= row < self.size and self.case != "exact":
             row = self._first.get(word.upper(), -1)
         if 0 <= row < self.size:
-            return row if _directed(self.vectors.get_vector(row)) else -1
-        return self._make(word) if self.unseen else -1
+            return row if self.directed(row) else -1
+        return self.unseen_row(word)
 
-    def _make(self, word: str) -> int:
-        """The number of a word that is made of its n-grams, -1 if it has none."""
-        if word not in self._made and (vector := self.vectors._unseen(word)) is not None and _directed(vector):
-            self._made[word] = self.size + len(self._vectors)
-            self._vectors.append(vector)
-        return self._made.get(word, -1)
+    def directed(self, row: int) -> bool:
+        """Whether a row has a direction."""
+        raise NotImplementedError
+
+    def unseen_row(self, word: str) -> int:
+        """The number of a word that is not in the vocabulary, -1 if it is unknown."""
+        return -1
+
+    def pair_cosines(self, a: Ids, b: Ids) -> Doubles:
+        """The cosine of row a[n] with row b[n], for each n."""
+        raise NotImplementedError
+
+    def cosines_with(self, rows: Ids) -> Callable[[int, int], Floats]:
+        """A function (first, last) -> their cosines with rows first .. last - 1, [rows, last - first]; NaN without a direction."""
+        raise NotImplementedError
 
     @functools.cached_property
     def _first(self) -> dict[str, int]:
@@ -73,7 +94,7 @@ class Lookup:
 
     @functools.cached_property
     def _folded(self) -> list[str]:
-        words = self.vectors.index_to_key[: self.size]
+        words = self._known.words[: self.size]
         return words if self.case == "exact" else [word.upper() for word in words]
 
     @functools.cached_property
@@ -81,6 +102,51 @@ class Lookup:
         """What each row is called where words are compared: the first row of its spelling."""
         first = self._first
         return np.array([first[word] for word in self._folded], np.int32)
+
+
+class Lookup(WordLookup):
+    """Rows of words with vectors.
+
+    >>> vectors = Vectors(["us", "US", "the"], np.eye(3, dtype=np.float32))
+    >>> [Lookup(vectors, case=case).row("US") for case in CASES]
+    [1, 1, 0]
+    >>> Lookup(vectors).row("The"), Lookup(vectors, restrict_vocab=2).row("The")
+    (2, -1)
+    """
+
+    def __init__(self, vectors: Vectors, *, restrict_vocab: int | None = None, case: str = "prefer", unseen: bool = False) -> None:
+        super().__init__(vectors, restrict_vocab, case)
+        if unseen and vectors.subwords is None:
+            raise ConfigError("unseen=True: these vectors have no n-grams to make unseen words of; leave it out, or give a fastText model")
+        self.vectors, self.unseen = vectors, unseen
+        self._made = dict[str, int]()  # the number of each word that is made of its n-grams
+        self._vectors = list[Floats]()  # and their vectors
+
+    def directed(self, row: int) -> bool:
+        """Whether a row has a direction."""
+        return _directed(self.vectors.get_vector(row))
+
+    def unseen_row(self, word: str) -> int:
+        """The number of a word that is made of its n-grams, -1 if it has none."""
+        if self.unseen and word not in self._made and (vector := self.vectors._unseen(word)) is not None and _directed(vector):
+            self._made[word] = self.size + len(self._vectors)
+            self._vectors.append(vector)
+        return self._made.get(word, -1)
+
+    def pair_cosines(self, a: Ids, b: Ids) -> Doubles:
+        """The cosine of row a[n] with row b[n], for each n."""
+        return np.asarray(np.einsum("ij,ij->i", self.units(a), self.units(b)))
+
+    def cosines_with(self, rows: Ids) -> Callable[[int, int], Floats]:
+        """A function (first, last) -> their cosines with rows first .. last - 1, [rows, last - first]; NaN without a direction."""
+        units = self.units(rows).astype(np.float32)  # [rows, dim]
+
+        def cosines(first: int, last: int) -> Floats:
+            block = self.units(slice(first, last)).astype(np.float32)  # [candidates, dim]
+            with np.errstate(invalid="ignore"):  # rows without a direction are NaN
+                return np.asarray(units @ block.T)
+
+        return cosines
 
     def units(self, rows: Ids | NDArray[np.int64] | slice) -> Doubles:
         """Vectors divided by their lengths, NaN where they have no direction; in float64, where squares neither overflow nor vanish."""
@@ -98,6 +164,17 @@ class Lookup:
         seen = rows < self.size
         found[seen] = self.vectors.vectors[rows[seen]]
         return found
+
+
+def look_up(vectors: Vectors | SparseVectors, *, restrict_vocab: int | None, case: str, unseen: bool = False) -> WordLookup:
+    """The look-up of either kind of vectors."""
+    if isinstance(vectors, Vectors):
+        return Lookup(vectors, restrict_vocab=restrict_vocab, case=case, unseen=unseen)
+    from unhot.evaluate.sparse_lookup import SparseLookup
+
+    if unseen:
+        raise ConfigError("unseen=True: sparse vectors have no n-grams to make unseen words of; leave it out")
+    return SparseLookup(vectors, restrict_vocab=restrict_vocab, case=case)
 
 
 def _directed(vector: Floats) -> bool:

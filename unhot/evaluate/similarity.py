@@ -19,7 +19,7 @@ from __future__ import annotations
 import math
 import os
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -27,9 +27,12 @@ from unhot.errors import whole
 from unhot.evaluate.bootstrap import LEVEL, RESAMPLES, Interval, bootstrap
 from unhot.evaluate.figures import plain, share
 from unhot.evaluate.files import nothing_asked, numbered_lines, question_file, wrong_line
-from unhot.evaluate.lookup import Lookup
+from unhot.evaluate.lookup import look_up
 from unhot.types import Doubles
 from unhot.vectors.store import Vectors
+
+if TYPE_CHECKING:
+    from unhot.vectors.sparse_vectors import SparseVectors
 
 DIGITS = 12  # of a cosine that are exact: every word is equally similar to itself
 ROUNDING = 1e-13
@@ -73,7 +76,7 @@ class Similarity:
 
 
 def similarity(
-    vectors: Vectors,
+    vectors: Vectors | SparseVectors,
     source: str | os.PathLike[str],
     *,
     restrict_vocab: int | None = None,
@@ -88,13 +91,13 @@ def similarity(
     unseen           make words that are not in the vocabulary of their n-grams
     seed             of the intervals
     """
-    lookup = Lookup(vectors, restrict_vocab=restrict_vocab, case=case, unseen=unseen)
+    lookup = look_up(vectors, restrict_vocab=restrict_vocab, case=case, unseen=unseen)
     seed = whole("seed", seed, 0, 2**64 - 1)
     pairs = read_pairs(source)
     rows = np.array([(lookup.row(a), lookup.row(b)) for a, b, _ in pairs], np.int32)  # [pairs, 2]
     known = (rows >= 0).all(axis=1)
     scores = np.array([pair.score for pair in pairs])[known]
-    cosines = np.einsum("ij,ij->i", lookup.units(rows[known, 0]), lookup.units(rows[known, 1])).round(DIGITS)
+    cosines = lookup.pair_cosines(rows[known, 0], rows[known, 1]).round(DIGITS)
     once = np.ones(scores.size, np.int64)
     return Similarity(
         file=os.fspath(source),

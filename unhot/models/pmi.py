@@ -1,0 +1,94 @@
+"""Pointwise mutual information: how much more often two words stand near each other than they would by chance.
+
+    PMI(i, j) = log( P(i, j) / (P(i) P(j)) ) - log shift        P(i, j) = X[i, j] / sum X,    P(i) = sum_j X[i, j] / sum X
+
+    P(j) = (sum_i X[i, j])^smoothing / sum_j (sum_i X[i, j])^smoothing
+
+With smoothing < 1 rare contexts count as more frequent than they are, which takes from them their large PMI. `shift` = k is what k noise
+words of negative sampling do: skip-gram with `negative:k=k,power=1,hits=keep` has its optimum at scores log(P(i, j) / (P(i) P(j))) - log k,
+and `power` is the smoothing of the noise. Positive PMI is max(PMI, 0): cells that were never seen have a PMI of minus infinity,
+and what is below zero says little, as all of it is a matter of chance. Its zeros are left out, so it is sparse.
+
+References: Church and Hanks 1990; Levy and Goldberg, Neural word embedding as implicit matrix factorization, 2014; Levy, Goldberg and
+Dagan, Improving distributional similarity with lessons learned from word embeddings, 2015.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+
+from unhot.corpus.cells import Cells, CellsWriter
+from unhot.errors import ConfigError, DataError, at_least, whole
+from unhot.types import Counts, Doubles, Ids
+
+BLOCK = 1 << 20  # cells of a thread at once
+SMALLEST_SHIFT = 1e-300
+
+
+def reference(x: Doubles, *, positive: bool = True, shift: float = 1.0, smoothing: float = 0.75) -> Doubles:
+    """The formula, for a dense matrix; -inf where x is 0, or 0 if positive.
+
+    >>> reference(np.array([[1.0, 0], [0, 1]]), smoothing=1.0).round(3)
+    array([[0.693, 0.   ],
+           [0.   , 0.693]])
+    """
+    contexts = x.sum(axis=0) ** smoothing
+    with np.errstate(divide="ignore"):
+        found = np.log(x / x.sum()) - np.log(x.sum(axis=1, keepdims=True) / x.sum()) - np.log(contexts / contexts.sum()) - math.log(shift)
+    return np.asarray(np.maximum(found, 0.0) if positive else found)
+
+
+def pmi(
+    cells: Cells,
+    *,
+    positive: bool = True,
+    shift: float = 1.0,
+    smoothing: float = 0.75,
+    threads: int = 2,
+    directory: str | os.PathLike[str] | None = None,
+) -> Cells:
+    """The PMI of each cell, as cells again.
+
+    positive    leave out cells that are not above zero; otherwise all cells that were seen are kept, with what they have
+    shift       k: log k is subtracted
+    smoothing   the power of the contexts' sums; 1: none
+    directory   where to keep them; None: a temporary directory
+    """
+    shift, smoothing, threads = at_least("shift", shift, SMALLEST_SHIFT), at_least("smoothing", smoothing, 0), whole("threads", threads, 1)
+    if not isinstance(positive, (bool, np.bool_)):
+        raise ConfigError(f"positive={positive!r}: must be true or false")
+    if len(cells) and not cells.values.min() > 0:
+        raise DataError(f"a cell of {cells.values.min()}: PMI is of counts, which are above zero; give cells as they were counted")
+    settings = {"pmi": {"positive": bool(positive), "shift": shift, "smoothing": smoothing}, "cells": cells.settings}
+    with CellsWriter(cells.vocabulary, directory) as writer:
+        _fill(writer, cells, *_terms(cells, shift, smoothing), bool(positive), threads)
+        return writer.finish(settings)
+
+
+def _terms(cells: Cells, shift: float, smoothing: float) -> tuple[Doubles, Doubles]:
+    """What is added to log X[i, j] by its row, and by its column. Rows and columns without a cell are not asked for."""
+    contexts = cells.column_sums() ** smoothing
+    with np.errstate(divide="ignore"):
+        return -np.log(cells.row_sums()) - math.log(shift), -np.log(contexts / contexts.sum()) if len(cells) else contexts
+
+
+def _fill(writer: CellsWriter, cells: Cells, row_terms: Doubles, column_terms: Doubles, positive: bool, threads: int) -> None:
+    from unhot.kernels.sparse import cuts, information, rows_of
+
+    rows = rows_of(cells.starts, cells.columns, cells.values)
+
+    def work(begin: int, end: int) -> tuple[Counts, Ids, Doubles]:
+        size = int(cells.starts[end] - cells.starts[begin])
+        lengths, columns, values = np.empty(end - begin, np.int64), np.empty(size, np.int32), np.empty(size)
+        count = information(rows, row_terms, column_terms, positive, begin, end, lengths, columns, values)
+        return lengths, columns[:count], values[:count]
+
+    parts = cuts(cells.starts, -(-len(cells) // BLOCK) or 1)
+    with ThreadPoolExecutor(threads) as pool:
+        for at in range(0, len(parts), threads):  # so many in memory at once
+            for job in [pool.submit(work, *part) for part in parts[at : at + threads]]:
+                writer.append(*job.result())

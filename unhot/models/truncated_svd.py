@@ -1,0 +1,189 @@
+"""The largest singular values of sparse cells and their vectors, by random projection.
+
+    X ~ U S V'        U'U = V'V = I,   S: the largest singular values, falling
+
+    Q = orthonormal(X'X G)                        G: random numbers [words, dim + oversampling]
+    Q = orthonormal((X'X - a I) Q), rounds - 1 times       a rises to about half of the smallest of the values that are sought, squared
+    X Q = U S W',   V = Q W                       from (X Q)'(X Q) = W S^2 W', a small matrix
+
+Each round multiplies what is in Q of the direction of singular value s by s^2 - a, so Q turns towards the largest. The shift a widens
+the gaps between them; with a <= s^2 / 2 for all that are sought their order stays. Only the last ones are not exact: more of
+`oversampling` and `rounds` helps. Products are in float32, a row of X and then the same row of X' at once, and all small matrices in
+float64; directions with s below 3e-7 of the largest are rounding, and are zero.
+
+References: Halko, Martinsson and Tropp, Finding structure with randomness, 2011; Feng, Yu and Xie, the shift, 2022 (dashSVD).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from types import TracebackType
+from typing import NamedTuple
+
+import numpy as np
+
+from unhot.corpus.cells import Cells
+from unhot.errors import ConfigError, at_least, whole
+from unhot.types import Doubles, Floats
+from unhot.vocab.vocabulary import Vocabulary
+
+BLOCK = 1 << 14  # rows that are float64 at once
+ROUNDING = 1e-13  # of the largest squared length: directions below it are rounding of float32
+
+Progress = Callable[[int, int], None]
+
+
+class Factors(NamedTuple):
+    """X ~ u diag(s) v'. Where X has no more directions s is 0, and so are the columns of u and v."""
+
+    u: Floats  # [words, dim]
+    s: Doubles  # [dim] falling
+    v: Floats  # [words, dim]
+
+
+def truncated_svd(
+    cells: Cells,
+    dim: int,
+    *,
+    oversampling: int = 28,
+    rounds: int = 6,
+    seed: int = 1,
+    threads: int = 2,
+    progress: Progress | None = None,
+) -> Factors:
+    """The `dim` largest singular values of cells, and their vectors.
+
+    oversampling   how many directions more are followed
+    rounds         how often each is multiplied by X'X
+    progress       called with the rounds done, and all of them
+
+    Each column of u is turned so that its largest number is positive. The same seed and threads give the same bits.
+    """
+    words = len(cells.vocabulary)
+    dim, oversampling, rounds = whole("dim", dim, 1), whole("oversampling", oversampling, 0), whole("rounds", rounds, 1)
+    seed, threads = whole("seed", seed, 0, 2**64 - 1), whole("threads", threads, 1, 1024)
+    if dim > words:
+        raise ConfigError(f"dim={dim}: {words} words have no more than {words} directions; use a smaller dim, or more text")
+    tell, width = progress or (lambda done, total: None), min(words, dim + oversampling)
+    with _Products(cells, width, threads) as products:
+        q, shift = products.zeros(), 0.0
+        q[:, :width] = np.random.default_rng(seed).standard_normal((words, width), dtype=np.float32)
+        for done in range(rounds):
+            z = products.twice(q)
+            z -= np.float32(shift) * q
+            shortest = _orthonormalise(z[:, :width])
+            if done > 0:  # the random numbers were no unit vectors
+                shift = max(shift, (shift + shortest) / 2)
+            q = z
+            tell(done + 1, rounds)
+        return _factors(products.once(q)[:, :width], q[:, :width], dim)
+
+
+def weighted(factors: Factors, power: float = 0.5, contexts: bool = False) -> Floats:
+    """Word vectors u s^power, plus v s^power with `contexts`. 1: as the matrix has it; 0: all directions alike; 0.5 is the best mostly."""
+    scale = np.where(factors.s > 0, factors.s, np.inf) ** at_least("power", power, 0) if power else (factors.s > 0).astype(np.float64)
+    scale[np.isinf(scale)] = 0.0
+    return (factors.u + factors.v if contexts else factors.u) * scale.astype(np.float32)
+
+
+def plan(words: int, width: int, threads: int) -> dict[str, int]:
+    """The bytes that it takes to follow `width` directions."""
+    from unhot.kernels.simd import LANES
+
+    return {"directions": 4 * words * (-(-width // LANES) * LANES) * max(4, threads + 2)}  # in the end there are q, X q, u and v
+
+
+def warm_up(width: int) -> None:
+    """Compile the products with `width` directions, or load them from disk."""
+    one = Cells(Vocabulary(["a"], [1]), (np.array([0, 1]), np.zeros(1, np.int32), np.ones(1)), {})
+    with _Products(one, width, 1) as products:
+        products.once(products.twice(products.zeros()))
+
+
+def _factors(y: Floats, q: Floats, dim: int) -> Factors:
+    """X Q = U S W'."""
+    squares, turn = _directions(y)
+    keep = slice(None, -dim - 1, -1)  # the largest, falling
+    s, turn = np.sqrt(squares[keep]), turn[:, keep]
+    inverse = np.divide(1.0, s, out=np.zeros_like(s), where=s > 0)
+    u, v = y @ (turn * inverse).astype(np.float32), q @ (turn * (s > 0)).astype(np.float32)
+    largest = np.abs(u).argmax(axis=0)
+    signs = np.where(u[largest, np.arange(dim)] < 0, np.float32(-1), np.float32(1))
+    u *= signs
+    v *= signs
+    return Factors(u, s, v)
+
+
+def _directions(z: Floats) -> tuple[Doubles, Doubles]:
+    """The squared lengths of z in its own directions, rising, and these directions: z'z = turn diag(squares) turn'."""
+    gram = np.zeros((z.shape[1], z.shape[1]))
+    for at in range(0, len(z), BLOCK):
+        part = z[at : at + BLOCK].astype(np.float64)
+        gram += part.T @ part
+    squares, turn = np.linalg.eigh(gram)
+    return np.where(squares > ROUNDING * squares[-1], squares, 0.0), turn
+
+
+def _orthonormalise(z: Floats) -> float:
+    """Make the columns of z orthonormal, in place. Returns the length of z in its shortest direction, before."""
+    shortest = _divide_by_lengths(z)
+    _divide_by_lengths(z)  # of what float32 lost
+    return shortest
+
+
+def _divide_by_lengths(z: Floats) -> float:
+    squares, turn = _directions(z)
+    lengths = np.sqrt(squares)
+    turn *= np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0)
+    for at in range(0, len(z), BLOCK):
+        z[at : at + BLOCK] = z[at : at + BLOCK] @ turn.astype(np.float32)
+    return float(lengths[0])
+
+
+class _Products:
+    """X and X'X times dense matrices [words, stride], on threads."""
+
+    def __init__(self, cells: Cells, width: int, threads: int) -> None:
+        from unhot.kernels.aligned import aligned_zeros
+        from unhot.kernels.blocks import shape
+        from unhot.kernels.simd import LANES
+        from unhot.kernels.sparse import cuts, rows_of
+
+        stride = -(-width // LANES) * LANES
+        self.shape, self.rows = shape(stride, 1, 1), rows_of(cells.starts, cells.columns, cells.values)
+        self.parts = cuts(cells.starts, threads)
+        longest = int(np.diff(cells.starts).max(initial=1))
+        self.scratch = [aligned_zeros(longest) for _ in self.parts]
+        self.hidden = [aligned_zeros((1, stride)) for _ in self.parts]
+        self.zeros: Callable[[], Floats] = lambda: aligned_zeros((len(cells.vocabulary), stride))
+        self.pool = ThreadPoolExecutor(threads)
+
+    def __enter__(self) -> _Products:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.pool.shutdown()
+
+    def once(self, q: Floats) -> Floats:
+        """X q."""
+        from unhot.kernels.sparse import multiply
+
+        out = self.zeros()
+        self._on_threads(lambda n: multiply(self.shape, self.rows, q, self.scratch[n], *self.parts[n], out))
+        return out
+
+    def twice(self, q: Floats) -> Floats:
+        """X'X q; each thread adds to a matrix of its own."""
+        from unhot.kernels.sparse import multiply_twice
+
+        outs = [self.zeros() for _ in self.parts]
+        self._on_threads(lambda n: multiply_twice(self.shape, self.rows, q, self.scratch[n], *self.parts[n], self.hidden[n], outs[n]))
+        for other in outs[1:]:
+            outs[0] += other
+        return outs[0]
+
+    def _on_threads(self, work: Callable[[int], None]) -> None:
+        """Call work(n) for each part n of the rows."""
+        for job in [self.pool.submit(work, n) for n in range(len(self.parts))]:
+            job.result()

@@ -1,0 +1,194 @@
+"""Words whose vectors are sparse rows, with a number for each context: as positive PMI has them.
+
+    similarity(a, b) = sum_j a[j] b[j] / (|a| |b|)
+
+There are as many numbers in such a vector as there are words, nearly all of them zero. So rows stay as they are on disk, and only cells
+that two words both have are multiplied. Unlike those of other vectors, the numbers have a meaning, which `contexts` shows.
+
+A row without a cell has no direction: its word is nobody's neighbour and has none.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from unhot.corpus.cells import Cells
+from unhot.errors import DataError, whole
+from unhot.index.exact import usable_cores
+from unhot.index.lengths import rounded, unit
+from unhot.types import Counts, Doubles, Floats, Ids
+from unhot.vectors.keyed import KEYS, Key
+from unhot.vectors.queries import Query, weighted
+from unhot.vectors.store import Neighbours, best
+
+if TYPE_CHECKING:
+    from unhot.kernels.sparse import Rows  # needs the compiler
+
+
+class SparseVectors:
+    """The rows of cells as vectors of words.
+
+    >>> from unhot.vocab.vocabulary import Vocabulary
+    >>> cells = Cells.from_arrays(Vocabulary(["a", "b", "c"], [3, 2, 1]), [0, 2, 4, 5], [1, 2, 1, 2, 0], [1.0, 2.0, 1.0, 1.0, 3.0])
+    >>> round(SparseVectors(cells).similarity("a", "b"), 4)
+    0.9487
+    """
+
+    def __init__(self, cells: Cells) -> None:
+        """Take cells: positive PMI, or whatever else makes words comparable."""
+        self.cells = cells
+        self.threads = usable_cores()
+
+    @classmethod
+    def load(cls, directory: str | os.PathLike[str]) -> SparseVectors:
+        """Open cells that were kept in a directory."""
+        return cls(Cells.open(directory))
+
+    def __len__(self) -> int:
+        """The number of words."""
+        return len(self.words)
+
+    def __contains__(self, key: object) -> bool:
+        """Whether a word, or the number of a row, is there."""
+        return key in self.key_to_index if isinstance(key, str) else key in range(len(self))
+
+    def __repr__(self) -> str:
+        """The number of words and of cells."""
+        return f"SparseVectors({len(self)} words, {len(self.cells)} cells)"
+
+    @property
+    def words(self) -> list[str]:
+        """The words in the order of the rows."""
+        return self.cells.vocabulary.words
+
+    @property
+    def counts(self) -> Counts:
+        """How often each word was seen."""
+        return self.cells.vocabulary.counts
+
+    @property
+    def key_to_index(self) -> dict[str, int]:
+        """The row of each word."""
+        return self.cells.vocabulary.index
+
+    @functools.cached_property
+    def norms(self) -> Doubles:
+        """The length of each row."""
+        from unhot.kernels.sparse import fill_lengths
+
+        out = np.zeros(len(self))
+        self._on_threads(lambda begin, end: fill_lengths(self._rows, begin, end, out), 0, len(self))
+        return out
+
+    def id(self, key: Key) -> int:
+        """The row of a word, or of the number of a row."""
+        if isinstance(key, str):
+            return self.cells.vocabulary.id(key)
+        if key not in self:
+            raise DataError(f"row {key!r}: must be a word, or a row in 0..{len(self) - 1}")
+        return int(key)
+
+    def get_vector(self, key: Key) -> Floats:
+        """The row of a word with all its zeros [words]."""
+        vector = np.zeros(len(self), np.float32)
+        columns, values = self.cells.row(self.id(key))
+        vector[columns] = values
+        return vector
+
+    def contexts(self, key: Key, topn: int = 10) -> Neighbours:
+        """The contexts of a word with the largest numbers: what its vector is made of."""
+        columns, values = self.cells.row(self.id(key))
+        return [(self.words[columns[p]], float(values[p])) for p in best(values, whole("topn", topn, 1)).tolist()]
+
+    def similarity(self, w1: Key, w2: Key) -> float:
+        """The cosine of the angle between two words' rows; 0 if one of them is empty."""
+        return float(self.pair_cosines(np.array([self.id(w1)], np.int32), np.array([self.id(w2)], np.int32))[0])
+
+    def most_similar(
+        self,
+        positive: Query | Sequence[Query] | None = None,
+        negative: Query | Sequence[Query] | None = None,
+        topn: int = 10,
+        restrict_vocab: int | None = None,
+    ) -> Neighbours:
+        """The words nearest to the mean of the query's words: (word, cosine), best first, without these words themselves.
+
+        Words count by their unit vectors, with weight 1 in `positive` and -1 in `negative`, or as a pair (word, weight) says. Only the
+        first `restrict_vocab` words are searched.
+        """
+        from unhot.kernels.sparse import fill_dots
+
+        items, weights = weighted(positive, negative)
+        if not items:
+            raise DataError("most_similar without a word: give at least one in positive or negative")
+        mean, own = np.zeros(len(self)), []
+        for item, weight in zip(items, weights, strict=True):
+            if not isinstance(item, KEYS):
+                raise DataError(f"a query of type {type(item).__name__}: words of sparse vectors are found by words; give words")
+            own.append(self.id(item))
+            columns, values = self.cells.row(own[-1])
+            mean[columns] += weight * unit(values)
+        query, last = unit(mean), len(self) if restrict_vocab is None else min(whole("restrict_vocab", restrict_vocab, 1), len(self))
+        products, lengths = np.zeros(last), self.norms[:last]
+        self._on_threads(lambda begin, end: fill_dots(self._rows, query, begin, end, products), 0, last)
+        cosines = rounded(np.divide(products, lengths, out=np.full(last, -np.inf), where=lengths > 0))
+        cosines[[row for row in own if row < last]] = -np.inf
+        found = best(cosines, whole("topn", topn, 1)).tolist() if query.any() else []
+        return [(self.words[row], float(cosines[row])) for row in found]
+
+    def pair_cosines(self, a: Ids, b: Ids) -> Doubles:
+        """The cosine of row a[n] with row b[n], for each n; 0 if one of them is empty."""
+        from unhot.kernels.sparse import fill_pair_dots
+
+        products, lengths = np.zeros(len(a)), self.norms[a] * self.norms[b]
+        fill_pair_dots(self._rows, np.ascontiguousarray(a), np.ascontiguousarray(b), products)
+        return np.divide(products, lengths, out=np.zeros(len(a)), where=lengths > 0)
+
+    def cosines_with(self, rows: Ids) -> Callable[[int, int], Floats]:
+        """A function (first, last) -> their cosines with rows first .. last - 1, [rows, last - first]; NaN without a direction."""
+        from unhot.kernels.sparse import fill_cosines
+
+        queries = self._by_columns(rows)
+
+        def cosines(first: int, last: int) -> Floats:
+            out = np.empty((len(rows), last - first), np.float32)
+
+            def work(begin: int, end: int) -> None:
+                fill_cosines(self._rows, self.norms, queries, begin, end, first, np.zeros(len(rows)), out)
+
+            self._on_threads(work, first, last)
+            return out
+
+        return cosines
+
+    def _by_columns(self, rows: Ids) -> Rows:
+        """Some rows, of length one, by columns: row j of it has the numbers of those with a cell in column j."""
+        from unhot.kernels.sparse import rows_of
+
+        parts = [self.cells.row(row) for row in rows.tolist()]
+        columns = np.concatenate([columns for columns, _ in parts])
+        numbers = np.repeat(np.arange(len(rows), dtype=np.int32), [columns.size for columns, _ in parts])
+        order = np.argsort(columns, kind="stable")
+        starts = np.zeros(len(self) + 1, np.int64)
+        starts[1:] = np.bincount(columns, minlength=len(self)).cumsum()
+        return rows_of(starts, numbers[order], np.concatenate([unit(values) for _, values in parts])[order])
+
+    @functools.cached_property
+    def _rows(self) -> Rows:
+        from unhot.kernels.sparse import rows_of
+
+        return rows_of(self.cells.starts, self.cells.columns, self.cells.values)
+
+    def _on_threads(self, work: Callable[[int, int], None], first: int, last: int) -> None:
+        """Call work(begin, end) for parts of the rows first .. last - 1."""
+        from unhot.kernels.sparse import cuts
+
+        with ThreadPoolExecutor(whole("threads", self.threads, 1)) as pool:
+            for job in [pool.submit(work, *part) for part in cuts(self.cells.starts, self.threads, first, last)]:
+                job.result()
