@@ -17,20 +17,24 @@ if TYPE_CHECKING:
     from unhot.corpus.corpus import Corpus
     from unhot.models.cbow import CBOW
     from unhot.models.fasttext import FastText
+    from unhot.models.glove import GloVe
     from unhot.models.load import load, load_unfinished
     from unhot.models.skipgram import SkipGram
+    from unhot.models.svd import SVD
     from unhot.train.checkpoint import Checkpoint
     from unhot.vectors.store import Vectors
     from unhot.vocab.vocabulary import Vocabulary
 
 __version__ = "0.1.0"
-__all__ = ["CBOW", "Checkpoint", "Corpus", "FastText", "SkipGram", "Vectors", "Vocabulary", "load", "load_unfinished"]
+__all__ = ["CBOW", "Checkpoint", "Corpus", "FastText", "GloVe", "SVD", "SkipGram", "Vectors", "Vocabulary", "load", "load_unfinished"]
 
 _HOMES = {
     "CBOW": "unhot.models.cbow",
     "Checkpoint": "unhot.train.checkpoint",
     "Corpus": "unhot.corpus.corpus",
     "FastText": "unhot.models.fasttext",
+    "GloVe": "unhot.models.glove",
+    "SVD": "unhot.models.svd",
     "SkipGram": "unhot.models.skipgram",
     "Vectors": "unhot.vectors.store",
     "Vocabulary": "unhot.vocab.vocabulary",

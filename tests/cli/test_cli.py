@@ -1,18 +1,18 @@
 """The command line as a shell meets it: output, files and exit codes."""
 
-import inspect
+import dataclasses
 import json
 import subprocess
 import sys
 
-import click
 import numpy as np
 import pytest
 
 import unhot
 from unhot.cli.main import group
+from unhot.cli.model_options import ModelOption
 from unhot.cli.train import train as train_command
-from unhot.models.load import MODELS
+from unhot.models.load import MODELS, WORD_MODELS
 from unhot.outputs import LAYERS
 
 RNG = np.random.default_rng(3)
@@ -151,14 +151,25 @@ def test_a_diverging_run_says_what_to_do(tmp_path):
     assert not (tmp_path / "m").exists()
 
 
+def told(default, option):
+    """A default as the help of an option tells it."""
+    if isinstance(default, bool):
+        return f"[default: {'' if default else 'no-'}{option.opts[0].removeprefix('--')}]"
+    return f"{default:g}" if isinstance(default, float) else str(default)
+
+
 def test_defaults_are_those_of_the_library():
-    for option in train_command.params:
-        for model in MODELS.values():
-            default = inspect.signature(model).parameters.get(option.name)
-            if default is not None:
-                assert option.default == default.default, option.name
-    helps = {option.name: option.help for option in train_command.params if isinstance(option, click.Option)}
-    assert all(str(model.default_lr) in helps["lr"] for model in MODELS.values())
+    options = {option.name: option for option in train_command.params if isinstance(option, ModelOption)}
+    for kind, model in MODELS.items():
+        settings = {field.name: field.default for field in dataclasses.fields(model)}
+        assert set(options) >= set(settings)
+        for name, option in options.items():
+            assert option.default is None
+            assert (name in settings) == (kind in option.of or option.of == "all models"), (kind, name)
+            if name in settings and settings[name] is not None:
+                assert told(settings[name], option) in option.help, (kind, name)
+    helps = {name: option.help for name, option in options.items()}
+    assert all(str(model.default_lr) in helps["lr"] for model in WORD_MODELS.values())
     assert all(layer in helps["output"] for layer in LAYERS)
 
 

@@ -11,7 +11,7 @@ import pytest
 
 import unhot
 from unhot.errors import ConfigError, DataError, FormatError
-from unhot.models.load import MODELS
+from unhot.models.load import WORD_MODELS as MODELS
 
 RNG = np.random.default_rng(7)
 TEXT = [[f"w{i}" for i in RNG.zipf(1.5, RNG.integers(1, 40)) if i < 50] for _ in range(200)]

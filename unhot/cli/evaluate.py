@@ -102,14 +102,14 @@ def _open(path: str) -> WordModel:
     from pathlib import Path
 
     from unhot.errors import FormatError
-    from unhot.models.load import MODELS
+    from unhot.models.load import WORD_MODELS
     from unhot.vectors.formats.directory import is_model, load_model
 
     only = "only a model of unhot with its output layer can be evaluated on text; give the directory that `unhot train` wrote"
     if not is_model(path):
         raise FormatError(f"{path}: {'vectors alone, or no model' if Path(path).exists() else 'no such model'}: {only}")
     saved = load_model(Path(path))
-    kind = MODELS.get(str(saved.config.get("model")))
+    kind = WORD_MODELS.get(str(saved.config.get("model")))
     if kind is None or "out_vectors" not in saved.tensors:
         raise FormatError(f"{path}: holds {', '.join(sorted(saved.tensors))} of kind {saved.config.get('model')!r}: {only}")
     return kind.from_saved(saved)

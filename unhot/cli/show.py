@@ -51,6 +51,7 @@ class TrainingBar:
         )
         self._bar = Progress(*columns, console=console, disable=quiet or not console.is_terminal)
         self._task = self._bar.add_task("reading", total=None, text="")
+        self.unit = "words"  # what is trained
 
     def __enter__(self) -> TrainingBar:
         """Begin to draw."""
@@ -70,12 +71,17 @@ class TrainingBar:
         """Bytes read so far."""
         self._bar.update(self._task, completed=done, total=total, text=f"{done / 1e6:,.0f} MB")
 
+    def counting(self, done: int, total: int) -> None:
+        """Rows counted so far."""
+        self._bar.update(self._task, description="counting", completed=done, total=total, text="")
+
     def __call__(self, progress: Progress) -> None:
-        """Words trained so far."""
+        """Words trained so far, or cells."""
+        self.unit = "cells" if "cells" in progress.details else self.unit
         loss = "" if progress.loss is None else f"  loss {progress.loss:.4f}"
         left = "" if progress.seconds_left is None else f"  {progress.seconds_left:,.0f} s left"
-        text = f"{progress.words_per_second:,.0f} words/s{loss}  lr {progress.lr:.4f}{left}"
+        text = f"{progress.words_per_second:,.0f} {self.unit}/s{loss}  lr {progress.lr:.4f}{left}"
         description = f"epoch {min(max(progress.epoch, 1), progress.epochs)}/{progress.epochs}"
         self._bar.update(self._task, description=description, completed=progress.words, total=progress.total_words, text=text)
         if progress.event == "epoch" and not self._terminal:
-            self.note(f"epoch {progress.epoch}/{progress.epochs}: loss {progress.loss:.4f}, {progress.words_per_second:,.0f} words/s")
+            self.note(f"epoch {progress.epoch}/{progress.epochs}: loss {progress.loss:.4f}, {progress.words_per_second:,.0f} {self.unit}/s")

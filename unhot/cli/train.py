@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import contextlib
 import dataclasses
+import inspect
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,10 +13,12 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from unhot.cli.outputs import listed_layers, plugin_option
+from unhot.cli.model_options import TrainCommand, model_settings
+from unhot.cli.outputs import plugin_option
 
 if TYPE_CHECKING:
     from unhot.cli.show import TrainingBar
+    from unhot.models.base import TextModel
     from unhot.models.words import WordModel
     from unhot.vectors.store import Vectors
 
@@ -26,6 +29,9 @@ Examples:
   unhot train news/*.txt.gz -o model --model cbow --dim 300 --threads 8
   unhot train corpus.txt -o model --model fasttext --minn 3 --maxn 6 --buckets 2000000
   unhot train corpus.txt -o model --model fasttext --scheme floret --buckets 50000 --hashes 2
+  unhot train corpus.txt -o model --model glove --epochs 25 --x-max 100 --memory 4GB
+  unhot train corpus.txt -o model --model svd --window 2
+  unhot train corpus.txt -o model --on cells --output softmax --max-vocab 10000 --sample 0
   unhot train corpus.txt -o model --output nce:k=50,bias=true
   unhot train corpus.txt -o model --output adaptive --engine torch --device cuda:0 --batch 4096
   zcat dump.gz | unhot train - -o model --tokenizer words --min-count 20
@@ -33,21 +39,9 @@ Examples:
   unhot train more.txt -o model2 --start model --epochs 2
   unhot train corpus.txt -o model --start vectors.bin --freeze known
 """
-OUTPUT_HELP = f"Output layer: {', '.join(listed_layers())}; settings behind a colon, as NAME:setting=value,..."
-
 # options that are no settings of a model, and those of them that --resume accepts
 RESUMED = ("inputs", "target", "resume", "plugin", "log_json", "corpus_dir", "checkpoint_minutes", "checkpoint_chunks", "quiet")
 OTHERS = (*RESUMED, "model", "start", "freeze", "keep_vocabulary", "column", "overwrite")
-
-
-class TrainCommand(click.Command):
-    """A command whose help ends with a list of the output layers."""
-
-    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The options, then the layers."""
-        super().format_options(ctx, formatter)
-        with formatter.section("Output layers (more: unhot outputs NAME)"):
-            formatter.write_dl(list(listed_layers().items()))
 
 
 @click.command(cls=TrainCommand, epilog=EXAMPLES)
@@ -64,65 +58,12 @@ class TrainCommand(click.Command):
 @click.option("--keep-vocabulary", is_flag=True, help="--start with a model: no new words.")
 @click.option(
     "--model",
-    type=click.Choice(["skipgram", "cbow", "fasttext"]),
-    default="skipgram",
-    show_default=True,
-    help="skipgram: a word predicts those around it; cbow: they predict it; fasttext: either, with words made of n-grams.",
+    type=click.Choice(["skipgram", "cbow", "fasttext", "glove", "svd"]),
+    default=None,
+    help="skipgram (default): a word predicts those around it; cbow: they predict it; fasttext: either, with words made of n-grams; "
+    "glove: logarithms of how often words meet; svd: singular vectors of their PMI.",
 )
-@click.option("--dim", type=int, default=100, show_default=True, help="Numbers in a vector.")
-@click.option("--window", type=int, default=5, show_default=True, help="Words to each side of a centre.")
-@click.option(
-    "--shrink/--no-shrink", default=True, show_default=True, help="Draw each centre's reach from 1 to the window, or always use all of it."
-)
-@click.option(
-    "--combine", type=click.Choice(["mean", "sum"]), default="mean", show_default=True, help="cbow: how context vectors become one."
-)
-@click.option(
-    "--predict",
-    type=click.Choice(["auto", "centre", "contexts"]),
-    default="auto",
-    show_default=True,
-    help="skipgram: which word of a pair predicts the other; auto: what is cheaper for the output layer.",
-)
-@click.option(
-    "--architecture",
-    type=click.Choice(["skipgram", "cbow"]),
-    default="skipgram",
-    show_default=True,
-    help="fasttext: what predicts what, as above.",
-)
-@click.option("--minn", type=int, default=3, show_default=True, help="fasttext: characters of the shortest n-gram.")
-@click.option("--maxn", type=int, default=6, show_default=True, help="fasttext: characters of the longest n-gram; 0: none, words alone.")
-@click.option(
-    "--buckets", type=int, default=2_000_000, show_default=True, help="fasttext: rows that n-grams share; those in use take memory."
-)
-@click.option(
-    "--scheme",
-    type=click.Choice(["fasttext", "floret"]),
-    default="fasttext",
-    show_default=True,
-    help="fasttext: how n-grams find their rows; floret: words have none of their own, so few buckets do.",
-)
-@click.option("--hashes", type=int, default=1, show_default=True, help="floret: rows of an n-gram, 1 to 4.")
-@click.option("--float16/--no-float16", default=False, help="fasttext: input rows of 16-bit floats, half the size.")
-@click.option("--output", default="negative:k=5", show_default=True, metavar="LAYER", help=OUTPUT_HELP)
-@click.option("--min-count", type=int, default=5, show_default=True, help="Drop words seen less often.")
-@click.option("--max-vocab", type=int, default=None, help="Keep at most so many words.")
-@click.option("--sample", type=float, default=1e-3, show_default=True, help="Threshold of sub-sampling frequent words; 0: none.")
-@click.option("--epochs", type=int, default=5, show_default=True, help="Passes over the text.")
-@click.option("--lr", type=float, default=None, help="First learning rate  [default: skipgram 0.025, cbow 0.1, fasttext 0.05]")
-@click.option("--threads", type=int, default=2, show_default=True, help="Threads; with 1, the same seed gives the same bytes.")
-@click.option(
-    "--engine",
-    type=click.Choice(["compiled", "torch"]),
-    default="compiled",
-    show_default=True,
-    help="What trains: compiled kernels on the CPU, or PyTorch, for any layer and device; fasttext: compiled only.",
-)
-@click.option("--device", default="cpu", show_default=True, help="torch: where to compute, such as cuda:0.")
-@click.option("--batch", type=int, default=1024, show_default=True, help="torch: pairs of a step; cbow: centres.")
-@click.option("--seed", type=int, default=1, show_default=True, help="Seed of all random numbers.")
-@click.option("--tokenizer", default="whitespace", show_default=True, help="whitespace, words (lower-cased, any script) or text8.")
+@model_settings
 @click.option("--column", default=None, help="Parquet: the column with the text  [default: text, or the only one]")
 @plugin_option
 @click.option(
@@ -155,11 +96,10 @@ def train(context: click.Context, /, inputs: tuple[str, ...], target: str | None
         if resume is not None:
             if target != resume:
                 _keep_unfinished(target)
-            changed = {name: options[name] for name in ("threads", "device") if _given(context, name)}
-            learner, run = _resumed(resume, **changed)
-            return _finish(learner, lambda: run(source, **how), target, bar)
-        learner, begins = _begun(context, target, options)
-        return _finish(learner, lambda: learner.fit(source or "", **begins, **how), target, bar)
+            learner: Any = _resumed(resume, options["threads"], options["device"])
+            return _finish(learner, lambda: learner.resume(source, **_taken(learner.resume, how)), target, bar)
+        learner, begins = _begun(target, options)
+        return _finish(learner, lambda: learner.fit(source or "", **begins, **_taken(learner.fit, how)), target, bar)
 
 
 def _given(context: click.Context, name: str) -> bool:
@@ -183,57 +123,71 @@ def _telling(bar: TrainingBar, stack: contextlib.ExitStack, target: str, options
     checkpoint = Checkpoint(path=target, minutes=options["checkpoint_minutes"] or None, chunks=options["checkpoint_chunks"])
     check_writable(Path(target))
     log = [stack.enter_context(JsonLog(options["log_json"], append=goes_on))] if options["log_json"] else []
-    callbacks = {"callbacks": [bar, *log], "reading": bar.reading, "note": bar.note}
+    callbacks = {"callbacks": [bar, *log], "reading": bar.reading, "counting": bar.counting, "note": bar.note}
     return {**callbacks, "directory": options["corpus_dir"], "checkpoint": checkpoint}
 
 
-def _resumed(path: str, threads: int | None = None, device: str | None = None) -> tuple[WordModel, Callable[..., Any]]:
-    """The model of the last checkpoint, and what goes on with it."""
-    from unhot.errors import whole
+def _taken(function: Callable[..., Any], how: dict[str, Any]) -> dict[str, Any]:
+    """Those of the arguments that a function takes: what is not learned in epochs has no checkpoints, what reads text counts no rows."""
+    return {name: value for name, value in how.items() if name in inspect.signature(function).parameters}
+
+
+def _resumed(path: str, threads: int | None, device: str | None) -> TextModel:
+    """The model of the last checkpoint."""
+    from unhot.errors import ConfigError, whole
     from unhot.models.load import load_unfinished
 
-    learner = load_unfinished(path)
+    learner: Any = load_unfinished(path)
     learner.threads = learner.threads if threads is None else whole("threads", threads, 1, 1024)
-    learner.device = learner.device if device is None else device
-    return learner, learner.resume
+    if device is not None:
+        if not hasattr(learner, "device"):
+            raise ConfigError(f"--device: is no setting of --model {learner.name}; leave it out")
+        learner.device = device
+    return learner  # type: ignore[no-any-return]
 
 
-def _begun(context: click.Context, target: str, options: dict[str, Any]) -> tuple[WordModel, dict[str, Any]]:
+def _begun(target: str, options: dict[str, Any]) -> tuple[TextModel, dict[str, Any]]:
     """A new model, and what it begins with."""
     from unhot.errors import ConfigError
     from unhot.models.load import MODELS
     from unhot.models.words import WordModel
 
     start = None if options["start"] is None else _open_start(options["start"])
-    kind, settings = options["model"], {name: value for name, value in options.items() if name not in OTHERS}
+    settings = {name: value for name, value in options.items() if name not in OTHERS and value is not None}
+    kind = options["model"] or (start.name if isinstance(start, WordModel) else "skipgram")
     if isinstance(start, WordModel):
         begun_with = start.config()
-        kind = kind if _given(context, "model") else start.name
         if kind != start.name:
             begun_with.pop("lr")
-        settings = {name: value if _given(context, name) else begun_with.get(name, value) for name, value in settings.items()}
+        names = {field.name for field in dataclasses.fields(MODELS[kind])}
+        settings = {name: value for name, value in begun_with.items() if name in names} | settings
     elif options["keep_vocabulary"]:
         raise ConfigError("--keep-vocabulary: needs --start with a model")
-    learner = MODELS[kind](**_settings_of(context, kind, settings))
+    _check_owner(kind, settings)
+    learner = MODELS[kind](**settings)
     if not options["overwrite"]:
         _keep_unfinished(target)
+    if not isinstance(learner, WordModel):
+        for name in ("start", "freeze"):
+            if options[name] is not None:
+                raise ConfigError(f"--{name}: --model {kind} begins anew every time; leave it out")
+        return learner, {"column": options["column"]}
     counts = start.vocabulary if options["keep_vocabulary"] and isinstance(start, WordModel) else None
     if isinstance(start, WordModel) and start.has_bags and kind != start.name:
         start = start.vectors  # its rows are not those of words
     return learner, {"start": start, "frozen": _frozen(options["freeze"]), "counts": counts, "column": options["column"]}
 
 
-def _settings_of(context: click.Context, kind: str, options: dict[str, Any]) -> dict[str, Any]:
-    """The options that are settings of a model; a usage error if one was given that is another model's."""
+def _check_owner(kind: str, settings: dict[str, Any]) -> None:
+    """An error if a setting is another model's."""
     from unhot.errors import ConfigError
     from unhot.models.load import MODELS
 
-    names = {name: {field.name for field in dataclasses.fields(model)} for name, model in MODELS.items()}
-    for name in options:
-        if name not in names[kind] and _given(context, name):
-            owners = ", ".join(model for model in names if name in names[model])
-            raise ConfigError(f"--{name}: is no setting of --model {kind}, but of {owners}; leave it out")
-    return {name: value for name, value in options.items() if name in names[kind]}
+    fields = {name: {field.name for field in dataclasses.fields(model)} for name, model in MODELS.items()}
+    for name in settings:
+        if name not in fields[kind]:
+            owners = ", ".join(model for model in fields if name in fields[model])
+            raise ConfigError(f"--{name.replace('_', '-')}: is no setting of --model {kind}, but of {owners}; leave it out")
 
 
 def _keep_unfinished(target: str) -> None:
@@ -247,10 +201,10 @@ def _keep_unfinished(target: str) -> None:
 
 def _open_start(path: str) -> WordModel | Vectors:
     """A model with its output layer, or vectors alone."""
-    from unhot.models.load import is_trained, load
+    from unhot.models.load import is_trained, load_words
     from unhot.vectors.store import Vectors
 
-    return load(path) if is_trained(path) else Vectors.load(path)
+    return load_words(path) if is_trained(path) else Vectors.load(path)
 
 
 def _frozen(freeze: str | None) -> str | list[str] | None:
@@ -266,18 +220,17 @@ def _frozen(freeze: str | None) -> str | list[str] | None:
     return decode_words([line for line in lines if line])
 
 
-def _save(learner: WordModel, target: str) -> str:
+def _save(learner: TextModel, target: str) -> str:
     """Save a model, or half a training: as a checkpoint where a finished model is, which stays until the next one is complete."""
     from unhot.models.load import holds_finished
     from unhot.vectors.formats.directory import checkpoint_of
 
-    half = learner.history.position.epoch < learner.epochs
-    place = str(checkpoint_of(target)) if half and holds_finished(target) else target
+    place = str(checkpoint_of(target)) if not learner.complete and holds_finished(target) else target
     learner.save(place)
     return place
 
 
-def _finish(learner: WordModel, run: Callable[[], Any], target: str, bar: TrainingBar) -> int:
+def _finish(learner: TextModel, run: Callable[[], Any], target: str, bar: TrainingBar) -> int:
     """Train, save, and say what came of it."""
     from unhot.errors import Diverged
 
@@ -289,10 +242,14 @@ def _finish(learner: WordModel, run: Callable[[], Any], target: str, bar: Traini
             raise Diverged(f"{error}; saved that to {_save(learner, target)}") from error
         raise
     place, history = _save(learner, target), learner.history
-    if history.position.epoch < learner.epochs:
-        bar.note(f"interrupted after {history.words:,} words: saved what there is to {place}; go on with: unhot train --resume {target}")
+    if not learner.complete:
+        bar.note(
+            f"interrupted after {history.words:,} {bar.unit}: saved what there is to {place}; go on with: unhot train --resume {target}"
+        )
         return 130
     seconds, words = history.seconds - before[0], history.words - before[1]
-    bar.note(f"trained {words:,} words in {seconds:.1f} s ({words / seconds:,.0f} words/s), loss {history.losses[-1]:.4f}")
+    if history.losses:
+        unit = bar.unit
+        bar.note(f"trained {words:,} {unit} in {seconds:.1f} s ({words / seconds:,.0f} {unit}/s), loss {history.losses[-1]:.4f}")
     bar.note(f"saved to {target}; look at it with: unhot neighbors {target} WORD")
     return 0

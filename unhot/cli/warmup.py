@@ -24,11 +24,13 @@ def warmup(dims: tuple[int, ...], output: str) -> None:
     from unhot.corpus.encoding import warm
     from unhot.index.screened import warm as warm_search
     from unhot.kernels.cache import cache_directory
-    from unhot.models.load import MODELS
+    from unhot.models.base import TextModel
+    from unhot.models.load import MODELS, WORD_MODELS
     from unhot.vectors.formats.text_rows import warm as warm_reading
 
     began = time.perf_counter()
-    learners = [model(dim=dim, output=output) for model in MODELS.values() for dim in dims]
+    learners: list[TextModel] = [model(dim=dim, output=output) for model in WORD_MODELS.values() for dim in dims]
+    learners += [model(dim=dim) for name, model in MODELS.items() if name not in WORD_MODELS for dim in dims]
     warm()
     warm_search()
     warm_reading()

@@ -63,6 +63,7 @@ class CellModel(TextModel):
                 yield _some(given)
             return
         reads = {"counts": counts, "column": column, "progress": reading, "directory": directory}
+        assert not isinstance(source, Cells)
         with self.reading(source, told.say, reads) as corpus:
             began = time.perf_counter()
             how = {name: getattr(self, name) for name in (*COUNTED, "seed", "threads", "memory")}

@@ -267,6 +267,16 @@ class GloVe(CellModel):
             self._follow(sides, saved.vocabulary)
 
 
+def reference(counts: Doubles, scores: Doubles, x_max: float = 10.0, alpha: float = 0.75) -> float:
+    """J of cells with such counts and scores, in float64.
+
+    >>> reference(np.array([10.0]), np.array([np.log(10.0) + 1]))
+    0.5
+    """
+    weights = np.minimum(1.0, (counts / x_max) ** alpha)
+    return float(0.5 * (weights * (scores - np.log(counts)) ** 2).sum())
+
+
 def biases_of(cells: Cells) -> tuple[Doubles, Doubles]:
     """What biases would be if all words were independent; words without a cell have zero."""
     rows, columns = cells.row_sums(), cells.column_sums()

@@ -6,18 +6,22 @@ import os
 from pathlib import Path
 
 from unhot.errors import DataError, FormatError
+from unhot.models.base import TextModel
 from unhot.models.cbow import CBOW
 from unhot.models.fasttext import FastText
 from unhot.models.fasttext_file import holds_model
+from unhot.models.glove import GloVe
 from unhot.models.skipgram import SkipGram
+from unhot.models.svd import SVD
 from unhot.models.words import WordModel
 from unhot.vectors.formats.directory import CURRENT, checkpoint_of, is_model, load_model
 from unhot.vectors.formats.sniff import is_fasttext
 
-MODELS: dict[str, type[WordModel]] = {model.name: model for model in (SkipGram, CBOW, FastText)}
+WORD_MODELS: dict[str, type[WordModel]] = {model.name: model for model in (SkipGram, CBOW, FastText)}  # with an output layer
+MODELS: dict[str, type[TextModel]] = {**WORD_MODELS, GloVe.name: GloVe, SVD.name: SVD}
 
 
-def load(path: str | os.PathLike[str], *, verify: bool = False) -> WordModel:
+def load(path: str | os.PathLike[str], *, verify: bool = False) -> TextModel:
     """A saved model, or a .bin of fastText, memory-mapped; `verify` also checks every byte against its checksum, where there are any."""
     if Path(path).is_file() and is_fasttext(Path(path)):
         return FastText.load_fasttext(path)
@@ -28,11 +32,19 @@ def load(path: str | os.PathLike[str], *, verify: bool = False) -> WordModel:
     return MODELS[name].from_saved(saved)
 
 
-def load_unfinished(path: str | os.PathLike[str]) -> WordModel:
+def load_words(path: str | os.PathLike[str], *, verify: bool = False) -> WordModel:
+    """A saved model with an output layer."""
+    model = load(path, verify=verify)
+    if not isinstance(model, WordModel):
+        raise FormatError(f"{path}: a model of kind {model.name!r}, which has no output layer; read its vectors with Vectors.load")
+    return model
+
+
+def load_unfinished(path: str | os.PathLike[str]) -> TextModel:
     """The model of a training that was cut off, to `resume`: of its last checkpoint, or as Ctrl-C left it."""
     folder = checkpoint_of(Path(path))
     model = load(folder if is_model(folder) else path)
-    if model.history.position.epoch >= model.epochs:
+    if model.complete:
         raise DataError(f"{path}: its training is complete: to learn from more text, start another one from it (--start, fit(start=...))")
     return model
 
@@ -54,4 +66,4 @@ def is_trained(path: str | os.PathLike[str]) -> bool:
     if not is_model(Path(path)):
         return False
     saved = load_model(Path(path))
-    return saved.config.get("model") in MODELS and {"in_vectors", "out_vectors"} <= saved.tensors.keys()
+    return saved.config.get("model") in WORD_MODELS and {"in_vectors", "out_vectors"} <= saved.tensors.keys()

@@ -19,6 +19,7 @@ from unhot.corpus.corpus import Corpus
 from unhot.corpus.inputs import Source
 from unhot.errors import ConfigError, DataError, FormatError, at_least, one_of, whole
 from unhot.kernels.bags import Bags
+from unhot.models import base
 from unhot.models.base import Note, Reading, Telling, TextModel, names_of, telling
 from unhot.models.engines import ENGINES, check_engine, make_engine, warm_up_engine
 from unhot.models.inputs import InputRows, word_rows
@@ -41,6 +42,7 @@ from unhot.vocab.vocabulary import Vocabulary
 logger = logging.getLogger("unhot")
 Model = TypeVar("Model", bound="WordModel")
 SMALLEST_LR = 1e-30
+RANGES = (*base.RANGES, ("epochs", 1, 1 << 30))
 NEEDED = frozenset({"in_vectors", "out_vectors"})
 
 
@@ -63,7 +65,8 @@ class WordModel(LearnedWords, TextModel):
     def __post_init__(self) -> None:
         """Check the ranges."""
         TextModel.__post_init__(self)
-        self.epochs = whole("epochs", self.epochs, 1, 1 << 30)
+        for field, low, high in RANGES:
+            setattr(self, field, whole(field, getattr(self, field), low, high))
         if not isinstance(self.shrink, (bool, np.bool_)):
             raise ConfigError(f"shrink={self.shrink!r}: must be true or false")
         self.shrink = bool(self.shrink)

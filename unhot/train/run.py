@@ -26,6 +26,7 @@ from unhot.train.schedule import learning_rate
 from unhot.train.threads import working
 from unhot.types import Doubles
 
+
 @dataclass(frozen=True)
 class Plan:
     """How it is trained, and whom it tells."""

@@ -27,7 +27,7 @@ from unhot.corpus.corpus import Corpus
 from unhot.corpus.encoding import encode
 from unhot.errors import DataError
 from unhot.models.cbow import CBOW
-from unhot.models.load import load
+from unhot.models.load import load_words
 from unhot.models.skipgram import SkipGram
 from unhot.models.words import WordModel
 from unhot.types import Floats
@@ -284,7 +284,7 @@ class Word2Vec:
     def load(cls, fname: PathLike, mmap: str | None = None, *, rethrow: bool = False) -> Word2Vec:
         """Open a model directory of unhot, memory-mapped whatever `mmap` says. Pickles are not read."""
         refuse_pickle(Path(fname))
-        model = load(fname)
+        model = load_words(fname)
         out = cls(**gensim_settings(model))
         out._output = model.layer.spec()
         out._vocabulary, out.train_count = model.vocabulary, int(model.history.words > 0)
