@@ -40,7 +40,7 @@ Examples:
   unhot train corpus.txt -o model --start vectors.bin --freeze known
 """
 # options that are no settings of a model, and those of them that --resume accepts
-RESUMED = ("inputs", "target", "resume", "plugin", "log_json", "corpus_dir", "checkpoint_minutes", "checkpoint_chunks", "quiet")
+RESUMED = ("inputs", "target", "resume", "phrases", "plugin", "log_json", "corpus_dir", "checkpoint_minutes", "checkpoint_chunks", "quiet")
 OTHERS = (*RESUMED, "model", "start", "freeze", "keep_vocabulary", "column", "overwrite")
 
 
@@ -64,6 +64,7 @@ OTHERS = (*RESUMED, "model", "start", "freeze", "keep_vocabulary", "column", "ov
     "glove: logarithms of how often words meet; svd: singular vectors of their PMI.",
 )
 @model_settings
+@click.option("--phrases", default=None, metavar="FILE", help="Join the phrases of this list first; see `unhot phrases`.")
 @click.option("--column", default=None, help="Parquet: the column with the text  [default: text, or the only one]")
 @plugin_option
 @click.option(
@@ -116,6 +117,7 @@ def _refuse(context: click.Context, accepted: tuple[str, ...], why: str) -> None
 
 def _telling(bar: TrainingBar, stack: contextlib.ExitStack, target: str, options: dict[str, Any], goes_on: bool) -> dict[str, Any]:
     """What `fit` and `resume` both take."""
+    from unhot.corpus.phrases import Phrases
     from unhot.train.checkpoint import Checkpoint
     from unhot.train.progress import JsonLog
     from unhot.vectors.formats.directory import check_writable
@@ -123,7 +125,9 @@ def _telling(bar: TrainingBar, stack: contextlib.ExitStack, target: str, options
     checkpoint = Checkpoint(path=target, minutes=options["checkpoint_minutes"] or None, chunks=options["checkpoint_chunks"])
     check_writable(Path(target))
     log = [stack.enter_context(JsonLog(options["log_json"], append=goes_on))] if options["log_json"] else []
-    callbacks = {"callbacks": [bar, *log], "reading": bar.reading, "counting": bar.counting, "note": bar.note}
+    callbacks: dict[str, Any] = {"callbacks": [bar, *log], "reading": bar.reading, "counting": bar.counting, "note": bar.note}
+    if options["phrases"] is not None:
+        callbacks["phrases"] = Phrases.load(options["phrases"])
     return {**callbacks, "directory": options["corpus_dir"], "checkpoint": checkpoint}
 
 

@@ -22,6 +22,7 @@ def warmup(dims: tuple[int, ...], output: str) -> None:
 
     from unhot.cli.show import note
     from unhot.corpus.encoding import warm
+    from unhot.corpus.phrases import warm as warm_phrases
     from unhot.index.screened import warm as warm_search
     from unhot.kernels.cache import cache_directory
     from unhot.models.base import TextModel
@@ -34,6 +35,7 @@ def warmup(dims: tuple[int, ...], output: str) -> None:
     warm()
     warm_search()
     warm_reading()
+    warm_phrases()
     for learner in learners:
         learner.warm_up()
     note(f"kernels ready after {time.perf_counter() - began:.1f} s, kept in {cache_directory()}")

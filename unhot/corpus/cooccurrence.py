@@ -31,6 +31,7 @@ import numpy as np
 
 from unhot.corpus.cells import Cells, CellsWriter
 from unhot.corpus.corpus import Corpus
+from unhot.corpus.encoding import encode
 from unhot.corpus.in_order import in_order
 from unhot.errors import ConfigError, DataError, at_least, one_of, whole
 from unhot.kernels.cooccurrence import Rows, Sums, count_rows, merge_rows, new_rows, new_section, new_sums, read_section
@@ -93,6 +94,12 @@ def cooccurrences(
         counter.count(writer)
         del counter  # and its buffers, before the words are written
         return writer.finish(how)
+
+
+def few_cells() -> Cells:
+    """Cells of next to nothing: to make them compiles what counts, or loads it from disk."""
+    with encode(iter(["a b"]), min_count=1) as corpus:
+        return cooccurrences(corpus, window=1, threads=1)
 
 
 def bytes_of(name: str, size: int | str) -> int:

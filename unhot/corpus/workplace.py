@@ -13,11 +13,14 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
+from typing import TYPE_CHECKING
 
-from unhot.corpus.blocks import Reader
 from unhot.corpus.corpus import INDEX
-from unhot.corpus.spool import Spool
 from unhot.errors import DataError
+
+if TYPE_CHECKING:
+    from unhot.corpus.blocks import Reader
+    from unhot.corpus.spool import Spool
 
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 

@@ -115,7 +115,8 @@ class TextModel(ABC):
             yield source
             return
         settings = {"tokenizer": self.tokenizer, "min_count": self.min_count, "max_vocab": self.max_vocab, "threads": self.threads}
-        with encode(source, **settings, **reads) as corpus:
+        phrases = reads.pop("phrases", None)
+        with (encode if phrases is None else phrases.encode)(source, **settings, **reads) as corpus:
             for line in str(corpus.report).splitlines():
                 say(line)
             compiled()

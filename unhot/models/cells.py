@@ -13,6 +13,7 @@ from unhot.corpus.cells import INDEX, Cells
 from unhot.corpus.cooccurrence import SIDES, WEIGHTS, bytes_of, cooccurrences
 from unhot.corpus.corpus import Corpus
 from unhot.corpus.inputs import Source
+from unhot.corpus.phrases import Phrases
 from unhot.errors import ConfigError, DataError, at_least, one_of
 from unhot.models.base import Reading, Telling, TextModel
 from unhot.vocab.vocabulary import Vocabulary
@@ -47,6 +48,7 @@ class CellModel(TextModel):
         *,
         counts: Mapping[str, int] | Vocabulary | None = None,
         column: str | None = None,
+        phrases: Phrases | None = None,
         reading: Reading | None = None,
         counting: Counting | None = None,
         directory: str | os.PathLike[str] | None = None,
@@ -54,15 +56,15 @@ class CellModel(TextModel):
         """The cells of a text; or those that are given, by themselves or as the folder they are in: then their settings are taken, too."""
         given = open_cells(source)
         if isinstance(source, Corpus) or given is not None:
-            if counts is not None or column is not None:
-                raise ConfigError("counts or column with text that is encoded already: leave them out")
+            if counts is not None or column is not None or phrases is not None:
+                raise ConfigError("counts, column or phrases with text that is encoded already: leave them out")
         if given is not None:
             self._take_settings(given, told)
             self.warm_up()
             with given if given is not source else contextlib.nullcontext():
                 yield _some(given)
             return
-        reads = {"counts": counts, "column": column, "progress": reading, "directory": directory}
+        reads = {"counts": counts, "column": column, "phrases": phrases, "progress": reading, "directory": directory}
         assert not isinstance(source, Cells)
         with self.reading(source, told.say, reads) as corpus:
             began = time.perf_counter()

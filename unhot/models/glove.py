@@ -24,8 +24,10 @@ from typing import Any, ClassVar, NamedTuple, TypeVar
 import numpy as np
 
 from unhot.corpus.cells import Cells
+from unhot.corpus.cooccurrence import few_cells
 from unhot.corpus.corpus import Corpus
 from unhot.corpus.inputs import Source
+from unhot.corpus.phrases import Phrases
 from unhot.errors import DataError, FormatError, at_least, one_of, whole
 from unhot.models.base import Note, Reading, Telling, names_of, telling
 from unhot.models.cells import CellModel, Counting
@@ -134,6 +136,7 @@ class GloVe(CellModel):
         *,
         counts: Mapping[str, int] | Vocabulary | None = None,
         column: str | None = None,
+        phrases: Phrases | None = None,
         checkpoint: Checkpoint | None = None,
         callbacks: Sequence[Callback] = (),
         reading: Reading | None = None,
@@ -145,6 +148,7 @@ class GloVe(CellModel):
 
         counts      a vocabulary given from outside: word -> count
         column      of a table, where the sentences are
+        phrases     to join in the text before anything else
         checkpoint  where and how often to save the state, to `resume` from
         callbacks   called with a `Progress` after every block of cells and every epoch; what it calls words are cells
         reading     called with bytes read and bytes there are while the text is read
@@ -153,7 +157,14 @@ class GloVe(CellModel):
         directory   where to keep the encoded text, and in its folder `cells` the cells; None: a temporary directory
         """
         told = telling(callbacks, note, checkpoint)
-        reads: dict[str, Any] = {"counts": counts, "column": column, "reading": reading, "counting": counting, "directory": directory}
+        reads: dict[str, Any] = {
+            "counts": counts,
+            "column": column,
+            "phrases": phrases,
+            "reading": reading,
+            "counting": counting,
+            "directory": directory,
+        }
         with self.counting(source, told, **reads) as cells:
             _check(cells)
             text = {"source": names_of(source), "column": column, "fingerprint": fingerprint_cells(cells)}
@@ -163,6 +174,7 @@ class GloVe(CellModel):
         self: Model,
         source: Source | Corpus | Cells | None = None,
         *,
+        phrases: Phrases | None = None,
         checkpoint: Checkpoint | None = None,
         callbacks: Sequence[Callback] = (),
         reading: Reading | None = None,
@@ -172,8 +184,8 @@ class GloVe(CellModel):
     ) -> Model:
         """Go on with a training that was cut off, from its last checkpoint (see `unhot.load`) or from where Ctrl-C stopped it.
 
-        The source must be the same; None: the files that were named then. The result is the same, byte for byte, as if it had never
-        stopped.
+        The source must be the same, with the same phrases; None: the files that were named then.
+        The result is the same, byte for byte, as if it had never stopped.
         """
         fitted, done = self.fitted, self.history.position
         if self.complete or self._sides is None:
@@ -185,7 +197,7 @@ class GloVe(CellModel):
             raise DataError("the text of this training was not a file that can be opened again: give it as source")
         told = telling(callbacks, note, checkpoint)
         encoded = isinstance(source, (Corpus, Cells)) or (isinstance(source, Path) and source.is_dir())
-        reads: dict[str, Any] = {} if encoded else {"counts": fitted.vocabulary, "column": self._text.get("column")}
+        reads: dict[str, Any] = {} if encoded else {"counts": fitted.vocabulary, "column": self._text.get("column"), "phrases": phrases}
         with self.counting(source, told, **reads, reading=reading, counting=counting, directory=directory) as cells:
             if cells.vocabulary != fitted.vocabulary or fingerprint_cells(cells) != self._text.get("fingerprint"):
                 raise DataError("this is not the text that the training began with, or it is tokenised differently: give the same text")
@@ -241,7 +253,9 @@ class GloVe(CellModel):
         self._store = None
 
     def warm_up(self) -> None:
-        """Compile the kernel of this dim, or load it from disk."""
+        """Compile all kernels for this dim, or load them from disk."""
+        with few_cells() as cells:
+            Blocks(cells, self._value, stride_of(self.dim), self.seed, 1).close()
         warm_up(self.dim)
 
     def tensors(self, *, complete: bool) -> dict[str, Any]:

@@ -17,8 +17,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
 from unhot.corpus.cells import Cells
+from unhot.corpus.cooccurrence import few_cells
 from unhot.corpus.corpus import Corpus
 from unhot.corpus.inputs import Source
+from unhot.corpus.phrases import Phrases
 from unhot.errors import ConfigError, DataError, FormatError, at_least, whole
 from unhot.models.base import Note, Reading, Telling, telling
 from unhot.models.cells import CellModel, Counting
@@ -114,6 +116,7 @@ class SVD(CellModel):
         *,
         counts: Mapping[str, int] | Vocabulary | None = None,
         column: str | None = None,
+        phrases: Phrases | None = None,
         callbacks: Sequence[Callback] = (),
         reading: Reading | None = None,
         counting: Counting | None = None,
@@ -124,6 +127,7 @@ class SVD(CellModel):
 
         counts      a vocabulary given from outside: word -> count
         column      of a table, where the sentences are
+        phrases     to join in the text before anything else
         callbacks   called with a `Progress` after every round
         reading     called with bytes read and bytes there are while the text is read
         counting    called with rows counted and rows there are
@@ -131,7 +135,14 @@ class SVD(CellModel):
         directory   where to keep the encoded text, and in its folder `cells` the cells; None: a temporary directory
         """
         told = telling(callbacks, note)
-        reads: dict[str, Any] = {"counts": counts, "column": column, "reading": reading, "counting": counting, "directory": directory}
+        reads: dict[str, Any] = {
+            "counts": counts,
+            "column": column,
+            "phrases": phrases,
+            "reading": reading,
+            "counting": counting,
+            "directory": directory,
+        }
         with self.counting(source, told, **reads) as cells:
             return self._learn(cells, told)
 
@@ -167,6 +178,7 @@ class SVD(CellModel):
 
     def warm_up(self) -> None:
         """Compile the kernels of these settings, or load them from disk."""
+        few_cells().close()
         warm_up(self.dim + self.oversampling)
 
     def tensors(self, *, complete: bool) -> dict[str, Any]:

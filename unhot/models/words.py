@@ -17,6 +17,7 @@ import numpy as np
 
 from unhot.corpus.corpus import Corpus
 from unhot.corpus.inputs import Source
+from unhot.corpus.phrases import Phrases
 from unhot.errors import ConfigError, DataError, FormatError, at_least, one_of, whole
 from unhot.kernels.bags import Bags
 from unhot.models import base
@@ -132,6 +133,7 @@ class WordModel(LearnedWords, TextModel):
         *,
         counts: Mapping[str, int] | Vocabulary | None = None,
         column: str | None = None,
+        phrases: Phrases | None = None,
         start: Vectors | WordModel | None = None,
         frozen: str | Iterable[str] | None = None,
         checkpoint: Checkpoint | None = None,
@@ -144,6 +146,7 @@ class WordModel(LearnedWords, TextModel):
 
         counts      a vocabulary given from outside: word -> count
         column      of a table, where the sentences are
+        phrases     to join in the text before anything else
         start       vectors to begin from, for the words that have one; or a model to go on with, whose words are joined by new ones
         frozen      words whose input vectors stay as they are; "known": all that `start` has
         checkpoint  where and how often to save the state, to `resume` from
@@ -152,8 +155,8 @@ class WordModel(LearnedWords, TextModel):
         note        called with lines about what goes on: compiling, the memory plan, odd input; None: they are logged
         directory   where to keep the encoded text for another time; None: a temporary directory
         """
-        if isinstance(source, Corpus) and (counts is not None or column is not None):
-            raise ConfigError("counts or column with an encoded Corpus: its words are encoded already; leave them out")
+        if isinstance(source, Corpus) and (counts is not None or column is not None or phrases is not None):
+            raise ConfigError("counts, column or phrases with an encoded Corpus: its words are encoded already; leave them out")
         if frozen is not None and self.has_bags:
             raise ConfigError(f"frozen={frozen!r:.80}: words of {self.name} share their n-grams with others, so none can stay as it is")
         old = start.learned if isinstance(start, WordModel) else None
@@ -162,7 +165,7 @@ class WordModel(LearnedWords, TextModel):
         known = old.vocabulary if old is not None and counts is None and not isinstance(source, Corpus) else None
         if known is not None:
             self.layer.grown_rows(np.zeros(0, np.int32))  # refused before a long text is read, not after it
-        reads = {"counts": counts, "known": known, "column": column, "progress": reading, "directory": directory}
+        reads = {"counts": counts, "known": known, "column": column, "phrases": phrases, "progress": reading, "directory": directory}
         told = telling(callbacks, note, checkpoint)
         with self._opening(source, told.say, reads) as corpus:
             inputs = self.make_inputs(corpus.vocabulary, NO_KEYS if old is None else old.keys)
@@ -175,6 +178,7 @@ class WordModel(LearnedWords, TextModel):
         self: Model,
         source: Source | Corpus | None = None,
         *,
+        phrases: Phrases | None = None,
         checkpoint: Checkpoint | None = None,
         callbacks: Sequence[Callback] = (),
         reading: Reading | None = None,
@@ -183,8 +187,8 @@ class WordModel(LearnedWords, TextModel):
     ) -> Model:
         """Go on with a training that was cut off, from its last checkpoint (see `unhot.load`) or from where Ctrl-C stopped it.
 
-        The source must be the same text; None: the files that were named then. With one thread the result is the same, byte for byte, as
-        if it had never stopped.
+        The source must be the same text, with the same phrases; None: the files that were named then.
+        With one thread the result is the same, byte for byte, as if it had never stopped.
         """
         learned, done = self.learned, self.history.position
         if done.epoch >= self.epochs:
@@ -193,7 +197,13 @@ class WordModel(LearnedWords, TextModel):
             source = [Path(name) for name in self._text["source"]]  # not sentences, should they be gone
         if source is None:
             raise DataError("the text of this training was not a file that can be opened again: give it as source")
-        reads = {"counts": learned.vocabulary, "column": self._text.get("column"), "progress": reading, "directory": directory}
+        reads = {
+            "counts": learned.vocabulary,
+            "column": self._text.get("column"),
+            "phrases": phrases,
+            "progress": reading,
+            "directory": directory,
+        }
         told = telling(callbacks, note, checkpoint)
         with self._opening(source, told.say, reads) as corpus:
             if corpus.vocabulary != learned.vocabulary or fingerprint(corpus) != self._text.get("fingerprint"):

@@ -1,0 +1,192 @@
+"""`unhot phrases`."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+import click
+from click.core import ParameterSource
+
+if TYPE_CHECKING:
+    from unhot.corpus.corpus import Corpus
+    from unhot.corpus.phrases import Phrases
+
+EXAMPLES = """
+\b
+Examples:
+  unhot phrases corpus.txt -o joined.txt
+  unhot phrases corpus.txt --phrases phrases.json --threshold 200,100 --connectors english
+  unhot phrases news/*.txt.gz -o joined.txt.gz --score npmi --target 10000
+  unhot phrases more.txt -o more-joined.txt --apply phrases.json
+  unhot phrases corpus.txt -o - | unhot train - -o model
+"""
+# ending: module, class, and what it calls the file beneath
+PACKERS = {".gz": ("gzip", "GzipFile", "fileobj"), ".bz2": ("bz2", "BZ2File", "filename"), ".xz": ("lzma", "LZMAFile", "filename")}
+SETTINGS = ("score", "threshold", "target", "min_count", "passes", "connectors", "delimiter", "memory")
+
+
+@click.command(epilog=EXAMPLES)
+@click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
+@click.option(
+    "-o", "--out", default=None, metavar="TEXT", help="Write the text with phrases joined; .gz, .bz2 or .xz: compressed; -: to stdout."
+)
+@click.option("--phrases", "list_path", default=None, metavar="FILE", help="Write the list of phrases, as JSON.")
+@click.option("--apply", default=None, metavar="FILE", help="Join the phrases of this list instead of finding some.")
+@click.option(
+    "--score",
+    type=click.Choice(["word2vec", "gensim", "npmi"]),
+    default="word2vec",
+    show_default=True,
+    help="How much two words belong together: word2phrase's, gensim's default, or normalised pointwise mutual information.",
+)
+@click.option(
+    "--threshold",
+    default=None,
+    metavar="SCORE",
+    help="Join what scores more; one for each pass as 200,100  [default: word2vec 100, gensim 10, npmi 0.5; with --target 0]",
+)
+@click.option("--target", type=int, default=None, metavar="N", help="At most N phrases, the best, in each pass.")
+@click.option("--min-count", type=int, default=5, show_default=True, help="Leave out pairs seen less often.")
+@click.option("--passes", type=int, default=None, help="Passes; the second joins phrases, too: new_york + times  [default: 1]")
+@click.option(
+    "--connectors", default="none", show_default=True, metavar="WORDS", help="Words inside phrases: english, none, or a file, one a line."
+)
+@click.option("--delimiter", default="_", show_default=True, help="What is put between joined words.")
+@click.option("--tokenizer", default="whitespace", show_default=True, help="whitespace, words (lower-cased, any script) or text8.")
+@click.option("--column", default=None, help="Parquet: the column with the text  [default: text, or the only one]")
+@click.option("--threads", type=int, default=2, show_default=True, help="Threads.")
+@click.option("--memory", default="1GB", show_default=True, metavar="BYTES", help="For counting pairs; more of them take more turns.")
+@click.option("-n", "shown", type=click.IntRange(0), default=20, show_default=True, help="Phrases to show.")
+@click.option("--json", "as_json", is_flag=True, help="JSON for machines.")
+@click.option("-q", "--quiet", is_flag=True, help="Show nothing but errors.")
+@click.pass_context
+def phrases(context: click.Context, /, inputs: tuple[str, ...], out: str | None, list_path: str | None, **options: Any) -> None:
+    """Find phrases in text, such as new_york, and join them to one word.
+
+    INPUT is what `unhot train` reads. The joined text has a line for each sentence. A model is trained on it, or on INPUT with the list:
+    `unhot train INPUT --phrases FILE`.
+    """
+    from unhot.cli.show import TrainingBar
+    from unhot.corpus.encoding import encode
+
+    _check_outputs(inputs, out, list_path, options["as_json"])
+    found = _begun(context, options)
+    source = [name if name == "-" else Path(name) for name in inputs] if len(inputs) > 1 else inputs[0]
+    quiet = options["quiet"] or options["as_json"]
+    with TrainingBar(quiet=quiet) as bar:
+        reads = {name: options[name] for name in ("tokenizer", "column", "threads")}
+        with encode(source, min_count=1, progress=bar.reading, **reads) as corpus:
+            for line in str(corpus.report).splitlines():
+                bar.note(line)
+            if options["apply"] is None:
+                found.fit(corpus, note=bar.note)
+            if list_path is not None:
+                found.save(list_path)
+                bar.note(f"wrote {list_path}: {len(found.phrases):,} phrases")
+            words = None if out is None else _write(found, corpus, out)
+            if words is not None and out != "-":
+                bar.note(f"wrote {out}: {words:,} words, {corpus.words - words:,} fewer than before")
+    if out != "-":
+        _show(found, {"words": corpus.words, "joined_words": words, "out": out, "list": list_path}, options)
+
+
+def _begun(context: click.Context, options: dict[str, Any]) -> Phrases:
+    """New phrases to be found, or those of a list."""
+    from unhot.corpus.phrases import Phrases
+
+    if options["apply"] is None:
+        settings = {name: options[name] for name in (*SETTINGS, "threads")}
+        return Phrases(**{**settings, "threshold": _thresholds(options["threshold"]), "connectors": _connectors(options["connectors"])})
+    given = [f"--{name.replace('_', '-')}" for name in SETTINGS if context.get_parameter_source(name) is ParameterSource.COMMANDLINE]
+    if given:
+        raise click.UsageError(f"{', '.join(given)}: --apply joins the phrases of a list that was made with its own settings", context)
+    found = Phrases.load(options["apply"])
+    found.threads = options["threads"]
+    return found
+
+
+def _thresholds(text: str | None) -> list[float] | float | None:
+    """`200,100` as a number for each pass."""
+    from unhot.errors import ConfigError
+
+    if text is None:
+        return None
+    try:
+        numbers = [float(part) for part in text.split(",")]
+    except ValueError:
+        raise ConfigError(f"--threshold {text}: must be a number, or one for each pass with commas between, such as 200,100") from None
+    return numbers if len(numbers) > 1 else numbers[0]
+
+
+def _connectors(name: str) -> str | list[str]:
+    """A name, or the words of a file."""
+    from unhot.corpus.phrases import NAMED
+    from unhot.errors import DataError
+    from unhot.vocab.vocabulary import decode_words
+
+    if name in NAMED:
+        return name
+    try:
+        return decode_words(Path(name).read_bytes().split())
+    except OSError as error:
+        raise DataError(f"--connectors {name}: cannot be read ({error.strerror}); give {', '.join(NAMED)}, or a file of words") from error
+
+
+def _check_outputs(inputs: tuple[str, ...], out: str | None, list_path: str | None, as_json: bool) -> None:
+    """Better before a long reading than after it."""
+    from unhot.corpus.readers import find_files
+    from unhot.errors import ConfigError, DataError
+
+    if out == "-" and as_json:
+        raise ConfigError("-o - and --json: both would go to standard output; give a file for one of them")
+    texts = [file for name in inputs for file in find_files(name) if file is not None]
+    for path in (Path(name) for name in (out, list_path) if name not in (None, "-")):
+        if not path.parent.is_dir():
+            raise DataError(f"{path}: there is no folder {path.parent}; make it first")
+        if path.suffix == ".zst":
+            raise ConfigError(f"{path}: zst is read, not written; give a name that ends in {', '.join(PACKERS)} or anything else")
+        if path.is_dir():
+            raise DataError(f"{path}: is a folder; give the name of a file")
+        if path.exists() and any(map(path.samefile, texts)):
+            raise ConfigError(f"{path}: is a text to read, and would be replaced; choose another name")
+
+
+def _write(found: Phrases, corpus: Corpus, out: str) -> int:
+    """Write the joined text; the number of words."""
+    if out == "-":
+        return found.write(corpus, sys.stdout.buffer)
+    from unhot.vectors.formats.atomic import replacing
+
+    with replacing(Path(out)) as file, _compressed(file, Path(out).suffix) as packed:
+        return found.write(corpus, packed)
+
+
+@contextlib.contextmanager
+def _compressed(file: IO[bytes], suffix: str) -> Iterator[IO[bytes]]:
+    """A file that compresses what is written, by the ending of its name."""
+    if suffix not in PACKERS:
+        yield file
+        return
+    module, name, argument = PACKERS[suffix]
+    opened: Any = getattr(importlib.import_module(module), name)(**{argument: file}, mode="wb")
+    with opened as packed:
+        yield packed
+
+
+def _show(found: Phrases, facts: dict[str, Any], options: dict[str, Any]) -> None:
+    """The best phrases, as a table or as JSON."""
+    from unhot.cli.show import printable, show_json
+
+    best = found.phrases[: options["shown"]]
+    if options["as_json"]:
+        each = [{"phrase": phrase, "score": score, "count": count} for phrase, score, count in best]
+        show_json({**facts, "found": [len(entries) for entries in found.found], "phrases": each})
+    elif not options["quiet"]:
+        width = max((len(printable(phrase)) for phrase, _, _ in best), default=0)
+        for phrase, score, count in best:
+            click.echo(f"{printable(phrase):<{width}}  {score:>14,.4g}  {count:>10,}")

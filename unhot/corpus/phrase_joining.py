@@ -1,0 +1,181 @@
+"""Phrases joined in a text of ids, and what becomes of it: another text, a corpus to train on, or lines of words."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import IO, NamedTuple
+
+import numpy as np
+
+from unhot.corpus.blocks import Block
+from unhot.corpus.corpus import Corpus, save_index, save_vocabulary
+from unhot.corpus.counting import add_words, cut_vocabulary, extended_vocabulary, given_vocabulary, lexicon
+from unhot.corpus.encoding import Cut
+from unhot.corpus.in_order import in_order
+from unhot.corpus.phrase_text import Piece, Text, pieces
+from unhot.corpus.report import Report
+from unhot.corpus.runs import PADDING
+from unhot.corpus.scanner import BREAKS, TOKENS, new_table, remap
+from unhot.corpus.shards import ShardWriter, map_shard
+from unhot.corpus.tokenizers import BLANKS
+from unhot.corpus.workplace import Workplace
+from unhot.errors import DataError
+from unhot.kernels.phrase_joining import Rules, add_counts, join, next_cut, spell
+from unhot.kernels.phrases import fill_map, new_map
+from unhot.types import Bytes, Ids, Starts
+from unhot.vocab.vocabulary import Vocabulary, decode_word, encode_word
+
+Parts = tuple[str, ...]  # a word, connectors, a word
+
+
+def connector_flags(index: dict[str, int], connectors: Collection[str]) -> Bytes:
+    """1 for each word that is a connector."""
+    flags = np.zeros(len(index), np.uint8)
+    flags[[index[word] for word in connectors if word in index]] = 1
+    return flags
+
+
+def joined_words(words: Iterable[str], joined: Mapping[Parts, str], connectors: frozenset[str]) -> Iterator[str]:
+    """A sentence with phrases joined; `joined`: parts -> phrase. The plain twin of `kernels.phrase_joining.join`."""
+    pending: list[str] = []
+    for word in words:
+        if word in connectors:
+            if pending:
+                pending.append(word)
+            else:
+                yield word
+            continue
+        phrase = joined.get((*pending, word)) if pending else None
+        if phrase is not None:
+            yield phrase
+            pending = []
+        else:
+            yield from pending
+            pending = [word]
+    yield from pending
+
+
+def join_text(text: Text, phrases: Iterable[Parts], connectors: Collection[str], delimiter: str, folder: Path, threads: int) -> Text:
+    """The text with phrases joined, written to a folder; words that only joining made come behind all others."""
+    index = dict(text.index)
+    rules = joining_rules(index, phrases, connectors, delimiter)
+    counts = np.zeros(len(index), np.int64)
+    writer = ShardWriter(folder)
+
+    def work(piece: Piece) -> tuple[Ids, Ids]:
+        size = piece.end - piece.begin
+        ended = piece.breaks.size > 0 and piece.breaks[-1] == size
+        breaks = piece.breaks if ended else np.append(piece.breaks, np.int32(size))
+        out, ends = np.empty(size, np.int32), np.empty(breaks.size, np.int32)
+        n = join(piece.ids, piece.begin, breaks, rules, out, ends)
+        return out[:n], ends if ended else ends[:-1]
+
+    cuttable = pieces(text.shards, lambda ids, at, end: int(next_cut(ids, at, end, rules)))
+    with contextlib.ExitStack() as stack:
+        stack.callback(writer.abort)
+        for out, ends in stack.enter_context(contextlib.closing(in_order(cuttable, work, threads))):
+            add_counts(out, counts)
+            writer.append(out, ends)
+        writer.close()
+    return Text([map_shard(folder, number) for number in range(len(writer.lengths))], index, counts)
+
+
+def joining_rules(index: dict[str, int], phrases: Iterable[Parts], connectors: Collection[str], delimiter: str) -> Rules:
+    """What to join, in ids; phrases get an id in `index`. Phrases of words that are not there are left out."""
+    entries: dict[tuple[int, int], int] = {}
+    possible = [parts for parts in phrases if all(part in index for part in parts)]
+    for parts in possible:
+        index.setdefault(delimiter.join(parts), len(index))
+    lefts = len(index)
+    for parts in possible:
+        left = index[parts[0]]
+        for part in parts[1:-1]:
+            key = left, index[part]
+            if key not in entries:
+                entries[key] = lefts
+                lefts += 1
+            left = entries[key]
+        entries[left, index[parts[-1]]] = index[delimiter.join(parts)]
+    table, begins = new_map(len(entries)), np.zeros(lefts, np.uint8)
+    keys = np.array([*entries], np.int32).reshape(-1, 2)
+    fill_map(table, keys[:, 0].copy(), keys[:, 1].copy(), np.array([*entries.values()], np.int64))
+    begins[keys[:, 0]] = 1
+    return Rules(table, begins, connector_flags(index, connectors))
+
+
+class Spelling(NamedTuple):
+    """The bytes of all words."""
+
+    text: Bytes  # one word behind the other, and PADDING
+    offsets: Starts  # [words + 1]
+
+
+def spelling(index: dict[str, int]) -> Spelling:
+    """The bytes of the words of a text."""
+    raws = [encode_word(word) for word in index]
+    return Spelling(np.frombuffer(b"".join(raws) + bytes(PADDING), np.uint8).copy(), np.cumsum([0, *map(len, raws)], dtype=np.int64))
+
+
+def encoded_text(text: Text, report: Report, cut: Cut, place: Workplace, threads: int) -> Corpus:
+    """A corpus of a text, with the words that stay; `report`: of what it was read from."""
+    vocabulary, final = _vocabulary(text, cut)
+    writer = ShardWriter(place.work)
+
+    def work(piece: Piece) -> Block:
+        block, size = Block(), piece.end - piece.begin
+        block.reserve_ids(size, piece.breaks.size)
+        block.ids[:size], block.breaks[: piece.breaks.size] = piece.ids[piece.begin : piece.end], piece.breaks
+        block.place[TOKENS], block.place[BREAKS] = size, piece.breaks.size
+        remap(block.ids, block.breaks, block.place, final)
+        return block
+
+    with contextlib.ExitStack() as stack:
+        stack.callback(writer.abort)
+        for block in stack.enter_context(contextlib.closing(in_order(pieces(text.shards), work, threads))):
+            writer.append(*block.sentences())
+        writer.close()
+    if not writer.lengths:
+        raise DataError(f"none of the {len(vocabulary)} words in counts occurs in the text: check the tokenizer and the vocabulary")
+    save_vocabulary(place.work, vocabulary)
+    place.publish()
+    kept, sentences = (sum(numbers) for numbers in zip(*writer.lengths, strict=True))
+    now = {"words": text.tokens, "types": int(np.count_nonzero(text.counts)), "kept": kept, "sentences": sentences}
+    report = Report(**{**report.to_json(), **now})
+    save_index(place.directory, len(vocabulary), writer.lengths, report)
+    shards = [map_shard(place.directory, number) for number in range(len(writer.lengths))]
+    return Corpus(place.directory, vocabulary, shards, report, temporary=place.temporary)
+
+
+def _vocabulary(text: Text, cut: Cut) -> tuple[Vocabulary, Ids]:
+    """The words that stay, and the final id of each (-1: dropped)."""
+    words = spelling(text.index)
+    table, _ = add_words(new_table(len(text.index), len(words.text)), words.text, words.offsets, text.counts)
+    if cut.given is not None:
+        return given_vocabulary(table, False, cut.given)
+    if cut.known is not None:
+        return extended_vocabulary(table, False, cut.known, cut.min_count, cut.max_vocab)
+    return cut_vocabulary(lexicon(table, False), cut.min_count, cut.max_vocab)
+
+
+def write_text(text: Text, file: IO[bytes]) -> None:
+    """Write a text as lines of words with spaces between."""
+    words = spelling(text.index)
+    _check_blanks(words)
+    lengths = np.diff(words.offsets) + 1
+    for piece in pieces(text.shards):
+        ids = piece.ids[piece.begin : piece.end]
+        out = np.empty(int(lengths[ids].sum()), np.uint8)
+        spell(ids, piece.breaks, words.text, words.offsets, out)
+        file.write(out.data)
+
+
+def _check_blanks(words: Spelling) -> None:
+    """A `DataError` if a word would be several ones in a text."""
+    raw = words.text[: words.offsets[-1]].tobytes()
+    at = max(raw.find(bytes([blank])) for blank in BLANKS)
+    if at >= 0:
+        word = int(np.searchsorted(words.offsets, at, side="right")) - 1
+        spelt = decode_word(raw[words.offsets[word] : words.offsets[word + 1]])
+        raise DataError(f"the word {spelt!r:.80} holds white space: as text it would be several words; encode instead of writing text")

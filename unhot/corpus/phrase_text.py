@@ -1,0 +1,72 @@
+"""A text while its phrases are found and joined: ids on disk, and words that become more with every pass."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from unhot.corpus.corpus import Corpus
+from unhot.corpus.shards import Shard
+from unhot.errors import DataError
+from unhot.kernels.phrase_joining import add_counts
+from unhot.types import Counts, Ids
+
+PIECE = 1 << 20  # tokens worked on together
+
+
+@dataclasses.dataclass(frozen=True)
+class Text:
+    """Sentences as ids; the words need not be in the order of their counts."""
+
+    shards: list[Shard]
+    index: dict[str, int]  # word -> id, in the order of the ids
+    counts: Counts  # [words] how often each stands in the shards; 0: in phrases only
+
+    @property
+    def tokens(self) -> int:
+        """How many there are."""
+        return sum(shard.ids.size for shard in self.shards)
+
+
+class Piece(NamedTuple):
+    """Some tokens of a shard."""
+
+    ids: Ids  # of the whole shard
+    begin: int
+    end: int
+    breaks: Ids  # ends of sentences, from `begin` on
+
+
+def whole_text(corpus: Corpus) -> Text:
+    """The text of a corpus; a `DataError` if words of it were dropped."""
+    if corpus.ids != corpus.words:
+        raise DataError(
+            f"a corpus that lacks {corpus.words - corpus.ids:,} of {corpus.words:,} words, which were too rare: its neighbours need not be "
+            "neighbours in the text; encode it with min_count=1, or give the text itself"
+        )
+    counts = np.zeros(len(corpus.vocabulary), np.int64)  # those of the vocabulary may have been given, and kernels trust these
+    for shard in corpus.shards:
+        add_counts(shard.ids, counts)
+    return Text(corpus.shards, corpus.vocabulary.index, counts)
+
+
+def pieces(shards: list[Shard], cut: Callable[[Ids, int, int], int] | None = None, size: int | None = None) -> Iterator[Piece]:
+    """All tokens in pieces of about `size`.
+
+    `cut(ids, at, end)` says where a piece may end in a sentence, from `at` on; None: anywhere.
+    """
+    size = size or PIECE
+    for shard in shards:
+        begin = 0
+        while begin < shard.ids.size:
+            end = min(begin + size, shard.ids.size)
+            following = int(np.searchsorted(shard.starts, end))  # the first sentence end at or behind it
+            if cut is not None and shard.starts[following] != end:
+                end = int(cut(shard.ids, end, int(shard.starts[following])))
+            first = int(np.searchsorted(shard.starts, begin, side="right"))
+            last = int(np.searchsorted(shard.starts, end, side="right"))
+            yield Piece(shard.ids, begin, end, (shard.starts[first:last] - begin).astype(np.int32))
+            begin = end
