@@ -105,7 +105,7 @@ def test_cbow_and_its_own_settings(tmp_path):
         (["train", "nothing.txt", "-o", "m", "--model", "cbow", "--predict", "contexts"], 2, "--predict: is no setting of --model cbow"),
         (["train", "nothing.txt", "-o", "m", "--output", "softmax", "--predict", "centre"], 2, "softmax scores all words"),
         (["train", "nothing.txt", "-o", "m", "--tokenizer", "tok"], 2, "tok"),
-        (["train", "nothing.txt", "-o", "m", "--model", "glove"], 2, "'glove' is not one of"),
+        (["train", "nothing.txt", "-o", "m", "--model", "cube"], 2, "'cube' is not one of"),
         (["train", "nothing.txt", "-o", "m", "--combine", "sum"], 2, "--combine: is no setting of --model skipgram, but of cbow"),
         (["train", "nothing.txt", "-o", "/dev/null"], 1, "is not an unhot model"),
         (["train", "nothing.txt", "-o", "/proc/m"], 1, "/proc/m: a model cannot be saved there"),

@@ -35,7 +35,7 @@ def test_same_seed_and_one_thread_are_the_same_bytes(name, tmp_path):
 @pytest.mark.parametrize("name", MODELS)
 def test_threads_learn_nearly_the_same(name):
     one, three = (MODELS[name](**SMALL, threads=threads).fit(TEXT) for threads in (1, 3))
-    assert one.history.losses == pytest.approx(three.history.losses, rel=0.02)
+    assert one.history.losses == pytest.approx(three.history.losses, rel=0.05)
     assert one.history.words == three.history.words == 2 * sum(map(len, TEXT))
 
 
@@ -145,7 +145,7 @@ def test_a_model_of_an_unknown_kind(tmp_path):
 
     matrix = np.zeros((1, 2), np.float32)
     save_model(tmp_path / "m", {"model": "quantum"}, unhot.Vocabulary(["a"], [1]), {"in_vectors": matrix, "out_vectors": matrix})
-    with pytest.raises(FormatError, match="'quantum': this version of unhot knows cbow, fasttext, skipgram"):
+    with pytest.raises(FormatError, match="'quantum': this version of unhot knows cbow, fasttext, glove, skipgram, svd"):
         unhot.load(tmp_path / "m")
 
 

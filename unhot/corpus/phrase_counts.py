@@ -93,7 +93,8 @@ def _room(memory: int, rows: int, words: int, least: int, threads: int) -> int:
 def _ranges(sizes: Counts, room: int, threads: int) -> list[tuple[int, int]]:
     """Rows in ranges of at most `room` tokens, and of about equal parts for the threads; a longer row is a range by itself."""
     ends = np.cumsum(sizes)
-    ranges, begin = [], 0
+    ranges: list[tuple[int, int]] = []
+    begin = 0
     while begin < sizes.size:
         before = int(ends[begin] - sizes[begin])
         part = -(-(int(ends[-1]) - before) // max(1, threads - len(ranges)))  # of what is left

@@ -1,0 +1,111 @@
+"""`unhot train` with models that learn from cells, and with phrases."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import unhot
+from unhot.corpus.phrases import Phrases
+
+RNG = np.random.default_rng(3)
+LINES = [" ".join(f"w{i}" for i in RNG.zipf(1.5, 30) % 40) + " new york" for _ in range(200)]
+
+
+def run(*arguments):
+    command = [sys.executable, "-m", "unhot", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=300)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("models")
+    (folder / "t.txt").write_text("\n".join(LINES))
+    return folder
+
+
+def test_glove_from_text_and_from_cells(folder):
+    trained = run(
+        "train", folder / "t.txt", "-o", folder / "g", "--model", "glove", "--dim", 8, "--epochs", 3, "--log-json", folder / "log"
+    )
+    assert trained.returncode == 0, trained.stderr
+    assert "cells/s" in trained.stderr
+    assert "words/s" not in trained.stderr
+    assert run("cooccur", folder / "t.txt", "-o", folder / "cells", "--quiet").returncode == 0
+    again = run("train", folder / "cells", "-o", folder / "h", "--model", "glove", "--dim", 8, "--epochs", 3, "--threads", 1, "--quiet")
+    assert again.returncode == 0, again.stderr
+    files = [(folder / name / "v1" / "model.safetensors").read_bytes() for name in ("g", "h")]
+    assert files[0] == files[1]
+    lines = [json.loads(line) for line in (folder / "l").read_text().splitlines()]
+    assert [line["loss"] for line in lines if line["event"] == "epoch"] == unhot.load(folder / "g").history.losses
+    assert "w1" in run("neighbors", folder / "g", "w2", "-n", 40).stdout
+    assert '"glove"' in run("info", folder / "g", "--json").stdout
+    assert run("verify", folder / "g").returncode == 0
+    refused = run("evaluate", folder / "g", "--text", folder / "t.txt")
+    assert refused.returncode == 1
+    assert "output layer" in refused.stderr
+    begun = run("train", folder / "t.txt", "-o", folder / "s", "--start", folder / "g", "--dim", 8, "--epochs", 1, "--quiet")
+    assert begun.returncode == 0, begun.stderr  # its vectors are vectors like any others
+
+
+def test_svd(folder):
+    trained = run("train", folder / "t.txt", "-o", folder / "v", "--model", "svd", "--dim", 5, "--window", 2, "--shift", 2)
+    assert trained.returncode == 0, trained.stderr
+    model = unhot.load(folder / "v")
+    assert (model.name, model.window, model.shift, len(model.singular_values)) == ("svd", 2, 2.0, 5)
+    resumed = run("train", "--resume", folder / "v")
+    assert resumed.returncode == 1
+    assert "complete" in resumed.stderr
+
+
+def test_skipgram_on_cells(folder):
+    trained = run("train", folder / "t.txt", "-o", folder / "c", "--on", "cells", "--output", "softmax", "--dim", 5, "--epochs", 2)
+    assert trained.returncode == 0, trained.stderr
+    assert unhot.load(folder / "c").on == "cells"
+
+
+def test_phrases_first(folder):
+    assert run("phrases", folder / "t.txt", "--phrases", folder / "p.json", "--threshold", 2, "--quiet").returncode == 0
+    assert ("new_york") in [phrase for phrase, *_ in Phrases.load(folder / "p.json").phrases]
+    for model in ("skipgram", "glove", "svd"):
+        trained = run("train", folder / "t.txt", "-o", folder / f"p{model}", "--model", model, "--dim", 4, "--phrases", folder / "p.json")
+        assert trained.returncode == 0, trained.stderr
+        words = unhot.load(folder / f"p{model}").vocabulary.words
+        assert "new_york" in words
+        assert "york" not in words
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--model", "glove", "--output", "softmax"], "--output: is no setting of --model glove, but of skipgram, cbow, fasttext"),
+        (["--model", "svd", "--x-max", "5"], "--x-max: is no setting of --model svd, but of glove"),
+        (["--model", "glove", "--combine", "none"], "'none' is not one of"),
+        (["--model", "cbow", "--combine", "word"], "combine='word'"),
+        (["--model", "glove", "--memory", "1kB"], "memory"),
+        (["--model", "svd", "--start", "g"], "--start: --model svd begins anew"),
+        (["--model", "svd", "--dim", "500"], "dim=500"),
+    ],
+)
+def test_wrong_settings(folder, options, message):
+    (folder / "g.vec").write_text("1 2\nw1 1 2\n")
+    given = [str(folder / "g.vec") if option == "g" else option for option in options]
+    refused = run("train", folder / "t.txt", "-o", folder / "no", *given)
+    assert refused.returncode != 0
+    assert message in refused.stderr
+    assert "Traceback" not in refused.stderr
+
+
+def test_help_has_a_part_for_each_kind_of_model():
+    shown = run("train", "--help").stdout
+    for title in (
+        "Options:",
+        "Settings of all models:",
+        "Settings of glove, svd:",
+        "Settings of fasttext:",
+        "Settings of svd:",
+        "Output layers",
+    ):
+        assert f"\n{title}" in shown
