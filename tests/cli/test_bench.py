@@ -11,7 +11,7 @@ import pytest
 
 from unhot.cli.main import main
 
-SHORT = "--dim 8 --window 3 --min-count 1 --held-out 0.1 --seconds 0.1 --threads 1 --lr 0.05"
+SHORT = "--dim 8 --window 3 --min-count 1 --held-out 0.1 --seconds 0.1 --threads 1 --lr 0.05 --no-exact"
 
 
 @pytest.fixture(scope="module")
@@ -51,6 +51,17 @@ def test_table_and_files(at, folder):
         figures = {row["layer"]: row for row in csv.DictReader(file)}
     assert f"{float(figures['negative']['perplexity']):.1f}" == rows["negative"][3]
     assert "![" in (folder / "new" / "mine.md").read_text()
+
+
+def test_the_exact_solution(at, folder):
+    result = at(f"outputs text.txt {SHORT.removesuffix(' --no-exact')} --layers negative -o exact")
+    assert result.returncode == 0, result.stderr
+    rows = {line.split()[0]: line.split() for line in result.stdout.splitlines() if line.strip()}
+    assert rows["layer"][-3:] == ["above", "exact", "KL"]
+    assert rows["exact"][1] == "cells"
+    assert float(rows["exact"][3]) <= float(rows["negative"][3])
+    assert "exact: perplexity" in result.stderr
+    assert "The exact solution took" in (folder / "exact.md").read_text()
 
 
 def test_json(at):

@@ -3,7 +3,8 @@
 Each layer trains a model of its own for the same time, with the learning rate that suits it, and then predicts lines of the text that it
 was not trained on. Windows are whole and no word is left out, in training as on the held-out lines, so both ask the same question. All
 probabilities are normalised exactly (see `unhot.evaluate.held_out`), so all perplexities can be compared. By default all layers learn
-biases, and most of them begin with what the words' counts say: none has to spend its time on these.
+biases, and most of them begin with what the words' counts say: none has to spend its time on these. What skip-gram could come to at best is
+found first, without a clock (`unhot.bench.exact`), and every layer is compared with that.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ from dataclasses import fields
 from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
-from unhot.bench.results import FULL, Comparison, Measured
+from unhot.bench.exact import Exact, exact_solution
+from unhot.bench.results import EXACT, FULL, Comparison, Measured, learned_bytes
 from unhot.bench.settings import Settings
 from unhot.bench.texts import Sentences, Texts, split_text, unigram_loss
 from unhot.bench.timed import LOOKS, RUNG, RUNGS, TUNING_LOOKS, Point, Stopwatch, best_lr, train_for
@@ -23,8 +25,7 @@ from unhot.corpus.encoding import encode
 from unhot.corpus.inputs import Source
 from unhot.errors import ConfigError, Diverged, UnhotError
 from unhot.evaluate.held_out import held_out
-from unhot.models.learned import Learned
-from unhot.models.load import MODELS
+from unhot.models.load import WORD_MODELS
 from unhot.models.words import WordModel
 from unhot.outputs import LAYERS, OutputLayer, parse_output
 from unhot.outputs.layer import FILE
@@ -37,7 +38,7 @@ class Status(NamedTuple):
     """What is going on."""
 
     number: int  # of the layer, from 1; 0 while the text is read
-    layers: int
+    layers: int  # and the exact solution, which is the first
     layer: str
     stage: str  # reading | preparing | tuning | training | evaluating | done
     seconds_left: float = 0.0  # of this stage
@@ -84,29 +85,34 @@ def compare_outputs(source: Source, layers: Layers = (), *, settings: Settings |
     settings, tell = settings or Settings(), tell or (lambda status: None)
     chosen = chosen_layers(layers)
     reading: dict[str, Any] = {name: getattr(settings, name) for name in ("tokenizer", "min_count", "max_vocab", "threads")}
-    tell(Status(0, len(chosen), "", "reading"))
+    total = len(chosen) + settings.finds_exact()
+    tell(Status(0, total, "", "reading"))
     with encode(source, **reading) as corpus:
         texts = split_text(corpus, settings.held_out, settings.held_out_words, settings.seed)
+    exact: Exact | None = None
     measured: list[Measured] = []
     interrupted = False
     with texts.train:
         try:
-            for number, (name, layer) in enumerate(chosen.items(), 1):
-                run = _Run(name, layer, settings, texts, partial(_tell_of, tell, (number, len(chosen), name)))
+            if settings.finds_exact():
+                exact = exact_solution(settings, texts, partial(_tell_of, tell, (1, total, EXACT)))
+                tell(Status(1, total, EXACT, "done", 0.0, exact.measured))
+            for number, (name, layer) in enumerate(chosen.items(), 1 + settings.finds_exact()):
+                run = _Run(name, layer, settings, texts, exact, partial(_tell_of, tell, (number, total, name)))
                 measured.append(run.measure())
-                tell(Status(number, len(chosen), name, "done", 0.0, measured[-1]))
+                tell(Status(number, total, name, "done", 0.0, measured[-1]))
                 if run.interrupted:
                     raise KeyboardInterrupt
         except KeyboardInterrupt:  # also between two layers
             interrupted = True
-        return _comparison(settings, texts, measured, interrupted)
+        return _comparison(settings, texts, exact, measured, interrupted)
 
 
 def _tell_of(tell: Tell, at: tuple[int, int, str], stage: str, left: float = 0.0) -> None:
     tell(Status(*at, stage, left))
 
 
-def _comparison(settings: Settings, texts: Texts, measured: Sequence[Measured], interrupted: bool) -> Comparison:
+def _comparison(settings: Settings, texts: Texts, exact: Exact | None, measured: Sequence[Measured], interrupted: bool) -> Comparison:
     vocabulary, each = texts.train.vocabulary, settings.model == "skipgram"
     whole, part = (math.exp(unigram_loss(lines, vocabulary, settings.window, each)) for lines in (texts.held_out, texts.curve))
     return Comparison(
@@ -118,24 +124,18 @@ def _comparison(settings: Settings, texts: Texts, measured: Sequence[Measured], 
         unigram_perplexity=whole,
         curve_unigram_perplexity=part,
         layers=tuple(measured),
+        exact=exact.measured if exact else None,
         interrupted=interrupted,
     )
-
-
-def learned_bytes(learned: Learned) -> int:
-    """The size of what is learned: the rows, or what they are made of (adaptive has rows of fewer numbers, and projections)."""
-    sizes = {name: array.nbytes for name, array in learned.params._asdict().items()}
-    if learned.own:
-        sizes["out_vectors"] = sum(array.nbytes for array in learned.own.values())
-        sizes["out_bias"] *= "bias" not in learned.own
-    return sum(sizes.values())
 
 
 class _Run:
     """One layer."""
 
-    def __init__(self, name: str, layer: OutputLayer, settings: Settings, texts: Texts, tell: Callable[..., None]) -> None:
-        self._name, self._layer, self._settings, self._texts, self._tell = name, layer, settings, texts, tell
+    def __init__(
+        self, name: str, layer: OutputLayer, settings: Settings, texts: Texts, exact: Exact | None, tell: Callable[..., None]
+    ) -> None:
+        self._name, self._layer, self._settings, self._texts, self._exact, self._tell = name, layer, settings, texts, exact, tell
         self._curve: list[Point] = []
         self._lr = math.nan
         self.interrupted = False
@@ -156,7 +156,8 @@ class _Run:
     def _figures(self) -> dict[str, Any]:
         lr = self._settings.lr
         self._warm_up()
-        model, watch = self._trained(lr) if lr else self._tuned(best_lr(self._tuning_loss, MODELS[self._settings.model].default_lr))
+        first = WORD_MODELS[self._settings.model].default_lr
+        model, watch = self._trained(lr) if lr else self._tuned(best_lr(self._tuning_loss, first))
         self._tell("evaluating")
         return {
             "lr": self._lr,
@@ -166,6 +167,7 @@ class _Run:
             "training_bytes": watch.memory,
             "result": held_out(model, self._texts.held_out),
             "curve": tuple(self._curve),
+            "divergence": self._exact.divergence(model) if self._exact else math.nan,
         }
 
     def _warm_up(self) -> None:

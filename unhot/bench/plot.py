@@ -42,6 +42,7 @@ def plot_layers(comparison: Comparison, path: Path) -> None:
         _set_limits(axes, comparison, drawn)
         if drawn:
             _name_counts(axes, comparison)
+            _name_exact(axes, comparison)
             _name_lines(axes, drawn, [style["color"] for style in styles])
         kind = path.suffix.removeprefix(".").lower() or "svg"
         figure.savefig(path, format=kind, dpi=150, metadata={"Date": None} if kind == "svg" else None)
@@ -71,6 +72,7 @@ def _set_limits(axes: Any, comparison: Comparison, drawn: Sequence[Measured]) ->
     times = [point.seconds for each in drawn for point in each.curve] or [1.0, comparison.settings.seconds]
     heights = [_perplexity(point.loss) for each in drawn for point in each.curve] or [1.0]
     counts = comparison.curve_unigram_perplexity
+    heights += [_perplexity(comparison.exact.final_loss)] if comparison.exact and comparison.exact.result else []
     low, high = min(*heights, counts), max(min(max(heights), ABOVE * counts), counts)
     for axis, (first, last) in ((axes.xaxis, (min(times) / 1.03, max(times) * 1.03)), (axes.yaxis, (low / 1.03, high * 1.03))):
         axis.set_view_interval(first, last, ignore=True)
@@ -101,6 +103,15 @@ def _name_counts(axes: Any, comparison: Comparison) -> None:
     height = comparison.curve_unigram_perplexity
     axes.axhline(height, color=GREY, linewidth=1.0, linestyle=(0, (1, 2)), zorder=0)
     axes.annotate("counts alone", (0.0, height), (4, 3), xycoords=("axes fraction", "data"), textcoords="offset points", color=GREY, size=9)
+
+
+def _name_exact(axes: Any, comparison: Comparison) -> None:
+    """The line of what can be had at best, more or less, if it is known."""
+    if comparison.exact is None or comparison.exact.result is None:
+        return
+    height = _perplexity(comparison.exact.final_loss)
+    axes.axhline(height, color="black", linewidth=1.0, linestyle=(0, (6, 3)), zorder=0)
+    axes.annotate("exact", (0.0, height), (4, 3), xycoords=("axes fraction", "data"), textcoords="offset points", color="black", size=9)
 
 
 def _name_lines(axes: Any, drawn: Sequence[Measured], colours: Sequence[str]) -> None:

@@ -10,7 +10,9 @@ from unhot.bench.settings import Settings
 from unhot.bench.timed import Point
 from unhot.evaluate.figures import plain
 from unhot.evaluate.held_out import HeldOut
+from unhot.models.learned import Learned
 
+EXACT = "exact"  # the name of the exact solution
 FULL = "softmax"  # the layer that all are measured by
 LEARNED = 0.999  # it has learned something if its loss is below so much of that of the counts
 
@@ -29,6 +31,7 @@ class Measured:
     training_bytes: int = 0  # all that training holds: twice the vectors, tables, buffers
     result: HeldOut | None = None  # on all held-out lines
     curve: tuple[Point, ...] = ()  # on some of them
+    divergence: float = math.nan  # of its predictions from those of the exact solution: the mean KL, in nats
     failed: str = ""  # why there is no result
 
     @property
@@ -66,6 +69,7 @@ class Comparison:
     unigram_perplexity: float  # of the held-out words, each predicted by its count alone
     curve_unigram_perplexity: float  # of those that the curves are of
     layers: tuple[Measured, ...]
+    exact: Measured | None = None  # the exact solution, see `unhot.bench.exact`; None: it was not asked for, or is not known for the model
     interrupted: bool = False
     to_full: dict[str, float] = field(init=False)  # seconds to the final loss of the full softmax, by layer; empty if it learned nothing
 
@@ -87,13 +91,34 @@ class Comparison:
         """The full softmax that all are measured by: the first in the table."""
         return next(iter(self.softmaxes), None)
 
+    def above_exact(self, each: Measured) -> float:
+        """How much more a layer's cross entropy of the held-out lines is than that of the exact solution, in nats; NaN: not known."""
+        if self.exact is None or self.exact.result is None or each.result is None:
+            return math.nan
+        return each.result.cross_entropy - self.exact.result.cross_entropy
+
+    @property
+    def rows(self) -> tuple[Measured, ...]:
+        """The exact solution, if there is one, and all layers."""
+        return (*(() if self.exact is None else (self.exact,)), *self.layers)
+
     def as_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
         out: dict[str, Any] = plain(self)
-        for each in out["layers"]:
-            each["curve"] = [dict(zip(Point._fields, point, strict=True)) for point in each["curve"]]
-            each["seconds_to_full"] = plain(self.to_full.get(each["layer"], math.nan))
-        del out["to_full"]
+        del out["to_full"], out["rows"]
+        for each, facts in zip(self.rows, [*([out["exact"]] if self.exact else []), *out["layers"]], strict=True):
+            facts["curve"] = [dict(zip(Point._fields, point, strict=True)) for point in each.curve]
+            facts["seconds_to_full"] = plain(self.to_full.get(each.layer, math.nan))
+            facts["above_exact"] = plain(self.above_exact(each))
         if callable(self.settings.tokenizer):
             out["settings"]["tokenizer"] = getattr(self.settings.tokenizer, "__qualname__", type(self.settings.tokenizer).__qualname__)
         return out
+
+
+def learned_bytes(learned: Learned) -> int:
+    """The size of what is learned: the rows, or what they are made of (adaptive has rows of fewer numbers, and projections)."""
+    sizes = {name: array.nbytes for name, array in learned.params._asdict().items()}
+    if learned.own:
+        sizes["out_vectors"] = sum(array.nbytes for array in learned.own.values())
+        sizes["out_bias"] *= "bias" not in learned.own
+    return sum(sizes.values())

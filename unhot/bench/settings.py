@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from unhot.errors import ConfigError, at_least, one_of, whole
-from unhot.models.load import MODELS
+from unhot.models.load import WORD_MODELS
 from unhot.models.words import WordModel
 from unhot.outputs import OutputLayer, parse_output
 
@@ -30,16 +30,23 @@ class Settings:
     engine: str = "auto"  # auto | compiled | torch; auto: compiled where the layer has kernels
     threads: int = 2
     seed: int = 1
+    exact: bool = True  # skipgram: find the exact solution first, and say how far each layer is from it
 
     def __post_init__(self) -> None:
         """Check the ranges."""
-        one_of("model", self.model, tuple(MODELS))
+        one_of("model", self.model, tuple(WORD_MODELS))
         one_of("engine", self.engine, ("auto", "compiled", "torch"))
         at_least("seconds", self.seconds, 1e-3)
+        if not isinstance(self.exact, bool):
+            raise ConfigError(f"exact={self.exact!r}: must be true or false")
         whole("held_out_words", self.held_out_words, 1)
         if not 0 < at_least("held_out", self.held_out, 0) <= 0.5:
             raise ConfigError(f"held_out={self.held_out!r}: must be a share of the lines above 0, and at most 0.5")
         self.new_model(parse_output("softmax"), self.lr)  # checks all others
+
+    def finds_exact(self) -> bool:
+        """Whether the exact solution is wanted, and can be had: counts of pairs say all about skip-gram, and not enough about CBOW."""
+        return self.exact and self.model == "skipgram"
 
     def engine_of(self, layer: OutputLayer) -> str:
         """What trains a layer."""
@@ -49,4 +56,4 @@ class Settings:
         """A model to train until the clock ends it, with windows and words as `held_out` takes them, of lines that are lists of words."""
         same: dict[str, Any] = {name: getattr(self, name) for name in ("dim", "window", "min_count", "max_vocab", "threads", "seed")}
         engine = self.engine_of(layer)
-        return MODELS[self.model](output=layer, engine=engine, lr=lr, epochs=EPOCHS, shrink=False, sample=0.0, **same)
+        return WORD_MODELS[self.model](output=layer, engine=engine, lr=lr, epochs=EPOCHS, shrink=False, sample=0.0, **same)

@@ -11,6 +11,7 @@ from urllib.parse import quote
 from unhot.bench.results import Comparison, Measured
 from unhot.bench.timed import Point
 
+FROM_EXACT = ("above exact", "KL")  # columns that there are if there is an exact solution
 HEADER = ("layer", "engine", "lr", "perplexity", "examples/s", "learned MB", "training MB", "log Z mean", "log Z var", "s to softmax")
 COLUMNS = (
     *(
@@ -26,7 +27,7 @@ COLUMNS = (
         "log_z_mean",
         "log_z_variance",
     ),
-    *("learned_bytes", "training_bytes", "final_loss", "seconds_to_full", "failed"),
+    *("learned_bytes", "training_bytes", "final_loss", "seconds_to_full", "above_exact", "divergence", "failed"),
 )
 EXPLAINED = {
     "perplexity": "of the held-out lines, exact: all probabilities are normalised over the whole vocabulary",
@@ -36,23 +37,44 @@ EXPLAINED = {
     "log Z": "what the layer's own estimates of probabilities sum to, as its log: 0 where it is normalised",
     "s to softmax": "seconds of training until the loss was as low as that of the full softmax at its end, on a part of the held-out lines",
 }
+EXACT_EXPLAINED = {
+    "exact": "the full softmax trained on the counts of all pairs, without a draw and without a clock, until it was near its minimum",
+    "above exact": "the held-out loss beyond that of exact, in nats a pair",
+    "KL": "the mean KL divergence of predictions from those of exact, in nats, over inputs as frequent as they are",
+}
+
+
+def header(comparison: Comparison) -> tuple[str, ...]:
+    """The names of the columns."""
+    return HEADER if comparison.exact is None else (*HEADER, *FROM_EXACT)
+
+
+def explained(comparison: Comparison) -> dict[str, str]:
+    """What the terms of the table mean."""
+    return EXPLAINED if comparison.exact is None else EXPLAINED | EXACT_EXPLAINED
 
 
 def table(comparison: Comparison) -> list[tuple[str, ...]]:
-    """A row of `HEADER` for each layer."""
-    return [_row(each, comparison) for each in comparison.layers]
+    """A row of `header` for the exact solution and for each layer."""
+    return [_row(each, comparison) for each in comparison.rows]
 
 
 def _row(each: Measured, comparison: Comparison) -> tuple[str, ...]:
     if each.result is None:
-        return (each.layer, each.engine, *("-",) * (len(HEADER) - 2))
+        return (each.layer, each.engine, *("-",) * (len(header(comparison)) - 2))
     reached = comparison.to_full.get(each.layer, math.nan)
+    apart = () if comparison.exact is None else (_figure(comparison.above_exact(each)), _figure(each.divergence))
     return (
         *(each.layer, each.engine, f"{each.lr:.3g}", f"{each.result.perplexity:,.1f}", f"{each.pairs_per_second:,.0f}"),
         *(f"{each.learned_bytes / 1e6:,.1f}", f"{each.training_bytes / 1e6:,.1f}"),
         *(f"{each.result.log_z_mean:.3f}", f"{each.result.log_z_variance:.3f}"),
         "-" if math.isnan(reached) else f"{reached:,.1f}",
+        *apart,
     )
+
+
+def _figure(value: float) -> str:
+    return "-" if math.isnan(value) else f"{value:.3f}"
 
 
 def summary(comparison: Comparison) -> str:
@@ -63,8 +85,15 @@ def summary(comparison: Comparison) -> str:
         f"{given.model}, dim {given.dim}, window {given.window}, {comparison.vocabulary:,} words, {given.threads} thread"
         f"{'s' if given.threads > 1 else ''}; {given.seconds:g} s of training for each layer, with {rate}; trained on "
         f"{comparison.words:,} words, measured on {comparison.held_out_words:,} others. Predicting each word by its count alone has a "
-        f"perplexity of {comparison.unigram_perplexity:,.1f}.{' Interrupted: not all layers are there.' if comparison.interrupted else ''}"
+        f"perplexity of {comparison.unigram_perplexity:,.1f}.{_exact_said(comparison.exact)}"
+        f"{' Interrupted: not all layers are there.' if comparison.interrupted else ''}"
     )
+
+
+def _exact_said(exact: Measured | None) -> str:
+    if exact is None or exact.result is None:
+        return ""
+    return f" The exact solution took {exact.seconds:,.1f} s."
 
 
 def measured_by(comparison: Comparison) -> str:
@@ -76,14 +105,15 @@ def measured_by(comparison: Comparison) -> str:
 
 def failures(comparison: Comparison) -> list[str]:
     """A line for each layer that failed."""
-    return [f"{each.layer}: {each.failed}" for each in comparison.layers if each.failed]
+    return [f"{each.layer}: {each.failed}" for each in comparison.rows if each.failed]
 
 
 def write_csv(comparison: Comparison, path: Path) -> None:
-    """A row for each layer; numbers that are not there are empty."""
+    """A row for the exact solution and each layer; numbers that are not there are empty."""
     rows = []
-    for each in comparison.layers:
+    for each in comparison.rows:
         row = {name: getattr(each, name, "") for name in COLUMNS} | {"seconds_to_full": comparison.to_full.get(each.layer, math.nan)}
+        row["above_exact"] = comparison.above_exact(each)
         if each.result is not None:
             row |= {name: getattr(each.result, name) for name in ("cross_entropy", "perplexity", "log_z_mean", "log_z_variance")}
         rows.append([_cell(row[name]) for name in COLUMNS])
@@ -91,17 +121,18 @@ def write_csv(comparison: Comparison, path: Path) -> None:
 
 
 def write_curves(comparison: Comparison, path: Path) -> None:
-    """A row for each look at each layer."""
-    rows = [[each.layer, *map(_cell, point)] for each in comparison.layers for point in each.curve]
+    """A row for each look at each layer; one for the exact solution."""
+    rows = [[each.layer, *map(_cell, point)] for each in comparison.rows for point in each.curve]
     _write(path, ("layer", *Point._fields), rows)
 
 
 def markdown(comparison: Comparison, name: str, picture: str | None = None) -> str:
     """A page: what was done, the table, the picture."""
+    names = header(comparison)
     rows = [(f"`{row[0]}`".replace("|", "\\|"), *row[1:]) for row in table(comparison)]
-    lines = ["| " + " | ".join(row) + " |" for row in (HEADER, (":--", ":--", *("--:",) * (len(HEADER) - 2)), *rows)]
+    lines = ["| " + " | ".join(row) + " |" for row in (names, (":--", ":--", *("--:",) * (len(names) - 2)), *rows)]
     figures, curves = (f"[{file}]({_link(file)})" for file in (f"{name}.csv", f"{name}-curves.csv"))
-    said = [*(f"{term}: {meaning}" for term, meaning in EXPLAINED.items()), measured_by(comparison)]
+    said = [*(f"{term}: {meaning}" for term, meaning in explained(comparison).items()), measured_by(comparison)]
     parts = [
         f"# {name}",
         f"Made by `unhot bench outputs`; figures in {figures}, curves in {curves}.",
@@ -110,7 +141,7 @@ def markdown(comparison: Comparison, name: str, picture: str | None = None) -> s
         "\n".join(f"- {line}" for line in said if line),
         "\n".join(f"- failed: {line}" for line in failures(comparison)),
         f"![held-out perplexity against seconds of training]({_link(picture)})" if picture else "",
-        "Layers in full:\n\n" + "\n".join(f"- `{each.spec}`" for each in comparison.layers),
+        "Layers in full:\n\n" + "\n".join(f"- `{each.spec}`" for each in comparison.rows),
     ]
     return "\n\n".join(filter(None, parts)) + "\n"
 

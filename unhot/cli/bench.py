@@ -53,6 +53,9 @@ def bench() -> None:
 )
 @click.option("--threads", type=int, default=2, show_default=True, help="Threads.")
 @click.option("--seed", type=int, default=1, show_default=True, help="Seed of all random numbers.")
+@click.option(
+    "--exact/--no-exact", default=True, show_default=True, help="skipgram: find the exact solution first, and how far layers are from it."
+)
 @plugin_option
 @click.option(
     "-o",
@@ -70,7 +73,8 @@ def outputs(corpus: str, layers: tuple[str, ...], prefix: str, as_json: bool, qu
     CORPUS is a file, a folder, a pattern, or - for standard input. A share of its lines is held out. Every layer trains a model for the
     same time, which stands still while the model is measured: exact held-out perplexity, examples trained in a second, memory, log Z, and
     the time it took to be as good as the full softmax at its end. Before that each layer finds its learning rate in some shorter trainings:
-    all in all, a layer takes about twice the time of --seconds. Ctrl-C ends it with what there is.
+    all in all, a layer takes about twice the time of --seconds. For skipgram the exact solution is found first, from the counts of all
+    pairs, and every layer is compared with it. Ctrl-C ends it with what there is.
     """
     from unhot.bench import Settings, compare_outputs
     from unhot.cli.show import show_json
@@ -148,16 +152,16 @@ def _draw(comparison: Comparison, path: Path) -> bool:
 
 def _show(comparison: Comparison) -> None:
     """The table on stdout, then how it was measured."""
-    from unhot.bench.table import EXPLAINED, HEADER, failures, measured_by, summary, table
+    from unhot.bench.table import explained, failures, header, measured_by, summary, table
     from unhot.cli.evaluation_tables import print_table
     from unhot.cli.show import printable
 
     failed = (f"failed: {printable(line)}" for line in failures(comparison))
-    explained = (f"{term}: {meaning}" for term, meaning in EXPLAINED.items())
-    said = (summary(comparison), *explained, printable(measured_by(comparison)), *failed)
+    terms = (f"{term}: {meaning}" for term, meaning in explained(comparison).items())
+    said = (summary(comparison), *terms, printable(measured_by(comparison)), *failed)
     rows = table(comparison)
     if rows:  # none: interrupted before the first layer was done
-        print_table("", HEADER, rows, "\n".join(filter(None, said)))
+        print_table("", header(comparison), rows, "\n".join(filter(None, said)))
     else:
         click.echo(summary(comparison))
 

@@ -126,7 +126,7 @@ class TrainCommand(click.Command):
         groups: dict[str, list[tuple[str, str]]] = {"Options": []}
         for param in self.get_params(ctx):
             record = param.get_help_record(ctx)
-            if record is not None:
+            if record is not None and isinstance(param, click.Option):
                 title = f"Settings of {param.of}" if isinstance(param, ModelOption) else "Options"
                 groups.setdefault(title, []).append(record)
         for title, records in groups.items():

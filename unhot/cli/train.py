@@ -73,15 +73,15 @@ OTHERS = (*RESUMED, "model", "start", "freeze", "keep_vocabulary", "column", "ov
 @click.option("--checkpoint-chunks", type=int, default=None, help="Likewise, every so many chunks (compiled: of about 10 ms).")
 @click.option("--overwrite", is_flag=True, help="Begin anew although MODEL holds a training that can be resumed.")
 @click.option("--log-json", type=click.Path(dir_okay=False), default=None, help="Write progress as JSON lines to this file.")
-@click.option("--corpus-dir", default=None, metavar="DIR", help="Keep the encoded text here  [default: a temporary directory]")
+@click.option("--corpus-dir", default=None, metavar="DIR", help="Keep the encoded text here, and its cells  [default: a temporary directory]")
 @click.option("-q", "--quiet", is_flag=True, help="Show nothing but errors.")
 @click.pass_context
 def train(context: click.Context, /, inputs: tuple[str, ...], target: str | None, resume: str | None, **options: Any) -> int:
     """Learn word vectors from text.
 
     INPUT is a file, a folder, a pattern, or - for standard input; gz, bz2, xz and zst are unpacked, parquet is read by its text column. A
-    line is a sentence of any length. Ctrl-C stops and saves what there is. A training that was cut off, by Ctrl-C or by a power cut, goes
-    on with --resume.
+    line is a sentence of any length. glove and svd also take a folder that `unhot cooccur` wrote. Ctrl-C stops and saves what there is. A
+    training that was cut off, by Ctrl-C or by a power cut, goes on with --resume.
     """
     from unhot.cli.show import TrainingBar
 

@@ -1,4 +1,4 @@
-"""What trains a model: compiled kernels, or PyTorch.
+"""What trains a model: compiled kernels, PyTorch, or matrix products on the cells of a text.
 
 An engine is made for a model's settings and a text. It says how much memory it will need before it takes any, makes what a training
 begins with, and trains it.
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from unhot.corpus.corpus import Corpus
+from unhot.corpus.counted import CountedCorpus
 from unhot.errors import DataError, extra
 from unhot.kernels.loop import Params
 from unhot.kernels.pairs import warm_up as warm_up_pairs
@@ -20,7 +21,10 @@ from unhot.models.learned import NO_KEYS, Learned
 from unhot.models.setup import make_kernel, make_sizes, memory_plan
 from unhot.models.start import Start
 from unhot.train.batches import batch_memory
+from unhot.train.good_state import kept_in_memory
+from unhot.train.history import Position
 from unhot.train.local import LocalRun, State, warm_up
+from unhot.train.on_cells import SQUARES, CellsRun, CellState, new_squares, saved_squares, step_memory
 from unhot.train.params import HotSizes, Sizes, finite, frozen_rows, padded, start_params, without_copies
 from unhot.train.run import Plan
 from unhot.types import Bytes
@@ -34,6 +38,8 @@ ENGINES = ("compiled", "torch")
 
 def make_engine(model: WordModel, corpus: Corpus, frozen: Bytes, inputs: InputRows | None) -> Engine:
     """The engine that a model's settings name; `frozen` as in `Learned`, `inputs` as of `WordModel.make_inputs`."""
+    if isinstance(corpus, CountedCorpus):
+        return OnCells(model, corpus, frozen)
     return OnTorch(model, corpus, frozen) if model.engine == "torch" else Compiled(model, corpus, frozen, inputs)
 
 
@@ -134,6 +140,7 @@ class OnTorch(Engine):
         model, vocabulary = self._model, self._corpus.vocabulary
         params = without_copies(self._start_params(self._sizes, start, model.dim), self._sizes, model.dim)
         seen, own = (np.zeros(0, np.int64), {}) if start is None else (start.seen, start.own)
+        own = {name: array for name, array in own.items() if not name.startswith(SQUARES)}
         begun = Begun(params, seen, own, model.seed)
         self._weights = weights = Weights(model.layer, vocabulary.counts, begun, _device(model))
         return Learned(model.layer, vocabulary, weights.params, weights.seen, self._frozen, weights.own)
@@ -143,3 +150,37 @@ class OnTorch(Engine):
         from unhot.train.on_torch import TorchRun
 
         TorchRun(self._corpus, self._weights, self._model.batches(), self._frozen, plan).train()
+
+
+class OnCells(Engine):
+    """Matrix products on the counts of pairs."""
+
+    def __init__(self, model: WordModel, corpus: CountedCorpus, frozen: Bytes) -> None:
+        super().__init__(model, corpus, frozen)
+        self._cells, counts = corpus.cells, corpus.vocabulary.counts
+        self._sizes = Sizes(counts.size, model.layer.rows(counts), model.layer.biases(), HotSizes(0, 0), 0, 0)
+        vectors = 4 * model.dim * (counts.size + self._sizes.rows)
+        self.memory = {
+            "vectors": vectors,
+            "mean squares of gradients": vectors,
+            "their last good state": kept_in_memory(2 * vectors),
+            "a step": step_memory(counts.size, model.dim, model.threads),
+        }
+
+    def begin(self, start: Start | None) -> Learned:
+        """Rows without padding, and their squares: these are saved as long as the training goes on."""
+        model, vocabulary = self._model, self._corpus.vocabulary
+        params = without_copies(self._start_params(self._sizes, start, model.dim), self._sizes, model.dim)
+        squares = new_squares(params, {} if start is None else start.own)
+        self._state = CellState(model.layer, params, squares, self._frozen)
+        self._own = saved_squares(squares)
+        return Learned(model.layer, vocabulary, params, np.zeros(0, np.int64), self._frozen, self._own)
+
+    def train(self, plan: Plan) -> None:
+        """Block after block of rows; a training that begins anew has no squares yet, whatever it starts from."""
+        if plan.history.position == Position():
+            for square in self._state.squares:
+                square[:] = 0.0
+        CellsRun(self._cells, self._state, plan, self._model.threads).train()
+        if plan.history.position.epoch >= plan.epochs:
+            self._own.clear()  # nobody goes on from here

@@ -7,24 +7,38 @@ Which one? Windows are symmetric, so both orientations have the same pairs, and 
     predict=contexts    the centre is the one input, h = x[t], and the words around it are its targets: L = sum_b loss(h, c_b).
                         Scores are computed once for a window, which is what layers over the whole vocabulary want.
 
+The loss of a whole text depends only on how often each pair of words occurs. With `on="cells"` these counts, the cells, are what is
+trained on: no draw, every pair in every epoch, the exact loss (see `unhot.train.on_cells`). Rows are inputs and columns targets, and it
+takes a vocabulary of thousands of words, not more.
+
 Reference: Mikolov et al., Efficient estimation of word representations in vector space, 2013.
 """
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from unhot.corpus.cells import Cells
+from unhot.corpus.corpus import Corpus
+from unhot.corpus.inputs import Source
 from unhot.errors import ConfigError, one_of
 from unhot.kernels.bags import Bags
 from unhot.kernels.learning import learn_bag, learn_each
 from unhot.kernels.loop import choose, fetch, fetch_entering, learn, predict_centre, predict_contexts
 from unhot.kernels.steps import tile_shape
 from unhot.kernels.windows import Window, contexts_of, fill_inputs, ones_at
+from unhot.models.base import Note
+from unhot.models.counted import counted_cells, counted_text
 from unhot.models.words import WordModel
 from unhot.train.batches import Batches, centre_pairs, context_pairs
+from unhot.train.cell_losses import check_cells
+
+CELLS_LR = 0.05  # what a step on cells is good with, see `unhot.train.on_cells`
 
 
 class CentreStep(NamedTuple):
@@ -49,6 +63,7 @@ class SkipGram(WordModel):
     """
 
     predict: str = "auto"  # auto | centre | contexts; auto: what is cheaper for the output layer
+    on: str = "text"  # text | cells; cells: on the counts of pairs, exactly
 
     name: ClassVar[str] = "skipgram"
     default_lr: ClassVar[float] = 0.025
@@ -57,10 +72,39 @@ class SkipGram(WordModel):
         """Check the ranges."""
         super().__post_init__()
         one_of("predict", self.predict, ("auto", "centre", "contexts"))
-        if self.predict == "centre" and self.layer.all_rows and self.engine == "compiled":
+        one_of("on", self.on, ("text", "cells"))
+        if self.on == "cells":
+            self._check_cells()
+        elif self.predict == "centre" and self.layer.all_rows and self.engine == "compiled":
             raise ConfigError(
                 f"predict=centre: {self.layer.name} scores all words, once for a centre and all its contexts; use contexts or auto"
             )
+
+    def _check_cells(self) -> None:
+        check_cells(self.layer)
+        if self.engine != "compiled":
+            raise ConfigError(f"engine={self.engine}: on cells there is one engine, matrix products of NumPy; leave engine out")
+        self.lr = CELLS_LR if self.lr is None else self.lr
+
+    @contextlib.contextmanager
+    def _opening(self, source: Source | Corpus | Cells, say: Note, reads: dict[str, Any]) -> Iterator[Corpus]:
+        """The encoded text, counted if it is trained on cells; or cells that were given."""
+        if isinstance(source, Cells):
+            if self.on != "cells":
+                raise ConfigError("Cells as a source: they are counts of pairs; set on='cells' to train on them, or give the text")
+            yield counted_cells(self, source)
+            return
+        with super()._opening(source, say, reads) as corpus:
+            if self.on == "text":
+                yield corpus
+                return
+            with counted_text(self, corpus, say) as counted:
+                yield counted
+
+    def warm_up(self) -> None:
+        """Compile the training kernel, where there is one."""
+        if self.on == "text":
+            super().warm_up()
 
     def step(self, bags: Bags | None = None) -> CentreStep | ContextsStep:
         """By orientation."""

@@ -15,6 +15,7 @@ from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
+from unhot.corpus.cells import Cells
 from unhot.corpus.corpus import Corpus
 from unhot.corpus.inputs import Source
 from unhot.corpus.phrases import Phrases
@@ -129,7 +130,7 @@ class WordModel(LearnedWords, TextModel):
 
     def fit(
         self: Model,
-        source: Source | Corpus,
+        source: Source | Corpus | Cells,
         *,
         counts: Mapping[str, int] | Vocabulary | None = None,
         column: str | None = None,
@@ -142,7 +143,7 @@ class WordModel(LearnedWords, TextModel):
         note: Note | None = None,
         directory: str | os.PathLike[str] | None = None,
     ) -> Model:
-        """Learn from text (see `unhot.corpus.encode` for what a source can be) or from an encoded `Corpus`.
+        """Learn from text (see `unhot.corpus.encode` for what a source can be) or from an encoded `Corpus`; on cells, also from these.
 
         counts      a vocabulary given from outside: word -> count
         column      of a table, where the sentences are
@@ -176,7 +177,7 @@ class WordModel(LearnedWords, TextModel):
 
     def resume(
         self: Model,
-        source: Source | Corpus | None = None,
+        source: Source | Corpus | Cells | None = None,
         *,
         phrases: Phrases | None = None,
         checkpoint: Checkpoint | None = None,
@@ -214,8 +215,10 @@ class WordModel(LearnedWords, TextModel):
             told.say(f"going on after {done.epoch} epochs and {done.chunk} chunks")
             return self._train(corpus, inputs, told, begin, learned.frozen, self.history, self._text)
 
-    def _opening(self, source: Source | Corpus, say: Note, reads: dict[str, Any]) -> contextlib.AbstractContextManager[Corpus]:
+    def _opening(self, source: Source | Corpus | Cells, say: Note, reads: dict[str, Any]) -> contextlib.AbstractContextManager[Corpus]:
         """The encoded text; what can be refused is refused before."""
+        if isinstance(source, Cells):
+            raise ConfigError(f"Cells as a source: {self.name} learns from text; they are for glove, svd, and skipgram with on='cells'")
         self.layer.check_files()
         self._check_engine()  # it may have been set since
         check_engine(self)

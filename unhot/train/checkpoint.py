@@ -14,7 +14,9 @@ import zlib
 from dataclasses import dataclass
 from pathlib import Path
 
+from unhot.corpus.cells import Cells
 from unhot.corpus.corpus import Corpus
+from unhot.corpus.counted import CountedCorpus
 from unhot.errors import ConfigError, at_least, whole
 from unhot.vocab.vocabulary import encode_word
 
@@ -63,10 +65,21 @@ class Timer:
 
 
 def fingerprint(corpus: Corpus) -> str:
-    """A checksum of an encoded text: its words, their counts, its sentences and ids."""
+    """A checksum of an encoded text: its words, their counts, its sentences and ids; or of its cells, where these are all there is."""
     found = hashlib.sha256(b"\n".join(map(encode_word, corpus.vocabulary.words)))
     found.update(corpus.vocabulary.counts.astype("<i8").tobytes())
     for shard in corpus.shards:
         checks = [zlib.crc32(part.data) for part in (shard.ids, shard.starts)]  # several GB a second, and no attacker to fear
         found.update(f"{shard.ids.size} {shard.starts.size} {checks}\n".encode("ascii"))
+    if isinstance(corpus, CountedCorpus) and not corpus.shards:
+        return fingerprint_cells(corpus.cells)
+    return found.hexdigest()
+
+
+def fingerprint_cells(cells: Cells) -> str:
+    """A checksum of cells: their words, with counts, and themselves."""
+    found = hashlib.sha256(b"\n".join(map(encode_word, cells.vocabulary.words)))
+    found.update(cells.vocabulary.counts.astype("<i8").tobytes())
+    for array in (cells.starts, cells.columns, cells.values):
+        found.update(f"{array.size} {zlib.crc32(array.data)}\n".encode("ascii"))
     return found.hexdigest()

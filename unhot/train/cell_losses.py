@@ -1,0 +1,133 @@
+"""The loss of a layer in count space: what a whole text comes to, without any draw.
+
+Of a text, the loss of skip-gram depends only on how often each input i stands with each target j. With X[i, j] of these pairs, N_i the sum
+of row i, and scores s[i, j]:
+
+    softmax     L = sum_i N_i (log Z_i + alpha log^2 Z_i) - sum_ij X s          Z_i = sum_j exp s[i, j]
+    logistic    L = sum_ij W softplus(d) - X d,   W[i, j] = X[i, j] + c_j (N_i - hits X[i, j])      d = s + offset_j
+
+    dL/ds       softmax: N_i (1 + 2 alpha log Z_i) p - X;   logistic: W sigmoid(d) - X
+
+c_j is how often word j is expected among the draws of one pair, `hits` is 1 where draws that are the target are dropped. So negative
+sampling is itself, in expectation; nce and sampled_logistic have offsets; and one_vs_all is the one that draws every word once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from unhot.errors import ConfigError
+from unhot.noise.expected import expected_counts
+from unhot.outputs import OutputLayer
+from unhot.outputs.drawn import DrawnTables
+from unhot.outputs.one_vs_all import OneVsAllTables
+from unhot.outputs.softmax import SoftmaxTables
+from unhot.types import Counts, Doubles, Floats, Starts
+
+ACCEPTED = "softmax, self_normalized, one_vs_all, negative, nce, sampled_logistic"
+
+
+class RowCells(NamedTuple):
+    """The cells of some rows."""
+
+    at: Starts  # [cells] places in their scores, which are flat: row V + column
+    value: Floats  # [cells] X
+    total: Doubles  # [rows] N_i
+
+
+class CellLoss(Protocol):
+    """A layer's loss of rows of scores."""
+
+    def link(self, scores: Floats, cells: RowCells) -> float:
+        """The loss of some rows [rows, words]; their scores become dL/ds."""
+
+
+@dataclass(frozen=True)
+class SoftmaxLoss:
+    """Of softmax and self_normalized."""
+
+    alpha: float
+
+    @np.errstate(over="ignore", invalid="ignore")  # what is not finite ends the training
+    def link(self, scores: Floats, cells: RowCells) -> float:
+        """The formula above."""
+        flat = scores.reshape(-1)
+        linear = float(np.dot(flat[cells.at].astype(np.float64), cells.value))
+        top = scores.max(axis=1)
+        np.subtract(scores, top[:, None], out=scores)
+        np.exp(scores, out=scores)
+        z = scores.sum(axis=1, dtype=np.float64)
+        log_z = np.log(z) + top
+        scores *= (cells.total * (1.0 + 2.0 * self.alpha * log_z) / z).astype(np.float32)[:, None]
+        flat[cells.at] -= cells.value
+        return float(cells.total @ (log_z + self.alpha * log_z**2)) - linear
+
+
+@dataclass(frozen=True)
+class LogisticLoss:
+    """Of all layers with a logistic link."""
+
+    expected: Floats  # [words] c
+    drops_hits: bool
+    offset: Floats  # [words], or empty: none
+
+    @np.errstate(over="ignore", invalid="ignore")  # what is not finite ends the training
+    def link(self, scores: Floats, cells: RowCells) -> float:
+        """The formula above."""
+        if self.offset.size:
+            scores += self.offset
+        flat, column = scores.reshape(-1), cells.at % scores.shape[1]
+        own = cells.value * (1.0 - self.expected[column]) if self.drops_hits else cells.value  # W beyond c N
+        there = flat[cells.at]
+        softplus, sigmoid = softplus_and_sigmoid(scores), scores
+        loss = float(np.dot(own.astype(np.float64), softplus.reshape(-1)[cells.at])) - float(np.dot(there.astype(np.float64), cells.value))
+        softplus *= self.expected
+        loss += float(cells.total @ softplus.sum(axis=1, dtype=np.float64))
+        own = own * flat[cells.at] - cells.value
+        sigmoid *= self.expected
+        sigmoid *= cells.total.astype(np.float32)[:, None]
+        flat[cells.at] += own
+        return loss
+
+
+def softplus_and_sigmoid(scores: Floats) -> Floats:
+    """log(1 + exp s) of scores; these become sigmoid(s).
+
+    Both are right to the last bits also where they are tiny: log(1 + e) = log(u) + (e - (u - 1)) / u, where u is 1 + e rounded.
+    """
+    e = np.abs(scores)
+    np.negative(e, out=e)
+    np.exp(e, out=e)
+    u = e + np.float32(1.0)
+    out: Floats = e - (u - np.float32(1.0))
+    out /= u
+    out += np.log(u)
+    positive = scores > 0
+    out += np.maximum(scores, np.float32(0.0))
+    np.copyto(e, np.float32(1.0), where=positive)
+    np.divide(e, u, out=scores)
+    return out
+
+
+def cell_loss(layer: OutputLayer, counts: Counts) -> CellLoss:
+    """The loss of a layer, by the tables of its kernels: what has the same tables has the same loss."""
+    check_cells(layer)
+    tables: Any = layer.tables(counts)
+    if isinstance(tables, SoftmaxTables):
+        return SoftmaxLoss(float(tables.alpha))
+    if isinstance(tables, OneVsAllTables):
+        return LogisticLoss(np.ones(counts.size, np.float32), True, np.zeros(0, np.float32))
+    drawn: Any = layer
+    expected = expected_counts(drawn.probability(counts), tables.k, unique=tables.unique)
+    return LogisticLoss(expected.astype(np.float32), tables.drop_hits, tables.offset)
+
+
+def check_cells(layer: OutputLayer) -> None:
+    """Raise a `ConfigError` for a layer whose loss of a whole text is no sum over cells."""
+    if not layer.compiled or not isinstance(layer.sketch(), (SoftmaxTables, OneVsAllTables, DrawnTables)):
+        raise ConfigError(f"output={layer.spec()}: cannot be trained on cells; use one of {ACCEPTED}, or train on text")
+    if getattr(layer, "noise", "") == "learned":
+        raise ConfigError(f"{layer.name}:noise=learned: is counted while text is read; on cells use unigram, uniform or log_uniform")
