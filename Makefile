@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test soak fix bench clean
+.PHONY: demo test soak fix bench families glove phrases clean
 
 demo: .venv/core
 	$(BIN)/unhot demo
@@ -26,6 +26,18 @@ fix: .venv/dev
 # make bench CORPUS=text.txt ARGS="--rounds 3": without a corpus, the bundled text
 bench: .venv/bench
 	$(BIN)/python benchmarks/peers.py $(CORPUS) $(ARGS)
+
+# make families CORPUS=text.txt ARGS="--analogies questions-words.txt": every kind of model on one text
+families: .venv/core
+	$(BIN)/python benchmarks/families.py $(CORPUS) $(ARGS)
+
+# make glove CORPUS=text.txt GLOVE=GloVe/build: beside Stanford's programs, which you build yourself; without GLOVE, unhot alone
+glove: .venv/core
+	$(BIN)/python benchmarks/glove.py $(CORPUS) $(if $(GLOVE),--glove $(GLOVE)) $(ARGS)
+
+# make phrases CORPUS=text.txt: beside gensim
+phrases: .venv/bench
+	$(BIN)/python benchmarks/phrases.py $(CORPUS) $(ARGS)
 
 clean:
 	rm -rf .venv

@@ -73,7 +73,7 @@ OTHERS = (*RESUMED, "model", "start", "freeze", "keep_vocabulary", "column", "ov
 @click.option("--checkpoint-chunks", type=int, default=None, help="Likewise, every so many chunks (compiled: of about 10 ms).")
 @click.option("--overwrite", is_flag=True, help="Begin anew although MODEL holds a training that can be resumed.")
 @click.option("--log-json", type=click.Path(dir_okay=False), default=None, help="Write progress as JSON lines to this file.")
-@click.option("--corpus-dir", default=None, metavar="DIR", help="Keep the encoded text here, and its cells  [default: a temporary directory]")
+@click.option("--corpus-dir", default=None, metavar="DIR", help="Keep the encoded text, and cells, here  [default: a temporary directory]")
 @click.option("-q", "--quiet", is_flag=True, help="Show nothing but errors.")
 @click.pass_context
 def train(context: click.Context, /, inputs: tuple[str, ...], target: str | None, resume: str | None, **options: Any) -> int:
