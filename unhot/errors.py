@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import math
+import re
 from typing import Any
 
 
@@ -72,3 +73,20 @@ def one_of(field: str, value: object, accepted: tuple[str, ...]) -> None:
     """Raise a `ConfigError` unless value is one of the accepted words."""
     if value not in accepted:
         raise ConfigError(f"{field}={value!r}: must be one of {', '.join(accepted)}")
+
+
+UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
+
+
+def bytes_of(name: str, size: int | str) -> int:
+    """A number of bytes that may be written as 200MB or 1.5GB.
+
+    >>> bytes_of("memory", "1.5GB")
+    1500000000
+    """
+    if isinstance(size, str):
+        found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?)B?\s*", size.upper())
+        if found is None:
+            raise ConfigError(f"{name}={size!r}: must be a number of bytes, such as 200MB or 1GB")
+        return int(float(found[1]) * UNITS[found[2]])
+    return whole(name, size, 1)

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import json
 import sys
-from pathlib import Path
 
 import numpy as np
 
 from unhot.corpus.cells import Cells
+from unhot.corpus.glove_cells import read_glove_vocabulary
 
 RECORD = np.dtype([("row", "<i4"), ("column", "<i4"), ("value", "<f8")])  # rows and columns from 1, sorted
 CHUNK = 1 << 22
 
 job = json.loads(sys.argv[1])
-words = [line.split(" ")[0] for line in Path(job["vocabulary"]).read_text(encoding="utf-8").splitlines()]
+words = read_glove_vocabulary(job["vocabulary"]).words
 theirs = np.memmap(job["theirs"], RECORD, "r")
 with Cells.open(job["ours"]) as cells:
     same_words = cells.vocabulary.words == words

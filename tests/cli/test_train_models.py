@@ -27,9 +27,7 @@ def folder(tmp_path_factory):
 
 
 def test_glove_from_text_and_from_cells(folder):
-    trained = run(
-        "train", folder / "t.txt", "-o", folder / "g", "--model", "glove", "--dim", 8, "--epochs", 3, "--log-json", folder / "log"
-    )
+    trained = run("train", folder / "t.txt", "-o", folder / "g", "--model", "glove", "--dim", 8, "--epochs", 3, "--log-json", folder / "l")
     assert trained.returncode == 0, trained.stderr
     assert "cells/s" in trained.stderr
     assert "words/s" not in trained.stderr
@@ -109,3 +107,23 @@ def test_help_has_a_part_for_each_kind_of_model():
         "Output layers",
     ):
         assert f"\n{title}" in shown
+
+
+def test_folders_that_were_encoded_or_counted_are_no_text(folder):
+    small = ("--dim", 4, "--epochs", 1, "--threads", 1, "-q")
+    kept = run("train", folder / "t.txt", "-o", folder / "k", *small, "--corpus-dir", folder / "ids")
+    assert kept.returncode == 0, kept.stderr
+    again = run("train", folder / "ids", "-o", folder / "l2", *small)
+    assert again.returncode == 0, again.stderr
+    files = [(folder / name / "v1" / "model.safetensors").read_bytes() for name in ("k", "l2")]
+    assert files[0] == files[1]
+    assert run("cooccur", folder / "t.txt", "-o", folder / "near", "--window", 3, "-q").returncode == 0
+    exact = run("train", folder / "near", "-o", folder / "x", "--on", "cells", "--output", "softmax", "--dim", 4, "--epochs", 1)
+    assert exact.returncode == 0, exact.stderr
+    refused = run("train", folder / "near", "-o", folder / "no", "--model", "cbow")
+    assert refused.returncode == 2
+    assert "Cells as a source" in refused.stderr
+    for option in ("--window", "--max-vocab", "--min-count"):
+        refused = run("train", folder / "near", "-o", folder / "no", "--model", "glove", option, 5)
+        assert refused.returncode == 2
+        assert f"{option}: {folder / 'near'} was encoded already" in refused.stderr

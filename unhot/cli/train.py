@@ -94,13 +94,14 @@ def train(context: click.Context, /, inputs: tuple[str, ...], target: str | None
     with contextlib.ExitStack() as stack:
         bar = stack.enter_context(TrainingBar(quiet=options["quiet"]))
         how = _telling(bar, stack, target, options, goes_on=resume is not None)
+        again = f" --phrases {options['phrases']}" if options["phrases"] else ""  # what a resumption must be told once more
         if resume is not None:
             if target != resume:
                 _keep_unfinished(target)
             learner: Any = _resumed(resume, options["threads"], options["device"])
-            return _finish(learner, lambda: learner.resume(source, **_taken(learner.resume, how)), target, bar)
-        learner, begins = _begun(target, options)
-        return _finish(learner, lambda: learner.fit(source or "", **begins, **_taken(learner.fit, how)), target, bar)
+            return _finish(learner, lambda: learner.resume(source, **_taken(learner.resume, how)), target, bar, again)
+        learner, begins = _begun(inputs, target, options)
+        return _finish(learner, lambda: learner.fit(source or "", **begins, **_taken(learner.fit, how)), target, bar, again)
 
 
 def _given(context: click.Context, name: str) -> bool:
@@ -150,7 +151,7 @@ def _resumed(path: str, threads: int | None, device: str | None) -> TextModel:
     return learner  # type: ignore[no-any-return]
 
 
-def _begun(target: str, options: dict[str, Any]) -> tuple[TextModel, dict[str, Any]]:
+def _begun(inputs: tuple[str, ...], target: str, options: dict[str, Any]) -> tuple[TextModel, dict[str, Any]]:
     """A new model, and what it begins with."""
     from unhot.errors import ConfigError
     from unhot.models.load import MODELS
@@ -168,6 +169,7 @@ def _begun(target: str, options: dict[str, Any]) -> tuple[TextModel, dict[str, A
     elif options["keep_vocabulary"]:
         raise ConfigError("--keep-vocabulary: needs --start with a model")
     _check_owner(kind, settings)
+    _check_encoded(inputs, options, on=settings.get("on"))
     learner = MODELS[kind](**settings)
     if not options["overwrite"]:
         _keep_unfinished(target)
@@ -192,6 +194,23 @@ def _check_owner(kind: str, settings: dict[str, Any]) -> None:
         if name not in fields[kind]:
             owners = ", ".join(model for model in fields if name in fields[model])
             raise ConfigError(f"--{name.replace('_', '-')}: is no setting of --model {kind}, but of {owners}; leave it out")
+
+
+def _check_encoded(inputs: tuple[str, ...], options: dict[str, Any], on: str | None) -> None:
+    """An error if a folder is given that was encoded, or counted, and options that come too late for it."""
+    from unhot.errors import ConfigError
+    from unhot.models.base import holds_cells, holds_corpus
+
+    if len(inputs) != 1 or not (holds_corpus(inputs[0]) or holds_cells(inputs[0])):
+        return
+    names = ["min_count", "max_vocab", "tokenizer", "column", "phrases"]
+    if holds_cells(inputs[0]):
+        names += ["window", "weights", "sides", "sample", "shrink", "memory"]
+        if on == "cells":
+            names.remove("max_vocab")  # how many words are too many
+    for name in names:
+        if options[name] is not None:
+            raise ConfigError(f"--{name.replace('_', '-')}: {inputs[0]} was encoded already, with settings of its own; leave it out")
 
 
 def _keep_unfinished(target: str) -> None:
@@ -234,7 +253,7 @@ def _save(learner: TextModel, target: str) -> str:
     return place
 
 
-def _finish(learner: TextModel, run: Callable[[], Any], target: str, bar: TrainingBar) -> int:
+def _finish(learner: TextModel, run: Callable[[], Any], target: str, bar: TrainingBar, again: str) -> int:
     """Train, save, and say what came of it."""
     from unhot.errors import Diverged
 
@@ -247,9 +266,8 @@ def _finish(learner: TextModel, run: Callable[[], Any], target: str, bar: Traini
         raise
     place, history = _save(learner, target), learner.history
     if not learner.complete:
-        bar.note(
-            f"interrupted after {history.words:,} {bar.unit}: saved what there is to {place}; go on with: unhot train --resume {target}"
-        )
+        done, command = f"{history.words:,} {bar.unit}", f"unhot train --resume {target}{again}"
+        bar.note(f"interrupted after {done}: saved what there is to {place}; go on with: {command}")
         return 130
     seconds, words = history.seconds - before[0], history.words - before[1]
     if history.losses:

@@ -27,7 +27,7 @@ import numpy as np
 
 from unhot.corpus.corpus import read_index, read_vocabulary, save_json, save_vocabulary
 from unhot.corpus.workplace import FULL, Workplace
-from unhot.errors import DataError, FormatError
+from unhot.errors import DataError, FormatError, whole
 from unhot.types import Counts, Doubles, Ids, Starts
 from unhot.vocab.vocabulary import Vocabulary
 
@@ -95,7 +95,7 @@ class Cells:
         directory: str | os.PathLike[str] | None = None,
     ) -> Cells:
         """Cells from what is there already; in memory, or written to a directory and mapped."""
-        arrays = _whole("starts", starts, np.int64), _whole("columns", columns, np.int32), _read_only(values, np.float64)
+        arrays = _whole("starts", starts, np.int64), _whole("columns", columns, np.int32), _values(values)
         made = cls(vocabulary, arrays, settings or {})
         if arrays[0].shape != (len(vocabulary) + 1,) or arrays[1].shape != arrays[2].shape or arrays[1].ndim != 1:
             shapes = ", ".join(str(array.shape) for array in arrays)
@@ -136,6 +136,7 @@ class Cells:
 
     def heaviest(self, count: int) -> list[tuple[int, int, float]]:
         """The cells with the largest values, falling: row, column, value; a pair of words once if both ways count the same."""
+        count = whole("count", count, 0)
         places, least = np.zeros(0, np.int64), -np.inf
         for at in range(0, len(self), CHUNK):
             here = np.flatnonzero(self.values[at : at + CHUNK] > least) + at  # few, but for the first time
@@ -250,6 +251,14 @@ def _read_only(array: Any, kind: Any) -> Any:
     view = np.ascontiguousarray(array, kind).view()
     view.flags.writeable = False
     return view
+
+
+def _values(array: Any) -> Any:
+    """Numbers; a `DataError` if they are none."""
+    try:
+        return _read_only(array, np.float64)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"values: must be numbers ({error})") from error
 
 
 def _whole(name: str, array: Any, kind: type[np.signedinteger[Any]]) -> Any:

@@ -20,7 +20,6 @@ from __future__ import annotations
 import contextlib
 import math
 import os
-import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -31,9 +30,8 @@ import numpy as np
 
 from unhot.corpus.cells import Cells, CellsWriter
 from unhot.corpus.corpus import Corpus
-from unhot.corpus.encoding import encode
 from unhot.corpus.in_order import in_order
-from unhot.errors import ConfigError, DataError, at_least, one_of, whole
+from unhot.errors import ConfigError, DataError, at_least, bytes_of, one_of, whole
 from unhot.kernels.cooccurrence import Rows, Sums, count_rows, merge_rows, new_rows, new_section, new_sums, read_section
 from unhot.kernels.rng import key_from, stream_key
 from unhot.kernels.windows import Text, keep_threshold
@@ -48,7 +46,6 @@ MOST = 1 << 30  # and at most: places are 32-bit
 WORD_BYTES, CELL_BYTES = 8, 12  # of a word in a section: itself and its place; of a cell: its column and its sum
 ROW_BYTES = 40  # of a row, whatever the number of threads: where it begins and ends, how long it is
 PART = 1 << 17  # sums divided together
-UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 
 Progress = Callable[[int, int], None]
 Write = Callable[[Rows, int, int], None]
@@ -96,24 +93,13 @@ def cooccurrences(
         return writer.finish(how)
 
 
-def few_cells() -> Cells:
-    """Cells of next to nothing: to make them compiles what counts, or loads it from disk."""
-    with encode(iter(["a b"]), min_count=1) as corpus:
-        return cooccurrences(corpus, window=1, threads=1)
-
-
-def bytes_of(name: str, size: int | str) -> int:
-    """A number of bytes that may be written as 200MB or 1.5GB.
-
-    >>> bytes_of("memory", "1.5GB")
-    1500000000
-    """
-    if isinstance(size, str):
-        found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?)B?\s*", size.upper())
-        if found is None:
-            raise ConfigError(f"{name}={size!r}: must be a number of bytes, such as 200MB or 1GB")
-        return int(float(found[1]) * UNITS[found[2]])
-    return whole(name, size, 1)
+def warm() -> None:
+    """Compile what counts, or load it from disk, by counting next to nothing; no file is written."""
+    ids, starts = np.arange(2, dtype=np.int32), np.array([0, 2])
+    ids.flags.writeable = starts.flags.writeable = False  # as the shards are, which are mapped for reading
+    weights, section, row, out = weights_of("flat", "both", 1, 2), new_section(8, 2), new_sums(2), new_rows(2, 4)
+    read_section(Text(ids, starts, keep_threshold(np.ones(2))), key_from(stream_key(0, 0, 0), 0), 0, 2, 0, 1, section)
+    count_rows(section, 0, 2, weights.left, weights.right, row, out)
 
 
 def weights_of(weights: str, sides: str, window: int, most: int) -> Weights:
@@ -161,7 +147,7 @@ class _Counter:
         most = int(counts.max()) if int(counts.sum()) == corpus.ids else corpus.ids
         self._weights = weights_of(how["weights"], how["sides"], how["window"], most)
         self._key, self._keep = stream_key(how["seed"], 0, 0), keep_threshold(keep_probability(counts, how["sample"]))
-        self._cells = max(TASK_CELLS, self._words)
+        self._cells = max(self._words, min(TASK_CELLS, self._words**2, memory // (4 * CELL_BYTES * (threads + 1))))
         self._parts = self._cut(self._plan(memory))
         if not self._parts:
             raise DataError("a corpus without text: it was closed, or made of cells; encode the text again")

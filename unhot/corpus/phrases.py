@@ -28,7 +28,6 @@ from typing import IO, Any
 
 import numpy as np
 
-from unhot.corpus.cooccurrence import bytes_of
 from unhot.corpus.corpus import Corpus
 from unhot.corpus.counting import check_given
 from unhot.corpus.encoding import Cut, Progress, encode
@@ -40,7 +39,7 @@ from unhot.corpus.phrase_scores import SCORES, THRESHOLDS
 from unhot.corpus.phrase_text import Text, whole_text
 from unhot.corpus.tokenizers import Tokenizer
 from unhot.corpus.workplace import Workplace
-from unhot.errors import ConfigError, DataError, FormatError, finite, one_of, whole
+from unhot.errors import ConfigError, DataError, FormatError, bytes_of, finite, one_of, whole
 from unhot.vocab.vocabulary import Vocabulary, canonical, check_limits
 
 # articles, prepositions and conjunctions that stand inside English names

@@ -9,6 +9,8 @@ from pathlib import Path
 
 from unhot.corpus.arrow import ParquetStream, is_parquet
 from unhot.corpus.blocks import Block, Pool
+from unhot.corpus.cells import INDEX as CELLS_INDEX
+from unhot.corpus.corpus import INDEX as CORPUS_INDEX
 from unhot.corpus.runs import PADDING
 from unhot.corpus.streams import TextStream
 from unhot.corpus.tokenizers import BLANKS, SENTENCE_END, TOKEN_END
@@ -31,6 +33,7 @@ def find_files(path: PathLike) -> list[Path | None]:
         name = os.fspath(path)
         raise DataError(f"{name:.200}: no such file, folder or match: give an existing path; sentences go into a list or another iterable")
     if place.is_dir():
+        refuse_encoded(place)
         files = _below(place)
         if not files:
             raise DataError(f"{place}: a folder without files: give a folder that holds text files")
@@ -38,7 +41,16 @@ def find_files(path: PathLike) -> list[Path | None]:
     if place.exists():
         return [place]
     matches = _matches(os.fspath(path))
+    for match in matches:
+        refuse_encoded(match)
     return [file for match in matches for file in (_below(match) if match.is_dir() else [match])]
+
+
+def refuse_encoded(folder: Path) -> None:
+    """Raise a `DataError` if a folder holds cells or an encoded corpus: their bytes are no text."""
+    for index, what in ((CELLS_INDEX, "cells: open them with Cells.open"), (CORPUS_INDEX, "an encoded text: open it with Corpus.open")):
+        if (folder / index).is_file():
+            raise DataError(f"{folder}: holds {what}, or give it alone to unhot train; text is what is read here")
 
 
 def are_paths(items: Sequence[object]) -> bool:

@@ -13,11 +13,15 @@ from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
 from unhot import __version__
+from unhot.corpus.cells import INDEX as CELLS_INDEX
+from unhot.corpus.cells import Cells
+from unhot.corpus.corpus import INDEX as CORPUS_INDEX
 from unhot.corpus.corpus import Corpus
 from unhot.corpus.encoding import encode, warm
 from unhot.corpus.inputs import Source, check_input, paths_of
+from unhot.corpus.phrases import Phrases
 from unhot.corpus.readers import STDIN
-from unhot.errors import FormatError, whole
+from unhot.errors import ConfigError, DataError, FormatError, whole
 from unhot.kernels.cache import cache_directory
 from unhot.train.checkpoint import Checkpoint
 from unhot.train.history import History
@@ -35,6 +39,10 @@ RANGES = (
     ("min_count", 1, 2**63 - 1),
     ("threads", 1, 1024),
     ("seed", 0, 2**64 - 1),
+)
+OTHER_TEXT = (
+    "this is not the text that the training began with, or it is tokenised differently, or has other phrases: give the same text, and "
+    "the same phrases"
 )
 Note = Callable[[str], None]
 Reading = Callable[[int, int | None], None]
@@ -69,6 +77,7 @@ class TextModel(ABC):
     tokenizer: Any = "whitespace"  # whitespace | words | text8 | a function: line -> tokens
 
     name: ClassVar[str]
+    unit: ClassVar[str] = "words"  # what it is trained on
 
     def __post_init__(self) -> None:
         """Check the ranges."""
@@ -116,11 +125,13 @@ class TextModel(ABC):
             return
         settings = {"tokenizer": self.tokenizer, "min_count": self.min_count, "max_vocab": self.max_vocab, "threads": self.threads}
         phrases = reads.pop("phrases", None)
-        with (encode if phrases is None else phrases.encode)(source, **settings, **reads) as corpus:
-            for line in str(corpus.report).splitlines():
+        if phrases is not None and not isinstance(phrases, Phrases):
+            raise ConfigError(f"phrases={phrases!r:.80}: must be Phrases; open a list with unhot.corpus.Phrases.load")
+        with (encode if phrases is None else phrases.encode)(source, **settings, **reads) as encoded:
+            for line in str(encoded.report).splitlines():
                 say(line)
             compiled()
-            yield corpus
+            yield encoded
 
     def _compile(self, say: Note) -> Callable[[], None]:
         """Begin to compile, the scanner first: the training kernel follows while the text is read."""
@@ -164,12 +175,12 @@ class TextModel(ABC):
         """Write the state of a training under way."""
         assert told.checkpoint is not None
         self._write(checkpoint_of(told.checkpoint.folder))
-        told.say(f"checkpoint: {self.history.words:,} words, in {checkpoint_of(told.checkpoint.folder)}")
+        told.say(f"checkpoint: {self.history.words:,} {self.unit}, in {checkpoint_of(told.checkpoint.folder)}")
 
     def _write(self, folder: Path) -> None:
         history, tensors, vocabulary = self.history, self.tensors(complete=self.complete), self.vocabulary
         assert vocabulary is not None
-        config = {**self.config(), "unhot": __version__, "losses": history.losses, "words": history.words}
+        config = {**self.config(), "unhot": __version__, "losses": history.losses, self.unit: history.words}
         if not self.complete:
             config["losses"] = history.losses[: history.position.epoch]
             config["training"] = {**history.as_json(), **self._text}
@@ -188,6 +199,34 @@ class TextModel(ABC):
         training = saved.config.get("training") or {}
         model._text = {name: training.get(name) for name in ("source", "column", "fingerprint")}
         return model
+
+
+def holds_cells(source: str | os.PathLike[str]) -> bool:
+    """Whether a path is a folder of cells."""
+    return os.path.isfile(os.path.join(source, CELLS_INDEX))  # noqa: PTH113, PTH118 (a sentence may be too long for a Path)
+
+
+def holds_corpus(source: str | os.PathLike[str]) -> bool:
+    """Whether a path is a folder of an encoded corpus."""
+    return os.path.isfile(os.path.join(source, CORPUS_INDEX))  # noqa: PTH113, PTH118
+
+
+def opened(source: Any) -> Any:
+    """A corpus, or cells, in place of the folder that they were kept in; any other source as it is."""
+    if isinstance(source, (str, os.PathLike)):
+        if holds_cells(source):
+            return Cells.open(source)
+        if holds_corpus(source):
+            return Corpus.open(source)
+    return source
+
+
+def named_again(text: dict[str, Any]) -> Any:
+    """The files that a training began with, as a source; a `DataError` if it did not begin with files."""
+    names = [Path(name) for name in text.get("source") or ()]  # not strings, which would be sentences, should they be gone
+    if not names:
+        raise DataError("the text of this training was not a file that can be opened again: give it as source")
+    return names[0] if len(names) == 1 else names
 
 
 def names_of(source: object) -> list[str] | None:

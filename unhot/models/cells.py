@@ -9,13 +9,13 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
-from unhot.corpus.cells import INDEX, Cells
-from unhot.corpus.cooccurrence import SIDES, WEIGHTS, bytes_of, cooccurrences
+from unhot.corpus.cells import Cells
+from unhot.corpus.cooccurrence import SIDES, WEIGHTS, cooccurrences
 from unhot.corpus.corpus import Corpus
 from unhot.corpus.inputs import Source
 from unhot.corpus.phrases import Phrases
-from unhot.errors import ConfigError, DataError, at_least, one_of
-from unhot.models.base import Reading, Telling, TextModel
+from unhot.errors import ConfigError, DataError, at_least, bytes_of, one_of
+from unhot.models.base import Reading, Telling, TextModel, opened
 from unhot.vocab.vocabulary import Vocabulary
 
 COUNTED = ("window", "weights", "sides", "sample")  # settings that cells bring with them
@@ -54,18 +54,15 @@ class CellModel(TextModel):
         directory: str | os.PathLike[str] | None = None,
     ) -> Iterator[Cells]:
         """The cells of a text; or those that are given, by themselves or as the folder they are in: then their settings are taken, too."""
-        given = open_cells(source)
-        if isinstance(source, Corpus) or given is not None:
-            if counts is not None or column is not None or phrases is not None:
-                raise ConfigError("counts, column or phrases with text that is encoded already: leave them out")
-        if given is not None:
-            self._take_settings(given, told)
+        source = opened(source)
+        if isinstance(source, (Corpus, Cells)) and any(given is not None for given in (counts, column, phrases)):
+            raise ConfigError("counts, column or phrases with text that is encoded already: leave them out")
+        if isinstance(source, Cells):
+            self._take_settings(source, told)
             self.warm_up()
-            with given if given is not source else contextlib.nullcontext():
-                yield _some(given)
+            yield _some(source)
             return
         reads = {"counts": counts, "column": column, "phrases": phrases, "progress": reading, "directory": directory}
-        assert not isinstance(source, Cells)
         with self.reading(source, told.say, reads) as corpus:
             began = time.perf_counter()
             how = {name: getattr(self, name) for name in (*COUNTED, "seed", "threads", "memory")}
@@ -75,23 +72,22 @@ class CellModel(TextModel):
                 yield _some(cells)
 
     def _take_settings(self, cells: Cells, told: Telling) -> None:
-        for name in COUNTED:
-            value = cells.settings.get(name, getattr(self, name))
-            if value != getattr(self, name):
-                told.say(f"{name}={value!r}: as the cells were counted, not {getattr(self, name)!r}")
+        own = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        theirs = {name: cells.settings[name] for name in COUNTED if name in cells.settings}
+        try:
+            checked = type(self)(**{**own, **theirs})
+        except ConfigError as error:
+            raise DataError(f"cells that were counted with settings that there are not: {error}") from error
+        for name in theirs:
+            value = getattr(checked, name)
+            if value != own[name]:
+                told.say(f"{name}={value!r}: as the cells were counted, not {own[name]!r}")
                 setattr(self, name, value)
 
 
-def open_cells(source: object) -> Cells | None:
-    """Cells that a source is, or the folder of some; None if it is text."""
-    if isinstance(source, Cells):
-        return source
-    if isinstance(source, (str, os.PathLike)) and (Path(source) / INDEX).is_file():
-        return Cells.open(source)
-    return None
-
-
 def _some(cells: Cells) -> Cells:
+    if cells.starts.size != len(cells.vocabulary) + 1:
+        raise DataError("these cells were closed: open or count them again")
     if not len(cells):
         raise DataError("no two words stand near each other: there is nothing to learn; lower min_count, or join lines")
     return cells

@@ -18,18 +18,18 @@ from __future__ import annotations
 import dataclasses
 import os
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 
 from unhot.corpus.cells import Cells
-from unhot.corpus.cooccurrence import few_cells
+from unhot.corpus.cooccurrence import warm
 from unhot.corpus.corpus import Corpus
 from unhot.corpus.inputs import Source
 from unhot.corpus.phrases import Phrases
 from unhot.errors import DataError, FormatError, at_least, one_of, whole
-from unhot.models.base import Note, Reading, Telling, names_of, telling
+from unhot.kernels.glove import BIASES
+from unhot.models.base import OTHER_TEXT, Note, Reading, Telling, named_again, names_of, opened, telling
 from unhot.models.cells import CellModel, Counting
 from unhot.train.blocks import Blocks, arranging_bytes
 from unhot.train.checkpoint import Checkpoint, fingerprint_cells
@@ -47,6 +47,7 @@ from unhot.vocab.vocabulary import Vocabulary
 Model = TypeVar("Model", bound="GloVe")
 COMBINED = ("sum", "mean", "word", "context")
 SMALLEST = 1e-30  # of what must be above zero
+MOST = 1e30  # count of a cell
 
 
 class Fitted(NamedTuple):
@@ -75,6 +76,7 @@ class GloVe(CellModel):
     combine: str = "sum"  # which vectors are the words': sum | mean of both, word, context
 
     name: ClassVar[str] = "glove"
+    unit: ClassVar[str] = "cells"
 
     def __post_init__(self) -> None:
         """Check the ranges."""
@@ -190,17 +192,13 @@ class GloVe(CellModel):
         fitted, done = self.fitted, self.history.position
         if self.complete or self._sides is None:
             raise DataError(f"this training is complete ({done.epoch} epochs): raise epochs and fit again")
-        if source is None and self._text.get("source"):
-            names = [Path(name) for name in self._text["source"]]
-            source = names[0] if len(names) == 1 else names
-        if source is None:
-            raise DataError("the text of this training was not a file that can be opened again: give it as source")
         told = telling(callbacks, note, checkpoint)
-        encoded = isinstance(source, (Corpus, Cells)) or (isinstance(source, Path) and source.is_dir())
+        source = opened(named_again(self._text) if source is None else source)
+        encoded = isinstance(source, (Corpus, Cells))
         reads: dict[str, Any] = {} if encoded else {"counts": fitted.vocabulary, "column": self._text.get("column"), "phrases": phrases}
         with self.counting(source, told, **reads, reading=reading, counting=counting, directory=directory) as cells:
             if cells.vocabulary != fitted.vocabulary or fingerprint_cells(cells) != self._text.get("fingerprint"):
-                raise DataError("this is not the text that the training began with, or it is tokenised differently: give the same text")
+                raise DataError(OTHER_TEXT)
             self.history.interrupted = False
             told.say(f"going on after {done.epoch} epochs and {done.chunk} blocks")
             return self._train(cells, told, self.history, self._text)
@@ -208,7 +206,11 @@ class GloVe(CellModel):
     def _train(self: Model, cells: Cells, told: Telling, history: History, text: dict[str, Any]) -> Model:
         words, stride = len(cells.vocabulary), stride_of(self.dim)
         rows = 4 * 4 * words * stride
-        memory = {"rows": rows, "their last good state": kept_in_memory(rows), "blocks of cells": arranging_bytes(cells, self.threads)}
+        memory = {
+            "rows": rows,
+            "their last good state": kept_in_memory(rows),
+            "blocks of cells": arranging_bytes(cells, stride, self.threads),
+        }
         check_plan(memory, words, self.dim)
         told.say(f"memory: {describe(memory)}")
         resumed = self._sides if history.position != History().position else None
@@ -227,10 +229,11 @@ class GloVe(CellModel):
             warn=told.warn,
             details={**self.config(), "vocabulary": words, "cells": len(cells), "memory": sum(memory.values())},
         )
+        run = BlockRun(blocks, sides, plan, self.threads)
         try:
-            BlockRun(blocks, sides, plan, self.threads).train()
+            run.train()
         finally:
-            blocks.close()
+            run.close()
             self._forget()
             if self.complete:
                 self._sides = None
@@ -254,8 +257,7 @@ class GloVe(CellModel):
 
     def warm_up(self) -> None:
         """Compile all kernels for this dim, or load them from disk."""
-        with few_cells() as cells:
-            Blocks(cells, self._value, stride_of(self.dim), self.seed, 1).close()
+        warm()
         warm_up(self.dim)
 
     def tensors(self, *, complete: bool) -> dict[str, Any]:
@@ -264,7 +266,10 @@ class GloVe(CellModel):
         tensors = {"in_vectors": self._combined(), "word_vectors": word, "out_vectors": context}
         tensors |= {"in_bias": np.ascontiguousarray(word_bias), "out_bias": np.ascontiguousarray(context_bias)}
         if not complete and self._sides is not None:
-            tensors |= {"in_squares": self._sides.words.squares, "out_squares": self._sides.contexts.squares}
+            tensors |= {
+                "in_squares": self._sides.words.squares[:, : self.dim + BIASES],
+                "out_squares": self._sides.contexts.squares[:, : self.dim + BIASES],
+            }
         return tensors
 
     def take(self, saved: SavedModel) -> None:
@@ -277,7 +282,7 @@ class GloVe(CellModel):
             sides = start_sides(words, self.dim, self.seed, (biases[0], biases[1]))
             for side, rows, squares in zip(sides, vectors, ("in_squares", "out_squares"), strict=True):
                 side.rows[:, : self.dim] = rows
-                side.squares[:] = _tensor(saved, squares, side.squares.shape)
+                side.squares[:, : self.dim + BIASES] = _tensor(saved, squares, (words, self.dim + BIASES))
             self._follow(sides, saved.vocabulary)
 
 
@@ -302,8 +307,11 @@ def biases_of(cells: Cells) -> tuple[Doubles, Doubles]:
 
 def _check(cells: Cells) -> None:
     for first in range(0, len(cells), 1 << 22):
-        if cells.values[first : first + (1 << 22)].min() <= 0:
+        part = cells.values[first : first + (1 << 22)]
+        if part.min() <= 0:
             raise DataError("cells with counts of zero or below: GloVe takes their logarithms; give counts, not PMI")
+        if part.min() < 1 / MOST or part.max() > MOST:
+            raise DataError(f"cells with counts from {part.min():g} to {part.max():g}: must be from {1 / MOST:g} to {MOST:g}")
 
 
 def _tensor(saved: SavedModel, name: str, shape: tuple[int, ...]) -> Any:

@@ -45,7 +45,8 @@ def load_unfinished(path: str | os.PathLike[str]) -> TextModel:
     folder = checkpoint_of(Path(path))
     model = load(folder if is_model(folder) else path)
     if model.complete:
-        raise DataError(f"{path}: its training is complete: to learn from more text, start another one from it (--start, fit(start=...))")
+        more = "to learn from more text, start another one from it (--start, fit(start=...))"
+        raise DataError(f"{path}: its training is complete{f': {more}' if isinstance(model, WordModel) else ''}")
     return model
 
 

@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
 from unhot.corpus.cells import Cells
-from unhot.corpus.cooccurrence import few_cells
+from unhot.corpus.cooccurrence import warm
 from unhot.corpus.corpus import Corpus
 from unhot.corpus.inputs import Source
 from unhot.corpus.phrases import Phrases
@@ -178,7 +178,7 @@ class SVD(CellModel):
 
     def warm_up(self) -> None:
         """Compile the kernels of these settings, or load them from disk."""
-        few_cells().close()
+        warm()
         warm_up(self.dim + self.oversampling)
 
     def tensors(self, *, complete: bool) -> dict[str, Any]:

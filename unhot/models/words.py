@@ -10,7 +10,6 @@ import dataclasses
 import logging
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -22,7 +21,7 @@ from unhot.corpus.phrases import Phrases
 from unhot.errors import ConfigError, DataError, FormatError, at_least, one_of, whole
 from unhot.kernels.bags import Bags
 from unhot.models import base
-from unhot.models.base import Note, Reading, Telling, TextModel, names_of, telling
+from unhot.models.base import OTHER_TEXT, Note, Reading, Telling, TextModel, named_again, names_of, opened, telling
 from unhot.models.engines import ENGINES, check_engine, make_engine, warm_up_engine
 from unhot.models.inputs import InputRows, word_rows
 from unhot.models.learned import NO_KEYS, LearnedWords, from_saved
@@ -156,14 +155,15 @@ class WordModel(LearnedWords, TextModel):
         note        called with lines about what goes on: compiling, the memory plan, odd input; None: they are logged
         directory   where to keep the encoded text for another time; None: a temporary directory
         """
-        if isinstance(source, Corpus) and (counts is not None or column is not None or phrases is not None):
+        names, source = names_of(source), opened(source)
+        if isinstance(source, (Corpus, Cells)) and any(given is not None for given in (counts, column, phrases)):
             raise ConfigError("counts, column or phrases with an encoded Corpus: its words are encoded already; leave them out")
         if frozen is not None and self.has_bags:
             raise ConfigError(f"frozen={frozen!r:.80}: words of {self.name} share their n-grams with others, so none can stay as it is")
         old = start.learned if isinstance(start, WordModel) else None
         self._check_start(start)
         check_frozen(frozen, start is not None)
-        known = old.vocabulary if old is not None and counts is None and not isinstance(source, Corpus) else None
+        known = old.vocabulary if old is not None and counts is None and not isinstance(source, (Corpus, Cells)) else None
         if known is not None:
             self.layer.grown_rows(np.zeros(0, np.int32))  # refused before a long text is read, not after it
         reads = {"counts": counts, "known": known, "column": column, "phrases": phrases, "progress": reading, "directory": directory}
@@ -172,7 +172,7 @@ class WordModel(LearnedWords, TextModel):
             inputs = self.make_inputs(corpus.vocabulary, NO_KEYS if old is None else old.keys)
             begin = None if start is None else self._begin(start, corpus.vocabulary, inputs)
             mask = frozen_words(frozen, corpus.vocabulary, begin)
-            text = {"source": names_of(source), "column": column, "fingerprint": fingerprint(corpus)}
+            text = {"source": names, "column": column, "fingerprint": fingerprint(corpus)}
             return self._train(corpus, inputs, told, begin, mask if mask.any() else mask[:0], History(), text)
 
     def resume(
@@ -194,10 +194,7 @@ class WordModel(LearnedWords, TextModel):
         learned, done = self.learned, self.history.position
         if done.epoch >= self.epochs:
             raise DataError(f"this training is complete ({done.epoch} epochs): to learn from more text, use fit(text, start=model)")
-        if source is None and self._text.get("source"):
-            source = [Path(name) for name in self._text["source"]]  # not sentences, should they be gone
-        if source is None:
-            raise DataError("the text of this training was not a file that can be opened again: give it as source")
+        source = opened(named_again(self._text) if source is None else source)
         reads = {
             "counts": learned.vocabulary,
             "column": self._text.get("column"),
@@ -208,7 +205,7 @@ class WordModel(LearnedWords, TextModel):
         told = telling(callbacks, note, checkpoint)
         with self._opening(source, told.say, reads) as corpus:
             if corpus.vocabulary != learned.vocabulary or fingerprint(corpus) != self._text.get("fingerprint"):
-                raise DataError("this is not the text that the training began with, or it is tokenised differently: give the same text")
+                raise DataError(OTHER_TEXT)
             self.history.interrupted = False
             inputs = self.make_inputs(corpus.vocabulary, learned.keys)
             begin = self._begin(self, corpus.vocabulary, inputs)

@@ -63,15 +63,14 @@ class Blocks:
 
     def __init__(self, cells: Cells, value: Value, stride: int, seed: int, threads: int) -> None:
         """`stride`: floats in a row, for how many of them fit the cache."""
-        self.strips = strips_of(len(cells))
-        near = max(1, TILE_BYTES // (2 * 2 * 4 * stride))
+        self.strips, near = strips_of(len(cells)), near_words(stride)
         self._rows, self._columns = (cut_strips(sizes, self.strips, near) for sizes in _sizes(cells))
         self.counts = np.zeros((self.strips, self.strips), np.int64)  # cells of each block
         folder = Path(tempfile.mkdtemp(prefix="unhot-"))
         self._remove = weakref.finalize(self, shutil.rmtree, str(folder), ignore_errors=True)
         self._path = folder / "blocks"
         try:
-            self._write(cells, value, seed, threads)
+            self._write(cells, value, seed, min(threads, self.strips))
         except OSError as error:
             self.close()
             need, why = ARRAYS * 4 * len(cells) / 1e9, error.strerror
@@ -116,13 +115,20 @@ class BlockReader:
         weakref.finalize(self, self._file.close)
         self._buffer = np.empty(ARRAYS * int(blocks.counts.max()), np.int32)
 
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
     def read(self, block: int) -> CellBlock:
         """A block by its number, strips * strip of rows + strip of columns."""
         size = int(self._counts[block])
         self._file.seek(ARRAYS * 4 * int(self._starts[block]))
         view = self._buffer[: ARRAYS * size].data.cast("B")
         while len(view):
-            view = view[self._file.readinto(view) :]
+            got = self._file.readinto(view)
+            if not got:
+                raise DataError(f"{self._file.name}: was cut short while it was in use; free space on that disk, and train again")
+            view = view[got:]
         return block_of(self._buffer, size)
 
 
@@ -144,9 +150,29 @@ def strips_of(cells: int) -> int:
     return max(1, math.isqrt(cells // BLOCK_CELLS))
 
 
-def arranging_bytes(cells: Cells, threads: int) -> int:
-    """Memory that is taken while blocks are made: strips of cells, and what they are turned into."""
-    return (threads + 1) * 5 * 4 * (len(cells) // strips_of(len(cells)) + len(cells.vocabulary))
+def near_words(stride: int) -> int:
+    """How many words a tile has on each side, in rows of so many floats."""
+    return max(1, TILE_BYTES // (2 * 2 * 4 * stride))
+
+
+def arranging_bytes(cells: Cells, stride: int, threads: int) -> int:
+    """Memory that is taken while blocks are made: strips of cells and what they are turned into, and where tiles end."""
+    strips, words = strips_of(len(cells)), len(cells.vocabulary)
+    threads, strip = min(threads, strips), len(cells) // strips + words  # a strip ends with a whole row
+    pieces = -(-words // near_words(stride)) + strips
+    return (threads + 1) * 5 * 4 * strip + threads * (8 * strip + 8 * pieces * (pieces // strips + 1))
+
+
+def warm_up_arranging() -> None:
+    """Compile it, or load it from disk, with next to nothing."""
+    ids, starts, values = np.zeros(1, np.int32), np.array([0, 1]), np.ones(1)
+    for array in (ids, starts, values):
+        array.flags.writeable = False  # as cells are
+    tiles, out = (
+        Tiles(np.zeros(1, np.int32), np.zeros(1, np.int64), np.ones(1, np.int64)),
+        Arranged(ids.copy(), ids.copy(), np.zeros(1, np.float32)),
+    )
+    arrange(starts, ids, values, starts[0], ids.copy(), tiles, 1, stream_key(0, 0, SHUFFLING), np.zeros(2, np.int64)[1:], out)
 
 
 def _sizes(cells: Cells) -> tuple[Counts, Counts]:

@@ -88,6 +88,7 @@ class Run(ABC, Generic[C]):
         if self._before.chunk > len(cut):
             raise FormatError(f"the state of the training: {self._before.chunk} of {len(cut)} chunks; it is damaged")
         self._timer = Timer(plan.checkpoint)
+        self._failed: BaseException | None = None  # of a chunk: those behind it are not trained any more
 
     @abstractmethod
     def learn(self, epoch: int, piece: C, lr: float, thread: int) -> tuple[float, int]:
@@ -122,8 +123,10 @@ class Run(ABC, Generic[C]):
         except Diverged:
             self._done("diverged")
             raise
-        except BaseException:  # of a callback: what the model shows is what its position says
-            if self.finite():
+        except BaseException:  # of a callback or a chunk: what the model shows is what its position says
+            if self._failed is not None:
+                self._restore()
+            elif self.finite():
                 self.publish()
             raise
 
@@ -174,6 +177,8 @@ class Run(ABC, Generic[C]):
         return due
 
     def _train_chunk(self, epoch: int, piece: C, thread: int) -> Result:
+        if self._failed is not None:
+            return Result(self.history.position, 0, 0.0, self._failed)
         try:
             lr = self.rate(epoch, piece)
             loss, pairs = self.learn(epoch, piece, lr, thread)
@@ -183,6 +188,7 @@ class Run(ABC, Generic[C]):
                 self.history.position = at
             return Result(at, self._words_at(at), lr, None)
         except BaseException as error:  # handed to the main thread, which raises it
+            self._failed = error
             return Result(self.history.position, 0, 0.0, error)
 
     def _report(self, result: Result, epoch: int) -> None:
