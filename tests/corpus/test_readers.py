@@ -221,3 +221,15 @@ def test_named_pipe(tmp_path):
     with encode(tmp_path / "pipe", min_count=1) as corpus:
         assert corpus.words == 15000
     writer.join()
+
+
+def test_encoded_folders_are_no_text(tmp_path):
+    from unhot.corpus.cooccurrence import cooccurrences
+    from unhot.corpus.encoding import encode
+
+    with encode([["a", "b"]], min_count=1, directory=tmp_path / "x1") as corpus, cooccurrences(corpus, directory=tmp_path / "x2"):
+        pass
+    (tmp_path / "t.txt").write_text("a b")
+    for source, what in (("x1", "an encoded text"), ("x2", "cells"), ("x*", "an encoded text")):
+        with pytest.raises(DataError, match=f"holds {what}"):
+            find_files(tmp_path / source)

@@ -195,3 +195,90 @@ def test_damaged_tensors_are_refused(tmp_path):
     save_model(tmp_path / "n", saved.config, saved.vocabulary, tensors)
     with pytest.raises(FormatError, match="word_vectors"):
         load(tmp_path / "n")
+
+
+def test_whole_folders_are_the_same_bytes_too(tmp_path):
+    """Losses are sums over blocks, which threads finish in any order."""
+    for run, threads in enumerate((1, 4, 4, 4)):
+        GloVe(**SMALL, threads=threads).fit(TEXT).save(tmp_path / str(run))
+    configs = {(tmp_path / str(run) / "v1" / "config.json").read_text().replace('"threads": 4', '"threads": 1') for run in range(4)}
+    assert len(configs) == 1
+
+
+def test_a_state_is_saved_without_padding(tmp_path):
+    """It is resumed on machines with other vectors."""
+
+    def stop(progress):
+        if progress.event == "epoch":
+            raise KeyboardInterrupt
+
+    GloVe(**SMALL).fit(TEXT, callbacks=[stop]).save(tmp_path / "m")
+    from unhot.vectors.formats.directory import load_model
+
+    assert load_model(tmp_path / "m").tensors["in_squares"].shape[1] == SMALL["dim"] + 2
+
+
+def test_a_block_that_fails_leaves_the_last_good_state(monkeypatch):
+    whole = GloVe(**SMALL, threads=3).fit(TEXT)
+    read, calls = blocks.BlockReader.read, []
+
+    def fails(self, block):
+        calls.append(block)
+        if len(calls) == 20:
+            raise OSError("a bad disk")
+        return read(self, block)
+
+    monkeypatch.setattr(blocks.BlockReader, "read", fails)
+    model = GloVe(**SMALL, threads=3)
+    with pytest.raises(OSError, match="a bad disk"):
+        model.fit(TEXT)
+    model.resume(TEXT)
+    assert same(model, whole)
+
+
+def test_a_file_that_is_cut_short_is_an_error_not_a_hang(tmp_path):
+    with encode(TEXT, min_count=1) as corpus, cooccurrences(corpus, window=4) as cells:
+        made = blocks.Blocks(cells, lambda x: (x, x), 16, 1, 1)
+        reader = made.reader()
+        made._path.write_bytes(b"")
+        with pytest.raises(DataError, match="cut short"):
+            reader.read(0)
+        reader.close()
+        made.close()
+
+
+def test_nothing_is_left_behind(tmp_path, monkeypatch):
+    import tempfile
+
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    GloVe(**SMALL).fit(TEXT)
+    with pytest.raises(DataError):
+        GloVe(min_count=1).fit([["a"]])
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_cells_that_say_nonsense_are_refused():
+    words = unhot.Vocabulary(["a", "b"], [1, 1])
+    with pytest.raises(DataError, match="window='wide'"):
+        GloVe().fit(Cells.from_arrays(words, [0, 1, 2], [1, 0], [1.0, 1.0], {"window": "wide"}))
+    with pytest.raises(DataError, match="1e-50"):
+        GloVe().fit(Cells.from_arrays(words, [0, 1, 2], [1, 0], [1e-50, 1.0]))
+    cells = Cells.from_arrays(words, [0, 1, 2], [1, 0], [1.0, 1.0])
+    cells.close()
+    with pytest.raises(DataError, match="closed"):
+        GloVe().fit(cells)
+    with pytest.raises(ConfigError, match=r"Phrases\.load"):
+        GloVe().fit([["a", "b"]], phrases="list.json")
+
+
+def test_resumed_from_a_folder_of_cells(tmp_path):
+    with encode(TEXT, min_count=1) as corpus, cooccurrences(corpus, window=4, directory=tmp_path / "cells"):
+        pass
+
+    def stop(progress):
+        if progress.event == "epoch":
+            raise KeyboardInterrupt
+
+    GloVe(**SMALL).fit(str(tmp_path / "cells"), callbacks=[stop]).save(tmp_path / "m")
+    for source in (None, str(tmp_path / "cells"), tmp_path / "cells"):
+        assert same(load_unfinished(tmp_path / "m").resume(source), GloVe(**SMALL).fit(TEXT))

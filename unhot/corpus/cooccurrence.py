@@ -147,8 +147,8 @@ class _Counter:
         most = int(counts.max()) if int(counts.sum()) == corpus.ids else corpus.ids
         self._weights = weights_of(how["weights"], how["sides"], how["window"], most)
         self._key, self._keep = stream_key(how["seed"], 0, 0), keep_threshold(keep_probability(counts, how["sample"]))
-        self._cells = max(self._words, min(TASK_CELLS, self._words**2, memory // (4 * CELL_BYTES * (threads + 1))))
-        self._parts = self._cut(self._plan(memory))
+        room, self._cells = self._plan(memory)
+        self._parts = self._cut(room)
         if not self._parts:
             raise DataError("a corpus without text: it was closed, or made of cells; encode the text again")
         self._section = new_section(max(part.room for part in self._parts), self._words)
@@ -177,18 +177,20 @@ class _Counter:
         self._merge(runs, write)
         runs.remove()
 
-    def _plan(self, memory: int) -> int:
-        """The words of a section that memory has room for."""
+    def _plan(self, memory: int) -> tuple[int, int]:
+        """The words of a section, and the cells of a task, that memory has room for."""
+        words, buffers = self._words, self._threads + 1
         # a thread's row, 8 bytes and a mark a word, and what comes out of it; places, ends of rows and lengths; numbers on their way out
-        each = 17 * self._words + CELL_BYTES * self._cells
-        fixed = (self._threads + 1) * each + ROW_BYTES * (self._words + 1) + 3 * 8 * PART
-        least = max(FEWEST, 4 * self._window) * WORD_BYTES
-        if memory < fixed + least:
+        fixed = buffers * (17 + CELL_BYTES) * words + ROW_BYTES * (words + 1) + 3 * 8 * PART
+        least = fixed + max(FEWEST, 4 * self._window) * WORD_BYTES
+        if memory < least:
             raise ConfigError(
-                f"memory={memory}: counting {self._words:,} words with {self._threads} threads takes at least {fixed + least:,} bytes; "
+                f"memory={memory}: counting {words:,} words with {self._threads} threads takes at least {least:,} bytes; "
                 "allow more, use fewer threads, or fewer words (min_count, max_vocab)"
             )
-        return min((memory - fixed) // WORD_BYTES, MOST)
+        spare = (memory - least) // (4 * buffers * CELL_BYTES)  # a quarter of what is left
+        more = max(0, min(TASK_CELLS - words, words**2 - words, spare))
+        return min((memory - fixed - buffers * CELL_BYTES * more) // WORD_BYTES, MOST), words + more
 
     def _cut(self, room: int) -> list[_Part]:
         """The text in parts that have room, gaps between sentences and what windows reach at both ends included."""
