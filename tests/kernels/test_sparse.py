@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from unhot.kernels.aligned import aligned_zeros
 from unhot.kernels.blocks import shape
 from unhot.kernels.simd import LANES
-from unhot.kernels.sparse import cuts, fill_cosines, fill_dots, fill_lengths, fill_pair_dots, information, multiply, multiply_twice, rows_of
+from unhot.kernels.sparse import cuts, fill_cosines, fill_dots, fill_lengths, fill_pair_dots, information, multiply, multiply_transposed, rows_of
 
 WORDS = 23
 
@@ -28,12 +28,12 @@ def test_products_are_numpys(width):
     stride = -(-width // LANES) * LANES
     dense = aligned_zeros((WORDS, stride))
     dense[:, :width] = np.random.default_rng(2).normal(size=(WORDS, width))
-    once, outs = aligned_zeros((WORDS, stride)), [aligned_zeros((WORDS, stride)) for _ in range(3)]
+    times, outs = aligned_zeros((WORDS, stride)), [aligned_zeros((WORDS, stride)) for _ in range(3)]
     for part, out in zip(cuts(rows.starts, 3), outs, strict=True):
-        multiply(shape(stride, 1, 1), rows, dense, aligned_zeros(WORDS), *part, once)
-        multiply_twice(shape(stride, 1, 1), rows, dense, aligned_zeros(WORDS), *part, aligned_zeros((1, stride)), out)
-    np.testing.assert_allclose(once, x @ dense, rtol=1e-4, atol=1e-4)
-    np.testing.assert_allclose(sum(outs), x.T @ (x @ dense.astype(np.float64)), rtol=1e-4, atol=1e-3)
+        multiply(shape(stride, 1, 1), rows, 0.5, dense, aligned_zeros(WORDS), *part, times)
+        multiply_transposed(shape(stride, 1, 1), rows, 0.5, dense, aligned_zeros(WORDS), *part, out)
+    np.testing.assert_allclose(times, 2 * x @ dense, rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(sum(outs), 2 * x.T @ dense, rtol=1e-4, atol=1e-4)
 
 
 @given(lengths=st.lists(st.integers(0, 9), min_size=1, max_size=40), parts=st.integers(1, 50), data=st.data())

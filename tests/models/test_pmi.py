@@ -112,6 +112,18 @@ def test_negative_cells_stay_unless_positive():
     assert positive.values.tolist() == plain.values[plain.values > 0].tolist()
 
 
+@pytest.mark.parametrize("smoothing", [300.0, 1e6])
+def test_large_powers_do_not_overflow(smoothing):
+    """By logarithms: P(j) is sum_j^smoothing / sum of these, and nearly all of it is the largest."""
+    x = np.array([[0.0, 20.0, 3.0], [20.0, 0.0, 1.0], [3.0, 1.0, 0.0]]) * 1e3
+    sums = x.sum(axis=0)
+    found = dense(pmi(cells_of(x), positive=False, smoothing=smoothing))
+    expected = np.log(20e3 / sums[0]) - smoothing * np.log(sums[1] / sums.max())
+    np.testing.assert_allclose(found[0, 1], expected, rtol=1e-9)
+    with pytest.raises(ConfigError, match=r"smoothing=1.7e\+308: the sums to that power are beyond all numbers"):
+        pmi(cells_of(x), smoothing=1.7e308)
+
+
 def test_kept_cells_open_again(tmp_path):
     made = pmi(cells_of(counts()), shift=2, directory=tmp_path / "ppmi")
     again = Cells.open(tmp_path / "ppmi")

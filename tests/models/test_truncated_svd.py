@@ -5,7 +5,7 @@ import pytest
 
 from unhot import Vocabulary
 from unhot.corpus.cells import Cells
-from unhot.errors import ConfigError
+from unhot.errors import ConfigError, DataError
 from unhot.models.truncated_svd import Factors, truncated_svd, weighted
 
 
@@ -150,3 +150,32 @@ def test_progress_is_told():
 def test_wrong_settings_are_named(settings, message):
     with pytest.raises(ConfigError, match=message):
         truncated_svd(cells_of(sparse_matrix(words=9)), **settings)
+
+
+def test_a_wide_spectrum_is_found():
+    """Raw counts have one: squares of their singular values differ by more than float32 can tell."""
+    rng, exact = np.random.default_rng(7), np.geomspace(1, 1e-5, 30)
+    u, v = (np.linalg.qr(rng.normal(size=(80, 30)))[0] for _ in range(2))
+    found = truncated_svd(cells_of((u * exact) @ v.T), 30)
+    np.testing.assert_allclose(found.s, exact, atol=1e-6)
+    np.testing.assert_allclose(found.s[:20], exact[:20], rtol=1e-2)
+    np.testing.assert_allclose(found.u.T @ found.u, np.eye(30), atol=1e-2)
+
+
+@pytest.mark.parametrize("scale", [1e60, 1e-30, -1e200])
+def test_values_may_be_of_any_size(scale):
+    x = sparse_matrix(words=40)
+    found, scaled = truncated_svd(cells_of(x), 4), truncated_svd(cells_of(x * scale), 4)
+    np.testing.assert_allclose(scaled.s, found.s * abs(scale), rtol=1e-5)
+    assert scaled.s[-1] > 0
+    np.testing.assert_allclose(np.abs(scaled.u), np.abs(found.u), atol=1e-3)
+    with pytest.raises(DataError, match="singular values are no finite numbers"):
+        truncated_svd(cells_of(np.full((40, 40), 1e307)), 4)
+
+
+def test_powers_that_are_too_large_are_refused():
+    factors = Factors(np.ones((2, 2), np.float32), np.array([1e5, 0.0]), np.ones((2, 2), np.float32))
+    assert weighted(factors, 7).max() == np.float32(1e35)
+    for power in (8, 1e3):  # beyond float32, and beyond float64
+        with pytest.raises(ConfigError, match=f"power={power:g}: singular values up to 100000 to that power are too large"):
+            weighted(factors, power)

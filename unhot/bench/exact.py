@@ -1,71 +1,95 @@
 """The exact solution, which all layers of a comparison of skip-gram are measured by.
 
-The full softmax with biases, trained on the counts of all pairs (see `unhot.train.on_cells`), on the same lines as all layers and without a
-clock: as many epochs as it takes to come close to its minimum. It draws nothing, so what a layer is behind it is due to the layer's
-estimates, to its own target, and to the time it had. How far a layer is away from it:
+The full softmax with biases, trained on the counts X of all pairs (see `unhot.train.on_cells`), on the same lines as all layers and without
+a clock: as many epochs as it takes to come close to its minimum. It draws nothing, so what a layer is behind it is due to the layer's
+estimates, to its own target, and to the time it had. How far a layer is behind it:
 
     above exact     its cross entropy of the held-out lines, minus that of the exact solution
-    KL              sum_w N_w KL(P_exact(. | w) || P_layer(. | w)) / sum_w N_w          N_w: how often w occurs in the training lines
+    train above     the same of the training lines: -sum_ij X[i, j] log P(j | i) / sum_ij X[i, j], minus that of the exact solution
 
-The sum is over all inputs w of a small vocabulary; of a large one, over words at even steps through the tokens in the order of their ids,
-the same words for every layer.
+What it is the minimum of is the loss of the training lines. Of those that were held out it may be far from that: a small text is learned by
+heart, and then counts alone, or a layer that was stopped early, predict other lines better.
 """
 
 from __future__ import annotations
 
+import contextlib
+import math
 import time
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from unhot.bench.results import EXACT, Measured, learned_bytes
+from unhot.bench.results import CELLS, EXACT, Measured, learned_bytes, reason
 from unhot.bench.settings import Settings
 from unhot.bench.texts import Texts
 from unhot.bench.timed import Point
-from unhot.errors import UnhotError
+from unhot.corpus.cells import Cells
+from unhot.corpus.cooccurrence import cooccurrences
+from unhot.errors import DataError
 from unhot.evaluate.held_out import held_out
-from unhot.models.skipgram import SkipGram
+from unhot.models.skipgram import MOST_WORDS, SkipGram
 from unhot.models.words import WordModel
+from unhot.train.on_cells import steps_of_epoch
 from unhot.train.progress import Progress
-from unhot.types import Counts, Doubles, Ids
 
-EPOCHS = 40  # of 10,000 words of Wikipedia, 30 epochs came to a training loss of 6.435, 60 to 6.430
+EPOCHS = 40  # at least; of 10,000 words of Wikipedia, 30 epochs came to a training loss of 6.435, 60 to 6.430
+STEPS = 1600  # at least: few words have epochs of few steps
 OUTPUT = "softmax:bias=true"
-INPUTS = 300  # words that predictions are compared for
-AT_ONCE = 64  # of them together
+AT_ONCE = 1 << 20  # cells whose probabilities are in memory
 
 
 class Exact(NamedTuple):
-    """What came of it, and what it predicts."""
+    """What came of it, and what layers are compared with."""
 
     measured: Measured
-    inputs: Ids  # words to compare predictions for; none if it failed
-    weight: Doubles  # of each, summing to one
-    log_prob: Doubles  # [inputs, words]
+    cells: Cells | None  # of the training lines; None: it failed
+    loss: float  # of these, nats a pair
 
-    def divergence(self, model: WordModel) -> float:
-        """The mean KL divergence of a model's predictions from the exact ones."""
-        total, vectors, head = 0.0, model.word_inputs().vectors, model.head
-        for first in range(0, self.inputs.size, AT_ONCE):
-            some = slice(first, first + AT_ONCE)
-            exact = self.log_prob[some]
-            apart = exact - head.log_prob(vectors[self.inputs[some]])
-            total += float(self.weight[some] @ (np.exp(exact) * apart).sum(axis=1))
-        return total if self.inputs.size else np.nan
+    def above(self, model: WordModel) -> float:
+        """How much more the loss of the training lines is under a model; NaN: not known."""
+        return cells_loss(model, self.cells) - self.loss if self.cells is not None else math.nan
 
 
-def exact_solution(settings: Settings, texts: Texts, tell: Callable[..., None]) -> Exact:
-    """Train and measure it; whatever goes wrong is written down."""
-    begun: dict[str, Any] = {"layer": EXACT, "spec": f"{OUTPUT} on cells", "engine": "cells"}
-    try:
-        return _solve(settings, texts, tell, begun)
-    except UnhotError as error:
-        nothing = np.zeros(0)
-        return Exact(Measured(**begun, failed=" ".join(str(error).split())), np.zeros(0, np.int32), nothing, nothing.reshape(0, 0))
+@contextlib.contextmanager
+def exact_solution(settings: Settings, texts: Texts, tell: Callable[..., None]) -> Iterator[Exact]:
+    """Train and measure it; whatever goes wrong is written down. The cells are there as long as the context is."""
+    begun: dict[str, Any] = {"layer": EXACT, "spec": f"{OUTPUT} on cells", "engine": CELLS}
+    with contextlib.ExitStack() as stack:
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", RuntimeWarning)  # as for the layers
+                tell("preparing")
+                _check_words(len(texts.train.vocabulary))
+                began = time.perf_counter()
+                counting = cooccurrences(texts.train, window=settings.window, weights="flat", threads=settings.threads)
+                found = _solve(settings, texts, stack.enter_context(counting), tell, begun, began)
+        except Exception as error:  # also one of memory, say: it must not cost the results of all layers
+            found = Exact(Measured(**begun, failed=reason(error)), None, math.nan)
+        yield found
 
 
-def _solve(settings: Settings, texts: Texts, tell: Callable[..., None], begun: dict[str, Any]) -> Exact:
+def _check_words(words: int) -> None:
+    """Refused before they are counted."""
+    if words > MOST_WORDS:
+        raise DataError(
+            f"{words:,} words: the exact solution takes time by their square, and is found for at most {MOST_WORDS:,}; lower max_vocab "
+            f"(--max-vocab {MOST_WORDS}), or leave it out (--no-exact)"
+        )
+
+
+def epochs_of(words: int) -> int:
+    """As many as it takes to come close to the minimum.
+
+    >>> epochs_of(10_000), epochs_of(500)
+    (40, 200)
+    """
+    return max(EPOCHS, STEPS // steps_of_epoch(words))
+
+
+def _solve(settings: Settings, texts: Texts, cells: Cells, tell: Callable[..., None], begun: dict[str, Any], began: float) -> Exact:
     memory = 0
 
     def told(progress: Progress) -> None:
@@ -74,17 +98,14 @@ def _solve(settings: Settings, texts: Texts, tell: Callable[..., None], begun: d
         tell("training", progress.seconds_left or 0.0)
 
     same: dict[str, Any] = {name: getattr(settings, name) for name in ("dim", "window", "threads", "seed")}
-    model = SkipGram(output=OUTPUT, on="cells", epochs=EPOCHS, shrink=False, sample=0.0, **same)
-    tell("preparing")
-    began = time.perf_counter()
-    model.fit(texts.train, callbacks=[told], note=lambda line: None)
+    model = SkipGram(output=OUTPUT, on="cells", epochs=epochs_of(len(cells.vocabulary)), shrink=False, sample=0.0, **same)
+    model.fit(cells, callbacks=[told], note=lambda line: None)
     seconds = time.perf_counter() - began  # counting, too
     if model.history.interrupted:
         raise KeyboardInterrupt
     tell("evaluating")
-    inputs, weight = chosen_inputs(texts.train.vocabulary.counts, INPUTS)
     figures: dict[str, Any] = {
-        "lr": model.lr,
+        "lr": model.first_lr,
         "seconds": seconds,
         "pairs": model.history.pairs,
         "learned_bytes": learned_bytes(model.learned),
@@ -92,20 +113,17 @@ def _solve(settings: Settings, texts: Texts, tell: Callable[..., None], begun: d
     }
     loss = held_out(model, texts.curve).cross_entropy
     result, curve = held_out(model, texts.held_out), (Point(seconds, model.history.pairs, loss),)
-    measured = Measured(**begun, **figures, result=result, curve=curve, divergence=0.0)
-    return Exact(measured, inputs, weight, model.head.log_prob(model.word_inputs().vectors[inputs]))
+    return Exact(Measured(**begun, **figures, result=result, curve=curve, train_above=0.0), cells, cells_loss(model, cells))
 
 
-def chosen_inputs(counts: Counts, most: int) -> tuple[Ids, Doubles]:
-    """Words and their weights: all, or those at even steps through the tokens.
-
-    >>> chosen_inputs(np.array([6, 2]), 2)
-    (array([0, 1], dtype=int32), array([0.75, 0.25]))
-    >>> chosen_inputs(np.array([90, 60, 30, 10, 10]), 4)
-    (array([0, 1, 2], dtype=int32), array([0.5 , 0.25, 0.25]))
-    """
-    if counts.size <= most:
-        return np.arange(counts.size, dtype=np.int32), counts / counts.sum()
-    ends = np.cumsum(counts)
-    inputs, times = np.unique(np.searchsorted(ends, (np.arange(most) + 0.5) * (ends[-1] / most), side="right"), return_counts=True)
-    return inputs.astype(np.int32), times / most
+def cells_loss(model: WordModel, cells: Cells) -> float:
+    """The mean loss of all pairs that cells hold, in nats: -sum_ij X[i, j] log P(j | i) / sum_ij X[i, j]."""
+    vectors, head, starts, total, first = model.word_inputs().vectors, model.head, cells.starts, 0.0, 0
+    while first < len(cells.vocabulary):
+        last = max(first + 1, int(np.searchsorted(starts, starts[first] + AT_ONCE, side="right")) - 1)
+        some = slice(starts[first], starts[last])
+        rows = np.repeat(np.arange(last - first, dtype=np.int32), np.diff(starts[first : last + 1]))
+        log_prob, _ = head.pairs_log_prob(vectors[first:last], rows, cells.columns[some])
+        total -= float(log_prob @ cells.values[some])
+        first = last
+    return total / float(cells.row_sums().sum())

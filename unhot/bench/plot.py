@@ -80,6 +80,7 @@ def _set_limits(axes: Any, comparison: Comparison, drawn: Sequence[Measured]) ->
         axis.set_minor_locator(NullLocator())
         axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.6g}"))
     axes.grid(color="0.92")
+    axes.autoscale(False)  # what is drawn from here on must not move them
 
 
 def nice_numbers(first: float, last: float) -> list[float]:
@@ -106,10 +107,12 @@ def _name_counts(axes: Any, comparison: Comparison) -> None:
 
 
 def _name_exact(axes: Any, comparison: Comparison) -> None:
-    """The line of what can be had at best, more or less, if it is known."""
+    """The line of the exact solution, if there is one, and if it is not above all that is shown."""
     if comparison.exact is None or comparison.exact.result is None:
         return
     height = _perplexity(comparison.exact.final_loss)
+    if height > axes.get_ylim()[1]:
+        return
     axes.axhline(height, color="black", linewidth=1.0, linestyle=(0, (6, 3)), zorder=0)
     axes.annotate("exact", (0.0, height), (4, 3), xycoords=("axes fraction", "data"), textcoords="offset points", color="black", size=9)
 

@@ -8,11 +8,13 @@ from typing import Any
 
 from unhot.bench.settings import Settings
 from unhot.bench.timed import Point
+from unhot.errors import UnhotError
 from unhot.evaluate.figures import plain
 from unhot.evaluate.held_out import HeldOut
 from unhot.models.learned import Learned
 
 EXACT = "exact"  # the name of the exact solution
+CELLS = "cells"  # what trains it
 FULL = "softmax"  # the layer that all are measured by
 LEARNED = 0.999  # it has learned something if its loss is below so much of that of the counts
 
@@ -31,13 +33,13 @@ class Measured:
     training_bytes: int = 0  # all that training holds: twice the vectors, tables, buffers
     result: HeldOut | None = None  # on all held-out lines
     curve: tuple[Point, ...] = ()  # on some of them
-    divergence: float = math.nan  # of its predictions from those of the exact solution: the mean KL, in nats
+    train_above: float = math.nan  # its loss of the training lines beyond that of the exact solution, in nats a pair
     failed: str = ""  # why there is no result
 
     @property
     def pairs_per_second(self) -> float:
-        """Speed of training."""
-        return self.pairs / self.seconds if self.seconds else math.nan
+        """Speed of training; NaN on cells, where an epoch takes the same time however many pairs there are."""
+        return self.pairs / self.seconds if self.seconds and self.engine != CELLS else math.nan
 
     @property
     def final_loss(self) -> float:
@@ -113,6 +115,12 @@ class Comparison:
         if callable(self.settings.tokenizer):
             out["settings"]["tokenizer"] = getattr(self.settings.tokenizer, "__qualname__", type(self.settings.tokenizer).__qualname__)
         return out
+
+
+def reason(error: BaseException) -> str:
+    """Why there is no result, on one line."""
+    why = str(error) if isinstance(error, UnhotError) else f"{type(error).__name__}: {error}"
+    return " ".join(why.split())
 
 
 def learned_bytes(learned: Learned) -> int:

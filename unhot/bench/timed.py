@@ -65,7 +65,7 @@ def train_for(model: WordModel, corpus: Corpus, watch: Stopwatch, shares: Sequen
     A chunk that takes long may make it later: then there are fewer looks, and `model.history` has the time that was taken.
     """
     learn: Callable[..., Any] = model.fit
-    lr, before, done = model.lr or model.default_lr, 0.0, 0.0
+    lr, before, done = model.first_lr, 0.0, 0.0
     for share in shares:
         watch.until, watch.stopped = share * watch.seconds, False
         if done < watch.until:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -170,8 +171,8 @@ def _line(measured: Measured) -> str:
     """What came of a layer, in short."""
     if measured.result is None:
         return f"{measured.layer}: {measured.failed}"
-    figures = f"perplexity {measured.result.perplexity:,.1f}, {measured.pairs_per_second:,.0f} examples/s, lr {measured.lr:.3g}"
-    return f"{measured.layer}: {figures} ({measured.engine})"
+    speed = "" if math.isnan(measured.pairs_per_second) else f", {measured.pairs_per_second:,.0f} examples/s"
+    return f"{measured.layer}: perplexity {measured.result.perplexity:,.1f}{speed}, lr {measured.lr:.3g} ({measured.engine})"
 
 
 @contextmanager

@@ -112,6 +112,11 @@ class Cells:
         """How many cells there are."""
         return self.columns.size
 
+    @property
+    def words(self) -> int:
+        """Tokens of the text that they were counted in, as far as they are in the vocabulary."""
+        return int(self.vocabulary.counts.sum())
+
     def row(self, i: int) -> tuple[Ids, Doubles]:
         """The columns and values of the row of word i."""
         if not 0 <= i < len(self.vocabulary):

@@ -41,41 +41,43 @@ def cuts(starts: Starts, parts: int, first: int = 0, last: int | None = None) ->
 
 
 @inner
-def row_times(shape: Any, rows: Any, i: Any, dense: Any, scratch: Any, out: Any) -> Any:
-    """out[0] = sum_j x[i, j] dense[j]; the values are left in scratch as float32. Returns how many there are."""
+def floats_of(rows: Any, i: Any, largest: Any, scratch: Any) -> Any:
+    """Write x[i, j] / largest to scratch as float32; returns how many there are."""
     begin, count = rows.starts[i], rows.starts[i + 1] - rows.starts[i]
     for p in range(count):
-        scratch[p] = np.float32(rows.values[begin + p])
-    if count > 0:
-        sum_rows(shape, dense, rows.columns[begin : begin + count], scratch, 0, count, np.float32(1.0), out)
+        scratch[p] = np.float32(rows.values[begin + p] / largest)
     return count
 
 
 @kernel
-def multiply(shape: Any, rows: Rows, dense: Floats, scratch: Floats, begin: int, end: int, out: Floats) -> None:
-    """out[i] = sum_j x[i, j] dense[j]: the matrix times a dense one.
+def multiply(shape: Any, rows: Rows, largest: float, dense: Floats, scratch: Floats, begin: int, end: int, out: Floats) -> None:
+    """out[i] = sum_j x[i, j] / largest dense[j]: the matrix times a dense one.
 
     shape     says the stride of dense and out (see blocks.py)
+    largest   what all values are divided by, so that none of them is too large or too small for float32
     scratch   [longest row]
     out       all zeros
     """
+    one = np.float32(1.0)
     for i in range(begin, end):
-        row_times(shape, rows, i, dense, scratch, out[i : i + 1])
+        count = floats_of(rows, i, largest, scratch)
+        if count > 0:
+            columns = rows.columns[rows.starts[i] : rows.starts[i + 1]]
+            sum_rows(shape, dense, columns, scratch, 0, count, one, out[i : i + 1])
 
 
 @kernel
-def multiply_twice(shape: Any, rows: Rows, dense: Floats, scratch: Floats, begin: int, end: int, hidden: Floats, out: Floats) -> None:
-    """out[j] += sum_i x[i, j] y[i],  y[i] = sum_j x[i, j] dense[j]: the matrix, and then its transpose, times a dense one.
+def multiply_transposed(shape: Any, rows: Rows, largest: float, dense: Floats, scratch: Floats, begin: int, end: int, out: Floats) -> None:
+    """out[j] += sum_i x[i, j] / largest dense[i], for the rows i of a range: the transposed matrix times a dense one.
 
-    Both products of a row use the same rows of `dense` and `out`, so no transposed copy of it is needed. Threads have an `out` each.
-
-    hidden    [1, stride] all zeros: y
+    No transposed copy of it is needed. Threads have an `out` each.
     """
     one = np.float32(1.0)
     for i in range(begin, end):
-        count = row_times(shape, rows, i, dense, scratch, hidden)
+        count = floats_of(rows, i, largest, scratch)
         if count > 0:
-            add_to_rows(shape, hidden, one, out, rows.columns[rows.starts[i] : rows.starts[i + 1]], scratch, 0, count)
+            columns = rows.columns[rows.starts[i] : rows.starts[i + 1]]
+            add_to_rows(shape, dense[i : i + 1], one, out, columns, scratch, 0, count)
 
 
 @kernel

@@ -1,4 +1,4 @@
-"""What models of co-occurrence cells share: how these are counted, or opened."""
+"""What models of co-occurrence cells share: how these are counted, or taken as they are."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import os
 import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from unhot.corpus.cells import Cells
 from unhot.corpus.cooccurrence import SIDES, WEIGHTS, cooccurrences
@@ -15,7 +16,7 @@ from unhot.corpus.corpus import Corpus
 from unhot.corpus.inputs import Source
 from unhot.corpus.phrases import Phrases
 from unhot.errors import ConfigError, DataError, at_least, bytes_of, one_of
-from unhot.models.base import Reading, Telling, TextModel, opened
+from unhot.models.base import Note, Reading, Telling, TextModel, opened
 from unhot.vocab.vocabulary import Vocabulary
 
 COUNTED = ("window", "weights", "sides", "sample")  # settings that cells bring with them
@@ -58,34 +59,46 @@ class CellModel(TextModel):
         if isinstance(source, (Corpus, Cells)) and any(given is not None for given in (counts, column, phrases)):
             raise ConfigError("counts, column or phrases with text that is encoded already: leave them out")
         if isinstance(source, Cells):
-            self._take_settings(source, told)
+            cells = some_cells(source)
+            take_settings(self, {name: cells.settings[name] for name in COUNTED if name in cells.settings}, told.say)
             self.warm_up()
-            yield _some(source)
+            yield cells
             return
         reads = {"counts": counts, "column": column, "phrases": phrases, "progress": reading, "directory": directory}
         with self.reading(source, told.say, reads) as corpus:
-            began = time.perf_counter()
             how = {name: getattr(self, name) for name in (*COUNTED, "seed", "threads", "memory")}
-            kept = None if directory is None else Path(directory) / "cells"
-            with cooccurrences(corpus, **how, directory=kept, progress=counting) as cells:
-                told.say(f"{len(cells):,} cells of {len(corpus.vocabulary):,} words, counted in {time.perf_counter() - began:.1f} s")
-                yield _some(cells)
-
-    def _take_settings(self, cells: Cells, told: Telling) -> None:
-        own = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
-        theirs = {name: cells.settings[name] for name in COUNTED if name in cells.settings}
-        try:
-            checked = type(self)(**{**own, **theirs})
-        except ConfigError as error:
-            raise DataError(f"cells that were counted with settings that there are not: {error}") from error
-        for name in theirs:
-            value = getattr(checked, name)
-            if value != own[name]:
-                told.say(f"{name}={value!r}: as the cells were counted, not {own[name]!r}")
-                setattr(self, name, value)
+            with count_cells(corpus, how, told.say, counting, directory) as cells:
+                yield cells
 
 
-def _some(cells: Cells) -> Cells:
+@contextlib.contextmanager
+def count_cells(
+    corpus: Corpus, how: Mapping[str, Any], say: Note, counting: Counting | None, directory: str | os.PathLike[str] | None
+) -> Iterator[Cells]:
+    """Count the cells of a text; they are kept in the folder `cells` of a directory, if one is given."""
+    began = time.perf_counter()
+    kept = None if directory is None else Path(directory) / "cells"
+    with cooccurrences(corpus, **how, directory=kept, progress=counting) as cells:
+        say(f"{len(cells):,} cells of {len(corpus.vocabulary):,} words, counted in {time.perf_counter() - began:.1f} s")
+        yield some_cells(cells)
+
+
+def take_settings(model: TextModel, theirs: Mapping[str, Any], say: Note) -> None:
+    """Take the settings that cells were counted with in place of the model's own."""
+    own = {field.name: getattr(model, field.name) for field in dataclasses.fields(model)}
+    try:
+        checked = type(model)(**{**own, **theirs})
+    except ConfigError as error:
+        raise DataError(f"cells that were counted with settings that there are not: {error}") from error
+    for name in theirs:
+        value = getattr(checked, name)
+        if value != own[name]:
+            say(f"{name}={value!r}: as the cells were counted, not {own[name]!r}")
+            setattr(model, name, value)
+
+
+def some_cells(cells: Cells) -> Cells:
+    """The same, if there is something to learn from them; a `DataError` otherwise."""
     if cells.starts.size != len(cells.vocabulary) + 1:
         raise DataError("these cells were closed: open or count them again")
     if not len(cells):

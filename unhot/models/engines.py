@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from unhot.corpus.cells import Cells
 from unhot.corpus.corpus import Corpus
-from unhot.corpus.counted import CountedCorpus
 from unhot.errors import DataError, extra
 from unhot.kernels.loop import Params
 from unhot.kernels.pairs import warm_up as warm_up_pairs
@@ -24,10 +24,11 @@ from unhot.train.batches import batch_memory
 from unhot.train.good_state import kept_in_memory
 from unhot.train.history import Position
 from unhot.train.local import LocalRun, State, warm_up
-from unhot.train.on_cells import SQUARES, CellsRun, CellState, new_squares, saved_squares, step_memory
+from unhot.train.on_cells import CellsRun, CellState, new_squares, step_memory
 from unhot.train.params import HotSizes, Sizes, finite, frozen_rows, padded, start_params, without_copies
 from unhot.train.run import Plan
 from unhot.types import Bytes
+from unhot.vocab.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     from unhot.models.words import WordModel
@@ -36,11 +37,11 @@ if TYPE_CHECKING:
 ENGINES = ("compiled", "torch")
 
 
-def make_engine(model: WordModel, corpus: Corpus, frozen: Bytes, inputs: InputRows | None) -> Engine:
+def make_engine(model: WordModel, source: Corpus | Cells, frozen: Bytes, inputs: InputRows | None) -> Engine:
     """The engine that a model's settings name; `frozen` as in `Learned`, `inputs` as of `WordModel.make_inputs`."""
-    if isinstance(corpus, CountedCorpus):
-        return OnCells(model, corpus, frozen)
-    return OnTorch(model, corpus, frozen) if model.engine == "torch" else Compiled(model, corpus, frozen, inputs)
+    if isinstance(source, Cells):
+        return OnCells(model, source, frozen)
+    return OnTorch(model, source, frozen) if model.engine == "torch" else Compiled(model, source, frozen, inputs)
 
 
 def check_engine(model: WordModel) -> None:
@@ -65,12 +66,12 @@ def warm_up_engine(model: WordModel) -> None:
 
 
 class Engine(ABC):
-    """Made for a model and a text."""
+    """Made for a model and a text, or its cells."""
 
     memory: dict[str, int]  # bytes by purpose
 
-    def __init__(self, model: WordModel, corpus: Corpus, frozen: Bytes) -> None:
-        self._model, self._corpus, self._frozen = model, corpus, frozen
+    def __init__(self, model: WordModel, vocabulary: Vocabulary, frozen: Bytes) -> None:
+        self._model, self._vocabulary, self._frozen = model, vocabulary, frozen
 
     @abstractmethod
     def begin(self, start: Start | None) -> Learned:
@@ -85,7 +86,7 @@ class Engine(ABC):
         model = self._model
         params = start_params(sizes, model.dim, model.seed, stride, model.begins())
         if params.out_bias.size:
-            params.out_bias[: sizes.rows] = model.layer.start_bias(self._corpus.vocabulary.counts)
+            params.out_bias[: sizes.rows] = model.layer.start_bias(self._vocabulary.counts)
         if start is not None:
             with np.errstate(over="ignore"):
                 start.fill(params)
@@ -98,7 +99,8 @@ class Compiled(Engine):
     """Kernels on threads of this machine."""
 
     def __init__(self, model: WordModel, corpus: Corpus, frozen: Bytes, inputs: InputRows | None) -> None:
-        super().__init__(model, corpus, frozen)
+        super().__init__(model, corpus.vocabulary, frozen)
+        self._corpus = corpus
         bags, rows = (None, len(corpus.vocabulary)) if inputs is None else (inputs.bags, inputs.keys.size)
         self._keys = NO_KEYS if inputs is None else inputs.keys
         self._kernel = make_kernel(model, corpus.vocabulary.counts, bags)
@@ -113,7 +115,7 @@ class Compiled(Engine):
         if start is not None and start.seen.size:
             seen[:] = start.seen
         self._state = State(params, seen, frozen_rows(sizes, self._frozen), sizes)
-        return Learned(model.layer, self._corpus.vocabulary, without_copies(params, sizes, model.dim), seen, self._frozen, keys=self._keys)
+        return Learned(model.layer, self._vocabulary, without_copies(params, sizes, model.dim), seen, self._frozen, keys=self._keys)
 
     def train(self, plan: Plan) -> None:
         """On all threads."""
@@ -124,8 +126,8 @@ class OnTorch(Engine):
     """PyTorch, on any device."""
 
     def __init__(self, model: WordModel, corpus: Corpus, frozen: Bytes) -> None:
-        super().__init__(model, corpus, frozen)
-        counts = corpus.vocabulary.counts
+        super().__init__(model, corpus.vocabulary, frozen)
+        self._corpus, counts = corpus, corpus.vocabulary.counts
         self._sizes = Sizes(counts.size, model.layer.rows(counts), model.layer.biases(), HotSizes(0, 0), 0, 0)
         rows = 4 * model.dim * (counts.size + self._sizes.rows)
         self.memory = {"vectors": rows, "their last good state": rows}
@@ -137,10 +139,9 @@ class OnTorch(Engine):
         """Rows without padding; on the CPU those of the parameters themselves, elsewhere copies of them."""
         from unhot.train.on_torch import Begun, Weights
 
-        model, vocabulary = self._model, self._corpus.vocabulary
+        model, vocabulary = self._model, self._vocabulary
         params = without_copies(self._start_params(self._sizes, start, model.dim), self._sizes, model.dim)
         seen, own = (np.zeros(0, np.int64), {}) if start is None else (start.seen, start.own)
-        own = {name: array for name, array in own.items() if not name.startswith(SQUARES)}
         begun = Begun(params, seen, own, model.seed)
         self._weights = weights = Weights(model.layer, vocabulary.counts, begun, _device(model))
         return Learned(model.layer, vocabulary, weights.params, weights.seen, self._frozen, weights.own)
@@ -155,9 +156,9 @@ class OnTorch(Engine):
 class OnCells(Engine):
     """Matrix products on the counts of pairs."""
 
-    def __init__(self, model: WordModel, corpus: CountedCorpus, frozen: Bytes) -> None:
-        super().__init__(model, corpus, frozen)
-        self._cells, counts = corpus.cells, corpus.vocabulary.counts
+    def __init__(self, model: WordModel, cells: Cells, frozen: Bytes) -> None:
+        super().__init__(model, cells.vocabulary, frozen)
+        self._cells, counts = cells, cells.vocabulary.counts
         self._sizes = Sizes(counts.size, model.layer.rows(counts), model.layer.biases(), HotSizes(0, 0), 0, 0)
         vectors = 4 * model.dim * (counts.size + self._sizes.rows)
         self.memory = {
@@ -169,12 +170,12 @@ class OnCells(Engine):
 
     def begin(self, start: Start | None) -> Learned:
         """Rows without padding, and their squares: these are saved as long as the training goes on."""
-        model, vocabulary = self._model, self._corpus.vocabulary
+        model = self._model
         params = without_copies(self._start_params(self._sizes, start, model.dim), self._sizes, model.dim)
-        squares = new_squares(params, {} if start is None else start.own)
+        squares = new_squares(params, {} if start is None else start.squares)
         self._state = CellState(model.layer, params, squares, self._frozen)
-        self._own = saved_squares(squares)
-        return Learned(model.layer, vocabulary, params, np.zeros(0, np.int64), self._frozen, self._own)
+        self._kept = {name: array for name, array in squares._asdict().items() if array.size}
+        return Learned(model.layer, self._vocabulary, params, np.zeros(0, np.int64), self._frozen, squares=self._kept)
 
     def train(self, plan: Plan) -> None:
         """Block after block of rows; a training that begins anew has no squares yet, whatever it starts from."""
@@ -183,4 +184,4 @@ class OnCells(Engine):
                 square[:] = 0.0
         CellsRun(self._cells, self._state, plan, self._model.threads).train()
         if plan.history.position.epoch >= plan.epochs:
-            self._own.clear()  # nobody goes on from here
+            self._kept.clear()  # nobody goes on from here

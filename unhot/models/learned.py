@@ -18,6 +18,7 @@ from unhot.vocab.vocabulary import Vocabulary
 
 NO_KEYS: Counts = np.zeros(0, np.int64)
 OWN = "head."  # begins the names of tensors that only a torch head has
+SQUARES = "squares."  # and of those that only a training on cells has that is under way
 
 
 class Learned(NamedTuple):
@@ -30,11 +31,13 @@ class Learned(NamedTuple):
     frozen: Bytes  # [words] 1 where the input vector stays as it is; empty: none does
     own: Mapping[str, Any] = MappingProxyType({})  # what a torch head has learned beside the params: adaptive's projections
     keys: Counts = NO_KEYS  # [input rows] what each row is, see `InputRows`; empty: those of the words
+    squares: Mapping[str, Any] = MappingProxyType({})  # mean squares of gradients, by names of params, while it is trained on cells
 
     def tensors(self) -> dict[str, Any]:
         """As they are saved; a bias of size zero is none."""
         tensors = {**self.params._asdict(), "seen": self.seen, "frozen": self.frozen, "row_keys": self.keys}
         tensors |= {f"{OWN}{name}": array for name, array in self.own.items()}
+        tensors |= {f"{SQUARES}{name}": array for name, array in self.squares.items()}
         return {name: array for name, array in tensors.items() if array.size > 0}
 
 
@@ -129,8 +132,13 @@ def from_saved(saved: SavedModel, layer: OutputLayer) -> Learned:
     for name, array in (("seen", seen), ("frozen", frozen)):
         if array.size:
             _check(layer, name, array.shape, words)
-    own = {name.removeprefix(OWN): array for name, array in saved.tensors.items() if name.startswith(OWN)}
-    return Learned(layer, saved.vocabulary, params, seen, frozen, own, saved.tensors.get("row_keys", NO_KEYS))
+    own, squares = (_named(saved, first) for first in (OWN, SQUARES))
+    return Learned(layer, saved.vocabulary, params, seen, frozen, own, saved.tensors.get("row_keys", NO_KEYS), squares)
+
+
+def _named(saved: SavedModel, first: str) -> dict[str, Any]:
+    """Tensors whose names begin so, by the rest of their names."""
+    return {name.removeprefix(first): array for name, array in saved.tensors.items() if name.startswith(first)}
 
 
 def _check(layer: OutputLayer, name: str, found: tuple[int, ...], size: int) -> None:

@@ -71,9 +71,16 @@ def pmi(
 
 def _terms(cells: Cells, shift: float, smoothing: float) -> tuple[Doubles, Doubles]:
     """What is added to log X[i, j] by its row, and by its column. Rows and columns without a cell are not asked for."""
-    contexts = cells.column_sums() ** smoothing
-    with np.errstate(divide="ignore"):
-        return -np.log(cells.row_sums()) - math.log(shift), -np.log(contexts / contexts.sum()) if len(cells) else contexts
+    if not len(cells):
+        return np.zeros(0), np.zeros(0)
+    sums = cells.column_sums()
+    with np.errstate(divide="ignore", over="ignore"):
+        rows, columns = np.log(cells.row_sums()), np.log(sums)
+        powers = np.full(sums.size, -np.inf if smoothing else 0.0)  # their logarithms, as they may be too small themselves
+        powers[sums > 0] = smoothing * (columns[sums > 0] - columns.max())
+    if np.isinf(powers[sums > 0]).any():
+        raise ConfigError(f"smoothing={smoothing:g}: the sums to that power are beyond all numbers; use one that is near 1")
+    return -rows - math.log(shift), np.log(np.exp(powers).sum()) - powers
 
 
 def _fill(writer: CellsWriter, cells: Cells, row_terms: Doubles, column_terms: Doubles, positive: bool, threads: int) -> None:

@@ -24,21 +24,24 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from unhot.corpus.cells import Cells
+from unhot.corpus.cooccurrence import warm
 from unhot.corpus.corpus import Corpus
 from unhot.corpus.inputs import Source
-from unhot.errors import ConfigError, one_of
+from unhot.errors import ConfigError, DataError, one_of
 from unhot.kernels.bags import Bags
 from unhot.kernels.learning import learn_bag, learn_each
 from unhot.kernels.loop import choose, fetch, fetch_entering, learn, predict_centre, predict_contexts
 from unhot.kernels.steps import tile_shape
 from unhot.kernels.windows import Window, contexts_of, fill_inputs, ones_at
 from unhot.models.base import Note
-from unhot.models.counted import counted_cells, counted_text
+from unhot.models.cells import count_cells, some_cells, take_settings
 from unhot.models.words import WordModel
 from unhot.train.batches import Batches, centre_pairs, context_pairs
 from unhot.train.cell_losses import check_cells
+from unhot.train.on_cells import check_values
 
 CELLS_LR = 0.05  # what a step on cells is good with, see `unhot.train.on_cells`
+MOST_WORDS = 10_000  # on cells, unless max_vocab allows more: every epoch computes a score for each pair of them
 
 
 class CentreStep(NamedTuple):
@@ -84,26 +87,58 @@ class SkipGram(WordModel):
         check_cells(self.layer)
         if self.engine != "compiled":
             raise ConfigError(f"engine={self.engine}: on cells there is one engine, matrix products of NumPy; leave engine out")
-        self.lr = CELLS_LR if self.lr is None else self.lr
+        if self.predict != "auto":
+            raise ConfigError(f"predict={self.predict}: on cells rows are the inputs and columns the targets; leave predict out")
+
+    @property
+    def first_lr(self) -> float:
+        """The learning rate that a training begins with: `lr`, or the default, which cells have one of their own of."""
+        return self.lr or (CELLS_LR if self.on == "cells" else self.default_lr)
 
     @contextlib.contextmanager
-    def _opening(self, source: Source | Corpus | Cells, say: Note, reads: dict[str, Any]) -> Iterator[Corpus]:
-        """The encoded text, counted if it is trained on cells; or cells that were given."""
-        if isinstance(source, Cells):
-            if self.on != "cells":
-                raise ConfigError("Cells as a source: they are counts of pairs; set on='cells' to train on them, or give the text")
-            yield counted_cells(self, source)
-            return
-        with super()._opening(source, say, reads) as corpus:
+    def _opening(self, source: Source | Corpus | Cells, say: Note, reads: dict[str, Any]) -> Iterator[Corpus | Cells]:
+        """The encoded text; to be trained on cells, these: counted, or as they were given."""
+        if self.on == "cells":
+            self._check_cells()  # settings may have changed since
+            if isinstance(source, Cells):
+                yield self._given(source, say)
+                return
+        with self._encoding(source, say, reads) as corpus:
             if self.on == "text":
                 yield corpus
                 return
-            with counted_text(self, corpus, say) as counted:
-                yield counted
+            self._check_words(len(corpus.vocabulary))
+            how: dict[str, Any] = {name: getattr(self, name) for name in ("window", "sample", "seed", "threads")}
+            how |= {"weights": "dynamic" if self.shrink else "flat", "sides": "both"}
+            with count_cells(corpus, how, say, reads["counting"], reads["directory"]) as cells:
+                yield cells
+
+    def _given(self, cells: Cells, say: Note) -> Cells:
+        """Cells that are there already: their settings are taken, too."""
+        self._check_words(len(some_cells(cells).vocabulary))
+        check_values(cells)
+        theirs: dict[str, Any] = {name: cells.settings[name] for name in ("window", "sample") if name in cells.settings}
+        if "weights" in cells.settings:
+            theirs["shrink"] = cells.settings["weights"] == "dynamic"
+        take_settings(self, theirs, say)
+        for name, usual in (("weights", ("flat", "dynamic")), ("sides", ("both",))):
+            if (found := cells.settings.get(name, usual[0])) not in usual:
+                say(f"{name}={found!r}: as the cells were counted; no training on text has such pairs")
+        return cells
+
+    def _check_words(self, words: int) -> None:
+        most = max(self.max_vocab or 0, MOST_WORDS)
+        if words > most:
+            raise DataError(
+                f"{words:,} words, on='cells': every epoch computes a score for each pair of words, so at most {most:,} are taken: encode "
+                f"the text with max_vocab={MOST_WORDS} (--max-vocab {MOST_WORDS}), or set max_vocab={words} if you have the time"
+            )
 
     def warm_up(self) -> None:
-        """Compile the training kernel, where there is one."""
-        if self.on == "text":
+        """Compile the kernels of training, or those that count the cells."""
+        if self.on == "cells":
+            warm()
+        else:
             super().warm_up()
 
     def step(self, bags: Bags | None = None) -> CentreStep | ContextsStep:

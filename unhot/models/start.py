@@ -35,6 +35,7 @@ class Start(NamedTuple):
     out_rows: Ids  # [output rows] likewise
     seen: Counts  # [words], or empty
     own: Mapping[str, Any] = MappingProxyType({})  # see `Learned`
+    squares: Mapping[str, Any] = MappingProxyType({})  # likewise
 
     def fill(self, params: Params) -> None:
         """Write the rows into new params."""
@@ -52,7 +53,7 @@ def from_learned(old: Learned, vocabulary: Vocabulary, layer: OutputLayer, keys:
     if vocabulary == old.vocabulary:
         same = np.arange(len(vocabulary), dtype=np.int32)
         outputs = np.arange(len(old.params.out_vectors), dtype=np.int32)
-        return Start(old.params, _input_rows(old, keys, same), outputs, old.seen, old.own)
+        return Start(old.params, _input_rows(old, keys, same), outputs, old.seen, old.own, old.squares)
     lost = old.vocabulary.index.keys() - vocabulary.index.keys()
     if lost:
         raise DataError(f"{len(lost)} words of the model to start from are not in the vocabulary, such as {min(lost)!r}; leave counts out")

@@ -2,14 +2,17 @@
 
     X ~ U S V'        U'U = V'V = I,   S: the largest singular values, falling
 
-    Q = orthonormal(X'X G)                        G: random numbers [words, dim + oversampling]
-    Q = orthonormal((X'X - a I) Q), rounds - 1 times       a rises to about half of the smallest of the values that are sought, squared
+    Q = G                                         random numbers [words, dim + oversampling]
+    Q = orthonormal(X' Y - a Q T),  Y = X Q T,  `rounds` times        T: makes Y orthonormal
     X Q = U S W',   V = Q W                       from (X Q)'(X Q) = W S^2 W', a small matrix
 
-Each round multiplies what is in Q of the direction of singular value s by s^2 - a, so Q turns towards the largest. The shift a widens
-the gaps between them; with a <= s^2 / 2 for all that are sought their order stays. Only the last ones are not exact: more of
-`oversampling` and `rounds` helps. Products are in float32, a row of X and then the same row of X' at once, and all small matrices in
-float64; directions with s below 3e-7 of the largest are rounding, and are zero.
+Each round multiplies what is in Q of the direction of singular value s by s^2 - a, so Q turns towards the largest. The shift a rises from 0 to
+half of the smallest of the values that are followed, squared; it widens the gaps between them, and their order stays. Only the last ones
+are not exact: more of `oversampling` and `rounds` helps. T keeps the directions alike in length half-way: of s^2 float32 would lose all
+that is below 6e-4 of the largest s.
+
+X is divided by its largest value. Products are in float32, and all small matrices in float64: values are right to about 1e-6 of the
+largest, and directions with s below 3e-7 of it are rounding, and are zero.
 
 References: Halko, Martinsson and Tropp, Finding structure with randomness, 2011; Feng, Yu and Xie, the shift, 2022 (dashSVD).
 """
@@ -24,7 +27,7 @@ from typing import NamedTuple
 import numpy as np
 
 from unhot.corpus.cells import Cells
-from unhot.errors import ConfigError, at_least, whole
+from unhot.errors import ConfigError, DataError, at_least, whole
 from unhot.types import Doubles, Floats
 from unhot.vocab.vocabulary import Vocabulary
 
@@ -55,7 +58,7 @@ def truncated_svd(
     """The `dim` largest singular values of cells, and their vectors.
 
     oversampling   how many directions more are followed
-    rounds         how often each is multiplied by X'X
+    rounds         how often each is multiplied by X and X'
     progress       called with the rounds done, and all of them
 
     Each column of u is turned so that its largest number is positive. The same seed and threads give the same bits.
@@ -70,21 +73,28 @@ def truncated_svd(
         q, shift = products.zeros(), 0.0
         q[:, :width] = np.random.default_rng(seed).standard_normal((words, width), dtype=np.float32)
         for done in range(rounds):
-            z = products.twice(q)
-            z -= np.float32(shift) * q
-            shortest = _orthonormalise(z[:, :width])
-            if done > 0:  # the random numbers were no unit vectors
-                shift = max(shift, (shift + shortest) / 2)
+            y = products.times(q)
+            lengths, turn = _divide_by_lengths(y[:, :width])
+            _multiply(q[:, :width], turn)
+            if done > 0:  # random numbers are no unit vectors
+                shift = max(shift, float(lengths[0]) ** 2 / 2)
+            q *= np.float32(shift)
+            z = products.transposed_times(y)
+            z -= q
+            _orthonormalise(z[:, :width])
             q = z
             tell(done + 1, rounds)
-        return _factors(products.once(q)[:, :width], q[:, :width], dim)
+        return _factors(products.times(q)[:, :width], q[:, :width], dim, products.largest)
 
 
 def weighted(factors: Factors, power: float = 0.5, contexts: bool = False) -> Floats:
     """Word vectors u s^power, plus v s^power with `contexts`. 1: as the matrix has it; 0: all directions alike; 0.5 is the best mostly."""
-    scale = np.where(factors.s > 0, factors.s, np.inf) ** at_least("power", power, 0) if power else (factors.s > 0).astype(np.float64)
-    scale[np.isinf(scale)] = 0.0
-    return (factors.u + factors.v if contexts else factors.u) * scale.astype(np.float32)
+    power, some, scale = at_least("power", power, 0), factors.s > 0, np.zeros(factors.s.shape, np.float32)
+    with np.errstate(over="ignore"):
+        scale[some] = factors.s[some] ** power
+    if np.isinf(scale).any():
+        raise ConfigError(f"power={power:g}: singular values up to {factors.s.max():g} to that power are too large; use a smaller one")
+    return (factors.u + factors.v if contexts else factors.u) * scale
 
 
 def plan(words: int, width: int, threads: int) -> dict[str, int]:
@@ -98,11 +108,11 @@ def warm_up(width: int) -> None:
     """Compile the products with `width` directions, or load them from disk."""
     one = Cells(Vocabulary(["a"], [1]), (np.array([0, 1]), np.zeros(1, np.int32), np.ones(1)), {})
     with _Products(one, width, 1) as products:
-        products.once(products.twice(products.zeros()))
+        products.transposed_times(products.times(products.zeros()))
 
 
-def _factors(y: Floats, q: Floats, dim: int) -> Factors:
-    """X Q = U S W'."""
+def _factors(y: Floats, q: Floats, dim: int, scale: float) -> Factors:
+    """X Q = U S W'; y is X Q / scale."""
     squares, turn = _directions(y)
     keep = slice(None, -dim - 1, -1)  # the largest, falling
     s, turn = np.sqrt(squares[keep]), turn[:, keep]
@@ -112,6 +122,10 @@ def _factors(y: Floats, q: Floats, dim: int) -> Factors:
     signs = np.where(u[largest, np.arange(dim)] < 0, np.float32(-1), np.float32(1))
     u *= signs
     v *= signs
+    with np.errstate(over="ignore"):
+        s *= scale
+    if np.isinf(s).any():
+        raise DataError(f"values up to {scale:g}: their singular values are no finite numbers; divide the values by something")
     return Factors(u, s, v)
 
 
@@ -125,24 +139,29 @@ def _directions(z: Floats) -> tuple[Doubles, Doubles]:
     return np.where(squares > ROUNDING * squares[-1], squares, 0.0), turn
 
 
-def _orthonormalise(z: Floats) -> float:
-    """Make the columns of z orthonormal, in place. Returns the length of z in its shortest direction, before."""
-    shortest = _divide_by_lengths(z)
+def _orthonormalise(z: Floats) -> None:
+    """Make the columns of z orthonormal, in place."""
+    _divide_by_lengths(z)
     _divide_by_lengths(z)  # of what float32 lost
-    return shortest
 
 
-def _divide_by_lengths(z: Floats) -> float:
+def _divide_by_lengths(z: Floats) -> tuple[Doubles, Doubles]:
+    """The same, nearly. Returns the lengths of z in its own directions, rising, and what it was multiplied by."""
     squares, turn = _directions(z)
     lengths = np.sqrt(squares)
     turn *= np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0)
+    _multiply(z, turn)
+    return lengths, turn
+
+
+def _multiply(z: Floats, turn: Doubles) -> None:
+    """z turn, in place."""
     for at in range(0, len(z), BLOCK):
         z[at : at + BLOCK] = z[at : at + BLOCK] @ turn.astype(np.float32)
-    return float(lengths[0])
 
 
 class _Products:
-    """X and X'X times dense matrices [words, stride], on threads."""
+    """X and X', divided by the largest value, times dense matrices [words, stride]; on threads."""
 
     def __init__(self, cells: Cells, width: int, threads: int) -> None:
         from unhot.kernels.aligned import aligned_zeros
@@ -155,7 +174,7 @@ class _Products:
         self.parts = cuts(cells.starts, threads)
         longest = int(np.diff(cells.starts).max(initial=1))
         self.scratch = [aligned_zeros(longest) for _ in self.parts]
-        self.hidden = [aligned_zeros((1, stride)) for _ in self.parts]
+        self.largest = float(max(cells.values.max(initial=0.0), -cells.values.min(initial=0.0))) or 1.0
         self.zeros: Callable[[], Floats] = lambda: aligned_zeros((len(cells.vocabulary), stride))
         self.pool = ThreadPoolExecutor(threads)
 
@@ -165,20 +184,20 @@ class _Products:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.pool.shutdown()
 
-    def once(self, q: Floats) -> Floats:
+    def times(self, q: Floats) -> Floats:
         """X q."""
         from unhot.kernels.sparse import multiply
 
         out = self.zeros()
-        self._on_threads(lambda n: multiply(self.shape, self.rows, q, self.scratch[n], *self.parts[n], out))
+        self._on_threads(lambda n: multiply(self.shape, self.rows, self.largest, q, self.scratch[n], *self.parts[n], out))
         return out
 
-    def twice(self, q: Floats) -> Floats:
-        """X'X q; each thread adds to a matrix of its own."""
-        from unhot.kernels.sparse import multiply_twice
+    def transposed_times(self, y: Floats) -> Floats:
+        """X' y; each thread adds to a matrix of its own."""
+        from unhot.kernels.sparse import multiply_transposed
 
         outs = [self.zeros() for _ in self.parts]
-        self._on_threads(lambda n: multiply_twice(self.shape, self.rows, q, self.scratch[n], *self.parts[n], self.hidden[n], outs[n]))
+        self._on_threads(lambda n: multiply_transposed(self.shape, self.rows, self.largest, y, self.scratch[n], *self.parts[n], outs[n]))
         for other in outs[1:]:
             outs[0] += other
         return outs[0]

@@ -22,6 +22,7 @@ from unhot.errors import ConfigError, DataError, FormatError, at_least, one_of, 
 from unhot.kernels.bags import Bags
 from unhot.models import base
 from unhot.models.base import OTHER_TEXT, Note, Reading, Telling, TextModel, named_again, names_of, opened, telling
+from unhot.models.cells import Counting
 from unhot.models.engines import ENGINES, check_engine, make_engine, warm_up_engine
 from unhot.models.inputs import InputRows, word_rows
 from unhot.models.learned import NO_KEYS, LearnedWords, from_saved
@@ -117,6 +118,11 @@ class WordModel(LearnedWords, TextModel):
         """Whether all epochs are done."""
         return self.history.position.epoch >= self.epochs
 
+    @property
+    def first_lr(self) -> float:
+        """The learning rate that a training begins with: `lr`, or the default."""
+        return self.lr or self.default_lr
+
     def _check_engine(self) -> None:
         one_of("engine", self.engine, ENGINES)
         self.batch = whole("batch", self.batch, 1, 1 << 30)
@@ -139,6 +145,7 @@ class WordModel(LearnedWords, TextModel):
         checkpoint: Checkpoint | None = None,
         callbacks: Sequence[Callback] = (),
         reading: Reading | None = None,
+        counting: Counting | None = None,
         note: Note | None = None,
         directory: str | os.PathLike[str] | None = None,
     ) -> Model:
@@ -152,8 +159,10 @@ class WordModel(LearnedWords, TextModel):
         checkpoint  where and how often to save the state, to `resume` from
         callbacks   called with a `Progress` after every chunk and every epoch
         reading     called with bytes read and bytes there are while the text is read
+        counting    on cells: called with rows counted and rows there are
         note        called with lines about what goes on: compiling, the memory plan, odd input; None: they are logged
-        directory   where to keep the encoded text for another time; None: a temporary directory
+        directory   where to keep the encoded text for another time, and in its folder `cells` the cells, if it is trained on them; None: a
+                    temporary directory. Of `Cells` that are given nothing is read, counted or kept: the three have no use then
         """
         names, source = names_of(source), opened(source)
         if isinstance(source, (Corpus, Cells)) and any(given is not None for given in (counts, column, phrases)):
@@ -166,14 +175,15 @@ class WordModel(LearnedWords, TextModel):
         known = old.vocabulary if old is not None and counts is None and not isinstance(source, (Corpus, Cells)) else None
         if known is not None:
             self.layer.grown_rows(np.zeros(0, np.int32))  # refused before a long text is read, not after it
-        reads = {"counts": counts, "known": known, "column": column, "phrases": phrases, "progress": reading, "directory": directory}
+        reads: dict[str, Any] = {"counts": counts, "known": known, "column": column, "phrases": phrases}
+        reads |= {"progress": reading, "counting": counting, "directory": directory}
         told = telling(callbacks, note, checkpoint)
-        with self._opening(source, told.say, reads) as corpus:
-            inputs = self.make_inputs(corpus.vocabulary, NO_KEYS if old is None else old.keys)
-            begin = None if start is None else self._begin(start, corpus.vocabulary, inputs)
-            mask = frozen_words(frozen, corpus.vocabulary, begin)
-            text = {"source": names, "column": column, "fingerprint": fingerprint(corpus)}
-            return self._train(corpus, inputs, told, begin, mask if mask.any() else mask[:0], History(), text)
+        with self._opening(source, told.say, reads) as text:
+            inputs = self.make_inputs(text.vocabulary, NO_KEYS if old is None else old.keys)
+            begin = None if start is None else self._begin(start, text.vocabulary, inputs)
+            mask = frozen_words(frozen, text.vocabulary, begin)
+            which = {"source": names, "column": column, "fingerprint": fingerprint(text)}
+            return self._train(text, inputs, told, begin, mask if mask.any() else mask[:0], History(), which)
 
     def resume(
         self: Model,
@@ -183,6 +193,7 @@ class WordModel(LearnedWords, TextModel):
         checkpoint: Checkpoint | None = None,
         callbacks: Sequence[Callback] = (),
         reading: Reading | None = None,
+        counting: Counting | None = None,
         note: Note | None = None,
         directory: str | os.PathLike[str] | None = None,
     ) -> Model:
@@ -200,26 +211,33 @@ class WordModel(LearnedWords, TextModel):
             "column": self._text.get("column"),
             "phrases": phrases,
             "progress": reading,
+            "counting": counting,
             "directory": directory,
         }
         told = telling(callbacks, note, checkpoint)
-        with self._opening(source, told.say, reads) as corpus:
-            if corpus.vocabulary != learned.vocabulary or fingerprint(corpus) != self._text.get("fingerprint"):
+        with self._opening(source, told.say, reads) as text:
+            if text.vocabulary != learned.vocabulary or fingerprint(text) != self._text.get("fingerprint"):
                 raise DataError(OTHER_TEXT)
             self.history.interrupted = False
-            inputs = self.make_inputs(corpus.vocabulary, learned.keys)
-            begin = self._begin(self, corpus.vocabulary, inputs)
+            inputs = self.make_inputs(text.vocabulary, learned.keys)
+            begin = self._begin(self, text.vocabulary, inputs)
             told.say(f"going on after {done.epoch} epochs and {done.chunk} chunks")
-            return self._train(corpus, inputs, told, begin, learned.frozen, self.history, self._text)
+            return self._train(text, inputs, told, begin, learned.frozen, self.history, self._text)
 
-    def _opening(self, source: Source | Corpus | Cells, say: Note, reads: dict[str, Any]) -> contextlib.AbstractContextManager[Corpus]:
+    def _opening(
+        self, source: Source | Corpus | Cells, say: Note, reads: dict[str, Any]
+    ) -> contextlib.AbstractContextManager[Corpus | Cells]:
+        """What it is trained on: the encoded text, or its cells."""
+        return self._encoding(source, say, reads)
+
+    def _encoding(self, source: Source | Corpus | Cells, say: Note, reads: dict[str, Any]) -> contextlib.AbstractContextManager[Corpus]:
         """The encoded text; what can be refused is refused before."""
         if isinstance(source, Cells):
             raise ConfigError(f"Cells as a source: {self.name} learns from text; they are for glove, svd, and skipgram with on='cells'")
         self.layer.check_files()
         self._check_engine()  # it may have been set since
         check_engine(self)
-        return self.reading(source, say, reads)
+        return self.reading(source, say, {name: value for name, value in reads.items() if name != "counting"})
 
     def _check_start(self, start: Vectors | WordModel | None) -> None:
         if start is None:
@@ -246,7 +264,7 @@ class WordModel(LearnedWords, TextModel):
 
     def _train(
         self: Model,
-        corpus: Corpus,
+        source: Corpus | Cells,
         inputs: InputRows | None,
         told: Telling,
         start: Start | None,
@@ -254,8 +272,8 @@ class WordModel(LearnedWords, TextModel):
         history: History,
         text: dict[str, Any],
     ) -> Model:
-        counts = corpus.vocabulary.counts
-        engine = make_engine(self, corpus, frozen, inputs)
+        counts = source.vocabulary.counts
+        engine = make_engine(self, source, frozen, inputs)
         check_plan(engine.memory, counts.size, self.dim)
         told.say(f"memory: {describe(engine.memory)}")
         learned = engine.begin(start)
@@ -263,7 +281,7 @@ class WordModel(LearnedWords, TextModel):
         self._keep(learned)
         plan = Plan(
             epochs=self.epochs,
-            lr=self.lr or self.default_lr,
+            lr=self.first_lr,
             seed=self.seed,
             keep=keep_probability(counts, self.sample),
             history=self.history,
@@ -271,7 +289,7 @@ class WordModel(LearnedWords, TextModel):
             checkpoint=told.checkpoint,
             save=lambda: self.save_checkpoint(told),
             warn=told.warn,
-            details={**self.config(), "vocabulary": counts.size, "corpus_words": corpus.words, "memory": sum(engine.memory.values())},
+            details={**self.config(), "vocabulary": counts.size, "corpus_words": source.words, "memory": sum(engine.memory.values())},
         )
         try:
             engine.train(plan)
@@ -283,7 +301,7 @@ class WordModel(LearnedWords, TextModel):
 
     def config(self) -> dict[str, Any]:
         """The settings as plain data, enough to make the model again."""
-        return {**super().config(), "output": self.layer.spec(), "lr": self.lr or self.default_lr}
+        return {**super().config(), "output": self.layer.spec(), "lr": self.first_lr}
 
     def tensors(self, *, complete: bool) -> dict[str, Any]:
         """All params; words that stay as they are are of no use any more when the training is complete."""

@@ -8,8 +8,8 @@ of row i, and scores s[i, j]:
 
     dL/ds       softmax: N_i (1 + 2 alpha log Z_i) p - X;   logistic: W sigmoid(d) - X
 
-c_j is how often word j is expected among the draws of one pair, `hits` is 1 where draws that are the target are dropped. So negative
-sampling is itself, in expectation; nce and sampled_logistic have offsets; and one_vs_all is the one that draws every word once.
+c_j = k q_j is how often word j is expected among the draws of one pair, `hits` is 1 where draws that are the target are dropped. So
+negative sampling is itself, in expectation; nce and sampled_logistic have offsets; and one_vs_all is the one that draws every word once.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from unhot.errors import ConfigError
-from unhot.noise.expected import expected_counts
 from unhot.outputs import OutputLayer
 from unhot.outputs.drawn import DrawnTables
 from unhot.outputs.one_vs_all import OneVsAllTables
@@ -121,7 +120,7 @@ def cell_loss(layer: OutputLayer, counts: Counts) -> CellLoss:
     if isinstance(tables, OneVsAllTables):
         return LogisticLoss(np.ones(counts.size, np.float32), True, np.zeros(0, np.float32))
     drawn: Any = layer
-    expected = expected_counts(drawn.probability(counts), tables.k, unique=tables.unique)
+    expected: Doubles = tables.k * drawn.probability(counts)
     return LogisticLoss(expected.astype(np.float32), tables.drop_hits, tables.offset)
 
 
@@ -129,5 +128,9 @@ def check_cells(layer: OutputLayer) -> None:
     """Raise a `ConfigError` for a layer whose loss of a whole text is no sum over cells."""
     if not layer.compiled or not isinstance(layer.sketch(), (SoftmaxTables, OneVsAllTables, DrawnTables)):
         raise ConfigError(f"output={layer.spec()}: cannot be trained on cells; use one of {ACCEPTED}, or train on text")
+    if getattr(layer, "unique", False):
+        raise ConfigError(
+            f"output={layer.spec()}: how often a word is among distinct draws is known by approximation only; set unique=false"
+        )
     if getattr(layer, "noise", "") == "learned":
         raise ConfigError(f"{layer.name}:noise=learned: is counted while text is read; on cells use unigram, uniform or log_uniform")

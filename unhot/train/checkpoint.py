@@ -1,4 +1,4 @@
-"""Checkpoints: when a training saves its state, and which text it was trained on.
+"""Checkpoints: when a training saves its state, and which text, or cells, it was trained on.
 
 A checkpoint is a model like any other, with the position of the training in its config. It is written between chunks while no thread
 trains, all or nothing. With one thread, going on from it gives the same bytes as never having stopped: a chunk's random numbers and its
@@ -13,10 +13,10 @@ import time
 import zlib
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from unhot.corpus.cells import Cells
 from unhot.corpus.corpus import Corpus
-from unhot.corpus.counted import CountedCorpus
 from unhot.errors import ConfigError, at_least, whole
 from unhot.vocab.vocabulary import encode_word
 
@@ -64,22 +64,17 @@ class Timer:
         return late or (self._chunks is not None and self._done >= self._chunks)
 
 
-def fingerprint(corpus: Corpus) -> str:
-    """A checksum of an encoded text: its words, their counts, its sentences and ids; or of its cells, where these are all there is."""
-    found = hashlib.sha256(b"\n".join(map(encode_word, corpus.vocabulary.words)))
-    found.update(corpus.vocabulary.counts.astype("<i8").tobytes())
-    for shard in corpus.shards:
-        checks = [zlib.crc32(part.data) for part in (shard.ids, shard.starts)]  # several GB a second, and no attacker to fear
-        found.update(f"{shard.ids.size} {shard.starts.size} {checks}\n".encode("ascii"))
-    if isinstance(corpus, CountedCorpus) and not corpus.shards:
-        return fingerprint_cells(corpus.cells)
-    return found.hexdigest()
-
-
-def fingerprint_cells(cells: Cells) -> str:
-    """A checksum of cells: their words, with counts, and themselves."""
-    found = hashlib.sha256(b"\n".join(map(encode_word, cells.vocabulary.words)))
-    found.update(cells.vocabulary.counts.astype("<i8").tobytes())
-    for array in (cells.starts, cells.columns, cells.values):
-        found.update(f"{array.size} {zlib.crc32(array.data)}\n".encode("ascii"))
+def fingerprint(source: Corpus | Cells) -> str:
+    """A checksum of an encoded text: its words, their counts, its sentences and ids; or of cells: words, counts, and themselves."""
+    found = hashlib.sha256(b"\n".join(map(encode_word, source.vocabulary.words)))
+    found.update(source.vocabulary.counts.astype("<i8").tobytes())
+    parts: list[tuple[Any, ...]]
+    if isinstance(source, Cells):
+        parts = [(source.starts, source.columns, source.values)]
+    else:
+        parts = [(shard.ids, shard.starts) for shard in source.shards]
+    for part in parts:
+        sizes = " ".join(str(array.size) for array in part)
+        checks = [zlib.crc32(array.data) for array in part]  # several GB a second, and no attacker to fear
+        found.update(f"{sizes} {checks}\n".encode("ascii"))
     return found.hexdigest()

@@ -15,16 +15,10 @@ from unhot.train.blocks import Blocks, block_of, order, warm_up_arranging
 from unhot.train.good_state import GoodState
 from unhot.train.params import BLOCK, padded
 from unhot.train.run import Plan, Run
+from unhot.train.schedule import Turn
 from unhot.types import Doubles, Floats
 
 LOSS_UNITS = 1 << 20
-
-
-class Turn(NamedTuple):
-    """A block's place in an epoch."""
-
-    number: int
-    done: int  # cells of the epoch before it, if all blocks had the same number
 
 
 class Sides(NamedTuple):

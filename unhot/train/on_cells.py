@@ -37,6 +37,7 @@ from unhot.train.cell_losses import RowCells, cell_loss
 from unhot.train.good_state import GoodState
 from unhot.train.params import finite
 from unhot.train.run import Plan, Run
+from unhot.train.schedule import Turn
 from unhot.types import Bytes, Doubles, Floats, Ids, Starts
 
 MOST_ROWS = 256  # of a step
@@ -46,14 +47,6 @@ LINK_SCORES = 1 << 17  # linked together: they stay in the cache
 TOGETHER = 1 << 16  # numbers moved together, for the same reason
 DECAY = 0.99  # of the mean squares
 TINY = 1e-8  # added to their roots
-SQUARES = "squares."  # begins the names of the mean squares in a checkpoint
-
-
-class RowPiece(NamedTuple):
-    """A step."""
-
-    number: int  # in the epoch
-    done: int  # rows before it, more or less
 
 
 class CellState(NamedTuple):
@@ -69,15 +62,10 @@ def new_squares(params: Params, saved: Mapping[str, Any]) -> Params:
     """The mean squares of a training that begins, or goes on with what a checkpoint has of them."""
     squares = Params(*(np.zeros_like(array) for array in params))
     for name, array in squares._asdict().items():
-        found = saved.get(SQUARES + name)
+        found = saved.get(name)
         if found is not None and found.shape == array.shape:
             array[:] = found
     return squares
-
-
-def saved_squares(squares: Params) -> dict[str, Any]:
-    """The same, by their names in a checkpoint."""
-    return {SQUARES + name: array for name, array in squares._asdict().items() if array.size}
 
 
 def check_values(cells: Cells) -> None:
@@ -89,6 +77,11 @@ def check_values(cells: Cells) -> None:
 def rows_of_step(words: int) -> int:
     """How many rows a step has at most."""
     return max(1, min(MOST_ROWS, MOST_SCORES // words, -(-words // FEWEST_STEPS)))
+
+
+def steps_of_epoch(words: int) -> int:
+    """How many steps visit all rows once."""
+    return -(-words // rows_of_step(words))
 
 
 def step_memory(words: int, dim: int, threads: int) -> int:
@@ -110,16 +103,16 @@ def mixed_rows(words: int, steps: int, seed: int, epoch: int) -> list[Ids]:
     return [column[column < words].astype(np.int32) for column in drawn.T]
 
 
-class CellsRun(Run[RowPiece]):
+class CellsRun(Run[Turn]):
     """One training under way."""
 
     paced = True  # a step moves all vectors, which callbacks may look at
 
     def __init__(self, cells: Cells, state: CellState, plan: Plan, threads: int) -> None:
         words = len(cells.vocabulary)
-        self._steps = -(-words // rows_of_step(words))
-        cut = [RowPiece(number, number * words // self._steps) for number in range(self._steps)]
-        super().__init__(cut, words, max(1, int(cells.vocabulary.counts.sum())), plan, 1)
+        self._steps = steps_of_epoch(words)
+        cut = [Turn(number, number * words // self._steps) for number in range(self._steps)]
+        super().__init__(cut, words, max(1, cells.words), plan, 1)
         self._cells, self._state, self._workers = cells, state, threads
         self._loss = cell_loss(state.layer, cells.vocabulary.counts)
         self._row_sums, self._column_sums = cells.row_sums(), cells.column_sums()
@@ -136,7 +129,7 @@ class CellsRun(Run[RowPiece]):
             super().train()
 
     @np.errstate(over="ignore", invalid="ignore")  # what is not finite ends the training
-    def learn(self, epoch: int, piece: RowPiece, lr: float, thread: int) -> tuple[float, int]:
+    def learn(self, epoch: int, piece: Turn, lr: float, thread: int) -> tuple[float, int]:
         """One step."""
         rows, pairs = self._rows_of(epoch, piece)
         params, hidden = self._state.params, self._state.params.in_vectors[rows]
@@ -149,7 +142,7 @@ class CellsRun(Run[RowPiece]):
         self._descend_outputs(gradient, lr, epoch * self._steps + piece.number + 1)
         return loss * self._pairs / (self._total or 1.0), pairs
 
-    def _rows_of(self, epoch: int, piece: RowPiece) -> tuple[Ids, int]:
+    def _rows_of(self, epoch: int, piece: Turn) -> tuple[Ids, int]:
         """The rows of a step, and its pairs; rounded so that they sum to those of the epoch."""
         if self._epoch[0] != epoch:
             steps = mixed_rows(len(self._cells.vocabulary), self._steps, self._plan.seed, epoch)
@@ -260,15 +253,3 @@ def mean_of(sums: Doubles) -> Floats:
     """By what to multiply a sum over so many pairs for their mean."""
     out: Floats = (1.0 / np.maximum(sums, 1.0)).astype(np.float32)
     return out
-
-
-def exact_loss(cells: Cells, layer: OutputLayer, params: Params) -> float:
-    """The mean loss of a pair under what was learned, exactly: of all cells, in expectation over a layer's draws."""
-    words, row_sums, loss = len(cells.vocabulary), cells.row_sums(), cell_loss(layer, cells.vocabulary.counts)
-    total, some = 0.0, max(1, LINK_SCORES // words)
-    for first in range(0, words, some):
-        rows = np.arange(first, min(first + some, words), dtype=np.int32)
-        scores = params.in_vectors[rows] @ params.out_vectors.T
-        add_biases(scores, params, rows)
-        total += loss.link(scores, row_cells(cells, rows, row_sums))
-    return total / float(row_sums.sum())

@@ -22,6 +22,13 @@ SHORTEST = 1 << 6  # however many columns a step has
 FLOOR = 1e-4  # the last rate as a share of the first
 
 
+class Turn(NamedTuple):
+    """A step's, or a block's, place in an epoch, where the chunks are no pieces of text."""
+
+    number: int
+    done: int  # how much of the epoch is before it, if all of them had the same size
+
+
 class Piece(NamedTuple):
     """A chunk before it is trained."""
 
