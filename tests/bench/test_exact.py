@@ -1,19 +1,25 @@
 """The exact solution beside the layers of a comparison."""
 
 import csv
+import itertools
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from unhot.bench import Comparison, Measured, Settings, compare_outputs
-from unhot.bench.exact import INPUTS, chosen_inputs, exact_solution
+from unhot.bench.exact import cells_loss, epochs_of, exact_solution
 from unhot.bench.plot import plot_layers
 from unhot.bench.table import FROM_EXACT, HEADER, failures, header, markdown, summary, table, write_csv, write_curves
 from unhot.bench.texts import split_text
 from unhot.corpus import encode
+from unhot.corpus.cooccurrence import cooccurrences
+from unhot.evaluate import held_out
+from unhot.models.skipgram import SkipGram
 from unhot.outputs import parse_output
+from unhot.train.on_cells import steps_of_epoch
 
 SHORT = {"dim": 8, "window": 3, "min_count": 1, "seconds": 0.2, "held_out": 0.1, "threads": 1, "lr": 0.05}
 
@@ -28,7 +34,7 @@ def found(planted):
 def test_it_is_the_best_there_is(found):
     comparison, stages = found
     exact = comparison.exact
-    assert (exact.layer, exact.engine, exact.failed, exact.divergence) == ("exact", "cells", "", 0.0)
+    assert (exact.layer, exact.engine, exact.failed, exact.train_above) == ("exact", "cells", "", 0.0)
     assert exact.result.perplexity < 6.5  # a topic has 5 words
     assert exact.lr == 0.05
     assert exact.training_bytes > exact.learned_bytes == 4 * (20 * 8 + 20 * 8 + 20)
@@ -36,7 +42,7 @@ def test_it_is_the_best_there_is(found):
     for each in comparison.layers:
         assert comparison.above_exact(each) == each.result.cross_entropy - exact.result.cross_entropy
         assert -0.02 < comparison.above_exact(each) < 0.2  # held-out lines: nearly nothing can be below it
-        assert 0 < each.divergence < 0.2
+        assert 0 < each.train_above < 0.2  # it is the minimum
     assert [status.stage for status in stages if status.layer == "exact"][-1] == "done"
     assert {status.layers for status in stages} == {3}
     assert [status.number for status in stages if status.stage == "done"] == [1, 2, 3]
@@ -49,15 +55,19 @@ def test_tables_and_files(found, tmp_path):
     assert rows[0][:2] == ("exact", "cells")
     assert rows[0][-2:] == ("0.000", "0.000")
     assert {len(row) for row in rows} == {len(HEADER) + 2}
+    speed = HEADER.index("examples/s")
+    assert rows[0][speed] == "-"  # on cells a pair costs nothing
+    assert int(rows[1][speed].replace(",", "")) > 0
     write_csv(comparison, tmp_path / "x.csv")
     with (tmp_path / "x.csv").open(newline="") as file:
         first, *others = csv.DictReader(file)
-    assert (first["layer"], float(first["above_exact"]), float(first["divergence"])) == ("exact", 0.0, 0.0)
-    assert float(others[0]["divergence"]) == pytest.approx(comparison.layers[0].divergence, rel=1e-4)
+    assert (first["layer"], float(first["above_exact"]), float(first["train_above"])) == ("exact", 0.0, 0.0)
+    assert first["pairs_per_second"] == ""
+    assert float(others[0]["train_above"]) == pytest.approx(comparison.layers[0].train_above, rel=1e-4)
     write_curves(comparison, tmp_path / "y.csv")
     assert "\nexact," in (tmp_path / "y.csv").read_text()
     page = markdown(comparison, "mine")
-    for said in ("| above exact | KL |", "| `exact` | cells |", "- KL: the mean", "The exact solution took"):
+    for said in ("| above exact | train above |", "| `exact` | cells |", "- train above: the loss", "The exact solution took"):
         assert said in page, said
     plot_layers(comparison, tmp_path / "x.svg")
     assert "<!-- exact -->" in (tmp_path / "x.svg").read_text()
@@ -67,39 +77,56 @@ def test_plain_data(found):
     comparison, _ = found
     facts = json.loads(json.dumps(comparison.as_dict(), allow_nan=False))
     assert facts["settings"]["exact"] is True
-    assert facts["exact"]["above_exact"] == 0.0
+    assert facts["exact"]["above_exact"] == facts["exact"]["train_above"] == 0.0
+    assert facts["exact"]["pairs_per_second"] is None
     assert facts["exact"]["curve"][0]["loss"] == pytest.approx(comparison.exact.final_loss)
     assert facts["layers"][0]["above_exact"] == pytest.approx(comparison.above_exact(comparison.layers[0]))
     assert "rows" not in facts
 
 
-def test_the_divergence_is_what_it_says(planted):
+@pytest.fixture(scope="module")
+def texts(planted):
     with encode(planted, min_count=1) as corpus:
-        texts = split_text(corpus, 0.1, 1000, 1)
-    settings = Settings(**SHORT)
-    with texts.train:
-        exact = exact_solution(settings, texts, lambda *told: None)
-        model = settings.new_model(parse_output("negative"), 0.05)
-        model.epochs = 1
-        model.fit(texts.train)
-    counts = texts.train.vocabulary.counts
-    total = 0.0
-    for place, word in enumerate(texts.train.vocabulary.words):
-        p, log_q = np.exp(exact.log_prob[place]), model.head.log_prob(model.vectors[word])
-        total += counts[place] * float(p @ (np.log(p) - log_q))
-        assert p.sum() == pytest.approx(1.0)
-    assert exact.divergence(model) == pytest.approx(total / counts.sum())
+        split = split_text(corpus, 0.1, 1000, 1)
+    with split.train:
+        yield split
 
 
-def test_inputs_of_a_large_vocabulary():
-    counts = np.sort(np.random.default_rng(1).zipf(1.3, 5000).clip(max=100_000))[::-1]
-    inputs, weight = chosen_inputs(counts, INPUTS)
-    assert inputs.size <= INPUTS
-    assert weight.sum() == pytest.approx(1.0)
-    assert (np.diff(inputs) > 0).all()
-    assert weight[0] == pytest.approx(counts[0] / counts.sum(), abs=1 / INPUTS)
-    rank = np.log1p(np.arange(counts.size))
-    assert weight @ rank[inputs] == pytest.approx(counts @ rank / counts.sum(), rel=0.01)  # a mean over words is that of all
+def lines_of(corpus):
+    words = corpus.vocabulary.words
+    return [[words[i] for i in shard.ids[a:b]] for shard in corpus.shards for a, b in itertools.pairwise(shard.starts)]
+
+
+@pytest.mark.parametrize("output", ["negative", "hierarchical", "softmax:bias=true"])
+@pytest.mark.parametrize("at_once", [1, 70, 1 << 20])
+def test_the_loss_of_the_training_lines_is_what_it_says(output, at_once, texts, monkeypatch):
+    """Cells give what `held_out` of the same lines gives, pair by pair."""
+    monkeypatch.setattr("unhot.bench.exact.AT_ONCE", at_once)
+    model = Settings(**SHORT).new_model(parse_output(output), 0.05)
+    model.epochs = 1
+    model.fit(texts.train)
+    with cooccurrences(texts.train, window=3, weights="flat") as cells:
+        assert cells_loss(model, cells) == pytest.approx(held_out(model, lines_of(texts.train)).cross_entropy, rel=1e-7)
+
+
+def test_seeds_do_not_matter_and_the_minimum_is_near(texts):
+    """Two exact solutions are as good as each other, and much more training finds nothing better."""
+    told = []
+    settings = [Settings(**SHORT, seed=seed) for seed in (1, 2)]
+    with exact_solution(settings[0], texts, lambda *stage: told.append(stage)) as one, exact_solution(settings[1], texts, print) as other:
+        assert abs(one.loss - other.loss) < 1e-3
+        same = {"output": "softmax:bias=true", "shrink": False, "sample": 0.0, "on": "cells", "dim": 8}
+        longer = SkipGram(**same, epochs=10 * epochs_of(20)).fit(one.cells)
+        assert -1e-3 < one.above(longer)
+        shorter = SkipGram(**same, epochs=40).fit(one.cells)
+        assert one.above(shorter) > 0.002  # so 40 epochs of so few steps were not enough
+    assert [stage[0] for stage in told][-1] == "evaluating"
+
+
+def test_few_words_have_many_epochs():
+    for words in (1, 20, 300, 2000, 10_000, 50_000):
+        assert epochs_of(words) >= 40
+        assert epochs_of(words) * steps_of_epoch(words) > 1500
 
 
 def test_only_for_skipgram_and_only_if_wanted(planted):
@@ -107,19 +134,42 @@ def test_only_for_skipgram_and_only_if_wanted(planted):
         comparison = compare_outputs(planted, ["softmax"], settings=settings)
         assert comparison.exact is None
         assert header(comparison) == HEADER
-        assert math.isnan(comparison.layers[0].divergence)
+        assert math.isnan(comparison.layers[0].train_above)
         assert comparison.as_dict()["exact"] is None
 
 
 def test_what_goes_wrong_is_a_row(planted, monkeypatch):
-    monkeypatch.setattr("unhot.models.counted.MOST_WORDS", 10)
+    monkeypatch.setattr("unhot.bench.exact.MOST_WORDS", 10)
     comparison = compare_outputs(planted, ["negative"], settings=Settings(**SHORT))
-    assert "at most 10 are taken" in comparison.exact.failed
+    assert "at most 10; lower max_vocab" in comparison.exact.failed
     assert comparison.layers[0].result is not None
     assert table(comparison)[0] == ("exact", "cells", *["-"] * 10)
     assert table(comparison)[1][-2:] == ("-", "-")
     assert failures(comparison)[0].startswith("exact: 20 words")
     assert "exact solution took" not in summary(comparison)
+
+
+def test_what_is_not_ours_goes_wrong_alike(planted, monkeypatch):
+    """It must not lose the comparison."""
+
+    def fail(*args, **settings):
+        np.divide(1.0, np.zeros(1))  # no warning, either
+        raise MemoryError("too\nmuch")
+
+    monkeypatch.setattr("unhot.models.skipgram.SkipGram._given", fail)
+    comparison = compare_outputs(planted, ["negative"], settings=Settings(**SHORT))
+    assert comparison.exact.failed == "MemoryError: too much"
+    assert comparison.layers[0].result is not None
+    assert math.isnan(comparison.layers[0].train_above)
+
+
+def test_by_heart(found):
+    """A note where counts alone are better on the held-out lines."""
+    comparison, _ = found
+    assert "by heart" not in summary(comparison)
+    better = replace(comparison, unigram_perplexity=comparison.exact.result.perplexity - 1)
+    assert "worse than counts alone" in summary(better)
+    assert "worse than counts alone" in markdown(better, "mine")
 
 
 def test_interrupted(planted):
@@ -138,3 +188,16 @@ def test_odd_pictures(tmp_path):
     comparison = Comparison(settings=Settings(), layers=(), curve_unigram_perplexity=880.0, exact=failed, **numbers)
     plot_layers(comparison, tmp_path / "x.svg")
     assert "exact" not in (tmp_path / "x.svg").read_text()
+
+
+def test_exact_far_above_is_left_out_of_the_picture(found, tmp_path, monkeypatch):
+    """And lines that are drawn later do not move the limits."""
+    comparison, _ = found
+    heights = []
+    monkeypatch.setattr("unhot.bench.plot._name_lines", lambda axes, drawn, colours: heights.append(axes.get_ylim()))
+    point = comparison.exact.curve[0]
+    for loss, shown in ((point.loss, True), (point.loss + 5, False)):
+        curve = (point._replace(loss=loss),)
+        plot_layers(replace(comparison, exact=replace(comparison.exact, curve=curve)), tmp_path / "x.svg")
+        assert ("<!-- exact -->" in (tmp_path / "x.svg").read_text()) == shown
+    assert heights[-1][1] == pytest.approx(2 * comparison.curve_unigram_perplexity * 1.03)

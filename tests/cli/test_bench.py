@@ -57,10 +57,12 @@ def test_the_exact_solution(at, folder):
     result = at(f"outputs text.txt {SHORT.removesuffix(' --no-exact')} --layers negative -o exact")
     assert result.returncode == 0, result.stderr
     rows = {line.split()[0]: line.split() for line in result.stdout.splitlines() if line.strip()}
-    assert rows["layer"][-3:] == ["above", "exact", "KL"]
+    assert rows["layer"][-4:] == ["above", "exact", "train", "above"]
     assert rows["exact"][1] == "cells"
-    assert float(rows["exact"][3]) <= float(rows["negative"][3])
-    assert "exact: perplexity" in result.stderr
+    assert rows["exact"][4] == "-"
+    assert float(rows["exact"][-1]) == 0 < float(rows["negative"][-1])
+    line = next(line for line in result.stderr.splitlines() if line.startswith("exact: perplexity"))
+    assert "examples/s" not in line
     assert "The exact solution took" in (folder / "exact.md").read_text()
 
 

@@ -103,7 +103,12 @@ def test_quiet(run, text):
     [
         ((), 2, "Missing argument 'INPUT...'"),
         (("none.txt",), 1, "none.txt: no such file"),
-        (("text.txt", "-o", "text.txt"), 2, "is a text to read, and would be replaced"),
+        (("text.txt", "-o", "text.txt"), 2, "text.txt: is read, and would be replaced"),
+        (("text.txt", "-o", "out.txt", "--phrases", "./out.txt"), 2, "-o out.txt and --phrases ./out.txt: are one file"),
+        (("text.txt", "-o", "out.txt", "--phrases", "link.txt"), 2, "-o out.txt and --phrases link.txt: are one file"),
+        (("text.txt", "-o", "link.json", "--apply", "list.json"), 2, "link.json: is read, and would be replaced"),
+        (("text.txt", "--phrases", "list.json", "--connectors", "list.json"), 2, "list.json: is read, and would be replaced"),
+        (("empty.txt", "-o", "out.txt", "--delimiter", " "), 2, "delimiter=' ': in a text, phrases with white space are several words"),
         (("text.txt", "-o", "none/out.txt"), 1, "there is no folder none"),
         (("text.txt", "-o", "."), 1, "is a folder"),
         (("text.txt", "-o", "a.zst"), 2, "zst is read, not written"),
@@ -121,11 +126,22 @@ def test_quiet(run, text):
 def test_errors(run, text, tmp_path, monkeypatch, arguments, code, message):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "empty.txt").write_text(" \n")
+    (tmp_path / "list.json").write_text("of and\n")
+    (tmp_path / "link.json").hardlink_to(tmp_path / "list.json")
+    (tmp_path / "link.txt").symlink_to(tmp_path / "out.txt")
     result = run(*arguments)
     assert result.returncode == code
     assert message in result.stderr
     assert result.stdout == ""
     assert result.stderr.count("\n") <= 2
+    assert (tmp_path / "list.json").read_text() == "of and\n"
+    assert not (tmp_path / "out.txt").exists()
+
+
+def test_help_says_what_is_left_out(run):
+    shown = " ".join(run("--help").stdout.split())
+    assert "Leave out pairs seen so often or less; with --score npmi, those seen less often." in shown
+    assert "white space between" in shown
 
 
 def test_standard_output_is_the_text_alone(run, text, monkeypatch):

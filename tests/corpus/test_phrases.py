@@ -1,5 +1,7 @@
 """Phrases against their definition in plain Python and against gensim: pairs, scores, joined sentences."""
 
+import dataclasses
+import errno
 import io
 import itertools
 import json
@@ -9,16 +11,18 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 from collections import Counter
 from pathlib import Path
 from unittest import mock
 
+import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import unhot
-from unhot.corpus import phrase_counts, phrase_text
+from unhot.corpus import phrase_counts, phrase_joining, phrase_text
 from unhot.corpus.corpus import Corpus
 from unhot.corpus.encoding import Cut, Sizes, encode, encode_input
 from unhot.corpus.inputs import open_input
@@ -26,7 +30,7 @@ from unhot.corpus.phrases import ENGLISH, Phrases, warm
 from unhot.corpus.workplace import Workplace
 from unhot.data import sotu_path
 from unhot.errors import ConfigError, DataError, FormatError
-from unhot.kernels.phrase_joining import join
+from unhot.kernels.phrases import join
 from unhot.vocab.vocabulary import Vocabulary
 
 TINY = Sizes(block=8, part=64, shard=5, table=1)
@@ -181,7 +185,7 @@ def test_passes_and_falling_thresholds():
         {"new+york": 9, "old+times": 3},
         {"new+house": 3, "new_york+times": 6},
     ]
-    assert phrases.passes == 2
+    assert len(phrases.thresholds) == 2
     assert phrases.transform(["new", "york", "times", "new"]) == ["new_york_times", "new"]
     assert phrases.transform([]) == []
 
@@ -391,6 +395,134 @@ def test_wrong_calls():
     with pytest.raises(DataError, match="holds something that is no str"):
         phrases.transform(["new", 3])
 
+    with pytest.raises(DataError, match="None is a NoneType: give a list of words"):
+        phrases.transform(None)
+    for file in ("out.txt", None, io.StringIO()):
+        with pytest.raises(ConfigError, match="must be a file that is open for bytes"):
+            phrases.write(NEW_YORK, file)
+    with pytest.raises(ConfigError, match="delimiter=' ': in a text"):
+        Phrases.write(dataclasses.replace(phrases, delimiter=" "), "no text", io.BytesIO())
+
+
+@pytest.mark.parametrize("given", [{"tokenizer": "words"}, {"column": "text"}])
+def test_a_corpus_is_encoded_already(given):
+    with encode(NEW_YORK, min_count=1) as corpus:
+        phrases = Phrases().fit(corpus)
+        calls = (phrases.fit, phrases.encode, lambda source, **how: phrases.write(source, io.BytesIO(), **how))
+        for call in calls:
+            with pytest.raises(ConfigError, match="tokenizer or column with an encoded Corpus"):
+                call(corpus, **given)
+
+
+def test_thresholds_may_be_an_array():
+    assert Phrases(threshold=np.array([3, 2.5])) == Phrases(threshold=[3, 2.5])
+    assert Phrases(threshold=np.array(3.0), passes=2).thresholds == (3.0, 3.0)
+    with pytest.raises(ConfigError, match="threshold="):
+        Phrases(threshold=np.ones((2, 2)))
+
+
+def test_settings_can_be_replaced():
+    phrases = Phrases(threshold=[3, 2], connectors=(word for word in ("of", "and")))
+    other = dataclasses.replace(phrases, min_count=9)
+    assert other.inside == {"of", "and"}
+    assert other.thresholds == (3, 2)
+    assert dataclasses.replace(phrases, threshold=[3, 2, 1]).thresholds == (3, 2, 1)
+    assert dataclasses.replace(Phrases(), passes=2).thresholds == (100, 100)
+    assert dataclasses.replace(Phrases(), score="npmi").thresholds == (0.5,)
+    assert dataclasses.replace(Phrases(connectors="english")).inside == ENGLISH
+
+
+@pytest.mark.parametrize(
+    ("words", "delimiter"), [(("a\udcc3", "b"), "\udca9"), (("\udce2", "c"), "\udc82\udcac"), (("a", "b"), "\udcc3\udca9")]
+)
+def test_bytes_that_are_a_letter_when_joined(words, delimiter):
+    """Halves of a letter in UTF-8, of words and of the delimiter: `transform` and `encode` spell the phrase alike."""
+    text = [list(words), ["", *words, "", words[0]]] * 5
+    phrases = Phrases(min_count=1, threshold=0, delimiter=delimiter).fit(text)
+    phrase = (words[0] + delimiter + words[1]).encode("utf-8", "surrogateescape").decode()
+    assert [name for name, _, _ in phrases.phrases][0] == phrase
+    with phrases.encode(text, min_count=1) as corpus:
+        assert sentences_of(corpus) == [phrases.transform(sentence) for sentence in text]
+        assert corpus.vocabulary.words == [phrase, words[0]]
+
+
+def test_words_of_phrases_only_are_not_counted_as_words():
+    text = [["new", "york"]] * 4 + [["a", "b"]] * 2
+    phrases = Phrases(min_count=1, threshold=1).fit(text)
+    with pytest.raises(DataError, match=r"leaves nothing of 6 words \(2 different ones\): the highest count is 4"):
+        phrases.encode(text, min_count=10**6)
+
+
+# disks
+
+
+def full(*_):
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def test_a_full_disk_is_explained(tmp_path, monkeypatch):
+    phrases = Phrases(min_count=1, threshold=[0, 0], connectors=["the"])
+    with encode(NEW_YORK, min_count=1) as corpus:
+        phrases.fit(corpus)
+        sink = mock.Mock()
+        sink.write.side_effect = full
+        with pytest.raises(DataError, match="disk full: the joined text does not fit where it is written"):
+            phrases.write(corpus, sink)
+        sink.write.side_effect = BrokenPipeError
+        with pytest.raises(BrokenPipeError):
+            phrases.write(corpus, sink)
+        monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+        calls = (
+            phrases.fit,
+            lambda text: phrases.encode(text, directory=tmp_path / "kept"),
+            lambda text: phrases.write(text, io.BytesIO()),
+        )
+        for place, name in ((phrase_joining.ShardWriter, "append"), (phrase_counts._Prefixes, "extend")):
+            with monkeypatch.context() as patch:
+                patch.setattr(place, name, full)
+                for call in calls if name == "append" else calls[:1]:
+                    with pytest.raises(
+                        DataError, match="disk full: the text with phrases needs more than .* GB there, .* GB were free: make room"
+                    ):
+                        call(corpus)
+    assert not list(tmp_path.iterdir())
+
+
+def test_files_are_written_before_they_are_mapped(monkeypatch):
+    """What is mapped has no holes: to fill them on a full disk would end the process."""
+    mapped, memmap = [], np.memmap
+
+    def watched(path, kind, mode, **how):
+        mapped.append((mode, Path(path).suffix, Path(path).stat().st_size))  # an error if it is not there
+        return memmap(path, kind, mode, **how)
+
+    monkeypatch.setattr(phrase_counts, "BLOCK", 3)
+    with encode(NEW_YORK, min_count=1) as corpus:
+        monkeypatch.setattr(np, "memmap", watched)
+        found = Phrases(min_count=1, threshold=0, connectors=["the"]).fit(corpus).found
+        assert mapped == [("r+", ".lefts", 4 * corpus.ids), ("r", ".lefts", 4 * corpus.ids)]
+    monkeypatch.undo()
+    assert found == Phrases(min_count=1, threshold=0, connectors=["the"]).fit(NEW_YORK).found
+
+
+@pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="needs Linux")
+def test_nothing_is_mapped_when_it_is_removed(monkeypatch):
+    """Windows removes no file that is mapped."""
+    removed = []
+
+    class Watched(tempfile.TemporaryDirectory):
+        def __exit__(self, *error):
+            assert ".joining-" not in self.name or self.name not in Path("/proc/self/maps").read_text()
+            removed.append(self.name)
+            super().__exit__(*error)
+
+    monkeypatch.setattr(tempfile, "TemporaryDirectory", Watched)
+    with encode(NEW_YORK, min_count=1) as corpus:
+        phrases = Phrases(min_count=1, threshold=[0, 0], connectors=["the"]).fit(corpus)
+        phrases.encode(corpus, min_count=1).close()
+        assert phrases.write(corpus, io.BytesIO()) < corpus.ids
+    assert len(removed) == 3
+
 
 def test_text_with_blanks_in_words_is_not_written():
     text = [["new york", "city"]] * 9
@@ -447,6 +579,20 @@ def test_damaged_files(tmp_path, content, message):
     path.write_bytes(content if isinstance(content, bytes) else json.dumps(content).encode())
     with pytest.raises(FormatError, match=re.escape(message)):
         Phrases.load(path)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names")
+def test_pipes_and_links_stay(tmp_path):
+    phrases = Phrases(min_count=1, threshold=0).fit(NEW_YORK)
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(DataError, match="is not a regular file"):
+        phrases.save(tmp_path / "pipe")
+    assert (tmp_path / "pipe").is_fifo()
+    (tmp_path / "link").symlink_to(tmp_path / "target")
+    phrases.save(tmp_path / "link")
+    assert (tmp_path / "link").is_symlink()
+    assert Phrases.load(tmp_path / "target").found == phrases.found
+    assert b"\r" not in (tmp_path / "target").read_bytes()
 
 
 def test_files_that_cannot_be(tmp_path):

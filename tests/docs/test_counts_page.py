@@ -51,3 +51,10 @@ def test_commands_of_the_page_run(here, capsys):
     shown = capsys.readouterr().out.splitlines()
     found = Vectors.load("model").most_similar("war")[0][0]
     assert any(found in line.split() for line in shown)
+
+
+def test_links_lead_somewhere():
+    links = re.findall(r"\]\(([^)]+)\)", PAGE.read_text(encoding="utf-8"))
+    assert links
+    for link in links:
+        assert (PAGE.parent / link).is_file(), link

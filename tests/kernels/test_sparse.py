@@ -8,7 +8,17 @@ from hypothesis import strategies as st
 from unhot.kernels.aligned import aligned_zeros
 from unhot.kernels.blocks import shape
 from unhot.kernels.simd import LANES
-from unhot.kernels.sparse import cuts, fill_cosines, fill_dots, fill_lengths, fill_pair_dots, information, multiply, multiply_transposed, rows_of
+from unhot.kernels.sparse import (
+    cuts,
+    fill_cosines,
+    fill_dots,
+    fill_lengths,
+    fill_pair_dots,
+    information,
+    multiply,
+    multiply_transposed,
+    rows_of,
+)
 
 WORDS = 23
 

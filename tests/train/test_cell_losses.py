@@ -16,7 +16,7 @@ from unhot.errors import ConfigError
 from unhot.kernels.loop import Params
 from unhot.outputs import parse_output
 from unhot.train.cell_losses import RowCells, cell_loss, check_cells, softplus_and_sigmoid
-from unhot.train.on_cells import add_biases, exact_loss, gradient_of, row_cells
+from unhot.train.on_cells import add_biases, gradient_of, row_cells
 from unhot.vocab.vocabulary import Vocabulary
 
 LAYERS = [
@@ -59,6 +59,15 @@ def scores_of(arrays, i):
 def brute_force(layer, arrays, pairs, counts):
     """Pair by pair, in float64."""
     return sum(expected(layer, scores_of(arrays, i), j, counts) for i, j in pairs)
+
+
+def exact_loss(cells, layer, params):
+    """The mean loss of a pair, of all rows at once."""
+    rows = np.arange(len(cells.vocabulary), dtype=np.int32)
+    scores = params.in_vectors @ params.out_vectors.T
+    add_biases(scores, params, rows)
+    sums = cells.row_sums()
+    return cell_loss(layer, cells.vocabulary.counts).link(scores, row_cells(cells, rows, sums)) / sums.sum()
 
 
 def single(arrays):
@@ -156,4 +165,10 @@ def test_scores_far_from_zero_are_finite():
 @pytest.mark.parametrize("spec", ["hierarchical", "sampled", "class_based", "negative:noise=learned", "adaptive"])
 def test_layers_that_have_no_loss_in_counts(spec):
     with pytest.raises(ConfigError, match=r"cells.*(softmax|unigram)"):
+        check_cells(parse_output(spec))
+
+
+@pytest.mark.parametrize("spec", ["negative:unique=true", "nce:k=2,unique=true", "sampled_logistic:unique=true"])
+def test_distinct_draws_have_no_exact_expectation(spec):
+    with pytest.raises(ConfigError, match=r"distinct draws.*set unique=false"):
         check_cells(parse_output(spec))

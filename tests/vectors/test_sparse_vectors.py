@@ -1,8 +1,13 @@
 """Sparse vectors against the same as dense ones."""
 
+import subprocess
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 
+import unhot
 from unhot import Vectors, Vocabulary
 from unhot.corpus.cells import Cells
 from unhot.errors import ConfigError, DataError
@@ -87,8 +92,10 @@ def test_wrong_queries_are_named(both):
     sparse, _ = both
     with pytest.raises(UnknownWord, match="'w99' is not among the 60 words"):
         sparse.most_similar("w99")
-    with pytest.raises(DataError, match=r"row 60: must be a word, or a row in 0\.\.59"):
-        sparse.get_vector(60)
+    for key in (60, -1, True, 1.0, np.float64(2), None):
+        assert key not in sparse
+        with pytest.raises(UnknownWord, match=r"is not among the 60 words, nor the number of a row"):
+            sparse.get_vector(key)
     with pytest.raises(DataError, match="without a word"):
         sparse.most_similar()
     with pytest.raises(DataError, match="a query of type ndarray: .* give words"):
@@ -137,6 +144,21 @@ def test_each_answer_is_that_of_dense_vectors(both, method, monkeypatch):
     found, expected = (answers(look_up(v, restrict_vocab=55, case="ignore"), asked, method, lambda *_: None).tolist() for v in both)
     assert found == expected
     assert len(set(found)) > 20
+
+
+def test_cells_are_no_vectors(both, tmp_path):
+    (tmp_path / "pairs.txt").write_text("w1 w2 3\nw2 w3 4\n")
+    (tmp_path / "questions.txt").write_text(": all\nw1 w2 w3 w4\n")
+    for asked, file in ((similarity, "pairs.txt"), (analogies, "questions.txt")):
+        with pytest.raises(ConfigError, match=r"vectors of type Cells: must be Vectors or SparseVectors; .* SparseVectors\(cells\)"):
+            asked(both[0].cells, tmp_path / file)
+
+
+def test_nothing_is_compiled_to_be_imported():
+    code = "import sys, unhot.evaluate.similarity, unhot.evaluate.analogies; print('numba' in sys.modules)"
+    here = Path(unhot.__file__).parents[1]
+    done = subprocess.run([sys.executable, "-c", code], cwd=here, capture_output=True, text=True, timeout=100, check=True)
+    assert done.stdout == "False\n"
 
 
 def test_sparse_vectors_have_no_ngrams(both, tmp_path):

@@ -54,7 +54,7 @@ class Measured:
                 if before is None or point.loss == before.loss:
                     return point.seconds
                 part = (before.loss - loss) / (before.loss - point.loss)
-                return float(before.seconds * (point.seconds / before.seconds) ** part)
+                return min(point.seconds, float(before.seconds * (point.seconds / before.seconds) ** part))  # rounded
             before = point
         return math.nan
 

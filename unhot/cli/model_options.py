@@ -77,7 +77,7 @@ SETTINGS = (
         "--on",
         of="skipgram",
         type=_choice("text", "cells"),
-        help="cells: on the counts of pairs, exactly, without a draw, for up to 10,000 words.  [default: text]",
+        help="cells: on the counts of pairs, exactly, without a draw, for up to 10,000 words; take 30 epochs or more.  [default: text]",
     ),
     _setting("--architecture", of="fasttext", type=_choice("skipgram", "cbow"), help="What predicts what.  [default: skipgram]"),
     _setting("--minn", of="fasttext", type=int, help="Characters of the shortest n-gram.  [default: 3]"),

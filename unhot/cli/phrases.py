@@ -51,10 +51,20 @@ SETTINGS = ("score", "threshold", "target", "min_count", "passes", "connectors",
     help="Join what scores more; one for each pass as 200,100  [default: word2vec 100, gensim 10, npmi 0.5; with --target 0]",
 )
 @click.option("--target", type=int, default=None, metavar="N", help="At most N phrases, the best, in each pass.")
-@click.option("--min-count", type=int, default=5, show_default=True, help="Leave out pairs seen less often.")
+@click.option(
+    "--min-count",
+    type=int,
+    default=5,
+    show_default=True,
+    help="Leave out pairs seen so often or less; with --score npmi, those seen less often.",
+)
 @click.option("--passes", type=int, default=None, help="Passes; the second joins phrases, too: new_york + times  [default: 1]")
 @click.option(
-    "--connectors", default="none", show_default=True, metavar="WORDS", help="Words inside phrases: english, none, or a file, one a line."
+    "--connectors",
+    default="none",
+    show_default=True,
+    metavar="WORDS",
+    help="Words inside phrases: english, none, or a file, white space between.",
 )
 @click.option("--delimiter", default="_", show_default=True, help="What is put between joined words.")
 @click.option("--tokenizer", default="whitespace", show_default=True, help="whitespace, words (lower-cased, any script) or text8.")
@@ -73,9 +83,12 @@ def phrases(context: click.Context, /, inputs: tuple[str, ...], out: str | None,
     """
     from unhot.cli.show import TrainingBar
     from unhot.corpus.encoding import encode
+    from unhot.corpus.phrase_joining import check_delimiter
 
-    _check_outputs(inputs, out, list_path, options["as_json"])
+    _check_outputs(inputs, out, list_path, options)
     found = _begun(context, options)
+    if out is not None:
+        check_delimiter(found.delimiter)
     source = [name if name == "-" else Path(name) for name in inputs] if len(inputs) > 1 else inputs[0]
     quiet = options["quiet"] or options["as_json"]
     with TrainingBar(quiet=quiet) as bar:
@@ -137,30 +150,40 @@ def _connectors(name: str) -> str | list[str]:
         raise DataError(f"--connectors {name}: cannot be read ({error.strerror}); give {', '.join(NAMED)}, or a file of words") from error
 
 
-def _check_outputs(inputs: tuple[str, ...], out: str | None, list_path: str | None, as_json: bool) -> None:
+def _check_outputs(inputs: tuple[str, ...], out: str | None, list_path: str | None, options: dict[str, Any]) -> None:
     """Better before a long reading than after it."""
+    from unhot.corpus.phrases import NAMED
     from unhot.corpus.readers import find_files
     from unhot.errors import ConfigError, DataError
 
-    if out == "-" and as_json:
+    if out == "-" and options["as_json"]:
         raise ConfigError("-o - and --json: both would go to standard output; give a file for one of them")
-    texts = [file for name in inputs for file in find_files(name) if file is not None]
-    for path in (Path(name) for name in (out, list_path) if name not in (None, "-")):
+    read = [file for name in inputs for file in find_files(name) if file is not None]
+    read += [Path(name) for name in (options["apply"], options["connectors"]) if name is not None and name not in NAMED]
+    written = [Path(name) for name in (out, list_path) if name not in (None, "-")]
+    for path in written:
         if not path.parent.is_dir():
             raise DataError(f"{path}: there is no folder {path.parent}; make it first")
         if path.suffix == ".zst":
             raise ConfigError(f"{path}: zst is read, not written; give a name that ends in {', '.join(PACKERS)} or anything else")
         if path.is_dir():
             raise DataError(f"{path}: is a folder; give the name of a file")
-        if path.exists() and any(map(path.samefile, texts)):
-            raise ConfigError(f"{path}: is a text to read, and would be replaced; choose another name")
+        if any(_is_same(path, other) for other in read):
+            raise ConfigError(f"{path}: is read, and would be replaced; choose another name")
+    if len(written) == 2 and _is_same(*written):
+        raise ConfigError(f"-o {out} and --phrases {list_path}: are one file; choose another name for one of them")
+
+
+def _is_same(a: Path, b: Path) -> bool:
+    """Whether two paths are one file, also one that is not there yet."""
+    return a.resolve() == b.resolve() or (a.exists() and b.exists() and a.samefile(b))
 
 
 def _write(found: Phrases, corpus: Corpus, out: str) -> int:
     """Write the joined text; the number of words."""
     if out == "-":
         return found.write(corpus, sys.stdout.buffer)
-    from unhot.vectors.formats.atomic import replacing
+    from unhot.corpus.atomic import replacing
 
     with replacing(Path(out)) as file, _compressed(file, Path(out).suffix) as packed:
         return found.write(corpus, packed)

@@ -31,7 +31,7 @@ Examples:
   unhot train corpus.txt -o model --model fasttext --scheme floret --buckets 50000 --hashes 2
   unhot train corpus.txt -o model --model glove --epochs 25 --x-max 100 --memory 4GB
   unhot train corpus.txt -o model --model svd --window 2
-  unhot train corpus.txt -o model --on cells --output softmax --max-vocab 10000 --sample 0
+  unhot train corpus.txt -o model --on cells --output softmax --max-vocab 10000 --sample 0 --epochs 30
   unhot train corpus.txt -o model --output nce:k=50,bias=true
   unhot train corpus.txt -o model --output adaptive --engine torch --device cuda:0 --batch 4096
   zcat dump.gz | unhot train - -o model --tokenizer words --min-count 20
@@ -162,8 +162,8 @@ def _begun(inputs: tuple[str, ...], target: str, options: dict[str, Any]) -> tup
     kind = options["model"] or (start.name if isinstance(start, WordModel) else "skipgram")
     if isinstance(start, WordModel):
         begun_with = start.config()
-        if kind != start.name:
-            begun_with.pop("lr")
+        if kind != start.name or options["on"] not in (None, begun_with.get("on")):
+            begun_with.pop("lr")  # what is trained in another way has another default
         names = {field.name for field in dataclasses.fields(MODELS[kind])}
         settings = {name: value for name, value in begun_with.items() if name in names} | settings
     elif options["keep_vocabulary"]:

@@ -112,13 +112,18 @@ def encode_input(text: Input, cut: Cut, place: Workplace, threads: int, sizes: S
         remapper = Remapper(finals)
         _pipe(spool.read(pool), remapper.remap, lambda block: writer.append(*block.sentences()), pool, threads)
         writer.close()
-        if not writer.lengths:
-            raise DataError(f"none of the {len(vocabulary)} words in counts occurs in the text: check the tokenizer and the vocabulary")
-        save_vocabulary(place.work, vocabulary)
-        place.publish()
-        kept, sentences = (sum(numbers) for numbers in zip(*writer.lengths, strict=True))
-        report = Report(**{**counted.to_json(), "kept": kept, "sentences": sentences})
-        save_index(place.directory, len(vocabulary), writer.lengths, report)
+        return finished(place, vocabulary, writer, counted)
+
+
+def finished(place: Workplace, vocabulary: Vocabulary, writer: ShardWriter, report: Report) -> Corpus:
+    """The corpus whose shards are written; `report`: of what was read."""
+    if not writer.lengths:
+        raise DataError(f"none of the {len(vocabulary)} words in counts occurs in the text: check the tokenizer and the vocabulary")
+    save_vocabulary(place.work, vocabulary)
+    place.publish()
+    kept, sentences = (sum(numbers) for numbers in zip(*writer.lengths, strict=True))
+    report = Report(**{**report.to_json(), "kept": kept, "sentences": sentences})
+    save_index(place.directory, len(vocabulary), writer.lengths, report)
     shards = [map_shard(place.directory, number) for number in range(len(writer.lengths))]
     return Corpus(place.directory, vocabulary, shards, report, temporary=place.temporary)
 
@@ -178,13 +183,17 @@ def count(text: Input, scanner: Scanner, cut: Cut) -> tuple[Vocabulary, list[Ids
         nul_bytes=sum(scanner.nuls),
         byte_order_marks=text.reader.byte_order_marks,
     )
-    if cut.given is not None:
-        vocabulary, final = given_vocabulary(table, text.escapes, cut.given)
-    elif cut.known is not None:
-        vocabulary, final = extended_vocabulary(table, text.escapes, cut.known, cut.min_count, cut.max_vocab)
-    else:
-        vocabulary, final = cut_vocabulary(words, cut.min_count, cut.max_vocab)
+    vocabulary, final = chosen_vocabulary(table, text.escapes, cut)
     return vocabulary, [final[local] for local in ids], report
+
+
+def chosen_vocabulary(table: Table, escapes: bool, cut: Cut) -> tuple[Vocabulary, Ids]:
+    """The words that stay, and the final id of each word of the table (-1: dropped)."""
+    if cut.given is not None:
+        return given_vocabulary(table, escapes, cut.given)
+    if cut.known is not None:
+        return extended_vocabulary(table, escapes, cut.known, cut.min_count, cut.max_vocab)
+    return cut_vocabulary(lexicon(table, escapes), cut.min_count, cut.max_vocab)
 
 
 def _pipe(

@@ -11,13 +11,12 @@ not valid UTF-8 keep their bytes as escaped surrogates.
 
 from __future__ import annotations
 
-import contextlib
 import json
 import math
-import os
 from pathlib import Path
 from typing import Any
 
+from unhot.corpus.atomic import replacing
 from unhot.errors import DataError, FormatError
 
 KIND, VERSION = "phrases", 1
@@ -31,18 +30,8 @@ def save_phrases(path: Path, settings: dict[str, Any], passes: list[list[Entry]]
     """Write a file, all or nothing."""
     head = json.dumps({"unhot": KIND, "version": VERSION, "settings": settings})
     lists = "], [".join("\n" + ",\n".join(map(json.dumps, entries)) + "\n" for entries in passes)
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        with part.open("w", encoding="ascii") as file:
-            file.write(f'{head[:-1]}, "passes": [{f"[{lists}]" if passes else ""}]}}\n')
-            file.flush()
-            os.fsync(file.fileno())
-        part.replace(path)
-    except OSError as error:
-        raise DataError(f"{path}: cannot be written ({error.strerror or error}); what was there before is untouched") from error
-    finally:
-        with contextlib.suppress(OSError):
-            part.unlink(missing_ok=True)
+    with replacing(path) as file:
+        file.write(f'{head[:-1]}, "passes": [{f"[{lists}]" if passes else ""}]}}\n'.encode("ascii"))
 
 
 def load_phrases(path: Path) -> tuple[dict[str, Any], list[list[Entry]]]:

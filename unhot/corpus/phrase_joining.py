@@ -10,9 +10,9 @@ from typing import IO, NamedTuple
 import numpy as np
 
 from unhot.corpus.blocks import Block
-from unhot.corpus.corpus import Corpus, save_index, save_vocabulary
-from unhot.corpus.counting import add_words, cut_vocabulary, extended_vocabulary, given_vocabulary, lexicon
-from unhot.corpus.encoding import Cut
+from unhot.corpus.corpus import Corpus
+from unhot.corpus.counting import add_words
+from unhot.corpus.encoding import Cut, chosen_vocabulary, finished
 from unhot.corpus.in_order import in_order
 from unhot.corpus.phrase_text import Piece, Text, pieces
 from unhot.corpus.report import Report
@@ -20,12 +20,11 @@ from unhot.corpus.runs import PADDING
 from unhot.corpus.scanner import BREAKS, TOKENS, new_table, remap
 from unhot.corpus.shards import ShardWriter, map_shard
 from unhot.corpus.tokenizers import BLANKS
-from unhot.corpus.workplace import Workplace
-from unhot.errors import DataError
-from unhot.kernels.phrase_joining import Rules, add_counts, join, next_cut, spell
-from unhot.kernels.phrases import fill_map, new_map
+from unhot.corpus.workplace import FULL, Workplace
+from unhot.errors import ConfigError, DataError
+from unhot.kernels.phrases import Rules, add_counts, fill_map, join, new_map, next_cut, spell
 from unhot.types import Bytes, Ids, Starts
-from unhot.vocab.vocabulary import Vocabulary, decode_word, encode_word
+from unhot.vocab.vocabulary import Vocabulary, canonical, decode_word, encode_word
 
 Parts = tuple[str, ...]  # a word, connectors, a word
 
@@ -37,8 +36,13 @@ def connector_flags(index: dict[str, int], connectors: Collection[str]) -> Bytes
     return flags
 
 
-def joined_words(words: Iterable[str], joined: Mapping[Parts, str], connectors: frozenset[str]) -> Iterator[str]:
-    """A sentence with phrases joined; `joined`: parts -> phrase. The plain twin of `kernels.phrase_joining.join`."""
+def joined(parts: Iterable[str], delimiter: str) -> str:
+    """A phrase as one word, as it comes back from a file: bytes that are not UTF-8 may be, next to others."""
+    return canonical(delimiter.join(parts))
+
+
+def joined_words(words: Iterable[str], phrases: Mapping[Parts, str], connectors: frozenset[str]) -> Iterator[str]:
+    """A sentence with phrases joined; `phrases`: parts -> phrase. The plain twin of `kernels.phrases.join`."""
     pending: list[str] = []
     for word in words:
         if word in connectors:
@@ -47,7 +51,7 @@ def joined_words(words: Iterable[str], joined: Mapping[Parts, str], connectors: 
             else:
                 yield word
             continue
-        phrase = joined.get((*pending, word)) if pending else None
+        phrase = phrases.get((*pending, word)) if pending else None
         if phrase is not None:
             yield phrase
             pending = []
@@ -87,7 +91,7 @@ def joining_rules(index: dict[str, int], phrases: Iterable[Parts], connectors: C
     entries: dict[tuple[int, int], int] = {}
     possible = [parts for parts in phrases if all(part in index for part in parts)]
     for parts in possible:
-        index.setdefault(delimiter.join(parts), len(index))
+        index.setdefault(joined(parts, delimiter), len(index))
     lefts = len(index)
     for parts in possible:
         left = index[parts[0]]
@@ -97,7 +101,7 @@ def joining_rules(index: dict[str, int], phrases: Iterable[Parts], connectors: C
                 entries[key] = lefts
                 lefts += 1
             left = entries[key]
-        entries[left, index[parts[-1]]] = index[delimiter.join(parts)]
+        entries[left, index[parts[-1]]] = index[joined(parts, delimiter)]
     table, begins = new_map(len(entries)), np.zeros(lefts, np.uint8)
     keys = np.array([*entries], np.int32).reshape(-1, 2)
     fill_map(table, keys[:, 0].copy(), keys[:, 1].copy(), np.array([*entries.values()], np.int64))
@@ -112,9 +116,9 @@ class Spelling(NamedTuple):
     offsets: Starts  # [words + 1]
 
 
-def spelling(index: dict[str, int]) -> Spelling:
-    """The bytes of the words of a text."""
-    raws = [encode_word(word) for word in index]
+def spelling(words: Iterable[str]) -> Spelling:
+    """The bytes of words."""
+    raws = [encode_word(word) for word in words]
     return Spelling(np.frombuffer(b"".join(raws) + bytes(PADDING), np.uint8).copy(), np.cumsum([0, *map(len, raws)], dtype=np.int64))
 
 
@@ -136,27 +140,20 @@ def encoded_text(text: Text, report: Report, cut: Cut, place: Workplace, threads
         for block in stack.enter_context(contextlib.closing(in_order(pieces(text.shards), work, threads))):
             writer.append(*block.sentences())
         writer.close()
-    if not writer.lengths:
-        raise DataError(f"none of the {len(vocabulary)} words in counts occurs in the text: check the tokenizer and the vocabulary")
-    save_vocabulary(place.work, vocabulary)
-    place.publish()
-    kept, sentences = (sum(numbers) for numbers in zip(*writer.lengths, strict=True))
-    now = {"words": text.tokens, "types": int(np.count_nonzero(text.counts)), "kept": kept, "sentences": sentences}
-    report = Report(**{**report.to_json(), **now})
-    save_index(place.directory, len(vocabulary), writer.lengths, report)
-    shards = [map_shard(place.directory, number) for number in range(len(writer.lengths))]
-    return Corpus(place.directory, vocabulary, shards, report, temporary=place.temporary)
+    report = Report(**{**report.to_json(), "words": text.tokens, "types": int(np.count_nonzero(text.counts))})
+    return finished(place, vocabulary, writer, report)
 
 
 def _vocabulary(text: Text, cut: Cut) -> tuple[Vocabulary, Ids]:
     """The words that stay, and the final id of each (-1: dropped)."""
-    words = spelling(text.index)
-    table, _ = add_words(new_table(len(text.index), len(words.text)), words.text, words.offsets, text.counts)
-    if cut.given is not None:
-        return given_vocabulary(table, False, cut.given)
-    if cut.known is not None:
-        return extended_vocabulary(table, False, cut.known, cut.min_count, cut.max_vocab)
-    return cut_vocabulary(lexicon(table, False), cut.min_count, cut.max_vocab)
+    seen = np.flatnonzero(text.counts)  # others are there in phrases only
+    every = list(text.index)
+    words = spelling([every[i] for i in seen])
+    table, ids = add_words(new_table(seen.size, len(words.text)), words.text, words.offsets, text.counts[seen])
+    vocabulary, chosen = chosen_vocabulary(table, False, cut)
+    final = np.full(len(every), -1, np.int32)
+    final[seen] = chosen[ids]
+    return vocabulary, final
 
 
 def write_text(text: Text, file: IO[bytes]) -> None:
@@ -168,7 +165,20 @@ def write_text(text: Text, file: IO[bytes]) -> None:
         ids = piece.ids[piece.begin : piece.end]
         out = np.empty(int(lengths[ids].sum()), np.uint8)
         spell(ids, piece.breaks, words.text, words.offsets, out)
-        file.write(out.data)
+        try:
+            file.write(out.data)
+        except OSError as error:
+            if error.errno not in FULL:
+                raise
+            raise DataError(
+                "disk full: the joined text does not fit where it is written: make room there, or write to another place"
+            ) from error
+
+
+def check_delimiter(delimiter: str) -> None:
+    """A `ConfigError` if phrases would be several words in a text."""
+    if any(chr(blank) in delimiter for blank in BLANKS):
+        raise ConfigError(f"delimiter={delimiter!r}: in a text, phrases with white space are several words; use another one, such as _")
 
 
 def _check_blanks(words: Spelling) -> None:

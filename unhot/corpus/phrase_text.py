@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import shutil
+import tempfile
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
 from unhot.corpus.corpus import Corpus
 from unhot.corpus.shards import Shard
+from unhot.corpus.workplace import FULL, Workplace
 from unhot.errors import DataError
-from unhot.kernels.phrase_joining import add_counts
+from unhot.kernels.phrases import add_counts
 from unhot.types import Counts, Ids
 
 PIECE = 1 << 20  # tokens worked on together
@@ -70,3 +75,23 @@ def pieces(shards: list[Shard], cut: Callable[[Ids, int, int], int] | None = Non
             last = int(np.searchsorted(shard.starts, end, side="right"))
             yield Piece(shard.ids, begin, end, (shard.starts[first:last] - begin).astype(np.int32))
             begin = end
+
+
+@contextlib.contextmanager
+def joining_folder(place: Workplace | None = None) -> Iterator[Path]:
+    """A temporary folder, in a workplace or in that of the system; a full disk becomes a `DataError` that says what to do."""
+    where = None if place is None else place.directory
+    with tempfile.TemporaryDirectory(prefix=".joining-", dir=where, ignore_cleanup_errors=True) as name:
+        folder = Path(name)
+        try:
+            yield folder
+        except OSError as error:
+            if error.errno not in FULL:
+                raise
+            folders = [folder] if place is None else [folder, place.work]
+            used = sum(path.stat().st_size for each in folders for path in each.rglob("*"))
+            free = shutil.disk_usage(folder).free + used
+            raise DataError(
+                f"{folder.parent}: disk full: the text with phrases needs more than {used / 1e9:.3g} GB there, {free / 1e9:.3g} GB were "
+                "free: make room, or give another place (directory, or TMPDIR in the environment)"
+            ) from error

@@ -5,7 +5,7 @@
     >>> phrases.transform(["in", "new", "york"])
     ['in', 'new_york']
 
-`fit` encodes the text, counts neighbours in ids and keeps the pairs whose score is above a threshold (see phrase_scores.py). `transform`
+`fit` encodes the text, counts neighbours in ids and keeps the pairs whose score is above a threshold (see phrase_finding.py). `transform`
 joins from left to right, so that a word is part of one phrase only. A second pass joins phrases with words, or with each other:
 new_york + times. `encode` gives the corpus with joined phrases that a model is trained on. `fit` and `encode` take an encoded text, too, so
 that it is read once.
@@ -21,22 +21,21 @@ import dataclasses
 import io
 import os
 import shutil
-import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from unhot.corpus.corpus import Corpus
 from unhot.corpus.counting import check_given
 from unhot.corpus.encoding import Cut, Progress, encode
 from unhot.corpus.inputs import Source
 from unhot.corpus.phrase_file import Entry, load_phrases, save_phrases
-from unhot.corpus.phrase_finding import Finding, find_phrases
-from unhot.corpus.phrase_joining import encoded_text, join_text, joined_words, write_text
-from unhot.corpus.phrase_scores import SCORES, THRESHOLDS
-from unhot.corpus.phrase_text import Text, whole_text
+from unhot.corpus.phrase_finding import SCORES, THRESHOLDS, Finding, find_phrases
+from unhot.corpus.phrase_joining import check_delimiter, encoded_text, join_text, joined, joined_words, write_text
+from unhot.corpus.phrase_text import Text, joining_folder, whole_text
 from unhot.corpus.tokenizers import Tokenizer
 from unhot.corpus.workplace import Workplace
 from unhot.errors import ConfigError, DataError, FormatError, bytes_of, finite, one_of, whole
@@ -52,12 +51,12 @@ NAMED = {"english": ENGLISH, "none": frozenset[str]()}
 class Phrases:
     """Settings; after `fit` or `load`, also the phrases.
 
-    score       word2vec | gensim | npmi, see phrase_scores.py
+    score       word2vec | gensim | npmi, see phrase_finding.py
     threshold   pairs that score more become phrases; for several passes one number for all, or one for each.
                 None: word2vec 100, gensim 10, npmi 0.5; with a target 0
     target      at most so many phrases, the best, in each pass
     min_count   of a pair. word2vec and gensim take it off the count, so that a pair must be seen more often
-    passes      a phrase of the second pass may have four words (without connectors), and so on
+    passes      as many as thresholds, if these are several. A phrase of the second pass may have four words (without connectors), and so on
     connectors  words that may stand inside a phrase; "english": the usual ones, "none"
     delimiter   what is put between words
     threads     of counting and joining
@@ -65,7 +64,7 @@ class Phrases:
     """
 
     score: str = "word2vec"
-    threshold: float | Sequence[float] | None = None
+    threshold: float | Sequence[float] | NDArray[Any] | None = None
     target: int | None = None
     min_count: int = 5
     passes: int | None = None
@@ -79,16 +78,17 @@ class Phrases:
         one_of("score", self.score, SCORES)
         self.min_count, self.threads = whole("min_count", self.min_count, 1, 2**62), whole("threads", self.threads, 1, 1024)
         self.target = None if self.target is None else whole("target", self.target, 1)
+        self.threshold = self.threshold.tolist() if isinstance(self.threshold, np.ndarray) else self.threshold
         self.thresholds = self._thresholds(self.threshold)  # one for each pass
-        self.passes = len(self.thresholds)
         self.inside = _connectors(self.connectors)  # the words that are connectors
+        self.connectors = self.connectors if isinstance(self.connectors, str) else tuple(sorted(self.inside))
         if not isinstance(self.delimiter, str) or not self.delimiter:
             raise ConfigError(f"delimiter={self.delimiter!r}: must be a string of at least one character")
         bytes_of("memory", self.memory)
         self._found: list[list[Entry]] | None = None
         self._joined: list[dict[tuple[str, ...], str]] = []  # parts -> phrase, for each pass
 
-    def _thresholds(self, given: float | Sequence[float] | None) -> tuple[float, ...]:
+    def _thresholds(self, given: object) -> tuple[float, ...]:
         """A threshold for each pass."""
         if given is None:
             given = THRESHOLDS[self.score] if self.target is None else 0.0
@@ -115,24 +115,25 @@ class Phrases:
     @property
     def phrases(self) -> list[tuple[str, float, int]]:
         """All phrases, best first: each as one word, its score, and how often its parts stood next to each other."""
-        each = [(self.delimiter.join(parts), score, count) for entries in self.found for parts, score, count in entries]
+        each = [(joined(parts, self.delimiter), score, count) for entries in self.found for parts, score, count in entries]
         return sorted(each, key=lambda entry: -entry[1]) if len(self.found) > 1 else each
 
     def fit(
         self,
         source: Source | Corpus,
         *,
-        tokenizer: Tokenizer = "whitespace",
+        tokenizer: Tokenizer | None = None,
         column: str | None = None,
         progress: Progress | None = None,
         note: Callable[[str], None] | None = None,
     ) -> Phrases:
         """Find the phrases of a text (see `unhot.corpus.encode` for what it can be), or of a corpus encoded with min_count=1.
 
+        tokenizer   of a text: whitespace, if none is given
         progress    called now and then with the bytes of text read and the bytes there are (None if not known)
         note        called with a line about each pass
         """
-        with self._opened(source, tokenizer, column, progress, self.threads) as corpus, _folder() as folder:
+        with self._opened(source, tokenizer, column, progress, self.threads) as corpus, joining_folder() as folder:
             text, found = whole_text(corpus), list[list[Entry]]()
             how = Finding(self.score, self.target, self.min_count, self.inside, self.threads, bytes_of("memory", self.memory))
             for number, threshold in enumerate(self.thresholds):
@@ -146,19 +147,19 @@ class Phrases:
 
     def _keep(self, found: list[list[Entry]]) -> Phrases:
         self._found = found
-        self._joined = [{parts: self.delimiter.join(parts) for parts in _parts(entries)} for entries in found]
+        self._joined = [{parts: joined(parts, self.delimiter) for parts in _parts(entries)} for entries in found]
         return self
 
     def transform(self, sentence: Iterable[str]) -> list[str]:
         """A sentence, a list of words, with phrases joined."""
-        if isinstance(sentence, (str, bytes)):
-            raise DataError(f"the sentence {sentence!r:.40} is a {type(sentence).__name__}: give a list of words, such as sentence.split()")
-        words = [*sentence]
+        if isinstance(sentence, (str, bytes)) or not isinstance(sentence, Iterable):
+            raise DataError(f"the sentence {sentence!r:.40} is a {type(sentence).__name__}: give a list of words, such as text.split()")
+        words = list(sentence)
         if not all(isinstance(word, str) for word in words):
             raise DataError(f"the sentence {words!r:.80} holds something that is no str: give a list of words; convert them with str()")
-        words = [word if word.isascii() else canonical(word) for word in words]
-        for entries, joined in zip(self.found, self._joined, strict=True):
-            words = list(joined_words(words, joined, self.inside)) if entries else words
+        words = [canonical(word) for word in words if word]
+        for _, phrases in zip(self.found, self._joined, strict=True):
+            words = list(joined_words(words, phrases, self.inside))
         return words
 
     def stream(self, sentences: Iterable[Iterable[str]]) -> Iterator[list[str]]:
@@ -170,7 +171,7 @@ class Phrases:
         source: Source | Corpus,
         *,
         directory: str | os.PathLike[str] | None = None,
-        tokenizer: Tokenizer = "whitespace",
+        tokenizer: Tokenizer | None = None,
         min_count: int = 5,
         max_vocab: int | None = None,
         counts: Mapping[str, int] | Vocabulary | None = None,
@@ -188,7 +189,7 @@ class Phrases:
         cut = Cut(min_count, max_vocab, check_given(counts, min_count, max_vocab) if counts is not None else None, known)
         found = self.found  # better missed before the text is read than after it
         with self._opened(source, tokenizer, column, progress, threads) as corpus, Workplace(directory) as place:
-            with _folder(place.directory) as folder:
+            with joining_folder(place) as folder:
                 return encoded_text(self._join_all(corpus, found, folder, threads), corpus.report, cut, place, threads)
 
     def write(
@@ -196,16 +197,21 @@ class Phrases:
         source: Source | Corpus,
         file: IO[bytes],
         *,
-        tokenizer: Tokenizer = "whitespace",
+        tokenizer: Tokenizer | None = None,
         column: str | None = None,
         progress: Progress | None = None,
     ) -> int:
         """Write a text with phrases joined to an open file: a line for each sentence, spaces between words. Returns the number of words."""
+        if not hasattr(file, "write") or isinstance(file, io.TextIOBase):
+            raise ConfigError(f"file={file!r:.80}: must be a file that is open for bytes, as by open(path, 'wb')")
+        check_delimiter(self.delimiter)
         found = self.found
-        with self._opened(source, tokenizer, column, progress, self.threads) as corpus, _folder() as folder:
+        with self._opened(source, tokenizer, column, progress, self.threads) as corpus, joining_folder() as folder:
             text = self._join_all(corpus, found, folder, self.threads)
             write_text(text, file)
-            return text.tokens
+            tokens = text.tokens
+            del text  # Windows removes no file that is mapped
+        return tokens
 
     def _join_all(self, corpus: Corpus, found: list[list[Entry]], folder: Path, threads: int) -> Text:
         """The text with the phrases of all passes."""
@@ -224,18 +230,21 @@ class Phrases:
 
     @contextlib.contextmanager
     def _opened(
-        self, source: Source | Corpus, tokenizer: Tokenizer, column: str | None, progress: Progress | None, threads: int
+        self, source: Source | Corpus, tokenizer: Tokenizer | None, column: str | None, progress: Progress | None, threads: int
     ) -> Iterator[Corpus]:
         if isinstance(source, Corpus):
+            if tokenizer is not None or column is not None:
+                raise ConfigError("tokenizer or column with an encoded Corpus: its words are encoded already; leave them out")
             yield source
             return
+        tokenizer = "whitespace" if tokenizer is None else tokenizer
         with encode(source, tokenizer=tokenizer, column=column, min_count=1, threads=threads, progress=progress) as corpus:
             yield corpus
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write settings and phrases to a file, see phrase_file.py."""
         settings: dict[str, Any] = {field.name: getattr(self, field.name) for field in dataclasses.fields(self) if field.name not in OURS}
-        settings |= {"threshold": list(self.thresholds), "connectors": sorted(self.inside)}
+        settings |= {"threshold": list(self.thresholds), "passes": len(self.thresholds), "connectors": sorted(self.inside)}
         save_phrases(Path(path), settings, self.found)
 
     @classmethod
@@ -246,20 +255,15 @@ class Phrases:
             phrases = cls(**settings)
         except (TypeError, ConfigError) as error:
             raise FormatError(f"{path}: settings: {error}; the file is damaged, write it again") from error
-        if len(found) != phrases.passes:
-            raise FormatError(f"{path}: phrases of {len(found)} passes, settings of {phrases.passes}; the file is damaged, write it again")
+        if len(found) != len(phrases.thresholds):
+            raise FormatError(
+                f"{path}: phrases of {len(found)} passes, settings of {len(phrases.thresholds)}; the file is damaged, write it again"
+            )
         connectors = phrases.inside
         for parts in (parts for entries in found for parts in _parts(entries)):
             if parts[0] in connectors or parts[-1] in connectors or not connectors.issuperset(parts[1:-1]):
                 raise FormatError(f"{path}: {parts!r:.80}: is not two words with connectors between; the file is damaged, write it again")
         return phrases._keep(found)
-
-
-@contextlib.contextmanager
-def _folder(where: Path | None = None) -> Iterator[Path]:
-    """A temporary folder, in a place or in that of the system."""
-    with tempfile.TemporaryDirectory(prefix=".joining-", dir=where, ignore_cleanup_errors=True) as name:
-        yield Path(name)
 
 
 def warm() -> None:

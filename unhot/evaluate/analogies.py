@@ -26,11 +26,11 @@ from unhot.evaluate.answers import METHODS, answers
 from unhot.evaluate.bootstrap import LEVEL, RESAMPLES, Interval, mean_interval
 from unhot.evaluate.figures import plain, share
 from unhot.evaluate.lookup import WordLookup, look_up
+from unhot.vectors.sparse_vectors import SparseVectors
 from unhot.vectors.store import Vectors
 
 if TYPE_CHECKING:
     from unhot.evaluate.examples import Progress
-    from unhot.vectors.sparse_vectors import SparseVectors
 
 
 @dataclass(frozen=True, kw_only=True)

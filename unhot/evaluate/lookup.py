@@ -18,17 +18,15 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from unhot.errors import ConfigError, one_of, whole
 from unhot.types import Doubles, Floats, Ids
+from unhot.vectors.sparse_vectors import SparseVectors
 from unhot.vectors.store import Vectors
-
-if TYPE_CHECKING:
-    from unhot.vectors.sparse_vectors import SparseVectors  # needs the compiler
 
 CASES = ("exact", "prefer", "ignore")
 
@@ -166,12 +164,33 @@ class Lookup(WordLookup):
         return found
 
 
+class SparseLookup(WordLookup):
+    """Rows of words with sparse vectors."""
+
+    def __init__(self, vectors: SparseVectors, *, restrict_vocab: int | None = None, case: str = "prefer") -> None:
+        super().__init__(vectors, restrict_vocab, case)
+        self.vectors = vectors
+
+    def directed(self, row: int) -> bool:
+        """Whether a row has a direction."""
+        return bool(self.vectors.norms[row] > 0)
+
+    def pair_cosines(self, a: Ids, b: Ids) -> Doubles:
+        """The cosine of row a[n] with row b[n], for each n."""
+        return self.vectors.pair_cosines(a, b)
+
+    def cosines_with(self, rows: Ids) -> Callable[[int, int], Floats]:
+        """A function (first, last) -> their cosines with rows first .. last - 1, [rows, last - first]; NaN without a direction."""
+        return self.vectors.cosines_with(rows)
+
+
 def look_up(vectors: Vectors | SparseVectors, *, restrict_vocab: int | None, case: str, unseen: bool = False) -> WordLookup:
     """The look-up of either kind of vectors."""
     if isinstance(vectors, Vectors):
         return Lookup(vectors, restrict_vocab=restrict_vocab, case=case, unseen=unseen)
-    from unhot.evaluate.sparse_lookup import SparseLookup
-
+    if not isinstance(vectors, SparseVectors):
+        kind = type(vectors).__name__
+        raise ConfigError(f"vectors of type {kind}: must be Vectors or SparseVectors; a model has .vectors, cells are SparseVectors(cells)")
     if unseen:
         raise ConfigError("unseen=True: sparse vectors have no n-grams to make unseen words of; leave it out")
     return SparseLookup(vectors, restrict_vocab=restrict_vocab, case=case)

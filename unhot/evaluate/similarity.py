@@ -19,7 +19,7 @@ from __future__ import annotations
 import math
 import os
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -29,10 +29,8 @@ from unhot.evaluate.figures import plain, share
 from unhot.evaluate.files import nothing_asked, numbered_lines, question_file, wrong_line
 from unhot.evaluate.lookup import look_up
 from unhot.types import Doubles
+from unhot.vectors.sparse_vectors import SparseVectors
 from unhot.vectors.store import Vectors
-
-if TYPE_CHECKING:
-    from unhot.vectors.sparse_vectors import SparseVectors
 
 DIGITS = 12  # of a cosine that are exact: every word is equally similar to itself
 ROUNDING = 1e-13

@@ -102,5 +102,5 @@ def some_cells(cells: Cells) -> Cells:
     if cells.starts.size != len(cells.vocabulary) + 1:
         raise DataError("these cells were closed: open or count them again")
     if not len(cells):
-        raise DataError("no two words stand near each other: there is nothing to learn; lower min_count, or join lines")
+        raise DataError("no two words stand near each other: there is nothing to learn; lower min_count, join lines, or set sample=0")
     return cells

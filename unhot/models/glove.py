@@ -9,8 +9,8 @@ alone (train/blocks.py): any number of threads gives the same bytes.
 
 Biases begin at what independent words would have, b_i = log X_i. - 1/2 log X.. and likewise for contexts, so that u_i . v_j begins at PMI's
 zero and no time is spent on how frequent words are. Vectors begin uniformly in (-1, 1) / sqrt(dim). On 100 MB of Wikipedia, 15 epochs, this
-comes to 32.0 % of analogies, WordSim-353 52.3 and SimLex-999 25.4 (means of three seeds); with vectors in (-1/2, 1/2) / dim, as the C program
-begins them, to 31.4, 51.1 and 24.1; with biases at zero, too, to 32.3, 44.3 and 19.7 (one seed).
+comes to 32.0 % of analogies, WordSim-353 52.3 and SimLex-999 25.4 (means of three seeds); with vectors in (-1/2, 1/2) / dim, as in the C
+program, to 31.4, 51.1 and 24.1; with biases at zero, too, to 32.3, 44.3 and 19.7 (one seed).
 
 Reference: Pennington, Socher and Manning, GloVe: Global vectors for word representation, 2014.
 """

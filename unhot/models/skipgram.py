@@ -92,7 +92,7 @@ class SkipGram(WordModel):
 
     @property
     def first_lr(self) -> float:
-        """The learning rate that a training begins with: `lr`, or the default, which cells have one of their own of."""
+        """The learning rate that a training begins with: `lr`, or the default for what it is trained on."""
         return self.lr or (CELLS_LR if self.on == "cells" else self.default_lr)
 
     @contextlib.contextmanager
@@ -115,6 +115,7 @@ class SkipGram(WordModel):
 
     def _given(self, cells: Cells, say: Note) -> Cells:
         """Cells that are there already: their settings are taken, too."""
+        self.layer.check_files()
         self._check_words(len(some_cells(cells).vocabulary))
         check_values(cells)
         theirs: dict[str, Any] = {name: cells.settings[name] for name in ("window", "sample") if name in cells.settings}

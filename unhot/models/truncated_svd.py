@@ -6,10 +6,10 @@
     Q = orthonormal(X' Y - a Q T),  Y = X Q T,  `rounds` times        T: makes Y orthonormal
     X Q = U S W',   V = Q W                       from (X Q)'(X Q) = W S^2 W', a small matrix
 
-Each round multiplies what is in Q of the direction of singular value s by s^2 - a, so Q turns towards the largest. The shift a rises from 0 to
-half of the smallest of the values that are followed, squared; it widens the gaps between them, and their order stays. Only the last ones
-are not exact: more of `oversampling` and `rounds` helps. T keeps the directions alike in length half-way: of s^2 float32 would lose all
-that is below 6e-4 of the largest s.
+Each round multiplies what is in Q of the direction of singular value s by s^2 - a, so Q turns towards the largest. The shift a is 0 at
+first and then half of the smallest of the values that are followed, squared; it widens the gaps between them, and their order stays. Only
+the last ones are not exact: more of `oversampling` and `rounds` helps. T makes all directions of one length half-way: in X'X Q their
+lengths are s^2, and float32 would lose those with s below 6e-4 of the largest.
 
 X is divided by its largest value. Products are in float32, and all small matrices in float64: values are right to about 1e-6 of the
 largest, and directions with s below 3e-7 of it are rounding, and are zero.
@@ -38,7 +38,7 @@ Progress = Callable[[int, int], None]
 
 
 class Factors(NamedTuple):
-    """X ~ u diag(s) v'. Where X has no more directions s is 0, and so are the columns of u and v."""
+    """X ~ u diag(s) v'. Where X has no more directions, or none above 3e-7 of the largest, s is 0, and so are the columns of u and v."""
 
     u: Floats  # [words, dim]
     s: Doubles  # [dim] falling
@@ -155,7 +155,7 @@ def _divide_by_lengths(z: Floats) -> tuple[Doubles, Doubles]:
 
 
 def _multiply(z: Floats, turn: Doubles) -> None:
-    """z turn, in place."""
+    """Z turn, in place."""
     for at in range(0, len(z), BLOCK):
         z[at : at + BLOCK] = z[at : at + BLOCK] @ turn.astype(np.float32)
 

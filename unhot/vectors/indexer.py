@@ -18,10 +18,10 @@ from typing import Any
 
 import numpy as np
 
+from unhot.corpus.atomic import replacing
 from unhot.errors import DataError, extra
 from unhot.index.hnsw import Hnsw, HnswSettings
 from unhot.types import Floats
-from unhot.vectors.formats.atomic import replacing
 
 BLOCK_ROWS = 1 << 14
 MAX_JSON_BYTES = 10_000

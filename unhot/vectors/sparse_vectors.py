@@ -26,6 +26,7 @@ from unhot.types import Counts, Doubles, Floats, Ids
 from unhot.vectors.keyed import KEYS, Key
 from unhot.vectors.queries import Query, weighted
 from unhot.vectors.store import Neighbours, best
+from unhot.vocab.vocabulary import UnknownWord
 
 if TYPE_CHECKING:
     from unhot.kernels.sparse import Rows  # needs the compiler
@@ -56,7 +57,7 @@ class SparseVectors:
 
     def __contains__(self, key: object) -> bool:
         """Whether a word, or the number of a row, is there."""
-        return key in self.key_to_index if isinstance(key, str) else key in range(len(self))
+        return self._find(key) is not None
 
     def __repr__(self) -> str:
         """The number of words and of cells."""
@@ -87,12 +88,19 @@ class SparseVectors:
         return out
 
     def id(self, key: Key) -> int:
-        """The row of a word, or of the number of a row."""
+        """The row of a word, or of the number of a row; an unknown one raises `UnknownWord`."""
+        row = self._find(key)
+        if row is None:
+            raise UnknownWord(f"{key!r} is not among the {len(self)} words, nor the number of a row: check its spelling and case")
+        return row
+
+    def _find(self, key: object) -> int | None:
+        """The row of a word or of the number of a row, if it is there."""
         if isinstance(key, str):
-            return self.cells.vocabulary.id(key)
-        if key not in self:
-            raise DataError(f"row {key!r}: must be a word, or a row in 0..{len(self) - 1}")
-        return int(key)
+            return self.key_to_index.get(key)
+        if isinstance(key, (int, np.integer)) and not isinstance(key, bool) and 0 <= key < len(self):
+            return int(key)
+        return None
 
     def get_vector(self, key: Key) -> Floats:
         """The row of a word with all its zeros [words]."""

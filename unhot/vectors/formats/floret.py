@@ -14,9 +14,9 @@ from pathlib import Path
 
 import numpy as np
 
+from unhot.corpus.atomic import replacing
 from unhot.errors import ConfigError, FormatError
 from unhot.types import Floats
-from unhot.vectors.formats.atomic import replacing
 from unhot.vectors.formats.table import file_size
 from unhot.vectors.formats.text_rows import glimpse, mapped, read_number_rows, text_lines
 from unhot.vectors.subword_rows import SubwordRows

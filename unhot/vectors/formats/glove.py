@@ -12,9 +12,9 @@ from pathlib import Path
 
 import numpy as np
 
+from unhot.corpus.atomic import replacing
 from unhot.errors import FormatError
 from unhot.types import Bytes
-from unhot.vectors.formats.atomic import replacing
 from unhot.vectors.formats.naming import writable_words
 from unhot.vectors.formats.table import ALL, Options, Table, check_table, file_size
 from unhot.vectors.formats.text_rows import glimpse, mapped, read_text_rows, text_lines

@@ -20,9 +20,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from unhot.corpus.atomic import replacing_folder
 from unhot.errors import FormatError
 from unhot.types import Floats
-from unhot.vectors.formats.atomic import replacing_folder
 from unhot.vectors.formats.json_file import read_json
 from unhot.vectors.formats.naming import REPLACEMENT, SURROGATES, writable_words
 from unhot.vectors.formats.safetensors import Array, Entry, map_tensor, read_entries, write_safetensors

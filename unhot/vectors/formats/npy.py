@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from unhot.corpus.atomic import replacing
 from unhot.errors import FormatError
 from unhot.types import Floats
-from unhot.vectors.formats.atomic import replacing
 from unhot.vectors.formats.table import ALL, Options, Table, blocks, check_table, file_size
 from unhot.vectors.formats.words_text import parse_words, words_text
 

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from unhot.corpus.atomic import replacing
 from unhot.errors import FormatError, extra
 from unhot.types import Counts, Floats
-from unhot.vectors.formats.atomic import replacing
 from unhot.vectors.formats.naming import REPLACEMENT, SURROGATES, writable_words
 from unhot.vectors.formats.table import ALL, Options, Table, check_growth, check_table, file_size, treat_bad_utf8
 from unhot.vocab.vocabulary import decode_words

@@ -14,9 +14,9 @@ from pathlib import Path
 
 import numpy as np
 
+from unhot.corpus.atomic import replacing
 from unhot.errors import DataError, FormatError
 from unhot.types import Counts
-from unhot.vectors.formats.atomic import replacing
 from unhot.vectors.formats.naming import LINES_AND_TABS, writable_words
 from unhot.vectors.formats.shortest import shortest_doubles
 from unhot.vectors.formats.table import ALL, Options, Table, blocks, check_table, file_size, treat_bad_utf8

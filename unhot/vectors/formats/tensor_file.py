@@ -10,9 +10,9 @@ from pathlib import Path
 
 import numpy as np
 
+from unhot.corpus.atomic import replacing
 from unhot.errors import FormatError
 from unhot.types import Counts, Floats
-from unhot.vectors.formats.atomic import replacing
 from unhot.vectors.formats.npy import as_float32, words_path
 from unhot.vectors.formats.safetensors import Array, Entry, map_tensor, read_entries, write_safetensors
 from unhot.vectors.formats.table import ALL, Options, Table, check_table, file_size

@@ -16,9 +16,9 @@ from pathlib import Path
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
+from unhot.corpus.atomic import replacing
 from unhot.errors import FormatError
 from unhot.types import Bytes, Floats, Starts
-from unhot.vectors.formats.atomic import replacing
 from unhot.vectors.formats.naming import writable_words
 from unhot.vectors.formats.table import ALL, Options, Table, blocks, check_table, decode, file_size
 from unhot.vectors.formats.text_rows import glimpse, mapped, read_text_rows, text_lines

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import numpy as np
 
+from unhot.corpus.atomic import replacing
 from unhot.corpus.streams import HEAD, TextStream, compression
 from unhot.errors import ConfigError, DataError, FormatError
 from unhot.types import Counts
-from unhot.vectors.formats.atomic import replacing
 from unhot.vocab.vocabulary import decode_word, encode_word
 
 PICKLE = b"\x80"  # the first byte of all protocols in use

@@ -70,7 +70,7 @@ def gensim_settings(model: WordModel) -> dict[str, Any]:
     sg, mean = int(isinstance(model, SkipGram)), int(getattr(model, "combine", "mean") == "mean")
     return {
         "vector_size": model.dim,
-        "alpha": (model.lr or model.default_lr) / rate_factor(sg, mean),
+        "alpha": (model.first_lr) / rate_factor(sg, mean),
         "window": model.window,
         "min_count": model.min_count,
         "max_final_vocab": model.max_vocab,

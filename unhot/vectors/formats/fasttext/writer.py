@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+from unhot.corpus.atomic import replacing
 from unhot.errors import ConfigError
-from unhot.vectors.formats.atomic import replacing
 from unhot.vectors.formats.fasttext.dictionary import dictionary_pieces
 from unhot.vectors.formats.fasttext.matrix import dense_pieces
 from unhot.vectors.formats.fasttext.model_file import FastTextFile, Matrix, check_shapes
