@@ -116,18 +116,25 @@ def plot(rows: Sequence[Row], path: Path) -> Path | None:
         return None
     import matplotlib as mpl
     from matplotlib.figure import Figure
+    from matplotlib.ticker import LogLocator, NullLocator
 
     with mpl.rc_context({"svg.hashsalt": "unhot", "font.size": 10, "axes.spines.top": False, "axes.spines.right": False}):
         figure = Figure(figsize=(7.0, 4.2), layout="constrained")
         axes = figure.add_subplot(xscale="log", xlabel="seconds from text to vectors", ylabel="analogies, percent")
-        for family, group in groups.items():
-            x, y = (statistics.fmean(float(row[column]) for row in group) for column in ("seconds", "analogies"))
+        points = [(_mean(group, "seconds"), _mean(group, "analogies"), NAMES[family]) for family, group in groups.items()]
+        for number, (x, y, name) in enumerate(sorted(points)):  # names of neighbours stand on different sides
             axes.plot(x, y, "o", color="tab:blue")
-            axes.annotate(NAMES[family], (x, y), xytext=(6, 4), textcoords="offset points")
-        for side in (axes.xaxis.set_major_formatter, axes.xaxis.set_minor_formatter):
-            side("{x:g}")
+            place, ha, va = ((6, -4), "left", "top") if number % 2 == 0 else ((-6, 4), "right", "bottom")
+            axes.annotate(name, (x, y), xytext=place, textcoords="offset points", ha=ha, va=va)
+        axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        axes.xaxis.set_minor_locator(NullLocator())
+        axes.xaxis.set_major_formatter("{x:g}")
         axes.margins(x=0.15, y=0.15)
         axes.set_ylim(bottom=0.0)
         axes.grid(color="0.92")
         figure.savefig(path, format="svg", metadata={"Date": None})
     return path
+
+
+def _mean(rows: Sequence[Row], column: str) -> float:
+    return statistics.fmean(float(row[column]) for row in rows)
