@@ -1,7 +1,6 @@
 """Phrases against their definition in plain Python and against gensim: pairs, scores, joined sentences."""
 
 import dataclasses
-import errno
 import io
 import itertools
 import json
@@ -11,7 +10,6 @@ import os
 import re
 import subprocess
 import sys
-import tempfile
 from collections import Counter
 from pathlib import Path
 from unittest import mock
@@ -22,14 +20,14 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import unhot
-from unhot.corpus import phrase_counts, phrase_joining, phrase_text
+from unhot.corpus import phrase_counts, phrase_text
 from unhot.corpus.corpus import Corpus
 from unhot.corpus.encoding import Cut, Sizes, encode, encode_input
 from unhot.corpus.inputs import open_input
 from unhot.corpus.phrases import ENGLISH, Phrases, warm
 from unhot.corpus.workplace import Workplace
 from unhot.data import sotu_path
-from unhot.errors import ConfigError, DataError, FormatError
+from unhot.errors import ConfigError, DataError
 from unhot.kernels.phrases import join
 from unhot.vocab.vocabulary import Vocabulary
 
@@ -451,155 +449,3 @@ def test_words_of_phrases_only_are_not_counted_as_words():
     phrases = Phrases(min_count=1, threshold=1).fit(text)
     with pytest.raises(DataError, match=r"leaves nothing of 6 words \(2 different ones\): the highest count is 4"):
         phrases.encode(text, min_count=10**6)
-
-
-# disks
-
-
-def full(*_):
-    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-
-def test_a_full_disk_is_explained(tmp_path, monkeypatch):
-    phrases = Phrases(min_count=1, threshold=[0, 0], connectors=["the"])
-    with encode(NEW_YORK, min_count=1) as corpus:
-        phrases.fit(corpus)
-        sink = mock.Mock()
-        sink.write.side_effect = full
-        with pytest.raises(DataError, match="disk full: the joined text does not fit where it is written"):
-            phrases.write(corpus, sink)
-        sink.write.side_effect = BrokenPipeError
-        with pytest.raises(BrokenPipeError):
-            phrases.write(corpus, sink)
-        monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-        calls = (
-            phrases.fit,
-            lambda text: phrases.encode(text, directory=tmp_path / "kept"),
-            lambda text: phrases.write(text, io.BytesIO()),
-        )
-        for place, name in ((phrase_joining.ShardWriter, "append"), (phrase_counts._Prefixes, "extend")):
-            with monkeypatch.context() as patch:
-                patch.setattr(place, name, full)
-                for call in calls if name == "append" else calls[:1]:
-                    with pytest.raises(
-                        DataError, match="disk full: the text with phrases needs more than .* GB there, .* GB were free: make room"
-                    ):
-                        call(corpus)
-    assert not list(tmp_path.iterdir())
-
-
-def test_files_are_written_before_they_are_mapped(monkeypatch):
-    """What is mapped has no holes: to fill them on a full disk would end the process."""
-    mapped, memmap = [], np.memmap
-
-    def watched(path, kind, mode, **how):
-        mapped.append((mode, Path(path).suffix, Path(path).stat().st_size))  # an error if it is not there
-        return memmap(path, kind, mode, **how)
-
-    monkeypatch.setattr(phrase_counts, "BLOCK", 3)
-    with encode(NEW_YORK, min_count=1) as corpus:
-        monkeypatch.setattr(np, "memmap", watched)
-        found = Phrases(min_count=1, threshold=0, connectors=["the"]).fit(corpus).found
-        assert mapped == [("r+", ".lefts", 4 * corpus.ids), ("r", ".lefts", 4 * corpus.ids)]
-    monkeypatch.undo()
-    assert found == Phrases(min_count=1, threshold=0, connectors=["the"]).fit(NEW_YORK).found
-
-
-@pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="needs Linux")
-def test_nothing_is_mapped_when_it_is_removed(monkeypatch):
-    """Windows removes no file that is mapped."""
-    removed = []
-
-    class Watched(tempfile.TemporaryDirectory):
-        def __exit__(self, *error):
-            assert ".joining-" not in self.name or self.name not in Path("/proc/self/maps").read_text()
-            removed.append(self.name)
-            super().__exit__(*error)
-
-    monkeypatch.setattr(tempfile, "TemporaryDirectory", Watched)
-    with encode(NEW_YORK, min_count=1) as corpus:
-        phrases = Phrases(min_count=1, threshold=[0, 0], connectors=["the"]).fit(corpus)
-        phrases.encode(corpus, min_count=1).close()
-        assert phrases.write(corpus, io.BytesIO()) < corpus.ids
-    assert len(removed) == 3
-
-
-def test_text_with_blanks_in_words_is_not_written():
-    text = [["new york", "city"]] * 9
-    phrases = Phrases(min_count=1, threshold=0).fit(text)
-    assert phrases.transform(["new york", "city"]) == ["new york_city"]
-    with pytest.raises(DataError, match="'new york' holds white space"):
-        phrases.write(text, io.BytesIO())
-
-
-# files
-
-
-def test_saved_and_loaded(tmp_path):
-    path = tmp_path / "phrases.json"
-    phrases = Phrases(min_count=1, threshold=[2.5, 2.4], connectors=["the"], delimiter="~", target=99).fit(NEW_YORK)
-    phrases.save(path)
-    again = Phrases.load(path)
-    assert again.found == phrases.found
-    assert again.phrases == phrases.phrases
-    assert again.transform(["new", "york", "times"]) == ["new~york~times"]
-    assert (again.thresholds, again.inside, again.target, again.min_count) == ((2.5, 2.4), {"the"}, 99, 1)
-    assert [entry.name for entry in tmp_path.iterdir()] == ["phrases.json"]
-    empty = Phrases().fit(NEW_YORK)
-    empty.save(path)
-    assert Phrases.load(path).phrases == []
-
-
-GOOD = {"unhot": "phrases", "version": 1, "settings": {"passes": 1}, "passes": [[[["a", "b"], 1.5, 2]]]}
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        (b"\xff", "byte 0: is not UTF-8"),
-        (b"{", "byte 1: is not valid JSON"),
-        (b"[" * 100_000, "is not valid JSON"),
-        (b"[]", "does not say that it holds phrases"),
-        ({**GOOD, "version": 2}, "version 2: this unhot reads version 1"),
-        ({**GOOD, "settings": None}, "settings or passes are missing"),
-        ({**GOOD, "passes": [3]}, "settings or passes are missing"),
-        ({**GOOD, "passes": []}, "phrases of 0 passes, settings of 1"),
-        ({**GOOD, "settings": {"score": "x"}}, "score='x'"),
-        ({**GOOD, "settings": {"colour": 1}}, "colour"),
-        *(({**GOOD, "passes": [[entry]]}, "pass 1: ") for entry in (3, [["a"], 1, 2], [["a", 3], 1, 2], ["ab", 1, 2])),
-        *(
-            ({**GOOD, "passes": [[[["a", "b"], *numbers]]]}, "pass 1: ")
-            for numbers in ((1, 0), (1, 1.5), (math.nan, 2), (1, True), ("1", 2))
-        ),
-        ({**GOOD, "passes": [[[["a", "b", "c"], 1, 2]]]}, "is not two words with connectors between"),
-    ],
-)
-def test_damaged_files(tmp_path, content, message):
-    path = tmp_path / "phrases.json"
-    path.write_bytes(content if isinstance(content, bytes) else json.dumps(content).encode())
-    with pytest.raises(FormatError, match=re.escape(message)):
-        Phrases.load(path)
-
-
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names")
-def test_pipes_and_links_stay(tmp_path):
-    phrases = Phrases(min_count=1, threshold=0).fit(NEW_YORK)
-    os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(DataError, match="is not a regular file"):
-        phrases.save(tmp_path / "pipe")
-    assert (tmp_path / "pipe").is_fifo()
-    (tmp_path / "link").symlink_to(tmp_path / "target")
-    phrases.save(tmp_path / "link")
-    assert (tmp_path / "link").is_symlink()
-    assert Phrases.load(tmp_path / "target").found == phrases.found
-    assert b"\r" not in (tmp_path / "target").read_bytes()
-
-
-def test_files_that_cannot_be(tmp_path):
-    with pytest.raises(DataError, match="cannot be read"):
-        Phrases.load(tmp_path / "none")
-    (tmp_path / "good").write_text(json.dumps(GOOD))
-    for folder in ("none", "good"):
-        with pytest.raises(DataError, match="cannot be written"):
-            Phrases().fit(NEW_YORK).save(tmp_path / folder / "file")
-    assert Phrases.load(tmp_path / "good").phrases == [("a_b", 1.5, 2)]
