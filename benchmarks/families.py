@@ -1,10 +1,13 @@
-"""One text, one vocabulary, every kind of word vectors that unhot makes: skip-gram, CBOW, fastText, GloVe, PPMI, SVD of PPMI.
+"""One text, one vocabulary, every kind of word vectors that unhot makes.
+
+Skip-gram, CBOW, fastText, GloVe, PPMI, SVD of PPMI.
 
     python benchmarks/families.py                       # the bundled text: a minute or two
     python benchmarks/families.py CORPUS --analogies FILE --wordsim FILE --simlex FILE [--seeds 1,2,3]
 
-Each model is a process of its own, from text to vectors: seconds, peak memory, analogies, word pairs, and neighbours of some words. Then
-the table of ratios that GloVe starts from. Writes docs/results/<name>.csv and .md; with analogies and the extra `plot` also a picture.
+Each model is a process of its own, from text to vectors: seconds, peak memory, analogies, word pairs, and
+neighbours of some words. Then the table of ratios that GloVe starts from. Writes docs/results/<name>.csv and
+.md; with analogies and the extra `plot` also a picture.
 """
 
 from __future__ import annotations
@@ -32,7 +35,8 @@ FAMILIES: dict[str, dict[str, Any]] = {
 SEEDED = ("skipgram", "cbow", "fasttext", "glove", "svd")  # PPMI has nothing random
 MIN_COUNT, NEAR = 5, 5
 TESTS = ("analogies", "wordsim", "simlex")
-# what stands on the page: words whose neighbours are shown; two words, and what stands near one, the other, both, neither
+# what stands on the page: words whose neighbours are shown; two words, and what stands near one, the other,
+# both, neither
 ASKED = {"bundled": "war,tax,ships,gold", "given": "king,river,computer,blue"}
 RATIOS = {"bundled": "navy,army,ships,troops,war,schools", "given": "ice,steam,solid,gas,water,fashion"}
 WARM_UP_BYTES = 300_000
@@ -42,7 +46,10 @@ def main() -> None:
     """Parse, measure, write the page."""
     options = parser().parse_args()
     kind = "bundled" if options.corpus is None else "given"
-    path = options.results / f"{options.name or ('families-bundled' if options.corpus is None else 'families')}.csv"
+    path = (
+        options.results
+        / f"{options.name or ('families-bundled' if options.corpus is None else 'families')}.csv"
+    )
     with tempfile.TemporaryDirectory() as directory:
         text = prepare(options.corpus, Path(directory), limit=options.limit)
         say(f"{text.words:,} words -> {path}")
@@ -55,8 +62,15 @@ def main() -> None:
                     measure(family, few, 1, options, "")  # compiles the kernels, once on a machine
                 for family, seed in product(options.families, options.seeds):
                     if seed == options.seeds[0] or family in SEEDED:
-                        table.add({**common, **measure(family, text, seed, options, options.words or ASKED[kind])})
-                table.add({**common, **ratio_row(text, options.threads, (options.ratios or RATIOS[kind]).split(","))})
+                        table.add(
+                            {**common, **measure(family, text, seed, options, options.words or ASKED[kind])}
+                        )
+                table.add(
+                    {
+                        **common,
+                        **ratio_row(text, options.threads, (options.ratios or RATIOS[kind]).split(",")),
+                    }
+                )
         finally:  # a page of what there is, also after Ctrl-C
             rows = read_rows(path)
             if rows:
@@ -66,8 +80,15 @@ def main() -> None:
 
 def parser() -> argparse.ArgumentParser:
     """The command line."""
-    result = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    result.add_argument("corpus", nargs="?", type=existing, help="text, words separated by white space; default: the bundled text")
+    result = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    result.add_argument(
+        "corpus",
+        nargs="?",
+        type=existing,
+        help="text, words separated by white space; default: the bundled text",
+    )
     result.add_argument("--limit", type=int, help="bytes of the text; default: all")
     result.add_argument("--families", type=words_of(*FAMILIES), default=list(FAMILIES))
     result.add_argument("--seeds", type=numbers, default=[1])
@@ -75,7 +96,9 @@ def parser() -> argparse.ArgumentParser:
     for name in TESTS:
         result.add_argument(f"--{name}", type=existing, help="evaluation file")
     result.add_argument("--words", help="whose neighbours are shown, separated by commas")
-    result.add_argument("--ratios", metavar="A,B,PROBE...", help="two words, and words that may stand near them")
+    result.add_argument(
+        "--ratios", metavar="A,B,PROBE...", help="two words, and words that may stand near them"
+    )
     result.add_argument("--name", help="of the results; default: families, or families-bundled")
     result.add_argument("--results", type=Path, default=RESULTS, help="directory")
     return result
@@ -87,7 +110,13 @@ def measure(family: str, text: Text, seed: int, options: argparse.Namespace, wor
     settings = {**FAMILIES[family], **seeds, "min_count": MIN_COUNT, "threads": options.threads}
     files = {name: str(getattr(options, name) or "") if words else "" for name in TESTS}
     row = {"family": family, "seed": seed, "settings": json.dumps(FAMILIES[family])}
-    job = {"family": family, "text": str(text.path), "settings": settings, "words": list(filter(None, words.split(","))), "near": NEAR}
+    job = {
+        "family": family,
+        "text": str(text.path),
+        "settings": settings,
+        "words": list(filter(None, words.split(","))),
+        "near": NEAR,
+    }
     try:
         done, answer = child("train_family", {**job, **files})
         if words:
@@ -102,7 +131,13 @@ def measure(family: str, text: Text, seed: int, options: argparse.Namespace, wor
 
 def ratio_row(text: Text, threads: int, words: list[str]) -> dict[str, Any]:
     """Probabilities of words near two others, and their ratios."""
-    job = {"text": str(text.path), "threads": threads, "min_count": MIN_COUNT, "window": FAMILIES["glove"]["window"], "words": words}
+    job = {
+        "text": str(text.path),
+        "threads": threads,
+        "min_count": MIN_COUNT,
+        "window": FAMILIES["glove"]["window"],
+        "words": words,
+    }
     return {"family": "", "settings": json.dumps(words), "ratios": json.dumps(child("ratio_table", job)[1])}
 
 

@@ -17,7 +17,14 @@ COLUMNS = (
     *("family", "seed", "threads", "words", "vocabulary", "settings", "seconds", "total_seconds", "peak_mb"),
     *("analogies", "wordsim", "simlex", "near", "ratios", "others_cores", "error"),
 )
-NAMES = {"skipgram": "skip-gram", "cbow": "CBOW", "fasttext": "fastText", "glove": "GloVe", "ppmi": "PPMI", "svd": "SVD of PPMI"}
+NAMES = {
+    "skipgram": "skip-gram",
+    "cbow": "CBOW",
+    "fasttext": "fastText",
+    "glove": "GloVe",
+    "ppmi": "PPMI",
+    "svd": "SVD of PPMI",
+}
 SCORES = ("analogies", "wordsim", "simlex")
 
 NOTES = """\
@@ -68,7 +75,10 @@ def model_table(rows: Sequence[Row]) -> str:
     lines = []
     for family, group in by_family(rows).items():
         settings = ", ".join(f"{name} {value}" for name, value in json.loads(group[0]["settings"]).items())
-        values = [mean([float(row[column]) for row in group if row[column]], column) for column in ("seconds", "peak_mb", *shown)]
+        values = [
+            mean([float(row[column]) for row in group if row[column]], column)
+            for column in ("seconds", "peak_mb", *shown)
+        ]
         lines.append([NAMES[family], settings, *values])
     return markdown_table(["model", "settings", "seconds", "peak MB", *shown], lines)
 
@@ -88,7 +98,10 @@ def neighbours(rows: Sequence[Row]) -> list[str]:
     words = list(dict.fromkeys(word for near in found.values() for word in near))
     if not words:
         return []
-    lines = [[NAMES[family], *(" ".join(near.get(word, ["-"])) for word in words)] for family, near in found.items()]
+    lines = [
+        [NAMES[family], *(" ".join(near.get(word, ["-"])) for word in words)]
+        for family, near in found.items()
+    ]
     return ["## Nearest words\n", markdown_table(["model", *words], lines)]
 
 
@@ -99,11 +112,17 @@ def ratios(found: dict[str, Any]) -> list[str]:
     a, b = found["words"]
     probes, *columns = zip(*found["table"], strict=True)
     names = (f"P(x \\| {a})", f"P(x \\| {b})", f"P(x \\| {a}) / P(x \\| {b})")
-    lines = [[name, *("-" if math.isnan(p) else f"{p:.2g}" for p in column)] for name, column in zip(names, columns, strict=True)]
+    lines = [
+        [name, *("-" if math.isnan(p) else f"{p:.2g}" for p in column)]
+        for name, column in zip(names, columns, strict=True)
+    ]
     told = (
-        f"## {a.capitalize()} and {b}\n\nP(x | {a}) is the share of x among all that stands near {a}, up to {found['window']} words away, "
-        "each counting 1 / distance. The ratio tells what sets the two words apart: it is large for words that belong to the first, small "
-        "for those of the second, and near 1 for those of both or neither. GloVe fits the logarithms of such ratios by differences of "
+        f"## {a.capitalize()} and {b}\n\nP(x | {a}) is the share of x among all that stands near {a}, up to "
+        f"{found['window']} words away, "
+        "each counting 1 / distance. The ratio tells what sets the two words apart: it is large for words "
+        "that belong to the first, small "
+        "for those of the second, and near 1 for those of both or neither. GloVe fits the logarithms of "
+        "such ratios by differences of "
         "vectors.\n"
     )
     return [told, markdown_table(["x", *probes], lines)]
@@ -118,10 +137,17 @@ def plot(rows: Sequence[Row], path: Path) -> Path | None:
     from matplotlib.figure import Figure
     from matplotlib.ticker import LogLocator, NullLocator
 
-    with mpl.rc_context({"svg.hashsalt": "unhot", "font.size": 10, "axes.spines.top": False, "axes.spines.right": False}):
+    with mpl.rc_context(
+        {"svg.hashsalt": "unhot", "font.size": 10, "axes.spines.top": False, "axes.spines.right": False}
+    ):
         figure = Figure(figsize=(7.0, 4.2), layout="constrained")
-        axes = figure.add_subplot(xscale="log", xlabel="seconds from text to vectors", ylabel="analogies, percent")
-        points = [(_mean(group, "seconds"), _mean(group, "analogies"), NAMES[family]) for family, group in groups.items()]
+        axes = figure.add_subplot(
+            xscale="log", xlabel="seconds from text to vectors", ylabel="analogies, percent"
+        )
+        points = [
+            (_mean(group, "seconds"), _mean(group, "analogies"), NAMES[family])
+            for family, group in groups.items()
+        ]
         for number, (x, y, name) in enumerate(sorted(points)):  # names of neighbours stand on different sides
             axes.plot(x, y, "o", color="tab:blue")
             place, ha, va = ((6, -4), "left", "top") if number % 2 == 0 else ((-6, 4), "right", "bottom")

@@ -1,12 +1,13 @@
 """GloVe beside Stanford's C programs: every stage, the counts, memory within a budget, quality.
 
     python benchmarks/glove.py [CORPUS] --glove DIR [--rounds 3] [--analogies FILE --wordsim FILE --simlex FILE]
-    python benchmarks/glove.py CORPUS --glove DIR --limit 3000000 --rounds 1 --whole 0            # a short one
+    python benchmarks/glove.py CORPUS --glove DIR --limit 3000000 --rounds 1 --whole 0            # a short
+                                                                                                  one
 
-DIR holds the programs vocab_count, cooccur, shuffle and glove (several DIRs: several builds; the first one is compared in full). Without
-it unhot is measured alone. Rounds go from text to vectors with a few iterations; then, once for each seed, with all of them. Last,
-co-occurrences are counted with each of the budgets. Writes docs/results/<name>.csv and .md. POSIX only; needs 3 GB of temporary space for
-100 MB of text.
+DIR holds the programs vocab_count, cooccur, shuffle and glove (several DIRs: several builds; the first one is
+compared in full). Without it unhot is measured alone. Rounds go from text to vectors with a few iterations;
+then, once for each seed, with all of them. Last, co-occurrences are counted with each of the budgets. Writes
+docs/results/<name>.csv and .md. POSIX only; needs 3 GB of temporary space for 100 MB of text.
 """
 
 from __future__ import annotations
@@ -49,18 +50,31 @@ def main() -> None:
 
 def parser() -> argparse.ArgumentParser:
     """The command line."""
-    result = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    result.add_argument("corpus", nargs="?", type=existing, help="text, words separated by white space; default: the bundled text")
-    result.add_argument("--glove", type=built, nargs="*", default=[], metavar="DIR", help="with the C programs")
+    result = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    result.add_argument(
+        "corpus",
+        nargs="?",
+        type=existing,
+        help="text, words separated by white space; default: the bundled text",
+    )
+    result.add_argument(
+        "--glove", type=built, nargs="*", default=[], metavar="DIR", help="with the C programs"
+    )
     result.add_argument("--limit", type=int, help="bytes of the text; default: all")
     result.add_argument("--rounds", type=int, default=3)
     result.add_argument("--iterations", type=int, default=2, help="of a round")
-    result.add_argument("--whole", type=int, default=15, metavar="ITERATIONS", help="of the runs that are scored; 0: none")
+    result.add_argument(
+        "--whole", type=int, default=15, metavar="ITERATIONS", help="of the runs that are scored; 0: none"
+    )
     result.add_argument("--seeds", type=numbers, default=[1], help="of the runs that are scored")
     result.add_argument("--threads", type=int, default=2)
     result.add_argument("--gigabytes", type=float, default=8, help="memory of the C programs, their -memory")
     result.add_argument("--memory", default="1GB", help="budget of unhot's co-occurrences in rounds")
-    result.add_argument("--budgets", default="100MB,200MB,1GB", help="that co-occurrences are counted with alone; empty: none")
+    result.add_argument(
+        "--budgets", default="100MB,200MB,1GB", help="that co-occurrences are counted with alone; empty: none"
+    )
     for name in TESTS:
         result.add_argument(f"--{name}", type=existing, help="evaluation file")
     result.add_argument("--name", default="glove", help="of the results")
@@ -72,7 +86,9 @@ def built(text: str) -> Path:
     """A folder with the four programs."""
     missing = [name for name in PROGRAMS if not Path(text, name).is_file()]
     if missing:
-        raise argparse.ArgumentTypeError(f"{text}: no {', '.join(missing)} there; give the folder with the programs of Stanford's GloVe")
+        raise argparse.ArgumentTypeError(
+            f"{text}: no {', '.join(missing)} there; give the folder with the programs of Stanford's GloVe"
+        )
     return Path(text)
 
 
@@ -108,18 +124,35 @@ class Benchmark:
     def _add(self, kind: str, number: int, row: dict[str, Any]) -> None:
         self._table.add({**self._common, "kind": kind, "round": number, **row})
         told = ("tool", "budget", "total_seconds", "cells_seconds", "iteration_seconds", "peak_mb", *TESTS)
-        say(f"{kind} {number}  {', '.join(f'{name} {row[name]}' for name in told if row.get(name, '') != '')}")
+        say(
+            f"{kind} {number}  {', '.join(f'{name} {row[name]}' for name in told if row.get(name, '') != '')}"
+        )
 
-    def _train(self, tool: str, text: Text, iterations: int, seed: int, *, score: bool = False) -> dict[str, Any]:
+    def _train(
+        self, tool: str, text: Text, iterations: int, seed: int, *, score: bool = False
+    ) -> dict[str, Any]:
         """From text to vectors in a process of its own; its files stay until the next run of the tool."""
         folder = self._new(tool)
-        job = {**SETTINGS, "text": str(text.path), "folder": str(folder), "threads": self._options.threads, "seed": seed}
+        job = {
+            **SETTINGS,
+            "text": str(text.path),
+            "folder": str(folder),
+            "threads": self._options.threads,
+            "seed": seed,
+        }
         name, own = ("glove_unhot", {"memory": self._options.memory})
         if tool != "unhot":
-            name, own = ("glove_programs", {"memory": self._options.gigabytes, "programs": str(self._programs[tool])})
+            name, own = (
+                "glove_programs",
+                {"memory": self._options.gigabytes, "programs": str(self._programs[tool])},
+            )
         done, answer = child(name, {**job, "iterations": iterations, **own})
         files = {test: str(getattr(self._options, test) or "") for test in TESTS}
-        scores = child("score_vectors", {"vectors": answer["vectors"], **files})[1] if score and any(files.values()) else {}
+        scores = (
+            child("score_vectors", {"vectors": answer["vectors"], **files})[1]
+            if score and any(files.values())
+            else {}
+        )
         return {
             "tool": tool,
             "seed": seed,
@@ -138,8 +171,16 @@ class Benchmark:
     def _compare(self, program: str) -> None:
         """The counts of the last round."""
         theirs = self._folder / program
-        files = {"ours": self._folder / "unhot" / "cells", "theirs": theirs / "cells.bin", "vocabulary": theirs / "vocab.txt"}
-        self._add("counts", 0, {"tool": "unhot", **child("compare_cells", {name: str(file) for name, file in files.items()})[1]})
+        files = {
+            "ours": self._folder / "unhot" / "cells",
+            "theirs": theirs / "cells.bin",
+            "vocabulary": theirs / "vocab.txt",
+        }
+        self._add(
+            "counts",
+            0,
+            {"tool": "unhot", **child("compare_cells", {name: str(file) for name, file in files.items()})[1]},
+        )
 
     def _count(self) -> None:
         """Co-occurrences alone, with each budget."""
@@ -147,13 +188,31 @@ class Benchmark:
         corpus = str(self._folder / "corpus")
         threads = self._options.threads
         if budgets:
-            encoding = {"text": str(self._text.path), "min_count": SETTINGS["min_count"], "threads": threads, "directory": corpus}
+            encoding = {
+                "text": str(self._text.path),
+                "min_count": SETTINGS["min_count"],
+                "threads": threads,
+                "directory": corpus,
+            }
             child("encode_unhot", encoding)
         for number, budget in rounds(1, budgets):
-            how = {"window": SETTINGS["window"], "threads": threads, "memory": budget, "folder": str(self._new("cells") / "cells")}
+            how = {
+                "window": SETTINGS["window"],
+                "threads": threads,
+                "memory": budget,
+                "folder": str(self._new("cells") / "cells"),
+            }
             done, answer = child("count_cells", {"corpus": corpus, **how})
-            row = {**answer, "cells_seconds": round(answer["cells_seconds"], 3), "buffers_mb": round(answer["buffers_mb"])}
-            run = {"total_seconds": round(done.seconds, 2), "peak_mb": round(done.peak_mb), "others_cores": done.others_text()}
+            row = {
+                **answer,
+                "cells_seconds": round(answer["cells_seconds"], 3),
+                "buffers_mb": round(answer["buffers_mb"]),
+            }
+            run = {
+                "total_seconds": round(done.seconds, 2),
+                "peak_mb": round(done.peak_mb),
+                "others_cores": done.others_text(),
+            }
             self._add("budget", number, {"tool": "unhot", "budget": budget, **row, **run})
 
 

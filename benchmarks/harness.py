@@ -2,13 +2,18 @@
 
 Two rules make the figures comparable:
 
-- *One process for each run.* Its peak memory is then its own. Linux counts the parent's memory at the moment of the fork as the child's,
-  so the parent imports nothing but the standard library and holds no text (and a peak below the parent's 20 MB is not seen).
-- *Round by round.* A round runs every tool once, and each round starts with another tool. Machines get slower and faster over the minutes;
-  the ratio of two runs of the same round hardly notices, so a comparison is the median of the ratios, not the ratio of the medians.
+- *One process for each run.* Its peak memory is then its own. Linux counts the parent's memory at the moment
+  of the fork as the child's,
+  so the parent imports nothing but the standard library and holds no text (and a peak below the parent's 20
+  MB is not seen).
+- *Round by round.* A round runs every tool once, and each round starts with another tool. Machines get slower
+  and faster over the minutes;
+  the ratio of two runs of the same round hardly notices, so a comparison is the median of the ratios, not the
+  ratio of the medians.
 
-Neither helps against another job that comes and goes within a round, which hits long runs more surely than short ones and so flatters the
-fast tool. Each row therefore says how many cores other processes used during the run, and the page warns if that was too much.
+Neither helps against another job that comes and goes within a round, which hits long runs more surely than
+short ones and so flatters the fast tool. Each row therefore says how many cores other processes used during
+the run, and the page warns if that was too much.
 """
 
 from __future__ import annotations
@@ -66,8 +71,13 @@ def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
     return {**os.environ, **ONE_BLAS_THREAD, "PYTHONPATH": os.pathsep.join(paths), **(extra or {})}
 
 
-def run(command: Sequence[str], *, extra: Mapping[str, str] | None = None, watch: Callable[[], None] | None = None) -> Run:
-    """Run a command in a process of its own. `watch` is called while it runs; `extra` adds to its environment."""
+def run(
+    command: Sequence[str], *, extra: Mapping[str, str] | None = None, watch: Callable[[], None] | None = None
+) -> Run:
+    """Run a command in a process of its own. `watch` is called while it runs.
+
+    `extra` adds to its environment.
+    """
     with tempfile.TemporaryFile("w+") as output, tempfile.TemporaryFile("w+") as errors:
         start, busy = time.perf_counter(), busy_seconds()
         process = subprocess.Popen(command, stdout=output, stderr=errors, env=environment(extra))
@@ -76,7 +86,9 @@ def run(command: Sequence[str], *, extra: Mapping[str, str] | None = None, watch
         process.returncode = os.waitstatus_to_exitcode(status)
         if process.returncode != 0:
             errors.seek(0)
-            raise ChildFailed(f"exit code {process.returncode} of: {' '.join(command)}\n{errors.read()[-4000:]}")
+            raise ChildFailed(
+                f"exit code {process.returncode} of: {' '.join(command)}\n{errors.read()[-4000:]}"
+            )
         output.seek(0)
         others = None
         if busy is not None and busy_now is not None and seconds >= SHORT:
@@ -85,11 +97,15 @@ def run(command: Sequence[str], *, extra: Mapping[str, str] | None = None, watch
 
 
 def busy_seconds() -> float | None:
-    """Seconds that all cores together have worked since the machine started; None where the system does not tell."""
+    """Seconds that all cores together have worked since the machine started.
+
+    None where the system does not tell.
+    """
     lines = _lines("/proc/stat")
     if not lines:
         return None
-    # user, nice, system, idle, waiting for disk, interrupts, soft interrupts, stolen by other virtual machines
+    # user, nice, system, idle, waiting for disk, interrupts, soft interrupts, stolen by other virtual
+    # machines
     times = [int(part) for part in lines[0].split()[1:9]]
     return (sum(times) - times[3] - times[4]) / os.sysconf("SC_CLK_TCK")
 
@@ -148,7 +164,11 @@ def ratios(rows: Iterable[Row], column: str, tool: str, other: str) -> list[floa
     for row in rows:
         if row[column]:
             found[row["round"], row["tool"]] = float(row[column])
-    return [value / found[number, other] for (number, name), value in found.items() if name == tool and (number, other) in found]
+    return [
+        value / found[number, other]
+        for (number, name), value in found.items()
+        if name == tool and (number, other) in found
+    ]
 
 
 class Table:
@@ -170,7 +190,9 @@ class Table:
         """The table itself."""
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         """Close the file."""
         self._file.close()
 
@@ -192,7 +214,10 @@ ORIGIN = ("date", "commit", "machine", "versions")
 
 def origin(packages: Sequence[str]) -> dict[str, str]:
     """The columns that say where and with what a row was measured."""
-    versions = [f"python {platform.python_version()}", *(f"{name} {importlib.metadata.version(name)}" for name in packages)]
+    versions = [
+        f"python {platform.python_version()}",
+        *(f"{name} {importlib.metadata.version(name)}" for name in packages),
+    ]
     today = datetime.datetime.now(datetime.UTC).date().isoformat()
     return dict(zip(ORIGIN, (today, commit(), machine(), ", ".join(versions)), strict=True))
 
@@ -219,8 +244,12 @@ def commit() -> str:
     """The commit of this working copy, with a + if files differ from it (results apart)."""
     git = ["git", "--no-optional-locks", "-C", str(ROOT)]
     try:
-        head = subprocess.run([*git, "rev-parse", "--short", "HEAD"], check=True, capture_output=True, text=True).stdout.strip()
-        changed = subprocess.run([*git, "status", "--porcelain", "--", ".", ":!docs/results"], check=True, capture_output=True).stdout
+        head = subprocess.run(
+            [*git, "rev-parse", "--short", "HEAD"], check=True, capture_output=True, text=True
+        ).stdout.strip()
+        changed = subprocess.run(
+            [*git, "status", "--porcelain", "--", ".", ":!docs/results"], check=True, capture_output=True
+        ).stdout
     except (OSError, subprocess.CalledProcessError):
         return "unknown"
     return head + ("+" if changed.strip() else "")
@@ -228,7 +257,9 @@ def commit() -> str:
 
 def machine() -> str:
     """Processor, cores and memory, in a line."""
-    names = [line.split(":", 1)[1].strip() for line in _lines("/proc/cpuinfo") if line.startswith("model name")]
+    names = [
+        line.split(":", 1)[1].strip() for line in _lines("/proc/cpuinfo") if line.startswith("model name")
+    ]
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
     name = names[0] if names else platform.processor() or platform.machine()
     return f"{name}, {os.cpu_count()} cores, {memory:.0f} GiB, {platform.system()}"

@@ -2,8 +2,8 @@
 
     python benchmarks/heads.py [--rounds 5] [--threads 2] [--tensorflow /path/to/python]
 
-A step is forward, backward and SGD. --tensorflow names the Python of an environment that has tensorflow. Writes docs/results/heads.csv and
-heads.md.
+A step is forward, backward and SGD. --tensorflow names the Python of an environment that has tensorflow.
+Writes docs/results/heads.csv and heads.md.
 """
 
 from __future__ import annotations
@@ -32,8 +32,22 @@ from harness import (
     spread,
 )
 
-PLAIN, TENSORFLOW, FUNCTIONAL = "cross_entropy", "tensorflow sampled_softmax_loss:k=1000", "functional sampled_softmax_loss:k=1000"
-LAYERS = ("softmax", "sampled:k=1000", "nce:k=25", "hierarchical", "class_based", "negative:k=5", "adaptive", "in_batch", "differentiated")
+PLAIN, TENSORFLOW, FUNCTIONAL = (
+    "cross_entropy",
+    "tensorflow sampled_softmax_loss:k=1000",
+    "functional sampled_softmax_loss:k=1000",
+)
+LAYERS = (
+    "softmax",
+    "sampled:k=1000",
+    "nce:k=25",
+    "hierarchical",
+    "class_based",
+    "negative:k=5",
+    "adaptive",
+    "in_batch",
+    "differentiated",
+)
 COLUMNS = (*ORIGIN, *("tensorflow", "size", "round", "tool", "threads", "ms", "memory_mb", "others_cores"))
 
 
@@ -67,14 +81,25 @@ def main() -> None:
             tools = [tool for tool in size.tools if tool != TENSORFLOW or options.tensorflow]
             for number, tool in rounds(options.rounds, tools):
                 row = measure(tool, size, options)
-                table.add({**common, "size": size.text(), "round": number, "tool": tool, "threads": options.threads, **row})
+                table.add(
+                    {
+                        **common,
+                        "size": size.text(),
+                        "round": number,
+                        "tool": tool,
+                        "threads": options.threads,
+                        **row,
+                    }
+                )
                 say(f"{size.text()}  round {number}  {tool:24}  {row['ms']} ms  {row['memory_mb']} MB")
     path.with_suffix(".md").write_text(page(read_rows(path)), encoding="utf-8")
 
 
 def parser() -> argparse.ArgumentParser:
     """The command line."""
-    result = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    result = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     result.add_argument("--rounds", type=int, default=5)
     result.add_argument("--threads", type=int, default=2)
     result.add_argument("--tensorflow", default=None, help="the Python of an environment with tensorflow")
@@ -84,12 +109,28 @@ def parser() -> argparse.ArgumentParser:
 
 def measure(tool: str, size: Size, options: argparse.Namespace) -> dict[str, Any]:
     """One process."""
-    job = {"words": size.words, "dim": size.dim, "batch": size.batch, "steps": size.steps, "threads": options.threads}
+    job = {
+        "words": size.words,
+        "dim": size.dim,
+        "batch": size.batch,
+        "steps": size.steps,
+        "threads": options.threads,
+    }
     if tool == TENSORFLOW:
-        command = [options.tensorflow, str(BENCHMARKS / "children" / "step_tensorflow.py"), json.dumps({**job, "sampled": 1000})]
+        command = [
+            options.tensorflow,
+            str(BENCHMARKS / "children" / "step_tensorflow.py"),
+            json.dumps({**job, "sampled": 1000}),
+        ]
     else:
-        command = [sys.executable, str(BENCHMARKS / "children" / "step_torch.py"), json.dumps({**job, "spec": tool})]
-    done = run(command, extra={"OMP_NUM_THREADS": str(options.threads), "MKL_NUM_THREADS": str(options.threads)})
+        command = [
+            sys.executable,
+            str(BENCHMARKS / "children" / "step_torch.py"),
+            json.dumps({**job, "spec": tool}),
+        ]
+    done = run(
+        command, extra={"OMP_NUM_THREADS": str(options.threads), "MKL_NUM_THREADS": str(options.threads)}
+    )
     answer = json.loads(done.output.splitlines()[-1])
     memory = f"{answer['memory'] / 1e6:.1f}" if "memory" in answer else ""
     return {
@@ -106,18 +147,32 @@ def page(rows: list[Row]) -> str:
     for size in SIZES:
         own = [row for row in rows if row["size"] == size.text()]
         lines = [line(own, tool) for tool in size.tools if any(row["tool"] == tool for row in own)]
-        header = ["layer", "ms a step", "MB above parameters and gradients", "times as fast as cross_entropy", "as softmax"]
+        header = [
+            "layer",
+            "ms a step",
+            "MB above parameters and gradients",
+            "times as fast as cross_entropy",
+            "as softmax",
+        ]
         count = len({row["round"] for row in own})
-        parts.append(f"## {size.text()}, {count} rounds\n\n{markdown_table(header, lines)}{tensorflow_line(own)}{memory_line(own)}")
+        parts.append(
+            f"## {size.text()}, {count} "
+            f"rounds\n\n{markdown_table(header, lines)}{tensorflow_line(own)}{memory_line(own)}"
+        )
     return (
         "# heads\n\nGenerated by `benchmarks/heads.py` from [heads.csv](heads.csv).\n\n"
         f"{origin_lines(rows)}- tensorflow: {max(row['tensorflow'] for row in rows) or 'not there'}\n"
         f"- threads: {rows[0]['threads']}\n{others_line(rows)}\n"
-        "A step of `unhot.nn.OutputHead`: forward, backward (gradients of the hidden vectors included) and SGD, gradients of the weight "
-        "sparse where the layer does not score all words. Words are distributed as Zipf has it. `cross_entropy` is "
-        "`torch.nn.functional.cross_entropy(linear(hidden), target)`; `softmax` makes its scores 4,096 words at a time. Memory: the most "
-        "that a step held, without parameters and their dense gradients. TensorFlow runs in a graph, with sparse updates. Every figure is "
-        "the median over the rounds, a process each (least..most), a ratio the median of each round's ratios.\n\n" + "\n".join(parts)
+        "A step of `unhot.nn.OutputHead`: forward, backward (gradients of the hidden vectors included) and "
+        "SGD, gradients of the weight "
+        "sparse where the layer does not score all words. Words are distributed as Zipf has it. "
+        "`cross_entropy` is "
+        "`torch.nn.functional.cross_entropy(linear(hidden), target)`; `softmax` makes its scores 4,096 "
+        "words at a time. Memory: the most "
+        "that a step held, without parameters and their dense gradients. TensorFlow runs in a graph, with "
+        "sparse updates. Every figure is "
+        "the median over the rounds, a process each (least..most), a ratio the median of each round's "
+        "ratios.\n\n" + "\n".join(parts)
     )
 
 
@@ -126,7 +181,10 @@ def line(rows: list[Row], tool: str) -> list[str]:
     own = [row for row in rows if row["tool"] == tool]
     found = [spread(float(row[column]) for row in own if row[column]) for column in ("ms", "memory_mb")]
     times = [spread(ratios(rows, "ms", other, tool)) for other in (PLAIN, "softmax")]
-    texts = [one.text(form) if one else "" for one, form in zip((*found, *times), (",.2f", ",.1f", ".3g", ".3g"), strict=True)]
+    texts = [
+        one.text(form) if one else ""
+        for one, form in zip((*found, *times), (",.2f", ",.1f", ".3g", ".3g"), strict=True)
+    ]
     return [f"`{tool}`", *texts]
 
 
@@ -136,8 +194,10 @@ def tensorflow_line(rows: list[Row]) -> str:
     if layer is None or same is None:
         return ""
     return (
-        f"\nBeside TensorFlow's `sampled_softmax_loss`, `sampled:k=1000` is {layer.text('.2f')} times as fast, and "
-        f"`unhot.nn.functional.sampled_softmax_loss`, which draws and masks as TensorFlow does, {same.text('.2f')} times.\n"
+        f"\nBeside TensorFlow's `sampled_softmax_loss`, `sampled:k=1000` is {layer.text('.2f')} times as "
+        "fast, and "
+        "`unhot.nn.functional.sampled_softmax_loss`, which draws and masks as TensorFlow does, "
+        f"{same.text('.2f')} times.\n"
     )
 
 

@@ -1,10 +1,12 @@
 """Words made of n-grams: unhot's fasttext model beside fastText.
 
-    python benchmarks/ngrams.py [CORPUS] [--rounds 3] [--limit 30000000] [--analogies FILE --wordsim FILE --simlex FILE]
+    python benchmarks/ngrams.py [CORPUS] [--rounds 3] [--limit 30000000] [--analogies FILE --wordsim FILE
+    --simlex FILE]
 
-Speed: rounds on the first `--limit` bytes of the text. Then, once, the whole text: time, memory, the file that each tool writes, its
-quality (also on words that are not in the vocabulary, and as if none were), and how long it takes to open it. fastText's own parameters
-of these for all. Writes docs/results/<name>.csv and .md.
+Speed: rounds on the first `--limit` bytes of the text. Then, once, the whole text: time, memory, the file
+that each tool writes, its quality (also on words that are not in the vocabulary, and as if none were), and
+how long it takes to open it. fastText's own parameters of these for all. Writes docs/results/<name>.csv and
+.md.
 """
 
 from __future__ import annotations
@@ -36,7 +38,17 @@ from harness import (
 from text import Text, prepare
 from trainers import read_log
 
-SETTINGS = {"window": 5, "k": 5, "min_count": 5, "sample": 1e-3, "minn": 3, "maxn": 6, "buckets": 2_000_000, "dim": 100, "epochs": 1}
+SETTINGS = {
+    "window": 5,
+    "k": 5,
+    "min_count": 5,
+    "sample": 1e-3,
+    "minn": 3,
+    "maxn": 6,
+    "buckets": 2_000_000,
+    "dim": 100,
+    "epochs": 1,
+}
 TOOLS = {"fastText": [], "unhot": [], "unhot float16": ["--float16"]}
 SCORES = ("analogies", "wordsim", "wordsim_all", "wordsim_ngrams", "simlex", "simlex_all", "simlex_ngrams")
 COLUMNS = (
@@ -65,7 +77,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder, Table(path, COLUMNS) as table:
         corpus = None if options.corpus is None else Path(options.corpus)
         part, whole = (
-            prepare(corpus, made(Path(folder) / name), limit=limit) for name, limit in (("part", options.limit), ("whole", None))
+            prepare(corpus, made(Path(folder) / name), limit=limit)
+            for name, limit in (("part", options.limit), ("whole", None))
         )
         for model in options.models:
             for tool in TOOLS:  # compiles the kernels, once on a machine
@@ -88,10 +101,14 @@ def made(folder: Path) -> Path:
 
 def parser() -> argparse.ArgumentParser:
     """The command line."""
-    result = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    result = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     result.add_argument("corpus", nargs="?", help="text, plain or gz, bz2, xz; default: the bundled one")
     result.add_argument("--rounds", type=int, default=3)
-    result.add_argument("--limit", type=int, default=30_000_000, help="bytes of the text that rounds are trained on")
+    result.add_argument(
+        "--limit", type=int, default=30_000_000, help="bytes of the text that rounds are trained on"
+    )
     result.add_argument("--threads", type=int, default=2)
     result.add_argument("--models", nargs="*", default=["skipgram"], choices=["skipgram", "cbow"])
     result.add_argument("--no-whole", dest="whole", action="store_false", help="only the rounds")
@@ -105,7 +122,10 @@ def parser() -> argparse.ArgumentParser:
 def add(table: Table, common: dict[str, str], number: int, row: dict[str, Any]) -> None:
     """A row, also on the screen."""
     table.add({**common, "round": number, **row})
-    say(f"round {number}  {row['tool']:14}{row['model']:10}{row['words_per_second']:>11,} words/s  {row['peak_mb']:>7} MB")
+    say(
+        f"round {number}  {row['tool']:14}{row['model']:10}{row['words_per_second']:>11,} words/s  "
+        f"{row['peak_mb']:>7} MB"
+    )
 
 
 def warm_up(tool: str, model: str, folder: Path) -> None:
@@ -115,7 +135,9 @@ def warm_up(tool: str, model: str, folder: Path) -> None:
     run(command(tool, model, text, folder / "few", 2))
 
 
-def command(tool: str, model: str, text: Path, saved: Path, threads: int, log: Path | None = None) -> list[str]:
+def command(
+    tool: str, model: str, text: Path, saved: Path, threads: int, log: Path | None = None
+) -> list[str]:
     """Unhot's command line."""
     given = {
         "--model": "fasttext", "--architecture": model, "--dim": SETTINGS["dim"], "--window": SETTINGS["window"],
@@ -124,13 +146,30 @@ def command(tool: str, model: str, text: Path, saved: Path, threads: int, log: P
         "--threads": threads, **({} if log is None else {"--log-json": log}),
     }  # fmt: skip
     parts = [str(part) for pair in given.items() for part in pair]
-    return [sys.executable, "-m", "unhot", "train", str(text), "-o", str(saved), "--overwrite", *parts, *TOOLS[tool]]
+    return [
+        sys.executable,
+        "-m",
+        "unhot",
+        "train",
+        str(text),
+        "-o",
+        str(saved),
+        "--overwrite",
+        *parts,
+        *TOOLS[tool],
+    ]
 
 
 def train(tool: str, model: str, text: Text, folder: Path, threads: int) -> dict[str, Any]:
     """One process; what it writes stays in the folder."""
     if tool == "fastText":
-        job = {"text": str(text.path), "vectors": str(folder / "fasttext.bin"), "model": model, "threads": threads, "seed": 1}
+        job = {
+            "text": str(text.path),
+            "vectors": str(folder / "fasttext.bin"),
+            "model": model,
+            "threads": threads,
+            "seed": 1,
+        }
         done, answer = child("train_fasttext", {**job, "output": "", **SETTINGS})
     else:
         log = folder / "log.jsonl"
@@ -160,7 +199,11 @@ def look(tool: str, folder: Path, text: Text, files: dict[str, str]) -> dict[str
         run([sys.executable, "-m", "unhot", "convert", str(folder / "model"), str(file), "--to", "fasttext"])
     with text.path.open(encoding="utf-8") as lines:
         seen = lines.readline().split()[0]
-    opener = {"tool": "fasttext" if tool == "fastText" else "unhot", "vectors": str(file), "words": [seen, UNSEEN]}
+    opener = {
+        "tool": "fasttext" if tool == "fastText" else "unhot",
+        "vectors": str(file),
+        "words": [seen, UNSEEN],
+    }
     opened = child("open_fasttext_file", opener)[1]
     scores = child("evaluate_ngrams", {"vectors": str(file), **files})[1]
     return {
@@ -178,13 +221,24 @@ def page(name: str, rows: Sequence[Row]) -> str:
         here = [row for row in rows if row["model"] == model and row["round"] != "0"]
         for tool in TOOLS:
             mine = [row for row in here if row["tool"] == tool]
-            quick, peak = (spread(float(row[column]) for row in mine) for column in ("words_per_second", "peak_mb"))
+            quick, peak = (
+                spread(float(row[column]) for row in mine) for column in ("words_per_second", "peak_mb")
+            )
             ratio = spread(ratios(here, "words_per_second", tool, "fastText"))
             if quick and peak and ratio:
                 speed.append([f"{model}, {tool}", quick.text(",.0f"), ratio.text(".1f"), peak.text(",.0f")])
         for row in rows:
             if row["model"] == model and row["round"] == "0":
-                columns = ("lr", "train_seconds", "words_per_second", "peak_mb", "file_mb", "open_seconds", "ask_seconds", *SCORES)
+                columns = (
+                    "lr",
+                    "train_seconds",
+                    "words_per_second",
+                    "peak_mb",
+                    "file_mb",
+                    "open_seconds",
+                    "ask_seconds",
+                    *SCORES,
+                )
                 whole.append([f"{model}, {row['tool']}", *(row[column] for column in columns)])
     head = f"# {name}\n\nGenerated by `benchmarks/ngrams.py` from [{name}.csv]({name}.csv).\n"
     first = rows[0]
@@ -194,7 +248,8 @@ def page(name: str, rows: Sequence[Row]) -> str:
     if whole:
         text = next(row for row in rows if row["round"] == "0")
         parts.append(
-            f"Whole text: {int(text['words']):,} words, {int(text['bytes']):,} bytes, a vocabulary of {int(text['vocabulary']):,}.\n"
+            f"Whole text: {int(text['words']):,} words, {int(text['bytes']):,} bytes, a vocabulary of "
+            f"{int(text['vocabulary']):,}.\n"
         )
         header = [
             "whole text",

@@ -2,10 +2,11 @@
 
     python benchmarks/opponent.py CORPUS --opponent simd_skipgram.py [--rounds 5] [--dim 100]
 
-The opponent is a Python file with `Shape`, `LANES` and `train(shape, ids, keep, noise, in_vectors, out_vectors, lr, seed, start, stop)`:
-skip-gram with five negatives, window 5, no loss, no repeats merged, constant learning rate. Both train one epoch on one thread in this
-process, round by round, on the same ids and the same keep probabilities; the library with all it does otherwise: loss, repeats, checks.
-Prints words/s and the median of the ratios.
+The opponent is a Python file with `Shape`, `LANES` and `train(shape, ids, keep, noise, in_vectors,
+out_vectors, lr, seed, start, stop)`: skip-gram with five negatives, window 5, no loss, no repeats merged,
+constant learning rate. Both train one epoch on one thread in this process, round by round, on the same ids
+and the same keep probabilities; the library with all it does otherwise: loss, repeats, checks. Prints words/s
+and the median of the ratios.
 """
 
 from __future__ import annotations
@@ -30,7 +31,9 @@ SAMPLE, NOISE_CELLS = 1e-3, 1 << 22
 
 def main() -> None:
     """Parse, measure, print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("corpus")
     parser.add_argument("--opponent", type=Path, required=True)
     parser.add_argument("--rounds", type=int, default=5)
@@ -46,7 +49,11 @@ def main() -> None:
             theirs = corpus.words / opponent.train()
             ours = corpus.words / model.fit(corpus).history.seconds
             ratios.append(ours / theirs)
-            print(f"round {number + 1}: unhot {ours:,.0f} words/s, opponent {theirs:,.0f} words/s, ratio {ratios[-1]:.3f}", flush=True)
+            print(
+                f"round {number + 1}: unhot {ours:,.0f} words/s, opponent {theirs:,.0f} words/s, ratio "
+                f"{ratios[-1]:.3f}",
+                flush=True,
+            )
     print(f"median of ratios: {statistics.median(ratios):.3f}")
 
 
@@ -74,7 +81,18 @@ class Opponent:
         out_vectors = np.zeros_like(in_vectors)
         shape = module.Shape((0,) * (stride // module.LANES), (0,) * 6, (0,) * 2)
         start = time.perf_counter()
-        module.train(shape, self._ids, self._keep, self._noise, in_vectors, out_vectors, np.float32(0.025), 1, 0, len(self._ids))
+        module.train(
+            shape,
+            self._ids,
+            self._keep,
+            self._noise,
+            in_vectors,
+            out_vectors,
+            np.float32(0.025),
+            1,
+            0,
+            len(self._ids),
+        )
         return time.perf_counter() - start
 
 

@@ -21,7 +21,9 @@ def words_of(*accepted: str) -> Callable[[str], list[str]]:
     def parse(text: str) -> list[str]:
         wrong = [part for part in text.split(",") if part not in accepted]
         if wrong:
-            raise argparse.ArgumentTypeError(f"{', '.join(wrong)}: must be one or more of {','.join(accepted)}")
+            raise argparse.ArgumentTypeError(
+                f"{', '.join(wrong)}: must be one or more of {','.join(accepted)}"
+            )
         return text.split(",")
 
     return parse

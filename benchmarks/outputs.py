@@ -2,12 +2,13 @@
 
     python benchmarks/outputs.py CORPUS [--rounds 3] [--threads 1] [--dim 100] [--name outputs]
 
-Skip-gram trains one epoch with each layer, all in this process and round by round. A layer over the whole vocabulary would take hours on
-the whole text, so slow layers are trained on its first words only (`WORDS`); the vocabulary is always that of all the text.
-Writes docs/results/<name>.csv and <name>.md: words/s, and examples/s, that is (input, target) pairs trained.
+Skip-gram trains one epoch with each layer, all in this process and round by round. A layer over the whole
+vocabulary would take hours on the whole text, so slow layers are trained on its first words only (`WORDS`);
+the vocabulary is always that of all the text. Writes docs/results/<name>.csv and <name>.md: words/s, and
+examples/s, that is (input, target) pairs trained.
 
-Then, with random numbers, the full softmax over 10,000 words on one thread: how the scoring of all words compares with numpy's `O @ x` on
-the same numbers, and what the whole step takes (score, link, update).
+Then, with random numbers, the full softmax over 10,000 words on one thread: how the scoring of all words
+compares with numpy's `O @ x` on the same numbers, and what the whole step takes (score, link, update).
 """
 
 from __future__ import annotations
@@ -49,18 +50,41 @@ from unhot.kernels.ranges import exponentials, largest, scale_all, score_all, up
 from unhot.kernels.simd import LANES  # noqa: E402
 
 LAYERS = (
-    *("negative:k=5", "nce:k=5", "sampled_logistic:k=5", "sampled:k=5", "hierarchical", "nce:k=25", "sampled:k=100"),
+    *(
+        "negative:k=5",
+        "nce:k=5",
+        "sampled_logistic:k=5",
+        "sampled:k=5",
+        "hierarchical",
+        "nce:k=25",
+        "sampled:k=100",
+    ),
     *("class_based", "softmax", "self_normalized", "one_vs_all:bias=true"),
 )
-WORDS = {"nce:k=25": 1_000_000, "sampled:k=100": 1_000_000, "class_based": 1_000_000}  # that a layer is trained on; others: all
+# that a layer is trained on; others: all
+WORDS = {"nce:k=25": 1_000_000, "sampled:k=100": 1_000_000, "class_based": 1_000_000}
 WORDS |= dict.fromkeys(("softmax", "self_normalized", "one_vs_all:bias=true"), 3_000)
-COLUMNS = (*ORIGIN, "round", "tool", "threads", "words", "vocabulary", "pairs", "seconds", "words_per_second", "pairs_per_second", "loss")
+COLUMNS = (
+    *ORIGIN,
+    "round",
+    "tool",
+    "threads",
+    "words",
+    "vocabulary",
+    "pairs",
+    "seconds",
+    "words_per_second",
+    "pairs_per_second",
+    "loss",
+)
 SOFTMAX_WORDS, SOFTMAX_DIM, REPEATS = 10_000, 100, 200
 
 
 def main() -> None:
     """Parse, measure, write the page."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("corpus")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--threads", type=int, default=1)
@@ -78,8 +102,12 @@ def main() -> None:
 def measure_layers(options: argparse.Namespace, corpus: Corpus, path: Path) -> None:
     """Every layer in every round."""
     counts = dict(zip(corpus.vocabulary.words, corpus.vocabulary.counts.tolist(), strict=True))
-    texts = {words: encode(first_words(options.corpus, words), counts=counts) for words in set(WORDS.values())}
-    models = {spec: SkipGram(dim=options.dim, epochs=1, threads=options.threads, output=spec) for spec in LAYERS}
+    texts = {
+        words: encode(first_words(options.corpus, words), counts=counts) for words in set(WORDS.values())
+    }
+    models = {
+        spec: SkipGram(dim=options.dim, epochs=1, threads=options.threads, output=spec) for spec in LAYERS
+    }
     for model in models.values():
         model.warm_up()
     common = origin(["numpy", "numba"])
@@ -96,7 +124,17 @@ def measure_layers(options: argparse.Namespace, corpus: Corpus, path: Path) -> N
                 "seconds": round(history.seconds, 3),
             }
             loss = round(history.losses[-1], 4)
-            table.add({**common, "round": number, "tool": spec, "threads": options.threads, **row, **speed, "loss": loss})
+            table.add(
+                {
+                    **common,
+                    "round": number,
+                    "tool": spec,
+                    "threads": options.threads,
+                    **row,
+                    **speed,
+                    "loss": loss,
+                }
+            )
             say(f"round {number}  {spec:20}  {speed}")
     for text in texts.values():
         text.close()
@@ -119,18 +157,28 @@ def page(name: str, rows: list[Row], softmax: str) -> str:
     lines, some = [], ", ".join(f"{spec} {words:,}" for spec, words in WORDS.items())
     for spec in LAYERS:
         own = [row for row in rows if row["tool"] == spec]
-        columns = [spread(float(row[column]) for row in own) for column in ("words_per_second", "pairs_per_second")]
-        shares = [spread(ratios(rows, "pairs_per_second", spec, other)) for other in ("negative:k=5", "softmax")]
+        columns = [
+            spread(float(row[column]) for row in own) for column in ("words_per_second", "pairs_per_second")
+        ]
+        shares = [
+            spread(ratios(rows, "pairs_per_second", spec, other)) for other in ("negative:k=5", "softmax")
+        ]
         texts = [
-            found.text(form) if found else "" for found, form in zip((*columns, *shares), (",.0f", ",.0f", ".3g", ",.3g"), strict=True)
+            found.text(form) if found else ""
+            for found, form in zip((*columns, *shares), (",.0f", ",.0f", ".3g", ",.3g"), strict=True)
         ]
         lines.append([f"`{spec}`", *texts])
-    table = markdown_table(["layer", "words/s", "examples/s", "examples/s / negative:k=5", "examples/s / softmax"], lines)
+    table = markdown_table(
+        ["layer", "words/s", "examples/s", "examples/s / negative:k=5", "examples/s / softmax"], lines
+    )
     return (
-        f"# {name}\n\nGenerated by `benchmarks/outputs.py` from [{name}.csv]({name}.csv).\n\n{origin_lines(rows)}"
+        f"# {name}\n\nGenerated by `benchmarks/outputs.py` from "
+        f"[{name}.csv]({name}.csv).\n\n{origin_lines(rows)}"
         f"- threads: {rows[0]['threads']}; vocabulary: {int(rows[0]['vocabulary']):,} words\n\n"
-        f"Skip-gram, one epoch, window 5, sample 1e-3. Slow layers are trained on the first words of the text only: {some}. A figure is "
-        f"the median over {len({row['round'] for row in rows})} rounds (least..most), a ratio the median of the ratios of each round.\n\n"
+        "Skip-gram, one epoch, window 5, sample 1e-3. Slow layers are trained on the first words of the "
+        f"text only: {some}. A figure is "
+        f"the median over {len({row['round'] for row in rows})} rounds (least..most), a ratio the median of "
+        "the ratios of each round.\n\n"
         f"{table}\n{softmax}"
     )
 
@@ -156,7 +204,10 @@ def softmax_lines(count: int) -> str:
     stride = -(-SOFTMAX_DIM // LANES) * LANES
     tile, rng = shape(stride, 1, 1), np.random.default_rng(1)
     o, x = aligned_zeros((SOFTMAX_WORDS, stride)), aligned_zeros((1, stride))
-    o[:, :SOFTMAX_DIM], x[:, :SOFTMAX_DIM] = rng.normal(size=(SOFTMAX_WORDS, SOFTMAX_DIM)), rng.normal(size=SOFTMAX_DIM)
+    o[:, :SOFTMAX_DIM], x[:, :SOFTMAX_DIM] = (
+        rng.normal(size=(SOFTMAX_WORDS, SOFTMAX_DIM)),
+        rng.normal(size=SOFTMAX_DIM),
+    )
     plain, vector = np.ascontiguousarray(o[:, :SOFTMAX_DIM]), np.ascontiguousarray(x[0, :SOFTMAX_DIM])
     scores, gradient = aligned_zeros(SOFTMAX_WORDS + 2 * LANES), aligned_zeros((1, stride))
     runs: dict[str, Callable[[], Any]] = {
@@ -176,8 +227,10 @@ def softmax_lines(count: int) -> str:
     found = spread(shares)
     lines = (
         f"## Full softmax, {SOFTMAX_WORDS:,} words, dim {SOFTMAX_DIM}, one thread\n\n"
-        f"numpy's `O @ x`: {micro['numpy']:.0f} us; our score phase: {micro['score']:.0f} us, that is {found.text('.2f') if found else ''} "
-        f"times its speed (median of the ratios, least..most); the whole step (score, link, update): {micro['step']:.0f} us.\n"
+        f"numpy's `O @ x`: {micro['numpy']:.0f} us; our score phase: {micro['score']:.0f} us, that is "
+        f"{found.text('.2f') if found else ''} "
+        "times its speed (median of the ratios, least..most); the whole step (score, link, update): "
+        f"{micro['step']:.0f} us.\n"
     )
     say(lines)
     return lines

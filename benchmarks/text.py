@@ -1,8 +1,8 @@
 """The same text for every tool: white-space tokens, at most 1,000 to a line.
 
-The tools would not read every file alike. fastText cuts lines after 1,024 words and gensim *drops* what comes after 10,000; gensim takes a
-no-break space as a separator while it counts words and as a letter while it trains; NUL bytes separate for some. So all of them get a copy
-without such differences.
+The tools would not read every file alike. fastText cuts lines after 1,024 words and gensim *drops* what comes
+after 10,000; gensim takes a no-break space as a separator while it counts words and as a letter while it
+trains; NUL bytes separate for some. So all of them get a copy without such differences.
 """
 
 from __future__ import annotations
@@ -33,13 +33,19 @@ class Text(NamedTuple):
 
 
 def prepare(corpus: Path | None, directory: Path, *, limit: int | None = None) -> Text:
-    """Copy a text (the bundled one if None) to a directory in a form that every tool reads alike; stop after `limit` bytes."""
+    """Copy a text (the bundled one if None) to a directory in a form that every tool reads alike.
+
+    Stop after `limit` bytes.
+    """
     source = corpus or BUNDLED
     name = source.name.split(".")[0]
     copy = directory / f"{name}.txt"
     words = size = 0
     opener = OPENERS.get(source.suffix, open)
-    with opener(source, "rt", encoding="utf-8-sig", errors="replace", newline="\n") as file, copy.open("w", encoding="utf-8") as out:
+    with (
+        opener(source, "rt", encoding="utf-8-sig", errors="replace", newline="\n") as file,
+        copy.open("w", encoding="utf-8") as out,
+    ):
         for line in sentences(file, plain_words if corpus is None else str.split):
             text = " ".join(line) + "\n"
             out.write(text)

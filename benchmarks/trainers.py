@@ -29,7 +29,9 @@ class Setup(NamedTuple):
 
 def train(tool: str, text: Text, setup: Setup, saved: Path) -> dict[str, Any]:
     """Train in a process of its own, save to a path, and return the columns of the run."""
-    done, answer = train_unhot(text, setup, saved) if tool == "unhot" else train_peer(tool, text, setup, saved)
+    done, answer = (
+        train_unhot(text, setup, saved) if tool == "unhot" else train_peer(tool, text, setup, saved)
+    )
     return {
         "tool": tool,
         **setup._asdict(),
@@ -74,7 +76,12 @@ def read_log(log: Path, words: int) -> dict[str, Any]:
     if end["event"] != "done" or end["words"] != words:
         raise ChildFailed(f"unhot's log ends with {end}: the event must be done, after {words} words")
     start = events[0]
-    return {"seconds": end["seconds"], "lr": start["lr"], "vocabulary": start["vocabulary"], "loss": round(end["loss"], 4)}
+    return {
+        "seconds": end["seconds"],
+        "lr": start["lr"],
+        "vocabulary": start["vocabulary"],
+        "loss": round(end["loss"], 4),
+    }
 
 
 def evaluate(tool: str, saved: Path, files: dict[str, str]) -> dict[str, Any]:

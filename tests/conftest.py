@@ -6,5 +6,6 @@ from hypothesis import settings
 settings.register_profile("unhot", deadline=None)
 settings.load_profile("unhot")
 
-# some virtual machines say that they can do AMX and stop torch's bfloat16 products with an illegal instruction; torch reads this once
+# some virtual machines say that they can do AMX and stop torch's bfloat16 products with an illegal
+# instruction; torch reads this once
 os.environ.setdefault("ONEDNN_MAX_CPU_ISA", "AVX512_CORE_BF16")

@@ -8,7 +8,21 @@ import pytest
 PACKAGE = Path(__file__).parent.parent / "unhot"
 FILES = sorted(PACKAGE.rglob("*.py"))
 # a folder may import what stands before it, never what stands behind it
-ORDER = ["types", "errors", "probability", "kernels", "noise", "tree", "vocab", "corpus", "outputs", "index", "vectors", "data", "nn"]
+ORDER = [
+    "types",
+    "errors",
+    "probability",
+    "kernels",
+    "noise",
+    "tree",
+    "vocab",
+    "corpus",
+    "outputs",
+    "index",
+    "vectors",
+    "data",
+    "nn",
+]
 ORDER += ["train", "models", "evaluate", "bench", "compat", "cli"]
 
 
@@ -38,18 +52,28 @@ def test_imports_point_one_way(path):
 
 
 def test_only_the_jit_knows_numba():
-    users = {path.relative_to(PACKAGE).as_posix() for path in FILES if any(m.split(".")[0] == "numba" for m in imports(path))}
+    users = {
+        path.relative_to(PACKAGE).as_posix()
+        for path in FILES
+        if any(m.split(".")[0] == "numba" for m in imports(path))
+    }
     assert users == {"kernels/jit.py", "kernels/cache.py"}
 
 
 def test_only_nn_and_its_engine_know_torch():
-    users = {path.relative_to(PACKAGE).as_posix() for path in FILES if any(m.split(".")[0] == "torch" for m in imports(path))}
+    users = {
+        path.relative_to(PACKAGE).as_posix()
+        for path in FILES
+        if any(m.split(".")[0] == "torch" for m in imports(path))
+    }
     assert all(user.startswith("nn/") or user == "train/on_torch.py" for user in users), users
 
 
 def test_nothing_is_unpickled():
     for path in FILES:
-        assert not {"pickle", "marshal", "shelve", "dill", "cloudpickle"} & {m.split(".")[0] for m in imports(path)}, path
+        assert not {"pickle", "marshal", "shelve", "dill", "cloudpickle"} & {
+            m.split(".")[0] for m in imports(path)
+        }, path
         assert "allow_pickle=True" not in path.read_text(encoding="utf-8")
 
 

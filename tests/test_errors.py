@@ -12,7 +12,9 @@ def test_an_extra_that_is_there():
 
 
 def test_a_missing_extra_says_how_to_get_it():
-    with pytest.raises(MissingExtra, match=r"counting needs unhot_none.*pip install 'unhot\[numbers\]'") as raised:
+    with pytest.raises(
+        MissingExtra, match=r"counting needs unhot_none.*pip install 'unhot\[numbers\]'"
+    ) as raised:
         extra("unhot_none", "numbers", "counting")
     assert isinstance(raised.value, UnhotError)
     assert isinstance(raised.value, ImportError)

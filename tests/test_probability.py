@@ -20,9 +20,9 @@ ENTROPY = json.loads((GOLDEN / "scipy_entropy.json").read_text())["entropy"]
 INF = math.inf
 EXACT = {"rtol": 1e-12, "atol": 1e-14}
 
-possible_scores = st.lists(st.floats(allow_nan=False) | st.sampled_from([-INF, INF, 1000.0, -1000.0]), min_size=1, max_size=8).filter(
-    lambda scores: max(scores) > -INF
-)
+possible_scores = st.lists(
+    st.floats(allow_nan=False) | st.sampled_from([-INF, INF, 1000.0, -1000.0]), min_size=1, max_size=8
+).filter(lambda scores: max(scores) > -INF)
 moderate_scores = st.lists(st.floats(-1000, 1000), min_size=1, max_size=8)
 temperatures = st.floats(0, INF) | st.sampled_from([0, 1, INF, 5e-324, 1e308])
 
@@ -84,7 +84,9 @@ def test_softmax_is_its_formula(scores, temperature):
     weights = [math.exp((s - best) / temperature) for s in scores]
     np.testing.assert_allclose(pr.softmax(scores, temperature), normalised(weights), **EXACT)
     total = best / temperature + math.log(math.fsum(weights))
-    np.testing.assert_allclose(pr.log_softmax(scores, temperature), [s / temperature - total for s in scores], rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(
+        pr.log_softmax(scores, temperature), [s / temperature - total for s in scores], rtol=1e-9, atol=1e-9
+    )
     np.testing.assert_allclose(pr.log_sum_exp(np.array(scores) / temperature), total, rtol=1e-9, atol=1e-12)
 
 
@@ -102,13 +104,19 @@ def test_any_scores_give_a_distribution(scores, temperature):
     assert max(scores) <= pr.log_sum_exp(scores)
 
 
-@given(st.lists(st.integers(-1000, 1000), min_size=1, max_size=8), st.integers(-(2**40), 2**40), st.sampled_from([0, 0.5, 1, 3, INF]))
+@given(
+    st.lists(st.integers(-1000, 1000), min_size=1, max_size=8),
+    st.integers(-(2**40), 2**40),
+    st.sampled_from([0, 0.5, 1, 3, INF]),
+)
 def test_a_constant_changes_nothing(scores, constant, temperature):
     moved = np.array(scores) + constant  # whole numbers: exact
     np.testing.assert_array_equal(pr.softmax(moved, temperature), pr.softmax(scores, temperature))
     np.testing.assert_array_equal(pr.log_softmax(moved, temperature), pr.log_softmax(scores, temperature))
     assert pr.gumbel_max(moved, rng(), temperature) == pr.gumbel_max(scores, rng(), temperature)
-    np.testing.assert_array_equal(pr.gumbel_top_k(moved, len(scores), rng()), pr.gumbel_top_k(scores, len(scores), rng()))
+    np.testing.assert_array_equal(
+        pr.gumbel_top_k(moved, len(scores), rng()), pr.gumbel_top_k(scores, len(scores), rng())
+    )
     assert pr.log_sum_exp(moved) == pytest.approx(pr.log_sum_exp(scores) + constant, rel=1e-14, abs=1e-12)
 
 
@@ -156,8 +164,13 @@ def test_every_rank_works_on_the_last_axis():
         for where in np.ndindex(2, 3, 4):
             np.testing.assert_array_equal(batch[where], function(scores[where]))
     p, r = pr.softmax(scores), pr.softmax(scores[::-1])
-    np.testing.assert_array_equal(pr.kl_divergence(p, r)[1, 2], [pr.kl_divergence(a, b) for a, b in zip(p[1, 2], r[1, 2], strict=True)])
-    np.testing.assert_array_equal(pr.importance_sampling(p, scores).mean[1, 2, 3], pr.importance_sampling(p[1, 2, 3], scores[1, 2, 3]).mean)
+    np.testing.assert_array_equal(
+        pr.kl_divergence(p, r)[1, 2], [pr.kl_divergence(a, b) for a, b in zip(p[1, 2], r[1, 2], strict=True)]
+    )
+    np.testing.assert_array_equal(
+        pr.importance_sampling(p, scores).mean[1, 2, 3],
+        pr.importance_sampling(p[1, 2, 3], scores[1, 2, 3]).mean,
+    )
     assert pr.gumbel_max(scores, rng()).shape == (2, 3, 4)
     assert pr.gumbel_top_k(scores, 3, rng()).shape == (2, 3, 4, 3)
 
@@ -175,7 +188,13 @@ def test_types_of_results():
 
 def test_input_is_left_alone():
     scores = np.array([1.0, INF, -INF])
-    for function in (pr.softmax, pr.log_softmax, pr.log_sum_exp, lambda s: pr.gumbel_max(s, rng()), lambda s: pr.gumbel_top_k(s, 2, rng())):
+    for function in (
+        pr.softmax,
+        pr.log_softmax,
+        pr.log_sum_exp,
+        lambda s: pr.gumbel_max(s, rng()),
+        lambda s: pr.gumbel_top_k(s, 2, rng()),
+    ):
         function(scores)
     np.testing.assert_array_equal(scores, [1.0, INF, -INF])
 
@@ -196,13 +215,19 @@ def test_noise_is_finite_at_the_edges():
 
 
 def test_noise_is_its_formula():
-    np.testing.assert_allclose(pr.gumbel(100, rng()), [-math.log(-math.log(u)) for u in rng().random(100)], rtol=1e-10)
+    np.testing.assert_allclose(
+        pr.gumbel(100, rng()), [-math.log(-math.log(u)) for u in rng().random(100)], rtol=1e-10
+    )
 
 
 @pytest.mark.parametrize("case", GUMBEL, ids=lambda case: case["name"])
 def test_noise_has_the_right_maximum(case):
-    largest = (rows_of(numbers(case["logits"]), 100_000) + pr.gumbel((100_000, len(case["logits"])), rng())).max(axis=1)
-    assert abs(largest.mean() - case["mean_of_maximum"]) < 5.5 * case["std_of_maximum"] / math.sqrt(largest.size)
+    largest = (
+        rows_of(numbers(case["logits"]), 100_000) + pr.gumbel((100_000, len(case["logits"])), rng())
+    ).max(axis=1)
+    assert abs(largest.mean() - case["mean_of_maximum"]) < 5.5 * case["std_of_maximum"] / math.sqrt(
+        largest.size
+    )
     assert largest.std() == pytest.approx(case["std_of_maximum"], rel=0.02)
 
 
@@ -226,7 +251,9 @@ def test_temperature_tempers_the_draws():
         assert_drawn(np.bincount(draws, minlength=4), normalised(weights), draws.size)
 
 
-@pytest.mark.parametrize("case", [case for case in GUMBEL if "top2_ordered" in case], ids=lambda case: case["name"])
+@pytest.mark.parametrize(
+    "case", [case for case in GUMBEL if "top2_ordered" in case], ids=lambda case: case["name"]
+)
 def test_the_first_two_follow_plackett_and_luce(case):
     size, draws = len(case["logits"]), 100_000
     pairs = pr.gumbel_top_k(rows_of(numbers(case["logits"]), draws), 2, rng())
@@ -246,7 +273,9 @@ def test_all_orders_follow_plackett_and_luce():
     found = {order: 0 for order in permutations(range(4))}
     for order in map(tuple, orders.tolist()):
         found[order] += 1
-    expected = [math.prod(weights[order[i]] / sum(weights[j] for j in order[i:]) for i in range(4)) for order in found]
+    expected = [
+        math.prod(weights[order[i]] / sum(weights[j] for j in order[i:]) for i in range(4)) for order in found
+    ]
     assert sum(expected) == pytest.approx(1)
     assert_drawn(list(found.values()), expected, draws)
 
@@ -333,7 +362,9 @@ def test_entropies_belong_together(pair):
 def test_binary_cross_entropy_is_that_of_two_outcomes(y, p):
     assert pr.binary_cross_entropy(y, p) >= 0
     if p > 1e-9 and 1 - p > 1e-9:
-        np.testing.assert_allclose(pr.binary_cross_entropy(y, p), pr.cross_entropy([y, 1 - y], [p, 1 - p]), rtol=1e-7, atol=1e-12)
+        np.testing.assert_allclose(
+            pr.binary_cross_entropy(y, p), pr.cross_entropy([y, 1 - y], [p, 1 - p]), rtol=1e-7, atol=1e-12
+        )
 
 
 def test_binary_cross_entropy_at_the_edges():
@@ -388,11 +419,16 @@ def test_importance_sampling_is_exact_where_every_id_is_drawn_by_its_share(pair,
 
 
 def test_the_standard_error_is_the_spread_of_repeated_estimates():
-    p, q, f = np.array([0.5, 0.3, 0.15, 0.05]), np.array([0.1, 0.2, 0.3, 0.4]), np.array([1.0, 4.0, -2.0, 8.0])
+    p, q, f = (
+        np.array([0.5, 0.3, 0.15, 0.05]),
+        np.array([0.1, 0.2, 0.3, 0.4]),
+        np.array([1.0, 4.0, -2.0, 8.0]),
+    )
     ids = pr.gumbel_max(np.broadcast_to(np.log(q), (2000, 400, 4)), rng())
     estimate = pr.importance_sampling(f[ids], np.log(p / q)[ids])
     spread = estimate.mean.std()
-    assert abs(estimate.mean.mean() - p @ f) < 5.5 * spread / math.sqrt(2000) + 0.01  # self-normalised: a bias of order 1 / 400
+    # self-normalised: a bias of order 1 / 400
+    assert abs(estimate.mean.mean() - p @ f) < 5.5 * spread / math.sqrt(2000) + 0.01
     assert estimate.standard_error.mean() == pytest.approx(spread, rel=0.1)
     assert estimate.effective_size.mean() == pytest.approx(400 / (p**2 / q).sum(), rel=0.05)
 
@@ -406,7 +442,9 @@ def test_one_draw_can_decide():
 # errors
 
 
-@pytest.mark.parametrize("function", [pr.log_sum_exp, pr.log_softmax, pr.softmax, pr.most_likely, pr.entropy, pr.monte_carlo])
+@pytest.mark.parametrize(
+    "function", [pr.log_sum_exp, pr.log_softmax, pr.softmax, pr.most_likely, pr.entropy, pr.monte_carlo]
+)
 def test_rows_are_checked(function):
     with pytest.raises(DataError, match=r"has nan at \[1\]: must not be NaN"):
         function([1.0, math.nan])
@@ -432,7 +470,14 @@ def test_rows_to_draw_from_are_checked(function):
 
 
 @pytest.mark.parametrize(
-    "function", [pr.softmax, pr.log_softmax, pr.most_likely, DRAWS[0], lambda s: pr.importance_sampling(np.ones((2, 2)), s)]
+    "function",
+    [
+        pr.softmax,
+        pr.log_softmax,
+        pr.most_likely,
+        DRAWS[0],
+        lambda s: pr.importance_sampling(np.ones((2, 2)), s),
+    ],
 )
 def test_something_must_be_possible(function):
     with pytest.raises(DataError, match="no id is possible"):

@@ -1,4 +1,7 @@
-"""Files of every format, as they should be and damaged: one to four changes at places that a random stream chooses."""
+"""Files of every format, as they should be and damaged.
+
+One to four changes at places that a random stream chooses.
+"""
 
 from __future__ import annotations
 
@@ -106,13 +109,21 @@ def seeds(name: str, folder: Path) -> list[Files]:
         path = folder / str(number) / f"x{next(iter(FORMATS[name].endings), '')}"
         path.parent.mkdir()
         write_table(path, Table(words, vectors, np.arange(rows)[::-1] if counted else None), name)
-        found.append({str(file.relative_to(path.parent)): file.read_bytes() for file in sorted(path.parent.rglob("*")) if file.is_file()})
+        found.append(
+            {
+                str(file.relative_to(path.parent)): file.read_bytes()
+                for file in sorted(path.parent.rglob("*"))
+                if file.is_file()
+            }
+        )
     return found + (SPECIAL[name](folder) if name in SPECIAL else [])
 
 
 def special_binary(_: Path) -> list[Files]:
     """With line feeds, as the C tool writes them."""
-    return [{"x.bin": b"3 2\n" + b"".join(b"w%d " % i + struct.pack("<2f", i, 0.5) + b"\n" for i in range(3))}]
+    return [
+        {"x.bin": b"3 2\n" + b"".join(b"w%d " % i + struct.pack("<2f", i, 0.5) + b"\n" for i in range(3))}
+    ]
 
 
 def special_npy(_: Path) -> list[Files]:
@@ -132,7 +143,11 @@ def special_parquet(_: Path) -> list[Files]:
 
     files = []
     for codec in ("snappy", "zstd", "gzip"):
-        columns = {"word": [f"w{i % 9}" for i in range(40)], "vector": [[float(i), 2.0] for i in range(40)], "count": list(range(40))}
+        columns = {
+            "word": [f"w{i % 9}" for i in range(40)],
+            "vector": [[float(i), 2.0] for i in range(40)],
+            "count": list(range(40)),
+        }
         buffer = io.BytesIO()
         pyarrow.parquet.write_table(pyarrow.table(columns), buffer, compression=codec, row_group_size=16)
         files.append({"x.parquet": buffer.getvalue()})
@@ -164,7 +179,11 @@ def mended(files: Files) -> Files:
     for name, data in files.items():
         if Path(name).name == "manifest.json" and b'"files"' in data:
             folder = Path(name).parent
-            sizes = {Path(other).name: len(content) for other, content in files.items() if Path(other).parent == folder}
+            sizes = {
+                Path(other).name: len(content)
+                for other, content in files.items()
+                if Path(other).parent == folder
+            }
             try:
                 manifest = json.loads(data)
                 for part, entry in manifest["files"].items():
@@ -197,7 +216,9 @@ def overwrite(data: bytearray, _: bytes, rng: random.Random) -> bytearray:
 def insert(data: bytearray, _: bytes, rng: random.Random) -> bytearray:
     """Put bytes between others."""
     place = _place(data, rng)
-    data[place:place] = rng.choice([rng.randbytes(rng.randrange(1, 9)), rng.choice(PIECES), rng.choice(PIECES) * rng.randrange(1, 2000)])
+    data[place:place] = rng.choice(
+        [rng.randbytes(rng.randrange(1, 9)), rng.choice(PIECES), rng.choice(PIECES) * rng.randrange(1, 2000)]
+    )
     return data
 
 
@@ -240,7 +261,9 @@ def renumber(data: bytearray, _: bytes, rng: random.Random) -> bytearray:
 def integer(data: bytearray, _: bytes, rng: random.Random) -> bytearray:
     """A whole number in binary, most of them too big."""
     size, place = rng.choice([2, 4, 8]), _place(data, rng)
-    value = rng.choice([0, 1, len(data), 2 ** (8 * size - 1) - 1, 2 ** (8 * size) - 1, rng.getrandbits(8 * size)])
+    value = rng.choice(
+        [0, 1, len(data), 2 ** (8 * size - 1) - 1, 2 ** (8 * size) - 1, rng.getrandbits(8 * size)]
+    )
     data[place : place + size] = (value % 2 ** (8 * size)).to_bytes(size, "little")
     return data
 
@@ -249,7 +272,19 @@ def field(data: bytearray, _: bytes, rng: random.Random) -> bytearray:
     """Another number for one that says how big something is: extreme, or off by a little."""
     place, size = rng.choice(places(bytes(data)))
     bits, old = 8 * size, int.from_bytes(data[place : place + size], "little")
-    value = rng.choice([0, 1, 2 ** (bits - 1) - 1, 2 ** (bits - 1), 2**bits - 1, old + 1, old - 1, 2 * old, old ^ 1 << rng.randrange(bits)])
+    value = rng.choice(
+        [
+            0,
+            1,
+            2 ** (bits - 1) - 1,
+            2 ** (bits - 1),
+            2**bits - 1,
+            old + 1,
+            old - 1,
+            2 * old,
+            old ^ 1 << rng.randrange(bits),
+        ]
+    )
     data[place : place + size] = (value % 2**bits).to_bytes(size, "little")
     return data
 
@@ -271,8 +306,12 @@ def rewrite_json(data: bytearray, _: bytes, rng: random.Random) -> bytearray:
         return data
     where = [value]
     for node in where:
-        children = list(node.values()) if isinstance(node, dict) else list(node) if isinstance(node, list) else []
-        where += [child for child in children if isinstance(child, (dict, list)) and child][: max(0, 200 - len(where))]
+        children = (
+            list(node.values()) if isinstance(node, dict) else list(node) if isinstance(node, list) else []
+        )
+        where += [child for child in children if isinstance(child, (dict, list)) and child][
+            : max(0, 200 - len(where))
+        ]
     node = rng.choice(where)
     if not isinstance(node, (dict, list)) or not node:
         return data
@@ -282,5 +321,18 @@ def rewrite_json(data: bytearray, _: bytes, rng: random.Random) -> bytearray:
     return bytearray(struct.pack("<Q", len(text)) * bool(start) + text + data[end:])
 
 
-CHANGES = [flip, flip, overwrite, insert, delete, repeat, truncate, splice, renumber, renumber, integer, rewrite_json]
+CHANGES = [
+    flip,
+    flip,
+    overwrite,
+    insert,
+    delete,
+    repeat,
+    truncate,
+    splice,
+    renumber,
+    renumber,
+    integer,
+    rewrite_json,
+]
 FIELD_CHANGES = [field, field, field, field, cut_field]

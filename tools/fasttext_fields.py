@@ -1,4 +1,7 @@
-"""Where the numbers are in a fastText file that say how big something is: the places that damage should find."""
+"""Where the numbers are in a fastText file that say how big something is.
+
+The places that damage should find.
+"""
 
 from __future__ import annotations
 

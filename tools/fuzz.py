@@ -1,10 +1,13 @@
-"""Damage files of every format and read them: a reader gives a table or an error that says where, and nothing else.
+"""Damage files of every format and read them.
+
+A reader gives a table or an error that says where, and nothing else.
 
     python tools/fuzz.py [--inputs 100000] [--seed 1] [--format NAME ...]
 
-No other exception, no crash, nothing slower than a second, no memory above 10 times the file and 1 MB (as tracemalloc and pyarrow's pool
-count it). Each format is a process of its own, so that a crash is told from an error and ends only its format. The same seed damages the
-same bytes; `--format NAME --case N` runs one of them again and shows its traceback.
+No other exception, no crash, nothing slower than a second, no memory above 10 times the file and 1 MB (as
+tracemalloc and pyarrow's pool count it). Each format is a process of its own, so that a crash is told from an
+error and ends only its format. The same seed damages the same bytes; `--format NAME --case N` runs one of
+them again and shows its traceback.
 """
 
 from __future__ import annotations
@@ -33,14 +36,19 @@ from unhot.vectors.formats.floret import read_floret
 ENDINGS = {name: next(iter(form.endings), "") for name, form in FORMATS.items()} | WORDLESS
 SECONDS = 1.0
 WATCHED, HANG = 100, 120  # so many cases that take longer, in seconds, hang
-QUICK = next((path for path in (Path("/dev/shm"),) if path.is_dir()), None)  # files in memory, where a system has them
+# files in memory, where a system has them
+QUICK = next((path for path in (Path("/dev/shm"),) if path.is_dir()), None)
 GROWTH, SLACK = 10, 1 << 20
 POSITION = re.compile(r"\b(byte|bytes|row|rows|line) [0-9]")
 
 
 def warm_up(folder: Path) -> None:
     """Reach every kernel: a damaged file may look like another format."""
-    for name, data in (("glove", b"a 1 nan\n"), ("word2vec-text", b"1 1\na 1\n"), ("word2vec-binary", b"1 1\na \0\0\0\0")):
+    for name, data in (
+        ("glove", b"a 1 nan\n"),
+        ("word2vec-text", b"1 1\na 1\n"),
+        ("word2vec-binary", b"1 1\na \0\0\0\0"),
+    ):
         (folder / name).write_bytes(data)
         read_table(folder / name)
 
@@ -49,7 +57,10 @@ class Readers:
     """Damaged files of one format, numbered."""
 
     def __init__(self, name: str, seed: int, folder: Path) -> None:
-        """Write the files that are not damaged, and read them once: kernels are compiled, modules imported."""
+        """Write the files that are not damaged, and read them once.
+
+        Kernels are compiled, modules imported.
+        """
         self.name, self.seed, self.folder = name, seed, folder / "case"
         self.seeds = seeds(name, folder)
         self.ending = ENDINGS[name]
@@ -68,27 +79,39 @@ class Readers:
             path = self.folder / file
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(data)
-        limit, bad_utf8 = rng.choice([None, None, 0, 3, 10**12]), rng.choice(["escape", "escape", "error", "replace"])
+        limit, bad_utf8 = (
+            rng.choice([None, None, 0, 3, 10**12]),
+            rng.choice(["escape", "escape", "error", "replace"]),
+        )
         name = self.name if rng.random() < 0.7 else None  # or what it looks like
         path = self.folder / f"x{self.ending}"
         try:
             if self.name in WORDLESS:
                 pieces = read_floret(path)
-                return "table" if pieces.vector("where").shape == (pieces.dim,) else f"vectors of {pieces.dim} numbers"
+                return (
+                    "table"
+                    if pieces.vector("where").shape == (pieces.dim,)
+                    else f"vectors of {pieces.dim} numbers"
+                )
             table = read_table(path, name, limit=limit, bad_utf8=bad_utf8)
         except (FormatError, DataError, ConfigError) as error:
             if isinstance(error, FormatError) and not POSITION.search(str(error)):
                 return f"no position in {error}"
             return type(error).__name__
         rows = len(table.words)
-        whole = table.vectors.shape[0] == rows and table.vectors.dtype == np.float32 and (table.counts is None or len(table.counts) == rows)
+        whole = (
+            table.vectors.shape[0] == rows
+            and table.vectors.dtype == np.float32
+            and (table.counts is None or len(table.counts) == rows)
+        )
         return "table" if whole else f"{rows} words, vectors {table.vectors.shape}"
 
     def check(self, number: int) -> str:
         """Run a case: `table`, an error's name, or what is wrong."""
         files, rng = self.case(number)
         size = sum(map(len, files.values()))
-        pool, before = pool_peak(), time.process_time()  # not the clock on the wall: others may keep the processor busy
+        # not the clock on the wall: others may keep the processor busy
+        pool, before = pool_peak(), time.process_time()
         tracemalloc.reset_peak()
         base = tracemalloc.get_traced_memory()[0]
         try:
@@ -111,7 +134,10 @@ def pool_peak() -> int:
 
 
 def run(name: str, seed: int, numbers: range, folder: Path) -> Counter[str]:
-    """What became of the cases of one format; bugs are printed. The file `progress` in the folder says which case it was, after a crash."""
+    """What became of the cases of one format; bugs are printed.
+
+    The file `progress` in the folder says which case it was, after a crash.
+    """
     results: Counter[str] = Counter()
     readers = Readers(name, seed, folder)
     tracemalloc.start()
@@ -132,7 +158,9 @@ def run(name: str, seed: int, numbers: range, folder: Path) -> Counter[str]:
 
 def main() -> None:
     """Run all formats, print a table; exit code 1 if there was a bug."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--inputs", type=int, default=100_000, help="over all formats")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--format", nargs="*", default=list(ENDINGS), choices=list(ENDINGS))
@@ -156,20 +184,38 @@ def main() -> None:
 def run_child(name: str, seed: int, inputs: int) -> tuple[Counter[str], list[str]]:
     """What became of a format's cases, and lines about what went wrong."""
     with tempfile.TemporaryDirectory(dir=QUICK) as folder:  # made here, so that a crash leaves nothing behind
-        command = [sys.executable, __file__, "--format", name, "--seed", str(seed), "--child", str(inputs), "--folder", folder]
+        command = [
+            sys.executable,
+            __file__,
+            "--format",
+            name,
+            "--seed",
+            str(seed),
+            "--child",
+            str(inputs),
+            "--folder",
+            folder,
+        ]
         done = subprocess.run(command, capture_output=True, text=True)
         *bugs, last = done.stdout.splitlines() or [""]
         if done.returncode == 0:
             return Counter(json.loads(last)), bugs
         progress = Path(folder, "progress")
         case = progress.read_text(encoding="ascii") if progress.exists() else "none"
-        return Counter({"crash": 1}), [*bugs, last, f"crash in case {case}, exit code {done.returncode}", *done.stderr.splitlines()[:20]]
+        return Counter({"crash": 1}), [
+            *bugs,
+            last,
+            f"crash in case {case}, exit code {done.returncode}",
+            *done.stderr.splitlines()[:20],
+        ]
 
 
 def run_all(names: list[str], seed: int, inputs: int) -> bool:
     """A process for each format; whether all went well."""
     kinds = ("table", "FormatError", "DataError", "ConfigError", "bug", "crash")
-    print(f"{'format':16}{'inputs':>9}{'table':>9}{'FormatE.':>9}{'DataE.':>9}{'ConfigE.':>9}{'bugs':>9}{'crashes':>9}{'seconds':>9}")
+    print(
+        f"{'format':16}{'inputs':>9}{'table':>9}{'FormatE.':>9}{'DataE.':>9}{'ConfigE.':>9}{'bugs':>9}{'crashes':>9}{'seconds':>9}"
+    )
     total: Counter[str] = Counter()
     for position, name in enumerate(names):
         share = inputs // len(names) + (position < inputs % len(names))

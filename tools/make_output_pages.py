@@ -1,10 +1,14 @@
-"""Make docs/outputs from the docstrings and settings of the output layers: a page for each, and README.md with a table of all.
+"""Make docs/outputs from the docstrings and settings of the output layers.
+
+A page for each, and README.md with a table of all.
 
     python tools/make_output_pages.py            write the pages
-    python tools/make_output_pages.py --check    change nothing; exit 1 and name the pages that are not what they should be
+    python tools/make_output_pages.py --check    change nothing; exit 1 and name the pages that are not what
+                                                 they should be
 
-A docstring has a first line ("Name: what it is."), paragraphs, formulas (indented by 4) and facts ("Label" and its text behind two or more
-spaces). Pages in that folder that do not carry the mark are written by hand, and left alone.
+A docstring has a first line ("Name: what it is."), paragraphs, formulas (indented by 4) and facts ("Label"
+and its text behind two or more spaces). Pages in that folder that do not carry the mark are written by hand,
+and left alone.
 """
 
 from __future__ import annotations
@@ -87,7 +91,9 @@ def _row(*cells: str) -> str:
 
 
 def _table(header: list[str], rows: list[list[str]]) -> str:
-    return "\n".join([_row(*header), _row(*["---"] * len(header)).replace(" ", ""), *(_row(*row) for row in rows)])
+    return "\n".join(
+        [_row(*header), _row(*["---"] * len(header)).replace(" ", ""), *(_row(*row) for row in rows)]
+    )
 
 
 def example(layer: type[OutputLayer]) -> str:
@@ -112,7 +118,10 @@ def _other_value(setting: Setting) -> str | None:
 def page(layer: type[OutputLayer]) -> str:
     """The page of one layer."""
     document, source = read(documentation(layer)), f"{layer.__module__.replace('.', '/')}.py"
-    settings = [[f"`{s.name}`", s.type, "-" if s.default is None else f"`{s.default}`", _prose(s.meaning)] for s in settings_of(layer)]
+    settings = [
+        [f"`{s.name}`", s.type, "-" if s.default is None else f"`{s.default}`", _prose(s.meaning)]
+        for s in settings_of(layer)
+    ]
     engine, option = ("", "") if layer.compiled else (', engine="torch"', " --engine torch")
     parts = [
         f"{MARK} {source}: change that file, then run the tool again. -->",
@@ -127,7 +136,8 @@ def page(layer: type[OutputLayer]) -> str:
         "## Examples",
         "With its defaults written out:",
         f"```text\n{default_spec(layer)}\n```",
-        f"```python\nimport unhot\n\nmodel = unhot.SkipGram(output=\"{example(layer)}\"{engine}).fit(\"corpus.txt\")\n"
+        "```python\nimport unhot\n\nmodel = "
+        f"unhot.SkipGram(output=\"{example(layer)}\"{engine}).fit(\"corpus.txt\")\n"
         "model.predict_word([\"good\"])  # the words most likely beside it, with their probabilities\n```",
         f"```sh\nunhot train corpus.txt -o model --output {example(layer)}{option}\n```",
     ]  # fmt: skip
@@ -142,10 +152,14 @@ def index() -> str:
         missing = [label for label in OVERVIEW if label not in document.facts]
         if missing:
             raise SystemExit(f"{name}: its docstring does not say: {', '.join(missing)}")
-        sentences = [re.split(r"\.(?: |$)", document.facts[label])[0] for label in OVERVIEW]  # the first of each
+        # the first of each
+        sentences = [re.split(r"\.(?: |$)", document.facts[label])[0] for label in OVERVIEW]
         engines = "compiled, torch" if LAYERS[name].compiled else "torch"
         rows.append([f"[`{name}`]({name}.md)", engines, *map(_prose, sentences)])
-    lines = [f"- [`{name}`]({name}.md): {_prose(d.title + (': ' + d.what if d.what else ''))}" for name, d in documents.items()]
+    lines = [
+        f"- [`{name}`]({name}.md): {_prose(d.title + (': ' + d.what if d.what else ''))}"
+        for name, d in documents.items()
+    ]
     table = _table(["layer", "engines", *(label.lower() for label in OVERVIEW)], rows)
     mark = f"{MARK} the pages' own sources: change those, then run the tool again. -->"
     return "\n\n".join([mark, "# Output layers", INTRODUCTION.strip(), "\n".join(lines), table, OUTRO]) + "\n"
@@ -166,7 +180,11 @@ def differences(folder: Path, wanted: dict[str, str]) -> list[str]:
     there = {path.name: path.read_text(encoding="utf-8") for path in folder.glob("*.md")}
     missing = [f"{name}: missing" for name in wanted if name not in there]
     changed = [f"{name}: differs" for name, text in wanted.items() if there.get(name, text) != text]
-    left = [f"{name}: left over, there is no such layer" for name, text in there.items() if name not in wanted and text.startswith(MARK)]
+    left = [
+        f"{name}: left over, there is no such layer"
+        for name, text in there.items()
+        if name not in wanted and text.startswith(MARK)
+    ]
     return sorted(missing + changed + left)
 
 

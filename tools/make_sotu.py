@@ -2,8 +2,9 @@
 
     python tools/make_sotu.py sotu.jsonl.xz unhot/data/sotu.txt.xz
 
-The input has one JSON object a line, with the address in its field `text`. The output is plain text, one paragraph a line in the order of
-the input, white space squeezed, no empty lines. The same input gives the same bytes (with the same version of liblzma).
+The input has one JSON object a line, with the address in its field `text`. The output is plain text, one
+paragraph a line in the order of the input, white space squeezed, no empty lines. The same input gives the
+same bytes (with the same version of liblzma).
 """
 
 from __future__ import annotations

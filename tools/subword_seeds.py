@@ -14,13 +14,33 @@ from unhot.vectors.subword_rows import SubwordRows
 from unhot.vocab.subwords import Subwords
 
 GOLDEN = Path(__file__).resolve().parents[1] / "tests" / "golden"
-WORDS = ["the", "New York", "caf\u00e9", "\u4e2d\u6587", "\udcff", "</s>", "x\\n", "a\tb", "\u0085", "", "w" * 300, "_", "1.5", "of", "<>"]
+WORDS = [
+    "the",
+    "New York",
+    "caf\u00e9",
+    "\u4e2d\u6587",
+    "\udcff",
+    "</s>",
+    "x\\n",
+    "a\tb",
+    "\u0085",
+    "",
+    "w" * 300,
+    "_",
+    "1.5",
+    "of",
+    "<>",
+]
 
 
 def special_fasttext(folder: Path) -> list[dict[str, bytes]]:
     """With n-grams: small ones, and those of fastText itself, supervised, quantised and pruned, too."""
     rng = np.random.default_rng(8)
-    files = [{"x.ftz": path.read_bytes()} for pattern in ("fasttext_*.bin", "fasttext_*.ftz") for path in sorted(GOLDEN.glob(pattern))]
+    files = [
+        {"x.ftz": path.read_bytes()}
+        for pattern in ("fasttext_*.bin", "fasttext_*.ftz")
+        for path in sorted(GOLDEN.glob(pattern))
+    ]
     for words, cut in ((4, Subwords(minn=1, maxn=2, buckets=5)), (15, Subwords(minn=3, maxn=6, buckets=20))):
         rows = rng.standard_normal((words + cut.buckets, 3), np.float32)
         path = folder / f"small{words}.bin"
@@ -30,7 +50,10 @@ def special_fasttext(folder: Path) -> list[dict[str, bytes]]:
 
 
 def special_unhot(folder: Path) -> list[dict[str, bytes]]:
-    """Folders of models with n-grams: of both schemes, of both types of numbers, with many buckets that have no row."""
+    """Folders of models with n-grams.
+
+    Of both schemes, of both types of numbers, with many buckets that have no row.
+    """
     rng = np.random.default_rng(10)
     files = []
     for scheme, hashes, buckets, kind in (
@@ -45,7 +68,13 @@ def special_unhot(folder: Path) -> list[dict[str, bytes]]:
         rows = SubwordRows.of_keys(cut, matrix, keys, len(WORDS))
         path = folder / f"{scheme}{buckets}" / "x"
         write_rows(path, WORDS, np.arange(len(WORDS)), rows)
-        files.append({str(file.relative_to(path.parent)): file.read_bytes() for file in sorted(path.rglob("*")) if file.is_file()})
+        files.append(
+            {
+                str(file.relative_to(path.parent)): file.read_bytes()
+                for file in sorted(path.rglob("*"))
+                if file.is_file()
+            }
+        )
     return files
 
 
@@ -56,6 +85,8 @@ def special_floret(folder: Path) -> list[dict[str, bytes]]:
     for buckets, dim, hashes, maxn in ((1, 1, 1, 0), (7, 3, 2, 5), (300, 2, 4, 3)):
         cut = Subwords(minn=1, maxn=maxn, buckets=buckets, scheme="floret", hashes=hashes)
         path = folder / f"{buckets}.floret"
-        write_floret(path, SubwordRows(cut, rng.standard_normal((buckets, dim), np.float32), np.empty(0, np.int32)))
+        write_floret(
+            path, SubwordRows(cut, rng.standard_normal((buckets, dim), np.float32), np.empty(0, np.int32))
+        )
         files.append({"x.floret": path.read_bytes()})
     return files

@@ -26,7 +26,19 @@ if TYPE_CHECKING:
     from unhot.vocab.vocabulary import Vocabulary
 
 __version__ = "0.1.0"
-__all__ = ["CBOW", "Checkpoint", "Corpus", "FastText", "GloVe", "SVD", "SkipGram", "Vectors", "Vocabulary", "load", "load_unfinished"]
+__all__ = [
+    "CBOW",
+    "Checkpoint",
+    "Corpus",
+    "FastText",
+    "GloVe",
+    "SVD",
+    "SkipGram",
+    "Vectors",
+    "Vocabulary",
+    "load",
+    "load_unfinished",
+]
 
 _HOMES = {
     "CBOW": "unhot.models.cbow",
@@ -42,7 +54,21 @@ _HOMES = {
     "load_unfinished": "unhot.models.load",
 }
 # sub-packages that `import unhot` is enough for
-_ROOMS = ("bench", "compat", "corpus", "errors", "evaluate", "index", "models", "nn", "noise", "outputs", "probability", "tree", "vectors")
+_ROOMS = (
+    "bench",
+    "compat",
+    "corpus",
+    "errors",
+    "evaluate",
+    "index",
+    "models",
+    "nn",
+    "noise",
+    "outputs",
+    "probability",
+    "tree",
+    "vectors",
+)
 
 
 def __getattr__(name: str) -> Any:

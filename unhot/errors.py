@@ -33,11 +33,16 @@ class MissingExtra(UnhotError, ImportError):
 
 
 def extra(module: str, name: str, purpose: str) -> Any:
-    """The module of an optional dependency; a `MissingExtra` that says how to install it if it is not there."""
+    """The module of an optional dependency.
+
+    A `MissingExtra` that says how to install it if it is not there.
+    """
     try:
         return importlib.import_module(module)
     except ImportError as error:
-        raise MissingExtra(f"{purpose} needs {module}, which is not installed ({error}): pip install 'unhot[{name}]'") from error
+        raise MissingExtra(
+            f"{purpose} needs {module}, which is not installed ({error}): pip install 'unhot[{name}]'"
+        ) from error
 
 
 def at_least(field: str, value: object, low: float) -> float:

@@ -4,10 +4,12 @@
     Gumbel-max   argmax_i (s_i / T + G_i), G_i = -log(-log U_i), is a draw from it
     entropy      H(p) = -sum p log p;  H(p, r) = -sum p log r;  KL(p, r) = H(p, r) - H(p)
 
-Everything is float64, works on the last axis of arrays of any rank, and measures in nats. One row gives a NumPy scalar.
-A score of -inf is an impossible id (probability 0, never drawn). Scores of +inf share all the probability evenly. NaN is a `DataError`.
+Everything is float64, works on the last axis of arrays of any rank, and measures in nats. One row gives a
+NumPy scalar. A score of -inf is an impossible id (probability 0, never drawn). Scores of +inf share all the
+probability evenly. NaN is a `DataError`.
 
-References: Gumbel 1954; Plackett 1975; Kool et al. 2019 (Gumbel-top-k); Owen 2013, chapter 9 (importance sampling).
+References: Gumbel 1954; Plackett 1975; Kool et al. 2019 (Gumbel-top-k); Owen 2013, chapter 9 (importance
+sampling).
 """
 
 from __future__ import annotations
@@ -45,7 +47,9 @@ def log_sum_exp(scores: ArrayLike) -> Doubles:
 
 
 def log_softmax(scores: ArrayLike, temperature: float = 1.0) -> Doubles:
-    """s_i / T - log sum_j exp(s_j / T): log-probabilities, exact where the probabilities themselves would be 0.
+    """s_i / T - log sum_j exp(s_j / T).
+
+    Log-probabilities, exact where the probabilities themselves would be 0.
 
     >>> log_softmax([0.0, -1000.0])
     array([    0., -1000.])
@@ -55,7 +59,9 @@ def log_softmax(scores: ArrayLike, temperature: float = 1.0) -> Doubles:
 
 
 def softmax(scores: ArrayLike, temperature: float = 1.0) -> Doubles:
-    """exp(s_i / T) / sum_j exp(s_j / T). T = 0: uniform over the largest scores; T = inf: uniform over the possible ids.
+    """exp(s_i / T) / sum_j exp(s_j / T).
+
+    T = 0: uniform over the largest scores; T = inf: uniform over the possible ids.
 
     Adding a constant to all scores changes nothing; multiplying them does.
 
@@ -84,7 +90,9 @@ def gumbel(shape: int | tuple[int, ...], rng: np.random.Generator) -> Doubles:
     (2, 3)
     """
     if not isinstance(rng, np.random.Generator):
-        raise ConfigError(f"rng={rng!r}: must be a numpy.random.Generator, such as numpy.random.default_rng(1)")
+        raise ConfigError(
+            f"rng={rng!r}: must be a numpy.random.Generator, such as numpy.random.default_rng(1)"
+        )
     return _doubles(-np.log(-np.log(np.maximum(rng.random(shape), _SMALLEST_U))))
 
 
@@ -99,9 +107,12 @@ def gumbel_max(scores: ArrayLike, rng: np.random.Generator, temperature: float =
 
 
 def gumbel_top_k(scores: ArrayLike, k: int, rng: np.random.Generator) -> Ids:
-    """The ids of the k largest s_i + G_i in order: k draws from softmax(scores) without replacement (Plackett-Luce), [..., k].
+    """The ids of the k largest s_i + G_i in order.
 
-    Ids of score +inf come first, in random order. The noise is lost beside scores more than about 2**50 below the largest finite one.
+    K draws from softmax(scores) without replacement (Plackett-Luce), [..., k].
+
+    Ids of score +inf come first, in random order. The noise is lost beside scores more than about 2**50 below
+    the largest finite one.
 
     >>> gumbel_top_k([0.0, -np.inf, 1000.0], 2, np.random.default_rng(0))
     array([2, 0], dtype=int32)
@@ -109,11 +120,14 @@ def gumbel_top_k(scores: ArrayLike, k: int, rng: np.random.Generator) -> Ids:
     values, k = _rows("scores", scores), whole("k", k, 0)
     possible = (values > -np.inf).sum(axis=-1).min(initial=values.shape[-1])
     if k > possible:
-        raise DataError(f"k={k}: a row of scores has only {possible} possible ids (above -inf); draw at most as many")
+        raise DataError(
+            f"k={k}: a row of scores has only {possible} possible ids (above -inf); draw at most as many"
+        )
     finite = np.isfinite(values)
     top = values.max(axis=-1, keepdims=True, where=finite, initial=-np.inf)
     with np.errstate(over="ignore", invalid="ignore"):
-        below = np.maximum(values - top, np.finfo(np.float64).min)  # a finite score stays possible, however low
+        # a finite score stays possible, however low
+        below = np.maximum(values - top, np.finfo(np.float64).min)
     level = np.where(finite, below, np.where(values > 0, _ABOVE_NOISE, -np.inf))
     falling = -(level + gumbel(values.shape, rng))
     first = np.argpartition(falling, max(k - 1, 0), axis=-1)[..., :k]
@@ -143,7 +157,9 @@ def cross_entropy(p: ArrayLike, r: ArrayLike) -> Doubles:
 
 
 def kl_divergence(p: ArrayLike, r: ArrayLike) -> Doubles:
-    """KL(p, r) = sum p log(p / r) = H(p, r) - H(p), never below 0; inf where r is 0 and p is not. p and r have the same shape.
+    """KL(p, r) = sum p log(p / r) = H(p, r) - H(p), never below 0.
+
+    Inf where r is 0 and p is not. p and r have the same shape.
 
     >>> float(kl_divergence([0.5, 0.5], [0.25, 0.75]).round(4)), float(kl_divergence([0.5, 0.5], [1.0, 0.0]))
     (0.1438, inf)
@@ -155,7 +171,9 @@ def kl_divergence(p: ArrayLike, r: ArrayLike) -> Doubles:
 
 
 def binary_cross_entropy(y: ArrayLike, p: ArrayLike) -> Doubles:
-    """-y log p - (1 - y) log(1 - p), for each element: y is the true probability (or label 0, 1), p the model's. Same shape.
+    """-y log p - (1 - y) log(1 - p), for each element.
+
+    Y is the true probability (or label 0, 1), p the model's. Same shape.
 
     >>> binary_cross_entropy([1.0, 0.0, 0.0], [0.5, 0.0, 1.0]).round(4)
     array([0.6931, 0.    ,    inf])
@@ -169,13 +187,20 @@ def binary_cross_entropy(y: ArrayLike, p: ArrayLike) -> Doubles:
 
 
 def perplexity(cross_entropy_in_nats: ArrayLike) -> Doubles:
-    """Perplexity exp(H) of a cross entropy H (mean negative log-likelihood) in nats: a choice among that many equally likely words.
+    """Perplexity exp(H) of a cross entropy H (mean negative log-likelihood) in nats.
+
+    A choice among that many equally likely words.
 
     >>> float(perplexity(entropy([0.25, 0.25, 0.25, 0.25])).round(12))
     4.0
     """
     values = _numbers("cross_entropy_in_nats", cross_entropy_in_nats)
-    _refuse("cross_entropy_in_nats", values, values < -_TOLERANCE, "must be >= 0: it is the mean of the *negative* log-likelihood")
+    _refuse(
+        "cross_entropy_in_nats",
+        values,
+        values < -_TOLERANCE,
+        "must be >= 0: it is the mean of the *negative* log-likelihood",
+    )
     with np.errstate(over="ignore"):
         return _doubles(np.exp(values))
 
@@ -199,7 +224,9 @@ def nats(bits: ArrayLike) -> Doubles:
 
 
 def monte_carlo(values: ArrayLike) -> Estimate:
-    """E_p[f] from values f(x_1) .. f(x_n), x_i ~ p: the mean; standard error s / sqrt(n), s^2 = sum (f - mean)^2 / (n - 1).
+    """E_p[f] from values f(x_1) .. f(x_n), x_i ~ p: the mean.
+
+    Standard error s / sqrt(n), s^2 = sum (f - mean)^2 / (n - 1).
 
     One value says nothing about its own error: the standard error is inf.
 
@@ -212,10 +239,13 @@ def monte_carlo(values: ArrayLike) -> Estimate:
 
 
 def importance_sampling(values: ArrayLike, log_weights: ArrayLike) -> Estimate:
-    """E_p[f] from values f(x_i), x_i ~ q, and log w_i = log p(x_i) - log q(x_i) up to a constant: sum w f / sum w, self-normalised.
+    """E_p[f] from values f(x_i), x_i ~ q, and log w_i = log p(x_i) - log q(x_i) up to a constant.
 
-    Effective size (sum w)^2 / sum w^2; standard error by the delta method, sqrt(n / (n - 1) sum w^2 (f - mean)^2) / sum w, which is that of
-    `monte_carlo` where all weights are equal. An effective size near 1 means that one draw decides: the standard error is then too small.
+    Sum w f / sum w, self-normalised.
+
+    Effective size (sum w)^2 / sum w^2; standard error by the delta method, sqrt(n / (n - 1) sum w^2 (f -
+    mean)^2) / sum w, which is that of `monte_carlo` where all weights are equal. An effective size near 1
+    means that one draw decides: the standard error is then too small.
 
     >>> estimate = importance_sampling([0.0, 1.0], np.log([0.3, 0.1]))
     >>> float(estimate.mean.round(4)), float(estimate.standard_error.round(4)), float(estimate.effective_size.round(4))
@@ -237,10 +267,18 @@ def _estimate(f: Doubles, w: Doubles) -> Estimate:
 
 
 def _tempered(scores: Doubles, temperature: float) -> Doubles:
-    """(scores - the largest) / temperature, with its limits: the largest is 0, an impossible id -inf; nothing overflows."""
-    usable = isinstance(temperature, (int, float, np.integer, np.floating)) and not isinstance(temperature, bool)
+    """(scores - the largest) / temperature, with its limits: the largest is 0, an impossible id -inf.
+
+    Nothing overflows.
+    """
+    usable = isinstance(temperature, (int, float, np.integer, np.floating)) and not isinstance(
+        temperature, bool
+    )
     if not usable or not temperature >= 0:
-        raise ConfigError(f"temperature={temperature!r}: must be a number >= 0; 0 leaves the largest scores, inf makes all ids alike")
+        raise ConfigError(
+            f"temperature={temperature!r}: must be a number >= 0; 0 leaves the largest scores, inf makes "
+            "all ids alike"
+        )
     top = scores.max(axis=-1, keepdims=True)
     if temperature == 0:
         return np.where(scores == top, 0.0, -np.inf)
@@ -282,7 +320,9 @@ def _numbers(name: str, values: ArrayLike) -> Doubles:
     try:
         array = np.asarray(values)
     except ValueError as error:
-        raise DataError(f"{name}: must be an array of numbers whose rows have the same length ({error})") from error
+        raise DataError(
+            f"{name}: must be an array of numbers whose rows have the same length ({error})"
+        ) from error
     if array.dtype.kind not in "biuf":
         raise DataError(f"{name} holds {array.dtype}: must be an array of real numbers")
     numbers = array.astype(np.float64, copy=False)
@@ -308,7 +348,9 @@ def _scores(name: str, values: ArrayLike) -> Doubles:
     """Rows of which each has a possible id."""
     numbers = _rows(name, values)
     if (numbers.max(axis=-1) == -np.inf).any():
-        raise DataError(f"{name} has a row that is -inf throughout: no id is possible; give at least one a finite score")
+        raise DataError(
+            f"{name} has a row that is -inf throughout: no id is possible; give at least one a finite score"
+        )
     return numbers
 
 
@@ -323,10 +365,18 @@ def _distribution(name: str, values: ArrayLike) -> Doubles:
     numbers = _rows(name, values)
     _refuse(name, numbers, numbers < 0, "probabilities must be >= 0")
     total = numbers.sum(axis=-1)
-    _refuse(f"the sum of {name} over its last axis", total, ~(np.abs(total - 1) <= _TOLERANCE), "must be 1; divide by the sum first")
+    _refuse(
+        f"the sum of {name} over its last axis",
+        total,
+        ~(np.abs(total - 1) <= _TOLERANCE),
+        "must be 1; divide by the sum first",
+    )
     return numbers
 
 
 def _same_shape(name: str, values: Doubles, other: str, others: Doubles) -> None:
     if values.shape != others.shape:
-        raise DataError(f"{name} has shape {values.shape}, {other} {others.shape}: must be the same; numpy.broadcast_to makes them so")
+        raise DataError(
+            f"{name} has shape {values.shape}, {other} {others.shape}: must be the same; numpy.broadcast_to "
+            "makes them so"
+        )

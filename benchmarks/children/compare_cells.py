@@ -1,4 +1,7 @@
-"""Compare unhot's cells with the file that Stanford's cooccur wrote: the same words, the same cells, how far values are apart."""
+"""Compare unhot's cells with the file that Stanford's cooccur wrote.
+
+The same words, the same cells, how far values are apart.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,13 @@ with Cells.open(job["ours"]) as cells:
         part = theirs[at : at + CHUNK]
         here = np.arange(at, at + part.size)
         rows = np.searchsorted(cells.starts, here, side="right") - 1
-        same_cells &= bool((rows == part["row"] - 1).all() and (cells.columns[here] == part["column"] - 1).all())
+        same_cells &= bool(
+            (rows == part["row"] - 1).all() and (cells.columns[here] == part["column"] - 1).all()
+        )
         largest = max(largest, float(np.max(np.abs(part["value"] - cells.values[here]) / cells.values[here])))
-    answer = {"same_words": same_words, "same_cells": same_cells, "largest_difference": largest if same_cells else None}
+    answer = {
+        "same_words": same_words,
+        "same_cells": same_cells,
+        "largest_difference": largest if same_cells else None,
+    }
 sys.stdout.write(json.dumps(answer) + "\n")

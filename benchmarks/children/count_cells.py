@@ -1,7 +1,9 @@
-"""Count the co-occurrences of an encoded text within a budget; what memory that took, and a digest of the counts.
+"""Count the co-occurrences of an encoded text within a budget.
 
-Buffers are memory that is not a mapped file: on Linux RssAnon, read every 2 ms, less what the process had before. Kernels are loaded
-before, by counting a few words.
+What memory that took, and a digest of the counts.
+
+Buffers are memory that is not a mapped file: on Linux RssAnon, read every 2 ms, less what the process had
+before. Kernels are loaded before, by counting a few words.
 """
 
 from __future__ import annotations

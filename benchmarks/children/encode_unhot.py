@@ -10,7 +10,9 @@ from unhot.corpus.encoding import encode
 
 job = json.loads(sys.argv[1])
 start = time.perf_counter()
-with encode(job["text"], min_count=job["min_count"], threads=job["threads"], directory=job.get("directory")) as corpus:
+with encode(
+    job["text"], min_count=job["min_count"], threads=job["threads"], directory=job.get("directory")
+) as corpus:
     seconds = time.perf_counter() - start
     answer = {"seconds": seconds, "vocabulary": len(corpus.vocabulary), "words": corpus.words}
 sys.stdout.write(json.dumps(answer) + "\n")

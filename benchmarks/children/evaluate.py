@@ -1,6 +1,7 @@
 """Score vectors of any tool with gensim's evaluators, in percent.
 
-Analogies: accuracy among the 30,000 most frequent words, questions with other words left out. Word pairs: Spearman's rank correlation.
+Analogies: accuracy among the 30,000 most frequent words, questions with other words left out. Word pairs:
+Spearman's rank correlation.
 """
 
 from __future__ import annotations

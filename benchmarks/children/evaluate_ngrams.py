@@ -1,7 +1,10 @@
-"""Score a fastText file, whoever wrote it: read by the fasttext package, scored by gensim's evaluators and by SciPy, in percent.
+"""Score a fastText file, whoever wrote it.
 
-Analogies and word pairs as in evaluate.py. Three ways to look at word pairs: words of the vocabulary only; all words, those that are not
-in the vocabulary from their n-grams; and all words as if none were in it, from their n-grams alone.
+Read by the fasttext package, scored by gensim's evaluators and by SciPy, in percent.
+
+Analogies and word pairs as in evaluate.py. Three ways to look at word pairs: words of the vocabulary only;
+all words, those that are not in the vocabulary from their n-grams; and all words as if none were in it, from
+their n-grams alone.
 """
 
 from __future__ import annotations
@@ -28,13 +31,23 @@ vectors.add_vectors(words, np.array([model.get_word_vector(word) for word in wor
 def from_ngrams(word: str) -> Any:
     """The mean of the rows of a word's n-grams, without its own."""
     pieces, rows = model.get_subwords(word)
-    used = [row for piece, row in zip(pieces, rows, strict=True) if piece != word or row >= len(model.get_words())]
-    return np.mean([model.get_input_vector(row) for row in used], axis=0) if used else np.zeros(model.get_dimension())
+    used = [
+        row for piece, row in zip(pieces, rows, strict=True) if piece != word or row >= len(model.get_words())
+    ]
+    return (
+        np.mean([model.get_input_vector(row) for row in used], axis=0)
+        if used
+        else np.zeros(model.get_dimension())
+    )
 
 
 def correlation(file: str, vector_of: Callable[[str], Any]) -> float:
     """Spearman's rank correlation over all pairs."""
-    lines = [line.split() for line in Path(file).read_text(encoding="utf-8").splitlines() if line.strip() and not line.startswith("#")]
+    lines = [
+        line.split()
+        for line in Path(file).read_text(encoding="utf-8").splitlines()
+        if line.strip() and not line.startswith("#")
+    ]
     cosines = []
     for first, second, _ in lines:
         a, b = vector_of(first.lower()), vector_of(second.lower())

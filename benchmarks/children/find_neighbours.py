@@ -43,7 +43,11 @@ def main(job: dict[str, Any]) -> dict[str, Any]:
     words = vectors.index_to_key[::every][: job["queries"]]
 
     def batch(asked: Sequence[str]) -> list[Any]:
-        return vectors.most_similar_each(asked, TOPN) if ours else [vectors.most_similar(word, topn=TOPN) for word in asked]
+        return (
+            vectors.most_similar_each(asked, TOPN)
+            if ours
+            else [vectors.most_similar(word, topn=TOPN) for word in asked]
+        )
 
     first = seconds(lambda: vectors.most_similar(words[0], topn=TOPN))
     loading = seconds(lambda: batch(words))  # unhot changes over to its compiled search

@@ -1,7 +1,9 @@
-"""From text to vectors with Stanford's C programs, one after the other; seconds of each, and of each iteration.
+"""From text to vectors with Stanford's C programs, one after the other.
 
-glove prints a line for each iteration, at once; when it arrives, the iteration is over. The peak memory of this process, as the system
-counts it, is that of the largest program.
+Seconds of each, and of each iteration.
+
+glove prints a line for each iteration, at once; when it arrives, the iteration is over. The peak memory of
+this process, as the system counts it, is that of the largest program.
 """
 
 from __future__ import annotations
@@ -16,7 +18,9 @@ from typing import Any
 
 job = json.loads(sys.argv[1])
 programs, folder = Path(job["programs"]).resolve(), Path(job["folder"])
-vocabulary, cells, shuffled, vectors = (folder / name for name in ("vocab.txt", "cells.bin", "shuffled.bin", "vectors"))
+vocabulary, cells, shuffled, vectors = (
+    folder / name for name in ("vocab.txt", "cells.bin", "shuffled.bin", "vectors")
+)
 seconds: dict[str, float] = {}
 
 
@@ -30,7 +34,9 @@ def piped(program: str, source: Path, target: Path, **options: Any) -> None:
     """Run a program from one file to another."""
     start = time.perf_counter()
     with source.open("rb") as taken, target.open("wb") as given:
-        subprocess.run(command(program, **options), stdin=taken, stdout=given, stderr=subprocess.DEVNULL, check=True)
+        subprocess.run(
+            command(program, **options), stdin=taken, stdout=given, stderr=subprocess.DEVNULL, check=True
+        )
     seconds[program] = time.perf_counter() - start
 
 

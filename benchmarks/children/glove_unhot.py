@@ -23,10 +23,18 @@ def note(progress: object) -> None:
         ends.append(time.perf_counter())
 
 
-model = GloVe(epochs=job["iterations"], **{name: job[name] for name in ("dim", "window", "x_max", "alpha", "lr", "threads", "seed")})
+model = GloVe(
+    epochs=job["iterations"],
+    **{name: job[name] for name in ("dim", "window", "x_max", "alpha", "lr", "threads", "seed")},
+)
 with encode(job["text"], min_count=job["min_count"], threads=job["threads"]) as corpus:
     marks.append(time.perf_counter())
-    counting = {"window": job["window"], "threads": job["threads"], "memory": job["memory"], "directory": folder / "cells"}
+    counting = {
+        "window": job["window"],
+        "threads": job["threads"],
+        "memory": job["memory"],
+        "directory": folder / "cells",
+    }
     with cooccurrences(corpus, **counting) as cells:
         marks.append(time.perf_counter())
         model.fit(cells, callbacks=[note])
@@ -37,7 +45,8 @@ with encode(job["text"], min_count=job["min_count"], threads=job["threads"]) as 
         answer = {
             "vocabulary_seconds": marks[1] - marks[0],
             "cells_seconds": marks[2] - marks[1],
-            "order_seconds": marks[3] - marks[2] - sum(iterations),  # all that fit does before and behind the iterations
+            # all that fit does before and behind the iterations
+            "order_seconds": marks[3] - marks[2] - sum(iterations),
             "rest_seconds": marks[4] - marks[3],
             "iterations": iterations,
             "loss": model.history.losses[-1],

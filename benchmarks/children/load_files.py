@@ -1,4 +1,7 @@
-"""Write the vectors of a model as files to load: word2vec text and binary, unhot's own folder, gensim's own file."""
+"""Write the vectors of a model as files to load.
+
+Word2vec text and binary, unhot's own folder, gensim's own file.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Open a fastText file and ask it for the vectors of a seen and of an unseen word; imports are not on the clock."""
+"""Open a fastText file and ask it for the vectors of a seen and of an unseen word.
+
+Imports are not on the clock.
+"""
 
 from __future__ import annotations
 
@@ -22,4 +25,9 @@ else:
     opened = time.perf_counter() - start
     vectors = [model[word] for word in job["words"]]
 asked = time.perf_counter() - start
-sys.stdout.write(json.dumps({"opened": opened, "asked": asked, "sum": float(sum(float(vector.sum()) for vector in vectors))}) + "\n")
+sys.stdout.write(
+    json.dumps(
+        {"opened": opened, "asked": asked, "sum": float(sum(float(vector.sum()) for vector in vectors))}
+    )
+    + "\n"
+)

@@ -24,4 +24,6 @@ phrases = Phrases(
 found = phrases.export_phrases()
 seconds = time.perf_counter() - start
 Path(job["found"]).write_text(json.dumps(found), encoding="utf-8")
-sys.stdout.write(json.dumps({"seconds": seconds, "phrases": len(found), "words": phrases.corpus_word_count}) + "\n")
+sys.stdout.write(
+    json.dumps({"seconds": seconds, "phrases": len(found), "words": phrases.corpus_word_count}) + "\n"
+)

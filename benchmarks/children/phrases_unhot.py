@@ -13,7 +13,11 @@ from unhot.corpus.phrases import Phrases
 job = json.loads(sys.argv[1])
 start = time.perf_counter()
 phrases = Phrases(
-    score=job["score"], min_count=job["min_count"], threshold=job["threshold"], connectors=job["connectors"], threads=job["threads"]
+    score=job["score"],
+    min_count=job["min_count"],
+    threshold=job["threshold"],
+    connectors=job["connectors"],
+    threads=job["threads"],
 )
 with encode(job["text"], min_count=1, threads=job["threads"]) as corpus:
     phrases.fit(corpus)

@@ -1,7 +1,7 @@
 """Score vectors of any format with unhot's evaluators, in percent.
 
-Analogies: accuracy among the 30,000 most frequent words, questions with other words left out. Word pairs: Spearman's rank correlation.
-These are the figures of gensim's evaluators, too (benchmarks/evaluation.py).
+Analogies: accuracy among the 30,000 most frequent words, questions with other words left out. Word pairs:
+Spearman's rank correlation. These are the figures of gensim's evaluators, too (benchmarks/evaluation.py).
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Train TensorFlow's sampled softmax for some steps, in a graph, with sparse updates: seconds of a step. Needs tensorflow alone."""
+"""Train TensorFlow's sampled softmax for some steps, in a graph, with sparse updates: seconds of a step.
+
+Needs tensorflow alone.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +33,9 @@ def step(inputs: Any) -> Any:
     """Forward, backward, and rows and biases changed in place."""
     with tf.GradientTape() as tape:
         tape.watch(inputs)
-        loss = tf.reduce_mean(tf.nn.sampled_softmax_loss(weights, biases, labels, inputs, job["sampled"], job["words"]))
+        loss = tf.reduce_mean(
+            tf.nn.sampled_softmax_loss(weights, biases, labels, inputs, job["sampled"], job["words"])
+        )
     by_weights, by_biases, by_inputs = tape.gradient(loss, [weights, biases, inputs])
     weights.scatter_sub(tf.IndexedSlices(0.1 * by_weights.values, by_weights.indices))
     biases.scatter_sub(tf.IndexedSlices(0.1 * by_biases.values, by_biases.indices))

@@ -1,6 +1,9 @@
-"""Train an output layer in torch for some steps: seconds of a step, and the memory that one needs above parameters and their gradients.
+"""Train an output layer in torch for some steps.
 
-A step is forward, backward and SGD; gradients are sparse where the layer touches few rows. `cross_entropy` is torch's own softmax.
+Seconds of a step, and the memory that one needs above parameters and their gradients.
+
+A step is forward, backward and SGD; gradients are sparse where the layer touches few rows. `cross_entropy` is
+torch's own softmax.
 """
 
 from __future__ import annotations
@@ -45,13 +48,18 @@ class Functional(nn.Module):
     def __init__(self, words: int, dim: int, sampled: int) -> None:
         """Weights and biases."""
         super().__init__()
-        self.weights, self.biases = nn.Parameter(0.1 * torch.randn(words, dim)), nn.Parameter(torch.zeros(words))
+        self.weights, self.biases = (
+            nn.Parameter(0.1 * torch.randn(words, dim)),
+            nn.Parameter(torch.zeros(words)),
+        )
         self.sampled = sampled
 
     def forward(self, hidden: Tensor, target: Tensor) -> Tensor:
         """With the draws it makes by itself."""
         words = len(self.biases)
-        return sampled_softmax_loss(self.weights, self.biases, target[:, None], hidden, self.sampled, words, sparse=True).mean()
+        return sampled_softmax_loss(
+            self.weights, self.biases, target[:, None], hidden, self.sampled, words, sparse=True
+        ).mean()
 
 
 def make_head(spec: str, counts: Any, dim: int) -> nn.Module:
@@ -66,7 +74,11 @@ def make_head(spec: str, counts: Any, dim: int) -> nn.Module:
 
 def status(name: str) -> int:
     """A line of the process's own memory figures, in bytes."""
-    line = next(line for line in Path("/proc/self/status").read_text(encoding="utf-8").splitlines() if line.startswith(name))
+    line = next(
+        line
+        for line in Path("/proc/self/status").read_text(encoding="utf-8").splitlines()
+        if line.startswith(name)
+    )
     return int(line.split()[1]) * 1024
 
 
@@ -81,7 +93,11 @@ def memory_above(head: nn.Module, hidden: Tensor, target: Tensor) -> int:
     before = status("VmRSS")
     Path("/proc/self/clear_refs").write_text("5", encoding="ascii")  # the peak begins anew
     backward(head, hidden, target)
-    left = sum(p.grad.numel() * p.grad.element_size() for p in head.parameters() if p.grad is not None and not p.grad.is_sparse)
+    left = sum(
+        p.grad.numel() * p.grad.element_size()
+        for p in head.parameters()
+        if p.grad is not None and not p.grad.is_sparse
+    )
     return status("VmHWM") - before - left
 
 
@@ -90,7 +106,8 @@ counts = (1e7 / np.arange(1, job["words"] + 1)).astype(np.int64) + 5
 made = make_head(job["spec"], counts, job["dim"])
 vectors = torch.randn(job["batch"], job["dim"])
 targets = torch.from_numpy(rng.choice(job["words"], job["batch"], p=counts / counts.sum()))
-backward(make_head(job["spec"], counts[:8192], job["dim"]), vectors, targets % 8192)  # what libraries set up at their first use
+# what libraries set up at their first use
+backward(make_head(job["spec"], counts[:8192], job["dim"]), vectors, targets % 8192)
 above = memory_above(made, vectors, targets)
 optimizer = torch.optim.SGD(made.parameters(), lr=0.1)
 seconds = []

@@ -36,7 +36,10 @@ def positive_information(text: str, settings: dict[str, Any]) -> Any:
     def chosen(*names: str) -> dict[str, Any]:
         return {name: settings[name] for name in names if name in settings}
 
-    with encode(text, **chosen("min_count", "threads")) as corpus, cooccurrences(corpus, **chosen("window", "weights", "threads")) as cells:
+    with (
+        encode(text, **chosen("min_count", "threads")) as corpus,
+        cooccurrences(corpus, **chosen("window", "weights", "threads")) as cells,
+    ):
         return SparseVectors(pmi(cells, **chosen("shift", "smoothing", "threads")))
 
 
@@ -48,11 +51,17 @@ peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * UNIT
 
 scores = {}
 if job["analogies"]:
-    scores["analogies"] = unhot.evaluate.analogies(vectors, job["analogies"], restrict_vocab=30_000).total.accuracy
+    scores["analogies"] = unhot.evaluate.analogies(
+        vectors, job["analogies"], restrict_vocab=30_000
+    ).total.accuracy
 for name in ("wordsim", "simlex"):
     if job[name]:
         scores[name] = unhot.evaluate.similarity(vectors, job[name]).spearman
-near = {word: [other for other, _ in vectors.most_similar(word, topn=job["near"])] for word in job["words"] if word in vectors}
+near = {
+    word: [other for other, _ in vectors.most_similar(word, topn=job["near"])]
+    for word in job["words"]
+    if word in vectors
+}
 answer = {
     "seconds": round(seconds, 2),
     "peak_mb": round(peak / 1e6),

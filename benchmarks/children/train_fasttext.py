@@ -1,6 +1,7 @@
 """Train with fastText and save its model: as word2vec, that is without n-grams, unless the job says which.
 
-`train_unsupervised` reads the text a first time for its vocabulary; that is on the clock too, as it cannot be taken apart.
+`train_unsupervised` reads the text a first time for its vocabulary; that is on the clock too, as it cannot be
+taken apart.
 """
 
 from __future__ import annotations

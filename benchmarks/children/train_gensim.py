@@ -1,4 +1,7 @@
-"""Train with gensim from a file and save the vectors; only `train` is on the clock, the vocabulary is built before."""
+"""Train with gensim from a file and save the vectors.
+
+Only `train` is on the clock, the vocabulary is built before.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,12 @@ model = Word2Vec(
 )
 model.build_vocab(corpus_file=job["text"])
 start = time.perf_counter()
-model.train(corpus_file=job["text"], total_words=model.corpus_total_words, total_examples=model.corpus_count, epochs=job["epochs"])
+model.train(
+    corpus_file=job["text"],
+    total_words=model.corpus_total_words,
+    total_examples=model.corpus_count,
+    epochs=job["epochs"],
+)
 seconds = time.perf_counter() - start
 model.wv.save_word2vec_format(job["vectors"], binary=True)
 sys.stdout.write(json.dumps({"seconds": seconds, "lr": model.alpha, "vocabulary": len(model.wv)}) + "\n")

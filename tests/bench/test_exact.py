@@ -12,7 +12,17 @@ import pytest
 from unhot.bench import Comparison, Measured, Settings, compare_outputs
 from unhot.bench.exact import cells_loss, epochs_of, exact_solution
 from unhot.bench.plot import plot_layers
-from unhot.bench.table import FROM_EXACT, HEADER, failures, header, markdown, summary, table, write_csv, write_curves
+from unhot.bench.table import (
+    FROM_EXACT,
+    HEADER,
+    failures,
+    header,
+    markdown,
+    summary,
+    table,
+    write_csv,
+    write_curves,
+)
 from unhot.bench.texts import split_text
 from unhot.corpus import encode
 from unhot.corpus.cooccurrence import cooccurrences
@@ -27,7 +37,9 @@ SHORT = {"dim": 8, "window": 3, "min_count": 1, "seconds": 0.2, "held_out": 0.1,
 @pytest.fixture(scope="module")
 def found(planted):
     stages = []
-    comparison = compare_outputs(planted, ["softmax:bias=true", "negative"], settings=Settings(**SHORT), tell=stages.append)
+    comparison = compare_outputs(
+        planted, ["softmax:bias=true", "negative"], settings=Settings(**SHORT), tell=stages.append
+    )
     return comparison, stages
 
 
@@ -67,7 +79,12 @@ def test_tables_and_files(found, tmp_path):
     write_curves(comparison, tmp_path / "y.csv")
     assert "\nexact," in (tmp_path / "y.csv").read_text()
     page = markdown(comparison, "mine")
-    for said in ("| above exact | train above |", "| `exact` | cells |", "- train above: the loss", "The exact solution took"):
+    for said in (
+        "| above exact | train above |",
+        "| `exact` | cells |",
+        "- train above: the loss",
+        "The exact solution took",
+    ):
         assert said in page, said
     plot_layers(comparison, tmp_path / "x.svg")
     assert "<!-- exact -->" in (tmp_path / "x.svg").read_text()
@@ -94,7 +111,11 @@ def texts(planted):
 
 def lines_of(corpus):
     words = corpus.vocabulary.words
-    return [[words[i] for i in shard.ids[a:b]] for shard in corpus.shards for a, b in itertools.pairwise(shard.starts)]
+    return [
+        [words[i] for i in shard.ids[a:b]]
+        for shard in corpus.shards
+        for a, b in itertools.pairwise(shard.starts)
+    ]
 
 
 @pytest.mark.parametrize("output", ["negative", "hierarchical", "softmax:bias=true"])
@@ -106,14 +127,19 @@ def test_the_loss_of_the_training_lines_is_what_it_says(output, at_once, texts, 
     model.epochs = 1
     model.fit(texts.train)
     with cooccurrences(texts.train, window=3, weights="flat") as cells:
-        assert cells_loss(model, cells) == pytest.approx(held_out(model, lines_of(texts.train)).cross_entropy, rel=1e-7)
+        assert cells_loss(model, cells) == pytest.approx(
+            held_out(model, lines_of(texts.train)).cross_entropy, rel=1e-7
+        )
 
 
 def test_seeds_do_not_matter_and_the_minimum_is_near(texts):
     """Two exact solutions are as good as each other, and much more training finds nothing better."""
     told = []
     settings = [Settings(**SHORT, seed=seed) for seed in (1, 2)]
-    with exact_solution(settings[0], texts, lambda *stage: told.append(stage)) as one, exact_solution(settings[1], texts, print) as other:
+    with (
+        exact_solution(settings[0], texts, lambda *stage: told.append(stage)) as one,
+        exact_solution(settings[1], texts, print) as other,
+    ):
         assert abs(one.loss - other.loss) < 1e-3
         same = {"output": "softmax:bias=true", "shrink": False, "sample": 0.0, "on": "cells", "dim": 8}
         longer = SkipGram(**same, epochs=10 * epochs_of(20)).fit(one.cells)
@@ -183,9 +209,17 @@ def test_interrupted(planted):
 
 
 def test_odd_pictures(tmp_path):
-    numbers = {"words": 10, "vocabulary": 10, "held_out_words": 10, "curve_words": 10, "unigram_perplexity": 880.0}
+    numbers = {
+        "words": 10,
+        "vocabulary": 10,
+        "held_out_words": 10,
+        "curve_words": 10,
+        "unigram_perplexity": 880.0,
+    }
     failed = Measured(layer="exact", engine="cells", failed="why")
-    comparison = Comparison(settings=Settings(), layers=(), curve_unigram_perplexity=880.0, exact=failed, **numbers)
+    comparison = Comparison(
+        settings=Settings(), layers=(), curve_unigram_perplexity=880.0, exact=failed, **numbers
+    )
     plot_layers(comparison, tmp_path / "x.svg")
     assert "exact" not in (tmp_path / "x.svg").read_text()
 
@@ -194,7 +228,9 @@ def test_exact_far_above_is_left_out_of_the_picture(found, tmp_path, monkeypatch
     """And lines that are drawn later do not move the limits."""
     comparison, _ = found
     heights = []
-    monkeypatch.setattr("unhot.bench.plot._name_lines", lambda axes, drawn, colours: heights.append(axes.get_ylim()))
+    monkeypatch.setattr(
+        "unhot.bench.plot._name_lines", lambda axes, drawn, colours: heights.append(axes.get_ylim())
+    )
     point = comparison.exact.curve[0]
     for loss, shown in ((point.loss, True), (point.loss + 5, False)):
         curve = (point._replace(loss=loss),)

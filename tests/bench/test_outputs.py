@@ -60,7 +60,9 @@ def test_figures_are_those_of_the_model_and_its_text(planted, monkeypatch):
 
 def test_each_layer_finds_its_rate(planted):
     stages = []
-    found = compare_outputs(planted, ["negative"], settings=Settings(**SHORT), tell=lambda status: stages.append(status.stage))
+    found = compare_outputs(
+        planted, ["negative"], settings=Settings(**SHORT), tell=lambda status: stages.append(status.stage)
+    )
     assert list(dict.fromkeys(stages)) == ["reading", "preparing", "tuning", "training", "evaluating", "done"]
     rungs = math.log(found.layers[0].lr / SkipGram.default_lr, 4)
     assert rungs == pytest.approx(round(rungs))
@@ -70,7 +72,8 @@ def test_each_layer_finds_its_rate(planted):
 @pytest.mark.parametrize(
     ("layer", "numbers"),
     [
-        ("adaptive:cutoffs=8,div_value=2,bias=true", 20 * 8 + (9 * 8 + 9) + (4 * 8 + 12 * 4)),  # head, its biases; projection, tail
+        # head, its biases; projection, tail
+        ("adaptive:cutoffs=8,div_value=2,bias=true", 20 * 8 + (9 * 8 + 9) + (4 * 8 + 12 * 4)),
         ("differentiated:cutoffs=5,widths=6,2,bias=true", 20 * 8 + (5 * 6 + 15 * 2) + 20),
     ],
 )
@@ -82,10 +85,21 @@ def test_layers_of_torch(planted, layer, numbers):
 
 
 def test_the_engine_can_be_chosen(planted):
-    found = compare_outputs(planted, ["softmax", "in_batch"], settings=Settings(**SHORT, lr=0.05, engine="compiled"))
-    assert (found.layers[0].layer, found.layers[0].engine, found.layers[0].failed) == ("softmax", "compiled", "")
+    found = compare_outputs(
+        planted, ["softmax", "in_batch"], settings=Settings(**SHORT, lr=0.05, engine="compiled")
+    )
+    assert (found.layers[0].layer, found.layers[0].engine, found.layers[0].failed) == (
+        "softmax",
+        "compiled",
+        "",
+    )
     assert "engine='torch'" in found.layers[1].failed
-    assert compare_outputs(planted, ["softmax"], settings=Settings(**SHORT, lr=0.05, engine="torch")).layers[0].engine == "torch"
+    assert (
+        compare_outputs(planted, ["softmax"], settings=Settings(**SHORT, lr=0.05, engine="torch"))
+        .layers[0]
+        .engine
+        == "torch"
+    )
 
 
 def test_cbow(planted):
@@ -122,9 +136,14 @@ def test_an_interrupt_keeps_what_there_is(planted):
         if status.layer == "negative" and status.stage == "training":
             raise KeyboardInterrupt
 
-    found = compare_outputs(planted, ["softmax", "negative", "nce"], settings=Settings(**SHORT, lr=0.05), tell=press)
+    found = compare_outputs(
+        planted, ["softmax", "negative", "nce"], settings=Settings(**SHORT, lr=0.05), tell=press
+    )
     assert found.interrupted
-    assert [(each.layer, each.failed) for each in found.layers] == [("softmax", ""), ("negative", "interrupted")]
+    assert [(each.layer, each.failed) for each in found.layers] == [
+        ("softmax", ""),
+        ("negative", "interrupted"),
+    ]
 
 
 @pytest.mark.parametrize(("layer", "done"), [("softmax", 1), ("negative", 2)])
@@ -145,7 +164,11 @@ def test_plain_data(planted):
     facts = json.loads(json.dumps(found.as_dict(), allow_nan=False))
     first, second = facts["layers"]
     assert first["result"]["perplexity"] == pytest.approx(found.layers[0].result.perplexity)
-    assert first["curve"][-1] == {"seconds": first["seconds"], "pairs": first["pairs"], "loss": first["final_loss"]}
+    assert first["curve"][-1] == {
+        "seconds": first["seconds"],
+        "pairs": first["pairs"],
+        "loss": first["final_loss"],
+    }
     assert first["seconds_to_full"] == pytest.approx(found.to_full["softmax"])
     assert facts["full"] == "softmax"
     assert (second["result"], second["seconds_to_full"], second["lr"]) == (None, None, None)
@@ -175,7 +198,13 @@ def test_without_the_full_softmax_nothing_is_measured_by_it(planted):
 
 
 def compared(*layers):
-    numbers = {"words": 10, "vocabulary": 10, "held_out_words": 10, "curve_words": 10, "unigram_perplexity": 900.0}
+    numbers = {
+        "words": 10,
+        "vocabulary": 10,
+        "held_out_words": 10,
+        "curve_words": 10,
+        "unigram_perplexity": 900.0,
+    }
     return Comparison(settings=Settings(), layers=layers, curve_unigram_perplexity=math.exp(5.0), **numbers)
 
 

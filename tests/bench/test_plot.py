@@ -17,7 +17,13 @@ RESULT = HeldOut(
     model="skipgram", output="x", vocabulary=10, window=5, shrink=False, sample=0.0, tokenizer="whitespace", seed=1, words=100,
     unknown=0, pairs=900, cross_entropy=6.0, log_z_mean=1.25, log_z_variance=0.5,
 )  # fmt: skip
-NUMBERS = {"words": 10, "vocabulary": 10, "held_out_words": 10, "curve_words": 10, "unigram_perplexity": 880.0}
+NUMBERS = {
+    "words": 10,
+    "vocabulary": 10,
+    "held_out_words": 10,
+    "curve_words": 10,
+    "unigram_perplexity": 880.0,
+}
 
 
 def comparison(*layers):
@@ -56,7 +62,10 @@ def test_every_layer_is_named(tmp_path):
     layers = [measured(f"layer{i}", 8.0, 7.0, 6.5 + i / 100) for i in range(14)]
     failed = Measured(layer="broken", failed="why")
     plot_layers(
-        comparison(measured("softmax", 7.0, 6.9), *layers, replace(layers[0], layer="last", engine="torch"), failed), tmp_path / "x.svg"
+        comparison(
+            measured("softmax", 7.0, 6.9), *layers, replace(layers[0], layer="last", engine="torch"), failed
+        ),
+        tmp_path / "x.svg",
     )
     drawn = (tmp_path / "x.svg").read_text()
     for name in ("softmax", "layer0", "layer13", "last (torch)", "counts alone", "seconds of training"):
@@ -82,7 +91,9 @@ def test_a_bad_layer_does_not_ruin_the_picture(tmp_path, monkeypatch):
     from matplotlib.figure import Figure
 
     found = []
-    monkeypatch.setattr(Figure, "savefig", lambda figure, path, **how: found.append((figure.axes[0], how["format"])))
+    monkeypatch.setattr(
+        Figure, "savefig", lambda figure, path, **how: found.append((figure.axes[0], how["format"]))
+    )
     bad = (measured("awful", 40.0, 30.0), measured("broken", 7.0, math.nan), measured("lost", math.inf))
     plot_layers(comparison(measured("softmax", 7.0, 6.5), *bad), tmp_path / "x")
     [(axes, kind)] = found
@@ -94,7 +105,9 @@ def test_a_bad_layer_does_not_ruin_the_picture(tmp_path, monkeypatch):
 
 
 def test_odd_comparisons(tmp_path):
-    for number, layers in enumerate([[], [measured("a", 6.0)], [measured("b", 5000.0, 7.0)], [Measured(layer="c", failed="why")]]):
+    for number, layers in enumerate(
+        [[], [measured("a", 6.0)], [measured("b", 5000.0, 7.0)], [Measured(layer="c", failed="why")]]
+    ):
         path = tmp_path / f"{number}.png"
         plot_layers(comparison(*layers), path)
         assert path.read_bytes().startswith(b"\x89PNG")

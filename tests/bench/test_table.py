@@ -5,7 +5,17 @@ from dataclasses import replace
 import pytest
 
 from unhot.bench import Comparison, Measured, Settings
-from unhot.bench.table import COLUMNS, HEADER, failures, markdown, measured_by, summary, table, write_csv, write_curves
+from unhot.bench.table import (
+    COLUMNS,
+    HEADER,
+    failures,
+    markdown,
+    measured_by,
+    summary,
+    table,
+    write_csv,
+    write_curves,
+)
 from unhot.bench.timed import Point
 from unhot.evaluate import HeldOut
 
@@ -16,8 +26,21 @@ def measured(layer, loss, **more):
         unknown=0, pairs=900, cross_entropy=loss, log_z_mean=1.25, log_z_variance=0.5,
     )  # fmt: skip
     curve = tuple(Point(seconds, int(1e4 * seconds), loss + 1 / seconds) for seconds in (1.0, 10.0, 60.0))
-    figures = {"spec": f"{layer}:bias=true", "engine": "compiled", "lr": 0.1, "seconds": 60.0, "pairs": 600_000}
-    return Measured(layer=layer, result=result, curve=curve, learned_bytes=8_000_000, training_bytes=20_400_000, **(figures | more))
+    figures = {
+        "spec": f"{layer}:bias=true",
+        "engine": "compiled",
+        "lr": 0.1,
+        "seconds": 60.0,
+        "pairs": 600_000,
+    }
+    return Measured(
+        layer=layer,
+        result=result,
+        curve=curve,
+        learned_bytes=8_000_000,
+        training_bytes=20_400_000,
+        **(figures | more),
+    )
 
 
 @pytest.fixture
@@ -28,20 +51,45 @@ def comparison():
         Measured(layer="a|b", engine="torch", failed="went wrong"),
     )
     numbers = {"words": 1_000_000, "vocabulary": 10_000, "held_out_words": 50_000, "curve_words": 10_000}
-    return Comparison(settings=Settings(), layers=layers, unigram_perplexity=900.0, curve_unigram_perplexity=880.0, **numbers)
+    return Comparison(
+        settings=Settings(),
+        layers=layers,
+        unigram_perplexity=900.0,
+        curve_unigram_perplexity=880.0,
+        **numbers,
+    )
 
 
 def test_rows(comparison):
     rows = table(comparison)
     assert rows[0] == ("nce", "torch", "0.1", "403.4", "1,000,000", "8.0", "20.4", "1.250", "0.500", "3.4")
-    assert rows[1] == ("softmax", "compiled", "0.1", "665.1", "10,000", "8.0", "20.4", "1.250", "0.500", "60.0")
+    assert rows[1] == (
+        "softmax",
+        "compiled",
+        "0.1",
+        "665.1",
+        "10,000",
+        "8.0",
+        "20.4",
+        "1.250",
+        "0.500",
+        "60.0",
+    )
     assert rows[2] == ("a|b", "torch", *["-"] * 8)
     assert all(len(row) == len(HEADER) for row in rows)
     assert failures(comparison) == ["a|b: went wrong"]
 
 
 def test_summary(comparison):
-    for said in ("skipgram", "10,000 words", "2 threads", "60 s of training", "the best lr of a few", "1,000,000 words", "900.0"):
+    for said in (
+        "skipgram",
+        "10,000 words",
+        "2 threads",
+        "60 s of training",
+        "the best lr of a few",
+        "1,000,000 words",
+        "900.0",
+    ):
         assert said in summary(comparison), said
     fixed = replace(comparison, settings=Settings(lr=0.2, threads=1), interrupted=True)
     assert "lr 0.2 for all" in summary(fixed)
@@ -57,7 +105,12 @@ def test_csv(comparison, tmp_path):
     assert float(first["perplexity"]) == pytest.approx(math.exp(6.0), rel=1e-5)
     assert float(first["seconds_to_full"]) == pytest.approx(comparison.to_full["nce"], rel=1e-5)
     assert (second["layer"], second["spec"], second["pairs"]) == ("softmax", "softmax:bias=true", "600000")
-    assert (third["layer"], third["failed"], third["perplexity"], third["lr"]) == ("a|b", "went wrong", "", "")
+    assert (third["layer"], third["failed"], third["perplexity"], third["lr"]) == (
+        "a|b",
+        "went wrong",
+        "",
+        "",
+    )
 
 
 def test_curves(comparison, tmp_path):

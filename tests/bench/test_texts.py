@@ -24,7 +24,11 @@ def split(lines, share=0.1, most=10**9, seed=1, **limits):
 
 def train_lines(train):
     words = train.vocabulary.words
-    return [[words[i] for i in shard.ids[a:b]] for shard in train.shards for a, b in zip(shard.starts, shard.starts[1:], strict=False)]
+    return [
+        [words[i] for i in shard.ids[a:b]]
+        for shard in train.shards
+        for a, b in zip(shard.starts, shard.starts[1:], strict=False)
+    ]
 
 
 def test_every_line_is_in_one_part():
@@ -100,7 +104,10 @@ def many_shards(lines, per_shard):
     corpus = encode(lines, min_count=1)
     ids, starts = corpus.shards[0]
     places = [*range(0, starts.size - 1, per_shard), starts.size - 1]
-    corpus.shards = [Shard(ids[starts[a] : starts[b]], starts[a : b + 1] - starts[a]) for a, b in zip(places, places[1:], strict=False)]
+    corpus.shards = [
+        Shard(ids[starts[a] : starts[b]], starts[a : b + 1] - starts[a])
+        for a, b in zip(places, places[1:], strict=False)
+    ]
     return corpus
 
 
@@ -153,7 +160,9 @@ def test_too_little_text():
 def test_the_loss_of_counts_alone(kind, each):
     parts = split([*LINES, ["w1"], ["w2", "w3"]])
     # a softmax that has learned nothing but the biases that it began with
-    model = kind(dim=4, output="softmax:bias=true", window=3, epochs=1, min_count=1, lr=1e-30, threads=1).fit(parts.train)
+    model = kind(dim=4, output="softmax:bias=true", window=3, epochs=1, min_count=1, lr=1e-30, threads=1).fit(
+        parts.train
+    )
     expected = held_out(model, parts.held_out).cross_entropy
     found = unigram_loss(parts.held_out, parts.train.vocabulary, 3, each)
     assert found == pytest.approx(expected, rel=1e-6)

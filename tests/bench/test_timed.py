@@ -19,7 +19,9 @@ def corpus(planted):
 
 
 def model(**settings):
-    return SkipGram(**{"dim": 8, "min_count": 1, "epochs": 1 << 30, "sample": 0, "threads": 1, "lr": 0.1, **settings})
+    return SkipGram(
+        **{"dim": 8, "min_count": 1, "epochs": 1 << 30, "sample": 0, "threads": 1, "lr": 0.1, **settings}
+    )
 
 
 def test_the_clock_stands_still_while_we_look(corpus):
@@ -72,7 +74,10 @@ def test_a_true_interrupt_is_passed_on(corpus):
 @given(st.floats(-RUNGS, RUNGS), st.one_of(st.none(), st.integers(-RUNGS + 1, RUNGS)))
 @settings(max_examples=200)
 def test_best_lr(best, diverges):
-    """Of a convex loss in log lr that ends somewhere, the best rung of the ladder; far down, the first that is finite."""
+    """Of a convex loss in log lr that ends somewhere, the best rung of the ladder.
+
+    Far down, the first that is finite.
+    """
     tried = []
 
     def loss(lr):
@@ -83,7 +88,9 @@ def test_best_lr(best, diverges):
         return (rung - best) ** 2
 
     top = RUNGS if diverges is None else diverges - 1
-    expected = min(range(min(-DOWN, top), top + 1) if top >= -DOWN else [top], key=lambda rung: (rung - best) ** 2)
+    expected = min(
+        range(min(-DOWN, top), top + 1) if top >= -DOWN else [top], key=lambda rung: (rung - best) ** 2
+    )
     found = math.log(best_lr(loss, 0.025) / 0.025, RUNG)
     assert (1 - NOISE) * (found - best) ** 2 <= (expected - best) ** 2 + 1e-9
     assert len(tried) == len(set(tried))

@@ -8,16 +8,30 @@ from pathlib import Path
 import pytest
 from families_report import COLUMNS, NAMES, page, plot
 
-USUAL = {"words": 4000, "vocabulary": 300, "threads": 2, "settings": '{"dim": 100, "window": 5}', "seconds": 2, "peak_mb": 1234}
+USUAL = {
+    "words": 4000,
+    "vocabulary": 300,
+    "threads": 2,
+    "settings": '{"dim": 100, "window": 5}',
+    "seconds": 2,
+    "peak_mb": 1234,
+}
 
 
 def row(family: str, seed: int = 1, **columns: object) -> dict[str, str]:
     usual = {**USUAL, "near": json.dumps({"king": ["queen", "prince"]}), "family": family, "seed": seed}
-    return {**dict.fromkeys(COLUMNS, ""), **{name: str(value) for name, value in {**usual, **columns}.items()}}
+    return {
+        **dict.fromkeys(COLUMNS, ""),
+        **{name: str(value) for name, value in {**usual, **columns}.items()},
+    }
 
 
 def test_a_line_for_each_model_over_its_seeds() -> None:
-    rows = [row("glove", 1, analogies=30.0), row("glove", 2, analogies=32.0), row("ppmi", analogies=20.0, seconds=1.5)]
+    rows = [
+        row("glove", 1, analogies=30.0),
+        row("glove", 2, analogies=32.0),
+        row("ppmi", analogies=20.0, seconds=1.5),
+    ]
     text = page("families", rows, None)
     assert "| model | settings | seconds | peak MB | analogies |" in text
     assert "| GloVe | dim 100, window 5 | 2.0 (2.0..2.0) | 1,234 (1,234..1,234) | 31.0 (30.0..32.0) |" in text
@@ -40,21 +54,31 @@ def test_a_failed_run_is_left_out_and_said() -> None:
 
 
 def test_ratios() -> None:
-    table = [["solid", 0.02, 0.001, 20.0], ["gas", 0.0, 0.5, 0.0], ["a", 0.1, 0.0, float("inf")], ["b", 0.0, 0.0, float("nan")]]
+    table = [
+        ["solid", 0.02, 0.001, 20.0],
+        ["gas", 0.0, 0.5, 0.0],
+        ["a", 0.1, 0.0, float("inf")],
+        ["b", 0.0, 0.0, float("nan")],
+    ]
     found = {"missing": [], "words": ["ice", "steam"], "window": 10, "table": table}
     text = page("families", [row("cbow"), row("", ratios=json.dumps(found), near="")], None)
     assert "## Ice and steam" in text
     assert "| x | solid | gas | a | b |" in text
     assert "| P(x \\| ice) / P(x \\| steam) | 20 | 0 | inf | - |" in text
     missing = json.dumps({**found, "missing": ["ice"], "table": []})
-    assert "not in the vocabulary: ice." in page("families", [row("cbow"), row("", ratios=missing, near="")], None)
+    assert "not in the vocabulary: ice." in page(
+        "families", [row("cbow"), row("", ratios=missing, near="")], None
+    )
 
 
 def test_the_picture_names_every_model(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     path = tmp_path / "families.svg"
     assert plot([row("cbow")], path) is None
-    assert plot([row(family, analogies=20 + at, seconds=at + 1) for at, family in enumerate(NAMES)], path) == path
+    assert (
+        plot([row(family, analogies=20 + at, seconds=at + 1) for at, family in enumerate(NAMES)], path)
+        == path
+    )
     drawn = path.read_text(encoding="utf-8")
     assert all(f"<!-- {name} -->" in drawn for name in NAMES.values())
     assert "![Analogies against seconds](families.svg)" in page("families", [row("cbow")], path)

@@ -16,9 +16,17 @@ from unhot.vocab.vocabulary import Vocabulary
 RECORDS = [(1, 2, 0.5), (2, 1, 0.5), (2, 3, 4.0), (3, 2, 4.0)]
 
 
-def compare(folder: Path, records: list[tuple[int, int, float]], words: str = "a 9\nb 5\nc 2\n") -> dict[str, object]:
+def compare(
+    folder: Path, records: list[tuple[int, int, float]], words: str = "a 9\nb 5\nc 2\n"
+) -> dict[str, object]:
     """Cells a-b 0.5 and b-c 4.0 beside other ones."""
-    Cells.from_arrays(Vocabulary(["a", "b", "c"], [9, 5, 2]), [0, 1, 3, 4], [1, 0, 2, 1], [0.5, 0.5, 4.0, 4.0], directory=folder / "ours")
+    Cells.from_arrays(
+        Vocabulary(["a", "b", "c"], [9, 5, 2]),
+        [0, 1, 3, 4],
+        [1, 0, 2, 1],
+        [0.5, 0.5, 4.0, 4.0],
+        directory=folder / "ours",
+    )
     np.array(records, [("row", "<i4"), ("column", "<i4"), ("value", "<f8")]).tofile(folder / "theirs.bin")
     (folder / "vocab.txt").write_text(words, encoding="utf-8")
     files = {"ours": folder / "ours", "theirs": folder / "theirs.bin", "vocabulary": folder / "vocab.txt"}
@@ -31,16 +39,24 @@ def test_the_largest_difference_is_found(tmp_path: Path) -> None:
     assert answer["largest_difference"] == pytest.approx(1e-4)
 
 
-@pytest.mark.parametrize("records", [RECORDS[:3], [*RECORDS[:3], (3, 1, 4.0)], [(1, 2, 0.5), (1, 3, 0.5), *RECORDS[2:]]])
+@pytest.mark.parametrize(
+    "records", [RECORDS[:3], [*RECORDS[:3], (3, 1, 4.0)], [(1, 2, 0.5), (1, 3, 0.5), *RECORDS[2:]]]
+)
 def test_other_cells_are_seen(tmp_path: Path, records: list[tuple[int, int, float]]) -> None:
     assert compare(tmp_path, records) == {"same_words": True, "same_cells": False, "largest_difference": None}
 
 
 def test_other_words_are_seen(tmp_path: Path) -> None:
-    assert compare(tmp_path, RECORDS, "a 9\nc 5\nb 2\n") == {"same_words": False, "same_cells": False, "largest_difference": None}
+    assert compare(tmp_path, RECORDS, "a 9\nc 5\nb 2\n") == {
+        "same_words": False,
+        "same_cells": False,
+        "largest_difference": None,
+    }
 
 
 def test_a_folder_without_the_programs_is_refused(tmp_path: Path) -> None:
     (tmp_path / "glove").touch()
-    with pytest.raises(argparse.ArgumentTypeError, match="no vocab_count, cooccur, shuffle there; give the folder"):
+    with pytest.raises(
+        argparse.ArgumentTypeError, match="no vocab_count, cooccur, shuffle there; give the folder"
+    ):
         built(str(tmp_path))

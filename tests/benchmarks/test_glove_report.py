@@ -7,21 +7,50 @@ from glove_report import COLUMNS, page
 
 def row(**columns: object) -> dict[str, str]:
     usual = {"words": 4000, "vocabulary": 300, "cells": 5_000_000, "threads": 2, "iterations": 2, "seed": 1}
-    return {**dict.fromkeys(COLUMNS, ""), **{name: str(value) for name, value in {**usual, **columns}.items()}}
+    return {
+        **dict.fromkeys(COLUMNS, ""),
+        **{name: str(value) for name, value in {**usual, **columns}.items()},
+    }
 
 
 def run(tool: str, number: int, seconds: float, **columns: object) -> dict[str, str]:
-    stages = {name: seconds for name in ("vocabulary_seconds", "cells_seconds", "order_seconds", "iteration_seconds", "rest_seconds")}
-    return row(**{"kind": "round", "round": number, "tool": tool, **stages, "total_seconds": 8 * seconds, "peak_mb": 90, **columns})
+    stages = {
+        name: seconds
+        for name in (
+            "vocabulary_seconds",
+            "cells_seconds",
+            "order_seconds",
+            "iteration_seconds",
+            "rest_seconds",
+        )
+    }
+    return row(
+        **{
+            "kind": "round",
+            "round": number,
+            "tool": tool,
+            **stages,
+            "total_seconds": 8 * seconds,
+            "peak_mb": 90,
+            **columns,
+        }
+    )
 
 
 def test_ratios_are_taken_within_rounds() -> None:
     ours, theirs = (1, 2, 4), (8, 6, 40)
-    rows = [run(tool, at + 1, seconds[at]) for at in range(3) for tool, seconds in (("C (build)", theirs), ("unhot", ours))]
+    rows = [
+        run(tool, at + 1, seconds[at])
+        for at in range(3)
+        for tool, seconds in (("C (build)", theirs), ("unhot", ours))
+    ]
     text = page("glove", rows)
     assert "| stage | unhot | C (build) | times, C (build) |" in text
     assert "| an iteration, s | 2.00 (1.00..4.00) | 8.00 (6.00..40.00) | 8.00 (3.00..10.00) |" in text
-    assert "| co-occurrence, ready to train, s | 4.00 (2.00..8.00) | 16.00 (12.00..80.00) | 8.00 (3.00..10.00) |" in text
+    assert (
+        "| co-occurrence, ready to train, s | 4.00 (2.00..8.00) | 16.00 (12.00..80.00) | 8.00 (3.00..10.00) |"
+        in text
+    )
     assert "| million cells/s of an iteration | 2.5 (1.2..5.0) | 0.6 (0.1..0.8) |  |" in text
     assert "4,000 words, a vocabulary of 300, 5,000,000 cells" in text
     assert "3 round(s), 2 iterations each" in text
@@ -33,7 +62,10 @@ def test_unhot_alone() -> None:
 
 
 def test_whole_runs_are_compared_seed_by_seed() -> None:
-    rows = [run("unhot", 1, 10.0, kind="whole", analogies=30.5), run("C (build)", 1, 60.0, kind="whole", analogies=30.4, iterations=15)]
+    rows = [
+        run("unhot", 1, 10.0, kind="whole", analogies=30.5),
+        run("C (build)", 1, 60.0, kind="whole", analogies=30.4, iterations=15),
+    ]
     text = page("glove", rows)
     assert "| unhot, seed 1 | 80.0 | 10.0 | 90 | - | 30.5 | - | - | 1.00 |" in text
     assert "| C (build), seed 1 | 480.0 | 60.0 | 90 | - | 30.4 | - | - | 6.00 |" in text
@@ -49,7 +81,9 @@ def test_counts() -> None:
         same_words=True, same_cells=True, largest_difference=3e-14
     )
     assert "and **other counts**" in said(same_words=True, same_cells=True, largest_difference=1e-3)
-    assert "**unhot's counts are not those of cooccur: the cells differ.**" in said(same_words=True, same_cells=False)
+    assert "**unhot's counts are not those of cooccur: the cells differ.**" in said(
+        same_words=True, same_cells=False
+    )
     assert "the words differ" in said(same_words=False, same_cells=False)
 
 
@@ -59,7 +93,16 @@ def test_budgets() -> None:
         return page(
             "glove",
             [
-                row(kind="budget", round=1, tool="unhot", budget=budget, buffers_mb=150, peak_mb=400, cells_seconds=2.5, digest=digest)
+                row(
+                    kind="budget",
+                    round=1,
+                    tool="unhot",
+                    budget=budget,
+                    buffers_mb=150,
+                    peak_mb=400,
+                    cells_seconds=2.5,
+                    digest=digest,
+                )
                 for budget, digest in digests.items()
             ],
         )

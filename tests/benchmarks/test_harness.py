@@ -25,16 +25,27 @@ def test_each_round_has_every_tool_and_starts_with_another(count: int, names: li
         assert mine[0] == names[(number - 1) % len(names)]
 
 
-@given(st.dictionaries(st.tuples(st.integers(1, 5), st.sampled_from(["a", "b", "c"])), st.none() | st.integers(1, 100)))
+@given(
+    st.dictionaries(
+        st.tuples(st.integers(1, 5), st.sampled_from(["a", "b", "c"])), st.none() | st.integers(1, 100)
+    )
+)
 def test_ratios_are_taken_within_a_round(values: dict[tuple[int, str], int | None]) -> None:
-    rows = [{"round": str(n), "tool": tool, "x": "" if value is None else str(value)} for (n, tool), value in values.items()]
+    rows = [
+        {"round": str(n), "tool": tool, "x": "" if value is None else str(value)}
+        for (n, tool), value in values.items()
+    ]
     pairs = [(values.get((n, "a")), values.get((n, "b"))) for n in range(1, 6)]
     assert sorted(ratios(rows, "x", "a", "b")) == sorted(a / b for a, b in pairs if a and b)
 
 
 def test_the_median_of_ratios_survives_a_slow_round() -> None:
     speeds = {"a": (200.0, 20.0, 180.0), "b": (100.0, 10.0, 100.0)}  # the machine was busy in round 2
-    rows = [{"round": str(n), "tool": tool, "x": str(x)} for tool, numbers in speeds.items() for n, x in enumerate(numbers)]
+    rows = [
+        {"round": str(n), "tool": tool, "x": str(x)}
+        for tool, numbers in speeds.items()
+        for n, x in enumerate(numbers)
+    ]
     found = spread(ratios(rows, "x", "a", "b"))
     assert found is not None
     assert (found.median, found.low, found.high) == (2.0, 1.8, 2.0)
@@ -47,9 +58,12 @@ def test_spread(values: list[float]) -> None:
 
 
 def test_a_child_is_measured_alone() -> None:
-    big = run([sys.executable, "-c", "import time; x = bytearray(200_000_000); time.sleep(0.3); print('done')"])
+    big = run(
+        [sys.executable, "-c", "import time; x = bytearray(200_000_000); time.sleep(0.3); print('done')"]
+    )
     small = run([sys.executable, "-c", "pass"])
-    own = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e6  # counted as the child's, see harness.py
+    # counted as the child's, see harness.py
+    own = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e6
     assert big.output == "done\n"
     assert big.seconds >= 0.3
     assert 200 < big.peak_mb < 300 + own
@@ -63,7 +77,10 @@ def test_a_child_that_fails_says_why() -> None:
 
 def test_a_child_is_watched_while_it_runs() -> None:
     moments: list[float] = []
-    run([sys.executable, "-c", "import time; time.sleep(0.2)"], watch=lambda: moments.append(time.perf_counter()))
+    run(
+        [sys.executable, "-c", "import time; time.sleep(0.2)"],
+        watch=lambda: moments.append(time.perf_counter()),
+    )
     assert moments[-1] - moments[0] > 0.1
 
 
@@ -75,7 +92,10 @@ def test_rows_are_on_disk_at_once(tmp_path: Path) -> None:
 
 
 def test_markdown_table() -> None:
-    assert markdown_table(["tool", "s"], [["x", "1"], ["y", "2"]]) == "| tool | s |\n| :-- | --: |\n| x | 1 |\n| y | 2 |\n"
+    assert (
+        markdown_table(["tool", "s"], [["x", "1"], ["y", "2"]])
+        == "| tool | s |\n| :-- | --: |\n| x | 1 |\n| y | 2 |\n"
+    )
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc/stat")
@@ -91,4 +111,6 @@ def test_other_jobs_are_noticed() -> None:
 def test_a_disturbed_page_says_so() -> None:
     assert others_line([{"others_cores": ""}]) == ""
     assert "disturbed" not in others_line([{"others_cores": "0.02"}, {"others_cores": "0.10"}])
-    assert "disturbed: more than 0.15 in 1 of 3 rows" in others_line([{"others_cores": x} for x in ("0.02", "0.90", "")])
+    assert "disturbed: more than 0.15 in 1 of 3 rows" in others_line(
+        [{"others_cores": x} for x in ("0.02", "0.90", "")]
+    )

@@ -14,14 +14,31 @@ from trainers import read_log
 
 def row(**columns: object) -> dict[str, str]:
     """A speed row with a few columns of its own."""
-    usual = {"kind": "speed", "model": "cbow", "dim": 100, "threads": 2, "epochs": 1, "seed": 1, "lr": 0.1, "words": 5000, "vocabulary": 70}
+    usual = {
+        "kind": "speed",
+        "model": "cbow",
+        "dim": 100,
+        "threads": 2,
+        "epochs": 1,
+        "seed": 1,
+        "lr": 0.1,
+        "words": 5000,
+        "vocabulary": 70,
+    }
     figures = {"words_per_second": 1000, "total_seconds": 3.0, "train_seconds": 2.0, "peak_mb": 50}
-    return {**dict.fromkeys(COLUMNS, ""), **{name: str(value) for name, value in {**usual, **figures, **columns}.items()}}
+    return {
+        **dict.fromkeys(COLUMNS, ""),
+        **{name: str(value) for name, value in {**usual, **figures, **columns}.items()},
+    }
 
 
 def test_ratios_of_rounds() -> None:
     speeds = {"unhot": (4000, 3000, 800), "gensim": (1000, 2000, 400)}
-    rows = [row(tool=tool, round=n, words_per_second=x) for tool, numbers in speeds.items() for n, x in enumerate(numbers)]
+    rows = [
+        row(tool=tool, round=n, words_per_second=x)
+        for tool, numbers in speeds.items()
+        for n, x in enumerate(numbers)
+    ]
     text = page("x", rows)
     assert "| model, dim, threads | unhot | gensim | unhot / gensim |" in text
     assert "| cbow, 100, 2 | 3,000 (800..4,000) | 1,000 (400..2,000) | 2.00 (1.50..4.00) |" in text
@@ -34,14 +51,25 @@ def test_peers_alone_have_no_ratio() -> None:
 
 
 def test_failed_runs_are_counted_and_left_out() -> None:
-    failed = row(tool="fasttext", round=1, error="Encountered NaN", words_per_second="", total_seconds="", peak_mb="", vocabulary="")
+    failed = row(
+        tool="fasttext",
+        round=1,
+        error="Encountered NaN",
+        words_per_second="",
+        total_seconds="",
+        peak_mb="",
+        vocabulary="",
+    )
     text = page("x", [row(tool="unhot", round=1), failed])
     assert "1 of 2 runs failed" in text
     assert "| cbow, 100, 2 | 1,000 (1,000..1,000) | - | - |" in text
 
 
 def test_quality_is_the_mean_over_seeds() -> None:
-    rows = [row(kind="quality", tool="unhot", round=n, seed=n, analogies=x) for n, x in enumerate((30.0, 35.0, 31.0), start=1)]
+    rows = [
+        row(kind="quality", tool="unhot", round=n, seed=n, analogies=x)
+        for n, x in enumerate((30.0, 35.0, 31.0), start=1)
+    ]
     text = page("x", rows)
     assert "| model, dim, threads | lr | analogies |" in text
     assert "| cbow, 100, 2: unhot | 0.1 | 32.0 (30.0..35.0) |" in text

@@ -13,7 +13,10 @@ from unhot.corpus import phrases
 
 def row(**columns: object) -> dict[str, str]:
     usual = {"kind": "npmi", "bytes": 2_000_000, "words": 300_000, "phrases": 1234, "peak_mb": 100}
-    return {**dict.fromkeys(COLUMNS, ""), **{name: str(value) for name, value in {**usual, **columns}.items()}}
+    return {
+        **dict.fromkeys(COLUMNS, ""),
+        **{name: str(value) for name, value in {**usual, **columns}.items()},
+    }
 
 
 def test_ratios_of_rounds() -> None:
@@ -25,7 +28,10 @@ def test_ratios_of_rounds() -> None:
     ]
     text = page("x", rows)
     assert "corpus: 2.0 MB, 300,000 words" in text
-    assert "| npmi | unhot, threads 2 | 1,234 | 1.00 (1.00..2.00) | 3.00 (2.00..4.00) | 100 (100..100) | 10.0 (5.0..30.0) |" in text
+    assert (
+        "| npmi | unhot, threads 2 | 1,234 | 1.00 (1.00..2.00) | 3.00 (2.00..4.00) | 100 (100..100) | 10.0 "
+        "(5.0..30.0) |" in text
+    )
     assert text.index("unhot, threads 2 |") < text.index("| gensim |")
 
 

@@ -8,11 +8,17 @@ from queries import COLUMNS, check, page
 
 def row(**columns: object) -> dict[str, str]:
     usual = {"words": 68000, "dim": 100, "threads": 2, "first_ms": 30, "loading_ms": 200}
-    return {**dict.fromkeys(COLUMNS, ""), **{name: str(value) for name, value in {**usual, **columns}.items()}}
+    return {
+        **dict.fromkeys(COLUMNS, ""),
+        **{name: str(value) for name, value in {**usual, **columns}.items()},
+    }
 
 
 def test_ratios_of_rounds() -> None:
-    figures = {"unhot, threads 2": [(0.5, 8000), (0.4, 9000), (0.1, 500)], "gensim": [(1.0, 1000), (1.2, 900), (0.2, 100)]}
+    figures = {
+        "unhot, threads 2": [(0.5, 8000), (0.4, 9000), (0.1, 500)],
+        "gensim": [(1.0, 1000), (1.2, 900), (0.2, 100)],
+    }
     rows = [
         row(tool=tool, round=number, single_ms=single, batch_per_second=batch)
         for tool, numbers in figures.items()

@@ -36,7 +36,9 @@ def at(folder, monkeypatch, capsys):
 
 
 def test_table_and_files(at, folder):
-    result = at(f"outputs text.txt {SHORT} --layers softmax:bias=true negative class_based:classes=1000 -o new/mine")
+    result = at(
+        f"outputs text.txt {SHORT} --layers softmax:bias=true negative class_based:classes=1000 -o new/mine"
+    )
     assert result.returncode == 0, result.stderr
     assert "\x1b" not in result.stdout
     rows = {line.split()[0]: line.split() for line in result.stdout.splitlines()}
@@ -46,7 +48,12 @@ def test_table_and_files(at, folder):
     assert rows["class_based:classes=1000"][2:] == ["-"] * 8
     assert "failed: class_based:classes=1000" in result.stdout
     assert "negative: perplexity" in result.stderr
-    assert sorted(path.name for path in (folder / "new").iterdir()) == ["mine-curves.csv", "mine.csv", "mine.md", "mine.svg"]
+    assert sorted(path.name for path in (folder / "new").iterdir()) == [
+        "mine-curves.csv",
+        "mine.csv",
+        "mine.md",
+        "mine.svg",
+    ]
     with (folder / "new" / "mine.csv").open(newline="") as file:
         figures = {row["layer"]: row for row in csv.DictReader(file)}
     assert f"{float(figures['negative']['perplexity']):.1f}" == rows["negative"][3]
@@ -93,7 +100,11 @@ def test_a_picture_that_fails_costs_nothing_else(at, folder, monkeypatch):
     assert result.returncode == 0
     assert "no picture: no font" in result.stderr
     assert "softmax" in result.stdout
-    assert sorted(path.name for path in folder.glob("plain*")) == ["plain-curves.csv", "plain.csv", "plain.md"]
+    assert sorted(path.name for path in folder.glob("plain*")) == [
+        "plain-curves.csv",
+        "plain.csv",
+        "plain.md",
+    ]
     assert "![" not in (folder / "plain.md").read_text()
 
 
@@ -186,7 +197,20 @@ main()
 
 
 def test_ctrl_c_writes_what_there_is(folder):
-    command = [sys.executable, "-c", SLOW, "bench", "outputs", "text.txt", *SHORT.split(), "--layers", "softmax", "negative", "-o", "cut"]
+    command = [
+        sys.executable,
+        "-c",
+        SLOW,
+        "bench",
+        "outputs",
+        "text.txt",
+        *SHORT.split(),
+        "--layers",
+        "softmax",
+        "negative",
+        "-o",
+        "cut",
+    ]
     process = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
         assert process.stdout.readline() == "begun\n"

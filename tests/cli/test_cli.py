@@ -28,9 +28,7 @@ def run(*arguments, text=None):
 def trained(tmp_path_factory):
     folder = tmp_path_factory.mktemp("cli")
     (folder / "text.txt").write_text("\n".join(LINES))
-    arguments = (
-        "--model skipgram --dim 10 --window 5 --output negative:k=5 --min-count 5 --sample 1e-3 --epochs 3 --lr 0.05 --threads 2 --seed 1"
-    )
+    arguments = "--model skipgram --dim 10 --window 5 --output negative:k=5 --min-count 5 --sample 1e-3 --epochs 3 --lr 0.05 --threads 2 --seed 1"
     log = ("--tokenizer", "whitespace", "--log-json", folder / "log.jsonl")
     result = run("train", folder / "text.txt", "-o", folder / "model", *arguments.split(), *log)
     assert result.returncode == 0, result.stderr
@@ -63,13 +61,20 @@ def test_neighbors(trained):
 def test_info(trained):
     folder, _ = trained
     facts = json.loads(run("info", folder / "model", "--json").stdout)
-    assert (facts["model"], facts["dim"], facts["vocabulary"], len(facts["losses"])) == ("skipgram", 10, 20, 3)
+    assert (facts["model"], facts["dim"], facts["vocabulary"], len(facts["losses"])) == (
+        "skipgram",
+        10,
+        20,
+        3,
+    )
     assert facts["output"] == "negative:k=5,noise=unigram,power=0.75,unique=false,bias=false,hits=drop"
     shown = run("info", folder / "model").stdout
     assert "in_vectors 20 x 10" in shown
 
 
-@pytest.mark.parametrize(("out", "to"), [("v.txt", None), ("v.vec", None), ("v.bin", None), ("v.dat", "word2vec-binary")])
+@pytest.mark.parametrize(
+    ("out", "to"), [("v.txt", None), ("v.vec", None), ("v.bin", None), ("v.dat", "word2vec-binary")]
+)
 def test_convert(trained, out, to):
     folder, _ = trained
     result = run("convert", folder / "model", folder / out, *(["--to", to] if to else []))
@@ -81,14 +86,29 @@ def test_convert(trained, out, to):
 
 
 def test_standard_input(tmp_path):
-    result = run("train", "-", "-o", tmp_path / "m", "--dim", 8, "--epochs", 1, "--quiet", text="\n".join(LINES))
+    result = run(
+        "train", "-", "-o", tmp_path / "m", "--dim", 8, "--epochs", 1, "--quiet", text="\n".join(LINES)
+    )
     assert (result.returncode, result.stderr, result.stdout) == (0, "", "")
     assert len(unhot.load(tmp_path / "m").vectors) == 20
 
 
 def test_cbow_and_its_own_settings(tmp_path):
     (tmp_path / "t.txt").write_text("\n".join(LINES))
-    result = run("train", tmp_path / "t.txt", "-o", tmp_path / "m", "--model", "cbow", "--combine", "sum", "--dim", 8, "--epochs", 1)
+    result = run(
+        "train",
+        tmp_path / "t.txt",
+        "-o",
+        tmp_path / "m",
+        "--model",
+        "cbow",
+        "--combine",
+        "sum",
+        "--dim",
+        8,
+        "--epochs",
+        1,
+    )
     assert result.returncode == 0
     assert json.loads(run("info", tmp_path / "m", "--json").stdout)["lr"] == unhot.CBOW.default_lr
 
@@ -102,11 +122,23 @@ def test_cbow_and_its_own_settings(tmp_path):
         (["train", "nothing.txt", "-o", "m", "--dim", "0"], 2, "dim=0: must be >= 1"),
         (["train", "nothing.txt", "-o", "m", "--dim", "x"], 2, "'x' is not a valid integer"),
         (["train", "nothing.txt", "-o", "m", "--output", "soft"], 2, "there is no layer 'soft'"),
-        (["train", "nothing.txt", "-o", "m", "--model", "cbow", "--predict", "contexts"], 2, "--predict: is no setting of --model cbow"),
-        (["train", "nothing.txt", "-o", "m", "--output", "softmax", "--predict", "centre"], 2, "softmax scores all words"),
+        (
+            ["train", "nothing.txt", "-o", "m", "--model", "cbow", "--predict", "contexts"],
+            2,
+            "--predict: is no setting of --model cbow",
+        ),
+        (
+            ["train", "nothing.txt", "-o", "m", "--output", "softmax", "--predict", "centre"],
+            2,
+            "softmax scores all words",
+        ),
         (["train", "nothing.txt", "-o", "m", "--tokenizer", "tok"], 2, "tok"),
         (["train", "nothing.txt", "-o", "m", "--model", "cube"], 2, "'cube' is not one of"),
-        (["train", "nothing.txt", "-o", "m", "--combine", "sum"], 2, "--combine: is no setting of --model skipgram, but of cbow"),
+        (
+            ["train", "nothing.txt", "-o", "m", "--combine", "sum"],
+            2,
+            "--combine: is no setting of --model skipgram, but of cbow",
+        ),
         (["train", "nothing.txt", "-o", "/dev/null"], 1, "is not an unhot model"),
         (["train", "nothing.txt", "-o", "/proc/m"], 1, "/proc/m: a model cannot be saved there"),
         (["neighbors", "nowhere", "king"], 1, "nowhere"),
@@ -118,7 +150,9 @@ def test_cbow_and_its_own_settings(tmp_path):
     ],
 )
 def test_errors_are_one_line(arguments, code, told, tmp_path):
-    result = subprocess.run([sys.executable, "-m", "unhot", *arguments], capture_output=True, text=True, cwd=tmp_path, timeout=300)
+    result = subprocess.run(
+        [sys.executable, "-m", "unhot", *arguments], capture_output=True, text=True, cwd=tmp_path, timeout=300
+    )
     assert result.returncode == code
     assert len(result.stderr.splitlines()) == 1
     assert told in result.stderr

@@ -31,11 +31,26 @@ def run(capsys):
 
 
 def same(one, other):
-    return all(np.array_equal(getattr(one, name), getattr(other, name)) for name in ("starts", "columns", "values"))
+    return all(
+        np.array_equal(getattr(one, name), getattr(other, name)) for name in ("starts", "columns", "values")
+    )
 
 
 def test_cells_of_a_text(run, tmp_path):
-    done = run("cooccur", TEXT, "-o", tmp_path / "cells", "--min-count", 2, "--window", 3, "--sides", "left", "--weights", "dynamic")
+    done = run(
+        "cooccur",
+        TEXT,
+        "-o",
+        tmp_path / "cells",
+        "--min-count",
+        2,
+        "--window",
+        3,
+        "--sides",
+        "left",
+        "--weights",
+        "dynamic",
+    )
     assert done.returncode == 0, done.stderr
     assert "131 words" in done.stderr
     assert f"saved to {tmp_path / 'cells'}: " in done.stderr
@@ -61,7 +76,13 @@ def test_json_and_info(run, tmp_path):
         assert facts["density"] == len(cells) / 59**2
         assert facts["sum"] == pytest.approx(cells.values.sum())
         assert facts["heaviest"][0] == {"word": "the", "context": "the", "value": cells.values[0]}
-    assert facts["settings"] == {"window": 10, "weights": "distance", "sides": "both", "sample": 0.0, "seed": 1}
+    assert facts["settings"] == {
+        "window": 10,
+        "weights": "distance",
+        "sides": "both",
+        "sample": 0.0,
+        "seed": 1,
+    }
     told = json.loads(run("info", tmp_path / "cells", "--json").stdout)
     assert told.pop("format") == "cells"
     assert told.pop("bytes") == sum(path.stat().st_size for path in (tmp_path / "cells").iterdir())
@@ -88,8 +109,19 @@ def test_files_for_glove_and_back(run, tmp_path, name):
     assert done.returncode == 0, done.stderr
     assert f"wrote {tmp_path / 'g.bin'} and {tmp_path / 'g.vocab.txt'}" in done.stderr
     assert (tmp_path / "g.bin").stat().st_size == (GOLDEN / "glove_cooccur.bin").stat().st_size
-    assert sorted((tmp_path / "g.vocab.txt").read_text().split("\n")) == sorted((GOLDEN / "glove_vocab.txt").read_text().split("\n"))
-    done = run("cooccur", tmp_path / "g.bin", "--vocab", tmp_path / "g.vocab.txt", "-o", tmp_path / "again", "--json", *how)
+    assert sorted((tmp_path / "g.vocab.txt").read_text().split("\n")) == sorted(
+        (GOLDEN / "glove_vocab.txt").read_text().split("\n")
+    )
+    done = run(
+        "cooccur",
+        tmp_path / "g.bin",
+        "--vocab",
+        tmp_path / "g.vocab.txt",
+        "-o",
+        tmp_path / "again",
+        "--json",
+        *how,
+    )
     assert json.loads(done.stdout)["settings"] == {"window": 5, "sides": "both"}
     with Cells.open(tmp_path / "cells") as cells, Cells.open(tmp_path / "again") as again:
         assert same(cells, again)
@@ -97,7 +129,15 @@ def test_files_for_glove_and_back(run, tmp_path, name):
 
 
 def test_a_shuffled_file_of_glove(run, tmp_path):
-    done = run("cooccur", GOLDEN / "glove_shuffled.bin", "--vocab", GOLDEN / "glove_vocab.txt", "-o", tmp_path / "cells", "-q")
+    done = run(
+        "cooccur",
+        GOLDEN / "glove_shuffled.bin",
+        "--vocab",
+        GOLDEN / "glove_vocab.txt",
+        "-o",
+        tmp_path / "cells",
+        "-q",
+    )
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     assert json.loads(run("info", tmp_path / "cells", "--json").stdout)["cells"] == 548
 
@@ -116,14 +156,22 @@ def test_words_that_glove_refuses_are_found_before_counting(run, tmp_path):
         ((TEXT,), 2, "Missing option '-o'"),
         (("-o", "cells"), 2, "Missing argument"),
         ((TEXT, "-o", "cells", "--memory", "1kB"), 2, "takes at least"),
-        ((TEXT, "-o", "cells", "--memory", "much"), 2, "memory='much': must be a number of bytes, such as 200MB or 1GB"),
+        (
+            (TEXT, "-o", "cells", "--memory", "much"),
+            2,
+            "memory='much': must be a number of bytes, such as 200MB or 1GB",
+        ),
         ((TEXT, "-o", "cells", "--window", "0"), 2, "window=0: must be >= 1"),
         ((TEXT, "-o", "cells", "--min-count", "99"), 1, "min_count"),
         (("nothing.txt", "-o", "cells"), 1, "nothing.txt"),
         ((TEXT, "-o", "taken"), 1, "taken: is there and holds no cells"),
         ((TEXT, "-o", "cells", "--glove", "nowhere/g"), 1, "cannot be written there"),
         ((TEXT, TEXT, "-o", "cells", "--vocab", "v"), 2, "several files: with --vocab"),
-        ((TEXT, "-o", "cells", "--vocab", "v", "--min-count", "3", "--memory", "1GB"), 2, "--memory, --min-count: with --vocab"),
+        (
+            (TEXT, "-o", "cells", "--vocab", "v", "--min-count", "3", "--memory", "1GB"),
+            2,
+            "--memory, --min-count: with --vocab",
+        ),
         ((TEXT, "-o", "cells", "--vocab", "v"), 1, "v: cannot be read"),
         ((TEXT, "-o", "cells", "--vocab", GOLDEN / "glove_vocab.txt"), 1, "ends inside a record"),
     ],
@@ -140,8 +188,15 @@ def test_errors_are_one_line_and_leave_nothing(run, tmp_path, monkeypatch, argum
 
 
 def test_phrases_are_joined_first(run, tmp_path):
-    assert run("phrases", TEXT, "--phrases", tmp_path / "p.json", "--min-count", 2, "--threshold", 1, "-q").returncode == 0
-    done = run("cooccur", TEXT, "-o", tmp_path / "cells", "--phrases", tmp_path / "p.json", "--min-count", 1, "-q")
+    assert (
+        run(
+            "phrases", TEXT, "--phrases", tmp_path / "p.json", "--min-count", 2, "--threshold", 1, "-q"
+        ).returncode
+        == 0
+    )
+    done = run(
+        "cooccur", TEXT, "-o", tmp_path / "cells", "--phrases", tmp_path / "p.json", "--min-count", 1, "-q"
+    )
     assert done.returncode == 0, done.stderr
     with Cells.open(tmp_path / "cells") as cells:
         assert any("_" in word for word in cells.vocabulary)
@@ -180,7 +235,12 @@ def test_ctrl_c_leaves_nothing(tmp_path):
         "corpus",
     ]
     done = subprocess.run(
-        command, capture_output=True, text=True, timeout=300, cwd=tmp_path, env={**os.environ, "TMPDIR": str(tmp_path / "tmp")}
+        command,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        cwd=tmp_path,
+        env={**os.environ, "TMPDIR": str(tmp_path / "tmp")},
     )
     assert done.returncode == 130, done.stderr
     assert done.stderr.splitlines()[-1] == "unhot: interrupted"

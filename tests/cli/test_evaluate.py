@@ -47,7 +47,14 @@ def test_json_is_what_the_library_gives(folder):
 def test_options_reach_the_library(folder):
     options = ("--window", 3, "--shrink", "--sample", 0.1, "--tokenizer", "whitespace")
     found = json.loads(run(folder / "model", "--text", "-", *options, "--json", text=TEXT).stdout)["held_out"]
-    expected = held_out(unhot.load(folder / "model"), folder / "text.txt", window=3, shrink=True, sample=0.1, tokenizer="whitespace")
+    expected = held_out(
+        unhot.load(folder / "model"),
+        folder / "text.txt",
+        window=3,
+        shrink=True,
+        sample=0.1,
+        tokenizer="whitespace",
+    )
     assert found == pytest.approx(expected.as_dict())
     assert found["unknown"] == 2
 
@@ -100,12 +107,20 @@ def questions(folder):
     for name in ("one", "two", "three"):
         unhot.Vectors(words, rng.normal(size=(13, 5)).astype(np.float32)).save(folder / f"{name}.bin")
     (folder / "pairs").mkdir()
-    (folder / "pairs" / "a.tsv").write_text("".join(f"{a}\t{b}\t{i % 4}\n" for i, (a, b) in enumerate(zip(words, words[3:], strict=False))))
-    (folder / "pairs" / "b.csv").write_text("word1,word2,score\ncat,dog,7\nfig,plum,8\nthe,on,2\nzebra,dog,3\n")
-    (folder / "google.txt").write_text(": gram-plural\ncat cats dog dogs\ndog dogs cat cats\n: other\ncat cats zebra zebras\n")
+    (folder / "pairs" / "a.tsv").write_text(
+        "".join(f"{a}\t{b}\t{i % 4}\n" for i, (a, b) in enumerate(zip(words, words[3:], strict=False)))
+    )
+    (folder / "pairs" / "b.csv").write_text(
+        "word1,word2,score\ncat,dog,7\nfig,plum,8\nthe,on,2\nzebra,dog,3\n"
+    )
+    (folder / "google.txt").write_text(
+        ": gram-plural\ncat cats dog dogs\ndog dogs cat cats\n: other\ncat cats zebra zebras\n"
+    )
     (folder / "bats").mkdir()
     (folder / "bats" / "plural.txt").write_text("cat\tcats/cat's\ndog\tdogs\n")
-    (folder / "kinds.tsv").write_text("cat\tanimal\ndog\tanimal\nbird\tanimal\nfig\tfruit\nplum\tfruit\nzebra\tanimal\n")
+    (folder / "kinds.tsv").write_text(
+        "cat\tanimal\ndog\tanimal\nbird\tanimal\nfig\tfruit\nplum\tfruit\nzebra\tanimal\n"
+    )
     (folder / "sets").mkdir()
     (folder / "sets" / "animals.txt").write_text("cat\ndog\nbird\n\nfig\nran\nzebra\n")
     (folder / "words.txt").write_text("cat\ndog\nzebra\n")
@@ -130,13 +145,25 @@ def at(questions, monkeypatch, capsys):
 
 
 def test_all_kinds_as_json(at):
-    result = at(f"{ALL} --method both --restrict-vocab 12 --case ignore --neighbors 3 --words words.txt --seed 5 --json")
+    result = at(
+        f"{ALL} --method both --restrict-vocab 12 --case ignore --neighbors 3 --words words.txt --seed 5 "
+        "--json"
+    )
     assert (result.returncode, result.stderr) == (0, "")
-    vectors, others = unhot.Vectors.load("one.bin"), [unhot.Vectors.load(f"{name}.bin") for name in ("two", "three")]
+    vectors, others = (
+        unhot.Vectors.load("one.bin"),
+        [unhot.Vectors.load(f"{name}.bin") for name in ("two", "three")],
+    )
     common = {"restrict_vocab": 12, "seed": 5}
     cased = {**common, "case": "ignore"}
-    pairs = [similarity(vectors, path, **cased).as_dict() for path in ("pairs/a.tsv", "pairs/b.csv", "pairs/b.csv")]
-    found = [analogies(vectors, path, method=method, **cased).as_dict() for path in ("google.txt", "bats") for method in ("add", "mul")]
+    pairs = [
+        similarity(vectors, path, **cased).as_dict() for path in ("pairs/a.tsv", "pairs/b.csv", "pairs/b.csv")
+    ]
+    found = [
+        analogies(vectors, path, method=method, **cased).as_dict()
+        for path in ("google.txt", "bats")
+        for method in ("add", "mul")
+    ]
     expected = {
         "similarity": [{**each, "file": str(each["file"])} for each in pairs],
         "categories": [categories(vectors, "kinds.tsv", **cased).as_dict()],
@@ -154,7 +181,13 @@ def test_all_kinds_as_tables(at):
     assert "\x1b" not in result.stdout
     lines = result.stdout.splitlines()
     row = {line.split()[0]: line.split() for line in lines if line.strip()}
-    for title in ("similarity", "categories", "outliers: sets", "analogies: google.txt, 3CosAdd", "analogies: bats, 3CosAdd"):
+    for title in (
+        "similarity",
+        "categories",
+        "outliers: sets",
+        "analogies: google.txt, 3CosAdd",
+        "analogies: bats, 3CosAdd",
+    ):
         assert title in lines
     assert row["b.csv"][-2:] == ["1", "(25.0%)"]
     assert row["gram-plural"][-3:] == ["2", "0", "(0.0%)"]
@@ -175,7 +208,11 @@ def test_text_and_vectors_together(at):
     ("arguments", "code", "told"),
     [
         ("one.bin --similarity nothing.txt", 1, "nothing.txt: there is no such file"),
-        ("one.bin --similarity google.txt", 1, "google.txt: line 1: ': gram-plural': must be word, word and score"),
+        (
+            "one.bin --similarity google.txt",
+            1,
+            "google.txt: line 1: ': gram-plural': must be word, word and score",
+        ),
         ("one.bin --analogies kinds.tsv pairs/a.tsv", 1, "pairs/a.tsv: line 1"),
         ("one.bin --outliers words.txt", 1, "3 words and 0 outliers"),
         ("one.bin --analogies google.txt --restrict-vocab 0", 2, "'--restrict-vocab': 0 is not in the range"),

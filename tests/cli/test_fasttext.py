@@ -24,7 +24,10 @@ SKIPGRAM, SUPERVISED = GOLDEN / "fasttext_unsup_skipgram_ns.bin", GOLDEN / "fast
 
 def run(*arguments, text=b""):
     """Exit code, output and errors of a verb."""
-    streams = {name: io.TextIOWrapper(io.BytesIO(given)) for name, given in (("stdin", text), ("stdout", b""), ("stderr", b""))}
+    streams = {
+        name: io.TextIOWrapper(io.BytesIO(given))
+        for name, given in (("stdin", text), ("stdout", b""), ("stderr", b""))
+    }
     with pytest.MonkeyPatch.context() as patch:
         for name, stream in streams.items():
             patch.setattr(sys, name, stream)
@@ -56,7 +59,13 @@ def test_output_is_fasttexts(case, monkeypatch):
 
 def test_alike_means_something():
     assert_printed_alike("cat 0.12345 \n", "cat 0.12346 \n")
-    for other in ("cat 0.1244 \n", "dog 0.12345 \n", "cat 0.12345\n", "cat 0.12345 0.1 \n", "cat 0.12345 \n\n"):
+    for other in (
+        "cat 0.1244 \n",
+        "dog 0.12345 \n",
+        "cat 0.12345\n",
+        "cat 0.12345 0.1 \n",
+        "cat 0.12345 \n\n",
+    ):
         with pytest.raises((AssertionError, ValueError)):
             assert_printed_alike("cat 0.12345 \n", other)
 
@@ -66,19 +75,30 @@ def test_ngrams_have_the_word_as_their_mean():
     lines = [line.split(" ") for line in out.decode().splitlines()]
     model = fasttext.load_model(SKIPGRAM)
     assert [line[0] for line in lines] == model.get_subwords("caf\u00e9s")[0]
-    np.testing.assert_allclose(np.mean([[float(x) for x in line[1:-1]] for line in lines], axis=0), model["caf\u00e9s"], rtol=1e-4)
+    np.testing.assert_allclose(
+        np.mean([[float(x) for x in line[1:-1]] for line in lines], axis=0), model["caf\u00e9s"], rtol=1e-4
+    )
 
 
 @pytest.mark.parametrize("word", ["-h", "--help", "-habc", "-1", "--"])
 def test_ngrams_of_words_that_begin_with_a_dash(word):
     code, out, err = run("print-ngrams", SKIPGRAM, word)
     assert (code, err) == (0, "")
-    assert [line.split(" ")[0] for line in out.decode().splitlines()] == fasttext.load_model(SKIPGRAM).get_subwords(word)[0]
+    assert [line.split(" ")[0] for line in out.decode().splitlines()] == fasttext.load_model(
+        SKIPGRAM
+    ).get_subwords(word)[0]
 
 
 def test_a_written_line_end_ends_the_line_of_a_classifier():
-    """fastText's program gives as many lines for each of the texts, with these contents; spaces behind the last are a line, too."""
-    for asked in (["predict-prob", SUPERVISED, "-", "2"], ["test", SUPERVISED, "-"], ["print-sentence-vectors", SUPERVISED]):
+    """fastText's program gives as many lines for each of the texts, with these contents.
+
+    Spaces behind the last are a line, too.
+    """
+    for asked in (
+        ["predict-prob", SUPERVISED, "-", "2"],
+        ["test", SUPERVISED, "-"],
+        ["print-sentence-vectors", SUPERVISED],
+    ):
         for text, same in (
             (b"the </s> __label__food cat\n", b"the\n__label__food cat\n"),
             (b"the </s>\ncat", b"the\n\ncat"),
@@ -109,7 +129,9 @@ def test_a_third_of_a_question_ends_the_analogies():
 
 def test_test_reads_standard_input():
     text = (GOLDEN / "fasttext_sup_train.txt").read_bytes()
-    assert run("test", SUPERVISED, "-", text=text) == run("test", SUPERVISED, GOLDEN / "fasttext_sup_train.txt")
+    assert run("test", SUPERVISED, "-", text=text) == run(
+        "test", SUPERVISED, GOLDEN / "fasttext_sup_train.txt"
+    )
 
 
 @pytest.mark.parametrize(
@@ -155,7 +177,12 @@ def test_training_writes_a_model_and_its_vectors(verb, place):
     code, out, err = run(verb, "-input", "text.txt", "-output", "model", *TRAINING, "-saveOutput")
     assert (code, out) == (0, b"")
     assert "saved to model.bin, model.vec, model.output" in err
-    assert sorted(path.name for path in place.iterdir()) == ["model.bin", "model.output", "model.vec", "text.txt"]
+    assert sorted(path.name for path in place.iterdir()) == [
+        "model.bin",
+        "model.output",
+        "model.vec",
+        "text.txt",
+    ]
     model, vectors = fasttext.load_model("model.bin"), unhot.Vectors.load("model.vec")
     assert model.get_arguments() | {"lrUpdateRate": 100} == {
         "dim": 16, "ws": 5, "epoch": 1, "minCount": 2, "neg": 5, "wordNgrams": 1, "loss": "ns", "model": {"skipgram": "sg"}.get(verb, verb),
@@ -163,7 +190,9 @@ def test_training_writes_a_model_and_its_vectors(verb, place):
     }  # fmt: skip
     assert vectors.words == model.words
     np.testing.assert_array_equal(vectors["cat"], model["cat"])
-    np.testing.assert_array_equal(unhot.Vectors.load("model.output", "word2vec-text").vectors, model.get_output_matrix())
+    np.testing.assert_array_equal(
+        unhot.Vectors.load("model.output", "word2vec-text").vectors, model.get_output_matrix()
+    )
 
 
 def test_options_in_any_order_with_equals_and_from_standard_input(place):
@@ -174,7 +203,9 @@ def test_options_in_any_order_with_equals_and_from_standard_input(place):
 
 
 def test_what_has_no_meaning_is_said(place):
-    _, _, err = run("skipgram", "-input", "text.txt", "-output", "model", *TRAINING, "-wordNgrams", "2", "-label", "__x__")
+    _, _, err = run(
+        "skipgram", "-input", "text.txt", "-output", "model", *TRAINING, "-wordNgrams", "2", "-label", "__x__"
+    )
     assert [line.split(":")[0] for line in err.splitlines()[:2]] == ["-wordNgrams=2", "-label=__x__"]
 
 
@@ -261,6 +292,11 @@ def test_a_folder_that_cannot_be_written_to_is_an_error_before_training(place, m
 
 def test_help_is_quick_and_has_examples():
     script = "import sys; from unhot.cli.main import main\ntry: main(sys.argv[1:])\nfinally: assert not {'numba', 'numpy'} & {*sys.modules}"
-    done = subprocess.run([sys.executable, "-c", script, "fasttext", "skipgram", "-h"], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", script, "fasttext", "skipgram", "-h"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     assert "-lrUpdateRate INTEGER" in done.stdout
     assert "unhot fasttext skipgram -input corpus.txt -output model" in done.stdout

@@ -11,7 +11,16 @@ import pytest
 from click.testing import CliRunner
 
 from unhot.cli.main import group
-from unhot.cli.outputs import TORCH_ONLY, default_spec, documentation, first_line, listed_layers, load_plugin, settings_of, summary
+from unhot.cli.outputs import (
+    TORCH_ONLY,
+    default_spec,
+    documentation,
+    first_line,
+    listed_layers,
+    load_plugin,
+    settings_of,
+    summary,
+)
 from unhot.errors import ConfigError
 from unhot.outputs import LAYERS, OutputLayer, output, parse_output
 
@@ -20,7 +29,9 @@ TOY = Path(__file__).resolve().parents[2] / "docs" / "outputs" / "toy_layer.py"
 
 def run(*arguments, **environment):
     command = [sys.executable, "-m", "unhot", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=300, env={**os.environ, **environment})
+    return subprocess.run(
+        command, capture_output=True, text=True, timeout=300, env={**os.environ, **environment}
+    )
 
 
 def shown(*arguments):
@@ -38,7 +49,9 @@ def test_help_lists_all_layers_without_the_compiler():
         print("numba" in sys.modules)
         print(json.dumps(listed_layers()))
     """
-    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True
+    )
     help_text, _, found = result.stdout.rstrip().rpartition("\n")
     help_text, _, compiler = help_text.rpartition("\n")
     assert compiler == "False"
@@ -62,7 +75,11 @@ def test_one_layer_is_explained(name):
     assert documentation(LAYERS[name]) in text
     facts = json.loads(shown("outputs", name, "--json"))
     assert facts in json.loads(shown("outputs", "--json"))["outputs"]
-    assert (facts["name"], facts["description"], facts["spec"]) == (name, first_line(LAYERS[name]), parse_output(name).spec())
+    assert (facts["name"], facts["description"], facts["spec"]) == (
+        name,
+        first_line(LAYERS[name]),
+        parse_output(name).spec(),
+    )
     assert facts["compiled"] == LAYERS[name].compiled == (f"\n\n{TORCH_ONLY}\n\n" not in text)
     for setting in facts["settings"]:
         assert setting["meaning"], setting
@@ -73,7 +90,9 @@ def test_one_layer_is_explained(name):
 def test_layers_for_torch_alone_are_marked():
     marked = {"adaptive", "differentiated", "in_batch", "infrequent", "partition"}
     assert {name for name, line in listed_layers().items() if line.endswith(f" {TORCH_ONLY}")} == marked
-    assert {layer["name"] for layer in json.loads(shown("outputs", "--json"))["outputs"] if not layer["compiled"]} == marked
+    assert {
+        layer["name"] for layer in json.loads(shown("outputs", "--json"))["outputs"] if not layer["compiled"]
+    } == marked
     assert summary(LAYERS["nce"]) == first_line(LAYERS["nce"])
 
 
@@ -103,14 +122,25 @@ def test_odd_settings():
     expected += [("c", "float", "1.5", ""), ("d", "tuple", "(1, 2)", "over several lines")]
     assert settings_of(Odd) == expected
     assert default_spec(Odd) == "odd:a=...,b=x # y,c=1.5,d=(1, 2)"
-    assert settings_of(dataclass(frozen=True, kw_only=True)(type("Made", (OutputLayer,), {"__annotations__": {"a": int}})))[0].meaning == ""
+    assert (
+        settings_of(
+            dataclass(frozen=True, kw_only=True)(
+                type("Made", (OutputLayer,), {"__annotations__": {"a": int}})
+            )
+        )[0].meaning
+        == ""
+    )
 
 
 def test_two_layers_of_a_file_have_their_own_lines():
     try:
         output("odd")(Odd)
-        assert first_line(Odd) == "`unhot outputs`, `--plugin`, and the list of layers in `unhot train --help`."
-        other = output("odder")(dataclass(frozen=True, kw_only=True)(type("Odder", (OutputLayer,), {"__module__": __name__})))
+        assert (
+            first_line(Odd) == "`unhot outputs`, `--plugin`, and the list of layers in `unhot train --help`."
+        )
+        other = output("odder")(
+            dataclass(frozen=True, kw_only=True)(type("Odder", (OutputLayer,), {"__module__": __name__}))
+        )
         assert first_line(Odd) == "Without defaults."
         assert first_line(other) == "Odder"
         assert listed_layers()["odd"] == "Without defaults."
@@ -125,27 +155,43 @@ def test_two_layers_of_a_file_have_their_own_lines():
         (["outputs", "soft"], "there is no layer 'soft'; there are adaptive, "),
         (["outputs", "--plugin", "nowhere.py"], "--plugin nowhere.py: no such Python file"),
         (["outputs", "--plugin", "./nowhere"], "--plugin ./nowhere: no such Python file"),
-        (["outputs", "--plugin", "no_such_module"], "--plugin no_such_module: cannot be imported (ModuleNotFoundError"),
-        (["train", "t.txt", "-o", "m", "--plugin", "broken.py"], "--plugin broken.py: cannot be imported (ZeroDivisionError"),
+        (
+            ["outputs", "--plugin", "no_such_module"],
+            "--plugin no_such_module: cannot be imported (ModuleNotFoundError",
+        ),
+        (
+            ["train", "t.txt", "-o", "m", "--plugin", "broken.py"],
+            "--plugin broken.py: cannot be imported (ZeroDivisionError",
+        ),
     ],
 )
 def test_errors_are_one_line(arguments, told, tmp_path):
     (tmp_path / "broken.py").write_text("1 / 0\n")
-    result = subprocess.run([sys.executable, "-m", "unhot", *arguments], capture_output=True, text=True, cwd=tmp_path, timeout=300)
+    result = subprocess.run(
+        [sys.executable, "-m", "unhot", *arguments], capture_output=True, text=True, cwd=tmp_path, timeout=300
+    )
     assert result.returncode == 2
     assert len(result.stderr.splitlines()) == 1
     assert told in result.stderr
 
 
 def test_a_module_is_a_plugin_too():
-    result = run("outputs", "--plugin", "toy_layer", "ring", PYTHONPATH=f"{TOY.parent}{os.pathsep}{os.environ.get('PYTHONPATH', '')}")
+    result = run(
+        "outputs",
+        "--plugin",
+        "toy_layer",
+        "ring",
+        PYTHONPATH=f"{TOY.parent}{os.pathsep}{os.environ.get('PYTHONPATH', '')}",
+    )
     assert result.returncode == 0, result.stderr
     assert result.stdout.startswith("Ring: ")
     assert result.stdout.endswith("ring:bias=false\n  bias  bool  false  learn a bias for each word\n")
 
 
 def test_a_file_is_loaded_once_and_leaves_nothing_when_it_fails(tmp_path):
-    (tmp_path / "a-b.py").write_text("import pathlib\nwith pathlib.Path(__file__).with_suffix('.log').open('a') as f:\n    f.write('x')\n")
+    (tmp_path / "a-b.py").write_text(
+        "import pathlib\nwith pathlib.Path(__file__).with_suffix('.log').open('a') as f:\n    f.write('x')\n"
+    )
     before = set(sys.modules)
     load_plugin(str(tmp_path / "a-b.py"))
     load_plugin(str(tmp_path / "." / "a-b.py"))

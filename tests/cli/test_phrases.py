@@ -40,7 +40,16 @@ SETTINGS = ("--min-count", 3, "--threshold", 4)
 
 
 def test_text_and_list(run, text, tmp_path):
-    result = run(text, "-o", tmp_path / "joined.txt", "--phrases", tmp_path / "list.json", *SETTINGS, "--connectors", "english")
+    result = run(
+        text,
+        "-o",
+        tmp_path / "joined.txt",
+        "--phrases",
+        tmp_path / "list.json",
+        *SETTINGS,
+        "--connectors",
+        "english",
+    )
     assert result.returncode == 0, result.stderr
     joined = (tmp_path / "joined.txt").read_text()
     assert joined == JOINED.replace("bank_of england", "bank_of_england")
@@ -48,12 +57,20 @@ def test_text_and_list(run, text, tmp_path):
     assert "75 words, 45 fewer than before" in result.stderr
     assert "pass 1: 120 words, 2 phrases" in result.stderr
     assert [line.split()[0] for line in result.stdout.splitlines()] == ["new_york", "bank_of_england"]
-    assert [phrase for phrase, _, _ in Phrases.load(tmp_path / "list.json").phrases] == ["new_york", "bank_of_england"]
+    assert [phrase for phrase, _, _ in Phrases.load(tmp_path / "list.json").phrases] == [
+        "new_york",
+        "bank_of_england",
+    ]
     again = run(text, "-o", tmp_path / "again.txt", "--apply", tmp_path / "list.json")
     assert again.returncode == 0, again.stderr
     assert (tmp_path / "again.txt").read_text() == joined
     assert again.stdout == result.stdout
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["again.txt", "joined.txt", "list.json", "text.txt"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "again.txt",
+        "joined.txt",
+        "list.json",
+        "text.txt",
+    ]
 
 
 @pytest.mark.parametrize(("ending", "module"), [("gz", gzip), ("bz2", bz2), ("xz", lzma)])
@@ -76,18 +93,42 @@ def test_json(run, text):
 def test_settings(run, text, tmp_path):
     (tmp_path / "inside.txt").write_text("of\nand the\n")
     path = tmp_path / "list.json"
-    options = ("--threshold", "0.9,0.5", "--score", "npmi", "--delimiter", "~", "--target", 3, "--memory", "5MB", "--threads", 1)
+    options = (
+        "--threshold",
+        "0.9,0.5",
+        "--score",
+        "npmi",
+        "--delimiter",
+        "~",
+        "--target",
+        3,
+        "--memory",
+        "5MB",
+        "--threads",
+        1,
+    )
     result = run(text, "--phrases", path, *options, "--connectors", tmp_path / "inside.txt")
     assert result.returncode == 0, result.stderr
     phrases = Phrases.load(path)
-    assert (phrases.thresholds, phrases.score, phrases.delimiter, phrases.target) == ((0.9, 0.5), "npmi", "~", 3)
+    assert (phrases.thresholds, phrases.score, phrases.delimiter, phrases.target) == (
+        (0.9, 0.5),
+        "npmi",
+        "~",
+        3,
+    )
     assert phrases.inside == {"of", "and", "the"}
     assert phrases.passes == 2
 
 
 def test_pipes(text):
     command = [sys.executable, "-m", "unhot", "phrases", "-", "-o", "-", *map(str, SETTINGS)]
-    done = subprocess.run(command, input=TEXT.encode() + b"x\xff\n", capture_output=True, timeout=300, cwd=Path(unhot.__file__).parents[1])
+    done = subprocess.run(
+        command,
+        input=TEXT.encode() + b"x\xff\n",
+        capture_output=True,
+        timeout=300,
+        cwd=Path(unhot.__file__).parents[1],
+    )
     assert done.returncode == 0, done.stderr
     assert done.stdout == JOINED.encode() + b"x\xff\n"
     assert b"1 words are not valid UTF-8" in done.stderr
@@ -104,11 +145,31 @@ def test_quiet(run, text):
         ((), 2, "Missing argument 'INPUT...'"),
         (("none.txt",), 1, "none.txt: no such file"),
         (("text.txt", "-o", "text.txt"), 2, "text.txt: is read, and would be replaced"),
-        (("text.txt", "-o", "out.txt", "--phrases", "./out.txt"), 2, "-o out.txt and --phrases ./out.txt: are one file"),
-        (("text.txt", "-o", "out.txt", "--phrases", "link.txt"), 2, "-o out.txt and --phrases link.txt: are one file"),
-        (("text.txt", "-o", "link.json", "--apply", "list.json"), 2, "link.json: is read, and would be replaced"),
-        (("text.txt", "--phrases", "list.json", "--connectors", "list.json"), 2, "list.json: is read, and would be replaced"),
-        (("empty.txt", "-o", "out.txt", "--delimiter", " "), 2, "delimiter=' ': in a text, phrases with white space are several words"),
+        (
+            ("text.txt", "-o", "out.txt", "--phrases", "./out.txt"),
+            2,
+            "-o out.txt and --phrases ./out.txt: are one file",
+        ),
+        (
+            ("text.txt", "-o", "out.txt", "--phrases", "link.txt"),
+            2,
+            "-o out.txt and --phrases link.txt: are one file",
+        ),
+        (
+            ("text.txt", "-o", "link.json", "--apply", "list.json"),
+            2,
+            "link.json: is read, and would be replaced",
+        ),
+        (
+            ("text.txt", "--phrases", "list.json", "--connectors", "list.json"),
+            2,
+            "list.json: is read, and would be replaced",
+        ),
+        (
+            ("empty.txt", "-o", "out.txt", "--delimiter", " "),
+            2,
+            "delimiter=' ': in a text, phrases with white space are several words",
+        ),
         (("text.txt", "-o", "none/out.txt"), 1, "there is no folder none"),
         (("text.txt", "-o", "."), 1, "is a folder"),
         (("text.txt", "-o", "a.zst"), 2, "zst is read, not written"),

@@ -34,7 +34,11 @@ def folder(tmp_path_factory):
 def run(*arguments, text=b""):
     """Exit code, output and errors of a command; in this process, which is quicker than a shell."""
     out, err, given = io.StringIO(), io.StringIO(), io.TextIOWrapper(io.BytesIO(text))
-    with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        contextlib.redirect_stdout(out),
+        contextlib.redirect_stderr(err),
+    ):
         patch.setattr(sys, "stdin", given)
         with pytest.raises(SystemExit) as end:
             main([str(argument) for argument in arguments])
@@ -63,7 +67,9 @@ def test_words_that_a_terminal_cannot_show(folder):
     assert {entry["word"] for entry in json.loads(out)["neighbors"]} == set(WORDS) - {"king"}
 
 
-@pytest.mark.parametrize("words", [["king", "-", "man", "+", "woman"], ["king - man + woman"], ["woman king - man"]])
+@pytest.mark.parametrize(
+    "words", [["king", "-", "man", "+", "woman"], ["king - man + woman"], ["woman king - man"]]
+)
 def test_words_can_be_added_and_subtracted(folder, words):
     code, out, _ = run("neighbors", folder / "vectors.safetensors", *words, "--json")
     vectors = unhot.Vectors.load(folder / "vectors.safetensors")
@@ -135,7 +141,18 @@ def test_analogy(folder):
 
 @pytest.mark.parametrize("method", ["add", "mul"])
 def test_analogy_as_json(folder, method):
-    _, out, _ = run("analogy", folder / "vectors.safetensors", "king", "man", "woman", "--method", method, "--restrict-vocab", 5, "--json")
+    _, out, _ = run(
+        "analogy",
+        folder / "vectors.safetensors",
+        "king",
+        "man",
+        "woman",
+        "--method",
+        method,
+        "--restrict-vocab",
+        5,
+        "--json",
+    )
     found = json.loads(out)
     vectors = unhot.Vectors.load(folder / "vectors.safetensors")
     search = vectors.most_similar if method == "add" else vectors.most_similar_cosmul
@@ -166,7 +183,11 @@ def test_verify(folder):
     facts = json.loads(run("verify", folder / "model", "--json")[1])
     assert (facts["ok"], facts["checksums"], facts["words"]) == (True, True, 20)
     facts = json.loads(run("verify", folder / "vectors.bin", "--json")[1])
-    assert (facts["ok"], facts["checksums"], facts["bytes"]) == (True, False, (folder / "vectors.bin").stat().st_size)
+    assert (facts["ok"], facts["checksums"], facts["bytes"]) == (
+        True,
+        False,
+        (folder / "vectors.bin").stat().st_size,
+    )
 
 
 @pytest.mark.parametrize("name", ["config.json", "vocab.txt", "model.safetensors"])

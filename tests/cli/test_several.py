@@ -22,7 +22,10 @@ def command(**values):
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        ("model --files a b --json -m c d --count 3", {"files": ["a", "b"], "more": ["c", "d"], "count": 3, "json": True}),
+        (
+            "model --files a b --json -m c d --count 3",
+            {"files": ["a", "b"], "more": ["c", "d"], "count": 3, "json": True},
+        ),
         ("model --files a --files b c", {"files": ["a", "b", "c"]}),
         ("model --files=a b", {"files": ["a", "b"]}),
         ("--files a model", {"files": ["a"]}),
@@ -39,7 +42,12 @@ def test_values(arguments, expected):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"), [("--files a", "Missing argument"), ("model --files", "requires an argument"), ("model b", "unexpected extra")]
+    ("arguments", "told"),
+    [
+        ("--files a", "Missing argument"),
+        ("model --files", "requires an argument"),
+        ("model b", "unexpected extra"),
+    ],
 )
 def test_wrong_usage(arguments, told):
     result = CliRunner().invoke(command, arguments.split())

@@ -35,7 +35,20 @@ def folder(tmp_path_factory):
     path = tmp_path_factory.mktemp("train")
     (path / "text.txt").write_text("\n".join(LINES))
     assert run("train", path / "text.txt", "-o", path / "model", *SMALL, "--epochs", 2, "-q").returncode == 0
-    command = [sys.executable, "-m", "unhot", "train", "text.txt", "-o", "killed", *SMALL, "--epochs", "400", "--checkpoint-chunks", "50"]
+    command = [
+        sys.executable,
+        "-m",
+        "unhot",
+        "train",
+        "text.txt",
+        "-o",
+        "killed",
+        *SMALL,
+        "--epochs",
+        "400",
+        "--checkpoint-chunks",
+        "50",
+    ]
     child = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, cwd=path)
     while "checkpoint:" not in child.stderr.readline():
         pass
@@ -59,7 +72,10 @@ def test_resume_ends_with_the_bytes_of_an_uninterrupted_run(folder):
     resumed = run("train", "--resume", folder / "killed", "-o", folder / "resumed")
     assert resumed.returncode == 0, resumed.stderr
     assert "going on after" in resumed.stderr
-    assert run("train", folder / "text.txt", "-o", folder / "whole", *SMALL, "--epochs", 400, "-q").returncode == 0
+    assert (
+        run("train", folder / "text.txt", "-o", folder / "whole", *SMALL, "--epochs", 400, "-q").returncode
+        == 0
+    )
     assert digest(folder / "resumed") == digest(folder / "whole")
 
 
@@ -74,7 +90,19 @@ main()
 
 def interrupted(folder, target, *arguments):
     """What a training says that is stopped by Ctrl-C in its fourth epoch."""
-    command = [sys.executable, "-c", INTERRUPTIBLE, "train", "text.txt", "-o", target, *SMALL, "--epochs", "100000", *arguments]
+    command = [
+        sys.executable,
+        "-c",
+        INTERRUPTIBLE,
+        "train",
+        "text.txt",
+        "-o",
+        target,
+        *SMALL,
+        "--epochs",
+        "100000",
+        *arguments,
+    ]
     child = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, cwd=folder)
     while "epoch 3/" not in child.stderr.readline():
         pass
@@ -103,13 +131,27 @@ def test_ctrl_c_leaves_a_finished_model_alone(folder):
 
 def test_going_on_with_new_words(folder):
     text = "\n".join(["w1 w2 new newer"] * 20)
-    told = run("train", "-", "-o", folder / "grown", "--start", folder / "model", "--freeze", "known", "--epochs", 1, text=text)
+    told = run(
+        "train",
+        "-",
+        "-o",
+        folder / "grown",
+        "--start",
+        folder / "model",
+        "--freeze",
+        "known",
+        "--epochs",
+        1,
+        text=text,
+    )
     assert told.returncode == 0, told.stderr
     before, after = unhot.load(folder / "model"), unhot.load(folder / "grown")
     assert set(after.vectors.words) - set(before.vectors.words) == {"new", "newer"}
     assert (after.dim, after.min_count, after.epochs) == (8, 1, 1)  # as in the model, where not given
     np.testing.assert_array_equal(after.vectors["w1"], before.vectors["w1"])
-    kept = run("train", "-", "-o", folder / "kept", "--start", folder / "model", "--keep-vocabulary", "-q", text=text)
+    kept = run(
+        "train", "-", "-o", folder / "kept", "--start", folder / "model", "--keep-vocabulary", "-q", text=text
+    )
     assert kept.returncode == 0, kept.stderr
     assert unhot.load(folder / "kept").vocabulary == before.vocabulary
 
@@ -117,7 +159,18 @@ def test_going_on_with_new_words(folder):
 def test_starting_from_vectors(folder):
     assert run("convert", folder / "model", folder / "v.bin").returncode == 0
     (folder / "words").write_text("w1\nw5\n")
-    told = run("train", folder / "text.txt", "-o", folder / "m2", *SMALL, "--start", folder / "v.bin", "--freeze", folder / "words", "-q")
+    told = run(
+        "train",
+        folder / "text.txt",
+        "-o",
+        folder / "m2",
+        *SMALL,
+        "--start",
+        folder / "v.bin",
+        "--freeze",
+        folder / "words",
+        "-q",
+    )
     assert told.returncode == 0, told.stderr
     before, after = unhot.load(folder / "model"), unhot.load(folder / "m2")
     np.testing.assert_array_equal(after.vectors["w5"], before.vectors["w5"])
@@ -127,11 +180,19 @@ def test_starting_from_vectors(folder):
 @pytest.mark.parametrize(
     ("arguments", "code", "told"),
     [
-        (["--resume", "killed", "--dim", "30"], 2, "--dim: --resume goes on with the settings that the training began with"),
+        (
+            ["--resume", "killed", "--dim", "30"],
+            2,
+            "--dim: --resume goes on with the settings that the training began with",
+        ),
         (["--resume", "model"], 1, "its training is complete"),
         (["--resume", "nowhere"], 1, "nowhere: is not an unhot model"),
         (["text.txt"], 2, "Missing option '-o'"),
-        (["text.txt", "-o", "x", "--start", "model", "--dim", "9"], 2, "dim=9: the vectors to start from have 8 numbers"),
+        (
+            ["text.txt", "-o", "x", "--start", "model", "--dim", "9"],
+            2,
+            "dim=9: the vectors to start from have 8 numbers",
+        ),
         (["text.txt", "-o", "x", "--start", "nowhere"], 1, "nowhere: there is no such file"),
         (["text.txt", "-o", "x", "--keep-vocabulary"], 2, "--keep-vocabulary: needs --start"),
         (["text.txt", "-o", "x", "--freeze", "known"], 2, "frozen='known'"),
@@ -154,7 +215,16 @@ def test_the_torch_engine(folder):
     assert run("neighbors", folder / "torch", "w1").returncode == 0
     facts = json.loads(run("info", folder / "torch", "--json").stdout)
     assert (facts["engine"], facts["batch"], facts["device"]) == ("torch", 64, "cpu")
-    gone_on = run("train", folder / "text.txt", "-o", folder / "torch2", "--start", folder / "torch", "--keep-vocabulary", "-q")
+    gone_on = run(
+        "train",
+        folder / "text.txt",
+        "-o",
+        folder / "torch2",
+        "--start",
+        folder / "torch",
+        "--keep-vocabulary",
+        "-q",
+    )
     assert gone_on.returncode == 0, gone_on.stderr
     assert unhot.load(folder / "torch2").engine == "torch"
 
@@ -182,7 +252,10 @@ def test_fasttexts_file_is_gone_on_with(tmp_path):
     old = unhot.FastText(dim=8, min_count=1, epochs=3, buckets=300, output="negative:k=3,power=0.5").fit(text)
     old.save_fasttext(tmp_path / "old.bin")
     tiny = ["--lr", "1e-20"]
-    assert run("train", text, "-o", tmp_path / "new", "--start", tmp_path / "old.bin", *common, *tiny).returncode == 0
+    assert (
+        run("train", text, "-o", tmp_path / "new", "--start", tmp_path / "old.bin", *common, *tiny).returncode
+        == 0
+    )
     new = unhot.load(tmp_path / "new")
     assert (new.name, new.buckets, new.layer) == ("fasttext", 300, old.layer)
     np.testing.assert_allclose(new.vectors["catdog"], old.vectors["catdog"], atol=1e-6)

@@ -27,29 +27,83 @@ def folder(tmp_path_factory):
 
 
 def test_glove_from_text_and_from_cells(folder):
-    trained = run("train", folder / "t.txt", "-o", folder / "g", "--model", "glove", "--dim", 8, "--epochs", 3, "--log-json", folder / "l")
+    trained = run(
+        "train",
+        folder / "t.txt",
+        "-o",
+        folder / "g",
+        "--model",
+        "glove",
+        "--dim",
+        8,
+        "--epochs",
+        3,
+        "--log-json",
+        folder / "l",
+    )
     assert trained.returncode == 0, trained.stderr
     assert "cells/s" in trained.stderr
     assert "words/s" not in trained.stderr
     assert run("cooccur", folder / "t.txt", "-o", folder / "cells", "--quiet").returncode == 0
-    again = run("train", folder / "cells", "-o", folder / "h", "--model", "glove", "--dim", 8, "--epochs", 3, "--threads", 1, "--quiet")
+    again = run(
+        "train",
+        folder / "cells",
+        "-o",
+        folder / "h",
+        "--model",
+        "glove",
+        "--dim",
+        8,
+        "--epochs",
+        3,
+        "--threads",
+        1,
+        "--quiet",
+    )
     assert again.returncode == 0, again.stderr
     files = [(folder / name / "v1" / "model.safetensors").read_bytes() for name in ("g", "h")]
     assert files[0] == files[1]
     lines = [json.loads(line) for line in (folder / "l").read_text().splitlines()]
-    assert [line["loss"] for line in lines if line["event"] == "epoch"] == unhot.load(folder / "g").history.losses
+    assert [line["loss"] for line in lines if line["event"] == "epoch"] == unhot.load(
+        folder / "g"
+    ).history.losses
     assert "w1" in run("neighbors", folder / "g", "w2", "-n", 40).stdout
     assert '"glove"' in run("info", folder / "g", "--json").stdout
     assert run("verify", folder / "g").returncode == 0
     refused = run("evaluate", folder / "g", "--text", folder / "t.txt")
     assert refused.returncode == 1
     assert "output layer" in refused.stderr
-    begun = run("train", folder / "t.txt", "-o", folder / "s", "--start", folder / "g", "--dim", 8, "--epochs", 1, "--quiet")
+    begun = run(
+        "train",
+        folder / "t.txt",
+        "-o",
+        folder / "s",
+        "--start",
+        folder / "g",
+        "--dim",
+        8,
+        "--epochs",
+        1,
+        "--quiet",
+    )
     assert begun.returncode == 0, begun.stderr  # its vectors are vectors like any others
 
 
 def test_svd(folder):
-    trained = run("train", folder / "t.txt", "-o", folder / "v", "--model", "svd", "--dim", 5, "--window", 2, "--shift", 2)
+    trained = run(
+        "train",
+        folder / "t.txt",
+        "-o",
+        folder / "v",
+        "--model",
+        "svd",
+        "--dim",
+        5,
+        "--window",
+        2,
+        "--shift",
+        2,
+    )
     assert trained.returncode == 0, trained.stderr
     model = unhot.load(folder / "v")
     assert (model.name, model.window, model.shift, len(model.singular_values)) == ("svd", 2, 2.0, 5)
@@ -59,16 +113,45 @@ def test_svd(folder):
 
 
 def test_skipgram_on_cells(folder):
-    trained = run("train", folder / "t.txt", "-o", folder / "c", "--on", "cells", "--output", "softmax", "--dim", 5, "--epochs", 2)
+    trained = run(
+        "train",
+        folder / "t.txt",
+        "-o",
+        folder / "c",
+        "--on",
+        "cells",
+        "--output",
+        "softmax",
+        "--dim",
+        5,
+        "--epochs",
+        2,
+    )
     assert trained.returncode == 0, trained.stderr
     assert unhot.load(folder / "c").on == "cells"
 
 
 def test_phrases_first(folder):
-    assert run("phrases", folder / "t.txt", "--phrases", folder / "p.json", "--threshold", 2, "--quiet").returncode == 0
+    assert (
+        run(
+            "phrases", folder / "t.txt", "--phrases", folder / "p.json", "--threshold", 2, "--quiet"
+        ).returncode
+        == 0
+    )
     assert ("new_york") in [phrase for phrase, *_ in Phrases.load(folder / "p.json").phrases]
     for model in ("skipgram", "glove", "svd"):
-        trained = run("train", folder / "t.txt", "-o", folder / f"p{model}", "--model", model, "--dim", 4, "--phrases", folder / "p.json")
+        trained = run(
+            "train",
+            folder / "t.txt",
+            "-o",
+            folder / f"p{model}",
+            "--model",
+            model,
+            "--dim",
+            4,
+            "--phrases",
+            folder / "p.json",
+        )
         assert trained.returncode == 0, trained.stderr
         words = unhot.load(folder / f"p{model}").vocabulary.words
         assert "new_york" in words
@@ -78,7 +161,10 @@ def test_phrases_first(folder):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--model", "glove", "--output", "softmax"], "--output: is no setting of --model glove, but of skipgram, cbow, fasttext"),
+        (
+            ["--model", "glove", "--output", "softmax"],
+            "--output: is no setting of --model glove, but of skipgram, cbow, fasttext",
+        ),
         (["--model", "svd", "--x-max", "5"], "--x-max: is no setting of --model svd, but of glove"),
         (["--model", "glove", "--combine", "none"], "'none' is not one of"),
         (["--model", "cbow", "--combine", "word"], "combine='word'"),
@@ -118,7 +204,20 @@ def test_folders_that_were_encoded_or_counted_are_no_text(folder):
     files = [(folder / name / "v1" / "model.safetensors").read_bytes() for name in ("k", "l2")]
     assert files[0] == files[1]
     assert run("cooccur", folder / "t.txt", "-o", folder / "near", "--window", 3, "-q").returncode == 0
-    exact = run("train", folder / "near", "-o", folder / "x", "--on", "cells", "--output", "softmax", "--dim", 4, "--epochs", 1)
+    exact = run(
+        "train",
+        folder / "near",
+        "-o",
+        folder / "x",
+        "--on",
+        "cells",
+        "--output",
+        "softmax",
+        "--dim",
+        4,
+        "--epochs",
+        1,
+    )
     assert exact.returncode == 0, exact.stderr
     refused = run("train", folder / "near", "-o", folder / "no", "--model", "cbow")
     assert refused.returncode == 2

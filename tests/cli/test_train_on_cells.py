@@ -32,7 +32,11 @@ def folder(tmp_path_factory):
 
 def test_cells_are_kept(folder):
     with Cells.open(folder / "kept" / "cells") as cells:
-        assert (cells.settings["window"], cells.settings["weights"], cells.settings["sample"]) == (2, "dynamic", 0.001)
+        assert (cells.settings["window"], cells.settings["weights"], cells.settings["sample"]) == (
+            2,
+            "dynamic",
+            0.001,
+        )
     again = run("train", folder / "kept" / "cells", "-o", folder / "again", "--on", "cells", *SMALL)
     assert again.returncode == 0, again.stderr
     assert "window=2: as the cells were counted, not 5" in again.stderr
@@ -40,11 +44,24 @@ def test_cells_are_kept(folder):
     assert files[0] == files[1]
 
 
-@pytest.mark.parametrize(("first", "on", "lr"), [("m", "text", 0.025), ("t", "cells", 0.05), ("m", None, 0.05)])
+@pytest.mark.parametrize(
+    ("first", "on", "lr"), [("m", "text", 0.025), ("t", "cells", 0.05), ("m", None, 0.05)]
+)
 def test_going_on_in_another_way_has_another_rate(folder, first, on, lr):
     if first == "t":
         assert run("train", folder / "t.txt", "-o", folder / "t", *SMALL, "--quiet").returncode == 0
     chosen = () if on is None else ("--on", on)
-    went_on = run("train", folder / "t.txt", "-o", folder / f"{first}{on}", "--start", folder / first, *chosen, "--threads", 1, "--quiet")
+    went_on = run(
+        "train",
+        folder / "t.txt",
+        "-o",
+        folder / f"{first}{on}",
+        "--start",
+        folder / first,
+        *chosen,
+        "--threads",
+        1,
+        "--quiet",
+    )
     assert went_on.returncode == 0, went_on.stderr
     assert unhot.load(folder / f"{first}{on}").lr == lr

@@ -1,4 +1,7 @@
-"""Commands with models whose words are made of n-grams: unseen words have vectors, and are said to be unseen."""
+"""Commands with models whose words are made of n-grams.
+
+Unseen words have vectors, and are said to be unseen.
+"""
 
 import contextlib
 import io
@@ -22,7 +25,11 @@ NOTE = "'{}' is not in the vocabulary: its vector is from its n-grams"
 def run(*arguments, text=b""):
     """Exit code, output and errors of a command."""
     out, err, given = io.StringIO(), io.StringIO(), io.TextIOWrapper(io.BytesIO(text))
-    with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        contextlib.redirect_stdout(out),
+        contextlib.redirect_stderr(err),
+    ):
         patch.setattr(sys, "stdin", given)
         with pytest.raises(SystemExit) as end:
             main([str(argument) for argument in arguments])
@@ -68,7 +75,11 @@ def test_neighbors_as_json():
     assert first["unseen"] == ["catty"]
     assert "unseen" not in second
     code, out, _ = run("neighbors", MODEL, "--json", text="catty\n</s>\n\u00e9t\u00e9s\n".encode())
-    assert [json.loads(line).get("unseen") for line in out.splitlines()] == [["catty"], None, ["\u00e9t\u00e9s"]]
+    assert [json.loads(line).get("unseen") for line in out.splitlines()] == [
+        ["catty"],
+        None,
+        ["\u00e9t\u00e9s"],
+    ]
 
 
 def test_a_word_without_ngrams_is_unknown():
@@ -95,15 +106,32 @@ def test_a_table_without_words_has_no_neighbours(table):
 
 def test_info_of_ngrams(table, tmp_path):
     facts = json.loads(run("info", MODEL, "--json")[1])
-    assert (facts["format"], facts["words"], facts["minn"], facts["maxn"], facts["buckets"]) == ("fasttext", 60, 3, 6, 1000)
-    assert (facts["used_buckets"], facts["rows"], facts["row_bytes"], facts["bytes"]) == (1000, 1060, 33920, MODEL.stat().st_size)
+    assert (facts["format"], facts["words"], facts["minn"], facts["maxn"], facts["buckets"]) == (
+        "fasttext",
+        60,
+        3,
+        6,
+        1000,
+    )
+    assert (facts["used_buckets"], facts["rows"], facts["row_bytes"], facts["bytes"]) == (
+        1000,
+        1060,
+        33920,
+        MODEL.stat().st_size,
+    )
     Vectors.load(MODEL).save(tmp_path / "model")
     own = json.loads(run("info", tmp_path / "model", "--json")[1])
     assert {name: own[name] for name in ("minn", "buckets", "used_buckets", "row_bytes")} == {
         name: facts[name] for name in ("minn", "buckets", "used_buckets", "row_bytes")
     }
     facts = json.loads(run("info", table, "--json")[1])
-    assert (facts["format"], facts["words"], facts["scheme"], facts["hashes"], facts["rows"]) == ("floret", 0, "floret", 2, 30)
+    assert (facts["format"], facts["words"], facts["scheme"], facts["hashes"], facts["rows"]) == (
+        "floret",
+        0,
+        "floret",
+        2,
+        30,
+    )
     pruned = json.loads(run("info", MODEL.with_name("fasttext_sup_softmax_pq_norm_cutoff.ftz"), "--json")[1])
     assert (pruned["used_buckets"], "row_bytes" in pruned) == (236, False)
 
@@ -135,7 +163,9 @@ def test_buckets_without_rows_are_shown(tmp_path):
     code, out, _ = run("info", tmp_path / "m", "--ngrams", "kings")
     assert code == 0
     assert out.splitlines()[-1].endswith("row -")
-    assert json.loads(run("info", tmp_path / "m", "--ngrams", "kings", "--json")[1])["pieces"][-1]["rows"] == [None]
+    assert json.loads(run("info", tmp_path / "m", "--ngrams", "kings", "--json")[1])["pieces"][-1][
+        "rows"
+    ] == [None]
     code, _, err = run("info", tmp_path / "m", "--ngrams", "pear")
     assert code == 1
     assert "is not among the 1 words" in err
@@ -173,10 +203,14 @@ def test_verify(table):
 
 
 def test_evaluate(tmp_path):
-    (tmp_path / "pairs.txt").write_text("cat\tdog\t7\ncatty\tdog\t6\nriver\tpark\t3\nparks\tcats\t1\nmill\t</s>\t2\n")
+    (tmp_path / "pairs.txt").write_text(
+        "cat\tdog\t7\ncatty\tdog\t6\nriver\tpark\t3\nparks\tcats\t1\nmill\t</s>\t2\n"
+    )
     code, out, _ = run("evaluate", MODEL, "--similarity", tmp_path / "pairs.txt", "--json")
     (plain,) = json.loads(out)["similarity"]
-    (made,) = json.loads(run("evaluate", MODEL, "--similarity", tmp_path / "pairs.txt", "--unseen", "--json")[1])["similarity"]
+    (made,) = json.loads(
+        run("evaluate", MODEL, "--similarity", tmp_path / "pairs.txt", "--unseen", "--json")[1]
+    )["similarity"]
     assert code == 0
     assert (plain["unseen"], plain["pairs"], plain["unknown"]) == (False, 5, 2)
     assert (made["unseen"], made["pairs"], made["unknown"]) == (True, 5, 0)

@@ -138,10 +138,14 @@ def test_saving_before_training_changes_nothing(tmp_path, name):
     for each in (model, again):
         each.train(NEW, total_examples=len(NEW), epochs=2)
     np.testing.assert_array_equal(again.wv.vectors, model.wv.vectors)
-    np.testing.assert_array_equal(again._model.learned.params.out_vectors, model._model.learned.params.out_vectors)
+    np.testing.assert_array_equal(
+        again._model.learned.params.out_vectors, model._model.learned.params.out_vectors
+    )
 
 
-@pytest.mark.parametrize("output", ["nce:k=3,ln_z=per_input", "nce:ln_z=learned,noise=learned", "class_based"])
+@pytest.mark.parametrize(
+    "output", ["nce:k=3,ln_z=per_input", "nce:ln_z=learned,noise=learned", "class_based"]
+)
 def test_models_with_biases_or_trees_take_changes_too(tmp_path, output):
     unhot.SkipGram(dim=8, min_count=1, epochs=1, output=output, threads=1).fit(iter(OLD)).save(tmp_path / "m")
     model = Word2Vec.load(tmp_path / "m")

@@ -21,7 +21,8 @@ PAGE = (Path(__file__).parents[2] / "docs" / "moving-from-fasttext.md").read_tex
 EXPECTED = json.loads((GOLDEN / "fasttext_models_expected.json").read_text(encoding="utf-8"))
 TRAIN = GOLDEN / "fasttext_sup_train.txt"
 SKIPGRAM, SOFTMAX, PRUNED = (
-    GOLDEN / f"fasttext_{name}" for name in ("unsup_skipgram_ns.bin", "sup_softmax.bin", "sup_softmax_pq_norm_cutoff.ftz")
+    GOLDEN / f"fasttext_{name}"
+    for name in ("unsup_skipgram_ns.bin", "sup_softmax.bin", "sup_softmax_pq_norm_cutoff.ftz")
 )
 SUPERVISED, UNSUPERVISED = EXPECTED["supervised"].items(), EXPECTED["unsupervised"].items()
 
@@ -49,10 +50,14 @@ def test_dictionary_rows_and_neighbours(name, expected):
         assert (ours[0], ours[1].tolist()) == (names, rows)
         ngrams = list(zip(names, rows, strict=True))[1 if word in model else 0 :]
         assert [model.get_subword_id(ngram) for ngram, _ in ngrams] == [row for _, row in ngrams]
-        np.testing.assert_allclose(np.mean([row for _, row in model.get_ngram_vectors(word)], axis=0), model[word], atol=1e-6)
+        np.testing.assert_allclose(
+            np.mean([row for _, row in model.get_ngram_vectors(word)], axis=0), model[word], atol=1e-6
+        )
     matrix = model.get_input_matrix()
     assert matrix.shape == (expected["input_rows"], 8)
-    np.testing.assert_array_equal(matrix[: len(expected["input_matrix_first_rows"])], np.float32(expected["input_matrix_first_rows"]))
+    np.testing.assert_array_equal(
+        matrix[: len(expected["input_matrix_first_rows"])], np.float32(expected["input_matrix_first_rows"])
+    )
     np.testing.assert_array_equal(model.get_input_vector(99), matrix[99])
     rows = np.float32(expected["output_matrix_first_rows"])
     np.testing.assert_array_equal(model.get_output_matrix()[: len(rows)], rows)
@@ -96,7 +101,11 @@ def test_predictions_of_quantised_output_rows():
     model = fasttext.load_model(GOLDEN / "fasttext_sup_qout.ftz")
     with pytest.raises(ConfigError, match="quantised"):
         model.get_output_matrix()
-    assert_predicted(model.predict(expected["line"], k=len(expected["labels"])), expected["labels"], expected["probabilities"])
+    assert_predicted(
+        model.predict(expected["line"], k=len(expected["labels"])),
+        expected["labels"],
+        expected["probabilities"],
+    )
 
 
 @pytest.mark.parametrize(("name", "expected"), SUPERVISED)
@@ -125,7 +134,11 @@ def test_a_line_is_words_and_known_labels():
 
 def test_numbers_of_words_and_labels():
     model = fasttext.load_model(SOFTMAX)
-    assert [model.get_word_id(word) for word in ("</s>", "__label__weather", "nothing")] == [0, len(model.words), -1]
+    assert [model.get_word_id(word) for word in ("</s>", "__label__weather", "nothing")] == [
+        0,
+        len(model.words),
+        -1,
+    ]
     assert [model.get_label_id(label) for label in ("__label__animal", "the", "nothing")] == [1, -1, -1]
     assert "cat" in model
     assert "__label__animal" not in model
@@ -140,7 +153,9 @@ def test_analogies():
     theirs = model.vectors.most_similar(positive=["cat", "xyzzy"], negative=["dog"], topn=5)
     assert [word for _, word in ours] == [word for word, _ in theirs]
     np.testing.assert_allclose([cosine for cosine, _ in ours], [cosine for _, cosine in theirs], atol=1e-6)
-    assert not {"cat", "dog", "xyzzy"} & {word for _, word in model.get_analogies("cat", "dog", "xyzzy", k=100)}
+    assert not {"cat", "dog", "xyzzy"} & {
+        word for _, word in model.get_analogies("cat", "dog", "xyzzy", k=100)
+    }
 
 
 def test_what_has_no_vector_has_no_neighbours():
@@ -151,7 +166,10 @@ def test_what_has_no_vector_has_no_neighbours():
 
 
 def test_a_vector_that_is_not_finite_has_no_neighbours(tmp_path):
-    raw, row = SKIPGRAM.read_bytes(), np.float32(EXPECTED["unsupervised"][SKIPGRAM.name]["input_matrix_first_rows"][0]).tobytes()
+    raw, row = (
+        SKIPGRAM.read_bytes(),
+        np.float32(EXPECTED["unsupervised"][SKIPGRAM.name]["input_matrix_first_rows"][0]).tobytes(),
+    )
     assert raw.count(row) == 1
     (tmp_path / "nan.bin").write_bytes(raw.replace(row, np.full(8, np.nan, "<f4").tobytes()))
     model = fasttext.load_model(tmp_path / "nan.bin")
@@ -163,9 +181,13 @@ def test_a_vector_that_is_not_finite_has_no_neighbours(tmp_path):
 
 def test_nul_is_a_byte_of_a_word_and_ends_one_of_a_classifier():
     model = fasttext.load_model(SKIPGRAM)
-    np.testing.assert_array_equal(model.get_sentence_vector("the\0cat"), model["the\0cat"] / np.linalg.norm(model["the\0cat"]))
+    np.testing.assert_array_equal(
+        model.get_sentence_vector("the\0cat"), model["the\0cat"] / np.linalg.norm(model["the\0cat"])
+    )
     classifier = fasttext.load_model(SOFTMAX)
-    np.testing.assert_array_equal(classifier.get_sentence_vector("the\0cat"), classifier.get_sentence_vector("the cat"))
+    np.testing.assert_array_equal(
+        classifier.get_sentence_vector("the\0cat"), classifier.get_sentence_vector("the cat")
+    )
 
 
 def test_long_words_are_not_remembered():
@@ -190,19 +212,25 @@ for path in sys.argv[1:]:
 print(*sorted(name for name in sys.modules if name.startswith(("numba", "unhot.kernels", "unhot.models", "unhot.train"))))
 """
     paths = (SKIPGRAM, PRUNED, GOLDEN / "fasttext_sup_hs.bin")
-    done = subprocess.run([sys.executable, "-c", script, *map(str, paths)], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", script, *map(str, paths)], capture_output=True, text=True, check=True
+    )
     assert done.stdout == "\n"
 
 
 def test_measures_of_labels():
     figures = fasttext.load_model(SOFTMAX).test_label(TRAIN)
-    assert figures["__label__weather"] == pytest.approx({"precision": 1.0, "recall": 5 / 6, "f1score": 10 / 11})
+    assert figures["__label__weather"] == pytest.approx(
+        {"precision": 1.0, "recall": 5 / 6, "f1score": 10 / 11}
+    )
     nothing = fasttext.load_model(SOFTMAX).test_label(TRAIN, threshold=2.0)["__label__weather"]
     assert np.isnan(nothing["precision"])
     assert (nothing["recall"], nothing["f1score"]) == (0, 0)
 
 
-@pytest.mark.parametrize("name", ["fasttext_sup_ova.bin", "fasttext_unsup_cbow_hs.bin", "fasttext_sup_softmax_pq_norm_cutoff.ftz"])
+@pytest.mark.parametrize(
+    "name", ["fasttext_sup_ova.bin", "fasttext_unsup_cbow_hs.bin", "fasttext_sup_softmax_pq_norm_cutoff.ftz"]
+)
 def test_a_saved_file_has_the_same_bytes(name, tmp_path):
     fasttext.load_model(GOLDEN / name).save_model(tmp_path / "copy")
     assert (tmp_path / "copy").read_bytes() == (GOLDEN / name).read_bytes()
@@ -221,7 +249,8 @@ def test_words_that_are_not_utf8(tmp_path):
 
 def test_pruned_ngrams_are_left_out(tmp_path):
     raw = bytearray(PRUNED.read_bytes())
-    raw[8 + 4 * 9 : 8 + 4 * 11] = np.array([2, 3], "<i4").tobytes()  # minn, maxn: this model has word n-grams only
+    # minn, maxn: this model has word n-grams only
+    raw[8 + 4 * 9 : 8 + 4 * 11] = np.array([2, 3], "<i4").tobytes()
     (tmp_path / "ngrams.ftz").write_bytes(raw)
     model = fasttext.load_model(tmp_path / "ngrams.ftz")
     names, rows = model.get_subwords("the")
@@ -280,14 +309,27 @@ def test_words_of_a_text_are_fasttexts(text):
 
 def test_names_and_parameters_are_fasttexts():
     theirs = pytest.importorskip("fasttext", reason="fasttext is an oracle here")
-    for name in ("load_model", "tokenize", "train_unsupervised", "train_supervised", "EOS", "BOW", "EOW", "FastText"):
+    for name in (
+        "load_model",
+        "tokenize",
+        "train_unsupervised",
+        "train_supervised",
+        "EOS",
+        "BOW",
+        "EOW",
+        "FastText",
+    ):
         assert hasattr(theirs, name)
         assert hasattr(fasttext, name)
     kind = theirs.FastText._FastText
-    missing = [name for name in dir(kind) if not name.startswith("_") and not hasattr(fasttext.FastText, name)]
+    missing = [
+        name for name in dir(kind) if not name.startswith("_") and not hasattr(fasttext.FastText, name)
+    ]
     assert not [name for name in missing if f"`{name}`" not in PAGE]
     for name in set(dir(kind)) - {*missing, *dir(object), "__init__", "quantize"}:
         if callable(getattr(kind, name)):
             ours = inspect.signature(getattr(fasttext.FastText, name)).parameters
             asked = inspect.signature(getattr(kind, name)).parameters
-            assert [(each.name, each.default) for each in ours.values()] == [(each.name, each.default) for each in asked.values()], name
+            assert [(each.name, each.default) for each in ours.values()] == [
+                (each.name, each.default) for each in asked.values()
+            ], name

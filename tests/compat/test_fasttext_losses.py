@@ -11,7 +11,9 @@ from unhot.compat.fasttext.losses import FLOOR, Predictor, path_products, table_
 from unhot.compat.fasttext.meter import Meter
 from unhot.tree.huffman import word2vec_tree
 
-COUNTS = st.lists(st.integers(0, 20), min_size=1, max_size=12).map(lambda counts: sorted(counts, reverse=True))
+COUNTS = st.lists(st.integers(0, 20), min_size=1, max_size=12).map(
+    lambda counts: sorted(counts, reverse=True)
+)
 
 
 def test_one_label_is_certain():
@@ -27,7 +29,9 @@ def test_paths_sum_to_one_but_for_the_floor(counts, data):
 
 
 def test_extreme_scores_are_certain_and_silent():
-    assert path_products(np.array([1e30, 0.0]), word2vec_tree([1, 1])[0]) == pytest.approx([1.0, 0.0], abs=1e-4)
+    assert path_products(np.array([1e30, 0.0]), word2vec_tree([1, 1])[0]) == pytest.approx(
+        [1.0, 0.0], abs=1e-4
+    )
 
 
 @given(st.floats(-9, 9, width=32))
@@ -58,7 +62,9 @@ def test_the_best_labels_are_those_of_all(loss):
 def test_softmax():
     predict = Predictor("softmax", np.eye(3, dtype=np.float32), np.ones(3, np.int64))
     scores = np.array([1.0, 2.0, -3.0], np.float32)
-    np.testing.assert_allclose(predict.probabilities(scores), np.exp(scores) / np.exp(scores).sum() + 1e-5, rtol=1e-6)
+    np.testing.assert_allclose(
+        predict.probabilities(scores), np.exp(scores) / np.exp(scores).sum() + 1e-5, rtol=1e-6
+    )
 
 
 def test_of_equal_labels_the_later_is_first():

@@ -48,7 +48,9 @@ def test_a_trained_model_answers_like_its_file(model, tmp_path):
         assert model.get_subwords(word)[1].tolist() == file.get_subwords(word)[1].tolist()
         assert model.get_nearest_neighbors(word) == file.get_nearest_neighbors(word)
         assert model.get_word_id(word) == file.get_word_id(word)
-        for (ngram, ours), (name, theirs) in zip(model.get_ngram_vectors(word), file.get_ngram_vectors(word), strict=True):
+        for (ngram, ours), (name, theirs) in zip(
+            model.get_ngram_vectors(word), file.get_ngram_vectors(word), strict=True
+        ):
             assert ngram == name
             np.testing.assert_array_equal(ours, theirs)
     np.testing.assert_array_equal(model.get_input_matrix(), file.get_input_matrix())
@@ -61,9 +63,14 @@ def test_a_trained_model_answers_like_its_file(model, tmp_path):
         model.get_input_vector(rows)
 
 
-@pytest.mark.parametrize("given", [{"loss": "ns", "neg": 3}, {"loss": "hs"}, {"loss": "softmax"}, {"loss": "ova"}, {"model": "cbow"}])
+@pytest.mark.parametrize(
+    "given",
+    [{"loss": "ns", "neg": 3}, {"loss": "hs"}, {"loss": "softmax"}, {"loss": "ova"}, {"model": "cbow"}],
+)
 def test_a_trained_model_says_of_itself_what_its_file_says(given, text, tmp_path):
-    trained = fasttext.train_unsupervised(text, **SETTINGS, **given, lrUpdateRate=7, wordNgrams=2, ws=3, minn=0)
+    trained = fasttext.train_unsupervised(
+        text, **SETTINGS, **given, lrUpdateRate=7, wordNgrams=2, ws=3, minn=0
+    )
     trained.save_model(tmp_path / "model.bin")
     assert trained.get_arguments() == fasttext.load_model(tmp_path / "model.bin").get_arguments()
     assert (trained.lrUpdateRate, trained.wordNgrams) == (7, 2)
@@ -85,7 +92,9 @@ def test_fasttext_reads_it(model, tmp_path):
     assert opened.words == model.words
     for word in ("the", "unseen"):
         np.testing.assert_array_equal(opened[word], model[word])
-        np.testing.assert_allclose(opened.get_sentence_vector(f"{word} cat"), model.get_sentence_vector(f"{word} cat"), atol=1e-6)
+        np.testing.assert_allclose(
+            opened.get_sentence_vector(f"{word} cat"), model.get_sentence_vector(f"{word} cat"), atol=1e-6
+        )
     found = opened.get_nearest_neighbors("cat", k=5)
     assert [word for _, word in found] == [word for _, word in model.get_nearest_neighbors("cat", k=5)]
 
@@ -98,13 +107,22 @@ def test_the_same_seed_gives_the_same_vectors(text, model):
 
 
 def test_what_it_was_trained_with_are_attributes(model):
-    assert (model.dim, model.ws, model.minCount, model.bucket, model.loss, model.lr) == (16, 5, 2, 2000, "ns", 0.05)
+    assert (model.dim, model.ws, model.minCount, model.bucket, model.loss, model.lr) == (
+        16,
+        5,
+        2,
+        2000,
+        "ns",
+        0.05,
+    )
 
 
 def test_pretrained_vectors_are_where_it_begins(text, tmp_path):
     rows = np.full((1, 16), 3.0, np.float32)
     unhot.Vectors(["cat"], rows).save(tmp_path / "start.vec")
-    begun = fasttext.train_unsupervised(text, **SETTINGS, maxn=0, pretrainedVectors=str(tmp_path / "start.vec"))
+    begun = fasttext.train_unsupervised(
+        text, **SETTINGS, maxn=0, pretrainedVectors=str(tmp_path / "start.vec")
+    )
     np.testing.assert_allclose(begun["cat"], rows[0], atol=1.0)
     assert np.abs(begun["dog"]).max() < 1.0
     with pytest.raises(ConfigError, match="dim=8"):
@@ -126,14 +144,22 @@ def test_parameters_become_settings(architecture, loss, output):
     given = Unsupervised(architecture, 0.1, 30, 4, 3, 2, 0, 2, 5, 7, 1, loss, 1000, 6, t=1e-3, seed=9)
     model = FastText(**given.settings())
     assert model.layer == FastText(output=output).layer
-    assert (model.architecture, model.lr, model.dim, model.window, model.epochs) == (architecture, 0.1, 30, 4, 3)
+    assert (model.architecture, model.lr, model.dim, model.window, model.epochs) == (
+        architecture,
+        0.1,
+        30,
+        4,
+        3,
+    )
     assert (model.min_count, model.minn, model.maxn, model.buckets, model.threads) == (2, 2, 5, 1000, 6)
     assert (model.sample, model.seed) == (1e-3, 9)
     assert FastText(**given._replace(minn=0).settings()).minn == 1
     assert given.notes() == []
 
 
-@pytest.mark.parametrize("given", [{"maxn": 0}, {"minn": 7}, {"minn": 0, "maxn": 0}, {"minn": 7, "bucket": 0}])
+@pytest.mark.parametrize(
+    "given", [{"maxn": 0}, {"minn": 7}, {"minn": 0, "maxn": 0}, {"minn": 7, "bucket": 0}]
+)
 def test_without_ngrams_there_are_no_buckets(given):
     model = FastText(**Unsupervised(**given).settings())
     assert (model.minn, model.maxn, model.buckets) == (0, 0, 0)
@@ -144,10 +170,16 @@ def test_no_least_count_means_all_words():
 
 
 def test_defaults_are_fasttexts():
-    theirs = pytest.importorskip("fasttext.FastText", reason="fasttext is an oracle here").unsupervised_default
+    theirs = pytest.importorskip(
+        "fasttext.FastText", reason="fasttext is an oracle here"
+    ).unsupervised_default
     ours = inspect.signature(fasttext.train_unsupervised).parameters
-    assert {name: ours[name].default for name in theirs if name != "thread"} == {k: v for k, v in theirs.items() if k != "thread"}
-    assert {name: value for name, value in Unsupervised()._asdict().items() if name != "thread"}.items() <= theirs.items()
+    assert {name: ours[name].default for name in theirs if name != "thread"} == {
+        k: v for k, v in theirs.items() if k != "thread"
+    }
+    assert {
+        name: value for name, value in Unsupervised()._asdict().items() if name != "thread"
+    }.items() <= theirs.items()
 
 
 def test_old_names_and_unknown_ones(text):
@@ -155,7 +187,8 @@ def test_old_names_and_unknown_ones(text):
         fasttext.train_unsupervised(text, min_count=-1)
     with pytest.raises(TypeError, match="unexpected keyword argument 'minCounts'"):
         fasttext.train_unsupervised(text, minCounts=1)
-    for twice in ({"minCount": 1, "min_count": 1}, {"minCount": 5, "min_count": 1}):  # 5 is what it is without being given
+    # 5 is what it is without being given
+    for twice in ({"minCount": 1, "min_count": 1}, {"minCount": 5, "min_count": 1}):
         with pytest.raises(TypeError, match="multiple values for argument 'minCount'"):
             fasttext.train_unsupervised(text, **twice)
     with pytest.raises(TypeError, match="multiple values for argument 'minCount'"):
@@ -165,7 +198,11 @@ def test_old_names_and_unknown_ones(text):
 def test_what_is_not_used_is_said(caplog):
     with caplog.at_level(logging.WARNING, "unhot"), pytest.raises(ConfigError, match="dim=0"):
         fasttext.train_unsupervised("nowhere.txt", dim=0, wordNgrams=2, lrUpdateRate=10, label="__x__")
-    assert [record.message.split(":")[0] for record in caplog.records] == ["wordNgrams=2", "lrUpdateRate=10", "label=__x__"]
+    assert [record.message.split(":")[0] for record in caplog.records] == [
+        "wordNgrams=2",
+        "lrUpdateRate=10",
+        "label=__x__",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -213,7 +250,9 @@ def test_what_cannot_be_trained():
 def test_the_page_runs(tmp_path, monkeypatch, capsysbinary):
     """Its first blocks, on a text that has their words; then what it says of classifiers."""
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "corpus.txt").write_text("king queen berlin germany paris france of the\n" * 20, encoding="utf-8")
+    (tmp_path / "corpus.txt").write_text(
+        "king queen berlin germany paris france of the\n" * 20, encoding="utf-8"
+    )
     (tmp_path / "lid.176.ftz").write_bytes((GOLDEN / "fasttext_sup_ova_pq_norm.ftz").read_bytes())
     (tmp_path / "classifier.bin").write_bytes((GOLDEN / "fasttext_sup_hs.bin").read_bytes())
     for name in ("text.txt", "test.txt"):
@@ -227,7 +266,9 @@ def test_the_page_runs(tmp_path, monkeypatch, capsysbinary):
         typed, _, command = line.rpartition("| ")
         arguments = command.replace("-dim 100", "-dim 16 -bucket 2000 -t 1").split()
         assert arguments.pop(0) == "unhot"
-        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(typed.removeprefix("echo ").strip(' "').encode())))
+        monkeypatch.setattr(
+            sys, "stdin", io.TextIOWrapper(io.BytesIO(typed.removeprefix("echo ").strip(' "').encode()))
+        )
         with pytest.raises(SystemExit) as end:
             main(arguments)
         out, err = capsysbinary.readouterr()

@@ -17,12 +17,18 @@ from unhot.errors import ConfigError, DataError, FormatError
 gensim = pytest.importorskip("gensim", reason="gensim is an oracle here")
 
 # gensim's own calls of old names; and its advice
-pytestmark = [pytest.mark.filterwarnings("ignore:Call to deprecated"), pytest.mark.filterwarnings("ignore:Adding single vectors")]
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:Call to deprecated"),
+    pytest.mark.filterwarnings("ignore:Adding single vectors"),
+]
 TOPICS, WORDS = 4, 8
 
 
 def planted(sentences=2500, length=12, seed=5):
-    """Sentences about one topic each; word i of a topic is rarer than word i - 1, and no two counts are equal."""
+    """Sentences about one topic each.
+
+    Word i of a topic is rarer than word i - 1, and no two counts are equal.
+    """
     weights = np.linspace(2.0, 1.0, WORDS) / np.linspace(2.0, 1.0, WORDS).sum()
     random = np.random.default_rng(seed)
     topics = random.choice(TOPICS, sentences, p=[0.34, 0.28, 0.22, 0.16])
@@ -161,7 +167,11 @@ result = {
 
 
 def test_step_by_step_with_callbacks_and_new_words():
-    more = [[*sentence[:6], "new", *sentence[6:]] for sentence in planted(800, seed=6) if sentence[0].startswith("t0")]
+    more = [
+        [*sentence[:6], "new", *sentence[6:]]
+        for sentence in planted(800, seed=6)
+        if sentence[0].startswith("t0")
+    ]
     theirs, ours = both(STEPS, sentences=SENTENCES, more=more)
     for name in ("before", "raw", "heard", "after", "held"):
         assert_alike(theirs[name], ours[name], name)
@@ -171,7 +181,8 @@ def test_step_by_step_with_callbacks_and_new_words():
     assert all(word.startswith("t0") for word in ours["new"])
     assert all(word.startswith("t0") or word == "new" for word, _ in ours["predicted"])
     assert ours["losses"] == sorted(ours["losses"])
-    assert ours["losses"][-1] == pytest.approx(theirs["losses"][-1], rel=0.1)  # sums over the same number of pairs
+    # sums over the same number of pairs
+    assert ours["losses"][-1] == pytest.approx(theirs["losses"][-1], rel=0.1)
 
 
 ASK = """
@@ -212,10 +223,22 @@ def test_asking_the_same_vectors(tmp_path, binary, limit):
     vectors = gensim.models.KeyedVectors(24)
     vectors.add_vectors(words, np.random.default_rng(1).normal(size=(200, 24)).astype(np.float32))
     vectors.save_word2vec_format(str(tmp_path / "v"), binary=binary)
-    theirs = run(ASK, "gensim", path=str(tmp_path / "v"), binary=binary, limit=limit, saved=str(tmp_path / "theirs"))
-    ours = run(ASK, "unhot.compat.gensim", path=str(tmp_path / "v"), binary=binary, limit=limit, saved=str(tmp_path / "ours"))
+    theirs = run(
+        ASK, "gensim", path=str(tmp_path / "v"), binary=binary, limit=limit, saved=str(tmp_path / "theirs")
+    )
+    ours = run(
+        ASK,
+        "unhot.compat.gensim",
+        path=str(tmp_path / "v"),
+        binary=binary,
+        limit=limit,
+        saved=str(tmp_path / "ours"),
+    )
     assert_alike(theirs, ours)
-    back = [unhot.Vectors.load(tmp_path / name, "word2vec-binary" if binary else "word2vec-text") for name in ("theirs", "ours")]
+    back = [
+        unhot.Vectors.load(tmp_path / name, "word2vec-binary" if binary else "word2vec-text")
+        for name in ("theirs", "ours")
+    ]
     assert sorted(back[0].words) == sorted(back[1].words)
     np.testing.assert_allclose(back[0][back[0].words], back[1][back[0].words], atol=1e-6)
 
@@ -248,7 +271,9 @@ def test_saving_and_loading(tmp_path):
 
 
 def test_models_of_unhot_can_be_opened(tmp_path):
-    unhot.CBOW(dim=8, min_count=1, epochs=1, output="nce:k=3", lr=0.0004).fit(SENTENCES[:200]).save(tmp_path / "m")
+    unhot.CBOW(dim=8, min_count=1, epochs=1, output="nce:k=3", lr=0.0004).fit(SENTENCES[:200]).save(
+        tmp_path / "m"
+    )
     model = Word2Vec.load(tmp_path / "m")
     assert (model.sg, model.vector_size, model.alpha) == (0, 8, pytest.approx(0.0001))
     model.train(SENTENCES[:200], total_examples=200, epochs=1)
@@ -260,7 +285,11 @@ def test_a_pickle_of_gensim_is_not_opened(tmp_path):
     model = gensim.models.Word2Vec(SENTENCES[:100], vector_size=8, min_count=1)
     model.save(str(tmp_path / "m"))
     model.wv.save(str(tmp_path / "kv"))
-    for load, name in ((Word2Vec.load, "m"), (KeyedVectors.load, "kv"), (KeyedVectors.load_word2vec_format, "kv")):
+    for load, name in (
+        (Word2Vec.load, "m"),
+        (KeyedVectors.load, "kv"),
+        (KeyedVectors.load_word2vec_format, "kv"),
+    ):
         with pytest.raises(FormatError, match=r"a pickle.*save_word2vec_format\(PATH, binary=True\)"):
             load(str(tmp_path / name))
 
@@ -284,7 +313,9 @@ def test_evaluation(tmp_path):
     words = [f"Word{i}" if i % 3 == 0 else f"word{i}" for i in range(200)]
     base, offset = random.normal(size=(100, 10)), random.normal(size=10)
     vectors = gensim.models.KeyedVectors(10)
-    vectors.add_vectors(words, np.concatenate([base, base + offset + 0.3 * random.normal(size=(100, 10))]).astype(np.float32))
+    vectors.add_vectors(
+        words, np.concatenate([base, base + offset + 0.3 * random.normal(size=(100, 10))]).astype(np.float32)
+    )
     vectors.save_word2vec_format(str(tmp_path / "v"))
     lines = []
     for section in ("one", "gram2"):
@@ -297,7 +328,12 @@ def test_evaluation(tmp_path):
         for a, b, score in zip(*random.integers(0, 220, (2, 60)), random.normal(size=60), strict=True)
     ]
     (tmp_path / "pairs").write_text("# a comment\n" + "\n".join(rows) + "\n")
-    theirs, ours = both(EVALUATE, path=str(tmp_path / "v"), questions=str(tmp_path / "questions"), pairs=str(tmp_path / "pairs"))
+    theirs, ours = both(
+        EVALUATE,
+        path=str(tmp_path / "v"),
+        questions=str(tmp_path / "questions"),
+        pairs=str(tmp_path / "pairs"),
+    )
     assert 0.1 < theirs["analogies"][0] < 1.0
     assert_alike(theirs, ours)
 
@@ -308,7 +344,9 @@ def test_p_values():
         x, noise = np.random.default_rng(n).normal(size=(2, n))
         for share in (0.0, 0.3, 3.0):
             expected = stats.pearsonr(x, noise + share * x)
-            assert p_value(float(expected.statistic), n) == pytest.approx(expected.pvalue, rel=1e-6, abs=1e-250)
+            assert p_value(float(expected.statistic), n) == pytest.approx(
+                expected.pvalue, rel=1e-6, abs=1e-250
+            )
     assert p_value(1.0, 5) == 0.0
     assert math.isnan(p_value(1.0, 2))
 
@@ -326,7 +364,9 @@ def test_files_as_sentences(tmp_path):
         (tmp_path / "f" / name).write_text(text)
     theirs, ours = both(FILES, path=str(tmp_path / "f" / "a.txt"), folder=str(tmp_path / "f"))
     assert_alike(theirs[:4], ours[:4])
-    assert [token for sentence in ours[4] for token in sentence] == [token for sentence in theirs[4] for token in sentence]
+    assert [token for sentence in ours[4] for token in sentence] == [
+        token for sentence in theirs[4] for token in sentence
+    ]
     for sentences in (LineSentence, PathLineSentences, Text8Corpus):
         model = Word2Vec(sentences(tmp_path / "f" / "a.txt"), min_count=1, vector_size=4, epochs=1)
         assert len(model.wv) == 7
@@ -342,13 +382,16 @@ def test_a_file_as_corpus(tmp_path):
     steps.train(corpus_file=str(tmp_path / "t.txt"), total_words=steps.corpus_total_words, epochs=5)
     np.testing.assert_array_equal(by_file.wv.vectors, by_lists.wv.vectors)
     assert steps.wv.index_to_key == by_file.wv.index_to_key
-    np.testing.assert_array_equal(steps.wv.vectors, by_file.wv.vectors)  # what build_vocab begins with is what training begins with
+    # what build_vocab begins with is what training begins with
+    np.testing.assert_array_equal(steps.wv.vectors, by_file.wv.vectors)
 
 
 def test_generators_and_strings_are_sentences():
     model = Word2Vec((sentence for sentence in SENTENCES[:100]), min_count=1, vector_size=4, epochs=1)
     assert len(model.wv) == TOPICS * WORDS
-    model = Word2Vec([" ".join(sentence) for sentence in SENTENCES[:100]], min_count=1, vector_size=4, epochs=1)
+    model = Word2Vec(
+        [" ".join(sentence) for sentence in SENTENCES[:100]], min_count=1, vector_size=4, epochs=1
+    )
     assert len(model.wv) == TOPICS * WORDS
     model = Word2Vec(min_count=1, vector_size=4)
     once = iter(SENTENCES[:100])
@@ -398,11 +441,17 @@ def test_word2vec_files_with_everything(tmp_path):
     (tmp_path / "v.txt.gz").write_bytes(gzip.compress((tmp_path / "v.txt").read_bytes()))
     assert KeyedVectors.load_word2vec_format(tmp_path / "v.txt.gz").index_to_key == ["*a", "*c", "*b"]
     vectors.save_word2vec_format(tmp_path / "g.txt", write_header=False, sort_attr="none")
-    assert KeyedVectors.load_word2vec_format(tmp_path / "g.txt", no_header=True).index_to_key == ["b", "a", "c"]
+    assert KeyedVectors.load_word2vec_format(tmp_path / "g.txt", no_header=True).index_to_key == [
+        "b",
+        "a",
+        "c",
+    ]
     (tmp_path / "bad.txt").write_bytes(b"1 2\ncaf\xe9 1 2\n")
     with pytest.raises(FormatError, match="not UTF-8"):
         KeyedVectors.load_word2vec_format(tmp_path / "bad.txt")
-    assert KeyedVectors.load_word2vec_format(tmp_path / "bad.txt", unicode_errors="ignore").index_to_key == ["caf"]
+    assert KeyedVectors.load_word2vec_format(tmp_path / "bad.txt", unicode_errors="ignore").index_to_key == [
+        "caf"
+    ]
     vectors.sort_by_descending_frequency()
     assert vectors.index_to_key == ["a", "c", "b"]
     assert isinstance(vectors[1:], KeyedVectors)
@@ -444,7 +493,10 @@ def test_wrong_order_and_wrong_names(tmp_path):
     untrained.build_vocab(SENTENCES[:10])
     with pytest.raises(DataError, match="learned nothing yet"):
         untrained.predict_output_word(["t0w0"])
-    with pytest.raises(ConfigError, match="a folder is written; give its path"), (tmp_path / "open").open("wb") as file:
+    with (
+        pytest.raises(ConfigError, match="a folder is written; give its path"),
+        (tmp_path / "open").open("wb") as file,
+    ):
         untrained.save(file)
 
 
@@ -486,10 +538,16 @@ def test_the_similarity_function_is_looked_at(tmp_path):
     wv = KeyedVectors(6)
     wv.add_vectors([f"w{i}" for i in range(60)], random.normal(size=(60, 6)))
     lines = [" ".join(f"w{i}" for i in random.choice(60, 4, replace=False)) for _ in range(40)]
-    found = {wv.most_similar_cosmul(positive=line.split()[1:3], negative=line.split()[:1], topn=1)[0][0]: line for line in lines}
+    found = {
+        wv.most_similar_cosmul(positive=line.split()[1:3], negative=line.split()[:1], topn=1)[0][0]: line
+        for line in lines
+    }
     questions = [" ".join([*line.split()[:3], answer]) for answer, line in found.items()]
     (tmp_path / "questions").write_text(": all\n" + "\n".join(questions) + "\n")
-    assert wv.evaluate_word_analogies(tmp_path / "questions", similarity_function="most_similar_cosmul")[0] == 1.0
+    assert (
+        wv.evaluate_word_analogies(tmp_path / "questions", similarity_function="most_similar_cosmul")[0]
+        == 1.0
+    )
     assert wv.evaluate_word_analogies(tmp_path / "questions")[0] < 1.0
     with pytest.raises(ConfigError, match="topn=0: must be >= 1"):
         wv.most_similar("w0", topn=0)

@@ -42,7 +42,9 @@ def test_parameters_have_the_same_names_order_and_defaults(kind, name):
     theirs = parameters(TAKEN_BY.get((kind, name), getattr(THEIRS[kind], name)))
     ours = parameters(getattr(kind, name))
     assert [one for one, _ in ours[: len(theirs)]] == [one for one, _ in theirs]
-    assert [default or None for _, default in ours[: len(theirs)]] == [default or None for _, default in theirs]  # () for [] and so on
+    assert [default or None for _, default in ours[: len(theirs)]] == [
+        default or None for _, default in theirs
+    ]  # () for [] and so on
     more = list(inspect.signature(getattr(kind, name)).parameters.values())[len(theirs) :]
     assert all(one.kind == one.KEYWORD_ONLY for one in more)
 

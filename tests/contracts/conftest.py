@@ -1,6 +1,7 @@
 """The layers under contract, and what can be computed exactly about them by trying all draws.
 
-Every registered layer is here with its default settings by itself; VARIANTS adds settings that change the mathematics.
+Every registered layer is here with its default settings by itself; VARIANTS adds settings that change the
+mathematics.
 """
 
 import itertools
@@ -11,7 +12,8 @@ import pytest
 
 from unhot.outputs import LAYERS, Head, parse_output
 
-# {few}: a number of draws that V words have, {all}: V, {cutoffs}: ranks below V, {codes}, {classes}, {weights}: files for V words
+# {few}: a number of draws that V words have, {all}: V, {cutoffs}: ranks below V, {codes}, {classes},
+# {weights}: files for V words
 VARIANTS = [
     "self_normalized:alpha=0",
     "self_normalized:alpha=0.7,chunk=3",
@@ -69,7 +71,11 @@ def build(tmp_path_factory):
     def make(spec, words):
         ranks = sorted({words // 4, words // 2} - {0})
         values = {"few": min(3, words), "all": words, "cutoffs": ",".join(map(str, ranks)) or "auto"}
-        files = {"codes": given_codes(words), "classes": map(given_class, range(words)), "weights": map(given_weight, range(words))}
+        files = {
+            "codes": given_codes(words),
+            "classes": map(given_class, range(words)),
+            "weights": map(given_weight, range(words)),
+        }
         for name, lines in files.items():
             if f"{{{name}}}" in spec:
                 path = tmp_path_factory.mktemp(name) / "given.csv"
@@ -103,7 +109,9 @@ def make_head():
     def make(layer, counts, seed=0, dtype=np.float64):
         rng = np.random.default_rng(seed)
         rows = layer.rows(counts)
-        return Head(layer, counts, rng.normal(0, 1, (rows, 3)).astype(dtype), rng.normal(0, 0.5, rows).astype(dtype))
+        return Head(
+            layer, counts, rng.normal(0, 1, (rows, 3)).astype(dtype), rng.normal(0, 0.5, rows).astype(dtype)
+        )
 
     return make
 
@@ -114,7 +122,9 @@ def make_head():
 def _all_draws(q, k, unique=False):
     """Every set of k draws (sorted) and its probability, summed over all orders in which they may come."""
     found = Counter()
-    for sequence in itertools.permutations(range(q.size), k) if unique else itertools.product(range(q.size), repeat=k):
+    for sequence in (
+        itertools.permutations(range(q.size), k) if unique else itertools.product(range(q.size), repeat=k)
+    ):
         chance, left = 1.0, 1.0
         for word in sequence:
             chance *= q[word] / left
@@ -139,7 +149,9 @@ def _expected_loss(layer, counts, true):
     """The mean of `reference` over targets from `true` and all draws, as a function of the scores."""
     draws = [(np.array(ids, np.int32), chance) for ids, chance in _draws_of(layer, counts).items()]
     targets = [(t, p) for t, p in enumerate(true) if p > 0]
-    return lambda scores: sum(p * chance * layer.reference(scores, t, ids, counts) for t, p in targets for ids, chance in draws)
+    return lambda scores: sum(
+        p * chance * layer.reference(scores, t, ids, counts) for t, p in targets for ids, chance in draws
+    )
 
 
 def _expected_logistic_loss(layer, counts, true):
@@ -163,7 +175,9 @@ def _gradient(loss, scores, step=1e-3):
     for i in range(scores.size):
         e = np.zeros(scores.size)
         e[i] = step
-        out[i] = (8 * (loss(scores + e) - loss(scores - e)) - (loss(scores + 2 * e) - loss(scores - 2 * e))) / (12 * step)
+        out[i] = (
+            8 * (loss(scores + e) - loss(scores - e)) - (loss(scores + 2 * e) - loss(scores - 2 * e))
+        ) / (12 * step)
     return out
 
 

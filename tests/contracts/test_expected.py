@@ -1,4 +1,6 @@
-"""The gradient that a layer with draws has on average: all draws tried, the closed sum, many seeded draws; and how near it is to softmax.
+"""The gradient that a layer with draws has on average: all draws tried, the closed sum, many seeded draws.
+
+And how near it is to softmax.
 
 Gradients are those by the scores, from which all others follow by the chain rule.
 """
@@ -25,7 +27,10 @@ def inclusion(draws):
 
 
 def closed_gradient(spec, layer, target, c):
-    """The sum over all words for one target; c is how often a word is drawn, log c what the layer takes for it."""
+    """The sum over all words for one target.
+
+    C is how often a word is drawn, log c what the layer takes for it.
+    """
     offset, keep = 0.0, "keep" in spec
     if layer.name == "nce":
         offset, keep = -0.7 - layer.log_counts(COUNTS), True
@@ -41,7 +46,9 @@ LOGISTIC = ["negative:power=1", "negative:power=1,hits=keep", "nce:ln_z=0.7", "s
 @pytest.mark.parametrize("unique", ["false", "true"])
 @pytest.mark.parametrize("k", [1, 2, 3])
 @pytest.mark.parametrize("spec", LOGISTIC)
-def test_the_expected_gradient_of_logistic_layers_is_a_closed_sum(spec, k, unique, expected_loss, gradient, all_draws):
+def test_the_expected_gradient_of_logistic_layers_is_a_closed_sum(
+    spec, k, unique, expected_loss, gradient, all_draws
+):
     layer = parse_output(f"{spec},k={k},unique={unique}")
     c = inclusion(all_draws(Q, k, unique == "true"))
     assert c.sum() == pytest.approx(k)
@@ -55,7 +62,9 @@ def test_the_expected_gradient_of_logistic_layers_is_a_closed_sum(spec, k, uniqu
 
 
 @pytest.mark.parametrize("spec", LOGISTIC)
-def test_one_draw_at_a_time_gives_the_same_expectation_as_all_together(spec, expected_loss, expected_logistic_loss):
+def test_one_draw_at_a_time_gives_the_same_expectation_as_all_together(
+    spec, expected_loss, expected_logistic_loss
+):
     """So that the tests below may ask for any k."""
     layer = parse_output(f"{spec},k=3")
     together, alone = (loss(layer, COUNTS, TRUE)(SCORES) for loss in (expected_loss, expected_logistic_loss))
@@ -65,11 +74,19 @@ def test_one_draw_at_a_time_gives_the_same_expectation_as_all_together(spec, exp
 def test_the_order_of_draws_does_not_matter():
     """So that sets may stand for sequences."""
     draws = np.array([2, 0, 2, 1], np.int32)
-    sampled = ["sampled:power=1,k=4", "sampled:power=1,hits=drop,k=4", "in_batch", "in_batch:hits=drop", "partition"]
+    sampled = [
+        "sampled:power=1,k=4",
+        "sampled:power=1,hits=drop,k=4",
+        "in_batch",
+        "in_batch:hits=drop",
+        "partition",
+    ]
     for spec in [*(f"{logistic},k=4" for logistic in LOGISTIC), *sampled]:
         layer = parse_output(spec)
         for t in range(4):
-            losses = [layer.reference(SCORES, t, order, COUNTS) for order in (draws, np.sort(draws), draws[::-1])]
+            losses = [
+                layer.reference(SCORES, t, order, COUNTS) for order in (draws, np.sort(draws), draws[::-1])
+            ]
             np.testing.assert_allclose(losses, losses[0], rtol=1e-13)
 
 
@@ -78,14 +95,18 @@ def softmax_gradient():
 
 
 def test_the_softmax_gradient_is_p_minus_truth(expected_loss, gradient):
-    np.testing.assert_allclose(gradient(expected_loss(parse_output("softmax"), COUNTS, TRUE), SCORES), softmax_gradient(), atol=1e-10)
+    np.testing.assert_allclose(
+        gradient(expected_loss(parse_output("softmax"), COUNTS, TRUE), SCORES), softmax_gradient(), atol=1e-10
+    )
 
 
 def nce_distances(ln_z, expected_logistic_loss, gradient):
     out = []
     for k in (1, 4, 16, 64, 256, 1024, 4096):
         layer = parse_output(f"nce:k={k},ln_z={ln_z}")
-        out.append(np.abs(gradient(expected_logistic_loss(layer, COUNTS, TRUE), SCORES) - softmax_gradient()).max())
+        out.append(
+            np.abs(gradient(expected_logistic_loss(layer, COUNTS, TRUE), SCORES) - softmax_gradient()).max()
+        )
     return np.array(out)
 
 
@@ -109,19 +130,26 @@ def test_sampled_softmax_comes_closer_to_softmax_as_k_grows(expected_loss, gradi
     distances = []
     for k in (1, 2, 3, 4, 5, 6):
         layer = parse_output(f"sampled:k={k},power=1")
-        distances.append(np.abs(gradient(expected_loss(layer, COUNTS, TRUE), SCORES) - softmax_gradient()).max())
+        distances.append(
+            np.abs(gradient(expected_loss(layer, COUNTS, TRUE), SCORES) - softmax_gradient()).max()
+        )
     assert (np.diff(distances) < 0).all()
     assert distances[-1] < distances[0] / 2
 
 
 def test_the_expected_gradient_of_sampled_softmax_with_one_draw_is_a_closed_sum(expected_loss, gradient):
-    """A logistic regression of the target against each word n, with probability q(n); the target against itself costs log 2."""
+    """A logistic regression of the target against each word n, with probability q(n).
+
+    The target against itself costs log 2.
+    """
     d, expected = SCORES - np.log(Q), np.zeros(4)
     for n in range(4):
         against = sigmoid(d[n] - d[1])
         expected += Q[n] * against * (np.eye(4)[n] - np.eye(4)[1])
     layer = parse_output("sampled:k=1,power=1")
-    np.testing.assert_allclose(gradient(expected_loss(layer, COUNTS, np.eye(4)[1]), SCORES), expected, atol=1e-10)
+    np.testing.assert_allclose(
+        gradient(expected_loss(layer, COUNTS, np.eye(4)[1]), SCORES), expected, atol=1e-10
+    )
 
 
 @pytest.mark.parametrize("unique", [False, True])
@@ -129,8 +157,14 @@ def test_the_expected_gradient_of_sampled_softmax_with_one_draw_is_a_closed_sum(
 def test_the_mean_over_seeded_draws_is_the_expected_gradient(spec, unique, expected_loss, gradient):
     layer = parse_output(f"{spec},k=2,unique={str(unique).lower()}")
     noise, target = Noise(layer.probability(COUNTS)), 2
-    sets, times = np.unique([np.sort(noise.draw(2, seed=seed, unique=unique)) for seed in range(10_000)], axis=0, return_counts=True)
-    each = np.array([gradient(lambda s, ids=ids: layer.reference(s, target, ids, COUNTS), SCORES) for ids in sets])
+    sets, times = np.unique(
+        [np.sort(noise.draw(2, seed=seed, unique=unique)) for seed in range(10_000)],
+        axis=0,
+        return_counts=True,
+    )
+    each = np.array(
+        [gradient(lambda s, ids=ids: layer.reference(s, target, ids, COUNTS), SCORES) for ids in sets]
+    )
     mean = times @ each / times.sum()
     error = np.sqrt(times @ (each - mean) ** 2) / times.sum()
     expected = gradient(expected_loss(layer, COUNTS, np.eye(4)[target]), SCORES)

@@ -35,7 +35,10 @@ def given_counts(name, settings, expected):
 
 
 def columns(case, row):
-    """Every column is a word of its own: the target is 0, the sample at position i is 1 + i; one that TensorFlow masks is the target."""
+    """Every column is a word of its own: the target is 0, the sample at position i is 1 + i.
+
+    One that TensorFlow masks is the target.
+    """
     data = TF["data"][case["data"]]
     ids = np.array([data["labels"][row][0], *data["sampled_ids"]])
     expected = np.array([data["true_expected_count"][row][0], *data["sampled_expected_count"]])
@@ -52,7 +55,11 @@ def test_the_cases_are_there():
 
 @pytest.mark.parametrize("case", ONE_TARGET, ids=lambda case: case["name"])
 def test_tensorflow_has_the_same_sampled_losses(case, gradient):
-    data = {name: np.array(values) for name, values in TF["data"][case["data"]].items() if name in ("weights", "biases", "inputs")}
+    data = {
+        name: np.array(values)
+        for name, values in TF["data"][case["data"]].items()
+        if name in ("weights", "biases", "inputs")
+    }
     grad_inputs, grad_weights, grad_biases = np.zeros((4, 5)), np.zeros((12, 5)), np.zeros(12)
     for row, x in enumerate(data["inputs"]):
         ids, expected, draws = columns(case, row)
@@ -65,7 +72,11 @@ def test_tensorflow_has_the_same_sampled_losses(case, gradient):
         grad_inputs[row] = slope @ data["weights"][ids]
         np.add.at(grad_weights, ids, np.outer(slope, x))
         np.add.at(grad_biases, ids, slope)
-    for name, found in (("grad_inputs", grad_inputs), ("grad_weights", grad_weights), ("grad_biases", grad_biases)):
+    for name, found in (
+        ("grad_inputs", grad_inputs),
+        ("grad_weights", grad_weights),
+        ("grad_biases", grad_biases),
+    ):
         np.testing.assert_allclose(found, case[name], rtol=1e-6, atol=1e-6, err_msg=name)
 
 
@@ -90,7 +101,10 @@ def test_the_cases_of_pytorch_are_there():
 
 @pytest.mark.parametrize("case", TORCH["cases"], ids=lambda case: case["name"])
 def test_pytorch_has_the_same_losses(case, gradient):
-    """A loss is linear in what the words are worth: that of one target, and the differences to the scores of the others."""
+    """A loss is linear in what the words are worth.
+
+    That of one target, and the differences to the scores of the others.
+    """
     name, scale, worth = TARGETS[case["name"]]
     layer, counts = parse_output(name), np.ones(TORCH["V"], np.int64)
     grad_biases = np.zeros(TORCH["V"])
@@ -122,7 +136,9 @@ class AdaptiveCase:
         self.id_of = np.random.default_rng(0).permutation(words)  # by rank
         self.counts = np.empty(words, np.int64)
         self.counts[self.id_of] = 1000 - np.arange(words)
-        self.layer = parse_output(f"adaptive:cutoffs={','.join(map(str, case['cutoffs']))},div_value={case['div_value']}")
+        self.layer = parse_output(
+            f"adaptive:cutoffs={','.join(map(str, case['cutoffs']))},div_value={case['div_value']}"
+        )
         self.tails = [tuple(map(np.array, tail)) for tail in tails]
         self.rows = np.concatenate([np.array(head), *(own @ projection for own, projection in self.tails)])
         self.bias = np.zeros(len(self.rows))
@@ -146,7 +162,9 @@ def test_pytorch_has_the_same_adaptive_softmax(case):
     found = [own.layer.reference(s, t, NONE, own.counts) for s, t in zip(scores, own.targets, strict=True)]
     np.testing.assert_allclose(found, -np.array(case["output_log_prob_of_target"]), rtol=0, atol=1e-12)
     assert np.mean(found) == pytest.approx(case["loss"], rel=1e-12)
-    np.testing.assert_allclose(own.layer.log_weight(scores, own.counts), head.log_prob(own.inputs), rtol=0, atol=1e-12)
+    np.testing.assert_allclose(
+        own.layer.log_weight(scores, own.counts), head.log_prob(own.inputs), rtol=0, atol=1e-12
+    )
 
 
 @pytest.mark.parametrize("case", ADAPTIVE, ids=lambda case: case["name"])
@@ -159,6 +177,11 @@ def test_pytorch_has_the_same_gradients_of_adaptive_softmax(case, gradient):
     np.testing.assert_allclose(slope[:, :top].T @ own.inputs, case["grad_head_weight"], rtol=0, atol=1e-9)
     for (output, projection), expected in zip(own.tails, case["grad_tail"], strict=True):
         inside, top = slope[:, top : top + len(output)], top + len(output)
-        found = {"output_weight": inside.T @ (own.inputs @ projection.T), "projection_weight": (inside @ output).T @ own.inputs}
+        found = {
+            "output_weight": inside.T @ (own.inputs @ projection.T),
+            "projection_weight": (inside @ output).T @ own.inputs,
+        }
         for name, values in expected.items():
-            np.testing.assert_allclose(found[name], 0.0 if values is None else values, rtol=0, atol=1e-9, err_msg=name)
+            np.testing.assert_allclose(
+                found[name], 0.0 if values is None else values, rtol=0, atol=1e-9, err_msg=name
+            )

@@ -45,7 +45,9 @@ def test_softmax_by_hand(scores):
 def test_sampled_with_all_words_drawn_once_and_hits_masked_is_softmax(scores):
     for noise in ("unigram", "uniform", "log_uniform"):
         for draws in itertools.permutations(range(WORDS)):
-            found = losses(f"sampled:k=4,unique=true,hits=drop,noise={noise}", scores, np.array(draws, np.int32))
+            found = losses(
+                f"sampled:k=4,unique=true,hits=drop,noise={noise}", scores, np.array(draws, np.int32)
+            )
             np.testing.assert_allclose(found, softmax_losses(scores), rtol=0, atol=1e-12)
 
 
@@ -60,7 +62,9 @@ def test_self_normalized_without_penalty_is_softmax(scores):
     np.testing.assert_array_equal(losses("self_normalized:alpha=0", scores), losses("softmax", scores))
     np.testing.assert_array_equal(log_prob("self_normalized:alpha=0", scores), log_prob("softmax", scores))
     log_z = math.log(np.exp(scores).sum())
-    np.testing.assert_allclose(losses("self_normalized:alpha=0.3", scores), softmax_losses(scores) + 0.3 * log_z**2, rtol=1e-12)
+    np.testing.assert_allclose(
+        losses("self_normalized:alpha=0.3", scores), softmax_losses(scores) + 0.3 * log_z**2, rtol=1e-12
+    )
 
 
 @pytest.mark.parametrize("classes", [1, WORDS])
@@ -80,17 +84,28 @@ def test_adaptive_without_tails_is_softmax(scores):
     equal = np.ones(WORDS, np.int64)
     layer = parse_output("adaptive")
     assert layer.rows(equal) == WORDS
-    np.testing.assert_allclose([layer.reference(scores, t, NONE, equal) for t in range(WORDS)], softmax_losses(scores), rtol=0, atol=1e-12)
-    np.testing.assert_allclose(log_prob("adaptive", scores, equal), -softmax_losses(scores), rtol=0, atol=1e-12)
+    np.testing.assert_allclose(
+        [layer.reference(scores, t, NONE, equal) for t in range(WORDS)],
+        softmax_losses(scores),
+        rtol=0,
+        atol=1e-12,
+    )
+    np.testing.assert_allclose(
+        log_prob("adaptive", scores, equal), -softmax_losses(scores), rtol=0, atol=1e-12
+    )
 
 
 @pytest.mark.parametrize("cutoffs", ["1", "3", "1,2", "2,3", "1,2,3"])
 def test_adaptive_is_class_based_where_each_word_of_the_head_is_a_class(scores, cutoffs, tmp_path):
     """And each tail is one; the rows of words that are alone in their class are idle."""
     ranks = [int(rank) for rank in cutoffs.split(",")]
-    label = [w if w < ranks[0] else WORDS + sum(w >= rank for rank in ranks) for w in range(WORDS)]  # ids are ranks here
+    # ids are ranks here
+    label = [w if w < ranks[0] else WORDS + sum(w >= rank for rank in ranks) for w in range(WORDS)]
     (tmp_path / "classes").write_text("".join(f"{i}\n" for i in label))
-    adaptive, classes = parse_output(f"adaptive:cutoffs={cutoffs}"), parse_output(f"class_based:classes=file:{tmp_path / 'classes'}")
+    adaptive, classes = (
+        parse_output(f"adaptive:cutoffs={cutoffs}"),
+        parse_output(f"class_based:classes=file:{tmp_path / 'classes'}"),
+    )
     own = np.random.default_rng(5).normal(0, 2, adaptive.rows(COUNTS))
     same = np.full(classes.rows(COUNTS), 9.0)
     for w, (top, row) in enumerate(classes.groups(COUNTS).row):
@@ -98,7 +113,9 @@ def test_adaptive_is_class_based_where_each_word_of_the_head_is_a_class(scores, 
         if w >= ranks[0]:
             same[row] = own[len(ranks) + w]
     np.testing.assert_allclose(losses(adaptive.spec(), own), losses(classes.spec(), same), rtol=0, atol=1e-12)
-    np.testing.assert_allclose(log_prob(adaptive.spec(), own), log_prob(classes.spec(), same), rtol=0, atol=1e-12)
+    np.testing.assert_allclose(
+        log_prob(adaptive.spec(), own), log_prob(classes.spec(), same), rtol=0, atol=1e-12
+    )
 
 
 def test_differentiated_with_one_band_is_softmax():
@@ -111,7 +128,9 @@ def test_differentiated_with_one_band_is_softmax():
     for ids, first, last in layer.bands(COUNTS, 6):
         from_slices[ids] = vectors[ids, first:last] @ hidden[first:last]
         zeros[ids, first:last] = vectors[ids, first:last]
-    np.testing.assert_allclose(Head(layer, COUNTS, zeros).log_prob(hidden), -softmax_losses(from_slices), rtol=0, atol=1e-12)
+    np.testing.assert_allclose(
+        Head(layer, COUNTS, zeros).log_prob(hidden), -softmax_losses(from_slices), rtol=0, atol=1e-12
+    )
     np.testing.assert_array_equal(losses(layer.spec(), from_slices), losses("softmax", from_slices))
 
 
@@ -123,7 +142,9 @@ def test_partition_with_all_words_is_softmax(scores):
 
 def test_partition_is_softmax_over_target_and_set(scores):
     found = losses("partition", scores, np.array([2, 0, 2], np.int32))
-    expected = [softmax_losses(scores[[0, 2] + ([t] if t in (1, 3) else [])])[[0, 2, 1, 2][t]] for t in range(WORDS)]
+    expected = [
+        softmax_losses(scores[[0, 2] + ([t] if t in (1, 3) else [])])[[0, 2, 1, 2][t]] for t in range(WORDS)
+    ]
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
 
 
@@ -162,7 +183,9 @@ def test_nce_without_its_offset_is_negative_sampling(scores, unique):
     offset = 1.25 + (np.log(2 * q) if unique == "false" else layer.log_counts(COUNTS))
     for draws in every_sequence(2):
         nce = losses(layer.spec(), scores + offset, draws)
-        np.testing.assert_allclose(nce, losses(f"negative:k=2,hits=keep,unique={unique}", scores, draws), rtol=0, atol=1e-12)
+        np.testing.assert_allclose(
+            nce, losses(f"negative:k=2,hits=keep,unique={unique}", scores, draws), rtol=0, atol=1e-12
+        )
 
 
 @pytest.mark.parametrize("unique", ["false", "true"])
@@ -172,13 +195,17 @@ def test_sampled_logistic_without_its_offset_is_negative_sampling_that_drops_hit
     offset = np.log(2 * q) if unique == "false" else layer.log_counts(COUNTS)
     for draws in every_sequence(2):
         found = losses(layer.spec(), scores + offset, draws)
-        np.testing.assert_allclose(found, losses(f"negative:k=2,unique={unique}", scores, draws), rtol=0, atol=1e-12)
+        np.testing.assert_allclose(
+            found, losses(f"negative:k=2,unique={unique}", scores, draws), rtol=0, atol=1e-12
+        )
 
 
 def test_dropped_hits_are_the_only_difference_between_drop_and_keep(scores):
     for draws in every_sequence(2):
         hits = np.array([(draws == t).sum() for t in range(WORDS)])
-        more = losses("negative:k=2,hits=keep", scores, draws) - losses("negative:k=2,hits=drop", scores, draws)
+        more = losses("negative:k=2,hits=keep", scores, draws) - losses(
+            "negative:k=2,hits=drop", scores, draws
+        )
         np.testing.assert_allclose(more, hits * np.log1p(np.exp(scores)), rtol=0, atol=1e-12)
 
 
@@ -190,13 +217,18 @@ def test_a_tree_of_two_words_is_a_logistic_regression(tree, score):
     left = int(layer.paths(counts).code.tolist().index(0))
     yes = 1 / (1 + math.exp(-score))
     p = [yes, 1 - yes] if left == 0 else [1 - yes, yes]
-    np.testing.assert_allclose([layer.reference(np.array([score]), t, NONE, counts) for t in (0, 1)], -np.log(p), rtol=1e-12)
+    np.testing.assert_allclose(
+        [layer.reference(np.array([score]), t, NONE, counts) for t in (0, 1)], -np.log(p), rtol=1e-12
+    )
     np.testing.assert_allclose(log_prob(layer.spec(), [score], counts), np.log(p), rtol=1e-12)
 
 
 NORMALISED = ["softmax", "hierarchical", "hierarchical:tree=balanced", "hierarchical:tree=file:{codes}"]
 NORMALISED += ["differentiated", "adaptive", "adaptive:cutoffs={cutoffs}"]
-NORMALISED += [f"class_based:{setting}" for setting in ("", "classes=1", "classes={all}", "levels=2", "levels=3", "classes=file:{classes}")]
+NORMALISED += [
+    f"class_based:{setting}"
+    for setting in ("", "classes=1", "classes={all}", "levels=2", "levels=3", "classes=file:{classes}")
+]
 
 
 @pytest.mark.parametrize("spec", NORMALISED)
@@ -211,11 +243,18 @@ def test_the_loss_of_a_normalised_layer_is_minus_its_log_prob(spec, words, build
 
 
 def test_one_vs_all_knows_the_softmax_of_its_log_sigmoids(scores):
-    """And the two agree where the scores are what they converge to for the same P: log odds here, logarithms there."""
+    """And the two agree where the scores are what they converge to for the same P.
+
+    Log odds here, logarithms there.
+    """
     log_sigmoid = np.log(1 / (1 + np.exp(-scores)))
-    np.testing.assert_allclose(log_prob("one_vs_all", scores), log_prob("softmax", log_sigmoid), rtol=0, atol=1e-12)
+    np.testing.assert_allclose(
+        log_prob("one_vs_all", scores), log_prob("softmax", log_sigmoid), rtol=0, atol=1e-12
+    )
     p = np.exp(scores) / np.exp(scores).sum()
-    np.testing.assert_allclose(log_prob("one_vs_all", np.log(p / (1 - p))), log_prob("softmax", np.log(p)), rtol=0, atol=1e-10)
+    np.testing.assert_allclose(
+        log_prob("one_vs_all", np.log(p / (1 - p))), log_prob("softmax", np.log(p)), rtol=0, atol=1e-10
+    )
     np.testing.assert_array_equal(log_prob("sampled_logistic", scores), log_prob("one_vs_all", scores))
 
 
@@ -224,7 +263,11 @@ def test_large_scores_are_no_trouble(every_spec, build):
     layer = build(every_spec, WORDS)
     rng = np.random.default_rng(0)
     for scale in (1000.0, -1000.0):
-        for pattern in (np.ones(layer.rows(COUNTS)), rng.choice([-1.0, 1.0], layer.rows(COUNTS)), rng.uniform(-1, 1, layer.rows(COUNTS))):
+        for pattern in (
+            np.ones(layer.rows(COUNTS)),
+            rng.choice([-1.0, 1.0], layer.rows(COUNTS)),
+            rng.uniform(-1, 1, layer.rows(COUNTS)),
+        ):
             scores = scale * pattern
             found = log_prob(layer.spec(), scores)
             assert np.isfinite(found).all()
@@ -251,6 +294,11 @@ def test_large_scores_are_no_trouble(every_spec, build):
     ],
 )
 def test_large_losses_are_exact(spec, loss):
-    """The word 0 has 1000, the target 1 has -1000, and 0 is drawn once: every logistic part costs 1000, a softmax the difference."""
+    """The word 0 has 1000, the target 1 has -1000, and 0 is drawn once.
+
+    Every logistic part costs 1000, a softmax the difference.
+    """
     scores = np.array([1000.0, -1000.0, -1000.0, -1000.0])
-    assert parse_output(spec).reference(scores, 1, np.array([0], np.int32), COUNTS) == pytest.approx(loss, rel=1e-12)
+    assert parse_output(spec).reference(scores, 1, np.array([0], np.int32), COUNTS) == pytest.approx(
+        loss, rel=1e-12
+    )

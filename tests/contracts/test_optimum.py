@@ -19,7 +19,10 @@ LOG_P, LOG_ODDS = np.log(TRUE), np.log(TRUE / (1 - TRUE))
 
 
 def minimise(loss, gradient, size):
-    """Newton's method with a numeric Hessian and halved steps; directions that change nothing are left alone."""
+    """Newton's method with a numeric Hessian and halved steps.
+
+    Directions that change nothing are left alone.
+    """
     x = np.zeros(size)
     for _ in range(30):
         slope = gradient(loss, x)
@@ -121,10 +124,15 @@ def test_masked_hits_bias_the_softmax_over_a_batch(optimum):
 
 def test_a_word_of_half_the_parts_of_the_text_comes_out_twice_as_probable(gradient):
     """Two parts of equal length, {0, 1, 2} and {0, 1, 3}; 0 and 1 stand in both."""
-    layer, targets = parse_output("partition"), [(t, rare, TRUE[t] / 2 if t < 2 else TRUE[t]) for rare in (2, 3) for t in (0, 1, rare)]
+    layer, targets = (
+        parse_output("partition"),
+        [(t, rare, TRUE[t] / 2 if t < 2 else TRUE[t]) for rare in (2, 3) for t in (0, 1, rare)],
+    )
 
     def loss(scores):
-        return sum(p * layer.reference(scores, t, np.array([0, 1, rare], np.int32), COUNTS) for t, rare, p in targets)
+        return sum(
+            p * layer.reference(scores, t, np.array([0, 1, rare], np.int32), COUNTS) for t, rare, p in targets
+        )
 
     p = np.exp(log_prob(layer, minimise(loss, gradient, 4)))
     np.testing.assert_allclose(p / p[0], np.array([1, 1, 2, 2]) * TRUE / TRUE[0], rtol=1e-6)
@@ -146,7 +154,9 @@ def test_of_a_learned_z_only_the_difference_is_determined(expected_logistic_loss
     assert loss(x[:4] - x[4]) == pytest.approx(loss((x[:4] + 3) - (x[4] + 3)), rel=1e-12)
 
 
-@pytest.mark.parametrize("spec", ["negative:hits=keep", "negative:hits=drop", "nce:ln_z=0.5", "sampled_logistic:"])
+@pytest.mark.parametrize(
+    "spec", ["negative:hits=keep", "negative:hits=drop", "nce:ln_z=0.5", "sampled_logistic:"]
+)
 def test_unique_draws_shift_scores_by_how_far_the_expected_count_is_off(spec, optimum, all_draws):
     """With the true chance of being drawn, r, in place of k q; layers that correct by c keep log(c / r)."""
     layer = parse_output(f"{spec},power=1,k=2,unique=true".replace(":,", ":"))
@@ -168,15 +178,23 @@ def test_unique_draws_shift_scores_by_how_far_the_expected_count_is_off(spec, op
 
 
 def masked_loss(k):
-    """The expected loss of hits=drop for larger k: a sum over how often each word is drawn, all of it at once."""
-    sets = np.array([np.bincount(ids, minlength=4) for ids in itertools.combinations_with_replacement(range(4), k)])
+    """The expected loss of hits=drop for larger k.
+
+    A sum over how often each word is drawn, all of it at once.
+    """
+    sets = np.array(
+        [np.bincount(ids, minlength=4) for ids in itertools.combinations_with_replacement(range(4), k)]
+    )
     orders = [math.lgamma(k + 1) - sum(math.lgamma(n + 1) for n in times) for times in sets.tolist()]
     chance = np.exp(orders + sets @ np.log(Q))
     assert chance.sum() == pytest.approx(1.0, abs=1e-10)
 
     def loss(scores):
         d = np.exp(scores - np.log(k * Q))
-        return sum(p * (chance @ np.log(d[t] + sets @ d - sets[:, t] * d[t]) - np.log(d[t])) for t, p in enumerate(TRUE))
+        return sum(
+            p * (chance @ np.log(d[t] + sets @ d - sets[:, t] * d[t]) - np.log(d[t]))
+            for t, p in enumerate(TRUE)
+        )
 
     return loss
 

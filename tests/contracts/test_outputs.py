@@ -1,4 +1,7 @@
-"""What the compiled half of every output layer must keep, over the registry: loss and gradient of the formula, in both orientations."""
+"""What the compiled half of every output layer must keep, over the registry.
+
+Loss and gradient of the formula, in both orientations.
+"""
 
 import dataclasses
 import json
@@ -92,24 +95,43 @@ class OneStep:
         self.model, self.layer, self.sentence = model, model.layer, sentence
         inputs = model.make_inputs(unhot.Vocabulary(SPELLED, COUNTS), np.array([2, -1]))
         self.kernel = make_kernel(model, COUNTS, inputs and inputs.bags)
-        self.bags = [[word] for word in range(WORDS)] if inputs is None else np.split(inputs.bags.rows, inputs.bags.starts[1:-1])
+        self.bags = (
+            [[word] for word in range(WORDS)]
+            if inputs is None
+            else np.split(inputs.bags.rows, inputs.bags.starts[1:-1])
+        )
         rows = self.layer.rows(COUNTS)
-        sizes = Sizes(WORDS if inputs is None else inputs.keys.size, rows, self.layer.biases(), HotSizes(0, 0), 0, 1)
+        sizes = Sizes(
+            WORDS if inputs is None else inputs.keys.size, rows, self.layer.biases(), HotSizes(0, 0), 0, 1
+        )
         params = start_params(sizes, model.dim, seed)
         self.learned = without_copies(params, sizes, model.dim)
         for array in self.learned:
             array[:] = rng.normal(0, 0.5, array.shape)
         self.before = Params(*(array.astype(np.float64) for array in self.learned))
-        text = Text(np.array(sentence, np.int32), np.array([0, len(sentence)], np.int64), keep_threshold(np.ones(WORDS)))
+        text = Text(
+            np.array(sentence, np.int32),
+            np.array([0, len(sentence)], np.int64),
+            keep_threshold(np.ones(WORDS)),
+        )
         self.key = stream_key(seed, 0, 1)
         at = len(params.ln_z) // 2
         params.ln_z[at:] = params.ln_z[:at]  # the thread's own
         chunk = Chunk(
-            CENTRE, CENTRE + 1, 0, stream_key(seed, 0, 0), self.key, np.float32(1.0), Hot(0, 0, 0, 0, at, 0), np.zeros(0, np.uint8)
+            CENTRE,
+            CENTRE + 1,
+            0,
+            stream_key(seed, 0, 0),
+            self.key,
+            np.float32(1.0),
+            Hot(0, 0, 0, 0, at, 0),
+            np.zeros(0, np.uint8),
         )
         k, stride = self.kernel, padded(model.dim)
         buffers = scratch(1, model.window, k.room, stride)
-        self.loss, self.pairs = train_chunk(k.step, k.shape, k.tables, text, Window(model.window, False), params, buffers, chunk)
+        self.loss, self.pairs = train_chunk(
+            k.step, k.shape, k.tables, text, Window(model.window, False), params, buffers, chunk
+        )
         params.ln_z[:at] = params.ln_z[at:]
         assert not any(matrix[:, DIM:].any() for matrix in params[:2])  # the padding stays zero
 
@@ -130,7 +152,11 @@ class OneStep:
 
     def rounds(self):
         """How many sets of draws the targets share."""
-        each = isinstance(self.model, FastText) and isinstance(self.kernel.tables, DrawnTables) and not self.kernel.tables.unique
+        each = (
+            isinstance(self.model, FastText)
+            and isinstance(self.kernel.tables, DrawnTables)
+            and not self.kernel.tables.unique
+        )
         return len(self.examples()[1]) if each else 1
 
     def reference(self, in_vectors, out_vectors, out_bias, in_bias, ln_z):
@@ -139,7 +165,11 @@ class OneStep:
         for bag, target in zip(*self.examples(), strict=True):
             share = 1 / len(bag) if getattr(self.model, "combine", "mean") == "mean" else 1.0
             scores = out_vectors @ (share * in_vectors[bag].sum(0)) + (out_bias if out_bias.size else 0.0)
-            scores = scores + (share * in_bias[bag].sum() if in_bias.size else 0.0) - (ln_z[0] if ln_z.size else 0.0)
+            scores = (
+                scores
+                + (share * in_bias[bag].sum() if in_bias.size else 0.0)
+                - (ln_z[0] if ln_z.size else 0.0)
+            )
             if self.rounds() > 1:  # each draw counts so much less
                 alone = self.layer.reference(scores, target, draws[:0], COUNTS)
                 loss += alone + (self.layer.reference(scores, target, draws, COUNTS) - alone) / self.rounds()
@@ -184,7 +214,8 @@ def test_loss_and_gradient_are_those_of_the_formula(spec, make):
         check_step(OneStep(model, sentence=sentence))
 
 
-BAG_SPECS = [  # every kernel and every bias; what the settings change besides is the same as in the models above
+# every kernel and every bias; what the settings change besides is the same as in the models above
+BAG_SPECS = [
     "negative:k=5",
     "negative:k=20,power=0",
     "negative:k=5,unique=true",
@@ -200,7 +231,8 @@ BAG_SPECS = [  # every kernel and every bias; what the settings change besides i
 
 
 def test_every_layer_is_tried_with_bags():
-    assert {spec.split(":")[0] for spec in BAG_SPECS} == COMPILED - {"self_normalized"}  # which has the kernel of softmax
+    # which has the kernel of softmax
+    assert {spec.split(":")[0] for spec in BAG_SPECS} == COMPILED - {"self_normalized"}
 
 
 @pytest.mark.parametrize("make", FASTTEXTS.values(), ids=FASTTEXTS)
@@ -229,7 +261,9 @@ def check_step(step, moved=1):
             before[at] = kept - epsilon
             down = step.reference(*arrays)
             before[at] = kept
-            assert after[at] - kept == pytest.approx(-factor * (up - down) / (2 * epsilon), rel=1e-4, abs=3e-5 * factor)
+            assert after[at] - kept == pytest.approx(
+                -factor * (up - down) / (2 * epsilon), rel=1e-4, abs=3e-5 * factor
+            )
 
 
 @pytest.mark.parametrize("make", MODELS.values(), ids=MODELS)
@@ -248,12 +282,17 @@ def test_torch_has_the_loss_and_gradient_of_the_kernel(spec, make):
     hidden = torch.stack([in_vectors[bag].sum(dim=0) * part for bag, part in zip(bags, share, strict=True)])
     call = {"draws": torch.from_numpy(step.draws())} if head.draws_noise else {}
     if in_bias.numel():
-        call["in_bias"] = torch.stack([in_bias[bag].sum() * part for bag, part in zip(bags, share, strict=True)])
+        call["in_bias"] = torch.stack(
+            [in_bias[bag].sum() * part for bag, part in zip(bags, share, strict=True)]
+        )
     loss = head(hidden, torch.tensor(targets), reduction="sum", **call)
     assert step.loss == pytest.approx(loss.item(), rel=1e-5)
     loss.backward()
     gradients = {"in_vectors": in_vectors.grad, "out_vectors": head.weight.grad, "in_bias": in_bias.grad}
-    gradients |= {"out_bias": None if head.bias is None else head.bias.grad, "ln_z": getattr(getattr(head, "ln_z", None), "grad", None)}
+    gradients |= {
+        "out_bias": None if head.bias is None else head.bias.grad,
+        "ln_z": getattr(getattr(head, "ln_z", None), "grad", None),
+    }
     for name, before, after in zip(step.learned._fields, step.before, step.learned, strict=True):
         if before.size:
             np.testing.assert_allclose(before - after, gradients[name], rtol=1e-4, atol=3e-5, err_msg=name)
@@ -264,7 +303,17 @@ def test_both_orientations_have_the_same_pairs():
     text = [["a", "b", "c", "a", "d"], ["b", "d", "c"]] * 3
     losses = []
     for predict in ("centre", "contexts"):
-        model = SkipGram(dim=4, min_count=1, window=2, shrink=False, sample=0, epochs=1, lr=1e-20, output="hierarchical", predict=predict)
+        model = SkipGram(
+            dim=4,
+            min_count=1,
+            window=2,
+            shrink=False,
+            sample=0,
+            epochs=1,
+            lr=1e-20,
+            output="hierarchical",
+            predict=predict,
+        )
         losses.append(model.fit(text).history)
     assert losses[0].pairs == losses[1].pairs
     assert losses[0].losses == pytest.approx(losses[1].losses, rel=1e-6)
@@ -292,8 +341,12 @@ def test_biases_begin_at_the_words_own_probabilities_or_at_zero(name):
 
 def test_one_vs_all_with_biases_learns_a_big_vocabulary_at_the_usual_rate():
     rng = np.random.default_rng(0)
-    text = [[f"w{i}" for i in rng.zipf(1.2, 12) if i < 3000] for _ in range(60)] + [[f"w{i}" for i in range(3000)]]
-    history = SkipGram(dim=16, min_count=1, epochs=2, output="one_vs_all:bias=true", threads=1).fit(text).history
+    text = [[f"w{i}" for i in rng.zipf(1.2, 12) if i < 3000] for _ in range(60)] + [
+        [f"w{i}" for i in range(3000)]
+    ]
+    history = (
+        SkipGram(dim=16, min_count=1, epochs=2, output="one_vs_all:bias=true", threads=1).fit(text).history
+    )
     assert max(history.losses) < 12  # log V and a little more; from one half each, it would begin at V log 2
 
 
@@ -333,12 +386,18 @@ def test_spec_and_json_round_trip(spec):
         ("negative:hits=maybe", "negative:hits='maybe': must be one of drop, keep"),
         ("negative:unique=yes", "negative:unique=yes: must be true or false"),
         ("negative:noise=pink", "negative:noise='pink': must be one of unigram, uniform"),
-        ("negative:kk=5", "'kk=5' is not a setting of negative; write name=value with k, noise, power, unique, bias, hits"),
+        (
+            "negative:kk=5",
+            "'kk=5' is not a setting of negative; write name=value with k, noise, power, unique, bias, hits",
+        ),
         ("negative:k", "'k' is not a setting of negative"),
         ("nce:ln_z=big", "nce:ln_z=big: must be a finite number, learned or per_input"),
         ("nce:ln_z=inf", "nce:ln_z=inf: must be a finite number"),
         ("self_normalized:alpha=-1", "self_normalized:alpha=-1.0: must be >= 0"),
-        ("hierarchical:tree=oak", "hierarchical:tree='oak': must be huffman, word2vec, balanced or file:PATH"),
+        (
+            "hierarchical:tree=oak",
+            "hierarchical:tree='oak': must be huffman, word2vec, balanced or file:PATH",
+        ),
         ("class_based:classes=0", "class_based:classes=0: must be >= 1"),
         ("class_based:classes=some", "class_based:classes='some': must be sqrt, a whole number or file:PATH"),
         ("class_based:levels=0", "class_based:levels=0: must be >= 1"),
@@ -355,10 +414,17 @@ def test_spec_and_json_round_trip(spec):
         ("differentiated:cutoffs=few", "differentiated:cutoffs='few': must be auto, or whole numbers"),
         ("differentiated:cutoffs=5,2", "differentiated:cutoffs='5,2': must rise"),
         ("differentiated:widths=64,0", "differentiated:widths='64,0': must be auto, or whole numbers from 1"),
-        ("differentiated:cutoffs=5,widths=2,2,1", "differentiated:widths=2,2,1: must be 2 numbers, one for each band of cutoffs=5"),
+        (
+            "differentiated:cutoffs=5,widths=2,2,1",
+            "differentiated:widths=2,2,1: must be 2 numbers, one for each band of cutoffs=5",
+        ),
         ("adaptive:cutoffs=7,7", "adaptive:cutoffs='7,7': must rise"),
         ("adaptive:div_value=0.5", "adaptive:div_value=0.5: must be >= 1"),
-        ("softmix", "there is no layer 'softmix'; there are adaptive, class_based, differentiated, hierarchical, in_batch"),
+        (
+            "softmix",
+            "there is no layer 'softmix'; there are adaptive, class_based, differentiated, hierarchical, "
+            "in_batch",
+        ),
     ],
 )
 def test_bad_settings_are_named(spec, told):
@@ -406,25 +472,40 @@ def test_learned_noise_is_known_after_training(tmp_path):
     np.testing.assert_array_equal(unhot.load(tmp_path / "m").head.counts, seen)
 
 
-@pytest.mark.parametrize("spec", ["nce:k=5,bias=true,ln_z=learned", "nce:k=20,ln_z=per_input", "hierarchical:bias=true"])
+@pytest.mark.parametrize(
+    "spec", ["nce:k=5,bias=true,ln_z=learned", "nce:k=20,ln_z=per_input", "hierarchical:bias=true"]
+)
 def test_biases_are_saved_and_checked(spec, tmp_path):
     model = CBOW(dim=8, min_count=1, epochs=1, output=spec, threads=1).fit([["a", "b", "c", "a", "d"]] * 9)
     model.save(tmp_path / "m")
     again = unhot.load(tmp_path / "m")
     for before, after in zip(model.learned.params, again.learned.params, strict=True):
         np.testing.assert_array_equal(before, after)
-    assert dict(again.predict_word(["a", "b"])) == pytest.approx(dict(model.predict_word(["a", "b"])), rel=1e-6)
+    assert dict(again.predict_word(["a", "b"])) == pytest.approx(
+        dict(model.predict_word(["a", "b"])), rel=1e-6
+    )
     damaged = load_model(tmp_path / "m")
     damaged.tensors.pop(next(name for name in ("out_bias", "in_bias") if name in damaged.tensors))
     with pytest.raises(FormatError, match="must be"):
         CBOW.from_saved(damaged)
 
 
-@pytest.mark.parametrize("spec", ["nce:k=5,bias=true,ln_z=learned", "nce:k=5,ln_z=per_input", "negative:k=5,noise=learned", "hierarchical"])
+@pytest.mark.parametrize(
+    "spec",
+    [
+        "nce:k=5,bias=true,ln_z=learned",
+        "nce:k=5,ln_z=per_input",
+        "negative:k=5,noise=learned",
+        "hierarchical",
+    ],
+)
 def test_two_threads_learn_as_one_does(spec):
     rng = np.random.default_rng(0)
     text = [[f"w{i}" for i in rng.zipf(1.3, 40) if i < 400] for _ in range(2000)]
-    one, two = (SkipGram(dim=16, min_count=1, epochs=4, output=spec, threads=threads).fit(text).history for threads in (1, 2))
+    one, two = (
+        SkipGram(dim=16, min_count=1, epochs=4, output=spec, threads=threads).fit(text).history
+        for threads in (1, 2)
+    )
     assert two.losses[-1] == pytest.approx(one.losses[-1], rel=0.03)
 
 
@@ -432,7 +513,9 @@ def test_two_threads_learn_as_one_does(spec):
 @pytest.mark.parametrize("name", sorted(COMPILED))
 def test_tiny_vocabularies(name, words):
     spec = f"{name}:k=5" if name in ("negative", "nce", "sampled", "sampled_logistic") else name
-    model = SkipGram(dim=5, min_count=1, epochs=1, window=4, sample=0, output=spec, threads=1).fit([["a", "b"][:words] * 4] * 5)
+    model = SkipGram(dim=5, min_count=1, epochs=1, window=4, sample=0, output=spec, threads=1).fit(
+        [["a", "b"][:words] * 4] * 5
+    )
     assert np.exp(model.head.log_prob(model.hidden(["a"]))).sum() == pytest.approx(1.0)
 
 
@@ -461,8 +544,15 @@ def test_a_layer_without_a_kernel_is_named():
 @pytest.mark.parametrize("spec", TORCH_ONLY)
 def test_a_layer_for_torch_alone_says_so(spec):
     layer = parse_output(spec)
-    for make in (lambda: layer.tables(COUNTS), layer.sketch, lambda: make_kernel(SimpleNamespace(layer=layer, dim=DIM), None)):
-        with pytest.raises(ConfigError, match=rf"{layer.name}: has no compiled kernel: train with engine='torch' \(pip install 'unhot\["):
+    for make in (
+        lambda: layer.tables(COUNTS),
+        layer.sketch,
+        lambda: make_kernel(SimpleNamespace(layer=layer, dim=DIM), None),
+    ):
+        with pytest.raises(
+            ConfigError,
+            match=rf"{layer.name}: has no compiled kernel: train with engine='torch' \(pip install 'unhot\[",
+        ):
             make()
 
 
@@ -478,13 +568,34 @@ def test_settings_that_do_not_fit_the_vocabulary_are_named(tmp_path):
         with pytest.raises(ConfigError, match=told):
             parse_output(spec).tables(COUNTS)
     for make, told in [
-        (lambda: parse_output("adaptive:cutoffs=2,7").rows(COUNTS), "adaptive:cutoffs='2,7': must be < 7, the number of words"),
-        (lambda: parse_output("adaptive:cutoffs=2,5").widths(COUNTS, 15), "div_value=4.0: with dim=15 nothing is left .* of tail 1"),
-        (lambda: parse_output("adaptive:div_value=1e300").widths(COUNTS, 15), "nothing is left .* of tail 0; give a smaller div_value"),
-        (lambda: parse_output("differentiated:cutoffs=7").bands(COUNTS, 5), "differentiated:cutoffs='7': must be < 7"),
-        (lambda: parse_output("differentiated:cutoffs=1,2,3").bands(COUNTS, 3), "4 bands need a dim of 4 at least, not 3"),
-        (lambda: parse_output("differentiated:widths=3,1,1").bands(COUNTS, 6), "widths=3,1,1: must be 3 numbers, .* sum is dim=6"),
-        (lambda: parse_output("differentiated").grown_rows(np.arange(8)), "comes from its count, so it cannot go on with other words"),
+        (
+            lambda: parse_output("adaptive:cutoffs=2,7").rows(COUNTS),
+            "adaptive:cutoffs='2,7': must be < 7, the number of words",
+        ),
+        (
+            lambda: parse_output("adaptive:cutoffs=2,5").widths(COUNTS, 15),
+            "div_value=4.0: with dim=15 nothing is left .* of tail 1",
+        ),
+        (
+            lambda: parse_output("adaptive:div_value=1e300").widths(COUNTS, 15),
+            "nothing is left .* of tail 0; give a smaller div_value",
+        ),
+        (
+            lambda: parse_output("differentiated:cutoffs=7").bands(COUNTS, 5),
+            "differentiated:cutoffs='7': must be < 7",
+        ),
+        (
+            lambda: parse_output("differentiated:cutoffs=1,2,3").bands(COUNTS, 3),
+            "4 bands need a dim of 4 at least, not 3",
+        ),
+        (
+            lambda: parse_output("differentiated:widths=3,1,1").bands(COUNTS, 6),
+            "widths=3,1,1: must be 3 numbers, .* sum is dim=6",
+        ),
+        (
+            lambda: parse_output("differentiated").grown_rows(np.arange(8)),
+            "comes from its count, so it cannot go on with other words",
+        ),
     ]:
         with pytest.raises(ConfigError, match=told):
             make()
@@ -496,7 +607,10 @@ LEARNED = [spec for spec in SPECS if "tree" not in spec]
 @pytest.mark.parametrize("spec", LEARNED)
 @pytest.mark.parametrize("kind", [SkipGram, CBOW])
 def test_a_planted_structure_is_learned(spec, kind):
-    """Words of one topic stand together, never with words of the other: the nearest neighbours must be of the same topic."""
+    """Words of one topic stand together, never with words of the other.
+
+    The nearest neighbours must be of the same topic.
+    """
     rng = np.random.default_rng(0)
     sentences = [[f"{topic}{i}" for i in rng.integers(0, 8, 10)] for topic in "ab" for _ in range(300)]
     order = rng.permutation(len(sentences))
@@ -519,13 +633,34 @@ print(json.dumps(out))
 
 
 def test_same_result_without_the_jit():
-    specs = ["negative:k=5", "nce:k=20,ln_z=per_input,bias=true", "sampled:k=5", "sampled:k=20,hits=drop,power=0"]
-    specs += ["softmax:bias=true", "one_vs_all", "hierarchical", "class_based:classes=3,levels=2", "self_normalized"]
+    specs = [
+        "negative:k=5",
+        "nce:k=20,ln_z=per_input,bias=true",
+        "sampled:k=5",
+        "sampled:k=20,hits=drop,power=0",
+    ]
+    specs += [
+        "softmax:bias=true",
+        "one_vs_all",
+        "hierarchical",
+        "class_based:classes=3,levels=2",
+        "self_normalized",
+    ]
     specs += ["negative:k=5,unique=true", "nce:k=5,noise=learned"]
     results = []
     for disabled in ("0", "1"):
-        environment = {**os.environ, "NUMBA_DISABLE_JIT": disabled, "PYTHONPATH": str(Path(__file__).parents[2])}
-        run = subprocess.run([sys.executable, "-c", WITHOUT_JIT, *specs], env=environment, capture_output=True, text=True, check=False)
+        environment = {
+            **os.environ,
+            "NUMBA_DISABLE_JIT": disabled,
+            "PYTHONPATH": str(Path(__file__).parents[2]),
+        }
+        run = subprocess.run(
+            [sys.executable, "-c", WITHOUT_JIT, *specs],
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         assert run.returncode == 0, run.stderr
         results.append(json.loads(run.stdout))
     for name, (losses, vector) in results[0].items():

@@ -74,7 +74,9 @@ def hierarchical(layer, scores, counts):
     node_of, out = {}, []
     for w in range(len(counts)):
         p, way = 1.0, ""
-        for n, bit in zip(node[start[w] : start[w + 1]].tolist(), code[start[w] : start[w + 1]].tolist(), strict=True):
+        for n, bit in zip(
+            node[start[w] : start[w + 1]].tolist(), code[start[w] : start[w + 1]].tolist(), strict=True
+        ):
             assert node_of.setdefault(way, n) == n
             p *= sigmoid(scores[n]) if bit == 0 else sigmoid(-scores[n])
             way += str(bit)
@@ -89,7 +91,11 @@ def class_based(layer, scores, counts):
     rows = layer.groups(counts).row.tolist()
     if str(layer.classes).startswith("file:"):
         labels = given(layer.classes)
-        assert all((a[0] == b[0]) == (x == y) for a, x in zip(rows, labels, strict=True) for b, y in zip(rows, labels, strict=True))
+        assert all(
+            (a[0] == b[0]) == (x == y)
+            for a, x in zip(rows, labels, strict=True)
+            for b, y in zip(rows, labels, strict=True)
+        )
     out = []
     for mine in rows:
         p = 1.0
@@ -110,11 +116,16 @@ def in_batch(layer, scores, counts):
 
 
 def adaptive(layer, scores, counts):
-    """The rows of the head's words by rank, of the tails, of the tails' words; a tail's share of the text is 15 or 5 percent at most."""
+    """The rows of the head's words by rank, of the tails, of the tails' words.
+
+    A tail's share of the text is 15 or 5 percent at most.
+    """
     words = sorted(range(len(counts)), key=lambda w: (-counts[w], w))
     total, ends = int(sum(counts)), [int(c) for c in layer.cutoffs.split(",") if c != "auto"]
     for percent in (80, 95) if layer.cutoffs == "auto" else ():
-        rank = next(r for r in range(1, len(words) + 1) if 100 * int(sum(counts[words[:r]])) >= percent * total)
+        rank = next(
+            r for r in range(1, len(words) + 1) if 100 * int(sum(counts[words[:r]])) >= percent * total
+        )
         ends += [rank] if rank < len(words) and rank not in ends else []
     clusters = [words[a:b] for a, b in zip([0, *ends], [*ends, len(words)], strict=True)]
     row, weight = len(clusters[0]) + len(ends), [math.exp(s) for s in scores]
@@ -167,7 +178,8 @@ def test_log_prob_sums_to_one_and_is_what_the_formula_says(every_spec, counts, b
         weights = WEIGHTS[layer.name](layer, head.scores(hidden[at]).tolist(), counts)
         np.testing.assert_allclose(log_prob[at], np.log(weights) - math.log(sum(weights)), rtol=0, atol=1e-10)
         assert log_z[at] == pytest.approx(math.log(sum(weights)), abs=1e-10)
-        np.testing.assert_allclose(head.log_prob(hidden[at]), log_prob[at], rtol=0, atol=1e-12)  # one vector as well as many
+        # one vector as well as many
+        np.testing.assert_allclose(head.log_prob(hidden[at]), log_prob[at], rtol=0, atol=1e-12)
 
 
 def test_scores_are_products_and_biases(every_spec, build):
@@ -176,7 +188,13 @@ def test_scores_are_products_and_biases(every_spec, build):
     rng, rows = np.random.default_rng(2), layer.rows(counts)
     vectors, bias, hidden = rng.normal(0, 1, (rows, 3)), rng.normal(0, 1, rows), rng.normal(0, 1, (5, 3))
     head = Head(layer, counts, vectors, bias, ln_z=0.75)
-    plain = [[sum(h * o for h, o in zip(x, row, strict=True)) + b - 0.75 for row, b in zip(vectors, bias, strict=True)] for x in hidden]
+    plain = [
+        [
+            sum(h * o for h, o in zip(x, row, strict=True)) + b - 0.75
+            for row, b in zip(vectors, bias, strict=True)
+        ]
+        for x in hidden
+    ]
     np.testing.assert_allclose(head.scores(hidden), plain, rtol=0, atol=1e-12)
     np.testing.assert_allclose(head.scores(hidden, [2, 0]), np.array(plain)[:, [2, 0]], rtol=0, atol=1e-12)
 
@@ -217,7 +235,11 @@ def test_topk_takes_the_smaller_id_of_equals(every_spec, build):
 def test_log_prob_of_pairs_is_that_of_all_words(every_spec, counts, build, make_head, monkeypatch):
     head = make_head(build(every_spec, counts.size), counts)
     rng = np.random.default_rng(4)
-    hidden, which, targets = rng.normal(0, 1, (9, 3)), np.sort(rng.integers(0, 9, 40)), rng.integers(0, counts.size, 40)
+    hidden, which, targets = (
+        rng.normal(0, 1, (9, 3)),
+        np.sort(rng.integers(0, 9, 40)),
+        rng.integers(0, counts.size, 40),
+    )
     for at_once in (1 << 22, 2 * counts.size):  # in one block, and in many
         monkeypatch.setattr("unhot.outputs.head.AT_ONCE", at_once)
         found, log_z = head.pairs_log_prob(hidden, which, targets)

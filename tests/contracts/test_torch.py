@@ -28,7 +28,9 @@ class Example:
         self.target = torch.from_numpy(rng.integers(0, words, BATCH))
         self.call, self.draws = {}, np.zeros(0, np.int64)
         if hasattr(layer, "k"):
-            self.draws = rng.permutation(words)[: layer.k] if layer.unique else rng.integers(0, words, layer.k)
+            self.draws = (
+                rng.permutation(words)[: layer.k] if layer.unique else rng.integers(0, words, layer.k)
+            )
         elif layer.name == "partition":
             self.draws = rng.permutation(words)[: words // 2 + 1]
         if self.draws.size:
@@ -49,7 +51,13 @@ class Example:
     def numpy_head(self):
         rows = self.head.effective()
         bias = None if rows.out_bias is None else rows.out_bias.numpy()
-        return Head(self.layer, self.known_counts(), rows.out_vectors.numpy(), bias, 0.0 if rows.ln_z is None else float(rows.ln_z))
+        return Head(
+            self.layer,
+            self.known_counts(),
+            rows.out_vectors.numpy(),
+            bias,
+            0.0 if rows.ln_z is None else float(rows.ln_z),
+        )
 
     def known_counts(self):
         """Of layers that count targets: nothing yet. Learned noise begins at one by itself."""
@@ -96,12 +104,18 @@ def test_probabilities_are_those_of_numpy(every_spec, counts, example):
     with torch.no_grad():
         log_prob = made.head.log_prob(hidden.reshape(2, 3, DIM))
     assert log_prob.shape == (2, 3, counts.size)
-    np.testing.assert_allclose(log_prob.reshape(BATCH, -1), made.numpy_head().log_prob(hidden.numpy()), rtol=0, atol=1e-10)
+    np.testing.assert_allclose(
+        log_prob.reshape(BATCH, -1), made.numpy_head().log_prob(hidden.numpy()), rtol=0, atol=1e-10
+    )
     np.testing.assert_allclose(log_prob.exp().sum(dim=-1), 1.0, rtol=0, atol=1e-12)
-    np.testing.assert_allclose(made.head.log_z(hidden).detach(), made.numpy_head().log_z(hidden.numpy()), rtol=0, atol=1e-10)
+    np.testing.assert_allclose(
+        made.head.log_z(hidden).detach(), made.numpy_head().log_z(hidden.numpy()), rtol=0, atol=1e-10
+    )
     for k in {1, counts.size // 2 + 1, counts.size}:
         ids, values = made.head.topk(hidden, k)
-        np.testing.assert_allclose(values, log_prob.reshape(BATCH, -1).sort(descending=True).values[:, :k], rtol=0, atol=1e-12)
+        np.testing.assert_allclose(
+            values, log_prob.reshape(BATCH, -1).sort(descending=True).values[:, :k], rtol=0, atol=1e-12
+        )
         np.testing.assert_allclose(log_prob.reshape(BATCH, -1).gather(1, ids), values, rtol=0, atol=1e-12)
 
 
@@ -109,8 +123,14 @@ def test_gradients_are_those_of_finite_differences(every_spec, example):
     counts = 100 // (1 + np.arange(7)) + 1
     made = example(every_spec, counts, layer={"bias": True})
     made.head.eval()  # learned counters stand still
-    inputs = [made.hidden, *made.head.parameters(), *([made.call["in_bias"]] if "in_bias" in made.call else [])]
-    assert torch.autograd.gradcheck(lambda *_: made.losses(), inputs, check_undefined_grad=False, fast_mode=every_spec not in LAYERS)
+    inputs = [
+        made.hidden,
+        *made.head.parameters(),
+        *([made.call["in_bias"]] if "in_bias" in made.call else []),
+    ]
+    assert torch.autograd.gradcheck(
+        lambda *_: made.losses(), inputs, check_undefined_grad=False, fast_mode=every_spec not in LAYERS
+    )
     expected = torch.autograd.grad(made.losses().sum(), inputs)
     found = torch.autograd.grad(made.head(made.hidden, made.target, reduction="sum", **made.call), inputs)
     for one, other in zip(found, expected, strict=True):
@@ -151,7 +171,8 @@ def test_draws_for_each_example_are_the_same_formula(share, every_spec, example)
     own = torch.from_numpy(np.random.default_rng(4).integers(0, 7, (BATCH, made.layer.k)))
     made.call.pop("draws")
     expected = [
-        made.layer.reference(s, int(t), d, made.known_counts()) for s, t, d in zip(made.scores(), made.target, own.numpy(), strict=True)
+        made.layer.reference(s, int(t), d, made.known_counts())
+        for s, t, d in zip(made.scores(), made.target, own.numpy(), strict=True)
     ]
     made.head.eval()
     np.testing.assert_allclose(made.losses(draws=own).detach(), expected, rtol=1e-10, atol=1e-10)
@@ -170,7 +191,9 @@ def test_sparse_gradients_are_the_dense_ones(every_spec, example):
     for made in (dense, sparse):
         made.losses().sum().backward()
     assert sparse.head.weight.grad.is_sparse
-    for (name, one), (_, other) in zip(dense.head.named_parameters(), sparse.head.named_parameters(), strict=True):
+    for (name, one), (_, other) in zip(
+        dense.head.named_parameters(), sparse.head.named_parameters(), strict=True
+    ):
         torch.testing.assert_close(other.grad.to_dense(), one.grad, msg=name)
     torch.testing.assert_close(sparse.hidden.grad, dense.hidden.grad)
 
@@ -186,8 +209,11 @@ def test_samples_come_from_the_tempered_distribution(every_spec, example):
         assert drawn.shape == (5000, 2)
         found, expected = np.bincount(drawn.reshape(-1), minlength=7), 10_000 * p
         cells = expected >= 5
-        assert ((found - expected)[cells] ** 2 / expected[cells]).sum() < 38.26  # six degrees of freedom, level 1e-6
-    assert made.head.sample(hidden, 3, temperature=0).tolist() == [[int(made.head.log_prob(hidden).argmax())] * 3]
+        # six degrees of freedom, level 1e-6
+        assert ((found - expected)[cells] ** 2 / expected[cells]).sum() < 38.26
+    assert made.head.sample(hidden, 3, temperature=0).tolist() == [
+        [int(made.head.log_prob(hidden).argmax())] * 3
+    ]
 
 
 @pytest.mark.parametrize("name", sorted(LAYERS))
@@ -214,7 +240,9 @@ def by_hand(made, name, scores, true, draws):
     alone = [layer.reference(scores, t, draws, made.counts) for t in true]
     if name not in ("negative", "nce", "sampled_logistic", "one_vs_all"):
         return sum(alone)
-    d = scores + (layer.offset(layer.probability(made.counts)) if hasattr(layer, "k") and name != "negative" else 0.0)
+    d = scores + (
+        layer.offset(layer.probability(made.counts)) if hasattr(layer, "k") and name != "negative" else 0.0
+    )
     if name in ("sampled_logistic", "one_vs_all"):
         true = sorted(set(true))
     wrong = np.arange(7) if name == "one_vs_all" else draws
@@ -225,7 +253,13 @@ def by_hand(made, name, scores, true, draws):
     return np.logaddexp(0, -d[true]).sum() + np.logaddexp(0, d[wrong]).sum()
 
 
-GRAPHS = [*sorted(LAYERS), "softmax:chunk=2", "nce:k=3,ln_z=learned,unique=true", "sampled:k=3,hits=drop", "class_based:levels=2"]
+GRAPHS = [
+    *sorted(LAYERS),
+    "softmax:chunk=2",
+    "nce:k=3,ln_z=learned,unique=true",
+    "sampled:k=3,hits=drop",
+    "class_based:levels=2",
+]
 
 
 @pytest.mark.parametrize("spec", GRAPHS)
@@ -240,5 +274,7 @@ def test_no_graph_breaks(spec, example):
     expected = made.head(made.hidden, made.target, **made.call)
     torch.testing.assert_close(found, expected)
     wanted = [made.hidden, *made.head.parameters()]
-    for one, other in zip(torch.autograd.grad(found, wanted), torch.autograd.grad(expected, wanted), strict=True):
+    for one, other in zip(
+        torch.autograd.grad(found, wanted), torch.autograd.grad(expected, wanted), strict=True
+    ):
         torch.testing.assert_close(one, other)

@@ -1,7 +1,10 @@
-"""What the compiled training converges to: skip-gram on pairs of words, whose conditional distribution is known.
+"""What the compiled training converges to.
 
-A sentence is two words (a, b) from a joint distribution, so that with window 1 the words near w are distributed as its row of the counts
-of pairs, both ways. There are enough dimensions for any distribution. All settings were chosen once, for all layers.
+Skip-gram on pairs of words, whose conditional distribution is known.
+
+A sentence is two words (a, b) from a joint distribution, so that with window 1 the words near w are
+distributed as its row of the counts of pairs, both ways. There are enough dimensions for any distribution.
+All settings were chosen once, for all layers.
 """
 
 import numpy as np
@@ -15,14 +18,24 @@ from unhot.outputs.nce import NCE
 WORDS, SENTENCES, SEEDS = 8, 20_000, (1, 2, 3)
 BOUND = 0.003  # nats; a wrong offset costs more than four times as much, see below
 
-# scores that are log-probabilities, odds and so on of their own accord, so that log Z must come out as 0; and those up to a constant
-DETERMINED = ["self_normalized:alpha=1", "one_vs_all", "negative:k=5", "negative:k=5,hits=keep", "nce:k=5", "nce:k=5,ln_z=learned"]
+# scores that are log-probabilities, odds and so on of their own accord, so that log Z must come out as 0; and
+# those up to a constant
+DETERMINED = [
+    "self_normalized:alpha=1",
+    "one_vs_all",
+    "negative:k=5",
+    "negative:k=5,hits=keep",
+    "nce:k=5",
+    "nce:k=5,ln_z=learned",
+]
 DETERMINED += ["sampled_logistic:k=5", "hierarchical", "class_based"]
 UP_TO_CONSTANT = ["softmax", "sampled:k=5"]
 
 
 def test_every_compiled_layer_is_trained():
-    assert {spec.split(":")[0] for spec in DETERMINED + UP_TO_CONSTANT} == {name for name, layer in LAYERS.items() if layer.compiled}
+    assert {spec.split(":")[0] for spec in DETERMINED + UP_TO_CONSTANT} == {
+        name for name, layer in LAYERS.items() if layer.compiled
+    }
 
 
 class Planted:
@@ -32,7 +45,9 @@ class Planted:
         rng, rare = np.random.default_rng(0), 1 / np.sqrt(1 + np.arange(WORDS))
         joint = rng.gamma(1.0, 1.0, (WORDS, WORDS)) * np.outer(rare, rare)
         pairs = np.divmod(rng.choice(WORDS**2, SENTENCES, p=(joint / joint.sum()).ravel()), WORDS)
-        self.corpus = encode([[f"w{a}", f"w{b}"] for a, b in zip(*pairs, strict=True)], directory=directory, min_count=1)
+        self.corpus = encode(
+            [[f"w{a}", f"w{b}"] for a, b in zip(*pairs, strict=True)], directory=directory, min_count=1
+        )
         order = [int(word[1:]) for word in self.corpus.vocabulary.words]
         times = np.zeros((WORDS, WORDS))
         np.add.at(times, pairs, 1)
@@ -40,7 +55,16 @@ class Planted:
         self.share, self.near = times.sum(axis=1) / times.sum(), times / times.sum(axis=1, keepdims=True)
 
     def fit(self, layer, seed=1):
-        settings = {"dim": 16, "window": 1, "shrink": False, "sample": 0, "min_count": 1, "epochs": 20, "lr": 0.1, "threads": 1}
+        settings = {
+            "dim": 16,
+            "window": 1,
+            "shrink": False,
+            "sample": 0,
+            "min_count": 1,
+            "epochs": 20,
+            "lr": 0.1,
+            "threads": 1,
+        }
         return SkipGram(output=layer, seed=seed, **settings).fit(self.corpus)
 
     def divergence(self, model, head=None):
@@ -84,7 +108,11 @@ def test_a_wrong_offset_in_training_is_noticed(planted):
     assert planted.divergence(planted.fit(NotTimesK(k=5)))[1] > 1.0
 
 
-READINGS = [("negative:k=5", "negative:k=5,hits=keep"), ("negative:k=5,hits=keep", "softmax"), ("one_vs_all", "softmax")]
+READINGS = [
+    ("negative:k=5", "negative:k=5,hits=keep"),
+    ("negative:k=5,hits=keep", "softmax"),
+    ("one_vs_all", "softmax"),
+]
 
 
 @pytest.mark.parametrize(("trained", "read"), READINGS)

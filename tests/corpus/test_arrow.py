@@ -43,7 +43,9 @@ def test_a_row_is_a_sentence(tmp_path):
     assert read(parquet(tmp_path / "t.parquet", {"n": [1, 2, 3, 4, 5], "text": ROWS})) == SENTENCES
 
 
-@pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.string_view(), pa.dictionary(pa.int32(), pa.string())])
+@pytest.mark.parametrize(
+    "kind", [pa.string(), pa.large_string(), pa.string_view(), pa.dictionary(pa.int32(), pa.string())]
+)
 def test_all_types_of_strings(tmp_path, kind):
     column = pa.array(ROWS).cast(kind)
     assert read(pa.table({"s": column})) == SENTENCES
@@ -52,7 +54,12 @@ def test_all_types_of_strings(tmp_path, kind):
 
 @pytest.mark.parametrize("wrap", [pa.list_, pa.large_list, pa.list_view, lambda kind: pa.list_(kind, 3)])
 def test_all_types_of_lists(wrap):
-    rows = [["new york", "is", "big"], None, ["a", None, ""], ["\n", "b", "\udcff".encode("utf-8", "surrogateescape").decode("latin-1")]]
+    rows = [
+        ["new york", "is", "big"],
+        None,
+        ["a", None, ""],
+        ["\n", "b", "\udcff".encode("utf-8", "surrogateescape").decode("latin-1")],
+    ]
     column = pa.array(rows, wrap(pa.string()))
     assert read(pa.table({"s": column}).slice(0)) == [["new york", "is", "big"], ["a"], ["\n", "b", "\xff"]]
     assert read(pa.table({"s": column}).slice(1, 2)) == [["a"]]
@@ -74,7 +81,11 @@ def test_bytes_that_are_not_utf8_are_kept(tmp_path):
     assert read(parquet(tmp_path / "l.parquet", {"s": lists})) == [["caf\udce9 \udcff\udcfe", "\udcfd"]]
 
 
-@given(st.lists(st.one_of(st.none(), st.lists(st.one_of(st.none(), st.text(max_size=4)), max_size=5)), max_size=20))
+@given(
+    st.lists(
+        st.one_of(st.none(), st.lists(st.one_of(st.none(), st.text(max_size=4)), max_size=5)), max_size=20
+    )
+)
 def test_lists_are_what_python_lists_are(rows):
     plain = [[token for token in row if token] for row in rows if row]
     if any(plain):
@@ -105,7 +116,8 @@ def test_text_that_begins_like_parquet_is_text(tmp_path):
 def test_which_column(tmp_path):
     path = parquet(tmp_path / "t.parquet", {"id": ["i"], "title": ["t"], "n": [1]})
     with pytest.raises(
-        DataError, match=r"t.parquet: 2 columns can be text; choose one .*: the columns are id \(text\), title \(text\), n \(no text"
+        DataError,
+        match=r"t.parquet: 2 columns can be text; choose one .*: the columns are id \(text\), title \(text\), n \(no text",
     ):
         read(path)
     assert read(path, column="title") == [["t"]]
@@ -128,7 +140,9 @@ def test_a_column_of_what_has_none(tmp_path):
 def test_lists_and_text_do_not_mix(tmp_path):
     parquet(tmp_path / "a.parquet", {"text": [["one", "two"]]})
     (tmp_path / "b.txt").write_text("three")
-    with pytest.raises(DataError, match=r"lists of tokens \(.*a.parquet, column 'text'\) and text \(.*b.txt\) together"):
+    with pytest.raises(
+        DataError, match=r"lists of tokens \(.*a.parquet, column 'text'\) and text \(.*b.txt\) together"
+    ):
         read(tmp_path)
     with pytest.raises(DataError, match="a tokenizer function takes str"):
         read(tmp_path / "a.parquet", tokenizer=str.split)
@@ -175,12 +189,17 @@ def test_datasets():
     assert read(lists, column="tokens") == [["a b", "c"], ["d"]]
     with pytest.raises(DataError, match=r"a Dataset: 2 columns can be text.*tokens \(tokens\), id \(text\)"):
         read(lists)
-    with pytest.raises(DataError, match=r"a DatasetDict with the keys 'train': give one of its values, for example source\['train'\]"):
+    with pytest.raises(
+        DataError,
+        match=r"a DatasetDict with the keys 'train': give one of its values, for example source\['train'\]",
+    ):
         read(datasets.DatasetDict(train=dataset))
 
 
 def test_damaged_files(tmp_path):
-    path = parquet(tmp_path / "t.parquet", {"text": [f"line {i} of it" for i in range(3000)]}, write_page_checksum=True)
+    path = parquet(
+        tmp_path / "t.parquet", {"text": [f"line {i} of it" for i in range(3000)]}, write_page_checksum=True
+    )
     whole = path.read_bytes()
     for damaged in (
         whole[:-1],
@@ -192,7 +211,9 @@ def test_damaged_files(tmp_path):
         whole[:-8] + b"\xff\xff\xff\x7f" + whole[-4:],
     ):
         path.write_bytes(damaged)
-        with pytest.raises(DataError, match=r"t.parquet: the parquet file cannot be read: .*make or download the file again"):
+        with pytest.raises(
+            DataError, match=r"t.parquet: the parquet file cannot be read: .*make or download the file again"
+        ):
             read(path)
 
 
@@ -215,7 +236,11 @@ def test_a_pipe_cannot_be_parquet(tmp_path):
     pq.write_table(pa.table({"text": ["a"]}), raw)
     code = "from unhot.corpus import encode; encode('-')"
     result = subprocess.run(
-        [sys.executable, "-c", code], input=raw.getvalue(), capture_output=True, cwd=Path(__file__).parents[2], timeout=60
+        [sys.executable, "-c", code],
+        input=raw.getvalue(),
+        capture_output=True,
+        cwd=Path(__file__).parents[2],
+        timeout=60,
     )
     assert b"parquet in a pipe: its index is at the end; give it as a file" in result.stderr
 

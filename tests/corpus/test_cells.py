@@ -32,7 +32,9 @@ def matrices(draw):
     """A small square matrix with many zeros."""
     size = draw(st.integers(1, 9))
     numbers = st.sampled_from([0.0, 0.0, 0.5, 1.0, 3.25, 1e-9, -2.0])
-    return np.array(draw(st.lists(st.lists(numbers, min_size=size, max_size=size), min_size=size, max_size=size)))
+    return np.array(
+        draw(st.lists(st.lists(numbers, min_size=size, max_size=size), min_size=size, max_size=size))
+    )
 
 
 def cells_of(matrix, **options):
@@ -56,7 +58,10 @@ def test_rows_sums_and_the_heaviest(matrix, chunk, count, symmetric):
             assert values.tolist() == row[row != 0].tolist()
         assert np.allclose(cells.row_sums(), matrix.sum(axis=1))
         assert np.allclose(cells.column_sums(), matrix.sum(axis=0))
-        falling = sorted(((i, j, v) for (i, j), v in as_dict(cells).items() if not symmetric or j >= i), key=lambda cell: -cell[2])
+        falling = sorted(
+            ((i, j, v) for (i, j), v in as_dict(cells).items() if not symmetric or j >= i),
+            key=lambda cell: -cell[2],
+        )
         assert cells.heaviest(count) == falling[:count]
 
 
@@ -121,7 +126,9 @@ def test_arrays_that_are_no_cells(starts, columns, values, said, tmp_path):
 
 @pytest.fixture
 def saved(tmp_path):
-    Cells.from_arrays(WORDS, *ARRAYS, settings={"window": 3, "sides": "both"}, directory=tmp_path / "cells").close()
+    Cells.from_arrays(
+        WORDS, *ARRAYS, settings={"window": 3, "sides": "both"}, directory=tmp_path / "cells"
+    ).close()
     return tmp_path / "cells"
 
 
@@ -171,7 +178,8 @@ def test_flipped_bits_never_crash(tmp_path_factory, data):
     damaged[data.draw(st.integers(0, len(whole) - 1))] ^= 1 << data.draw(st.integers(0, 7))
     path.write_bytes(damaged)
     try:
-        with Cells.open(folder) as cells:  # a flip that leaves cells is not seen, but everything stays in range
+        # a flip that leaves cells is not seen, but everything stays in range
+        with Cells.open(folder) as cells:
             assert cells.columns.max() < len(cells.vocabulary)
             assert cells.columns.min() >= 0
             assert cells.starts[-1] == len(cells)
@@ -198,7 +206,10 @@ def test_lying_index(saved, field, value):
 
 def test_a_directory_that_is_none(tmp_path):
     for folder in (tmp_path, tmp_path / "nowhere"):
-        with pytest.raises(FormatError, match="no such file: the directory holds none, or it was not finished; count them again"):
+        with pytest.raises(
+            FormatError,
+            match="no such file: the directory holds none, or it was not finished; count them again",
+        ):
             Cells.open(folder)
 
 

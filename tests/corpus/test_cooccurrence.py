@@ -54,7 +54,10 @@ def in_sections(corpus, room=0, **how):
         patch.setattr(cooccurrence, "TASK_CELLS", 1)
         steps = []
         cells = cooccurrences(
-            corpus, memory=least(corpus, **how) + 8 * room, progress=lambda done, total: steps.append((done, total)), **how
+            corpus,
+            memory=least(corpus, **how) + 8 * room,
+            progress=lambda done, total: steps.append((done, total)),
+            **how,
         )
     assert steps == sorted(steps)
     assert steps[-1][0] == steps[-1][1]
@@ -80,8 +83,12 @@ def test_the_definition_to_the_last_bit(shards, window, weights, sides, sample, 
         assert cells.settings == how
         assert (np.diff(cells.starts)[9:] == 0).all()
         assert all((np.diff(cells.row(i)[0]) > 0).all() for i in range(11))
-        assert cells.row_sums().tolist() == pytest.approx([sum(v for (i, _), v in expected.items() if i == word) for word in range(11)])
-        assert cells.column_sums().tolist() == pytest.approx([sum(v for (_, j), v in expected.items() if j == word) for word in range(11)])
+        assert cells.row_sums().tolist() == pytest.approx(
+            [sum(v for (i, _), v in expected.items() if i == word) for word in range(11)]
+        )
+        assert cells.column_sums().tolist() == pytest.approx(
+            [sum(v for (_, j), v in expected.items() if j == word) for word in range(11)]
+        )
     small, _ = in_sections(corpus, room, threads=threads, **how)
     with small:
         assert as_dict(small) == expected
@@ -91,7 +98,10 @@ def test_the_definition_to_the_last_bit(shards, window, weights, sides, sample, 
 @pytest.mark.parametrize("sides", SIDES)
 def test_a_long_sentence_in_many_sections(sides, sample):
     corpus = corpus_of([[1, 2], [3]], LONG, [[0], *LONG, [2, 1]])
-    expected = {pair: float(value) for pair, value in brute_force(corpus, window=6, sides=sides, sample=sample).items()}
+    expected = {
+        pair: float(value)
+        for pair, value in brute_force(corpus, window=6, sides=sides, sample=sample).items()
+    }
     for room, threads in itertools.product((0, 1, 5, 300), (1, 3)):
         cells, parts = in_sections(corpus, room, window=6, sides=sides, sample=sample, threads=threads)
         with cells:
@@ -149,14 +159,17 @@ def test_dynamic_is_the_mean_of_windows_that_shrink():
     with cooccurrences(corpus, window=4, weights="dynamic") as cells:
         found = as_dict(cells)
     assert found.keys() == pairs.keys()
-    for pair, value in found.items():  # a count is a sum of draws of 0 or 1, so its variance is below its mean
+    # a count is a sum of draws of 0 or 1, so its variance is below its mean
+    for pair, value in found.items():
         assert pairs[pair] / seeds == pytest.approx(value, abs=5 * math.sqrt(value / seeds))
 
 
 @pytest.mark.parametrize("window", range(1, 29))
 def test_weights_are_exact_up_to_28_words(window):
     weights = weights_of("distance", "both", window, 10**7)
-    assert [Fraction(int(w), weights.unit) for w in weights.left[1:]] == [Fraction(1, d) for d in range(1, window + 1)]
+    assert [Fraction(int(w), weights.unit) for w in weights.left[1:]] == [
+        Fraction(1, d) for d in range(1, window + 1)
+    ]
     assert weights.left[0] == 0
 
 
@@ -168,7 +181,9 @@ def test_sums_of_weights_fit(window, most):
     assert 2 * most * sum(each) <= LARGEST
     for d, weight in enumerate(each, 1):
         assert abs(Fraction(weight, weights.unit) - Fraction(1, d)) <= Fraction(1, 2 * weights.unit)
-    assert weights.unit > LARGEST // (8 * most * (1 + math.log(window))) or weights.unit == math.lcm(*range(1, window + 1))
+    assert weights.unit > LARGEST // (8 * most * (1 + math.log(window))) or weights.unit == math.lcm(
+        *range(1, window + 1)
+    )
 
 
 def test_weights_by_side():
@@ -201,7 +216,16 @@ def test_counts_that_say_less_than_the_text_do_not_overflow(monkeypatch):
 
 @pytest.mark.parametrize(
     ("given", "size"),
-    [("200MB", 2 * 10**8), ("1GB", 10**9), ("1.5 gb", 1_500_000_000), ("64k", 64_000), (" 12 ", 12), ("2T", 2 * 10**12), ("0", 0), (7, 7)],
+    [
+        ("200MB", 2 * 10**8),
+        ("1GB", 10**9),
+        ("1.5 gb", 1_500_000_000),
+        ("64k", 64_000),
+        (" 12 ", 12),
+        ("2T", 2 * 10**12),
+        ("0", 0),
+        (7, 7),
+    ],
 )
 def test_sizes(given, size):
     assert bytes_of("memory", given) == size
@@ -218,7 +242,10 @@ def test_sizes_that_are_none(memory):
 def test_too_little_memory_says_how_much_is_needed(memory):
     corpus = corpus_of(LONG)
     need = least(corpus)
-    with pytest.raises(ConfigError, match=f"counting 6 words with 2 threads takes at least {need:,} bytes; allow more, use fewer threads"):
+    with pytest.raises(
+        ConfigError,
+        match=f"counting 6 words with 2 threads takes at least {need:,} bytes; allow more, use fewer threads",
+    ):
         cooccurrences(corpus, memory=memory)
     with cooccurrences(corpus, memory=need) as cells, cooccurrences(corpus) as others:
         assert as_dict(cells) == as_dict(others)
@@ -314,10 +341,19 @@ def test_whatever_stops_it_leaves_nothing(stop, step, temporary, tmp_path, monke
 
 def test_a_kept_directory_is_what_open_finds(tmp_path):
     corpus = corpus_of(LONG)
-    with cooccurrences(corpus, directory=tmp_path / "a" / "cells", window=3) as cells, Cells.open(tmp_path / "a" / "cells") as again:
+    with (
+        cooccurrences(corpus, directory=tmp_path / "a" / "cells", window=3) as cells,
+        Cells.open(tmp_path / "a" / "cells") as again,
+    ):
         assert as_dict(cells) == as_dict(again)
         assert again.vocabulary == corpus.vocabulary
-        assert again.settings == {"window": 3, "weights": "distance", "sides": "both", "sample": 0.0, "seed": 1}
+        assert again.settings == {
+            "window": 3,
+            "weights": "distance",
+            "sides": "both",
+            "sample": 0.0,
+            "seed": 1,
+        }
         assert again.is_symmetric()
     cooccurrences(corpus, directory=tmp_path / "a" / "cells", window=2, sides="left").close()
     with Cells.open(tmp_path / "a" / "cells") as other:
@@ -340,7 +376,10 @@ def test_a_disk_that_is_full(zipf, temporary, tmp_path):
     for directory in (None, tmp_path / "cells"):
         resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, hard))
         try:
-            with pytest.raises(DataError, match="disk full: the cells need more than .* GB there.*: make room, give another place"):
+            with pytest.raises(
+                DataError,
+                match="disk full: the cells need more than .* GB there.*: make room, give another place",
+            ):
                 cooccurrences(zipf, directory=directory)
         finally:
             resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))

@@ -1,4 +1,7 @@
-"""Encoding as a whole against plain Python: every source, every tokeniser, any block size, any number of threads."""
+"""Encoding as a whole against plain Python.
+
+Every source, every tokeniser, any block size, any number of threads.
+"""
 
 import errno
 import gc
@@ -28,10 +31,26 @@ from unhot.vocab.vocabulary import Vocabulary, decode_word
 TINY = Sizes(block=8, part=64, shard=5, table=1)
 
 
-def run(source, *, tokenizer="whitespace", min_count=1, max_vocab=None, counts=None, threads=2, sizes=TINY, directory=None) -> Corpus:
+def run(
+    source,
+    *,
+    tokenizer="whitespace",
+    min_count=1,
+    max_vocab=None,
+    counts=None,
+    threads=2,
+    sizes=TINY,
+    directory=None,
+) -> Corpus:
     given = check_given(counts, min_count, max_vocab) if counts is not None else None
     with Workplace(directory) as place:
-        return encode_input(open_input(source, tokenizer, sizes.block), Cut(min_count, max_vocab, given), place, threads, sizes)
+        return encode_input(
+            open_input(source, tokenizer, sizes.block),
+            Cut(min_count, max_vocab, given),
+            place,
+            threads,
+            sizes,
+        )
 
 
 def sentences_of(corpus: Corpus) -> list[list[str]]:
@@ -39,7 +58,9 @@ def sentences_of(corpus: Corpus) -> list[list[str]]:
     return [[words[i] for i in s.ids[a:b]] for s in corpus.shards for a, b in itertools.pairwise(s.starts)]
 
 
-def oracle(sentences: list[list[str]], min_count: int = 1, max_vocab: int | None = None) -> tuple[list[tuple[str, int]], list[list[str]]]:
+def oracle(
+    sentences: list[list[str]], min_count: int = 1, max_vocab: int | None = None
+) -> tuple[list[tuple[str, int]], list[list[str]]]:
     counts = Counter(t for s in sentences for t in s)
     ranked = sorted(counts.items(), key=lambda item: (-item[1], item[0].encode("utf-8", "surrogateescape")))
     kept = [item for item in ranked if item[1] >= min_count][:max_vocab]
@@ -47,7 +68,9 @@ def oracle(sentences: list[list[str]], min_count: int = 1, max_vocab: int | None
     return kept, [s for s in ([t for t in s if t in words] for s in sentences) if s]
 
 
-def check(corpus: Corpus, sentences: list[list[str]], min_count: int = 1, max_vocab: int | None = None) -> None:
+def check(
+    corpus: Corpus, sentences: list[list[str]], min_count: int = 1, max_vocab: int | None = None
+) -> None:
     kept, expected = oracle(sentences, min_count, max_vocab)
     assert list(zip(corpus.vocabulary.words, corpus.vocabulary.counts.tolist(), strict=True)) == kept
     assert sentences_of(corpus) == expected
@@ -63,10 +86,28 @@ def check(corpus: Corpus, sentences: list[list[str]], min_count: int = 1, max_vo
 
 
 def lines_of(*texts: bytes) -> list[list[str]]:
-    return [[decode_word(t) for t in line.replace(b"\0", b" ").split()] for text in texts for line in text.split(b"\n")]
+    return [
+        [decode_word(t) for t in line.replace(b"\0", b" ").split()]
+        for text in texts
+        for line in text.split(b"\n")
+    ]
 
 
-PIECES = [b" ", b"\n", b"\r\n", b"\0", b"a", b"bb", b"ccc", b"abcdefghijk" * 7, b"\xff", b"\xc3\xa9", b"\t", b"7", b"X"]
+PIECES = [
+    b" ",
+    b"\n",
+    b"\r\n",
+    b"\0",
+    b"a",
+    b"bb",
+    b"ccc",
+    b"abcdefghijk" * 7,
+    b"\xff",
+    b"\xc3\xa9",
+    b"\t",
+    b"7",
+    b"X",
+]
 TEXT = st.lists(st.sampled_from(PIECES), max_size=40).map(b"".join)
 
 
@@ -100,7 +141,13 @@ def test_files(tmp_path_factory, texts, threads, min_count, max_vocab, sizes):
 
 
 @settings(max_examples=40)
-@given(st.lists(st.lists(st.text(st.characters(exclude_categories=()), min_size=1, max_size=4), max_size=5), min_size=1, max_size=6))
+@given(
+    st.lists(
+        st.lists(st.text(st.characters(exclude_categories=()), min_size=1, max_size=4), max_size=5),
+        min_size=1,
+        max_size=6,
+    )
+)
 def test_token_lists_are_taken_as_they_are(sentences):
     """Any token: blanks, line feeds, NUL, lone surrogates, bytes 0xFD to 0xFF from broken files."""
     from unhot.vocab.vocabulary import canonical
@@ -113,7 +160,19 @@ def test_token_lists_are_taken_as_they_are(sentences):
 
 
 def test_tokens_of_bytes_that_join_token_lists():
-    tokens = ["\udcff", "\udcfe", "\udcfd", "\udcfd\x00", "\udcfd\x02", "a\udcff", "\xff", "a b", "a\nb", "\0", "x" * 100]
+    tokens = [
+        "\udcff",
+        "\udcfe",
+        "\udcfd",
+        "\udcfd\x00",
+        "\udcfd\x02",
+        "a\udcff",
+        "\xff",
+        "a b",
+        "a\nb",
+        "\0",
+        "x" * 100,
+    ]
     with run([tokens, tokens[::-1], []]) as corpus:
         check(corpus, [tokens, tokens[::-1]])
         assert corpus.report.invalid_utf8 == 2 * 6
@@ -124,7 +183,9 @@ def test_tokens_of_bytes_that_join_token_lists():
 @settings(max_examples=30)
 @given(st.lists(TEXT.map(decode_word), min_size=1, max_size=5))
 def test_strings_are_sentences_whatever_newlines_they_hold(strings):
-    sentences = [t for s in strings for t in lines_of(s.encode("utf-8", "surrogateescape").replace(b"\n", b" "))]
+    sentences = [
+        t for s in strings for t in lines_of(s.encode("utf-8", "surrogateescape").replace(b"\n", b" "))
+    ]
     if not any(sentences):
         return
     with run(s for s in strings) as corpus:
@@ -178,7 +239,11 @@ def test_given_counts_are_the_vocabulary():
 
 @settings(max_examples=30, deadline=None)
 @given(
-    st.lists(st.lists(st.sampled_from(["a", "b", "c", "d", "\x00", "a b"]), min_size=1, max_size=6), min_size=1, max_size=6),
+    st.lists(
+        st.lists(st.sampled_from(["a", "b", "c", "d", "\x00", "a b"]), min_size=1, max_size=6),
+        min_size=1,
+        max_size=6,
+    ),
     st.dictionaries(st.sampled_from(["a", "b", "x", "y", "\x00"]), st.integers(0, 5), min_size=1),
     st.integers(1, 3),
 )
@@ -190,9 +255,13 @@ def test_known_words_stay_and_are_joined_by_frequent_ones(sentences, known, min_
     if not stay & here.keys():
         return
     with encode(sentences, known=vocabulary, min_count=min_count) as corpus:
-        assert corpus.vocabulary == Vocabulary.from_counts({word: before.get(word, 0) + here[word] for word in stay})
+        assert corpus.vocabulary == Vocabulary.from_counts(
+            {word: before.get(word, 0) + here[word] for word in stay}
+        )
         ids = np.concatenate([shard.ids for shard in corpus.shards])
-        assert [corpus.vocabulary.words[i] for i in ids] == [word for word in itertools.chain(*sentences) if word in stay]
+        assert [corpus.vocabulary.words[i] for i in ids] == [
+            word for word in itertools.chain(*sentences) if word in stay
+        ]
 
 
 def test_equal_counts_and_equal_heads_are_ordered_by_bytes():
@@ -209,7 +278,9 @@ def test_result_does_not_depend_on_threads_or_blocks(tmp_path):
     (tmp_path / "t").write_text("\n".join(lines))
     with encode(tmp_path / "t", min_count=2, threads=1) as expected:
         for threads, block in ((1, 50), (2, 777), (3, 4096), (4, 10**6)):
-            with run(tmp_path / "t", min_count=2, threads=threads, sizes=Sizes(block=block, part=1000, table=1)) as corpus:
+            with run(
+                tmp_path / "t", min_count=2, threads=threads, sizes=Sizes(block=block, part=1000, table=1)
+            ) as corpus:
                 assert corpus.vocabulary == expected.vocabulary
                 assert np.array_equal(corpus.shards[0].ids, expected.shards[0].ids)
                 assert np.array_equal(corpus.shards[0].starts, expected.shards[0].starts)
@@ -218,7 +289,8 @@ def test_result_does_not_depend_on_threads_or_blocks(tmp_path):
 
 def test_nothing_is_left():
     with pytest.raises(
-        DataError, match=r"min_count=5 leaves nothing of 4 words \(3 different ones\): the highest count is 2; lower min_count"
+        DataError,
+        match=r"min_count=5 leaves nothing of 4 words \(3 different ones\): the highest count is 2; lower min_count",
     ):
         encode([["a", "b", "a", "c"]])
     for empty in ([], iter([]), [[]], [""], ["\n \0"]):
@@ -300,9 +372,15 @@ def test_whatever_stops_it_nothing_is_left_behind(own_tmp, trouble):
 
 @pytest.mark.skipif(os.name != "posix", reason="needs signals")
 def test_ctrl_c(tmp_path):
-    code = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "  # ignored in a job in the background
+    # ignored in a job in the background
+    code = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
     code += "import itertools; from unhot.corpus.encoding import encode; encode(itertools.repeat('a b c ' * 1000))"
-    env = {**os.environ, "NUMBA_DISABLE_JIT": "0", "TMPDIR": str(tmp_path), "PYTHONPATH": str(Path(__file__).parents[2])}
+    env = {
+        **os.environ,
+        "NUMBA_DISABLE_JIT": "0",
+        "TMPDIR": str(tmp_path),
+        "PYTHONPATH": str(Path(__file__).parents[2]),
+    }
     process = subprocess.Popen([sys.executable, "-c", code], env=env, stderr=subprocess.PIPE)
     try:
         while not list(tmp_path.glob("unhot-*/.encoding-*/spool-*")):
@@ -332,7 +410,9 @@ def test_progress(tmp_path, monkeypatch):
     seen = []
     with Workplace(None) as place:
         text = open_input(tmp_path / "t", "whitespace", 100)
-        encode_input(text, Cut(1, None, None), place, 2, Sizes(block=100), lambda *now: seen.append(now)).close()
+        encode_input(
+            text, Cut(1, None, None), place, 2, Sizes(block=100), lambda *now: seen.append(now)
+        ).close()
     assert len(seen) > 50
     assert seen == sorted(seen)
     assert seen[-1] == (8000, 8000)
@@ -372,7 +452,11 @@ with encode([["a b", "a"], ["internationalization"] * 2], min_count=2) as c:
     outputs = []
     for flag in ("0", "1"):
         env = {**os.environ, "NUMBA_DISABLE_JIT": flag, "PYTHONPATH": str(Path(__file__).parents[2])}
-        outputs.append(subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True).stdout)
+        outputs.append(
+            subprocess.run(
+                [sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True
+            ).stdout
+        )
     assert outputs[0] == outputs[1]
     assert "['internationalization']" in outputs[0]
 

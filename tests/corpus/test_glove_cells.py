@@ -13,7 +13,13 @@ from unhot.corpus import glove_cells
 from unhot.corpus.cells import Cells
 from unhot.corpus.cooccurrence import cooccurrences
 from unhot.corpus.encoding import encode
-from unhot.corpus.glove_cells import RECORD, read_glove_cells, read_glove_vocabulary, write_glove_cells, write_glove_vocabulary
+from unhot.corpus.glove_cells import (
+    RECORD,
+    read_glove_cells,
+    read_glove_vocabulary,
+    write_glove_cells,
+    write_glove_vocabulary,
+)
 from unhot.errors import DataError, FormatError
 from unhot.vocab.vocabulary import Vocabulary
 
@@ -28,7 +34,8 @@ def by_word(cells):
 
 
 @pytest.mark.parametrize(
-    ("name", "sides"), [("glove_cooccur.bin", "both"), ("glove_shuffled.bin", "both"), ("glove_cooccur_one_sided.bin", "right")]
+    ("name", "sides"),
+    [("glove_cooccur.bin", "both"), ("glove_shuffled.bin", "both"), ("glove_cooccur_one_sided.bin", "right")],
 )
 def test_glove_counts_what_we_count(name, sides):
     with (
@@ -41,7 +48,8 @@ def test_glove_counts_what_we_count(name, sides):
             word: corpus.vocabulary.counts[corpus.vocabulary.id(word)] for word in corpus.vocabulary
         }
     assert found.keys() == expected.keys()
-    assert max(abs(found[pair] / value - 1) for pair, value in expected.items()) < 1e-14  # it adds up float64, in some order
+    # it adds up float64, in some order
+    assert max(abs(found[pair] / value - 1) for pair, value in expected.items()) < 1e-14
 
 
 @pytest.mark.parametrize("part", [1, 7, 100, 10**6])
@@ -51,7 +59,10 @@ def test_shuffled_or_not_in_parts_of_any_size(part, block, monkeypatch, tmp_path
     monkeypatch.setattr(glove_cells, "BLOCK", block)
     for name in ("glove_cooccur.bin", "glove_shuffled.bin"):
         with read_glove_cells(GOLDEN / name, VOCAB, tmp_path / name) as cells:
-            assert sorted(path.name for path in cells.directory.iterdir())[:2] == ["cells.columns", "cells.json"]
+            assert sorted(path.name for path in cells.directory.iterdir())[:2] == [
+                "cells.columns",
+                "cells.json",
+            ]
             assert len(list(cells.directory.iterdir())) == 6
             write_glove_cells(cells, tmp_path / "again.bin")
         assert (tmp_path / "again.bin").read_bytes() == (GOLDEN / "glove_cooccur.bin").read_bytes()
@@ -68,7 +79,9 @@ def test_the_vocabulary_is_the_same_bytes_again(tmp_path):
     assert (tmp_path / "vocab.txt").read_bytes() == VOCAB.read_bytes()
 
 
-records = st.lists(st.tuples(st.integers(1, 6), st.integers(1, 6), st.floats(1e-300, 1e300, allow_nan=False)), max_size=60)
+records = st.lists(
+    st.tuples(st.integers(1, 6), st.integers(1, 6), st.floats(1e-300, 1e300, allow_nan=False)), max_size=60
+)
 
 
 @given(records, st.integers(1, 9), st.integers(1, 9))
@@ -95,7 +108,10 @@ def test_what_is_known_of_them_is_kept(tmp_path):
     how = {"window": 5, "weights": "distance", "sides": "both"}
     with read_glove_cells(str(GOLDEN / "glove_cooccur.bin"), str(VOCAB), tmp_path / "cells", how) as cells:
         assert cells.is_symmetric()
-    with Cells.open(tmp_path / "cells") as cells, read_glove_cells(GOLDEN / "glove_cooccur.bin", VOCAB) as others:
+    with (
+        Cells.open(tmp_path / "cells") as cells,
+        read_glove_cells(GOLDEN / "glove_cooccur.bin", VOCAB) as others,
+    ):
         assert cells.settings == how
         assert others.settings == {}
 

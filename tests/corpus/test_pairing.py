@@ -9,7 +9,16 @@ from unhot.errors import ConfigError
 
 GOLDEN = json.loads((Path(__file__).parent.parent / "golden" / "keras_skipgrams.json").read_text())
 SENTENCE = "the cat sit on the mat".split()
-COMPLETE = [("cat", "the"), ("cat", "sit"), ("sit", "cat"), ("sit", "on"), ("on", "sit"), ("on", "the"), ("the", "on"), ("the", "mat")]
+COMPLETE = [
+    ("cat", "the"),
+    ("cat", "sit"),
+    ("sit", "cat"),
+    ("sit", "on"),
+    ("on", "sit"),
+    ("on", "the"),
+    ("the", "on"),
+    ("the", "mat"),
+]
 
 
 def test_complete_windows_only():
@@ -29,7 +38,9 @@ def test_keras_skipgrams(case):
 def test_a_shrunken_window_is_between_one_and_the_window():
     reaches = set()
     for position in range(200):
-        found = [context for centre, context in pairs(list(range(9)), window=4, position=position) if centre == 4]
+        found = [
+            context for centre, context in pairs(list(range(9)), window=4, position=position) if centre == 4
+        ]
         reach = len(found) // 2
         assert found == [i for i in range(4 - reach, 5 + reach) if i != 4]
         reaches.add(reach)

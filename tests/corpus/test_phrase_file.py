@@ -10,12 +10,20 @@ import pytest
 from unhot.corpus.phrases import Phrases
 from unhot.errors import DataError, FormatError
 
-NEW_YORK = [["new", "york", "times"], ["the", "new", "york", "times"], ["new", "york"], ["new", "house"], ["old", "times"]] * 3
+NEW_YORK = [
+    ["new", "york", "times"],
+    ["the", "new", "york", "times"],
+    ["new", "york"],
+    ["new", "house"],
+    ["old", "times"],
+] * 3
 
 
 def test_saved_and_loaded(tmp_path):
     path = tmp_path / "phrases.json"
-    phrases = Phrases(min_count=1, threshold=[2.5, 2.4], connectors=["the"], delimiter="~", target=99).fit(NEW_YORK)
+    phrases = Phrases(min_count=1, threshold=[2.5, 2.4], connectors=["the"], delimiter="~", target=99).fit(
+        NEW_YORK
+    )
     phrases.save(path)
     again = Phrases.load(path)
     assert again.found == phrases.found
@@ -44,7 +52,10 @@ GOOD = {"unhot": "phrases", "version": 1, "settings": {"passes": 1}, "passes": [
         ({**GOOD, "passes": []}, "phrases of 0 passes, settings of 1"),
         ({**GOOD, "settings": {"score": "x"}}, "score='x'"),
         ({**GOOD, "settings": {"colour": 1}}, "colour"),
-        *(({**GOOD, "passes": [[entry]]}, "pass 1: ") for entry in (3, [["a"], 1, 2], [["a", 3], 1, 2], ["ab", 1, 2])),
+        *(
+            ({**GOOD, "passes": [[entry]]}, "pass 1: ")
+            for entry in (3, [["a"], 1, 2], [["a", 3], 1, 2], ["ab", 1, 2])
+        ),
         *(
             ({**GOOD, "passes": [[[["a", "b"], *numbers]]]}, "pass 1: ")
             for numbers in ((1, 0), (1, 1.5), (math.nan, 2), (1, True), ("1", 2))

@@ -15,7 +15,13 @@ from unhot.corpus.encoding import encode
 from unhot.corpus.phrases import Phrases
 from unhot.errors import DataError
 
-NEW_YORK = [["new", "york", "times"], ["the", "new", "york", "times"], ["new", "york"], ["new", "house"], ["old", "times"]] * 3
+NEW_YORK = [
+    ["new", "york", "times"],
+    ["the", "new", "york", "times"],
+    ["new", "york"],
+    ["new", "house"],
+    ["old", "times"],
+] * 3
 
 
 def full(*_):
@@ -44,7 +50,8 @@ def test_a_full_disk_is_explained(tmp_path, monkeypatch):
                 patch.setattr(place, name, full)
                 for call in calls if name == "append" else calls[:1]:
                     with pytest.raises(
-                        DataError, match="disk full: the text with phrases needs more than .* GB there, .* GB were free: make room"
+                        DataError,
+                        match="disk full: the text with phrases needs more than .* GB there, .* GB were free: make room",
                     ):
                         call(corpus)
     assert not list(tmp_path.iterdir())

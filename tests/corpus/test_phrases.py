@@ -53,7 +53,11 @@ def scored(sentences, score, min_count, connectors):
             if ab >= min_count:
                 yield pair, math.log((ab / n) / ((a / n) * (b / n))) / -math.log(ab / n), ab
         else:
-            yield pair, (ab - min_count) / (a * b) * (n if score == "word2vec" else len(words) + len(pairs)), ab
+            yield (
+                pair,
+                (ab - min_count) / (a * b) * (n if score == "word2vec" else len(words) + len(pairs)),
+                ab,
+            )
 
 
 def joined(sentence, phrases, connectors):
@@ -76,7 +80,9 @@ def sentences_of(corpus):
 def small_corpus(sentences, threads=2):
     """A corpus of many shards."""
     with Workplace(None) as place:
-        return encode_input(open_input(iter(sentences), "whitespace", TINY.block), Cut(1, None, None), place, threads, TINY)
+        return encode_input(
+            open_input(iter(sentences), "whitespace", TINY.block), Cut(1, None, None), place, threads, TINY
+        )
 
 
 WORDS = ["a", "b", "c", "d_e", "of", "the", "_"]
@@ -97,9 +103,17 @@ SENTENCES = st.lists(st.lists(st.sampled_from(WORDS), min_size=1, max_size=14), 
 @example([["a"] * 4], "word2vec", 1, 0.0, (), 2, 1, 1)
 @example([["a", "of", "the", "b"] * 6, ["of"] * 9], "npmi", 1, 0.0, ("of", "the"), 2, 1, 1)
 def test_against_the_definition(sentences, score, min_count, threshold, connectors, threads, piece, tokens):
-    """Any number of threads, passes, shards; pieces of any size; ranges of few tokens, and rows that are longer than these."""
-    phrases = Phrases(score=score, threshold=[threshold] * 2, min_count=min_count, connectors=connectors, threads=threads)
-    with mock.patch.object(phrase_text, "PIECE", piece), mock.patch.object(phrase_counts, "_room", return_value=tokens):
+    """Any number of threads, passes, shards; pieces of any size.
+
+    Ranges of few tokens, and rows that are longer than these.
+    """
+    phrases = Phrases(
+        score=score, threshold=[threshold] * 2, min_count=min_count, connectors=connectors, threads=threads
+    )
+    with (
+        mock.patch.object(phrase_text, "PIECE", piece),
+        mock.patch.object(phrase_counts, "_room", return_value=tokens),
+    ):
         with small_corpus(sentences) as corpus:
             phrases.fit(corpus)
             text = sentences
@@ -113,14 +127,16 @@ def test_against_the_definition(sentences, score, min_count, threshold, connecto
                 for pair, value, ab in entries:
                     assert value == pytest.approx(every[pair][0], rel=1e-12, abs=1e-12)
                     assert ab == every[pair][1]
-                assert [value for _, value, _ in entries] == sorted((value for _, value, _ in entries), reverse=True)
+                assert [value for _, value, _ in entries] == sorted(
+                    (value for _, value, _ in entries), reverse=True
+                )
                 text = [joined(sentence, found, connectors) for sentence in text]
             assert list(phrases.stream(sentences)) == text
             with phrases.encode(corpus, min_count=1) as encoded:
                 assert sentences_of(encoded) == text
-                assert Counter(dict(zip(encoded.vocabulary.words, encoded.vocabulary.counts.tolist(), strict=True))) == Counter(
-                    word for sentence in text for word in sentence
-                )
+                assert Counter(
+                    dict(zip(encoded.vocabulary.words, encoded.vocabulary.counts.tolist(), strict=True))
+                ) == Counter(word for sentence in text for word in sentence)
                 assert encoded.vocabulary.is_ordered()
                 assert encoded.words == encoded.ids == sum(map(len, text))
             written = io.BytesIO()
@@ -135,7 +151,11 @@ def test_against_the_definition(sentences, score, min_count, threshold, connecto
 def speeches():
     """Some 150,000 words of the bundled text, a speech's sentence a list."""
     text = lzma.open(sotu_path(), "rt", encoding="utf-8").read(900_000).lower()
-    return [re.findall(r"[a-z]+", sentence) for sentence in re.split(r"[.!?]", text) if re.search("[a-z]", sentence)]
+    return [
+        re.findall(r"[a-z]+", sentence)
+        for sentence in re.split(r"[.!?]", text)
+        if re.search("[a-z]", sentence)
+    ]
 
 
 @pytest.mark.parametrize("connectors", [(), ENGLISH], ids=["plain", "connectors"])
@@ -168,13 +188,21 @@ def test_word2vec_score_is_gensims_with_another_factor(speeches):
     words = sum(map(len, speeches))
     ours = Phrases(score="word2vec", threshold=10.0 * words / kinds, min_count=3).fit(speeches)
     other = Phrases(score="gensim", threshold=10.0, min_count=3).fit(speeches)
-    assert [(phrase, count) for phrase, _, count in ours.phrases] == [(phrase, count) for phrase, _, count in other.phrases]
+    assert [(phrase, count) for phrase, _, count in ours.phrases] == [
+        (phrase, count) for phrase, _, count in other.phrases
+    ]
 
 
 # what is asked for
 
 
-NEW_YORK = [["new", "york", "times"], ["the", "new", "york", "times"], ["new", "york"], ["new", "house"], ["old", "times"]] * 3
+NEW_YORK = [
+    ["new", "york", "times"],
+    ["the", "new", "york", "times"],
+    ["new", "york"],
+    ["new", "house"],
+    ["old", "times"],
+] * 3
 
 
 def test_passes_and_falling_thresholds():
@@ -217,7 +245,12 @@ def test_words_that_hold_the_delimiter():
     phrases = Phrases(min_count=1, threshold=0, score="npmi", target=1).fit(text)
     assert [(parts, count) for parts, _, count in phrases.found[0]] == [(("new", "york"), 2)]
     with phrases.encode(text, min_count=1) as corpus:
-        assert sentences_of(corpus) == [["new_york"], ["new_york", "city"], ["new_york", "city"], ["new", "york_city"]]
+        assert sentences_of(corpus) == [
+            ["new_york"],
+            ["new_york", "city"],
+            ["new_york", "city"],
+            ["new", "york_city"],
+        ]
         assert corpus.vocabulary.counts[corpus.vocabulary.id("new_york")] == 3
 
 
@@ -244,11 +277,20 @@ def test_encode_cuts_the_vocabulary_as_encode_does(speeches):
     phrases = Phrases(min_count=3, threshold=20).fit(speeches)
     text = list(phrases.stream(speeches))
     other = Vocabulary.from_counts({"congress": 9, "united_states": 7, "zzz": 5})
-    for how in ({"min_count": 5}, {"min_count": 2, "max_vocab": 500}, {"counts": other}, {"known": other, "min_count": 50}):
+    for how in (
+        {"min_count": 5},
+        {"min_count": 2, "max_vocab": 500},
+        {"counts": other},
+        {"known": other, "min_count": 50},
+    ):
         with phrases.encode(speeches, **how) as ours, encode(text, **how) as expected:
             assert ours.vocabulary == expected.vocabulary
             assert sentences_of(ours) == sentences_of(expected)
-            assert (ours.words, ours.ids, ours.sentences) == (expected.words, expected.ids, expected.sentences)
+            assert (ours.words, ours.ids, ours.sentences) == (
+                expected.words,
+                expected.ids,
+                expected.sentences,
+            )
             assert ours.report.types == expected.report.types
     with pytest.raises(DataError, match="none of the 1 words in counts"):
         phrases.encode(speeches, counts={"zzz": 5})
@@ -305,11 +347,19 @@ def test_the_budget_changes_nothing(speeches, connectors, memory, ranges):
 
 
 def test_too_small_a_budget_is_refused(speeches):
-    with pytest.raises(ConfigError, match=r"memory=1,000: counting pairs of .* words with 2 threads takes at least"):
+    with pytest.raises(
+        ConfigError, match=r"memory=1,000: counting pairs of .* words with 2 threads takes at least"
+    ):
         Phrases(memory="1kB").fit(speeches)
-    with mock.patch.object(phrase_counts, "_room", return_value=1000), pytest.raises(DataError, match="do not fit.*raise min_count"):
+    with (
+        mock.patch.object(phrase_counts, "_room", return_value=1000),
+        pytest.raises(DataError, match="do not fit.*raise min_count"),
+    ):
         Phrases(min_count=1, memory=2000).fit(speeches)
-    with mock.patch.object(phrase_counts, "PREFIXES", 8), pytest.raises(DataError, match="connectors behind them do not fit"):
+    with (
+        mock.patch.object(phrase_counts, "PREFIXES", 8),
+        pytest.raises(DataError, match="connectors behind them do not fit"),
+    ):
         Phrases(min_count=1, connectors="english", memory=4000).fit(speeches)
 
 
@@ -320,7 +370,10 @@ def test_prefixes_find_room(speeches):
 
 
 def test_a_corpus_that_lacks_words_is_refused():
-    with encode(NEW_YORK, min_count=4) as corpus, pytest.raises(DataError, match=r"lacks .* of 39 words.*min_count=1"):
+    with (
+        encode(NEW_YORK, min_count=4) as corpus,
+        pytest.raises(DataError, match=r"lacks .* of 39 words.*min_count=1"),
+    ):
         Phrases().fit(corpus)
 
 
@@ -328,7 +381,10 @@ def test_counts_are_those_of_the_text():
     """A vocabulary with counts from elsewhere must not lead kernels astray."""
     given = {word: 1 for sentence in NEW_YORK for word in sentence}
     with encode(NEW_YORK, counts=given, min_count=1) as corpus:
-        assert Phrases(min_count=1, threshold=0).fit(corpus).phrases == Phrases(min_count=1, threshold=0).fit(NEW_YORK).phrases
+        assert (
+            Phrases(min_count=1, threshold=0).fit(corpus).phrases
+            == Phrases(min_count=1, threshold=0).fit(NEW_YORK).phrases
+        )
 
 
 def test_warm():
@@ -349,7 +405,13 @@ print(json.dumps([phrases.found, out.getvalue().decode()]))
     answers = []
     for flag in ("0", "1"):
         environment = {**os.environ, "NUMBA_DISABLE_JIT": flag, "PYTHONPATH": str(Path(__file__).parents[2])}
-        done = subprocess.run([sys.executable, "-W", "error", "-c", code], env=environment, capture_output=True, text=True, timeout=120)
+        done = subprocess.run(
+            [sys.executable, "-W", "error", "-c", code],
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
         assert done.returncode == 0, done.stderr
         answers.append(json.loads(done.stdout))
     assert answers[0] == answers[1]
@@ -406,7 +468,11 @@ def test_wrong_calls():
 def test_a_corpus_is_encoded_already(given):
     with encode(NEW_YORK, min_count=1) as corpus:
         phrases = Phrases().fit(corpus)
-        calls = (phrases.fit, phrases.encode, lambda source, **how: phrases.write(source, io.BytesIO(), **how))
+        calls = (
+            phrases.fit,
+            phrases.encode,
+            lambda source, **how: phrases.write(source, io.BytesIO(), **how),
+        )
         for call in calls:
             with pytest.raises(ConfigError, match="tokenizer or column with an encoded Corpus"):
                 call(corpus, **given)
@@ -431,10 +497,14 @@ def test_settings_can_be_replaced():
 
 
 @pytest.mark.parametrize(
-    ("words", "delimiter"), [(("a\udcc3", "b"), "\udca9"), (("\udce2", "c"), "\udc82\udcac"), (("a", "b"), "\udcc3\udca9")]
+    ("words", "delimiter"),
+    [(("a\udcc3", "b"), "\udca9"), (("\udce2", "c"), "\udc82\udcac"), (("a", "b"), "\udcc3\udca9")],
 )
 def test_bytes_that_are_a_letter_when_joined(words, delimiter):
-    """Halves of a letter in UTF-8, of words and of the delimiter: `transform` and `encode` spell the phrase alike."""
+    """Halves of a letter in UTF-8, of words and of the delimiter.
+
+    `transform` and `encode` spell the phrase alike.
+    """
     text = [list(words), ["", *words, "", words[0]]] * 5
     phrases = Phrases(min_count=1, threshold=0, delimiter=delimiter).fit(text)
     phrase = (words[0] + delimiter + words[1]).encode("utf-8", "surrogateescape").decode()
@@ -447,5 +517,7 @@ def test_bytes_that_are_a_letter_when_joined(words, delimiter):
 def test_words_of_phrases_only_are_not_counted_as_words():
     text = [["new", "york"]] * 4 + [["a", "b"]] * 2
     phrases = Phrases(min_count=1, threshold=1).fit(text)
-    with pytest.raises(DataError, match=r"leaves nothing of 6 words \(2 different ones\): the highest count is 4"):
+    with pytest.raises(
+        DataError, match=r"leaves nothing of 6 words \(2 different ones\): the highest count is 4"
+    ):
         phrases.encode(text, min_count=10**6)

@@ -35,7 +35,8 @@ def read(*paths, size=1000, cuts=b" \n") -> bytes:
 def test_compressed_by_their_first_bytes(tmp_path, kind):
     pack = PACKERS[kind]
     (tmp_path / "one.txt").write_bytes(pack(TEXT))
-    (tmp_path / "two.gz").write_bytes(pack(TEXT[:500]) + pack(b"") + pack(TEXT[500:]))  # streams one behind the other
+    # streams one behind the other
+    (tmp_path / "two.gz").write_bytes(pack(TEXT[:500]) + pack(b"") + pack(TEXT[500:]))
     (tmp_path / "none.txt").write_bytes(pack(b""))
     assert read(tmp_path / "one.txt") == TEXT
     assert read(tmp_path / "two.gz") == TEXT
@@ -49,7 +50,12 @@ def test_compressed_by_their_first_bytes(tmp_path, kind):
 def test_damaged_compressed_files(tmp_path, kind):
     whole = PACKERS[kind](os.urandom(5000) + TEXT)
     path = tmp_path / "t"
-    for damaged in (whole[:-20], whole[: len(whole) // 2], whole[:15], whole[:2500] + bytes(300) + whole[2800:]):
+    for damaged in (
+        whole[:-20],
+        whole[: len(whole) // 2],
+        whole[:15],
+        whole[:2500] + bytes(300) + whole[2800:],
+    ):
         path.write_bytes(damaged)
         if not compression(damaged[:10]):
             continue
@@ -129,8 +135,12 @@ def test_read_error_names_the_file(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-be", "utf-32", "utf-32-be"])
 def test_other_encodings(tmp_path, encoding):
-    (tmp_path / "t").write_bytes("\ufeffhallo".encode(encoding) if encoding.endswith("be") else "hallo".encode(encoding))
-    with pytest.raises(DataError, match=f"{encoding[:6].upper()} text, by its byte order mark: convert it to UTF-8"):
+    (tmp_path / "t").write_bytes(
+        "\ufeffhallo".encode(encoding) if encoding.endswith("be") else "hallo".encode(encoding)
+    )
+    with pytest.raises(
+        DataError, match=f"{encoding[:6].upper()} text, by its byte order mark: convert it to UTF-8"
+    ):
         encode(tmp_path / "t")
 
 
@@ -139,7 +149,10 @@ def test_byte_order_marks_are_removed_and_counted(tmp_path):
     (tmp_path / "2").write_bytes(gzip.compress(b"\xef\xbb\xbfa"))
     (tmp_path / "3").write_bytes(b"\xef\xbb\xbf")
     with encode(tmp_path, min_count=1) as corpus:
-        assert dict(zip(corpus.vocabulary.words, corpus.vocabulary.counts.tolist(), strict=True)) == {"a": 2, "\ufeffa": 1}
+        assert dict(zip(corpus.vocabulary.words, corpus.vocabulary.counts.tolist(), strict=True)) == {
+            "a": 2,
+            "\ufeffa": 1,
+        }
         assert corpus.report.byte_order_marks == 3
         assert corpus.report.bytes == 10 + 4 + 3
         assert corpus.report.lines() == ["3 byte order mark(s) at the start of files, removed"]
@@ -201,7 +214,9 @@ def test_standard_input(kind):
     raw = b"\xef\xbb\xbf" + TEXT
     env = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
     data = PACKERS[kind](raw) if kind else raw
-    done = subprocess.run([sys.executable, "-W", "error", "-c", code], input=data, env=env, capture_output=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code], input=data, env=env, capture_output=True, check=True
+    )
     assert done.stdout.split() == [b"15000", b"%d" % len(raw), b"1"]
 
 
@@ -227,7 +242,10 @@ def test_encoded_folders_are_no_text(tmp_path):
     from unhot.corpus.cooccurrence import cooccurrences
     from unhot.corpus.encoding import encode
 
-    with encode([["a", "b"]], min_count=1, directory=tmp_path / "x1") as corpus, cooccurrences(corpus, directory=tmp_path / "x2"):
+    with (
+        encode([["a", "b"]], min_count=1, directory=tmp_path / "x1") as corpus,
+        cooccurrences(corpus, directory=tmp_path / "x2"),
+    ):
         pass
     (tmp_path / "t.txt").write_text("a b")
     for source, what in (("x1", "an encoded text"), ("x2", "cells"), ("x*", "an encoded text")):

@@ -7,7 +7,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from unhot.corpus.runs import PADDING, WIDTH
-from unhot.corpus.scanner import ARENA, BREAKS, NULS, TOKENS, WORDS, grown, merge, new_table, remap, scan, word_key
+from unhot.corpus.scanner import (
+    ARENA,
+    BREAKS,
+    NULS,
+    TOKENS,
+    WORDS,
+    grown,
+    merge,
+    new_table,
+    remap,
+    scan,
+    word_key,
+)
 from unhot.corpus.tokenizers import TEXT, TOKEN_LISTS
 from unhot.kernels.jit import inner
 
@@ -27,7 +39,11 @@ def words_of(table) -> list[bytes]:
 def scanned(text: bytes, rows=TEXT, table=None):
     """Tokens, sentence breaks, NULs and the table, growing it from almost nothing."""
     table = table if table is not None else new_table(1, 1)
-    ids, breaks, place = np.empty(len(text) // 2 + 1, np.int32), np.empty(len(text) // 2 + 2, np.int32), np.zeros(4, np.int64)
+    ids, breaks, place = (
+        np.empty(len(text) // 2 + 1, np.int32),
+        np.empty(len(text) // 2 + 2, np.int32),
+        np.zeros(4, np.int64),
+    )
     with np.errstate(over="ignore"):
         while not scan(padded(text), len(text), rows, table, ids, breaks, place):
             table = grown(table, len(text))
@@ -56,7 +72,10 @@ def check(text: bytes) -> None:
 
 
 @given(
-    st.lists(st.sampled_from([b" ", b"\n", b"\0", b"a", b"b", b"\r", b"\t", b"aaaaaaaa", b"b" * 70, b"\xff"]), max_size=60).map(b"".join)
+    st.lists(
+        st.sampled_from([b" ", b"\n", b"\0", b"a", b"b", b"\r", b"\t", b"aaaaaaaa", b"b" * 70, b"\xff"]),
+        max_size=60,
+    ).map(b"".join)
 )
 def test_scan_equals_split(text):
     check(text + b"\n")
@@ -84,7 +103,18 @@ def test_scan_nothing():
 
 
 def test_prefixes_and_zero_bytes_are_different_words():
-    tokens = [b"a", b"a\0", b"a\0\0", b"a" * 7, b"a" * 8, b"a" * 9, b"a" * 8 + b"\0", b"a" * 16, b"a" * 17, b"a" * 16 + b"\0"]
+    tokens = [
+        b"a",
+        b"a\0",
+        b"a\0\0",
+        b"a" * 7,
+        b"a" * 8,
+        b"a" * 9,
+        b"a" * 8 + b"\0",
+        b"a" * 16,
+        b"a" * 17,
+        b"a" * 16 + b"\0",
+    ]
     ids, _, _, table = scanned(b"\xff".join(tokens * 2) + b"\xfe", TOKEN_LISTS)
     assert ids.tolist() == [*range(len(tokens)), *range(len(tokens))]
     assert words_of(table) == tokens
@@ -101,7 +131,11 @@ def test_words_with_equal_keys_are_compared_byte_by_byte():
     with np.errstate(over="ignore"):
         mixed = [int(key_of(padded(half + bytes(8)))) for half in halves]
     pairs = (
-        (halves[0] + rest.to_bytes(8, "little"), halves[1] + (rest ^ mixed[0] ^ mixed[1]).to_bytes(8, "little")) for rest in range(100)
+        (
+            halves[0] + rest.to_bytes(8, "little"),
+            halves[1] + (rest ^ mixed[0] ^ mixed[1]).to_bytes(8, "little"),
+        )
+        for rest in range(100)
     )
     first, second = next(pair for pair in pairs if not set(b"\xfe\xff") & set(b"".join(pair)))
     with np.errstate(over="ignore"):
@@ -120,7 +154,11 @@ def test_table_grows_many_times():
     assert table.state[ARENA] == sum(map(len, words_of(table)))
 
 
-@given(st.lists(st.lists(st.sampled_from([b"a", b"b", b"c", b"d" * 9, b"e" * 30]), max_size=8), min_size=2, max_size=4))
+@given(
+    st.lists(
+        st.lists(st.sampled_from([b"a", b"b", b"c", b"d" * 9, b"e" * 30]), max_size=8), min_size=2, max_size=4
+    )
+)
 def test_merge_adds_counts(parts):
     whole = new_table(100, 10000)
     maps = []

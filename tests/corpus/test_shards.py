@@ -17,7 +17,9 @@ from unhot.errors import FormatError
 
 
 @given(
-    st.lists(st.lists(st.integers(0, 9), max_size=6), max_size=12), st.lists(st.integers(1, 7), min_size=1, max_size=20), st.integers(1, 12)
+    st.lists(st.lists(st.integers(0, 9), max_size=6), max_size=12),
+    st.lists(st.integers(1, 7), min_size=1, max_size=20),
+    st.integers(1, 12),
 )
 def test_writer(tmp_path_factory, sentences, pieces, limit):
     """However the stream of ids is cut into appends, the shards are the same."""
@@ -72,7 +74,13 @@ def test_encoding_again_replaces_the_old_corpus(saved):
     shutil.copy(saved / "00000.ids", saved / "00007.ids")
     with encode([["q"]], min_count=1, directory=saved) as corpus:
         assert corpus.vocabulary.words == ["q"]
-    assert sorted(p.name for p in saved.iterdir()) == ["00000.ids", "00000.starts", "corpus.json", "counts.bin", "vocab.txt"]
+    assert sorted(p.name for p in saved.iterdir()) == [
+        "00000.ids",
+        "00000.starts",
+        "corpus.json",
+        "counts.bin",
+        "vocab.txt",
+    ]
     with Corpus.open(saved) as corpus:
         assert corpus.ids == 1
 
@@ -113,7 +121,8 @@ def test_flipped_bits_never_crash(tmp_path_factory, data):
     damaged[place] ^= 1 << data.draw(st.integers(0, 7))
     path.write_bytes(damaged)
     try:
-        with Corpus.open(folder) as corpus:  # a flip that leaves a corpus is not seen, but everything stays in range
+        # a flip that leaves a corpus is not seen, but everything stays in range
+        with Corpus.open(folder) as corpus:
             for shard in corpus.shards:
                 assert shard.ids.max() < len(corpus.vocabulary)
                 assert (np.diff(shard.starts) > 0).all()

@@ -49,7 +49,23 @@ def test_normalisers(raw):
 
 @given(
     st.lists(
-        st.sampled_from([b"\xe0", b"\xed", b"\xf0", b"\xf4", b"\xc1", b"\xc3", b"\x80", b"\x8f", b"\x90", b"\x9f", b"\xa0", b"\xbf", b"a"])
+        st.sampled_from(
+            [
+                b"\xe0",
+                b"\xed",
+                b"\xf0",
+                b"\xf4",
+                b"\xc1",
+                b"\xc3",
+                b"\x80",
+                b"\x8f",
+                b"\x90",
+                b"\x9f",
+                b"\xa0",
+                b"\xbf",
+                b"a",
+            ]
+        )
     )
 )
 def test_broken_utf8_is_kept(parts):
@@ -85,6 +101,8 @@ def test_escapes(raw):
 
 
 def test_unknown_name():
-    with pytest.raises(ConfigError, match="tokenizer='spacy': must be one of whitespace, words, text8, or a function"):
+    with pytest.raises(
+        ConfigError, match="tokenizer='spacy': must be one of whitespace, words, text8, or a function"
+    ):
         normaliser("spacy")
     assert normaliser("whitespace") is None

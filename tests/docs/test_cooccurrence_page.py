@@ -53,7 +53,9 @@ def test_commands_run(here, capsys):
 def test_every_option_is_in_the_table():
     for name, parameter in inspect.signature(cooccurrences).parameters.items():
         if name not in ("corpus", "directory", "progress"):
-            default = f'"{parameter.default}"' if isinstance(parameter.default, str) else f"{parameter.default:g}"
+            default = (
+                f'"{parameter.default}"' if isinstance(parameter.default, str) else f"{parameter.default:g}"
+            )
             assert name == "seed" or f"`{name}={default}`" in PAGE, name
 
 
@@ -63,6 +65,8 @@ def test_a_sparse_matrix_of_scipy_becomes_cells():
 
     matrix = sparse.random_array((30, 30), density=0.2, rng=1, format="csr")
     matrix.sort_indices()
-    cells = Cells.from_arrays(Vocabulary([str(i) for i in range(30)], [1] * 30), matrix.indptr, matrix.indices, matrix.data)
+    cells = Cells.from_arrays(
+        Vocabulary([str(i) for i in range(30)], [1] * 30), matrix.indptr, matrix.indices, matrix.data
+    )
     assert cells.row_sums().tolist() == pytest.approx(matrix.sum(axis=1).tolist())
     assert cells.column_sums().tolist() == pytest.approx(matrix.sum(axis=0).tolist())

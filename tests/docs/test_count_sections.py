@@ -19,7 +19,9 @@ COMMANDS = {"README.md": 3, "docs/training.md": 4}
 
 
 def section(page):
-    return re.search(rf"\n## {SECTIONS[page]}\n(.*?)\n## ", (ROOT / page).read_text(encoding="utf-8"), re.DOTALL).group(1)
+    return re.search(
+        rf"\n## {SECTIONS[page]}\n(.*?)\n## ", (ROOT / page).read_text(encoding="utf-8"), re.DOTALL
+    ).group(1)
 
 
 def blocks(page, kind):
@@ -67,7 +69,9 @@ def test_python_runs(page, here):
 
 
 def test_every_setting_is_in_a_table():
-    rows = dict(re.findall(r"^\| `(\w+=[^`]*)` \| `(--[\w-]+)` \|", section("docs/training.md"), re.MULTILINE))
+    rows = dict(
+        re.findall(r"^\| `(\w+=[^`]*)` \| `(--[\w-]+)` \|", section("docs/training.md"), re.MULTILINE)
+    )
     known = {option for param in group.commands["train"].params for option in param.opts}
     assert set(rows.values()) <= known
     shared = {field.name: field.default for field in dataclasses.fields(TextModel)}

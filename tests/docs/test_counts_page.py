@@ -31,7 +31,11 @@ def test_python_of_the_page_runs(here, capsys):
     for block in blocks:
         exec(block, names)
     assert Vectors.load("model").most_similar("war") == names["model"].vectors.most_similar("war")
-    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == ["soldiers", "treaty", "nation"]
+    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == [
+        "soldiers",
+        "treaty",
+        "nation",
+    ]
     assert len(Cells.open("ppmi")) == len(names["ppmi"]) < len(names["cells"])
     assert 0 < names["vectors"].similarity("war", "peace") < 1
     assert names["words"].shape == (len(names["corpus"].vocabulary), 50)

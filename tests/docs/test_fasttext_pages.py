@@ -15,7 +15,9 @@ SMALL = "--dim 16 --min-count 1 --epochs 1 --threads 1 --sample 0"
 
 
 def section(page):
-    return re.search(rf"\n## {SECTIONS[page]}\n(.*?)\n## ", (ROOT / page).read_text(encoding="utf-8"), re.DOTALL).group(1)
+    return re.search(
+        rf"\n## {SECTIONS[page]}\n(.*?)\n## ", (ROOT / page).read_text(encoding="utf-8"), re.DOTALL
+    ).group(1)
 
 
 def blocks(page, kind):
@@ -24,7 +26,10 @@ def blocks(page, kind):
 
 @pytest.fixture
 def here(tmp_path, monkeypatch):
-    """A folder with the files that the pages name; the published model is one of fastText's own, and small."""
+    """A folder with the files that the pages name.
+
+    The published model is one of fastText's own, and small.
+    """
     text = (GOLDEN / "fasttext_unsup_train.txt").read_bytes() + b"reasonable people have reasons\n"
     for name in ("corpus.txt", "more.txt"):
         (tmp_path / name).write_bytes(text)
@@ -75,7 +80,9 @@ def test_links_lead_somewhere(page):
     for link in re.findall(r"\]\(([^)]+)\)", section(page)):
         path, _, place = link.partition("#")
         text = (folder / path).read_text(encoding="utf-8")
-        assert not place or re.search(rf"^#+ {place.replace('-', '[ -]')}$", text, re.MULTILINE | re.IGNORECASE), link
+        assert not place or re.search(
+            rf"^#+ {place.replace('-', '[ -]')}$", text, re.MULTILINE | re.IGNORECASE
+        ), link
 
 
 def test_the_pages_are_ascii():

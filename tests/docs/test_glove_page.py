@@ -31,7 +31,9 @@ def slug(heading):
 @pytest.fixture
 def here(tmp_path, monkeypatch):
     """A folder with the files that the page names."""
-    text = (GOLDEN / "fasttext_unsup_train.txt").read_bytes() + b"the king sat by the river and the king slept\n"
+    text = (
+        GOLDEN / "fasttext_unsup_train.txt"
+    ).read_bytes() + b"the king sat by the river and the king slept\n"
     (tmp_path / "corpus.txt").write_bytes(text * 5)
     shutil.copy(GOLDEN / "glove_shuffled.bin", tmp_path / "cooccurrence.shuf.bin")
     shutil.copy(GOLDEN / "glove_vocab.txt", tmp_path / "vocab.txt")
@@ -48,9 +50,13 @@ def test_commands_run(here, capsys):
         with pytest.raises(SystemExit) as end:
             main([*arguments, *(SMALL if arguments[0] == "train" else [])])
         assert end.value.code == 0, capsys.readouterr().err
-    assert unhot.Vectors.load(here / "vectors.txt").most_similar("king") == unhot.load("model").vectors.most_similar("king")
+    assert unhot.Vectors.load(here / "vectors.txt").most_similar("king") == unhot.load(
+        "model"
+    ).vectors.most_similar("king")
     assert unhot.load("model25").epochs == 25
-    assert len(unhot.load("model2").vocabulary) == len((here / "vocab.txt").read_text(encoding="utf-8").splitlines())
+    assert len(unhot.load("model2").vocabulary) == len(
+        (here / "vocab.txt").read_text(encoding="utf-8").splitlines()
+    )
     assert (here / "ours.bin").is_file()
 
 
@@ -79,7 +85,10 @@ def test_options_are_there():
     """Those of the table, with their defaults; defaults of GloVe's programs are not asked for."""
     table = re.search(r"\n## Options\n(.*?)\n## ", PAGE, re.DOTALL).group(1)
     known, plain = {**options("cooccur"), **options("train")}, unhot.GloVe().config()
-    found = re.findall(r"`(--[a-z-]+)(?: ([^`]+))?`", "\n".join(row.split("|")[2] for row in table.splitlines() if row.startswith("| `")))
+    found = re.findall(
+        r"`(--[a-z-]+)(?: ([^`]+))?`",
+        "\n".join(row.split("|")[2] for row in table.splitlines() if row.startswith("| `")),
+    )
     assert len(found) > 15
     for option, value in found:
         assert option in known, option

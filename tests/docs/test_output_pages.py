@@ -88,9 +88,17 @@ def test_examples_are_specs_that_change_something(name):
 def rendered(path):
     """What a reader sees: text of paragraphs and cells, and code blocks."""
     tokens = MarkdownIt().enable("table").parse(path.read_text())
-    lines = ["".join(" " if part.type == "softbreak" else part.content for part in token.children) for token in tokens if token.children]
+    lines = [
+        "".join(" " if part.type == "softbreak" else part.content for part in token.children)
+        for token in tokens
+        if token.children
+    ]
     text = [" ".join(line.split()) for line in lines]
-    return text, [token.content for token in tokens if token.type == "fence"], {token.type for token in tokens}
+    return (
+        text,
+        [token.content for token in tokens if token.type == "fence"],
+        {token.type for token in tokens},
+    )
 
 
 @pytest.mark.parametrize("name", sorted(tool._layers()))
@@ -106,7 +114,11 @@ def test_a_reader_sees_all_of_the_docstring(name):
     indented = [line for line in docstring.splitlines() if re.match(" {4}(?! {8})", line)]
     assert indented
     assert "\n".join(line[4:] for line in indented) in "\n".join(code).replace("\n\n", "\n")
-    paragraphs = [" ".join(block.split()).replace("`", "") for block in docstring.strip().split("\n\n")[1:-1] if block[0] != " "]
+    paragraphs = [
+        " ".join(block.split()).replace("`", "")
+        for block in docstring.strip().split("\n\n")[1:-1]
+        if block[0] != " "
+    ]
     assert set(paragraphs) <= set(text)
 
 
@@ -116,7 +128,9 @@ def test_pages_say_what_trains_a_layer(name):
     text, code, _ = rendered(FOLDER / f"{name}.md")
     assert (tool.TORCH_ONLY in text) != compiled
     assert all(("engine" in block) != compiled for block in code[-2:])
-    row = next(line for line in (FOLDER / "README.md").read_text().splitlines() if line.startswith(f"| [`{name}`]"))
+    row = next(
+        line for line in (FOLDER / "README.md").read_text().splitlines() if line.startswith(f"| [`{name}`]")
+    )
     assert row.split(" | ")[1] == ("compiled, torch" if compiled else "torch")
 
 

@@ -34,7 +34,9 @@ def test_python_of_the_page_runs(here, capsys):
     (code,) = blocks("python")
     exec(code.replace("dim=100", "dim=16, epochs=1"), names)
     assert len(names["phrases"].phrases) > 50
-    assert capsys.readouterr().out == "".join(f"{names['phrases'].transform(words)}\n" for words in (["new", "york"], ["a", "house"]))
+    assert capsys.readouterr().out == "".join(
+        f"{names['phrases'].transform(words)}\n" for words in (["new", "york"], ["a", "house"])
+    )
     assert any("_" in word for word in names["model"].vocabulary)
 
 

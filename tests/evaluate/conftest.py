@@ -21,7 +21,9 @@ def random_model(kind, output, words=WORDS, counts=(90, 80, 40, 30, 20, 20, 9, 5
 
     sizes = rows if biases.out else 0, len(words) if biases.each_input else 0, 1 if biases.ln_z else 0
     params = Params(draw(len(words), dim), draw(rows, dim), *map(draw, sizes))
-    model._keep(Learned(model.layer, Vocabulary(words, counts), params, np.zeros(0, np.int64), np.zeros(0, np.uint8)))
+    model._keep(
+        Learned(model.layer, Vocabulary(words, counts), params, np.zeros(0, np.int64), np.zeros(0, np.uint8))
+    )
     return model
 
 

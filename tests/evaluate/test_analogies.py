@@ -18,7 +18,10 @@ PAIRS, DIM = 30, 8
 
 @pytest.fixture(scope="module")
 def vectors():
-    """Word b of a pair is a + offset + noise, so that some questions are answered right; then other words, and spellings in other case."""
+    """Word b of a pair is a + offset + noise, so that some questions are answered right.
+
+    Then other words, and spellings in other case.
+    """
     rng = np.random.default_rng(7)
     a = rng.normal(size=(PAIRS, DIM))
     b = a + rng.normal(size=DIM) + rng.normal(0, 0.5, (PAIRS, DIM))
@@ -40,7 +43,9 @@ def google(tmp_path_factory):
         lines.append(f": {section}")
         for _ in range(120):
             i, j = rng.choice(PAIRS + 2, 2, replace=False)
-            spelled = [word.upper() if rng.random() < 0.3 else word for word in (f"a{i}", f"b{i}", f"a{j}", f"b{j}")]
+            spelled = [
+                word.upper() if rng.random() < 0.3 else word for word in (f"a{i}", f"b{i}", f"a{j}", f"b{j}")
+            ]
             lines.append(" ".join(spelled))
     path = tmp_path_factory.mktemp("analogies") / "questions.txt"
     path.write_text("\n".join([*lines, ": nobody", "x y z w", ": empty"]) + "\n")
@@ -58,7 +63,10 @@ def test_figures_are_gensims(vectors, google, restrict_vocab, case):
     other = models.KeyedVectors(DIM)
     other.add_vectors(vectors.index_to_key, vectors.vectors)
     _, sections = other.evaluate_word_analogies(
-        str(google), restrict_vocab=restrict_vocab or 300_000, case_insensitive=case == "ignore", dummy4unknown=False
+        str(google),
+        restrict_vocab=restrict_vocab or 300_000,
+        case_insensitive=case == "ignore",
+        dummy4unknown=False,
     )
     theirs = [(s["section"], len(s["correct"]), len(s["correct"]) + len(s["incorrect"])) for s in sections]
     ours = analogies(vectors, google, restrict_vocab=restrict_vocab, case=case)
@@ -69,7 +77,12 @@ def test_figures_are_gensims(vectors, google, restrict_vocab, case):
 
 def loop(vectors, question, method):
     """The answer to a question, word by word."""
-    cosines = vectors.vectors @ vectors[list(question[:3])].T / vectors.norms[:, None] / np.linalg.norm(vectors[list(question[:3])], axis=1)
+    cosines = (
+        vectors.vectors
+        @ vectors[list(question[:3])].T
+        / vectors.norms[:, None]
+        / np.linalg.norm(vectors[list(question[:3])], axis=1)
+    )
     a, b, c = cosines.astype(np.float64).T
     score = b - a + c if method == "add" else (1 + b) * (1 + c) / 4 / ((1 + a) / 2 + 1e-6)
     score[[vectors.key_to_index[word] for word in question[:3]]] = -np.inf
@@ -85,12 +98,14 @@ def test_answers_are_those_of_a_loop(vectors, method, monkeypatch):
     found = answers(Lookup(vectors, case="exact"), asked, method, lambda *done: told.append(done))
     assert found.tolist() == expected
     assert told == [(len(vectors), len(vectors))]
-    monkeypatch.setattr("unhot.evaluate.answers.BLOCK", 64)  # neither the blocks nor the threads change anything
+    # neither the blocks nor the threads change anything
+    monkeypatch.setattr("unhot.evaluate.answers.BLOCK", 64)
     monkeypatch.setattr(vectors, "threads", 5)
     assert answers(Lookup(vectors, case="exact"), asked, method, lambda *done: None).tolist() == expected
 
 
-@pytest.mark.filterwarnings("ignore:Call to deprecated `init_sims`:DeprecationWarning")  # gensim calls its own
+# gensim calls its own
+@pytest.mark.filterwarnings("ignore:Call to deprecated `init_sims`:DeprecationWarning")
 def test_3cosmul_is_gensims(vectors):
     models = pytest.importorskip("gensim.models")
     other = models.KeyedVectors(DIM)

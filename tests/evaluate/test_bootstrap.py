@@ -14,14 +14,17 @@ def test_a_mean_as_by_hand():
     values = np.random.default_rng(3).exponential(size=60)
     drawn = np.random.default_rng(4).choice(values, (20_000, 60)).mean(axis=1)
     low, high = np.quantile(drawn, [0.025, 0.975])
-    # the error of a quantile of 1,000 draws: sqrt(0.025 * 0.975 / 1000) / density, below a tenth of the width here
+    # the error of a quantile of 1,000 draws: sqrt(0.025 * 0.975 / 1000) / density, below a tenth of the width
+    # here
     assert mean_interval(values) == pytest.approx((low, high), abs=0.1 * (high - low))
 
 
 def test_shares_have_the_width_of_the_binomial():
     right = [True] * 300 + [False] * 700
     low, high = mean_interval(right)
-    assert (low, high) == pytest.approx((0.3 - 1.96 * math.sqrt(0.21 / 1000), 0.3 + 1.96 * math.sqrt(0.21 / 1000)), abs=0.004)
+    assert (low, high) == pytest.approx(
+        (0.3 - 1.96 * math.sqrt(0.21 / 1000), 0.3 + 1.96 * math.sqrt(0.21 / 1000)), abs=0.004
+    )
 
 
 @given(st.lists(st.floats(-5, 5), min_size=1, max_size=30), st.integers(0, 2**64 - 1))

@@ -65,7 +65,11 @@ LINES = "cat\tanimal\ndog\tanimal\nplum\tfruit\nfig\tfruit\npear\tfruit\ncar\tfr
 def test_purity_by_hand(tmp_path, vectors, as_csv):
     path = tmp_path / "words"
     rows = [line.split("\t") for line in LINES.splitlines()]
-    path.write_text(",Category,word\n" + "".join(f'{i},{c},"{w}"\n' for i, (w, c) in enumerate(rows)) + "9,fruit,\n" if as_csv else LINES)
+    path.write_text(
+        ",Category,word\n" + "".join(f'{i},{c},"{w}"\n' for i, (w, c) in enumerate(rows)) + "9,fruit,\n"
+        if as_csv
+        else LINES
+    )
     result = categories(vectors, path)
     assert (result.words, result.unknown, result.categories) == (8, 2, 2)
     assert result.purity == pytest.approx(5 / 6)  # the car lies with the animals

@@ -1,4 +1,7 @@
-"""Held-out loss against brute force: every pair of `unhot.corpus.pairs`, every probability by `Head.log_prob`."""
+"""Held-out loss against brute force.
+
+Every pair of `unhot.corpus.pairs`, every probability by `Head.log_prob`.
+"""
 
 import json
 import math
@@ -57,7 +60,9 @@ def brute_force(model, lines, window, shrink=False, sample=0.0, seed=1):
         sentence = [vocabulary.id(word) for word in line.split() if word in vocabulary]
         around = {}
         chances = [keep[word] for word in sentence]
-        for centre, context in pairs(range(len(sentence)), window=window, shrink=shrink, keep=chances, seed=seed, position=position):
+        for centre, context in pairs(
+            range(len(sentence)), window=window, shrink=shrink, keep=chances, seed=seed, position=position
+        ):
             around.setdefault(centre, []).append(sentence[context])
         for centre, contexts in around.items():
             bags = [contexts] if isinstance(model, CBOW) else [[context] for context in contexts]
@@ -140,17 +145,22 @@ def test_both_orientations_have_the_same_pairs(make):
     """Windows are symmetric: read backwards, the text has the same loss."""
     model = make(SkipGram, "softmax", window=3)
     backwards = [" ".join(reversed(line.split())) for line in LINES]
-    assert held_out(model, LINES).cross_entropy == pytest.approx(held_out(model, backwards).cross_entropy, rel=1e-12)
+    assert held_out(model, LINES).cross_entropy == pytest.approx(
+        held_out(model, backwards).cross_entropy, rel=1e-12
+    )
 
 
 def test_near_the_loss_of_training():
     rng = np.random.default_rng(0)
     lines = [[f"w{i}" for i in (rng.integers(0, 4) * 5 + rng.integers(0, 5, 20))] for _ in range(300)]
-    model = SkipGram(dim=8, window=3, shrink=False, sample=0, min_count=1, output="softmax", epochs=8, threads=1).fit(lines)
+    model = SkipGram(
+        dim=8, window=3, shrink=False, sample=0, min_count=1, output="softmax", epochs=8, threads=1
+    ).fit(lines)
     result = held_out(model, lines)
     assert result.cross_entropy == pytest.approx(model.history.losses[-1], rel=0.01)
     assert result.pairs * 8 == model.history.pairs
-    assert math.log(5) < result.cross_entropy < 1.2 * math.log(5)  # a line has five different words, all alike
+    # a line has five different words, all alike
+    assert math.log(5) < result.cross_entropy < 1.2 * math.log(5)
 
 
 def test_settings_are_the_models_unless_told(make):
@@ -164,7 +174,13 @@ def test_settings_are_the_models_unless_told(make):
 
 def test_the_result_says_how_it_was_measured(make):
     result = held_out(make(SkipGram, "hierarchical", window=4), LINES)
-    for said in ("hierarchical:tree=huffman", "a fixed window of 4", "no sub-sampling", "3 of 40 words", "all 9 words"):
+    for said in (
+        "hierarchical:tree=huffman",
+        "a fixed window of 4",
+        "no sub-sampling",
+        "3 of 40 words",
+        "all 9 words",
+    ):
         assert said in str(result), said
     drawn = str(held_out(make(CBOW, "softmax"), LINES, window=4, shrink=True, sample=0.1, seed=3))
     for said in ("drawn from 1 to 4", "sub-sampling at 0.1", "(seed 3)", "together"):

@@ -62,7 +62,10 @@ def test_units(vectors):
     assert np.isnan(units[1:]).all()
 
 
-@pytest.mark.parametrize(("settings", "told"), [({"case": "lower"}, "case='lower': must be one of"), ({"restrict_vocab": 0}, ">= 1")])
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [({"case": "lower"}, "case='lower': must be one of"), ({"restrict_vocab": 0}, ">= 1")],
+)
 def test_wrong_settings(vectors, settings, told):
     with pytest.raises(ConfigError, match=told):
         Lookup(vectors, **settings)
@@ -107,10 +110,20 @@ def test_unseen_words_have_numbers_behind_the_rows():
     vectors = composed()
     plain, lookup = Lookup(vectors), Lookup(vectors, unseen=True)
     assert [plain.row(word) for word in ("us", "Parisian", "")] == [0, -1, -1]
-    assert [lookup.row(word) for word in ("us", "Parisian", "usual", "PARIS", "Parisian", "", "nil")] == [0, 7, 8, 1, 7, -1, -1]
+    assert [lookup.row(word) for word in ("us", "Parisian", "usual", "PARIS", "Parisian", "", "nil")] == [
+        0,
+        7,
+        8,
+        1,
+        7,
+        -1,
+        -1,
+    ]
     units = lookup.units(np.array([7, 0, 8, 1], np.int32))
     for unit, word in zip(units, ("Parisian", "us", "usual", "Paris"), strict=True):
-        np.testing.assert_allclose(unit, vectors[word] / np.linalg.norm(vectors[word].astype(float)), rtol=1e-6)
+        np.testing.assert_allclose(
+            unit, vectors[word] / np.linalg.norm(vectors[word].astype(float)), rtol=1e-6
+        )
     np.testing.assert_array_equal(lookup.units(slice(2, 5)), plain.units(slice(2, 5)))
     few = Lookup(vectors, restrict_vocab=2, unseen=True)
     assert [few.row(word) for word in ("us", "US", "zeroes")] == [0, 0, 2]

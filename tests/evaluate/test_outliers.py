@@ -20,7 +20,9 @@ STRANGE = [f"s{i}" for i in range(8)]
 def vectors():
     """Words that belong together, and others: some far away, some near."""
     rng = np.random.default_rng(3)
-    rows = np.concatenate([rng.normal(0, 1, (8, 6)) + 2, rng.normal(0, 1, (8, 6)) + np.linspace(-1, 2, 8)[:, None]])
+    rows = np.concatenate(
+        [rng.normal(0, 1, (8, 6)) + 2, rng.normal(0, 1, (8, 6)) + np.linspace(-1, 2, 8)[:, None]]
+    )
     return Vectors([*WORDS, *STRANGE], rows.astype(np.float32))
 
 
@@ -35,7 +37,10 @@ def by_definition(vectors, words, strange):
     places = []
     for outlier in strange:
         every = [*words, outlier]
-        compactness = [np.mean([vectors.similarity(a, b) for a, b in combinations([v for v in every if v != w], 2)]) for w in every]
+        compactness = [
+            np.mean([vectors.similarity(a, b) for a, b in combinations([v for v in every if v != w], 2)])
+            for w in every
+        ]
         places.append(sum(c < compactness[-1] - 1e-9 for c in compactness[:-1]) / len(words))
     return places
 

@@ -12,7 +12,9 @@ from unhot.evaluate.similarity import read_pairs
 
 READERS = [read_pairs, read_analogies, read_categories, read_group]
 LINES = st.lists(
-    st.text('ab1.\t ,;:/#"\r\0\u00df\u2028\ufeff', max_size=12) | st.sampled_from(["a b 1", "a\tb", ": s", "a b c d", ""]), max_size=6
+    st.text('ab1.\t ,;:/#"\r\0\u00df\u2028\ufeff', max_size=12)
+    | st.sampled_from(["a b 1", "a\tb", ": s", "a b c d", ""]),
+    max_size=6,
 )
 
 

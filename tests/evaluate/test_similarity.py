@@ -13,7 +13,15 @@ from unhot import Vectors
 from unhot.errors import DataError
 from unhot.evaluate import similarity
 from unhot.evaluate.bootstrap import RESAMPLES
-from unhot.evaluate.similarity import Pair, pearson, read_pairs, spearman, weighted_pearson, weighted_ranks, weighted_spearman
+from unhot.evaluate.similarity import (
+    Pair,
+    pearson,
+    read_pairs,
+    spearman,
+    weighted_pearson,
+    weighted_ranks,
+    weighted_spearman,
+)
 from unhot.vectors.subword_rows import SubwordRows
 from unhot.vectors.subword_vectors import SubwordVectors
 from unhot.vocab.subwords import Subwords
@@ -95,7 +103,9 @@ def test_wrong_lines_are_named(tmp_path, text, told):
 def write_pairs(path, rng, words, n=40):
     pairs = [(rng.choice(words), rng.choice(words)) for _ in range(n)]
     # not a word with itself: gensim's cosines of those are 1 only up to rounding
-    path.write_text("".join([f"{a}\t{b}\t{rng.integers(0, 7)}\n" for a, b in pairs if a.upper() != b.upper()]))
+    path.write_text(
+        "".join([f"{a}\t{b}\t{rng.integers(0, 7)}\n" for a, b in pairs if a.upper() != b.upper()])
+    )
     return path
 
 
@@ -106,13 +116,19 @@ def test_figures_are_gensims(tmp_path, vectors, restrict_vocab):
     path = write_pairs(tmp_path / "pairs.tsv", np.random.default_rng(3), words)
     other = gensim.KeyedVectors(5)
     other.add_vectors(WORDS, vectors.vectors)
-    theirs_pearson, theirs_spearman, oov = other.evaluate_word_pairs(str(path), restrict_vocab=restrict_vocab or 300_000)
+    theirs_pearson, theirs_spearman, oov = other.evaluate_word_pairs(
+        str(path), restrict_vocab=restrict_vocab or 300_000
+    )
     ours = similarity(vectors, path, case="ignore", restrict_vocab=restrict_vocab)
     assert ours.spearman == pytest.approx(theirs_spearman[0], abs=1e-12)
     assert ours.pearson == pytest.approx(theirs_pearson[0], abs=1e-6)
     assert 100 * ours.unknown_ratio == pytest.approx(oov)
-    exact = other.evaluate_word_pairs(str(path), restrict_vocab=restrict_vocab or 300_000, case_insensitive=False)
-    assert similarity(vectors, path, case="exact", restrict_vocab=restrict_vocab).spearman == pytest.approx(exact[1][0], abs=1e-12)
+    exact = other.evaluate_word_pairs(
+        str(path), restrict_vocab=restrict_vocab or 300_000, case_insensitive=False
+    )
+    assert similarity(vectors, path, case="exact", restrict_vocab=restrict_vocab).spearman == pytest.approx(
+        exact[1][0], abs=1e-12
+    )
 
 
 def test_the_result_and_its_interval(tmp_path):
@@ -129,7 +145,10 @@ def test_the_result_and_its_interval(tmp_path):
     low, high = result.spearman_interval
     assert 0.2 < low < result.spearman < high < 1
     x, y = np.round(scores, 6), (unit[pairs[:, 0]] * unit[pairs[:, 1]]).sum(axis=1)
-    drawn = [stats.spearmanr(x[some], y[some]).statistic for some in np.random.default_rng(5).integers(0, 50, (2000, 50))]
+    drawn = [
+        stats.spearmanr(x[some], y[some]).statistic
+        for some in np.random.default_rng(5).integers(0, 50, (2000, 50))
+    ]
     assert (low, high) == pytest.approx(np.quantile(drawn, [0.025, 0.975]), abs=0.05)
     assert result == similarity(vectors, tmp_path / "pairs.txt")
     assert result.spearman_interval != similarity(vectors, tmp_path / "pairs.txt", seed=2).spearman_interval
@@ -155,7 +174,12 @@ def test_nothing_known_is_no_number(tmp_path, vectors):
 
 def test_unseen_words_are_made_of_ngrams_if_asked(tmp_path):
     matrix = np.random.default_rng(3).standard_normal((len(WORDS) + 50, 4), np.float32)
-    rows = SubwordRows(Subwords(minn=3, maxn=4, buckets=50), matrix, np.arange(len(WORDS), dtype=np.int32), first_bucket=len(WORDS))
+    rows = SubwordRows(
+        Subwords(minn=3, maxn=4, buckets=50),
+        matrix,
+        np.arange(len(WORDS), dtype=np.int32),
+        first_bucket=len(WORDS),
+    )
     vectors = SubwordVectors(WORDS, None, rows)
     pairs = [("cat", "dog", 5), ("cats", "dog", 4), ("birds", "birdy", 9), ("the", "bird", 1)]
     (tmp_path / "pairs").write_text("".join(f"{a}\t{b}\t{score}\n" for a, b, score in pairs))

@@ -47,7 +47,9 @@ def test_overlaps_of_three_models_with_other_words():
 
 def test_a_list_of_words_and_fewer_words():
     models = [random_vectors(1), random_vectors(2)]
-    result = stability(models[0], models[1:], k=3, words=["w3", "w5", "w3", "nothing", "w39"], restrict_vocab=30)
+    result = stability(
+        models[0], models[1:], k=3, words=["w3", "w5", "w3", "nothing", "w39"], restrict_vocab=30
+    )
     assert (result.words, result.unknown, result.common) == (2, 2, 30)
     among = [f"w{i}" for i in range(30)]
     both = [[neighbours(model, word, 3, among) for model in models] for word in ("w3", "w5")]
@@ -62,7 +64,9 @@ def test_fewer_neighbours_than_asked_for():
 
 def test_words_without_direction_are_not_asked():
     models = [random_vectors(1), random_vectors(2)]
-    models[1] = Vectors(models[1].index_to_key, np.where(np.arange(40)[:, None] < 3, 0, models[1].vectors).astype(np.float32))
+    models[1] = Vectors(
+        models[1].index_to_key, np.where(np.arange(40)[:, None] < 3, 0, models[1].vectors).astype(np.float32)
+    )
     assert stability(models[0], models[1:]).words == 37
     assert stability(models[0], models[1:], words=["w1", "w7"]).unknown == 1
 

@@ -26,7 +26,9 @@ def expected(shards, window, keep, seed):
         places = list(range(len(sentence)))  # told apart by place, kept by word
         chances = [keep[word] for word in sentence]
         found = {}
-        for centre, context in pairs(places, window=window.size, shrink=window.shrink, keep=chances, seed=seed, position=position):
+        for centre, context in pairs(
+            places, window=window.size, shrink=window.shrink, keep=chances, seed=seed, position=position
+        ):
             found.setdefault(centre, []).append(sentence[context])
         yield from ((sentence[centre], contexts) for centre, contexts in found.items())
         position += len(sentence)
@@ -50,7 +52,9 @@ def test_windows_are_those_of_pairs(shards, window, keep, seed, room):
         assert windows.contexts.size <= max(room, 2 * window.size)
         assert windows.contexts.size == windows.sizes.sum()
         ends = np.cumsum(windows.sizes)
-        contexts = (windows.contexts[end - size : end].tolist() for end, size in zip(ends, windows.sizes, strict=True))
+        contexts = (
+            windows.contexts[end - size : end].tolist() for end, size in zip(ends, windows.sizes, strict=True)
+        )
         found += zip(windows.centres.tolist(), contexts, strict=True)
     assert found == list(expected(shards, window, keep, seed))
     assert positions[-1] == sum(shard.ids.size for shard in corpus.shards)

@@ -27,7 +27,9 @@ INPUTS = 250  # per format
 
 
 @pytest.mark.parametrize("name", ENDINGS)
-def test_damaged_files_give_a_table_or_an_error_that_says_where(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_damaged_files_give_a_table_or_an_error_that_says_where(
+    name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     with tempfile.TemporaryDirectory(dir=fuzz.QUICK) as folder:
         results = run(name, 1, range(INPUTS), Path(folder))
     assert capsys.readouterr().out == ""
@@ -75,14 +77,20 @@ def test_the_sizes_in_a_fasttext_file_are_found(tmp_path: Path) -> None:
         data, path = files["x.ftz"], tmp_path / "x.ftz"
         path.write_bytes(data)
         matrix, found = read_fasttext(path).output_matrix, places(data)
-        last = len(data) - 16 - 4 * matrix.shape[0] * matrix.shape[1] if isinstance(matrix, np.ndarray) else len(data) - 1024 - 4
+        last = (
+            len(data) - 16 - 4 * matrix.shape[0] * matrix.shape[1]
+            if isinstance(matrix, np.ndarray)
+            else len(data) - 1024 - 4
+        )
         assert (last, 8 if isinstance(matrix, np.ndarray) else 4) in found
         assert all(0 <= place < place + size <= len(data) for place, size in found)
 
 
 def test_a_crash_is_told_from_an_error(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     script = tmp_path / "crash.py"
-    script.write_text("import os, pathlib, sys; pathlib.Path(sys.argv[-1], 'progress').write_text('75'); os.abort()")
+    script.write_text(
+        "import os, pathlib, sys; pathlib.Path(sys.argv[-1], 'progress').write_text('75'); os.abort()"
+    )
     monkeypatch.setattr(fuzz, "__file__", str(script))
     results, lines = fuzz.run_child("glove", 1, 100)
     assert results == {"crash": 1}
@@ -135,7 +143,10 @@ HEADS = [
 
 @pytest.mark.parametrize("name", FORMATS)
 @settings(max_examples=40)
-@given(head=st.sampled_from(HEADS), data=st.binary(max_size=60) | st.text("a01 \n\t.-e{}[]", max_size=40).map(str.encode))
+@given(
+    head=st.sampled_from(HEADS),
+    data=st.binary(max_size=60) | st.text("a01 \n\t.-e{}[]", max_size=40).map(str.encode),
+)
 def test_any_bytes(name: str, head: bytes, data: bytes, tmp_path_factory: pytest.TempPathFactory) -> None:
     folder = tmp_path_factory.getbasetemp() / f"any-{name}"
     for file in ("x", "x.words.txt", "x.metadata.tsv"):
@@ -163,10 +174,24 @@ BROKEN = [
     ("word2vec-text", {"x.txt": b"1 999999999999999\na 1\n"}, "byte 0"),
     ("word2vec-binary", {"x.bin": b"1 1\n" + b"\n" * 50}, "byte"),
     ("word2vec-binary", {"x.bin": b"1 1\n" + b"a" * 50}, "byte 4"),
-    ("fasttext", {"x.ftz": b"\xba\x16O/\x0c\0\0\0" + b"\x01\0\0\0" * 12 + bytes(8) + b"\xff\xff\xff\x7f" * 2 + bytes(99)}, "byte"),
+    (
+        "fasttext",
+        {
+            "x.ftz": b"\xba\x16O/\x0c\0\0\0"
+            + b"\x01\0\0\0" * 12
+            + bytes(8)
+            + b"\xff\xff\xff\x7f" * 2
+            + bytes(99)
+        },
+        "byte",
+    ),
     ("glove", {"x.glove": b"\n" * 5_000 + b"a"}, "byte 0"),
     ("glove", {"x.glove": b"a" + b" 1" * 400 + b"\nb" * 400}, "byte 0"),
-    ("npy", {"x.npy": b"\x93NUMPY\x01\x00\x30\x00{'descr':'<f4','fortran_order':0,'shape':(9**9,1)}  "}, "byte 10"),
+    (
+        "npy",
+        {"x.npy": b"\x93NUMPY\x01\x00\x30\x00{'descr':'<f4','fortran_order':0,'shape':(9**9,1)}  "},
+        "byte 10",
+    ),
     ("npy", {"x.npy": b"\x93NUMPY\x02\x00\xff\xff\xff\xff{}"}, "byte 8"),
     ("safetensors", {"x.safetensors": b"\xff" * 8 + b"{}"}, "byte 0"),
     ("parquet", {"x.parquet": b"PAR1\xff\xff\xff\x7fPAR1"}, "bytes 0"),

@@ -64,7 +64,8 @@ def vectors_of(rows, dim, seed=0):
 
 @pytest.mark.parametrize("make", [compiled, plain])
 @pytest.mark.parametrize(
-    ("rows", "dim", "queries", "k"), [(1, 1, 1, 1), (63, 7, 2, 5), (64, 16, 3, 64), (300, 33, 60, 10), (130, 5, 1, 200)]
+    ("rows", "dim", "queries", "k"),
+    [(1, 1, 1, 1), (63, 7, 2, 5), (64, 16, 3, 64), (300, 33, 60, 10), (130, 5, 1, 200)],
 )
 def test_random_vectors(make, rows, dim, queries, k):
     assert_found(make(vectors_of(rows, dim)), vectors_of(queries, dim, 1), k)
@@ -73,7 +74,15 @@ def test_random_vectors(make, rows, dim, queries, k):
 @pytest.mark.parametrize("make", [compiled, plain])
 def test_ranges_and_exclusions(make):
     search = make(vectors_of(200, 9))
-    for rows in (slice(None), slice(3, 4), slice(17, 170), slice(150, None), slice(70, 70), slice(180, 500), slice(-5, None)):
+    for rows in (
+        slice(None),
+        slice(3, 4),
+        slice(17, 170),
+        slice(150, None),
+        slice(70, 70),
+        slice(180, 500),
+        slice(-5, None),
+    ):
         for n in (1, 50):
             exclude = np.random.default_rng(n).integers(-1, 200, (n, 3))
             assert_found(search, vectors_of(n, 9, 2), 7, exclude, rows)
@@ -95,7 +104,10 @@ def test_ties_come_by_row_and_zeros_are_never_found(rows, queries, k):
 
 @pytest.mark.parametrize("make", [compiled, plain])
 def test_huge_tiny_and_broken_rows(make):
-    vectors = np.array([[0, 0], [1e30, 1e30], [1e-44, 1e-44], [np.nan, 1], [np.inf, 1], [1, 1], [-1, 1], [3e38, 3e38]], np.float32)
+    vectors = np.array(
+        [[0, 0], [1e30, 1e30], [1e-44, 1e-44], [np.nan, 1], [np.inf, 1], [1, 1], [-1, 1], [3e38, 3e38]],
+        np.float32,
+    )
     ids, cosines = make(vectors).search([[1, 1], [0, 0], [np.nan, 1], [1e-30, 1e-30]], 8)
     assert ids[0].tolist() == [1, 2, 5, 7, 6, -1, -1, -1]
     np.testing.assert_allclose(cosines[0, :5], [1, 1, 1, 1, 0], atol=1e-7)
@@ -139,7 +151,16 @@ def test_any_memory_layout(tmp_path):
     wide = vectors_of(100, 24)
     np.save(tmp_path / "m.npy", wide)
     mapped = np.load(tmp_path / "m.npy", mmap_mode="r")
-    for view in (wide[:, :20], wide[::3], wide.T, np.asfortranarray(wide), wide[:, ::2], wide[::-1], mapped, mapped[5:, 3:]):
+    for view in (
+        wide[:, :20],
+        wide[::3],
+        wide.T,
+        np.asfortranarray(wide),
+        wide[:, ::2],
+        wide[::-1],
+        mapped,
+        mapped[5:, 3:],
+    ):
         search = compiled(view)
         assert_found(search, vectors_of(4, view.shape[1], 1), 6)
 

@@ -18,7 +18,9 @@ def test_recall_on_real_vectors():
     own = np.arange(len(REAL))[:, None]
     ids, cosines = Hnsw.build(REAL).search(REAL, 10, exclude=own)
     expected, expected_cosines = Exact(REAL).search(REAL, 10, exclude=own)
-    recall = np.mean([len(set(a) & set(b)) / 10 for a, b in zip(ids.tolist(), expected.tolist(), strict=True)])
+    recall = np.mean(
+        [len(set(a) & set(b)) / 10 for a, b in zip(ids.tolist(), expected.tolist(), strict=True)]
+    )
     assert recall >= 0.95
     same = ids == expected
     np.testing.assert_array_equal(cosines[same], expected_cosines[same])  # what is found is exact

@@ -21,7 +21,9 @@ def test_odd_rows_do_not_push_others_out(scale, odd):
     expected = np.argsort(-((rows.astype(np.float64) @ unit) / norms), kind="stable")[:7]
     none = np.empty(0, np.int64)
     assert search_plain(rows, norms, unit, 7, none, 0)[0].tolist() == expected.tolist()
-    assert Screened(rows, norms).search(unit[None], 7, none[None], 0, 500, 1)[0][0].tolist() == expected.tolist()
+    assert (
+        Screened(rows, norms).search(unit[None], 7, none[None], 0, 500, 1)[0][0].tolist() == expected.tolist()
+    )
 
 
 def test_equal_cosines_come_in_the_order_of_rows_both_ways():

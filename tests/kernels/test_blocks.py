@@ -21,7 +21,9 @@ def run_step(shape, x, inputs, count, o, rows, first, scores, at, label, weight,
     return loss
 
 
-def twin_step(shape, x, inputs, count, o, rows, first, scores, at, label, weight, offset, times, times_at, lr):
+def twin_step(
+    shape, x, inputs, count, o, rows, first, scores, at, label, weight, offset, times, times_at, lr
+):
     blocks.score_twin(shape, x, inputs, count, o, rows, first, scores, at)
     loss = logistic_twin(shape, scores, at, count, label, weight, offset, first, times, times_at, lr)
     blocks.update_twin(shape, x, inputs, count, o, rows, first, scores, at)
@@ -80,7 +82,10 @@ CASES = [case for case in CASES if case[1] <= blocks.MAX_WIDTH]  # which follows
 @pytest.mark.parametrize(("row_blocks", "width", "inputs"), CASES)
 def test_step_equals_twin(row_blocks, width, inputs):
     for count in sorted({1, min(3, inputs), inputs}):
-        ours, theirs = Case(count, row_blocks, width, inputs, count), Case(count, row_blocks, width, inputs, count)
+        ours, theirs = (
+            Case(count, row_blocks, width, inputs, count),
+            Case(count, row_blocks, width, inputs, count),
+        )
         loss, expected = run_step(*ours.arguments()), twin_step(*theirs.arguments())
         assert loss == pytest.approx(expected, rel=1e-5)
         np.testing.assert_allclose(ours.x, theirs.x, rtol=1e-4, atol=2e-5)
@@ -99,7 +104,19 @@ def test_update_into_equals_twin(row_blocks, width, inputs):
         into = np.ones((30, row_blocks * LANES), np.float32)
         places = np.arange(29, -1, -1, dtype=np.int32)
         before = case.x.copy()
-        run(case.shape, case.x, case.inputs, inputs, case.o, case.rows, case.first, steps, case.at, into, places)
+        run(
+            case.shape,
+            case.x,
+            case.inputs,
+            inputs,
+            case.o,
+            case.rows,
+            case.first,
+            steps,
+            case.at,
+            into,
+            places,
+        )
         np.testing.assert_array_equal(case.x, before)
         results.append((case.o, into))
     for ours, theirs in zip(*results, strict=True):
@@ -123,14 +140,19 @@ def test_rows_of_16_bit_floats_are_summed(row_blocks):
     x = case.x.astype(np.float16)
     run_halves(case.shape, x.view(np.uint16), case.inputs, case.times, 3, 9, np.float32(0.25), out)
     expected = np.zeros_like(out)
-    row_blocks_module.sum_rows_twin(case.shape, x.view(np.uint16), case.inputs, case.times, 3, 9, np.float32(0.25), expected)
+    row_blocks_module.sum_rows_twin(
+        case.shape, x.view(np.uint16), case.inputs, case.times, 3, 9, np.float32(0.25), expected
+    )
     np.testing.assert_allclose(out, expected, rtol=1e-5, atol=1e-5)
     plain = 0.25 * sum(case.times[3 + b] * x[case.inputs[b]].astype(np.float64) for b in range(9))
     np.testing.assert_allclose(out[0], plain, rtol=1e-5, atol=1e-5)
 
 
 def test_16_bit_floats_are_rounded_at_random_and_right_in_the_mean():
-    """Steps of a tenth of what two neighbouring floats are apart: rounded to the nearest, they would never be seen."""
+    """Steps of a tenth of what two neighbouring floats are apart.
+
+    Rounded to the nearest, they would never be seen.
+    """
     rng, rows, steps = np.random.default_rng(2), 400, 100
     shape = blocks.shape(LANES, 1, 1)
     x = np.full((rows, LANES), 1.5, np.float16)
@@ -152,7 +174,9 @@ def test_16_bit_floats_are_rounded_as_by_the_twin():
     x, gradient = case.x.astype(np.float16), case.o[:1] * np.float32(1e-3)
     twin = x.copy()
     add_halves(case.shape, gradient, scale, x.view(np.uint16), case.inputs, case.times, 3, 9)
-    row_blocks_module.add_to_rows_twin(case.shape, gradient, scale, twin.view(np.uint16), case.inputs, case.times, 3, 9)
+    row_blocks_module.add_to_rows_twin(
+        case.shape, gradient, scale, twin.view(np.uint16), case.inputs, case.times, 3, 9
+    )
     assert (x != twin).mean() < 0.01  # the last bit of a fused product
 
 
@@ -160,7 +184,16 @@ def test_16_bit_floats_that_a_step_does_not_change_stay():
     shape = blocks.shape(2 * LANES, 1, 1)
     x = np.arange(4 * LANES, dtype=np.uint16).reshape(2, -1) * 300  # many exponents
     before = x.copy()
-    add_halves(shape, np.zeros((1, 2 * LANES), np.float32), np.float32(1.0), x, np.zeros(LANES, np.int32), np.ones(LANES, np.float32), 0, 1)
+    add_halves(
+        shape,
+        np.zeros((1, 2 * LANES), np.float32),
+        np.float32(1.0),
+        x,
+        np.zeros(LANES, np.int32),
+        np.ones(LANES, np.float32),
+        0,
+        1,
+    )
     np.testing.assert_array_equal(x, before)
 
 
@@ -169,7 +202,11 @@ def test_row_blocks_equal_twins(row_blocks):
     case, twin = Case(5, row_blocks, 6, 10, 9), Case(5, row_blocks, 6, 10, 9)
     stride, count, scale = row_blocks * LANES, 9, np.float32(0.25)
     words = np.arange(60, dtype=np.int32)
-    out, copies, target = np.zeros((1, stride), np.float32), np.zeros((9, stride), np.float32), np.zeros(60, np.int32)
+    out, copies, target = (
+        np.zeros((1, stride), np.float32),
+        np.zeros((9, stride), np.float32),
+        np.zeros(60, np.int32),
+    )
     run_rows(case.shape, case.x, case.inputs, case.times, 3, count, scale, out, copies, words, target)
     expected, expected_copies = np.zeros_like(out), np.zeros_like(copies)
     row_blocks_module.sum_rows_twin(twin.shape, twin.x, twin.inputs, twin.times, 3, count, scale, expected)
@@ -201,11 +238,30 @@ def test_offsets_beyond_32_bits(tmp_path):
     far = 2**32 // stride + 1  # row * stride needs 33 bits
     x, o = (np.memmap(tmp_path / name, np.float32, "w+", shape=(far + 4, stride)) for name in "xo")
     shape = blocks.shape(stride, 2, 2)
-    inputs, rows = np.array([far + 1, far + 3] + [far] * LANES, np.int32), np.array([far + 2, far] + [0] * LANES, np.int32)
+    inputs, rows = (
+        np.array([far + 1, far + 3] + [far] * LANES, np.int32),
+        np.array([far + 2, far] + [0] * LANES, np.int32),
+    )
     x[inputs[:2]], o[rows[:2]] = 0.5, 0.25
     ones, zeros = np.ones(2 * LANES, np.float32), np.zeros(2 * LANES, np.float32)
     scores = np.zeros(4 * LANES, np.float32)
-    run_step(shape, x, inputs, 2, o, rows, 0, scores, 0, ones, ones, zeros, ones * (np.arange(2 * LANES) < 2), 0, np.float32(1.0))
+    run_step(
+        shape,
+        x,
+        inputs,
+        2,
+        o,
+        rows,
+        0,
+        scores,
+        0,
+        ones,
+        ones,
+        zeros,
+        ones * (np.arange(2 * LANES) < 2),
+        0,
+        np.float32(1.0),
+    )
     error = 1 / (1 + np.exp(0.125 * stride))
     np.testing.assert_allclose(x[inputs[:2]], 0.5 + 2 * 0.25 * error, rtol=1e-6)
     np.testing.assert_allclose(o[rows[:2]], 0.25 + 2 * 0.5 * error, rtol=1e-6)

@@ -23,7 +23,9 @@ print(sum(alias._fill.stats.cache_hits.values()))
 def cache_hits(folder):
     """Hits of a process that uses one kernel."""
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(folder)}
-    done = subprocess.run([sys.executable, "-c", CODE], capture_output=True, text=True, env=environment, timeout=120)
+    done = subprocess.run(
+        [sys.executable, "-c", CODE], capture_output=True, text=True, env=environment, timeout=120
+    )
     assert done.returncode == 0, done.stderr
     return int(done.stdout)
 
@@ -61,7 +63,9 @@ class Foreign(NamedTuple):
 
 
 def test_kernels_of_layers_from_outside_are_not_kept():
-    inside = numba.typeof(DrawnTables(np.zeros(2, np.uint64), np.zeros(0, np.float32), np.zeros(0, np.int64), 1, False, True))
+    inside = numba.typeof(
+        DrawnTables(np.zeros(2, np.uint64), np.zeros(0, np.float32), np.zeros(0, np.int64), 1, False, True)
+    )
     outside = numba.typeof(Foreign(1))
     assert cache.ours((inside, numba.int64))
     assert not cache.ours((inside, outside))

@@ -5,7 +5,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unhot.kernels.cooccurrence import GAP, Rows, count_rows, group_rows, merge_rows, new_rows, new_section, new_sums, read_section
+from unhot.kernels.cooccurrence import (
+    GAP,
+    Rows,
+    count_rows,
+    group_rows,
+    merge_rows,
+    new_rows,
+    new_section,
+    new_sums,
+    read_section,
+)
 from unhot.kernels.rng import bits_at_integer, key_from, stream_key
 from unhot.kernels.windows import Text, keep_threshold
 
@@ -45,7 +55,9 @@ def test_positions_beyond_32_bits_draw_their_own_bits(before):
     keep = np.array([1.0, 0.5, 0.3, 0.9, 0.1])
     text, section = text_of([ids], keep), new_section(300, 5)
     read_section(text, key_from(KEY, before), 0, 200, 0, 3, section)
-    expected = [int(w) for i, w in enumerate(ids) if bits_at_integer(int(KEY), before + i) >> 32 <= text.keep[w]]
+    expected = [
+        int(w) for i, w in enumerate(ids) if bits_at_integer(int(KEY), before + i) >> 32 <= text.keep[w]
+    ]
     assert words_of(section) == [GAP, *expected, GAP, GAP]
     assert 60 < len(expected) < 140
 
@@ -70,10 +82,17 @@ def test_marks_of_any_number_of_words(words):
     assert not row.groups.any()
 
 
-@given(st.lists(st.tuples(st.integers(1, 6), st.integers(1, 6), st.sampled_from([0.5, 1.0, 0.1, 1e-300])), max_size=40), st.integers(0, 5))
+@given(
+    st.lists(
+        st.tuples(st.integers(1, 6), st.integers(1, 6), st.sampled_from([0.5, 1.0, 0.1, 1e-300])), max_size=40
+    ),
+    st.integers(0, 5),
+)
 def test_records_in_any_order_become_rows(records, first):
     records = [record for record in records if record[0] > first]
-    words, contexts, values = (np.array([r[k] for r in records], kind) for k, kind in enumerate(("<i4", "<i4", "<f8")))
+    words, contexts, values = (
+        np.array([r[k] for r in records], kind) for k, kind in enumerate(("<i4", "<i4", "<f8"))
+    )
     lengths = np.bincount(words - 1, minlength=6)[first:]
     starts = np.concatenate([[0], np.cumsum(lengths)])
     columns, grouped, places = np.empty(words.size, np.int32), np.empty(words.size), starts[:-1].copy()
@@ -82,7 +101,9 @@ def test_records_in_any_order_become_rows(records, first):
         group_rows(words[part], contexts[part], values[part], first + 1, places, columns, grouped)
     assert places.tolist() == starts[1:].tolist()
     out = Rows(np.empty(6 - first, np.int64), np.empty_like(columns), np.empty_like(grouped))
-    cells = merge_rows(starts[None], columns, grouped, 0, 6 - first, new_sums(6)._replace(sums=np.zeros(6)), out)
+    cells = merge_rows(
+        starts[None], columns, grouped, 0, 6 - first, new_sums(6)._replace(sums=np.zeros(6)), out
+    )
     expected = {}
     for word, context, value in records:
         expected[word, context] = expected.get((word, context), 0.0) + value

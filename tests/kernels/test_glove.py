@@ -32,7 +32,9 @@ def copies(given):
 
 def cells(count, words=WORDS):
     ids = RNG.integers(0, words, (2, count)).astype(np.int32)
-    return CellBlock(ids[0], ids[1], RNG.normal(size=count).astype(np.float32), RNG.random(count).astype(np.float32))
+    return CellBlock(
+        ids[0], ids[1], RNG.normal(size=count).astype(np.float32), RNG.random(count).astype(np.float32)
+    )
 
 
 @pytest.mark.parametrize("dim", [1, 14, 15, 20, 100, 300])
@@ -44,7 +46,8 @@ def test_kernel_is_its_twin(dim):
     sizes = shape(stride_of(dim), 1, 1)
     loss = learn_cells(sizes, block, *kernel, np.float32(0.3))
     expected = 0.5 * sum(
-        glove_step_twin(sizes, *twin[0], i, *twin[1], j, target, weight, 0.3) for i, j, target, weight in zip(*block, strict=True)
+        glove_step_twin(sizes, *twin[0], i, *twin[1], j, target, weight, 0.3)
+        for i, j, target, weight in zip(*block, strict=True)
     )
     assert loss == pytest.approx(expected, rel=1e-5)
     for got, wanted in zip(kernel, twin, strict=True):
@@ -58,7 +61,9 @@ def test_a_step_is_the_gradient():
     words, contexts = sides()
     before = [side.rows.astype(np.float64) for side in (words, contexts)]
     block = CellBlock(
-        np.array([2], np.int32), np.array([4], np.int32), *(np.array([v], np.float32) for v in (np.log(x), (x / x_max) ** alpha))
+        np.array([2], np.int32),
+        np.array([4], np.int32),
+        *(np.array([v], np.float32) for v in (np.log(x), (x / x_max) ** alpha)),
     )
 
     def loss(u, v):
@@ -77,7 +82,9 @@ def test_a_step_is_the_gradient():
         gradient[DIM + 1 - which] = 0.0  # the place of the other side's bias is 1, and stays
         moved = side.rows[row] - before[which][row]
         np.testing.assert_allclose(moved, -lr * gradient, rtol=2e-3, atol=2e-7)
-        np.testing.assert_allclose(np.where(side.squares[row] >= FIXED, 1, side.squares[row]), 1 + (lr * gradient) ** 2, rtol=1e-5)
+        np.testing.assert_allclose(
+            np.where(side.squares[row] >= FIXED, 1, side.squares[row]), 1 + (lr * gradient) ** 2, rtol=1e-5
+        )
     for side, old in zip((words, contexts), before, strict=True):
         others = np.delete(np.arange(WORDS), 2 if side is words else 4)
         np.testing.assert_array_equal(side.rows[others], old[others])

@@ -1,4 +1,7 @@
-"""Text to float32: every decimal to its nearest float32, against exact fractions; rows of words and numbers."""
+"""Text to float32: every decimal to its nearest float32, against exact fractions.
+
+Rows of words and numbers.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,8 @@ from unhot.kernels import numbers
 from unhot.kernels.numbers import DONE, HARD, POWERS, ROW, SHORT, Rows, nearest, read_rows
 from unhot.types import Floats
 
-BEYOND = Fraction(2) ** 128 - Fraction(2) ** 103  # half way between the largest float32 and the next there would be
+# half way between the largest float32 and the next there would be
+BEYOND = Fraction(2) ** 128 - Fraction(2) ** 103
 ODD = "1e-05 -.5 5. +1 0 -0 00012.50 1E3 1e+3 1e-45 7e-46 1e-46 3.4028235e38 1.17549435e-38 1.1754942e-38 0.1e1 16777217 16777219"
 
 
@@ -65,7 +69,10 @@ def test_spellings(text: str) -> None:
     check(text)
 
 
-@pytest.mark.parametrize("text", ["0.018613134", "-1.4628192", "1e-07", "0.10257089883089066", "123456789", "2.5e-38", "1" + "0" * 30])
+@pytest.mark.parametrize(
+    "text",
+    ["0.018613134", "-1.4628192", "1e-07", "0.10257089883089066", "123456789", "2.5e-38", "1" + "0" * 30],
+)
 def test_ordinary_numbers_are_not_hard(text: str) -> None:
     check(text, may_be_hard=False)
 
@@ -85,7 +92,9 @@ def test_any_decimal(text: str) -> None:
 
 
 @given(st.integers(2**23, 2**24 - 1), st.integers(-149, 104), st.integers(-1, 1), st.integers(1, 40))
-def test_decimals_at_and_beside_the_middle_of_two_float32(mantissa: int, exponent: int, side: int, digits: int) -> None:
+def test_decimals_at_and_beside_the_middle_of_two_float32(
+    mantissa: int, exponent: int, side: int, digits: int
+) -> None:
     middle = (2 * mantissa + 1) * Fraction(2) ** (exponent - 1)
     places = max(0, 1 - exponent)
     whole = middle * 10**places  # a binary fraction of n places has n decimal places

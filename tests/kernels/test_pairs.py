@@ -27,13 +27,17 @@ def chunk_pairs(sentences, keep, window, shrink, cuts, seed=1):
     found = []
     for start, stop in zip(edges[:-1], edges[1:], strict=True):
         sentence = int(np.searchsorted(starts, start, side="right")) - 1
-        chunk = Chunk(start, stop, sentence, key, key, np.float32(0), Hot(0, 0, 0, 0, 0, 0), np.zeros(0, np.uint8))
+        chunk = Chunk(
+            start, stop, sentence, key, key, np.float32(0), Hot(0, 0, 0, 0, 0, 0), np.zeros(0, np.uint8)
+        )
         some = examples(text, Window(window, shrink), chunk, places)
         assert some.starts.size == some.centre.size + 1
         assert some.starts[0] == 0
         assert some.starts[-1] == some.context.size
         assert (np.diff(some.starts) > 0).all()
-        found += zip(np.repeat(some.centre, np.diff(some.starts)).tolist(), some.context.tolist(), strict=True)
+        found += zip(
+            np.repeat(some.centre, np.diff(some.starts)).tolist(), some.context.tolist(), strict=True
+        )
     return found
 
 
@@ -48,7 +52,14 @@ def expected_pairs(sentences, keep, window, shrink, seed=1):
 texts = st.lists(st.lists(st.integers(0, WORDS - 1), min_size=1, max_size=30), min_size=1, max_size=6)
 
 
-@given(texts, st.integers(1, 7), st.booleans(), st.lists(st.integers(1, 150), max_size=5), st.integers(0, 9), st.floats(0.1, 1))
+@given(
+    texts,
+    st.integers(1, 7),
+    st.booleans(),
+    st.lists(st.integers(1, 150), max_size=5),
+    st.integers(0, 9),
+    st.floats(0.1, 1),
+)
 @settings(deadline=None)
 def test_the_pairs_of_the_definition_in_its_order(sentences, window, shrink, cuts, seed, rate):
     keep = np.linspace(rate, 1, WORDS)
@@ -70,4 +81,6 @@ def test_the_same_without_the_compiler(disabled):
     )
     folder = os.path.dirname(__file__)  # noqa: PTH120
     environment = {**os.environ, "NUMBA_DISABLE_JIT": disabled}
-    subprocess.run([sys.executable, "-W", "error", "-c", code, folder], check=True, env=environment, timeout=120)
+    subprocess.run(
+        [sys.executable, "-W", "error", "-c", code, folder], check=True, env=environment, timeout=120
+    )

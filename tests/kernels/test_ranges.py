@@ -44,7 +44,12 @@ def test_score_and_update_equal_twins(row_blocks, rows):
     run_score(shape, x, 1, o, rows, scores)
     ranges.score_all_twin(shape, x, 1, o, rows, expected)
     np.testing.assert_allclose(scores[:rows], expected[:rows], rtol=1e-4, atol=1e-4)
-    ours, gradient, twin, twin_gradient = o.copy(), np.ones((1, stride), np.float32), o.copy(), np.ones((1, stride), np.float32)
+    ours, gradient, twin, twin_gradient = (
+        o.copy(),
+        np.ones((1, stride), np.float32),
+        o.copy(),
+        np.ones((1, stride), np.float32),
+    )
     run_update(shape, x, 1, ours, rows, expected, gradient)
     ranges.update_all_twin(shape, x, 1, twin, rows, expected, twin_gradient)
     np.testing.assert_allclose(ours, twin, rtol=1e-4, atol=1e-4)

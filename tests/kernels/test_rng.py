@@ -37,7 +37,9 @@ def test_integers_and_kernels_agree(key, position):
 
 @given(WORD, st.integers(0, 2**40), st.integers(0, 2**40))
 def test_a_key_can_begin_later(key, position, more):
-    assert bits_at_integer(int(key_from(np.uint64(key), position)), more) == bits_at_integer(key, position + more)
+    assert bits_at_integer(int(key_from(np.uint64(key), position)), more) == bits_at_integer(
+        key, position + more
+    )
 
 
 @given(WORD, st.integers(1, 2**32 - 1))
@@ -46,6 +48,11 @@ def test_below_is_the_upper_half_of_the_product(bits, n):
 
 
 def test_streams_differ_by_seed_epoch_and_purpose():
-    keys = {int(stream_key(seed, epoch, purpose)) for seed in range(8) for epoch in range(8) for purpose in range(8)}
+    keys = {
+        int(stream_key(seed, epoch, purpose))
+        for seed in range(8)
+        for epoch in range(8)
+        for purpose in range(8)
+    }
     assert len(keys) == 512
     assert int(GAMMA) % 2 == 1  # so that the counter visits all states

@@ -59,7 +59,11 @@ def test_the_largest_sums_fit(byte_products):
         assert passed[0] == rows
 
 
-rows_of_numbers = st.lists(st.lists(st.floats(-1e6, 1e6, width=32, allow_subnormal=False), min_size=5, max_size=5), min_size=1, max_size=40)
+rows_of_numbers = st.lists(
+    st.lists(st.floats(-1e6, 1e6, width=32, allow_subnormal=False), min_size=5, max_size=5),
+    min_size=1,
+    max_size=40,
+)
 
 
 @pytest.mark.parametrize("byte_products", WAYS)
@@ -81,9 +85,20 @@ def test_no_cosine_is_above_its_bound(byte_products, rows, seed):
         # just below each row's own cosine, as it would stand in a heap
         for row in np.flatnonzero(known):
             packed.limits[query] = np.float32(
-                (np.nextafter(np.float32(cosines[query, row]), np.float32(-2)) - error[query]) / (1 + error[query])
+                (np.nextafter(np.float32(cosines[query, row]), np.float32(-2)) - error[query])
+                / (1 + error[query])
             )
-            run_screen(tile, *made, 5, row // sketch.STRIP * sketch.ALONE, packed.numbers, packed.gains, packed.limits, query, passed)
+            run_screen(
+                tile,
+                *made,
+                5,
+                row // sketch.STRIP * sketch.ALONE,
+                packed.numbers,
+                packed.gains,
+                packed.limits,
+                query,
+                passed,
+            )
             assert (passed[0] >> (row % sketch.STRIP)) & 1
 
 

@@ -13,8 +13,12 @@ WIDTHS = [width for width in (1, 2, 3, 6, 7, 8) if width <= blocks.MAX_WIDTH]
 
 
 @inner
-def run_softmax(shape, scores, at, room, tiles, count, label, weight, offset, first, keep_hits, times, times_at, lr):
-    return softmax(shape, scores, at, room, tiles, count, label, weight, offset, first, keep_hits, times, times_at, lr)
+def run_softmax(
+    shape, scores, at, room, tiles, count, label, weight, offset, first, keep_hits, times, times_at, lr
+):
+    return softmax(
+        shape, scores, at, room, tiles, count, label, weight, offset, first, keep_hits, times, times_at, lr
+    )
 
 
 @inner
@@ -37,7 +41,22 @@ def case(width, tiles, count, seed, keep_hits=True, targets=1):
     times = np.zeros(1 + count + LANES, np.float32)
     times[1 : 1 + count] = rng.integers(1, 4, count)
     scores = rng.normal(0, 3, LANES + tiles * room + LANES).astype(np.float32)
-    return shape, scores, LANES, room, tiles, count, label, weight, offset, first, keep_hits, times, 1, np.float32(0.1)
+    return (
+        shape,
+        scores,
+        LANES,
+        room,
+        tiles,
+        count,
+        label,
+        weight,
+        offset,
+        first,
+        keep_hits,
+        times,
+        1,
+        np.float32(0.1),
+    )
 
 
 @pytest.mark.parametrize("keep_hits", [True, False])
@@ -50,7 +69,9 @@ def test_equals_twin(width, keep_hits):
         for tile in range(tiles):
             for b in range(count):
                 place = ours[2] + tile * ours[3] + b * padded
-                np.testing.assert_allclose(ours[1][place : place + width], theirs[1][place : place + width], rtol=1e-4, atol=2e-6)
+                np.testing.assert_allclose(
+                    ours[1][place : place + width], theirs[1][place : place + width], rtol=1e-4, atol=2e-6
+                )
 
 
 @pytest.mark.parametrize("keep_hits", [True, False])
@@ -63,7 +84,9 @@ def test_one_tile_with_one_target_equals_the_general_link(width, keep_hits):
         ours[1], theirs[1] = ours[1][LANES:], theirs[1][LANES:]
         theirs[2] = 0
         shape, scores, _, _, _, *rest = ours
-        assert run_softmax_tile(shape, scores, *rest) == pytest.approx(softmax_twin(*theirs), rel=1e-5, abs=1e-5)
+        assert run_softmax_tile(shape, scores, *rest) == pytest.approx(
+            softmax_twin(*theirs), rel=1e-5, abs=1e-5
+        )
         places = np.arange(count)[:, None] * blocks.padded_width(width) + np.arange(width)
         np.testing.assert_allclose(scores[places], theirs[1][places], rtol=1e-4, atol=2e-6)
         scores[0] = np.nan
@@ -76,7 +99,11 @@ def one_group(values, label, weight=None, keep_hits=False):
     given = list(case(width, 1, 1, 0, keep_hits))
     given[1][given[2] : given[2] + width] = values
     given[6][:], given[7][:], given[8][:], given[11][:] = 0.0, 0.0, 0.0, 0.0
-    given[6][2 : 2 + width], given[7][2 : 2 + width], given[11][1] = label, 1.0 if weight is None else weight, 1.0
+    given[6][2 : 2 + width], given[7][2 : 2 + width], given[11][1] = (
+        label,
+        1.0 if weight is None else weight,
+        1.0,
+    )
     given[13] = np.float32(1.0)
     loss = run_softmax(*given)
     return float(loss), given[1][given[2] : given[2] + width]

@@ -29,10 +29,13 @@ def dense_and_rows(seed=1, share=0.3):
     x = np.where(rng.random((WORDS, WORDS)) < share, rng.uniform(0.1, 9, (WORDS, WORDS)), 0.0)
     x[5], x[:, 7] = 0, 0
     filled = x != 0
-    return x, rows_of(np.concatenate([[0], filled.sum(axis=1).cumsum()]), np.nonzero(filled)[1].astype(np.int32), x[filled])
+    return x, rows_of(
+        np.concatenate([[0], filled.sum(axis=1).cumsum()]), np.nonzero(filled)[1].astype(np.int32), x[filled]
+    )
 
 
-@pytest.mark.parametrize("width", [1, LANES - 1, LANES, 3 * LANES + 1, 9 * LANES])  # the last: more than are written out
+# the last: more than are written out
+@pytest.mark.parametrize("width", [1, LANES - 1, LANES, 3 * LANES + 1, 9 * LANES])
 def test_products_are_numpys(width):
     x, rows = dense_and_rows()
     stride = -(-width // LANES) * LANES
@@ -61,7 +64,11 @@ def test_cuts_are_all_rows_once_and_in_order(lengths, parts, data):
 
 def test_dots_and_lengths_are_numpys():
     x, rows = dense_and_rows()
-    lengths, dots, query = np.full(WORDS, -1.0), np.full(WORDS, -1.0), np.random.default_rng(3).normal(size=WORDS)
+    lengths, dots, query = (
+        np.full(WORDS, -1.0),
+        np.full(WORDS, -1.0),
+        np.random.default_rng(3).normal(size=WORDS),
+    )
     for part in cuts(rows.starts, 2):
         fill_lengths(rows, *part, lengths)
         fill_dots(rows, query, *part, dots)
@@ -79,7 +86,11 @@ def test_cosines_of_a_range():
     asked = np.array([3, 0, 11])
     units = x[asked] / lengths[asked, None]
     filled = units.T != 0
-    queries = rows_of(np.concatenate([[0], filled.sum(axis=1).cumsum()]), np.nonzero(filled)[1].astype(np.int32), units.T[filled])
+    queries = rows_of(
+        np.concatenate([[0], filled.sum(axis=1).cumsum()]),
+        np.nonzero(filled)[1].astype(np.int32),
+        units.T[filled],
+    )
     first, last = 2, 17
     out = np.zeros((3, last - first), np.float32)
     for part in cuts(rows.starts, 4, first, last):

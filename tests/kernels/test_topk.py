@@ -1,4 +1,7 @@
-"""The kernel of exact search: its heaps, and the same without the compiler. Its results are tested in tests/index."""
+"""The kernel of exact search: its heaps, and the same without the compiler.
+
+Its results are tested in tests/index.
+"""
 
 import os
 import subprocess
@@ -13,11 +16,16 @@ from unhot.kernels import topk
 
 
 @given(
-    entries=st.lists(st.lists(st.tuples(st.integers(-3, 3), st.integers(0, 50)), max_size=6), min_size=1, max_size=4),
+    entries=st.lists(
+        st.lists(st.tuples(st.integers(-3, 3), st.integers(0, 50)), max_size=6), min_size=1, max_size=4
+    ),
     k=st.integers(1, 5),
 )
 def test_heaps_merge_and_sort(entries, k):
-    cosines, ids = np.full((len(entries), 1, k), -np.inf, np.float32), np.full((len(entries), 1, k), -1, np.int64)
+    cosines, ids = (
+        np.full((len(entries), 1, k), -np.inf, np.float32),
+        np.full((len(entries), 1, k), -1, np.int64),
+    )
     kept = []
     for part, pairs in enumerate(entries):
         for cosine, row in pairs:
@@ -25,7 +33,11 @@ def test_heaps_merge_and_sort(entries, k):
             if cosine > cosines[part, 0, 0]:
                 topk.push(cosines[part], ids[part], 0, k, np.float32(cosine), row)
         assert cosines[part, 0, 0] == cosines[part].min()  # the worst on top
-        kept += [pair for pair in zip(cosines[part, 0].tolist(), ids[part, 0].tolist(), strict=True) if pair[1] >= 0]
+        kept += [
+            pair
+            for pair in zip(cosines[part, 0].tolist(), ids[part, 0].tolist(), strict=True)
+            if pair[1] >= 0
+        ]
     topk.merge_and_sort(cosines, ids)
     expected = sorted(kept, key=lambda pair: (-pair[0], pair[1]))[:k]
     found = [pair for pair in zip(cosines[0, 0].tolist(), ids[0, 0].tolist(), strict=True) if pair[1] >= 0]
@@ -48,8 +60,18 @@ for n in (1, 30):
 def test_the_same_without_the_compiler():
     outputs = []
     for disabled in "01":
-        environment = {**os.environ, "NUMBA_DISABLE_JIT": disabled, "PYTHONPATH": str(Path(__file__).parents[2])}
-        done = subprocess.run([sys.executable, "-W", "error", "-c", PLAIN], env=environment, check=True, capture_output=True, text=True)
+        environment = {
+            **os.environ,
+            "NUMBA_DISABLE_JIT": disabled,
+            "PYTHONPATH": str(Path(__file__).parents[2]),
+        }
+        done = subprocess.run(
+            [sys.executable, "-W", "error", "-c", PLAIN],
+            env=environment,
+            check=True,
+            capture_output=True,
+            text=True,
+        )
         outputs.append(done.stdout)
     assert outputs[0].replace("True", "False") == outputs[1]
     assert "True" in outputs[0]

@@ -10,24 +10,43 @@ from hypothesis import strategies as st
 from unhot.corpus.pairing import pairs
 from unhot.kernels.jit import kernel
 from unhot.kernels.rng import stream_key
-from unhot.kernels.windows import Chunk, Hot, Text, Window, fill_inputs, inputs_buffer, keep_threshold, keep_words, kept_buffer
+from unhot.kernels.windows import (
+    Chunk,
+    Hot,
+    Text,
+    Window,
+    fill_inputs,
+    inputs_buffer,
+    keep_threshold,
+    keep_words,
+    kept_buffer,
+)
 
 WORDS = 6
 
 
 @kernel
 def chunk_pairs(text, chunk, window, kept, inputs, out):
-    """All (centre, input, multiplicity) of a chunk; returns how many there are and the sum of the places they fill."""
+    """All (centre, input, multiplicity) of a chunk.
+
+    Returns how many there are and the sum of the places they fill.
+    """
     n = places = 0
     stop = keep_words(text, chunk, window, kept)
     for centre in range(window.size, stop):
         count, times, contexts = fill_inputs(kept, kept.word, centre, inputs, 2)
         places += contexts
         for b in range(count):
-            out[n, 0], out[n, 1], out[n, 2] = kept.word[centre], inputs.row[b], np.int32(inputs.times[times + b])
+            out[n, 0], out[n, 1], out[n, 2] = (
+                kept.word[centre],
+                inputs.row[b],
+                np.int32(inputs.times[times + b]),
+            )
             n += 1
         for b in range(count, count + 2):  # the padding of the blocks
-            out[-1, 0] += np.int32(inputs.times[times + b] != 0) + np.int32(inputs.row[0] != inputs.row[count])
+            out[-1, 0] += np.int32(inputs.times[times + b] != 0) + np.int32(
+                inputs.row[0] != inputs.row[count]
+            )
     return n, places
 
 
@@ -41,8 +60,12 @@ def kernel_pairs(sentences, keep, window, shrink, cuts, seed=1):
     for start, stop in zip(edges[:-1], edges[1:], strict=True):
         sentence = int(np.searchsorted(starts, start, side="right")) - 1
         out = np.zeros((len(ids) * 2 * window + 1, 3), np.int32)
-        chunk = Chunk(start, stop, sentence, key, key, np.float32(0), Hot(0, 0, 0, 0, 0, 0), np.zeros(0, np.uint8))
-        n, places = chunk_pairs(text, chunk, Window(window, shrink), kept_buffer(stop - start, window), inputs_buffer(window), out)
+        chunk = Chunk(
+            start, stop, sentence, key, key, np.float32(0), Hot(0, 0, 0, 0, 0, 0), np.zeros(0, np.uint8)
+        )
+        n, places = chunk_pairs(
+            text, chunk, Window(window, shrink), kept_buffer(stop - start, window), inputs_buffer(window), out
+        )
         assert out[-1, 0] == 0
         assert places == out[:n, 2].sum()
         for centre, word, times in out[:n].tolist():
@@ -53,7 +76,9 @@ def kernel_pairs(sentences, keep, window, shrink, cuts, seed=1):
 def expected_pairs(sentences, keep, window, shrink, seed=1):
     position, expected = 0, Counter()
     for sentence in sentences:
-        expected.update(pairs(sentence, window=window, shrink=shrink, keep=keep, seed=seed, position=position))
+        expected.update(
+            pairs(sentence, window=window, shrink=shrink, keep=keep, seed=seed, position=position)
+        )
         position += len(sentence)
     return expected
 
@@ -67,13 +92,17 @@ def expected_pairs(sentences, keep, window, shrink, seed=1):
     st.integers(0, 2**63),
 )
 def test_chunks_cut_anywhere_give_the_pairs_of_the_text(sentences, keep, window, shrink, cuts, seed):
-    assert kernel_pairs(sentences, keep, window, shrink, cuts, seed) == expected_pairs(sentences, keep, window, shrink, seed)
+    assert kernel_pairs(sentences, keep, window, shrink, cuts, seed) == expected_pairs(
+        sentences, keep, window, shrink, seed
+    )
 
 
 def test_a_wide_window_over_one_long_sentence():
     sentence = np.random.default_rng(0).integers(0, WORDS, 500).tolist()
     keep = np.full(WORDS, 0.8)
-    assert kernel_pairs([sentence], keep, 40, True, range(0, 500, 7)) == expected_pairs([sentence], keep, 40, True)
+    assert kernel_pairs([sentence], keep, 40, True, range(0, 500, 7)) == expected_pairs(
+        [sentence], keep, 40, True
+    )
 
 
 def test_a_word_repeated_around_itself():
@@ -86,4 +115,6 @@ def test_tokens_survive_as_often_as_they_should(probability):
     n = 20_000
     found = kernel_pairs([[0] * n], np.array([probability] + [1.0] * (WORDS - 1)), 1, False, [])
     kept = found[0, 0] / 2 + 1
-    assert kept == pytest.approx(n * probability, abs=4.5 * np.sqrt(n * probability * (1 - probability)) + 1e-9)
+    assert kept == pytest.approx(
+        n * probability, abs=4.5 * np.sqrt(n * probability * (1 - probability)) + 1e-9
+    )

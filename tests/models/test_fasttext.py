@@ -1,4 +1,7 @@
-"""The fasttext model: what it learns, keeps and writes. Its step is under contract in tests/contracts/test_outputs.py."""
+"""The fasttext model: what it learns, keeps and writes.
+
+Its step is under contract in tests/contracts/test_outputs.py.
+"""
 
 import logging
 from pathlib import Path
@@ -42,7 +45,10 @@ def model(text):
     return FastText(**{**SMALL, "epochs": 20}).fit(text)
 
 
-@pytest.mark.parametrize("settings", [{}, {"architecture": "cbow", "lr": 0.2}, {"float16": True}, {"scheme": "floret", "hashes": 2}])
+@pytest.mark.parametrize(
+    "settings",
+    [{}, {"architecture": "cbow", "lr": 0.2}, {"float16": True}, {"scheme": "floret", "hashes": 2}],
+)
 def test_unseen_words_are_near_those_they_look_like(text, settings):
     vectors = FastText(**{**SMALL, "epochs": 20}, **settings).fit(text).vectors
     for ending in ("ish", "ment"):
@@ -82,7 +88,10 @@ def test_one_thread_gives_the_same_bytes(text):
 
 
 def test_16_bit_floats_learn_as_well(text):
-    losses = [FastText(**{**SMALL, "epochs": 20}, float16=float16).fit(text).history.losses[-1] for float16 in (False, True)]
+    losses = [
+        FastText(**{**SMALL, "epochs": 20}, float16=float16).fit(text).history.losses[-1]
+        for float16 in (False, True)
+    ]
     assert losses[1] == pytest.approx(losses[0], rel=0.02)
 
 
@@ -122,7 +131,9 @@ def test_resumed_from_a_checkpoint_to_the_same_bytes(text, tmp_path, float16):
 
 
 def test_a_model_goes_on_with_new_words_and_keeps_all_rows(model):
-    more = FastText(**SMALL | {"epochs": 1, "lr": 1e-20}).fit([["balish", "newword", "gapment"]] * 20, start=model)
+    more = FastText(**SMALL | {"epochs": 1, "lr": 1e-20}).fit(
+        [["balish", "newword", "gapment"]] * 20, start=model
+    )
     old = dict(zip(model.learned.keys.tolist(), model.learned.params.in_vectors, strict=True))
     new = dict(zip(more.learned.keys.tolist(), more.learned.params.in_vectors, strict=True))
     assert {key for key in old if key >= 0} <= new.keys()
@@ -134,7 +145,9 @@ def test_a_model_goes_on_with_new_words_and_keeps_all_rows(model):
 def test_vectors_to_start_from_become_the_rows_of_words(text):
     start = unhot.Vectors(["balish"], np.full((1, 12), 3.0, np.float32))
     model = FastText(**SMALL | {"epochs": 1, "lr": 1e-20}).fit(text, start=start)
-    row = model.learned.params.in_vectors[model.learned.keys.tolist().index(-1 - model.vocabulary.id("balish"))]
+    row = model.learned.params.in_vectors[
+        model.learned.keys.tolist().index(-1 - model.vocabulary.id("balish"))
+    ]
     np.testing.assert_array_equal(row, np.full(12, 3.0))
     assert np.abs(model.vectors["dorish"]).max() < 0.1
 
@@ -152,7 +165,9 @@ def test_fasttexts_own_file_keeps_everything(text, tmp_path, loss, architecture)
     for word in ("balish", "unseenment"):
         np.testing.assert_allclose(again.vectors[word], model.vectors[word], atol=1e-6)
     context = ["balish", "korish"]
-    assert dict(again.predict_word(context, 12)) == pytest.approx(dict(model.predict_word(context, 12)), rel=1e-4)
+    assert dict(again.predict_word(context, 12)) == pytest.approx(
+        dict(model.predict_word(context, 12)), rel=1e-4
+    )
     again.save_fasttext(tmp_path / "again.bin")
     assert (tmp_path / "again.bin").read_bytes() == (tmp_path / "m.bin").read_bytes()
 
@@ -182,7 +197,9 @@ def test_held_out_loss_of_a_bag_is_that_of_its_words(model, text):
     from unhot.evaluate import held_out
 
     plain = SkipGram(**{k: v for k, v in SMALL.items() if k != "buckets"}).fit(text)
-    plain._keep(plain.learned._replace(params=model.learned.params._replace(in_vectors=model.vectors.vectors)))
+    plain._keep(
+        plain.learned._replace(params=model.learned.params._replace(in_vectors=model.vectors.vectors))
+    )
     ours, theirs = held_out(model, text[:50]), held_out(plain, text[:50])
     assert ours.cross_entropy == pytest.approx(theirs.cross_entropy, rel=1e-6)
     assert ours.perplexity < 11  # of 12 words
@@ -237,7 +254,9 @@ def test_what_cannot_be_started_from(model, text):
     with pytest.raises(ConfigError, match="unhot.load"):
         FastText(**SMALL).fit(text, start=model.vectors)
     with pytest.raises(DataError, match="not finite as 16-bit floats"):
-        FastText(**SMALL, float16=True).fit(text, start=unhot.Vectors(["balish"], np.full((1, 12), 1e6, np.float32)))
+        FastText(**SMALL, float16=True).fit(
+            text, start=unhot.Vectors(["balish"], np.full((1, 12), 1e6, np.float32))
+        )
     with pytest.raises(ConfigError, match="floret"):
         FastText(**SMALL, scheme="floret").fit(text, start=model.vectors[:])
     with pytest.raises(DataError, match="fit first"):
@@ -291,7 +310,9 @@ def test_settings_of_numpy_can_be_saved(text, tmp_path):
     assert unhot.load(tmp_path / "m").float16 is True
 
 
-@pytest.mark.parametrize("keys", [lambda k: k + 10**6, lambda k: np.where(k < 0, -1, k), lambda k: np.where(k >= 0, 3, k)])
+@pytest.mark.parametrize(
+    "keys", [lambda k: k + 10**6, lambda k: np.where(k < 0, -1, k), lambda k: np.where(k >= 0, 3, k)]
+)
 def test_damaged_keys_are_a_format_error(model, tmp_path, keys):
     learned = model.learned
     tensors = {**learned.tensors(), "row_keys": keys(learned.keys)}
@@ -301,7 +322,10 @@ def test_damaged_keys_are_a_format_error(model, tmp_path, keys):
 
 
 def test_draws_go_on_although_centres_see_nobody():
-    """Every fourth centre alone in its line: with the same draws for ever, a few words would be pushed away from all others."""
+    """Every fourth centre alone in its line.
+
+    With the same draws for ever, a few words would be pushed away from all others.
+    """
     rng = np.random.default_rng(1)
     words = [f"w{i}x" for i in range(300)]
     lines = [rng.choice(words, 3 if i % 2 else 1).tolist() for i in range(4000)]

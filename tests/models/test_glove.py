@@ -41,7 +41,9 @@ def test_scores_become_logarithms_of_counts():
     with encode(TEXT, min_count=1) as corpus, cooccurrences(corpus, window=4) as cells:
         model = GloVe(dim=80, min_count=1, window=4, epochs=400, lr=0.2, x_max=1.0).fit(cells)
         fitted = model.fitted
-        scores = fitted.word_vectors @ fitted.context_vectors.T + fitted.word_bias[:, None] + fitted.context_bias
+        scores = (
+            fitted.word_vectors @ fitted.context_vectors.T + fitted.word_bias[:, None] + fitted.context_bias
+        )
         rows = np.repeat(np.arange(len(cells.vocabulary)), np.diff(cells.starts))
         error = scores[rows, cells.columns] - np.log(cells.values)
         assert np.abs(error)[cells.values >= 1].max() < 0.02
@@ -55,7 +57,10 @@ def test_loss_is_the_mean_of_the_formula():
         model = GloVe(**{**SMALL, "epochs": 1}, lr=1e-20, x_max=3.0, alpha=0.6).fit(cells)
         fitted = model.fitted
         rows = np.repeat(np.arange(len(cells.vocabulary)), np.diff(cells.starts))
-        u, v = fitted.word_vectors.astype(np.float64)[rows], fitted.context_vectors.astype(np.float64)[cells.columns]
+        u, v = (
+            fitted.word_vectors.astype(np.float64)[rows],
+            fitted.context_vectors.astype(np.float64)[cells.columns],
+        )
         scores = (u * v).sum(axis=1) + fitted.word_bias[rows] + fitted.context_bias[cells.columns]
         expected = reference(cells.values, scores, 3.0, 0.6) / len(cells)
     assert model.history.losses[0] == pytest.approx(expected, rel=1e-5)
@@ -121,7 +126,9 @@ def test_resumed_from_a_checkpoint_and_a_file(tmp_path):
             raise RuntimeError("power cut")
 
     with pytest.raises(RuntimeError, match="power cut"):
-        GloVe(**SMALL).fit(tmp_path / "t.txt", checkpoint=Checkpoint(path=tmp_path / "m", chunks=5), callbacks=[fail])
+        GloVe(**SMALL).fit(
+            tmp_path / "t.txt", checkpoint=Checkpoint(path=tmp_path / "m", chunks=5), callbacks=[fail]
+        )
     again = load_unfinished(tmp_path / "m").resume()
     assert same(again, whole)
 
@@ -191,7 +198,11 @@ def test_damaged_tensors_are_refused(tmp_path):
 
     GloVe(**SMALL).fit(TEXT).save(tmp_path / "m")
     saved = load_model(tmp_path / "m")
-    tensors = {name: np.array(array) for name, array in saved.tensors.items() if name not in ("word_vectors", "counts")}
+    tensors = {
+        name: np.array(array)
+        for name, array in saved.tensors.items()
+        if name not in ("word_vectors", "counts")
+    }
     save_model(tmp_path / "n", saved.config, saved.vocabulary, tensors)
     with pytest.raises(FormatError, match="word_vectors"):
         load(tmp_path / "n")
@@ -201,7 +212,10 @@ def test_whole_folders_are_the_same_bytes_too(tmp_path):
     """Losses are sums over blocks, which threads finish in any order."""
     for run, threads in enumerate((1, 4, 4, 4)):
         GloVe(**SMALL, threads=threads).fit(TEXT).save(tmp_path / str(run))
-    configs = {(tmp_path / str(run) / "v1" / "config.json").read_text().replace('"threads": 4', '"threads": 1') for run in range(4)}
+    configs = {
+        (tmp_path / str(run) / "v1" / "config.json").read_text().replace('"threads": 4', '"threads": 1')
+        for run in range(4)
+    }
     assert len(configs) == 1
 
 

@@ -26,7 +26,13 @@ def pieces(subwords, words, word):
 
 
 @settings(max_examples=50, deadline=None)
-@given(st.integers(1, 3), st.integers(0, 3), st.integers(1, 50), st.sampled_from(["fasttext", "floret"]), st.integers(1, 4))
+@given(
+    st.integers(1, 3),
+    st.integers(0, 3),
+    st.integers(1, 50),
+    st.sampled_from(["fasttext", "floret"]),
+    st.integers(1, 4),
+)
 def test_a_bag_is_the_word_and_its_pieces_in_their_order(minn, more, buckets, scheme, hashes):
     hashes = hashes if scheme == "floret" else 1
     subwords = Subwords(minn=minn, maxn=minn + more, buckets=buckets, scheme=scheme, hashes=hashes)

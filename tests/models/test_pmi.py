@@ -30,7 +30,13 @@ VARIANTS = [
 def cells_of(x):
     filled = x != 0
     words = Vocabulary([f"w{i}" for i in range(len(x))], np.arange(len(x), 0, -1))
-    return Cells.from_arrays(words, np.concatenate([[0], filled.sum(axis=1).cumsum()]), np.nonzero(filled)[1], x[filled], {"sides": "both"})
+    return Cells.from_arrays(
+        words,
+        np.concatenate([[0], filled.sum(axis=1).cumsum()]),
+        np.nonzero(filled)[1],
+        x[filled],
+        {"sides": "both"},
+    )
 
 
 def counts(words=30, seed=1, share=0.4):
@@ -120,14 +126,19 @@ def test_large_powers_do_not_overflow(smoothing):
     found = dense(pmi(cells_of(x), positive=False, smoothing=smoothing))
     expected = np.log(20e3 / sums[0]) - smoothing * np.log(sums[1] / sums.max())
     np.testing.assert_allclose(found[0, 1], expected, rtol=1e-9)
-    with pytest.raises(ConfigError, match=r"smoothing=1.7e\+308: the sums to that power are beyond all numbers"):
+    with pytest.raises(
+        ConfigError, match=r"smoothing=1.7e\+308: the sums to that power are beyond all numbers"
+    ):
         pmi(cells_of(x), smoothing=1.7e308)
 
 
 def test_kept_cells_open_again(tmp_path):
     made = pmi(cells_of(counts()), shift=2, directory=tmp_path / "ppmi")
     again = Cells.open(tmp_path / "ppmi")
-    assert again.settings == {"pmi": {"positive": True, "shift": 2.0, "smoothing": 0.75}, "cells": {"sides": "both"}}
+    assert again.settings == {
+        "pmi": {"positive": True, "shift": 2.0, "smoothing": 0.75},
+        "cells": {"sides": "both"},
+    }
     assert not again.is_symmetric()  # smoothing makes words and contexts differ
     assert again.vocabulary == made.vocabulary
     assert (again.columns.tolist(), again.values.tolist()) == (made.columns.tolist(), made.values.tolist())
@@ -176,8 +187,14 @@ print(np.array([*cells.values, *s, *np.abs(u).ravel(), *np.abs(v).ravel(), *(cos
 def test_the_same_without_the_compiler():
     found = []
     for disabled in "01":
-        environment = {**os.environ, "NUMBA_DISABLE_JIT": disabled, "PYTHONPATH": str(Path(__file__).parents[2])}
-        done = subprocess.run([sys.executable, "-c", PROGRAM], env=environment, capture_output=True, text=True, timeout=120)
+        environment = {
+            **os.environ,
+            "NUMBA_DISABLE_JIT": disabled,
+            "PYTHONPATH": str(Path(__file__).parents[2]),
+        }
+        done = subprocess.run(
+            [sys.executable, "-c", PROGRAM], env=environment, capture_output=True, text=True, timeout=120
+        )
         assert done.returncode == 0, done.stderr
         found.append(eval(done.stdout))
     assert len(found[0]) > 80

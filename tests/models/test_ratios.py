@@ -26,7 +26,10 @@ def counted(word, probe, window=3):
 
 
 def test_ratios_are_those_of_the_text():
-    with encode([line.split() for line in TEXT], min_count=1) as corpus, cooccurrences(corpus, window=3) as cells:
+    with (
+        encode([line.split() for line in TEXT], min_count=1) as corpus,
+        cooccurrences(corpus, window=3) as cells,
+    ):
         found = ratio_table(cells, "ice", "steam")
     assert [row.probe for row in found] == ["solid", "gas", "water", "fashion"]
     for row in found:

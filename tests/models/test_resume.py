@@ -29,7 +29,10 @@ class Stop(Exception):
 
 
 def after(chunks, path=None):
-    """A callback that stops after so many chunks, and not before there is a checkpoint: a busy machine may tell of several at once."""
+    """A callback that stops after so many chunks, and not before there is a checkpoint.
+
+    A busy machine may tell of several at once.
+    """
     seen = []
 
     def stop(progress):
@@ -52,7 +55,13 @@ def digest(folder):
     return {p.relative_to(folder).as_posix(): hashlib.sha256(p.read_bytes()).hexdigest() for p in files}
 
 
-LAYERS = ("negative:k=5", "negative:k=3,noise=learned", "nce:k=9,ln_z=learned,bias=true", "hierarchical", "softmax:bias=true")
+LAYERS = (
+    "negative:k=5",
+    "negative:k=3,noise=learned",
+    "nce:k=9,ln_z=learned,bias=true",
+    "hierarchical",
+    "softmax:bias=true",
+)
 
 
 @pytest.mark.parametrize("output", LAYERS)
@@ -74,7 +83,9 @@ def test_cut_off_again_and_again(tmp_path):
     for chunks in (9, 20, 31):
         positions.append(model.history.position)
         with pytest.raises(Stop):
-            model.resume(TEXT, checkpoint=Checkpoint(path=tmp_path / "cut", chunks=3), callbacks=[after(chunks)])
+            model.resume(
+                TEXT, checkpoint=Checkpoint(path=tmp_path / "cut", chunks=3), callbacks=[after(chunks)]
+            )
         model = load_unfinished(tmp_path / "cut")
     assert positions == sorted(positions)
     model.resume(TEXT).save(tmp_path / "cut")
@@ -136,7 +147,9 @@ def test_nothing_to_resume(tmp_path):
         unhot.SkipGram().resume(TEXT)
 
 
-@pytest.mark.parametrize("damage", [{"epoch": -1}, {"epoch": 3}, {"loss": "much"}, {"chunk": None}, {"seconds": []}])
+@pytest.mark.parametrize(
+    "damage", [{"epoch": -1}, {"epoch": 3}, {"loss": "much"}, {"chunk": None}, {"seconds": []}]
+)
 def test_a_damaged_state_is_a_format_error(damage, tmp_path):
     cut_off(unhot.SkipGram(**SMALL), tmp_path / "m", 40)
     saved = load_model(tmp_path / "m")
@@ -167,9 +180,13 @@ def test_a_failing_checkpoint_does_not_end_the_training(tmp_path):
         if progress.event == "start":
             (tmp_path / "m" / "checkpoint").write_text("in the way")
 
-    model = unhot.SkipGram(**SMALL).fit(TEXT, checkpoint=checkpoint, note=notes.append, callbacks=[stand_in_the_way])
+    model = unhot.SkipGram(**SMALL).fit(
+        TEXT, checkpoint=checkpoint, note=notes.append, callbacks=[stand_in_the_way]
+    )
     assert len(model.history.losses) == 3
-    assert [note for note in notes if note.startswith("no checkpoint: ") and note.endswith("training goes on")]
+    assert [
+        note for note in notes if note.startswith("no checkpoint: ") and note.endswith("training goes on")
+    ]
 
 
 def test_when_a_checkpoint_is_due(monkeypatch):
@@ -197,7 +214,9 @@ def test_a_place_for_checkpoints_is_looked_at_before_the_training(tmp_path):
 def test_divergence_also_takes_back_what_noise_has_counted(monkeypatch):
     settings = {**SMALL, "output": "negative:k=3,noise=learned"}
     whole = unhot.SkipGram(**{**settings, "epochs": 1}).fit(TEXT)
-    monkeypatch.setattr("unhot.train.run.learning_rate", lambda lr, epoch, epochs, share: 1e-30 if epoch < 1 else 1e12)
+    monkeypatch.setattr(
+        "unhot.train.run.learning_rate", lambda lr, epoch, epochs, share: 1e-30 if epoch < 1 else 1e12
+    )
     model = unhot.SkipGram(**settings)
     with pytest.raises(Diverged, match="after 1 epochs"):
         model.fit(TEXT)
@@ -221,7 +240,10 @@ def test_a_text_that_is_gone_is_named(tmp_path):
         model.resume()
 
 
-@pytest.mark.parametrize(("settings", "told"), [({"minutes": -1}, "minutes=-1: must be >= 0"), ({"chunks": 0}, "chunks=0: must be >= 1")])
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [({"minutes": -1}, "minutes=-1: must be >= 0"), ({"chunks": 0}, "chunks=0: must be >= 1")],
+)
 def test_bad_intervals_are_named(settings, told):
     with pytest.raises(ConfigError, match=told):
         Checkpoint(path="m", **settings)
@@ -234,7 +256,15 @@ def test_the_fingerprint_sees_words_and_order():
 
     text = [["a", "b"], ["b", "c", "a"]]
     assert print_of(text) == print_of(text, threads=1)
-    assert len({print_of(t) for t in (text, text[::-1], [["a", "b", "b"], ["c", "a"]], [["x", "b"], ["b", "c", "x"]])}) == 4
+    assert (
+        len(
+            {
+                print_of(t)
+                for t in (text, text[::-1], [["a", "b", "b"], ["c", "a"]], [["x", "b"], ["b", "c", "x"]])
+            }
+        )
+        == 4
+    )
 
 
 INTERRUPTED = """
@@ -253,7 +283,9 @@ def test_ctrl_c_can_be_resumed(tmp_path):
     """Whenever it comes: what is saved is a whole number of chunks."""
     text = [[f"w{i}" for i in np.random.default_rng(0).integers(0, 50, 100)] for _ in range(100)]
     child = subprocess.Popen(
-        [sys.executable, "-c", textwrap.dedent(INTERRUPTED), str(tmp_path / "m"), "400"], stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", textwrap.dedent(INTERRUPTED), str(tmp_path / "m"), "400"],
+        stdout=subprocess.PIPE,
+        text=True,
     )
     child.stdout.readline()
     time.sleep(0.3)
@@ -264,6 +296,11 @@ def test_ctrl_c_can_be_resumed(tmp_path):
     assert 0 < model.history.position.epoch < 400
     model.resume(text).save(tmp_path / "m")
     unhot.SkipGram(dim=8, epochs=400, threads=1).fit(text).save(tmp_path / "whole")
-    live = [json.loads((tmp_path / name / version / "config.json").read_text()) for name, version in (("m", "v2"), ("whole", "v1"))]
+    live = [
+        json.loads((tmp_path / name / version / "config.json").read_text())
+        for name, version in (("m", "v2"), ("whole", "v1"))
+    ]
     assert live[0] == live[1]
-    assert (tmp_path / "m/v2/model.safetensors").read_bytes() == (tmp_path / "whole/v1/model.safetensors").read_bytes()
+    assert (tmp_path / "m/v2/model.safetensors").read_bytes() == (
+        tmp_path / "whole/v1/model.safetensors"
+    ).read_bytes()

@@ -65,7 +65,9 @@ def all_scores(model):
 
 def negative_loss(scores, pairs, draws):
     """Of negative sampling, hits=keep, in expectation: nats a pair."""
-    each = pairs * np.logaddexp(0.0, -scores) + pairs.sum(axis=1, keepdims=True) * draws * np.logaddexp(0.0, scores)
+    each = pairs * np.logaddexp(0.0, -scores) + pairs.sum(axis=1, keepdims=True) * draws * np.logaddexp(
+        0.0, scores
+    )
     return each.sum() / pairs.sum()
 
 
@@ -101,7 +103,10 @@ def test_nce_reaches_log_probabilities(cells, pairs):
 
 
 def test_sampled_training_approaches_the_same(text, cells, pairs):
-    """Ordinary training on text, by draws: its scores tend to log(P / (k q)), which the cells give without any."""
+    """Ordinary training on text, by draws.
+
+    Its scores tend to log(P / (k q)), which the cells give without any.
+    """
     settings = {**EXACT, "on": "text", "epochs": 300, "lr": 0.05, "threads": 1}
     model = unhot.SkipGram(**settings, output="negative:k=5,hits=keep").fit(text)
     q, p = model.layer.probability(cells.vocabulary.counts), pairs / pairs.sum(axis=1, keepdims=True)
@@ -137,16 +142,24 @@ def test_text_and_cells_give_the_same_bytes(text, cells):
 
 
 def test_the_threads_do_not_matter(cells):
-    one, other = (unhot.SkipGram(**{**EXACT, "epochs": 5, "threads": threads}).fit(cells) for threads in (1, 3))
+    one, other = (
+        unhot.SkipGram(**{**EXACT, "epochs": 5, "threads": threads}).fit(cells) for threads in (1, 3)
+    )
     assert np.array_equal(one.learned.params.in_vectors, other.learned.params.in_vectors)
     assert one.history.losses == other.history.losses
 
 
 def test_sampling_and_shrinking_are_those_of_training(text):
-    """Sub-sampled words are dropped by the draws of the first epoch; a window that shrinks has pairs with weights."""
+    """Sub-sampled words are dropped by the draws of the first epoch.
+
+    A window that shrinks has pairs with weights.
+    """
     settings = {**EXACT, "epochs": 1, "sample": 0.05, "shrink": True, "seed": 9}
     model = unhot.SkipGram(**settings).fit(text)
-    with encode(text, min_count=1) as corpus, cooccurrences(corpus, window=2, weights="dynamic", sample=0.05, seed=9) as counted:
+    with (
+        encode(text, min_count=1) as corpus,
+        cooccurrences(corpus, window=2, weights="dynamic", sample=0.05, seed=9) as counted,
+    ):
         whole = counted.row_sums().sum()
         again = unhot.SkipGram(**settings).fit(counted)
     assert model.history.pairs == round(whole) < 0.8 * 4 * 150 * 30
@@ -170,7 +183,9 @@ def test_a_resumed_training_is_the_same_bytes(output, chunks, text, cells, tmp_p
             raise Stop
 
     with pytest.raises(Stop):
-        unhot.SkipGram(**settings).fit(text, checkpoint=Checkpoint(path=tmp_path / "cut", chunks=1), callbacks=[stop])
+        unhot.SkipGram(**settings).fit(
+            text, checkpoint=Checkpoint(path=tmp_path / "cut", chunks=1), callbacks=[stop]
+        )
     model = load_unfinished(tmp_path / "cut")
     assert model.on == "cells"
     model.resume(text).save(tmp_path / "cut")
@@ -193,7 +208,8 @@ def test_only_an_unfinished_model_keeps_its_squares(cells):
     again = unhot.SkipGram(**EXACT).fit(cells, callbacks=[press])
     with pytest.raises(DataError, match="not the text"):
         again.resume(other)
-    fresh = unhot.SkipGram(**{**EXACT, "epochs": 1}).fit(cells, start=again)  # begins anew, from these vectors
+    # begins anew, from these vectors
+    fresh = unhot.SkipGram(**{**EXACT, "epochs": 1}).fit(cells, start=again)
     assert fresh.history.losses[0] < model.history.losses[0]
 
 
@@ -207,7 +223,9 @@ def test_diverged_goes_back(cells):
 
 def test_progress_and_notes(cells, text):
     told, notes = [], []
-    unhot.SkipGram(**{**EXACT, "epochs": 2, "output": "softmax"}).fit(text, callbacks=[told.append], note=notes.append)
+    unhot.SkipGram(**{**EXACT, "epochs": 2, "output": "softmax"}).fit(
+        text, callbacks=[told.append], note=notes.append
+    )
     assert [each.event for each in told].count("epoch") == 2
     assert told[0].details["on"] == "cells"
     assert told[0].details["memory"] > 0
@@ -224,7 +242,9 @@ def test_frozen_words_stay(cells):
 
 
 def test_words_that_stand_alone_are_no_trouble():
-    model = unhot.SkipGram(dim=4, min_count=1, on="cells", epochs=3, sample=0).fit([["a", "b", "a"], ["c"], ["d"]])
+    model = unhot.SkipGram(dim=4, min_count=1, on="cells", epochs=3, sample=0).fit(
+        [["a", "b", "a"], ["c"], ["d"]]
+    )
     assert np.isfinite(model.learned.params.in_vectors).all()
     assert np.isfinite(model.history.losses).all()
     for lines in ([["a"], ["b"]], [["a", "b", "a"]]):  # of the second, sub-sampling leaves nothing
@@ -260,7 +280,9 @@ def test_too_many_words():
     """The setting max_vocab raises the limit, and never lowers it."""
     many = chain(MOST_WORDS + 1)
     for most in (None, 5, MOST_WORDS):
-        with pytest.raises(DataError, match=r"10,001 words.*at most 10,000 are taken.*max_vocab=10000.*max_vocab=10001"):
+        with pytest.raises(
+            DataError, match=r"10,001 words.*at most 10,000 are taken.*max_vocab=10000.*max_vocab=10001"
+        ):
             unhot.SkipGram(on="cells", max_vocab=most).fit(many)
     for cells, most in ((chain(12), 5), (many, MOST_WORDS + 1)):
         model = unhot.SkipGram(on="cells", max_vocab=most, dim=1, epochs=1)
@@ -290,16 +312,26 @@ def test_settings_that_changed_since_are_checked(cells, text):
 
 def test_given_cells_bring_their_settings(text):
     notes = []
-    with encode(text, min_count=1) as corpus, cooccurrences(corpus, window=4, weights="dynamic", sample=0.1) as counted:
+    with (
+        encode(text, min_count=1) as corpus,
+        cooccurrences(corpus, window=4, weights="dynamic", sample=0.1) as counted,
+    ):
         model = unhot.SkipGram(**{**EXACT, "epochs": 1}).fit(counted, note=notes.append)
     assert (model.window, model.sample, model.shrink) == (4, 0.1, True)
-    assert {"window", "sample", "shrink"} <= {line.partition("=")[0] for line in notes if "as the cells were counted" in line}
-    with encode(text, min_count=1) as corpus, cooccurrences(corpus, window=4, weights="distance", sides="left") as counted:
+    assert {"window", "sample", "shrink"} <= {
+        line.partition("=")[0] for line in notes if "as the cells were counted" in line
+    }
+    with (
+        encode(text, min_count=1) as corpus,
+        cooccurrences(corpus, window=4, weights="distance", sides="left") as counted,
+    ):
         model = unhot.SkipGram(**{**EXACT, "epochs": 1, "shrink": True}).fit(counted, note=notes.append)
     assert model.shrink is False
     assert any(line.startswith("weights='distance'") for line in notes)
     assert any(line.startswith("sides='left'") for line in notes)
-    unknown = Cells.from_arrays(counted.vocabulary, np.arange(13), np.zeros(12, np.int32), np.ones(12), {"window": 0})
+    unknown = Cells.from_arrays(
+        counted.vocabulary, np.arange(13), np.zeros(12, np.int32), np.ones(12), {"window": 0}
+    )
     with pytest.raises(DataError, match="window=0"):
         unhot.SkipGram(**EXACT).fit(unknown)
 
@@ -311,14 +343,18 @@ def test_the_default_rate_is_that_of_what_it_is_trained_on(cells, tmp_path):
     assert replace(unhot.SkipGram(), on="cells").config()["lr"] == 0.05
     assert unhot.SkipGram(on="cells", lr=0.3).first_lr == 0.3
     rates = []
-    unhot.SkipGram(**{**EXACT, "epochs": 1}).fit(cells, callbacks=[lambda progress: rates.append(progress.lr)])
+    unhot.SkipGram(**{**EXACT, "epochs": 1}).fit(
+        cells, callbacks=[lambda progress: rates.append(progress.lr)]
+    )
     assert rates[0] == 0.05
 
 
 def test_cells_are_kept_and_counting_is_told(text, cells, tmp_path):
     told = []
     settings = {**EXACT, "epochs": 2}
-    model = unhot.SkipGram(**settings).fit(text, directory=tmp_path, counting=lambda done, rows: told.append((done, rows)))
+    model = unhot.SkipGram(**settings).fit(
+        text, directory=tmp_path, counting=lambda done, rows: told.append((done, rows))
+    )
     assert told[-1] == (WORDS, WORDS)
     with Cells.open(tmp_path / "cells") as kept:
         assert fingerprint(kept) == fingerprint(cells)

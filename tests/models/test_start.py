@@ -26,7 +26,8 @@ def test_new_words_join_and_counts_add_up(old):
     text = [word for sentence in NEW for word in sentence]
     assert counts == {word: before.get(word, 0) + text.count(word) for word in {*before, *text}}
     assert model.vocabulary.is_ordered()
-    assert model.vocabulary.words != [*old.vocabulary.words, "new", "newer"]  # the rows have moved, and these with them:
+    # the rows have moved, and these with them:
+    assert model.vocabulary.words != [*old.vocabulary.words, "new", "newer"]
     for word in before:
         np.testing.assert_array_equal(model.vectors[word], old.vectors[word])
         np.testing.assert_array_equal(model.out_vectors[word], old.out_vectors[word])
@@ -60,13 +61,20 @@ def test_a_corpus_of_the_same_words_will_do(tmp_path):
 @pytest.mark.parametrize("output", sorted(LAYERS))
 def test_every_layer_grows_or_says_why_not(output):
     spec = "adaptive:div_value=1" if output == "adaptive" else output
-    settings = {**SMALL, "output": spec, "lr": 1e-3, "engine": "compiled" if LAYERS[output].compiled else "torch"}
+    settings = {
+        **SMALL,
+        "output": spec,
+        "lr": 1e-3,
+        "engine": "compiled" if LAYERS[output].compiled else "torch",
+    }
     first = unhot.SkipGram(**settings).fit(OLD)
     if LAYERS[output].rows_are_words and output != "differentiated":
         grown = unhot.SkipGram(**settings).fit(NEW, start=first)
         assert len(grown.vectors) == len(first.vectors) + 2
     else:
-        with pytest.raises(ConfigError, match=rf"{output}: .*keep the vocabulary as it is \(counts=model.vocabulary"):
+        with pytest.raises(
+            ConfigError, match=rf"{output}: .*keep the vocabulary as it is \(counts=model.vocabulary"
+        ):
             unhot.SkipGram(**settings).fit(NEW, start=first)
     kept = unhot.SkipGram(**settings).fit(NEW, start=first, counts=first.vocabulary)
     assert kept.vocabulary == first.vocabulary
@@ -74,7 +82,8 @@ def test_every_layer_grows_or_says_why_not(output):
 
 
 def test_biases_and_learned_noise_grow_too():
-    settings = {**SMALL, "output": "nce:k=5,noise=learned,ln_z=learned,bias=true", "lr": 0.05, "threads": 1}  # two may lose a count
+    # two may lose a count
+    settings = {**SMALL, "output": "nce:k=5,noise=learned,ln_z=learned,bias=true", "lr": 0.05, "threads": 1}
     first = unhot.SkipGram(**settings).fit(OLD)
     grown = unhot.SkipGram(**{**settings, "lr": TINY, "epochs": 1}).fit(NEW, start=first)
     for word in first.vocabulary.words:
@@ -102,8 +111,13 @@ def test_given_vectors():
 
 
 @pytest.mark.parametrize("threads", [1, 3])
-@pytest.mark.parametrize("output", ["negative:k=5", "negative:k=20", "hierarchical", "nce:k=4,ln_z=per_input", "one_vs_all:bias=true"])
-@pytest.mark.parametrize(("kind", "how"), [(unhot.SkipGram, {}), (unhot.SkipGram, {"predict": "contexts"}), (unhot.CBOW, {})])
+@pytest.mark.parametrize(
+    "output",
+    ["negative:k=5", "negative:k=20", "hierarchical", "nce:k=4,ln_z=per_input", "one_vs_all:bias=true"],
+)
+@pytest.mark.parametrize(
+    ("kind", "how"), [(unhot.SkipGram, {}), (unhot.SkipGram, {"predict": "contexts"}), (unhot.CBOW, {})]
+)
 def test_frozen_rows_do_not_move_and_all_others_do(kind, how, output, threads):
     rng = np.random.default_rng(1)
     text = [[f"w{i}" for i in rng.zipf(1.2, 60) if i < 300] for _ in range(300)]
@@ -111,7 +125,9 @@ def test_frozen_rows_do_not_move_and_all_others_do(kind, how, output, threads):
     begin = kind(**{**settings, "lr": TINY}).fit(text)
     frozen = ["w1", "w2", "w7", "w100"]  # w1 and w2 are hot with several threads
     model = kind(**settings).fit(text, frozen=frozen)
-    moved = {word for word in model.vectors.words if not np.array_equal(model.vectors[word], begin.vectors[word])}
+    moved = {
+        word for word in model.vectors.words if not np.array_equal(model.vectors[word], begin.vectors[word])
+    }
     assert not moved & set(frozen)
     assert moved == set(model.vectors.words) - set(frozen)
 
@@ -125,9 +141,20 @@ def test_known_words_can_be_frozen(old):
 
 def test_learning_around_a_frozen_row_is_exact():
     """Two steps, b predicts a and a predicts b: all but b learn what they would learn anyway."""
-    settings = {"dim": 4, "min_count": 1, "sample": 0, "epochs": 1, "window": 1, "threads": 1, "predict": "centre"}
+    settings = {
+        "dim": 4,
+        "min_count": 1,
+        "sample": 0,
+        "epochs": 1,
+        "window": 1,
+        "threads": 1,
+        "predict": "centre",
+    }
     first = unhot.SkipGram(**settings).fit([["a", "b", "c"]] * 30, counts={"a": 3, "b": 2, "c": 1})
-    free, frozen = (unhot.SkipGram(**settings).fit([["a", "b"]], start=first, counts=first.vocabulary, frozen=f) for f in (None, ["b"]))
+    free, frozen = (
+        unhot.SkipGram(**settings).fit([["a", "b"]], start=first, counts=first.vocabulary, frozen=f)
+        for f in (None, ["b"])
+    )
     np.testing.assert_array_equal(frozen.vectors["b"], first.vectors["b"])
     np.testing.assert_array_equal(frozen.out_vectors.vectors, free.out_vectors.vectors)
     np.testing.assert_array_equal(frozen.vectors["a"], free.vectors["a"])
@@ -138,10 +165,22 @@ def test_learning_around_a_frozen_row_is_exact():
     ("how", "error", "told"),
     [
         ({"start": "model"}, ConfigError, "start='model': must be Vectors or a model"),
-        ({"start": unhot.Vectors(["w1"], np.ones((1, 5), np.float32))}, ConfigError, "dim=12: the vectors to start from have 5 numbers"),
-        ({"start": unhot.Vectors(["x"], np.ones((1, 12), np.float32))}, DataError, "none of the 1 words with vectors is among"),
+        (
+            {"start": unhot.Vectors(["w1"], np.ones((1, 5), np.float32))},
+            ConfigError,
+            "dim=12: the vectors to start from have 5 numbers",
+        ),
+        (
+            {"start": unhot.Vectors(["x"], np.ones((1, 12), np.float32))},
+            DataError,
+            "none of the 1 words with vectors is among",
+        ),
         ({"start": unhot.SkipGram(dim=12)}, DataError, "call fit first"),
-        ({"frozen": "known"}, ConfigError, "frozen='known': must be a list of words, or 'known' together with start"),
+        (
+            {"frozen": "known"},
+            ConfigError,
+            "frozen='known': must be a list of words, or 'known' together with start",
+        ),
         ({"frozen": "w1"}, ConfigError, "frozen='w1': must be a list of words"),
         ({"frozen": ["w999"]}, DataError, "'w999' is not among"),
         ({"frozen": 5}, ConfigError, "frozen=5: must be a list of words"),
@@ -158,7 +197,9 @@ def test_what_cannot_be_is_refused(how, error, told):
 
 
 def test_another_layer_or_lost_words_are_refused(old):
-    with pytest.raises(ConfigError, match="the model to start from has negative:k=5.*or start from its vectors alone"):
+    with pytest.raises(
+        ConfigError, match="the model to start from has negative:k=5.*or start from its vectors alone"
+    ):
         unhot.SkipGram(**SMALL, output="nce").fit(NEW, start=old)
     with pytest.raises(DataError, match="words of the model to start from are not in the vocabulary"):
         unhot.SkipGram(**SMALL).fit(NEW, start=old, counts={"w1": 5, "w2": 5})

@@ -21,7 +21,9 @@ def text():
     """Four topics of ten words each, and some words that go with all of them."""
     rng = np.random.default_rng(1)
     topics = rng.integers(0, 4, 400)
-    return [[f"t{topic}w{w}" if w < 10 else f"all{w - 10}" for w in rng.integers(0, 14, 12)] for topic in topics]
+    return [
+        [f"t{topic}w{w}" if w < 10 else f"all{w - 10}" for w in rng.integers(0, 14, 12)] for topic in topics
+    ]
 
 
 @pytest.fixture(scope="module")
@@ -42,17 +44,27 @@ def test_words_of_a_topic_are_found_together(model):
 
 
 def test_it_is_the_functions_it_is_made_of(text, model):
-    with encode(text, min_count=1) as corpus, cooccurrences(corpus, window=3) as cells, pmi(cells) as information:
+    with (
+        encode(text, min_count=1) as corpus,
+        cooccurrences(corpus, window=3) as cells,
+        pmi(cells) as information,
+    ):
         factors = truncated_svd(information, 5, threads=1)
         assert same(model.vectors, Vectors(corpus.vocabulary.words, weighted(factors)))
-        assert same(model.context_vectors, Vectors(corpus.vocabulary.words, weighted(factors._replace(u=factors.v))))
+        assert same(
+            model.context_vectors, Vectors(corpus.vocabulary.words, weighted(factors._replace(u=factors.v)))
+        )
         assert model.singular_values.tolist() == factors.s.tolist()
         settings = {"weights": "flat", "sides": "left", "sample": 1e-2, "seed": 3, "threads": 1}
         mine = {"positive": False, "shift": 3.0, "smoothing": 1.0}
-        other = SVD(**SMALL, **settings, **mine, power=1.0, contexts=True, oversampling=9, rounds=2).fit(corpus)
+        other = SVD(**SMALL, **settings, **mine, power=1.0, contexts=True, oversampling=9, rounds=2).fit(
+            corpus
+        )
         settings.pop("threads")
         with cooccurrences(corpus, window=3, **settings) as left, pmi(left, **mine) as plain:
-            expected = weighted(truncated_svd(plain, 5, oversampling=9, rounds=2, seed=3, threads=1), 1.0, contexts=True)
+            expected = weighted(
+                truncated_svd(plain, 5, oversampling=9, rounds=2, seed=3, threads=1), 1.0, contexts=True
+            )
         assert np.array_equal(other.vectors.vectors, expected)
 
 
@@ -97,9 +109,15 @@ def test_damaged_models_are_refused(model, tmp_path, name, damage):
 
 def test_it_tells_what_it_does(text):
     told, notes, read = [], [], []
-    SVD(**SMALL, rounds=3).fit(text, callbacks=[told.append], note=notes.append, reading=lambda *done: read.append(done))
+    SVD(**SMALL, rounds=3).fit(
+        text, callbacks=[told.append], note=notes.append, reading=lambda *done: read.append(done)
+    )
     rounds = [("progress", done, 3) for done in (1, 2, 3)]
-    assert [(each.event, each.epoch, each.epochs) for each in told] == [("start", 0, 3), *rounds, ("done", 3, 3)]
+    assert [(each.event, each.epoch, each.epochs) for each in told] == [
+        ("start", 0, 3),
+        *rounds,
+        ("done", 3, 3),
+    ]
     assert told[0].details["vocabulary"] == 44
     assert told[-1].words == told[-1].total_words == 3 * told[0].details["cells"]
     assert any("cells of 44 words" in line for line in notes)

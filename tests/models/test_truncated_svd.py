@@ -12,13 +12,20 @@ from unhot.models.truncated_svd import Factors, truncated_svd, weighted
 def cells_of(x):
     filled = x != 0
     words = Vocabulary([f"w{i}" for i in range(len(x))], np.arange(len(x), 0, -1))
-    return Cells.from_arrays(words, np.concatenate([[0], filled.sum(axis=1).cumsum()]), np.nonzero(filled)[1], x[filled])
+    return Cells.from_arrays(
+        words, np.concatenate([[0], filled.sum(axis=1).cumsum()]), np.nonzero(filled)[1], x[filled]
+    )
 
 
 def sparse_matrix(words=120, seed=1, share=0.2):
-    """Not symmetric, with an empty row and an empty column; its singular values fall slowly, as those of PMI do."""
+    """Not symmetric, with an empty row and an empty column.
+
+    Its singular values fall slowly, as those of PMI do.
+    """
     rng = np.random.default_rng(seed)
-    x = np.where(rng.random((words, words)) < share, rng.exponential(1, (words, words)), 0.0) * np.linspace(3, 0.2, words)
+    x = np.where(rng.random((words, words)) < share, rng.exponential(1, (words, words)), 0.0) * np.linspace(
+        3, 0.2, words
+    )
     x[3], x[:, 8] = 0, 0
     return x
 
@@ -76,7 +83,10 @@ def test_the_shift_helps():
     q = np.random.default_rng(1).standard_normal((300, dim + 28), dtype=np.float32)
     for _ in range(rounds):
         q = np.linalg.qr(x.T @ (x @ q))[0]
-    plain, exact = np.linalg.svd(x @ q, compute_uv=False)[:dim].sum(), np.linalg.svd(x, compute_uv=False)[:dim].sum()
+    plain, exact = (
+        np.linalg.svd(x @ q, compute_uv=False)[:dim].sum(),
+        np.linalg.svd(x, compute_uv=False)[:dim].sum(),
+    )
     assert exact - truncated_svd(cells_of(x), dim, rounds=rounds).s.sum() < 0.7 * (exact - plain)
 
 
@@ -111,7 +121,10 @@ def test_seeds_and_threads():
     cells = cells_of(sparse_matrix())
     first, again = truncated_svd(cells, 8, seed=3), truncated_svd(cells, 8, seed=3)
     assert all((a == b).all() for a, b in zip(first, again, strict=True))
-    for other in (truncated_svd(cells, 8, seed=4, rounds=20), truncated_svd(cells, 8, seed=3, threads=5, rounds=20)):
+    for other in (
+        truncated_svd(cells, 8, seed=4, rounds=20),
+        truncated_svd(cells, 8, seed=3, threads=5, rounds=20),
+    ):
         near = truncated_svd(cells, 8, rounds=20)
         np.testing.assert_allclose(other.s, near.s, rtol=1e-5)
         np.testing.assert_allclose(other.u, near.u, atol=5e-3)  # signs as well
@@ -120,11 +133,17 @@ def test_seeds_and_threads():
 
 def test_weights_of_directions():
     rng = np.random.default_rng(6)
-    factors = Factors(rng.normal(size=(5, 3)).astype(np.float32), np.array([4.0, 1.0, 0.0]), rng.normal(size=(5, 3)).astype(np.float32))
+    factors = Factors(
+        rng.normal(size=(5, 3)).astype(np.float32),
+        np.array([4.0, 1.0, 0.0]),
+        rng.normal(size=(5, 3)).astype(np.float32),
+    )
     np.testing.assert_allclose(weighted(factors), factors.u * [2, 1, 0], rtol=1e-6)
     np.testing.assert_allclose(weighted(factors, 1), factors.u * [4, 1, 0], rtol=1e-6)
     np.testing.assert_allclose(weighted(factors, 0), factors.u * [1, 1, 0], rtol=1e-6)
-    np.testing.assert_allclose(weighted(factors, 0.5, contexts=True), (factors.u + factors.v) * [2, 1, 0], rtol=1e-6)
+    np.testing.assert_allclose(
+        weighted(factors, 0.5, contexts=True), (factors.u + factors.v) * [2, 1, 0], rtol=1e-6
+    )
     assert weighted(factors).dtype == np.float32
     with pytest.raises(ConfigError, match="power=-1: must be >= 0"):
         weighted(factors, -1)
@@ -177,5 +196,7 @@ def test_powers_that_are_too_large_are_refused():
     factors = Factors(np.ones((2, 2), np.float32), np.array([1e5, 0.0]), np.ones((2, 2), np.float32))
     assert weighted(factors, 7).max() == np.float32(1e35)
     for power in (8, 1e3):  # beyond float32, and beyond float64
-        with pytest.raises(ConfigError, match=f"power={power:g}: singular values up to 100000 to that power are too large"):
+        with pytest.raises(
+            ConfigError, match=f"power={power:g}: singular values up to 100000 to that power are too large"
+        ):
             weighted(factors, power)

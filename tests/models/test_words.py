@@ -59,7 +59,9 @@ def test_an_encoded_corpus_is_a_source_too(tmp_path):
     encode(TEXT, directory=tmp_path / "corpus", min_count=2).close()
     with unhot.Corpus.open(tmp_path / "corpus") as corpus:
         again = unhot.SkipGram(**SMALL, threads=1).fit(corpus)
-    np.testing.assert_array_equal(again.vectors.vectors, unhot.SkipGram(**SMALL, threads=1).fit(TEXT).vectors.vectors)
+    np.testing.assert_array_equal(
+        again.vectors.vectors, unhot.SkipGram(**SMALL, threads=1).fit(TEXT).vectors.vectors
+    )
 
 
 def test_counts_from_outside():
@@ -80,7 +82,9 @@ def test_sentences_of_one_word_teach_nothing(caplog):
 
 
 def test_one_word_more_threads_than_chunks_and_numpy_numbers(tmp_path):
-    model = unhot.SkipGram(dim=np.int64(4), min_count=1, threads=64, seed=np.int64(3), lr=np.float32(0.05), sample=0).fit([["a"] * 10])
+    model = unhot.SkipGram(
+        dim=np.int64(4), min_count=1, threads=64, seed=np.int64(3), lr=np.float32(0.05), sample=0
+    ).fit([["a"] * 10])
     model.save(tmp_path / "m")
     assert unhot.load(tmp_path / "m").config()["seed"] == 3
 
@@ -100,7 +104,9 @@ def test_callbacks_see_the_vectors_as_they_are():
 def test_a_tokenizer_that_is_an_object():
     import functools
 
-    model = unhot.SkipGram(**{**SMALL, "sample": 0}, tokenizer=functools.partial(str.split, sep=",")).fit(["a,b c,a", "b c,a,b c"])
+    model = unhot.SkipGram(**{**SMALL, "sample": 0}, tokenizer=functools.partial(str.split, sep=",")).fit(
+        ["a,b c,a", "b c,a,b c"]
+    )
     assert set(model.vectors.words) == {"a", "b c"}
     assert model.config()["tokenizer"] == "functools.partial"
 
@@ -144,8 +150,15 @@ def test_a_model_of_an_unknown_kind(tmp_path):
     from unhot.vectors.formats.directory import save_model
 
     matrix = np.zeros((1, 2), np.float32)
-    save_model(tmp_path / "m", {"model": "quantum"}, unhot.Vocabulary(["a"], [1]), {"in_vectors": matrix, "out_vectors": matrix})
-    with pytest.raises(FormatError, match="'quantum': this version of unhot knows cbow, fasttext, glove, skipgram, svd"):
+    save_model(
+        tmp_path / "m",
+        {"model": "quantum"},
+        unhot.Vocabulary(["a"], [1]),
+        {"in_vectors": matrix, "out_vectors": matrix},
+    )
+    with pytest.raises(
+        FormatError, match="'quantum': this version of unhot knows cbow, fasttext, glove, skipgram, svd"
+    ):
         unhot.load(tmp_path / "m")
 
 
@@ -166,7 +179,12 @@ def test_the_same_without_the_compiler(tmp_path):
     """The plain Python twins draw the same numbers and reach the same vectors."""
     for name, disabled in (("on", "0"), ("off", "1")):
         environment = {**os.environ, "NUMBA_DISABLE_JIT": disabled}
-        subprocess.run([sys.executable, "-W", "error", "-c", WITHOUT_JIT, str(tmp_path / name)], check=True, env=environment, timeout=300)
+        subprocess.run(
+            [sys.executable, "-W", "error", "-c", WITHOUT_JIT, str(tmp_path / name)],
+            check=True,
+            env=environment,
+            timeout=300,
+        )
     on, off = (np.load(tmp_path / f"{name}.npz") for name in ("on", "off"))
     for key in on.files:
         np.testing.assert_allclose(on[key], off[key], rtol=1e-4, atol=1e-5, err_msg=key)
@@ -182,10 +200,14 @@ def test_the_pairs_trained_are_those_of_the_definition(shard, tmp_path):
     from unhot.vocab.subsampling import keep_probability
 
     with Workplace(tmp_path / "corpus") as place:
-        corpus = encode_input(open_input(TEXT, "whitespace", 1000), Cut(2, None, None), place, 1, Sizes(block=1000, shard=shard))
+        corpus = encode_input(
+            open_input(TEXT, "whitespace", 1000), Cut(2, None, None), place, 1, Sizes(block=1000, shard=shard)
+        )
     with corpus:
         assert (len(corpus.shards) > 1) == (shard == 300)
         model = unhot.SkipGram(**{**SMALL, "epochs": 1})
         model.fit(corpus)
-        expected = sum(1 for _ in corpus_pairs(corpus, window=3, keep=keep_probability(corpus.vocabulary.counts, 1e-2)))
+        expected = sum(
+            1 for _ in corpus_pairs(corpus, window=3, keep=keep_probability(corpus.vocabulary.counts, 1e-2))
+        )
     assert model.history.pairs == expected

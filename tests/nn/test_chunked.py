@@ -26,14 +26,17 @@ def largest_allocation(made, reduction):
     hidden, target = batch()
     with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as profiler:
         made(hidden.requires_grad_(), target, reduction=reduction).sum().backward()
-    return max(event.nbytes() for event in profiler.profiler.kineto_results.events() if event.name() == "[memory]")
+    return max(
+        event.nbytes() for event in profiler.profiler.kineto_results.events() if event.name() == "[memory]"
+    )
 
 
 @pytest.mark.parametrize("reduction", ["mean", "none"])
 def test_all_scores_are_never_there_at_once(reduction):
     all_scores = 4 * BATCH * WORDS
     assert largest_allocation(head(0), reduction) >= all_scores
-    assert largest_allocation(head(256), reduction) <= max(4 * WORDS * DIM, all_scores // 10)  # the weight's gradient, or a chunk
+    # the weight's gradient, or a chunk
+    assert largest_allocation(head(256), reduction) <= max(4 * WORDS * DIM, all_scores // 10)
 
 
 @pytest.mark.parametrize("reduction", ["mean", "none"])
@@ -64,15 +67,22 @@ def test_without_gradients_there_is_one_sweep(monkeypatch):
 def test_second_derivatives_are_refused(reduction):
     hidden, target = batch()
     hidden.requires_grad_()
-    (gradient,) = torch.autograd.grad(head(700)(hidden, target, reduction=reduction).sum(), hidden, create_graph=True)
+    (gradient,) = torch.autograd.grad(
+        head(700)(hidden, target, reduction=reduction).sum(), hidden, create_graph=True
+    )
     with pytest.raises(RuntimeError, match="use softmax:chunk=0"):
         gradient.square().sum().backward()
-    (gradient,) = torch.autograd.grad(head(0)(hidden, target, reduction=reduction).sum(), hidden, create_graph=True)
+    (gradient,) = torch.autograd.grad(
+        head(0)(hidden, target, reduction=reduction).sum(), hidden, create_graph=True
+    )
     gradient.square().sum().backward()
 
 
 def test_a_loss_scale_helps_float16():
-    """Gradients are made when the scale is known: not one row of words that are no targets loses all of its numbers."""
+    """Gradients are made when the scale is known.
+
+    Not one row of words that are no targets loses all of its numbers.
+    """
     made = head(700, dtype=torch.float16)
     hidden, target = batch()
     (made(hidden.half(), target) * 65536).backward()

@@ -36,7 +36,12 @@ os._exit(0)  # gloo's threads may abort an orderly end
 def test_counters_and_weights_are_the_same_in_all_processes(spec, tmp_path):
     command = [sys.executable, "-W", "ignore", "-c", PROCESS]
     processes = [
-        subprocess.Popen([*command, str(rank), str(tmp_path / "store"), spec], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        subprocess.Popen(
+            [*command, str(rank), str(tmp_path / "store"), spec],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
         for rank in range(2)
     ]
     outs = [process.communicate(timeout=120) for process in processes]

@@ -26,7 +26,9 @@ from unhot.outputs import parse_output
 from unhot.tree.balanced import balanced
 from unhot.tree.huffman import huffman
 
-GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "tf_sampled_losses.json").read_text(encoding="utf-8"))
+GOLDEN = json.loads(
+    (Path(__file__).parents[1] / "golden" / "tf_sampled_losses.json").read_text(encoding="utf-8")
+)
 DATA, CASES = GOLDEN["data"], GOLDEN["cases"]
 CLASSES, DIM = GOLDEN["num_classes"], GOLDEN["dim"]
 LOSSES = (sampled_softmax_loss, nce_loss, negative_sampling_loss)
@@ -36,17 +38,35 @@ def tensors(name, dtype=torch.float64):
     """weights, biases, labels, inputs and sampled values of the file."""
     data = DATA[name]
     weights, biases, inputs, true, sampled = (
-        torch.tensor(data[key], dtype=dtype) for key in ("weights", "biases", "inputs", "true_expected_count", "sampled_expected_count")
+        torch.tensor(data[key], dtype=dtype)
+        for key in ("weights", "biases", "inputs", "true_expected_count", "sampled_expected_count")
     )
     for tensor in (weights, biases, inputs, true, sampled):
         tensor.requires_grad_()
-    return weights, biases, torch.tensor(data["labels"]), inputs, Candidates(torch.tensor(data["sampled_ids"]), true, sampled)
+    return (
+        weights,
+        biases,
+        torch.tensor(data["labels"]),
+        inputs,
+        Candidates(torch.tensor(data["sampled_ids"]), true, sampled),
+    )
 
 
 def golden_loss(case, **more):
     weights, biases, labels, inputs, drawn = tensors(case["data"])
     op = getattr(F, case["op"])
-    loss = op(weights, biases, labels, inputs, 6, CLASSES, case["num_true"], drawn, case["remove_accidental_hits"], **more)
+    loss = op(
+        weights,
+        biases,
+        labels,
+        inputs,
+        6,
+        CLASSES,
+        case["num_true"],
+        drawn,
+        case["remove_accidental_hits"],
+        **more,
+    )
     return loss, weights, biases, inputs, drawn
 
 
@@ -85,7 +105,17 @@ def test_accidental_hits_are_those_of_tensorflow(name):
 
 
 def test_parameters_have_tensorflows_names_order_and_defaults():
-    names = ["weights", "biases", "labels", "inputs", "num_sampled", "num_classes", "num_true", "sampled_values", "remove_accidental_hits"]
+    names = [
+        "weights",
+        "biases",
+        "labels",
+        "inputs",
+        "num_sampled",
+        "num_classes",
+        "num_true",
+        "sampled_values",
+        "remove_accidental_hits",
+    ]
     for loss, removed in zip(LOSSES, (True, False, True), strict=True):
         parameters = inspect.signature(loss).parameters
         assert list(parameters) == [*names, "seed", "sparse"]
@@ -98,7 +128,10 @@ def test_parameters_have_tensorflows_names_order_and_defaults():
 
 
 def test_a_removed_draw_is_as_good_as_not_drawn():
-    """Not a formula again but its effect: the same loss and gradient as without the column, also where the score is huge."""
+    """Not a formula again but its effect.
+
+    The same loss and gradient as without the column, also where the score is huge.
+    """
     weights, biases, labels, inputs, _ = tensors("t1_large_logits")
     one, label = slice(0, 1), labels[:1]
     ids = torch.tensor([int(label), 1, 2])
@@ -106,7 +139,9 @@ def test_a_removed_draw_is_as_good_as_not_drawn():
 
     def loss(ids, removed):
         c = torch.full(ids.shape, 0.3)
-        found = sampled_softmax_loss(100 * weights, biases, label, inputs[one], len(ids), CLASSES, 1, (ids, c[:1, None], c), removed)
+        found = sampled_softmax_loss(
+            100 * weights, biases, label, inputs[one], len(ids), CLASSES, 1, (ids, c[:1, None], c), removed
+        )
         return found, torch.autograd.grad(found.sum(), (weights, inputs))
 
     (with_hit, grads), (without, rest_grads) = loss(ids, True), loss(rest, False)
@@ -118,15 +153,24 @@ def test_a_removed_draw_is_as_good_as_not_drawn():
 
 def test_all_classes_sampled_and_hits_removed_is_the_full_softmax():
     weights, biases, labels, inputs, _ = tensors("t1_hits")
-    found = sampled_softmax_loss(weights, biases, labels, inputs, CLASSES, CLASSES, sampled_values=F.all(labels, 1, CLASSES, True))
-    torch.testing.assert_close(found, torch.nn.functional.cross_entropy(inputs @ weights.T + biases, labels[:, 0], reduction="none"))
+    found = sampled_softmax_loss(
+        weights, biases, labels, inputs, CLASSES, CLASSES, sampled_values=F.all(labels, 1, CLASSES, True)
+    )
+    torch.testing.assert_close(
+        found, torch.nn.functional.cross_entropy(inputs @ weights.T + biases, labels[:, 0], reduction="none")
+    )
 
 
 @pytest.mark.parametrize("removed", [True, False])
 def test_negative_sampling_is_the_formula_of_the_layer(removed):
     weights, biases, labels, inputs, drawn = tensors("t1_duplicate_samples")
-    found = negative_sampling_loss(weights, biases, labels, inputs, 6, CLASSES, sampled_values=drawn, remove_accidental_hits=removed)
-    layer, scores = parse_output(f"negative:k=6,hits={'drop' if removed else 'keep'}"), (inputs @ weights.T + biases).detach().numpy()
+    found = negative_sampling_loss(
+        weights, biases, labels, inputs, 6, CLASSES, sampled_values=drawn, remove_accidental_hits=removed
+    )
+    layer, scores = (
+        parse_output(f"negative:k=6,hits={'drop' if removed else 'keep'}"),
+        (inputs @ weights.T + biases).detach().numpy(),
+    )
     ids, counts = drawn.sampled_candidates.numpy().astype(np.int32), np.ones(CLASSES, np.int64)
     expected = [layer.reference(s, int(y), ids, counts) for s, y in zip(scores, labels, strict=True)]
     np.testing.assert_allclose(found.detach(), expected, rtol=1e-12)
@@ -150,16 +194,23 @@ def test_the_tree_sums_to_one_and_is_the_layer(make):
     inputs = torch.randn(1, 4, generator=rng, dtype=torch.float64).expand(13, 4)
     loss = hierarchical_softmax_loss(weights, biases, torch.arange(13), inputs, tree)
     assert torch.exp(-loss).sum().item() == pytest.approx(1.0, abs=1e-12)
-    layer, scores = parse_output("hierarchical" if make is huffman else "hierarchical:tree=balanced"), inputs[0] @ weights.T + biases
+    layer, scores = (
+        parse_output("hierarchical" if make is huffman else "hierarchical:tree=balanced"),
+        inputs[0] @ weights.T + biases,
+    )
     expected = [layer.reference(scores.numpy(), word, np.zeros(0, np.int32), counts) for word in range(13)]
     np.testing.assert_allclose(loss, expected, rtol=1e-12)
-    several = hierarchical_softmax_loss(weights, biases, torch.tensor([[0, 5, 12]]), inputs[:1], tree_paths(tree))
+    several = hierarchical_softmax_loss(
+        weights, biases, torch.tensor([[0, 5, 12]]), inputs[:1], tree_paths(tree)
+    )
     torch.testing.assert_close(several, loss[[0, 5, 12]].mean(0, keepdim=True))
 
 
 def test_a_tree_of_one_class_has_nothing_to_decide():
     weights = torch.randn(1, 3, requires_grad=True)
-    loss = hierarchical_softmax_loss(weights, None, torch.zeros(2, dtype=torch.int64), torch.randn(2, 3), huffman([7]))
+    loss = hierarchical_softmax_loss(
+        weights, None, torch.zeros(2, dtype=torch.int64), torch.randn(2, 3), huffman([7])
+    )
     loss.sum().backward()
     assert loss.tolist() == [0.0, 0.0]
 
@@ -187,7 +238,9 @@ def test_gradients_of_the_tree_are_differences():
     weights, biases, labels, inputs, _ = tensors("t3_hits")
     tree = huffman(np.arange(1, CLASSES + 2))
     assert torch.autograd.gradcheck(
-        lambda w, b, x: hierarchical_softmax_loss(w, b, labels, x, tree), (weights, biases, inputs), fast_mode=True
+        lambda w, b, x: hierarchical_softmax_loss(w, b, labels, x, tree),
+        (weights, biases, inputs),
+        fast_mode=True,
     )
 
 
@@ -199,7 +252,15 @@ def test_gradients_of_the_tree_are_differences():
 def test_without_sampled_values_log_uniform_draws(loss, dtype):
     weights, biases, labels, inputs, _ = tensors("t3_hits", dtype)
     found = loss(weights, biases, labels, inputs, 5, CLASSES, 3, seed=4)
-    drawn = log_uniform(labels, 3, 5, loss is not negative_sampling_loss, CLASSES, seed=4, dtype=torch.promote_types(dtype, torch.float32))
+    drawn = log_uniform(
+        labels,
+        3,
+        5,
+        loss is not negative_sampling_loss,
+        CLASSES,
+        seed=4,
+        dtype=torch.promote_types(dtype, torch.float32),
+    )
     torch.testing.assert_close(found, loss(weights, biases, labels, inputs, 5, CLASSES, 3, drawn))
     assert found.dtype == drawn.true_expected_count.dtype
     found.sum().backward()
@@ -222,7 +283,9 @@ def test_draws_follow_the_seed():
 def test_hits_are_found_as_by_comparing_all_with_all(data):
     small = st.integers(0, 6)
     num_true = data.draw(st.integers(1, 3))
-    labels = data.draw(st.lists(st.lists(small, min_size=num_true, max_size=num_true), min_size=1, max_size=4))
+    labels = data.draw(
+        st.lists(st.lists(small, min_size=num_true, max_size=num_true), min_size=1, max_size=4)
+    )
     sampled = data.draw(st.lists(small, min_size=0, max_size=8))
     hits = compute_accidental_hits(torch.tensor(labels), torch.tensor(sampled, dtype=torch.int64), num_true)
     last = {word: place for place, word in enumerate(sampled)}
@@ -242,7 +305,10 @@ def test_losses_are_one_graph(loss):
         arguments = (weights, biases, labels, inputs, 6, CLASSES, 3, drawn, removed)
         found, expected = graph(*arguments), loss(*arguments)
         torch.testing.assert_close(found, expected)
-        for ours, theirs in zip(*(torch.autograd.grad(of.sum(), (weights, biases, inputs)) for of in (found, expected)), strict=True):
+        for ours, theirs in zip(
+            *(torch.autograd.grad(of.sum(), (weights, biases, inputs)) for of in (found, expected)),
+            strict=True,
+        ):
             torch.testing.assert_close(ours, theirs)
 
 
@@ -250,7 +316,9 @@ def test_sparse_gradients_in_a_graph_are_refused():
     torch._dynamo.reset()
     weights, biases, labels, inputs, drawn = tensors("t1_hits")
     graph = torch.compile(sampled_softmax_loss, backend="aot_eager", fullgraph=True)
-    with pytest.raises(torch._dynamo.exc.Unsupported, match="sparse=True: torch.compile has no sparse gradients"):
+    with pytest.raises(
+        torch._dynamo.exc.Unsupported, match="sparse=True: torch.compile has no sparse gradients"
+    ):
         graph(weights, biases, labels, inputs, 6, CLASSES, 1, drawn, sparse=True)
 
 
@@ -275,7 +343,9 @@ def test_the_tree_is_one_graph():
 def test_no_loss_waits_for_its_device():
     """Tensors without values can be neither read nor copied to the CPU."""
     weights, biases, labels, inputs, drawn = tensors("t3_hits")
-    weights, biases, inputs = (tensor.detach().to("meta").requires_grad_() for tensor in (weights, biases, inputs))
+    weights, biases, inputs = (
+        tensor.detach().to("meta").requires_grad_() for tensor in (weights, biases, inputs)
+    )
     labels = labels.to("meta")
     for loss in LOSSES:
         for sampled_values in (None, Candidates(*(part.detach().to("meta") for part in drawn))):
@@ -302,14 +372,30 @@ def test_autocast(loss):
 
 def call(loss=sampled_softmax_loss, **changed):
     weights, biases, labels, inputs, drawn = tensors("t3_hits")
-    given = dict(weights=weights, biases=biases, labels=labels, inputs=inputs, num_sampled=6, num_classes=CLASSES, num_true=3)
+    given = dict(
+        weights=weights,
+        biases=biases,
+        labels=labels,
+        inputs=inputs,
+        num_sampled=6,
+        num_classes=CLASSES,
+        num_true=3,
+    )
     return loss(**{**given, "sampled_values": drawn, **changed})
 
 
 _W, _B, _LABELS, _X, _DRAWN = tensors("t3_hits")
 NONSENSE = {
-    "labels in a row": (dict(labels=_LABELS[:, 0], num_true=1), DataError, r"labels of shape \(4,\).*unsqueeze"),
-    "another num_true": (dict(num_true=2), DataError, r"labels of shape \(4, 3\): must be \[batch, num_true\] with num_true=2"),
+    "labels in a row": (
+        dict(labels=_LABELS[:, 0], num_true=1),
+        DataError,
+        r"labels of shape \(4,\).*unsqueeze",
+    ),
+    "another num_true": (
+        dict(num_true=2),
+        DataError,
+        r"labels of shape \(4, 3\): must be \[batch, num_true\] with num_true=2",
+    ),
     "no true class": (dict(num_true=0), ConfigError, "num_true=0"),
     "labels of floats": (dict(labels=_LABELS.double()), DataError, "must be whole numbers"),
     "a label too high": (dict(labels=_LABELS + 1), DataError, "id 12: must be between 0 and 11"),
@@ -320,13 +406,33 @@ NONSENSE = {
     "weights in pieces": (dict(weights=[_W]), ConfigError, "torch.cat joins"),
     "too few weights": (dict(weights=_W[:3], biases=_B[:3]), ConfigError, "at least 12 rows: num_classes"),
     "biases of another size": (dict(biases=_B[:3]), DataError, r"biases of shape \(3,\)"),
-    "labels in a list": (dict(labels=_LABELS.tolist()), DataError, "labels of type list: must be a tensor; torch.as_tensor makes one"),
-    "labels in an array": (dict(labels=_LABELS.numpy()), DataError, "labels of type ndarray: must be a tensor"),
-    "inputs in an array": (dict(inputs=_X.detach().numpy()), DataError, "inputs of type ndarray: must be a tensor"),
+    "labels in a list": (
+        dict(labels=_LABELS.tolist()),
+        DataError,
+        "labels of type list: must be a tensor; torch.as_tensor makes one",
+    ),
+    "labels in an array": (
+        dict(labels=_LABELS.numpy()),
+        DataError,
+        "labels of type ndarray: must be a tensor",
+    ),
+    "inputs in an array": (
+        dict(inputs=_X.detach().numpy()),
+        DataError,
+        "inputs of type ndarray: must be a tensor",
+    ),
     "biases in a list": (dict(biases=_B.tolist()), DataError, "biases of type list: must be a tensor"),
-    "inputs of another type": (dict(inputs=_X.float()), DataError, "weights of type torch.float64 and inputs of type torch.float32"),
+    "inputs of another type": (
+        dict(inputs=_X.float()),
+        DataError,
+        "weights of type torch.float64 and inputs of type torch.float32",
+    ),
     "no class": (dict(num_classes=0), ConfigError, "num_classes=0"),
-    "two sampled values": (dict(sampled_values=_DRAWN[:2]), ConfigError, "sampled_candidates, true_expected_count, sampled_expected_count"),
+    "two sampled values": (
+        dict(sampled_values=_DRAWN[:2]),
+        ConfigError,
+        "sampled_candidates, true_expected_count, sampled_expected_count",
+    ),
     "one sampled value": (dict(sampled_values=_DRAWN[0]), ConfigError, "what a sampler returns"),
     "a number of sampled values": (dict(sampled_values=3), ConfigError, "what a sampler returns"),
     "sampled ids in a list": (
@@ -339,25 +445,41 @@ NONSENSE = {
         DataError,
         "sampled_expected_count of type ndarray: must be a tensor",
     ),
-    "another num_sampled": (dict(num_sampled=5), DataError, r"sampled_candidates of shape \(6,\): must be \(5,\)"),
+    "another num_sampled": (
+        dict(num_sampled=5),
+        DataError,
+        r"sampled_candidates of shape \(6,\): must be \(5,\)",
+    ),
     "counts of another batch": (
         dict(sampled_values=_DRAWN._replace(true_expected_count=_DRAWN[1][:2])),
         DataError,
         r"true_.*must be \(4, 3\)",
     ),
-    "counts of zero": (dict(sampled_values=_DRAWN._replace(true_expected_count=_DRAWN[1] * 0)), DataError, "able to draw every label"),
+    "counts of zero": (
+        dict(sampled_values=_DRAWN._replace(true_expected_count=_DRAWN[1] * 0)),
+        DataError,
+        "able to draw every label",
+    ),
     "counts of nan": (
         dict(sampled_values=_DRAWN._replace(sampled_expected_count=_DRAWN[2] * torch.nan)),
         DataError,
         "not above zero everywhere",
     ),
-    "sampled ids of floats": (dict(sampled_values=_DRAWN._replace(sampled_candidates=_DRAWN[2])), DataError, "whole numbers"),
+    "sampled ids of floats": (
+        dict(sampled_values=_DRAWN._replace(sampled_candidates=_DRAWN[2])),
+        DataError,
+        "whole numbers",
+    ),
     "a sampled id too high": (
         dict(sampled_values=_DRAWN._replace(sampled_candidates=_DRAWN[0] + 9)),
         DataError,
         "must be between 0 and 11",
     ),
-    "more than there are": (dict(num_sampled=13, sampled_values=None), ConfigError, "num_sampled=13 distinct draws: must be <= 12"),
+    "more than there are": (
+        dict(num_sampled=13, sampled_values=None),
+        ConfigError,
+        "num_sampled=13 distinct draws: must be <= 12",
+    ),
     "nothing sampled": (dict(num_sampled=0, sampled_values=None), ConfigError, "num_sampled=0"),
     "nothing sampled, as given": (
         dict(num_sampled=0, sampled_values=(_DRAWN[0][:0], _DRAWN[1], _DRAWN[2][:0])),
@@ -385,25 +507,34 @@ def test_negative_sampling_takes_labels_that_are_never_drawn():
 def test_nonsense_for_trees_is_named():
     tree = huffman(np.ones(9, np.int64))
     inputs = torch.randn(2, 3)
-    with pytest.raises(ConfigError, match="at least 8 rows: classes - 1, the inner nodes of a tree of 9 classes"):
+    with pytest.raises(
+        ConfigError, match="at least 8 rows: classes - 1, the inner nodes of a tree of 9 classes"
+    ):
         hierarchical_softmax_loss(torch.randn(7, 3), None, torch.tensor([1, 2]), inputs, tree)
     with pytest.raises(DataError, match="id 9: must be between 0 and 8"):
         hierarchical_softmax_loss(torch.randn(8, 3), None, torch.tensor([1, 9]), inputs, tree)
     with pytest.raises(DataError, match="3 examples and inputs for 2"):
         hierarchical_softmax_loss(torch.randn(8, 3), None, torch.tensor([1, 2, 3]), inputs, tree)
     with pytest.raises(DataError, match="labels of shape"):
-        hierarchical_softmax_loss(torch.randn(8, 3), None, torch.ones(2, 1, 1, dtype=torch.int64), inputs, tree)
+        hierarchical_softmax_loss(
+            torch.randn(8, 3), None, torch.ones(2, 1, 1, dtype=torch.int64), inputs, tree
+        )
 
 
 def test_an_empty_batch_has_no_losses():
     weights, biases, labels, inputs, _ = tensors("t1_hits")
     for loss in LOSSES:
         assert loss(weights, biases, labels[:0], inputs[:0], 5, CLASSES).shape == (0,)
-    assert hierarchical_softmax_loss(weights, biases, labels[:0], inputs[:0], huffman(np.ones(12, np.int64))).shape == (0,)
+    assert hierarchical_softmax_loss(
+        weights, biases, labels[:0], inputs[:0], huffman(np.ones(12, np.int64))
+    ).shape == (0,)
 
 
 def test_hits_of_lists_are_named():
-    for true, sampled, name in (([[1]], torch.tensor([1]), "true_classes"), (torch.tensor([[1]]), [1], "sampled_candidates")):
+    for true, sampled, name in (
+        ([[1]], torch.tensor([1]), "true_classes"),
+        (torch.tensor([[1]]), [1], "sampled_candidates"),
+    ):
         with pytest.raises(DataError, match=f"{name} of type list: must be a tensor"):
             compute_accidental_hits(true, sampled, 1)
 
@@ -427,7 +558,11 @@ def test_under_autocast_types_may_differ():
 @pytest.mark.parametrize(
     ("changed", "error", "message"),
     [
-        (dict(labels=torch.tensor(1)), DataError, r"labels of shape \(\): must be \[batch\], or \[batch, num_true\]"),
+        (
+            dict(labels=torch.tensor(1)),
+            DataError,
+            r"labels of shape \(\): must be \[batch\], or \[batch, num_true\]",
+        ),
         (dict(labels=_LABELS[:, :0]), DataError, r"labels of shape \(4, 0\): must be"),
         (dict(labels=_LABELS[None]), DataError, r"labels of shape \(1, 4, 3\): must be"),
         (dict(labels=_LABELS.tolist()), DataError, "labels of type list: must be a tensor"),

@@ -63,9 +63,14 @@ def test_every_type_gives_the_same_loss_as_far_as_it_goes(name, dtype):
     torch.manual_seed(0)
     found = other(hidden.to(dtype), target)
     assert found.dtype == (torch.float64 if dtype == torch.float64 else torch.float32)
-    torch.testing.assert_close(found.double(), expected, rtol=0.03 if dtype != torch.float64 else 1e-12, atol=0.03)
+    torch.testing.assert_close(
+        found.double(), expected, rtol=0.03 if dtype != torch.float64 else 1e-12, atol=0.03
+    )
     found.backward()
-    assert all(parameter.grad.dtype == dtype and torch.isfinite(parameter.grad).all() for parameter in other.parameters())
+    assert all(
+        parameter.grad.dtype == dtype and torch.isfinite(parameter.grad).all()
+        for parameter in other.parameters()
+    )
 
 
 @pytest.mark.parametrize("name", [*sorted(LAYERS), "softmax:chunk=3"])
@@ -87,7 +92,10 @@ def test_autocast(name):
 def test_nothing_is_left_on_another_device(name):
     """The meta device computes shapes only, and refuses to work with tensors of any other."""
     head = make(name).to("meta")
-    hidden, target = torch.empty(BATCH, DIM, device="meta", requires_grad=True), torch.empty(BATCH, dtype=torch.int64, device="meta")
+    hidden, target = (
+        torch.empty(BATCH, DIM, device="meta", requires_grad=True),
+        torch.empty(BATCH, dtype=torch.int64, device="meta"),
+    )
     loss = head(hidden, target)
     assert loss.device.type == "meta"
     loss.backward()
@@ -223,7 +231,9 @@ def test_bias_is_what_the_spec_or_the_paper_says():
     assert nn.OutputHead("negative", DIM, COUNTS, bias=True).bias is not None
     assert nn.OutputHead(parse_output("softmax"), DIM, COUNTS).bias is None
     head = nn.OutputHead("softmax", DIM, COUNTS)
-    np.testing.assert_allclose(head.log_prob(torch.zeros(DIM)).exp().detach(), COUNTS / COUNTS.sum(), rtol=1e-5)
+    np.testing.assert_allclose(
+        head.log_prob(torch.zeros(DIM)).exp().detach(), COUNTS / COUNTS.sum(), rtol=1e-5
+    )
 
 
 def test_compiled_sparse_gradients_are_refused():
@@ -304,8 +314,12 @@ def test_softmax_is_pytorchs_cross_entropy(name, smoothing, chunk, reduction):
     given = json.loads((GOLDEN / "torch_softmax_losses.json").read_text(encoding="utf-8"))
     case = next(case for case in given["cases"] if case["name"] == name)
     settings = {"label_smoothing": smoothing, "bias": True, "dtype": torch.float64}
-    head = nn.OutputHead(f"softmax:chunk={chunk}", len(given["weights"][0]), np.ones(given["V"], np.int64), **settings)
-    head.begin(nn.Rows(*(torch.tensor(given[name], dtype=torch.float64) for name in ("weights", "biases")), None))
+    head = nn.OutputHead(
+        f"softmax:chunk={chunk}", len(given["weights"][0]), np.ones(given["V"], np.int64), **settings
+    )
+    head.begin(
+        nn.Rows(*(torch.tensor(given[name], dtype=torch.float64) for name in ("weights", "biases")), None)
+    )
     inputs = torch.tensor(given["inputs"], dtype=torch.float64, requires_grad=True)
     loss = head(inputs, torch.tensor(given["targets"]), reduction=reduction)
     parts = 1 if reduction != "mean" else len(case["loss"])
@@ -315,8 +329,12 @@ def test_softmax_is_pytorchs_cross_entropy(name, smoothing, chunk, reduction):
     np.testing.assert_allclose(parts * inputs.grad, case["grad_inputs"], rtol=1e-9, atol=1e-10)
     np.testing.assert_allclose(parts * head.bias.grad, case["grad_biases"], rtol=1e-9, atol=1e-10)
     scores = torch.nn.functional.linear(inputs, head.weight, head.bias)
-    plain = torch.nn.functional.cross_entropy(scores, torch.tensor(given["targets"]), reduction="sum", label_smoothing=smoothing)
-    torch.testing.assert_close(parts * head.weight.grad, torch.autograd.grad(plain, head.weight)[0], rtol=1e-9, atol=1e-10)
+    plain = torch.nn.functional.cross_entropy(
+        scores, torch.tensor(given["targets"]), reduction="sum", label_smoothing=smoothing
+    )
+    torch.testing.assert_close(
+        parts * head.weight.grad, torch.autograd.grad(plain, head.weight)[0], rtol=1e-9, atol=1e-10
+    )
 
 
 ADAPTIVE = json.loads((GOLDEN / "torch_adaptive_softmax.json").read_text(encoding="utf-8"))["cases"]
@@ -328,7 +346,9 @@ def test_adaptive_is_pytorchs_own(case, sparse):
     words, dim = case["n_classes"], case["in_features"]
     bias = case["head_bias_values"]
     spec = f"adaptive:cutoffs={','.join(map(str, case['cutoffs']))},div_value={case['div_value']}"
-    head = nn.OutputHead(spec, dim, np.arange(words, 0, -1), bias=bias is not None, dtype=torch.float64, sparse=sparse)
+    head = nn.OutputHead(
+        spec, dim, np.arange(words, 0, -1), bias=bias is not None, dtype=torch.float64, sparse=sparse
+    )
     with torch.no_grad():
         head.weight.copy_(torch.tensor(case["head_weight"], dtype=torch.float64))
         if bias is not None:
@@ -340,7 +360,9 @@ def test_adaptive_is_pytorchs_own(case, sparse):
     target = torch.tensor(case["targets"])
     loss = head(hidden, target)
     assert float(loss.detach()) == pytest.approx(case["loss"], rel=1e-10)
-    np.testing.assert_allclose(-head(hidden, target, reduction="none").detach(), case["output_log_prob_of_target"], rtol=1e-10)
+    np.testing.assert_allclose(
+        -head(hidden, target, reduction="none").detach(), case["output_log_prob_of_target"], rtol=1e-10
+    )
     np.testing.assert_allclose(head.log_prob(hidden).detach(), case["log_prob"], rtol=1e-10, atol=1e-10)
     assert head.topk(hidden, 1)[0][:, 0].tolist() == case["predict"]
     loss.backward()

@@ -1,4 +1,7 @@
-"""Candidate samplers against TensorFlow's (tests/golden/README.md): expected counts, frequencies, distinct draws, counters, nonsense."""
+"""Candidate samplers against TensorFlow's (tests/golden/README.md).
+
+Expected counts, frequencies, distinct draws, counters, nonsense.
+"""
 
 import inspect
 import json
@@ -40,7 +43,11 @@ def chi_square(counts, expected):
 
 def tries_of(drawn, q, k):
     """The number of tries that the expected counts stand for."""
-    return next(t for t in range(k, 400) if np.allclose(drawn.true_expected_count[0], tensorflow_expected_counts(q, k, t), atol=1e-6))
+    return next(
+        t
+        for t in range(k, 400)
+        if np.allclose(drawn.true_expected_count[0], tensorflow_expected_counts(q, k, t), atol=1e-6)
+    )
 
 
 # ---- TensorFlow's values
@@ -89,8 +96,16 @@ def test_frequencies(name):
 def test_distinct_draws_include_each_class_as_often_as_in_tensorflow(name):
     theirs, goes_on = CASES[name]["unique_inclusion"], generator(5)
     batches = 1500
-    ids = torch.cat([SAMPLERS[name](EVERY[:, :1], 1, 10, True, 50, seed=goes_on).sampled_candidates for _ in range(batches)])
-    ours, share = torch.bincount(ids, minlength=50).numpy(), np.array(theirs["inclusion_counts"]) / theirs["batches"]
+    ids = torch.cat(
+        [
+            SAMPLERS[name](EVERY[:, :1], 1, 10, True, 50, seed=goes_on).sampled_candidates
+            for _ in range(batches)
+        ]
+    )
+    ours, share = (
+        torch.bincount(ids, minlength=50).numpy(),
+        np.array(theirs["inclusion_counts"]) / theirs["batches"],
+    )
     assert not ours[share == 0].any()
     deviation = np.sqrt(share * (1 - share) * (1 / batches + 1 / theirs["batches"]))
     assert (np.abs(ours / batches - share) <= 4.5 * deviation + 1e-9).all()
@@ -98,9 +113,13 @@ def test_distinct_draws_include_each_class_as_often_as_in_tensorflow(name):
 
 def test_reserved_ids():
     case = EXTRA["reserved_ids"]
-    sample = partial(F.fixed_unigram, range_max=8, unigrams=case["unigrams"], num_reserved_ids=2, distortion=0.75)
+    sample = partial(
+        F.fixed_unigram, range_max=8, unigrams=case["unigrams"], num_reserved_ids=2, distortion=0.75
+    )
     drawn = sample(torch.arange(8).unsqueeze(0), 8, 4, False)
-    np.testing.assert_allclose(drawn.true_expected_count[0], case["true_expected_count_all_classes"], atol=1e-6)
+    np.testing.assert_allclose(
+        drawn.true_expected_count[0], case["true_expected_count_all_classes"], atol=1e-6
+    )
     many = sample(torch.tensor([[2]]), 1, 20_000, False, seed=1).sampled_candidates
     assert chi_square(torch.bincount(many, minlength=8), 20_000 * np.array(case["p"])) > 1e-4
 
@@ -108,14 +127,21 @@ def test_reserved_ids():
 def test_shards():
     case = EXTRA["shards"]
     for result in case["results"]:
-        shard = partial(F.fixed_unigram, range_max=3, unigrams=case["unigrams"], num_shards=2, shard=result["shard"])
+        shard = partial(
+            F.fixed_unigram, range_max=3, unigrams=case["unigrams"], num_shards=2, shard=result["shard"]
+        )
         drawn = shard(torch.arange(3).unsqueeze(0), 3, 4, False)
-        np.testing.assert_allclose(drawn.true_expected_count[0], result["true_expected_count_all_classes"], atol=1e-6)
+        np.testing.assert_allclose(
+            drawn.true_expected_count[0], result["true_expected_count_all_classes"], atol=1e-6
+        )
 
 
 def test_as_many_distinct_draws_as_classes():
     drawn = F.log_uniform(torch.arange(6).unsqueeze(0), 6, 6, True, 6, seed=1)
-    assert sorted(drawn.sampled_candidates.tolist()) == EXTRA["unique_num_sampled_equals_range"]["sampled_sorted"]
+    assert (
+        sorted(drawn.sampled_candidates.tolist())
+        == EXTRA["unique_num_sampled_equals_range"]["sampled_sorted"]
+    )
     assert tries_of(drawn, log_uniform_probability(np.ones(6, np.int64)), 6) > 6
 
 
@@ -135,7 +161,9 @@ def test_learned_unigram_over_the_batches_of_tensorflow():
         drawn = F.learned_unigram(torch.tensor(step["true_classes"]), 12, 5, False, 12, seen=seen)
         np.testing.assert_allclose(drawn.true_expected_count[0], step["true_expected_count_row0"], atol=1e-6)
         np.testing.assert_allclose(drawn.true_expected_count[1], step["true_expected_count_row1"], atol=1e-6)
-        np.testing.assert_allclose(drawn.sampled_expected_count, 5 * np.array(step["p_before"])[drawn.sampled_candidates], atol=1e-6)
+        np.testing.assert_allclose(
+            drawn.sampled_expected_count, 5 * np.array(step["p_before"])[drawn.sampled_candidates], atol=1e-6
+        )
 
 
 @pytest.mark.parametrize("unique", [False, True])
@@ -151,7 +179,8 @@ def test_learned_unigram_draws_by_its_counters(unique):
     if not unique:
         assert chi_square(torch.bincount(ids, minlength=6), 4000 * q) > 1e-4
         return
-    inclusion = q * (1 + np.array([sum(q[j] / (1 - q[j]) for j in range(6) if j != i) for i in range(6)]))  # first, or second after j
+    # first, or second after j
+    inclusion = q * (1 + np.array([sum(q[j] / (1 - q[j]) for j in range(6) if j != i) for i in range(6)]))
     share = torch.bincount(ids, minlength=6).numpy() / 2000
     assert (np.abs(share - inclusion) <= 4.5 * np.sqrt(inclusion * (1 - inclusion) / 2000)).all()
 
@@ -165,7 +194,10 @@ def test_a_race_takes_over_where_draws_would_take_for_ever():
     drawn = F.fixed_unigram(torch.tensor([[0]]), 1, 9, True, 10, unigrams=weights, seed=1)
     assert set(drawn.sampled_candidates.tolist()) > set(range(8))
     rare = [
-        F.fixed_unigram(torch.tensor([[0]]), 1, 9, True, 10, unigrams=weights, seed=s).sampled_candidates.max().item() for s in range(200)
+        F.fixed_unigram(torch.tensor([[0]]), 1, 9, True, 10, unigrams=weights, seed=s)
+        .sampled_candidates.max()
+        .item()
+        for s in range(200)
     ]
     assert 0.6 < np.mean(np.array(rare) == 9) < 0.9  # 3 in 4
     drawn = F.fixed_unigram(EVERY[:, :10], 10, 9, True, 10, unigrams=weights, seed=2, dtype=torch.float64)
@@ -179,7 +211,9 @@ def test_a_race_and_draws_are_one_distribution(monkeypatch):
     q, goes_on = np.array([0.85, 0.1, 0.05]), generator()
     counts = np.zeros((3, 3))
     for _ in range(2000):
-        first, second = F.fixed_unigram(torch.tensor([[0]]), 1, 2, True, 3, unigrams=q, seed=goes_on).sampled_candidates
+        first, second = F.fixed_unigram(
+            torch.tensor([[0]]), 1, 2, True, 3, unigrams=q, seed=goes_on
+        ).sampled_candidates
         counts[first, second] += 1
     expected = 2000 * (q[:, None] * q / (1 - q[:, None])) * (1 - np.eye(3))
     assert chi_square(counts.ravel(), expected.ravel()) > 1e-4
@@ -241,10 +275,14 @@ def test_unigrams_of_any_kind(kind):
     assert drawn.true_expected_count.tolist() == [[3.0, 1.0]]
 
 
-@pytest.mark.parametrize("sampler", [F.log_uniform, F.uniform, partial(F.learned_unigram, seen=torch.ones(50, dtype=torch.int64))])
+@pytest.mark.parametrize(
+    "sampler", [F.log_uniform, F.uniform, partial(F.learned_unigram, seen=torch.ones(50, dtype=torch.int64))]
+)
 def test_samplers_with_replacement_are_one_graph(sampler):
     torch._dynamo.reset()
-    graph = torch.compile(lambda classes: sampler(classes, 1, 9, False, 50), backend="aot_eager", fullgraph=True)
+    graph = torch.compile(
+        lambda classes: sampler(classes, 1, 9, False, 50), backend="aot_eager", fullgraph=True
+    )
     classes = torch.tensor([[3], [49]])
     ids = [graph(classes).sampled_candidates.tolist() for _ in range(10)]
     assert all(0 <= id < 50 for row in ids for id in row)
@@ -262,7 +300,11 @@ def test_parameters_have_tensorflows_names_and_order():
         F.all: [*common[:-1], "seed"],
     }
     for sampler, names in wanted.items():
-        found = [name for name, parameter in inspect.signature(sampler).parameters.items() if parameter.kind != parameter.KEYWORD_ONLY]
+        found = [
+            name
+            for name, parameter in inspect.signature(sampler).parameters.items()
+            if parameter.kind != parameter.KEYWORD_ONLY
+        ]
         assert found == names
 
 
@@ -270,35 +312,103 @@ def test_parameters_have_tensorflows_names_and_order():
 
 ONE = torch.tensor([[3]])
 NONSENSE = [
-    (lambda: F.log_uniform(ONE, 1, 11, True, 10), ConfigError, "num_sampled=11 distinct draws: must be <= 10"),
+    (
+        lambda: F.log_uniform(ONE, 1, 11, True, 10),
+        ConfigError,
+        "num_sampled=11 distinct draws: must be <= 10",
+    ),
     (lambda: F.uniform(ONE, 1, 0, False, 10), ConfigError, "num_sampled=0: must be >= 1"),
     (lambda: F.uniform(ONE, 1, 5, False, 0), ConfigError, "range_max=0"),
-    (lambda: F.log_uniform(torch.tensor([[100]]), 1, 5, False, 10), DataError, "id 100: must be between 0 and 9"),
+    (
+        lambda: F.log_uniform(torch.tensor([[100]]), 1, 5, False, 10),
+        DataError,
+        "id 100: must be between 0 and 9",
+    ),
     (lambda: F.uniform(torch.tensor([[-1]]), 1, 5, False, 10), DataError, "id -1: must be between 0 and 9"),
     (lambda: F.all(torch.tensor([[6]]), 1, 6, True), DataError, "id 6: must be between 0 and 5"),
-    (lambda: F.log_uniform(torch.tensor([3]), 1, 5, False, 10), DataError, r"true_classes of shape \(1,\).*unsqueeze"),
+    (
+        lambda: F.log_uniform(torch.tensor([3]), 1, 5, False, 10),
+        DataError,
+        r"true_classes of shape \(1,\).*unsqueeze",
+    ),
     (lambda: F.log_uniform(ONE, 2, 5, False, 10), DataError, "with num_true=2"),
     (lambda: F.log_uniform(ONE.double(), 1, 5, False, 10), DataError, "whole numbers"),
     (lambda: F.log_uniform(ONE, 1, 5, False, 10, seed=1.5), ConfigError, "seed=1.5: must be a whole number"),
     (lambda: F.fixed_unigram(ONE, 1, 5, False, 6), ConfigError, "either as unigrams or as vocab_file"),
-    (lambda: F.fixed_unigram(ONE, 1, 5, False, 6, "words.csv", unigrams=[1]), ConfigError, "either as unigrams or as vocab_file"),
+    (
+        lambda: F.fixed_unigram(ONE, 1, 5, False, 6, "words.csv", unigrams=[1]),
+        ConfigError,
+        "either as unigrams or as vocab_file",
+    ),
     (lambda: F.fixed_unigram(ONE, 1, 5, False, 6, "no such file"), DataError, "no such file: cannot be read"),
-    (lambda: F.fixed_unigram(ONE, 1, 5, False, 6, unigrams=[1, 2, 3, 4, 5]), ConfigError, "range_max=6: there are weights for 5 ids"),
+    (
+        lambda: F.fixed_unigram(ONE, 1, 5, False, 6, unigrams=[1, 2, 3, 4, 5]),
+        ConfigError,
+        "range_max=6: there are weights for 5 ids",
+    ),
     (lambda: F.fixed_unigram(ONE, 1, 5, False, 5, unigrams=[1, 2, -3, 4, 5]), DataError, "-3.0 for id 2"),
-    (lambda: F.fixed_unigram(ONE, 1, 3, True, 5, unigrams=[1, 2, 0, 0, 0]), ConfigError, "num_sampled=3 distinct draws: must be <= 2"),
+    (
+        lambda: F.fixed_unigram(ONE, 1, 3, True, 5, unigrams=[1, 2, 0, 0, 0]),
+        ConfigError,
+        "num_sampled=3 distinct draws: must be <= 2",
+    ),
     (lambda: F.fixed_unigram(ONE, 1, 3, True, 5, unigrams=[0.0] * 5), DataError, "no weight above zero"),
-    (lambda: F.fixed_unigram(ONE, 1, 3, True, 5, unigrams=[1] * 5, distortion=np.inf), ConfigError, "distortion=inf"),
-    (lambda: F.fixed_unigram(ONE, 1, 3, True, 5, unigrams=[1] * 5, num_shards=2, shard=2), ConfigError, "shard=2: must be <= 1"),
-    (lambda: F.fixed_unigram(ONE, 1, 3, True, 5, unigrams=[1] * 5, num_shards=0), ConfigError, "num_shards=0: must be >= 1"),
-    (lambda: F.fixed_unigram(ONE, 1, 3, True, 5, unigrams=[1] * 5, num_reserved_ids=-1), ConfigError, "num_reserved_ids=-1: must be >= 0"),
+    (
+        lambda: F.fixed_unigram(ONE, 1, 3, True, 5, unigrams=[1] * 5, distortion=np.inf),
+        ConfigError,
+        "distortion=inf",
+    ),
+    (
+        lambda: F.fixed_unigram(ONE, 1, 3, True, 5, unigrams=[1] * 5, num_shards=2, shard=2),
+        ConfigError,
+        "shard=2: must be <= 1",
+    ),
+    (
+        lambda: F.fixed_unigram(ONE, 1, 3, True, 5, unigrams=[1] * 5, num_shards=0),
+        ConfigError,
+        "num_shards=0: must be >= 1",
+    ),
+    (
+        lambda: F.fixed_unigram(ONE, 1, 3, True, 5, unigrams=[1] * 5, num_reserved_ids=-1),
+        ConfigError,
+        "num_reserved_ids=-1: must be >= 0",
+    ),
     (lambda: F.fixed_unigram(ONE, 1, 5, False, 6, unigrams=None), ConfigError, "give the weights either as"),
-    (lambda: F.fixed_unigram(ONE, 1, 5, False, 6, unigrams=3), DataError, r"unigrams of shape \(\): must be one row"),
-    (lambda: F.fixed_unigram([[3]], 1, 5, False, 5, unigrams=[1] * 5), DataError, "true_classes of type list: must be a tensor"),
-    (lambda: F.uniform(ONE.numpy(), 1, 5, False, 10), DataError, "true_classes of type ndarray: must be a tensor"),
-    (lambda: F.learned_unigram(ONE, 1, 3, True, 5, seen=[1] * 5), DataError, "seen of type list: must be a tensor"),
-    (lambda: F.learned_unigram(ONE, 1, 3, True, 5, seen=torch.ones(4, dtype=torch.int64)), DataError, r"must be int64 of shape \(5,\)"),
-    (lambda: F.learned_unigram(ONE, 1, 3, True, 5, seen=torch.ones(5)), DataError, "type torch.float32: must be int64"),
-    (lambda: F.learned_unigram(ONE, 1, 3, True, 5, seen=torch.arange(5)), DataError, "0 for id 0: every counter must be at least 1"),
+    (
+        lambda: F.fixed_unigram(ONE, 1, 5, False, 6, unigrams=3),
+        DataError,
+        r"unigrams of shape \(\): must be one row",
+    ),
+    (
+        lambda: F.fixed_unigram([[3]], 1, 5, False, 5, unigrams=[1] * 5),
+        DataError,
+        "true_classes of type list: must be a tensor",
+    ),
+    (
+        lambda: F.uniform(ONE.numpy(), 1, 5, False, 10),
+        DataError,
+        "true_classes of type ndarray: must be a tensor",
+    ),
+    (
+        lambda: F.learned_unigram(ONE, 1, 3, True, 5, seen=[1] * 5),
+        DataError,
+        "seen of type list: must be a tensor",
+    ),
+    (
+        lambda: F.learned_unigram(ONE, 1, 3, True, 5, seen=torch.ones(4, dtype=torch.int64)),
+        DataError,
+        r"must be int64 of shape \(5,\)",
+    ),
+    (
+        lambda: F.learned_unigram(ONE, 1, 3, True, 5, seen=torch.ones(5)),
+        DataError,
+        "type torch.float32: must be int64",
+    ),
+    (
+        lambda: F.learned_unigram(ONE, 1, 3, True, 5, seen=torch.arange(5)),
+        DataError,
+        "0 for id 0: every counter must be at least 1",
+    ),
 ]
 
 

@@ -18,7 +18,10 @@ def draw_many(table, key, out):
 
 def probabilities(table):
     """What a table really draws from, exactly."""
-    threshold, alias = (table >> np.uint64(32)).astype(np.float64) / 2**32, (table & np.uint64(0xFFFFFFFF)).astype(np.int64)
+    threshold, alias = (
+        (table >> np.uint64(32)).astype(np.float64) / 2**32,
+        (table & np.uint64(0xFFFFFFFF)).astype(np.int64),
+    )
     q = threshold / table.size
     np.add.at(q, alias, (1 - threshold) / table.size)
     return q
@@ -39,14 +42,17 @@ def test_draws_follow_the_distribution():
     possible = q > 0
     expected = q[possible] * out.size
     chi_square = ((found[possible] - expected) ** 2 / expected).sum()
-    assert chi_square < 25.7  # 4 degrees of freedom, one run in 27,000 (fixed seed, so it either holds or not)
+    # 4 degrees of freedom, one run in 27,000 (fixed seed, so it either holds or not)
+    assert chi_square < 25.7
 
 
 def test_powers():
     counts = np.array([16, 1, 0, 81])
     np.testing.assert_allclose(unigram(counts, 0.75), np.array([8, 1, 0, 27]) / 36)
     np.testing.assert_allclose(unigram(counts, 0.0), np.array([1, 1, 0, 1]) / 3)
-    np.testing.assert_allclose(unigram(counts, -1.0), np.array([1 / 16, 1, 0, 1 / 81]) / (1 / 16 + 1 + 1 / 81))
+    np.testing.assert_allclose(
+        unigram(counts, -1.0), np.array([1 / 16, 1, 0, 1 / 81]) / (1 / 16 + 1 + 1 / 81)
+    )
     assert np.isfinite(unigram(counts, 1e6)).all()
     with pytest.raises(DataError):
         unigram(np.array([0, 0]), 0.75)
@@ -56,7 +62,8 @@ def test_powers():
 def test_more_ids_than_float32_has_whole_numbers():
     """Ids above 2**24, and odd ones among them, come as often as they should."""
     words = 2**24 + 2**20
-    uniform = np.broadcast_to(np.uint64(0xFFFFFFFF << 32), (words,))  # every cell gives its own id; takes no memory
+    # every cell gives its own id; takes no memory
+    uniform = np.broadcast_to(np.uint64(0xFFFFFFFF << 32), (words,))
     out = np.empty(4_000_000, np.int32)
     draw_many(uniform, np.uint64(1), out)
     assert 0 <= out.min()

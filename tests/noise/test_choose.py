@@ -32,9 +32,13 @@ def test_learned_is_the_streaming_estimate():
     np.testing.assert_allclose(noise_probability("learned", COUNTS, 1.0), noise.probability, rtol=1e-12)
 
 
-@pytest.mark.parametrize("spec", ["", "zipf", "Uniform", "file", "file:", "file:PATH "[:4], None, 3, ["unigram"]])
+@pytest.mark.parametrize(
+    "spec", ["", "zipf", "Uniform", "file", "file:", "file:PATH "[:4], None, 3, ["unigram"]]
+)
 def test_unknown_names(spec):
-    with pytest.raises(ConfigError, match=r"nce:noise=.*must be one of unigram, uniform, log_uniform, learned, file:PATH"):
+    with pytest.raises(
+        ConfigError, match=r"nce:noise=.*must be one of unigram, uniform, log_uniform, learned, file:PATH"
+    ):
         check_noise("nce:noise", spec)
     with pytest.raises(ConfigError, match="^noise="):
         noise_probability(spec, COUNTS, 1.0)

@@ -70,12 +70,16 @@ def test_draws_follow_every_rule(name, fits):
     assert ids.dtype == np.int32
     assert fits(np.bincount(ids, minlength=noise.probability.size), noise.probability)
     if len(set(RULES[name])) > 2:
-        assert not fits(np.bincount(ids, minlength=noise.probability.size), unigram(RULES[name] > 0, 1))  # the test can fail
+        # the test can fail
+        assert not fits(np.bincount(ids, minlength=noise.probability.size), unigram(RULES[name] > 0, 1))
 
 
 def test_draws_are_as_even_as_those_of_tensorflow(golden):
     for case in golden["cases"]:
-        draws, limit = case["frequencies_200k"]["draws"], case["frequencies_200k"]["chi_square_threshold"]["1e-06"]
+        draws, limit = (
+            case["frequencies_200k"]["draws"],
+            case["frequencies_200k"]["chi_square_threshold"]["1e-06"],
+        )
         q = np.array(case["probability"])
         found = np.bincount(Noise(q).draw(draws if ENABLED else MANY, seed=1), minlength=q.size)
         assert (((found - q * found.sum()) ** 2)[q > 0] / (q * found.sum())[q > 0]).sum() < limit
@@ -97,7 +101,9 @@ def test_draws_are_the_alias_table_at_the_bits_of_the_seed():
 
 
 @pytest.mark.parametrize("limit", [0, 2, 5, NEVER], ids=["race", "race after 2", "race after 5", "rejection"])
-@pytest.mark.parametrize("q", [[0.4, 0.3, 0.2, 0.1], [0.1, 0.2, 0.3, 0.4], [0.5, 0.0, 0.25, 0.15, 0.1]], ids=str)
+@pytest.mark.parametrize(
+    "q", [[0.4, 0.3, 0.2, 0.1], [0.1, 0.2, 0.3, 0.4], [0.5, 0.0, 0.25, 0.15, 0.1]], ids=str
+)
 def test_distinct_draws_have_the_exact_distribution(q, limit, fits):
     for k in (1, 2, 3):
         chances = orders(q, k)
@@ -106,7 +112,10 @@ def test_distinct_draws_have_the_exact_distribution(q, limit, fits):
         assert fits([found[order] for order in chances], list(chances.values()))
         assert tries.min() == k
         # between two new ids, the wait is geometric with the mass not yet seen
-        mean = sum(chance * sum(1 / (1 - sum(q[i] for i in order[:n])) for n in range(k)) for order, chance in chances.items())
+        mean = sum(
+            chance * sum(1 / (1 - sum(q[i] for i in order[:n])) for n in range(k))
+            for order, chance in chances.items()
+        )
         assert abs(tries.mean() - mean) <= 5 * tries.std() / len(tries) ** 0.5 + 1e-12
 
 
@@ -127,7 +136,10 @@ def test_races_and_rejection_agree_on_many_ids():
     table = alias_table(q)
     batches = BATCHES // 4
     pairs = [
-        np.bincount(np.concatenate([draw_distinct(q, table, 8, seed, limit)[0] for seed in range(batches)]), minlength=40)
+        np.bincount(
+            np.concatenate([draw_distinct(q, table, 8, seed, limit)[0] for seed in range(batches)]),
+            minlength=40,
+        )
         for limit in (NEVER, 0)
     ]
     a, b = pairs[0] / batches, pairs[1] / batches
@@ -136,7 +148,8 @@ def test_races_and_rejection_agree_on_many_ids():
 
 
 def test_a_race_gives_ids_in_the_order_of_arrival():
-    # each id a fifth less likely than the one before it in a shuffled order: that is about how they arrive, a few places off
+    # each id a fifth less likely than the one before it in a shuffled order: that is about how they arrive, a
+    # few places off
     order = np.arange(3000) * 1013 % 3000
     place = np.argsort(order)
     q = 0.8**place
@@ -153,7 +166,9 @@ def test_inclusion_as_in_tensorflow(golden):
         assert all(len(set(ids.tolist())) == k for ids, _ in drawn)
         found = np.bincount(np.concatenate([ids for ids, _ in drawn]), minlength=q.size) / batches
         expected = np.array(theirs["inclusion_counts"]) / theirs["batches"]
-        p = np.maximum((found * batches + expected * theirs["batches"]) / (batches + theirs["batches"]), 1 / batches)
+        p = np.maximum(
+            (found * batches + expected * theirs["batches"]) / (batches + theirs["batches"]), 1 / batches
+        )
         spread = np.sqrt(p * (1 - p) * (1 / batches + 1 / theirs["batches"]))
         assert (np.abs(found - expected) < 5.5 * spread).all(), case["name"]
         assert (found[q == 0] == 0).all()

@@ -31,7 +31,9 @@ def test_tensorflow_counts(golden):
         q, k = np.array(case["probability"]), case["num_sampled"]
         flat = case["not_unique"]
         np.testing.assert_allclose(expected_counts(q, k), flat["true_expected_count_all_classes"], rtol=1e-6)
-        np.testing.assert_allclose(expected_counts(q, k)[flat["sampled"]], flat["sampled_expected_count"], rtol=1e-6)
+        np.testing.assert_allclose(
+            expected_counts(q, k)[flat["sampled"]], flat["sampled_expected_count"], rtol=1e-6
+        )
         assert min(call["num_tries"] for call in case["unique"]) == k  # both branches are covered
         assert max(call["num_tries"] for call in case["unique"]) > k
         for call in case["unique"]:
@@ -46,16 +48,22 @@ def test_tensorflow_all_of_the_range(golden):
     reported = np.array(case["true_expected_count_all_classes"])
     took = round(math.log1p(-reported[0]) / math.log1p(-q[0]))
     np.testing.assert_allclose(tensorflow_expected_counts(q, case["num_sampled"], took), reported, rtol=1e-6)
-    # TensorFlow's counts follow the tries of the call; all ids are there, so ours are one, as those of its all_candidate_sampler
+    # TensorFlow's counts follow the tries of the call; all ids are there, so ours are one, as those of its
+    # all_candidate_sampler
     assert (
-        expected_counts(q, case["num_sampled"], unique=True).tolist() == golden["extra"]["all_candidate_sampler"]["sampled_expected_count"]
+        expected_counts(q, case["num_sampled"], unique=True).tolist()
+        == golden["extra"]["all_candidate_sampler"]["sampled_expected_count"]
     )
     assert "range is too small" in golden["extra"]["unique_more_than_range"]
     with pytest.raises(ConfigError, match="k=7 distinct draws: must be <= 6"):
         expected_counts(q, case["num_sampled"] + 1, unique=True)
 
 
-WEIGHTS = st.lists(st.one_of(st.just(0.0), st.floats(1e-12, 1.0), st.sampled_from([1e-12, 1e-6, 1.0])), min_size=1, max_size=60).filter(any)
+WEIGHTS = st.lists(
+    st.one_of(st.just(0.0), st.floats(1e-12, 1.0), st.sampled_from([1e-12, 1e-6, 1.0])),
+    min_size=1,
+    max_size=60,
+).filter(any)
 
 
 @given(WEIGHTS, st.data())
@@ -75,7 +83,9 @@ def test_unique_counts_sum_to_k_and_rise_with_q(weights, data):
         assert tries(q, k) == math.inf
     else:
         assert tries(q, k) >= k - 1e-9
-        np.testing.assert_allclose(c, [float(1 - (1 - Decimal(float(x))) ** Decimal(tries(q, k))) for x in q], atol=1e-12)
+        np.testing.assert_allclose(
+            c, [float(1 - (1 - Decimal(float(x))) ** Decimal(tries(q, k))) for x in q], atol=1e-12
+        )
 
 
 @given(WEIGHTS, st.integers(1, 10**6))
@@ -87,7 +97,9 @@ def test_counts_with_replacement(weights, k):
 def test_tries_of_a_uniform_distribution_in_closed_form():
     # V (1 - (1 - 1/V) ** t) = k
     for words, k in [(50, 10), (1000, 999), (10**5, 3)]:
-        assert tries(np.full(words, 1 / words), k) == pytest.approx(math.log1p(-k / words) / math.log1p(-1 / words), rel=1e-9)
+        assert tries(np.full(words, 1 / words), k) == pytest.approx(
+            math.log1p(-k / words) / math.log1p(-1 / words), rel=1e-9
+        )
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,8 @@ def weights_of(tmp_path, content):
         (b"\n\n,1\na,b,c,1e-3\n\n", [1, 0.001]),
         (b'"a,b",4\n', [4]),
         (b"\xef\xbb\xbf5\n6", [5, 6]),  # a byte order mark
-        (b"\xff\xfe\x85,3\nna\xc3\xafve\xe2\x80\xa8,4", [3, 4]),  # not UTF-8; a line separator that ends no line
+        # not UTF-8; a line separator that ends no line
+        (b"\xff\xfe\x85,3\nna\xc3\xafve\xe2\x80\xa8,4", [3, 4]),
     ],
 )
 def test_last_field_of_each_line(tmp_path, content, weights):
@@ -32,7 +33,22 @@ def test_last_field_of_each_line(tmp_path, content, weights):
 
 
 @pytest.mark.parametrize(
-    "field", [b"", b"cat", b"-1", b"-0.5", b"nan", b"inf", b"-inf", b"1e999", b"1_000", b"0x10", b" ", b"\xff", b"1 2"]
+    "field",
+    [
+        b"",
+        b"cat",
+        b"-1",
+        b"-0.5",
+        b"nan",
+        b"inf",
+        b"-inf",
+        b"1e999",
+        b"1_000",
+        b"0x10",
+        b" ",
+        b"\xff",
+        b"1 2",
+    ],
 )
 def test_lines_without_a_weight_are_named(tmp_path, field):
     with pytest.raises(FormatError, match=r"weights\.csv, line 3: .*finite number >= 0"):
@@ -67,22 +83,35 @@ def test_tensorflow_reserved_ids(golden):
     q = fixed_unigram(case["unigrams"], case["distortion"], case["num_reserved_ids"])
     assert q.size == case["range_max"]
     np.testing.assert_allclose(q, case["p"], rtol=1e-12)
-    np.testing.assert_allclose(expected_counts(q, case["num_sampled"]), case["true_expected_count_all_classes"], rtol=1e-6)
+    np.testing.assert_allclose(
+        expected_counts(q, case["num_sampled"]), case["true_expected_count_all_classes"], rtol=1e-6
+    )
 
 
 def test_tensorflow_shards(golden):
     case = golden["extra"]["shards"]
     assert len(case["results"]) == case["num_shards"] == 2
     for result in case["results"]:
-        q = fixed_unigram(case["unigrams"], case["distortion"], shards=case["num_shards"], shard=result["shard"])
-        np.testing.assert_allclose(expected_counts(q, case["num_sampled"]), result["true_expected_count_all_classes"], rtol=1e-6)
+        q = fixed_unigram(
+            case["unigrams"], case["distortion"], shards=case["num_shards"], shard=result["shard"]
+        )
+        np.testing.assert_allclose(
+            expected_counts(q, case["num_sampled"]), result["true_expected_count_all_classes"], rtol=1e-6
+        )
 
 
-@given(st.lists(st.floats(0.5, 9), min_size=12, max_size=30), st.floats(-2, 2), st.integers(0, 5), st.integers(1, 5))
+@given(
+    st.lists(st.floats(0.5, 9), min_size=12, max_size=30),
+    st.floats(-2, 2),
+    st.integers(0, 5),
+    st.integers(1, 5),
+)
 def test_shards_put_together_are_the_whole(weights, power, reserved, shards):
     whole = fixed_unigram(weights, power, reserved)
     assert whole[:reserved].tolist() == [0] * reserved
-    np.testing.assert_allclose(whole[reserved:], np.array(weights) ** power / sum(w**power for w in weights), rtol=1e-12)
+    np.testing.assert_allclose(
+        whole[reserved:], np.array(weights) ** power / sum(w**power for w in weights), rtol=1e-12
+    )
     for shard in range(shards):
         q = fixed_unigram(weights, power, reserved, shards, shard)
         ours = [i for i in range(whole.size) if i % shards == shard]

@@ -29,7 +29,10 @@ def test_every_occurrence_counts():
     assert noise.seen.dtype == np.int64
 
 
-@pytest.mark.parametrize(("ids", "message"), [([0, 3], "id 3: "), ([-1, 5], "id -1: "), ([0.5], "float64"), (["a"], "whole numbers")])
+@pytest.mark.parametrize(
+    ("ids", "message"),
+    [([0, 3], "id 3: "), ([-1, 5], "id -1: "), ([0.5], "float64"), (["a"], "whole numbers")],
+)
 def test_bad_ids_change_nothing(ids, message):
     noise = LearnedUnigram(3)
     with pytest.raises(DataError, match=message):

@@ -25,13 +25,17 @@ def rule(case, counts):
 def test_tensorflow_probabilities(golden):
     assert len(golden["cases"]) == 4
     for case in golden["cases"]:
-        np.testing.assert_allclose(rule(case, golden["unigrams"]), case["probability"], rtol=1e-12, err_msg=case["name"])
+        np.testing.assert_allclose(
+            rule(case, golden["unigrams"]), case["probability"], rtol=1e-12, err_msg=case["name"]
+        )
 
 
 @given(st.integers(1, 3000))
 def test_log_uniform_is_the_formula_and_sums_to_one(words):
     q = log_uniform(np.full(words, 7))
-    np.testing.assert_allclose(q, [(math.log(i + 2) - math.log(i + 1)) / math.log(words + 1) for i in range(words)], rtol=1e-9)
+    np.testing.assert_allclose(
+        q, [(math.log(i + 2) - math.log(i + 1)) / math.log(words + 1) for i in range(words)], rtol=1e-9
+    )
     assert q.sum() == pytest.approx(1, abs=1e-12)
 
 
@@ -62,7 +66,9 @@ def test_unigram_refuses_what_is_not_a_count():
 def test_unigram_is_the_formula_whatever_the_order(counts, power, random):
     random.shuffle(counts)
     weights = [float(count) ** power if count else 0.0 for count in counts]
-    np.testing.assert_allclose(unigram(np.array(counts), power), np.array(weights) / math.fsum(weights), rtol=1e-9)
+    np.testing.assert_allclose(
+        unigram(np.array(counts), power), np.array(weights) / math.fsum(weights), rtol=1e-9
+    )
 
 
 def test_power_minus_one_prefers_rare_words():

@@ -6,7 +6,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from unhot.errors import ConfigError
-from unhot.outputs.bands import BANDS, auto_cutoffs, checked_cutoffs, checked_numbers, cutoffs_of, given_numbers, ranked
+from unhot.outputs.bands import (
+    BANDS,
+    auto_cutoffs,
+    checked_cutoffs,
+    checked_numbers,
+    cutoffs_of,
+    given_numbers,
+    ranked,
+)
 
 ALL_COUNTS = st.lists(st.integers(0, 1000), min_size=1, max_size=40).map(np.array)
 
@@ -66,7 +74,9 @@ def test_numbers_are_read_as_they_are_meant():
     assert cutoffs_of("a", "2,5", np.ones(6)) == [2, 5]
 
 
-@pytest.mark.parametrize("text", ["", ",", "1,", "auto,1", "-1", "1.5", "1e3", "1_0", "\u0663", "\u00b2", "0", "2147483648", "1;2"])
+@pytest.mark.parametrize(
+    "text", ["", ",", "1,", "auto,1", "-1", "1.5", "1e3", "1_0", "\u0663", "\u00b2", "0", "2147483648", "1;2"]
+)
 def test_what_is_no_list_of_numbers_is_named(text):
     with pytest.raises(ConfigError, match="field=.*: must be auto, or whole numbers from 1 to"):
         checked_numbers("field", text)

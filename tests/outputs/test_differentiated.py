@@ -22,11 +22,17 @@ def test_bands_by_hand():
 
 
 def test_given_widths_say_how_many_bands_auto_makes():
-    assert as_lists(parse_output("differentiated:widths=3,2").bands(COUNTS, 5)) == [([1, 2], 0, 3), ([3, 4, 0, 5], 3, 5)]
+    assert as_lists(parse_output("differentiated:widths=3,2").bands(COUNTS, 5)) == [
+        ([1, 2], 0, 3),
+        ([3, 4, 0, 5], 3, 5),
+    ]
     assert as_lists(parse_output("differentiated:widths=5").bands(COUNTS, 5)) == [([1, 2, 3, 4, 0, 5], 0, 5)]
 
 
-@pytest.mark.parametrize(("dim", "widths"), [(1, [1]), (2, [1, 1]), (3, [1, 1, 1]), (4, [2, 1, 1]), (5, [2, 1, 2]), (64, [32, 16, 16])])
+@pytest.mark.parametrize(
+    ("dim", "widths"),
+    [(1, [1]), (2, [1, 1]), (3, [1, 1, 1]), (4, [2, 1, 1]), (5, [2, 1, 2]), (64, [32, 16, 16])],
+)
 def test_auto_widths_halve_what_is_left(dim, widths):
     assert [last - first for _, first, last in AUTO.bands(COUNTS, dim)] == widths
 
@@ -35,7 +41,9 @@ def test_auto_widths_halve_what_is_left(dim, widths):
 def test_every_word_is_in_one_band_and_every_number_in_one_slice(counts, dim, data):
     layer = AUTO
     if dim > 1 and data.draw(st.booleans()):
-        ranks = data.draw(st.lists(st.integers(1, counts.size - 1), min_size=1, max_size=dim - 1, unique=True))
+        ranks = data.draw(
+            st.lists(st.integers(1, counts.size - 1), min_size=1, max_size=dim - 1, unique=True)
+        )
         layer = parse_output(f"differentiated:cutoffs={','.join(map(str, sorted(ranks)))}")
     bands = layer.bands(counts, dim)
     assert sorted(np.concatenate([band.ids for band in bands]).tolist()) == list(range(counts.size))

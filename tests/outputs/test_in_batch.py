@@ -7,13 +7,16 @@ import pytest
 
 from unhot.outputs import parse_output
 
-SCORES, COUNTS = np.array([0.5, -1.0, 2.0]), np.array([6, 3, 0])  # a word that was never seen counts as half a one
+# a word that was never seen counts as half a one
+SCORES, COUNTS = np.array([0.5, -1.0, 2.0]), np.array([6, 3, 0])
 WORTH = [math.exp(s / 0.5) / q for s, q in zip(SCORES, (6, 3, 0.5), strict=True)]  # any factor of q falls out
 
 
-@pytest.mark.parametrize("q", ["streaming", "counts"])  # where the counts come from is not the formula's business
+# where the counts come from is not the formula's business
+@pytest.mark.parametrize("q", ["streaming", "counts"])
 @pytest.mark.parametrize(
-    ("draws", "hits", "columns"), [([1, 0, 0], "keep", [0, 1, 0, 0]), ([1, 0, 0], "drop", [0, 1]), ([0], "drop", [0]), ([], "keep", [0])]
+    ("draws", "hits", "columns"),
+    [([1, 0, 0], "keep", [0, 1, 0, 0]), ([1, 0, 0], "drop", [0, 1]), ([0], "drop", [0]), ([], "keep", [0])],
 )
 def test_by_hand(q, draws, hits, columns):
     layer = parse_output(f"in_batch:temperature=0.5,q={q},hits={hits}")

@@ -43,5 +43,7 @@ def test_gamma_is_divided_by(gamma):
 
 def test_it_is_for_torch_alone():
     for ask in (lambda layer: layer.columns(COUNTS, 1), lambda layer: layer.tables(COUNTS)):
-        with pytest.raises(ConfigError, match="infrequent: has no compiled kernel: train with engine='torch'"):
+        with pytest.raises(
+            ConfigError, match="infrequent: has no compiled kernel: train with engine='torch'"
+        ):
             ask(parse_output("infrequent"))

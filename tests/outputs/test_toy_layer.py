@@ -33,18 +33,32 @@ def toy(tmp_path_factory):
 
 
 def run(*arguments):
-    return subprocess.run([sys.executable, "-m", "unhot", *map(str, arguments)], capture_output=True, text=True, timeout=300)
+    return subprocess.run(
+        [sys.executable, "-m", "unhot", *map(str, arguments)], capture_output=True, text=True, timeout=300
+    )
 
 
 def score_gradient(layer, scores, target, counts):
     """The reference's gradient, by central differences."""
-    up, down = ([layer.reference(scores + step, target, None, counts) for step in e * np.eye(scores.size)] for e in (1e-6, -1e-6))
+    up, down = (
+        [layer.reference(scores + step, target, None, counts) for step in e * np.eye(scores.size)]
+        for e in (1e-6, -1e-6)
+    )
     return np.subtract(up, down) / 2e-6
 
 
 @pytest.mark.parametrize("predict", ["centre", "contexts"])
 def test_training_is_gradient_descent_on_the_reference(toy, predict):
-    settings = {"dim": 4, "window": 2, "shrink": False, "sample": 0, "min_count": 1, "epochs": 1, "threads": 1, "predict": predict}
+    settings = {
+        "dim": 4,
+        "window": 2,
+        "shrink": False,
+        "sample": 0,
+        "min_count": 1,
+        "epochs": 1,
+        "threads": 1,
+        "predict": predict,
+    }
     x = unhot.SkipGram(**settings, output="ring", lr=1e-30).fit(SENTENCES).vectors.vectors.astype(np.float64)
     lr = 0.5
     model = unhot.SkipGram(**settings, output="ring", lr=lr).fit(SENTENCES)
@@ -70,7 +84,9 @@ def test_training_is_gradient_descent_on_the_reference(toy, predict):
 
 def test_it_is_trained_by_name_and_learns(toy):
     text = [["a", "b"] * 5, ["c", "d"] * 5] * 50
-    model = unhot.SkipGram(dim=8, window=1, min_count=1, sample=0, epochs=20, lr=0.025, threads=1, output="ring:bias=true").fit(text)
+    model = unhot.SkipGram(
+        dim=8, window=1, min_count=1, sample=0, epochs=20, lr=0.025, threads=1, output="ring:bias=true"
+    ).fit(text)
     assert model.layer.spec() == "ring:bias=true"
     assert model.history.losses == sorted(model.history.losses, reverse=True)
     assert model.history.losses[-1] < 0.01 < 0.3 < model.history.losses[0]
@@ -92,7 +108,19 @@ def test_the_shell_knows_it(toy, tmp_path):
     assert "  ring              Ring: tell the target from the word behind it." in listed.splitlines()
     assert "Ring:" not in run("train", "--help").stdout
     (tmp_path / "t.txt").write_text("\n".join(map(" ".join, SENTENCES)))
-    command = ("train", tmp_path / "t.txt", "-o", tmp_path / "m", "--dim", 4, "--min-count", 1, "--output", "ring:bias=true", "--quiet")
+    command = (
+        "train",
+        tmp_path / "t.txt",
+        "-o",
+        tmp_path / "m",
+        "--dim",
+        4,
+        "--min-count",
+        1,
+        "--output",
+        "ring:bias=true",
+        "--quiet",
+    )
     refused = run(*command)
     assert refused.returncode == 2
     assert "there is no layer 'ring'" in refused.stderr

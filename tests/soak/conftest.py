@@ -1,6 +1,7 @@
 """What the tests against power cuts share: children to kill, a small disk to fill, and what is in a folder.
 
-`make test` takes a few samples; with UNHOT_SOAK=1 (`make soak`) everything runs in full, and a line about the kills ends the output.
+`make test` takes a few samples; with UNHOT_SOAK=1 (`make soak`) everything runs in full, and a line about the
+kills ends the output.
 """
 
 import hashlib
@@ -68,7 +69,10 @@ def tree():
 
     def digests(folder):
         files = (path for path in sorted(folder.rglob("*")) if path.is_file())
-        return {path.relative_to(folder).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
+        return {
+            path.relative_to(folder).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
+            for path in files
+        }
 
     return digests
 
@@ -78,7 +82,9 @@ def live(tree):
     """Gives the digests of the live version of a model; None: there is none."""
 
     def version(folder):
-        return tree(folder / (folder / "CURRENT").read_text().strip()) if (folder / "CURRENT").exists() else None
+        return (
+            tree(folder / (folder / "CURRENT").read_text().strip()) if (folder / "CURRENT").exists() else None
+        )
 
     return version
 
@@ -123,8 +129,15 @@ class Child:
     """A process of its own group, whose lines are read as they come."""
 
     def __init__(self, command, env):
-        pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
-        self._process = subprocess.Popen([sys.executable, *map(str, command)], env=env, start_new_session=True, **pipes)
+        pipes = {
+            "stdin": subprocess.DEVNULL,
+            "stdout": subprocess.PIPE,
+            "stderr": subprocess.STDOUT,
+            "text": True,
+        }
+        self._process = subprocess.Popen(
+            [sys.executable, *map(str, command)], env=env, start_new_session=True, **pipes
+        )
         self.lines, self._new = [], queue.SimpleQueue()
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
@@ -143,7 +156,10 @@ class Child:
         return False
 
     def kill(self):
-        """SIGKILL to the group, at once; return whether it was still running. All lines it wrote are there afterwards."""
+        """SIGKILL to the group, at once; return whether it was still running.
+
+        All lines it wrote are there afterwards.
+        """
         if self._process.poll() is None:  # until it is waited for, its number is nobody else's
             os.killpg(self._process.pid, signal.SIGKILL)
         code = self._process.wait(timeout=WAIT)
@@ -159,7 +175,9 @@ def start(tmp_path):
     (tmp_path / "tmp").mkdir()
 
     def started(*command):
-        children.append(Child(command, {**os.environ, "TMPDIR": str(tmp_path / "tmp"), "PYTHONUNBUFFERED": "1"}))
+        children.append(
+            Child(command, {**os.environ, "TMPDIR": str(tmp_path / "tmp"), "PYTHONUNBUFFERED": "1"})
+        )
         return children[-1]
 
     yield started
@@ -201,7 +219,10 @@ def locked(tmp_path):
         yield folder, lambda: mount("-o", "remount,ro", folder)
         subprocess.run(["umount", "-l", str(folder)], check=True, timeout=WAIT)
         return
-    yield folder, lambda: [path.chmod(0o555 if path.is_dir() else 0o444) for path in [*folder.rglob("*"), folder]]
+    yield (
+        folder,
+        lambda: [path.chmod(0o555 if path.is_dir() else 0o444) for path in [*folder.rglob("*"), folder]],
+    )
     for path in [folder, *folder.rglob("*")]:
         path.chmod(0o755)
 

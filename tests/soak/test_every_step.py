@@ -1,4 +1,7 @@
-"""A kill at every touch of the disk, one after the other (`make test`: every third): of the last save of a training and of a checkpoint."""
+"""A kill at every touch of the disk, one after the other (`make test`: every third).
+
+Of the last save of a training and of a checkpoint.
+"""
 
 import itertools
 import os
@@ -19,7 +22,10 @@ TOUCHES = {"open", "os.mkdir", "os.rename", "os.remove", "os.rmdir", "os.truncat
 
 
 def killed_at(step, work):
-    """Do some work in a child that dies at its step-th touch of the disk; return whether it got to the end."""
+    """Do some work in a child that dies at its step-th touch of the disk.
+
+    Return whether it got to the end.
+    """
     pid = os.fork()
     if pid == 0:
         left = step

@@ -1,6 +1,9 @@
-"""A disk that fills up at any byte of a save: an error that says so, the old model byte for byte, and nothing left over.
+"""A disk that fills up at any byte of a save.
 
-Without root: a limit on the size of files, set when a certain file is opened. As root: a small file system with a few pages left.
+An error that says so, the old model byte for byte, and nothing left over.
+
+Without root: a limit on the size of files, set when a certain file is opened. As root: a small file system
+with a few pages left.
 """
 
 import os
@@ -80,7 +83,8 @@ def test_no_room_in_any_file(name, first, small, tree, soak, tmp_path):
         assert "untouched" in said or (first and "nothing was saved" in said)
         assert tree(folder) == before
     assert is_model(folder) is not first
-    assert in_child(lambda: saved_with_limit(model, folder, name, size)) in ("saved", said)  # a file behind it may be bigger
+    # a file behind it may be bigger
+    assert in_child(lambda: saved_with_limit(model, folder, name, size)) in ("saved", said)
     model.save(folder)
     assert len(list(folder.iterdir())) == 2
     assert unhot.load(folder, verify=True).seed == 2
@@ -162,7 +166,9 @@ def test_room_again_while_training(lines, settings, small, tree, small_disk):
             filler.unlink()
 
     checkpoint = Checkpoint(path=folder, minutes=None, chunks=1)
-    model = unhot.SkipGram(**settings, seed=2).fit(lines, checkpoint=checkpoint, note=notes.append, callbacks=[make_room])
+    model = unhot.SkipGram(**settings, seed=2).fit(
+        lines, checkpoint=checkpoint, note=notes.append, callbacks=[make_room]
+    )
     failed = [note.startswith("no checkpoint: ") and "No space left on device" in note for note in notes]
     written = [note.startswith("checkpoint: ") for note in notes]
     room = notes.index("room again")

@@ -1,7 +1,10 @@
-"""kill -9 at random moments of training, saving and resuming: what was complete is there, what was reported is not lost.
+"""kill -9 at random moments of training, saving and resuming.
 
-Most kills fall into a training with a checkpoint after every chunk, which spends most of its time saving; some fall into the start and
-some into the last save. Runs that were killed and resumed give the same bytes as one that nobody interrupted.
+What was complete is there, what was reported is not lost.
+
+Most kills fall into a training with a checkpoint after every chunk, which spends most of its time saving;
+some fall into the start and some into the last save. Runs that were killed and resumed give the same bytes as
+one that nobody interrupted.
 """
 
 import os
@@ -21,7 +24,8 @@ from unhot.vectors.formats.directory import FILES, MANIFEST, checkpoint_of, is_m
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="needs process groups and SIGKILL")
 EPOCHS = 4
-SETTINGS = ("--dim", 16, "--min-count", 1, "--threads", 1, "--epochs", EPOCHS, "--seed", 3)  # one thread: the same bytes every time
+# one thread: the same bytes every time
+SETTINGS = ("--dim", 16, "--min-count", 1, "--threads", 1, "--epochs", EPOCHS, "--seed", 3)
 # a line to wait for, and how many seconds to let pass at most after it
 IN_TRAINING, AT_THE_END, AT_THE_START = ("memory:", 0.5), (f"epoch {EPOCHS}/", 0.03), (None, 1.5)
 MOMENTS = (IN_TRAINING, AT_THE_END, IN_TRAINING, IN_TRAINING, AT_THE_START, IN_TRAINING)
@@ -58,7 +62,13 @@ def state_of(folder):
         if begun:
             written = [name for name in FILES if (home / begun[0] / name).exists()]
             done = (home / begun[0] / MANIFEST).exists()
-            return "waiting for the disk" if done else f"writing {written[-1]}" if written else "beginning a version"
+            return (
+                "waiting for the disk"
+                if done
+                else f"writing {written[-1]}"
+                if written
+                else "beginning a version"
+            )
         if any(name.startswith(".unhot-old-") for name in names):
             return "removing what is old"
         if any(name.startswith(".unhot-") for name in names):
@@ -72,7 +82,10 @@ def state_of(folder):
 def check_training(folder, lines, before, whole, live):
     """What is wrong after a kill, by what the processes of this training had said until then."""
     found, wrong, said = live(folder), [], "\n".join(lines)
-    words = [int(count.replace(",", "")) for count in re.findall("^checkpoint: ([0-9,]+) words", said, re.MULTILINE)]
+    words = [
+        int(count.replace(",", ""))
+        for count in re.findall("^checkpoint: ([0-9,]+) words", said, re.MULTILINE)
+    ]
     if found not in (before, whole):
         wrong.append("the model is neither the old one nor the new one")
     if "saved to" in said and found != whole:
@@ -90,7 +103,10 @@ def check_training(folder, lines, before, whole, live):
 
 
 def killed_in(child, moment, rng):
-    """Let a child run until some time in a moment; return whether it was killed and did not come to the end before."""
+    """Let a child run until some time in a moment.
+
+    Return whether it was killed and did not come to the end before.
+    """
     line, seconds = moment
     if line is None or child.wait_for(line):
         time.sleep(rng.uniform(0, seconds))
@@ -100,20 +116,26 @@ def killed_in(child, moment, rng):
 
 
 @pytest.mark.parametrize(("over", "few", "many"), [("old", 2, 20), ("nothing", 1, 15)])
-def test_training_and_resuming(over, few, many, models, text, start, run, live, next_save, tally, soak, tmp_path):
+def test_training_and_resuming(
+    over, few, many, models, text, start, run, live, next_save, tally, soak, tmp_path
+):
     folder, old, rng = tmp_path / "model", unhot.load(models / "old"), random.Random(f"over {over}")
     before, whole = live(models / over), live(models / "whole")
     begin = ("train", text, "-o", folder, *SETTINGS)
     wrong, said, kills = [], [], 0
     while kills < (many if soak else few) and not wrong:
         goes_on = is_model(checkpoint_of(folder))
-        if not goes_on and live(folder) in (None, whole):  # nothing yet, or this training is over: the next one
+        # nothing yet, or this training is over: the next one
+        if not goes_on and live(folder) in (None, whole):
             shutil.rmtree(folder, ignore_errors=True)
             said.clear()
             if before:
                 old.save(folder)
         command = ("train", "--resume", folder) if goes_on else begin
-        child, moment = start("-m", "unhot", *command, "--checkpoint-chunks", 1), MOMENTS[kills % len(MOMENTS)]
+        child, moment = (
+            start("-m", "unhot", *command, "--checkpoint-chunks", 1),
+            MOMENTS[kills % len(MOMENTS)],
+        )
         killed = killed_in(child, moment, rng)
         said += child.lines
         wrong = check_training(folder, said, before, whole, live) + next_save(folder, old)
@@ -141,7 +163,9 @@ def check_mark(folder, reported):
     mark = model.history.words
     same = all(np.array_equal(np.unique(matrix), [mark]) for matrix in model.learned.params[:2])
     wrong = [] if same else [f"files of several saves in {mark}"]
-    return mark, wrong + ([] if reported <= mark <= reported + 1 else [f"{reported} was reported as saved, {mark} is there"])
+    return mark, wrong + (
+        [] if reported <= mark <= reported + 1 else [f"{reported} was reported as saved, {mark} is there"]
+    )
 
 
 def test_saving(models, text, start, next_save, tally, soak, tmp_path):
@@ -149,14 +173,17 @@ def test_saving(models, text, start, next_save, tally, soak, tmp_path):
     wrong, mark = [], 0
     for kill in range(15 if soak else 2):
         child = start("-c", SAVER, text, folder, mark + 1)
-        assert child.wait_for("saved" if kill else "ready"), child.lines  # the first kill falls into the very first save
+        # the first kill falls into the very first save
+        assert child.wait_for("saved" if kill else "ready"), child.lines
         seconds = rng.uniform(0, 0.3 if kill else 0.01)
         timer = threading.Timer(seconds, child.kill)
         timer.start()
         if kill:
             load_until(time.monotonic() + seconds, folder)
         timer.join()
-        reported = max([int(line.split()[1]) for line in child.lines if line.startswith("saved")], default=mark)
+        reported = max(
+            [int(line.split()[1]) for line in child.lines if line.startswith("saved")], default=mark
+        )
         mark, found = check_mark(folder, reported)
         found += next_save(folder, old)
         tally.append((state_of(folder), found))

@@ -1,6 +1,9 @@
-"""The order in which a save touches the disk: after a power cut only that is certain to be there which was synced before.
+"""The order in which a save touches the disk.
 
-A kill cannot show this, since the system still writes what a dead process left in its cache. So the calls themselves are looked at.
+After a power cut only that is certain to be there which was synced before.
+
+A kill cannot show this, since the system still writes what a dead process left in its cache. So the calls
+themselves are looked at.
 """
 
 import os
@@ -13,7 +16,9 @@ import pytest
 import unhot
 from unhot.vectors.formats.directory import CURRENT, FILES, MANIFEST, checkpoint_of
 
-pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="finds the names of open files in /proc")
+pytestmark = pytest.mark.skipif(
+    not sys.platform.startswith("linux"), reason="finds the names of open files in /proc"
+)
 
 
 @pytest.fixture
@@ -25,7 +30,11 @@ def calls(monkeypatch):
         def noting(*arguments, **options):
             path = f"/proc/self/fd/{arguments[0]}" if name == "fsync" else arguments[0]
             done = call(*arguments, **options)
-            inside = Path(f"/proc/self/fd/{options['dir_fd']}").readlink() if options.get("dir_fd") is not None else Path()
+            inside = (
+                Path(f"/proc/self/fd/{options['dir_fd']}").readlink()
+                if options.get("dir_fd") is not None
+                else Path()
+            )
             where = Path(path).readlink() if name == "fsync" else inside / path
             found.append((name, where, Path(arguments[1]) if name in ("rename", "replace") else None))
             return done
@@ -58,9 +67,14 @@ def test_synced_before_it_counts(first, name, small, calls, tmp_path):
     assert synced(temporary, 0, renamed)
     assert synced(folder, renamed, replaced)  # the version is there before it is named
     assert synced(current, 0, replaced)
-    removed = [at for at, (call, path, _) in enumerate(calls) if call in ("unlink", "rename") and path.is_relative_to(folder / "v1")]
+    removed = [
+        at
+        for at, (call, path, _) in enumerate(calls)
+        if call in ("unlink", "rename") and path.is_relative_to(folder / "v1")
+    ]
     assert bool(removed) is not first
-    assert synced(folder, replaced, removed[0] if removed else None)  # the new one is named before the old one goes
+    # the new one is named before the old one goes
+    assert synced(folder, replaced, removed[0] if removed else None)
     made = [path for call, path, _ in calls if call == "mkdir" and path != temporary]
     assert len(made) == (len(Path(name).parts) if first else 0)
     for path in made:
@@ -73,5 +87,9 @@ def test_the_model_before_its_checkpoint_goes(small, calls, tmp_path):
     calls.clear()
     model.save(folder)
     replaced = next(at for at, (_, _, to) in enumerate(calls) if to == folder / CURRENT)
-    gone = [at for at, (call, path, _) in enumerate(calls) if call in ("unlink", "rename") and path.is_relative_to(checkpoint_of(folder))]
+    gone = [
+        at
+        for at, (call, path, _) in enumerate(calls)
+        if call in ("unlink", "rename") and path.is_relative_to(checkpoint_of(folder))
+    ]
     assert ("fsync", folder, None) in calls[replaced : gone[0]]

@@ -54,12 +54,16 @@ def test_refused_before_training(name, arguments, read_only, text, run):
 
 
 def test_saving(read_only, model):
-    with pytest.raises(DataError, match=rf"model: cannot be saved {REASON}; the model that was there is untouched"):
+    with pytest.raises(
+        DataError, match=rf"model: cannot be saved {REASON}; the model that was there is untouched"
+    ):
         model.save(read_only / "model")
     with pytest.raises(DataError, match=rf"new: cannot be saved {REASON}; nothing was saved"):
         model.save(read_only / "new")
     for name in ("v.txt", "v.bin", "v.npy", "v.safetensors"):
-        with pytest.raises(DataError, match=rf"cannot be written {REASON}; what was there before is untouched"):
+        with pytest.raises(
+            DataError, match=rf"cannot be written {REASON}; what was there before is untouched"
+        ):
             model.vectors.save(read_only / name)
 
 
@@ -83,7 +87,15 @@ def test_commands_that_read(read_only, run, tmp_path):
     (tmp_path / "held_out.txt").write_text("w1 w2 w3 w4\n")
     for command in (
         ("neighbors", folder, "w1", "-n", 3, "--json"),
-        ("evaluate", folder, "--similarity", tmp_path / "pairs.txt", "--text", tmp_path / "held_out.txt", "--json"),
+        (
+            "evaluate",
+            folder,
+            "--similarity",
+            tmp_path / "pairs.txt",
+            "--text",
+            tmp_path / "held_out.txt",
+            "--json",
+        ),
         ("info", folder, "--json"),
         ("verify", folder, "--json"),
     ):

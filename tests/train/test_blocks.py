@@ -21,13 +21,18 @@ def some_cells(words=WORDS, share=0.4, seed=1, symmetric=False):
     starts = np.concatenate([[0], np.cumsum((dense > 0).sum(axis=1))])
     rows, columns = np.nonzero(dense)
     vocabulary = Vocabulary([f"w{i}" for i in range(words)], np.arange(words, 0, -1))
-    return Cells.from_arrays(vocabulary, starts, columns, dense[rows, columns], {"sides": "both" if symmetric else "left"}), dense
+    return Cells.from_arrays(
+        vocabulary, starts, columns, dense[rows, columns], {"sides": "both" if symmetric else "left"}
+    ), dense
 
 
 def read_all(blocks):
     reader = blocks.reader()
     return [
-        (number, [tuple(cell) for cell in zip(*(array.tolist() for array in reader.read(number)), strict=True)])
+        (
+            number,
+            [tuple(cell) for cell in zip(*(array.tolist() for array in reader.read(number)), strict=True)],
+        )
         for number in range(blocks.strips**2)
     ]
 
@@ -51,14 +56,19 @@ def test_every_cell_once_in_its_block(block_cells):
             assert blocks._columns.bounds[column] <= context < blocks._columns.bounds[column + 1]
             assert (word, context) not in seen
             seen[word, context] = True
-            assert (target, weight) == pytest.approx((np.log(dense[word, context]), dense[word, context] / 2), rel=1e-6, abs=1e-6)
+            assert (target, weight) == pytest.approx(
+                (np.log(dense[word, context]), dense[word, context] / 2), rel=1e-6, abs=1e-6
+            )
     assert len(seen) == len(cells)
     blocks.close()
 
 
 def test_order_depends_on_the_seed_and_not_on_threads(block_cells):
     cells, _ = some_cells(symmetric=True)
-    made = [read_all(Blocks(cells, lambda x: (x, x), 16, seed, threads)) for seed, threads in ((1, 1), (1, 3), (2, 1))]
+    made = [
+        read_all(Blocks(cells, lambda x: (x, x), 16, seed, threads))
+        for seed, threads in ((1, 1), (1, 3), (2, 1))
+    ]
     assert made[0] == made[1]
     assert made[0] != made[2]
 

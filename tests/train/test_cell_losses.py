@@ -1,4 +1,7 @@
-"""The loss of a layer in count space: the sum of its `reference` over all pairs, in expectation over its draws."""
+"""The loss of a layer in count space.
+
+The sum of its `reference` over all pairs, in expectation over its draws.
+"""
 
 import itertools
 
@@ -53,7 +56,12 @@ def random_params(layer, words, seed=3):
 def scores_of(arrays, i):
     in_vectors, out_vectors, out_bias, in_bias, ln_z = arrays
     scores = out_vectors @ in_vectors[i]
-    return scores + (out_bias if out_bias.size else 0) + (in_bias[i] if in_bias.size else 0) - (ln_z[0] if ln_z.size else 0)
+    return (
+        scores
+        + (out_bias if out_bias.size else 0)
+        + (in_bias[i] if in_bias.size else 0)
+        - (ln_z[0] if ln_z.size else 0)
+    )
 
 
 def brute_force(layer, arrays, pairs, counts):
@@ -144,11 +152,15 @@ def test_any_counts(values, spec):
     layer, counts = parse_output(spec), np.array([5, 4, 3, 2])
     matrix = np.array(values).reshape(4, 4)
     starts = np.concatenate([[0], np.cumsum((matrix > 0).sum(axis=1))])
-    cells = Cells.from_arrays(Vocabulary(["a", "b", "c", "d"], counts), starts, np.nonzero(matrix)[1], matrix[matrix > 0])
+    cells = Cells.from_arrays(
+        Vocabulary(["a", "b", "c", "d"], counts), starts, np.nonzero(matrix)[1], matrix[matrix > 0]
+    )
     arrays = random_params(layer, 4)
     scores = np.stack([scores_of(arrays, i) for i in range(4)]).astype(np.float32)
     pairs = [(i, j) for i in range(4) for j in range(4) for _ in range(matrix[i, j])]
-    found = cell_loss(layer, counts).link(scores, row_cells(cells, np.arange(4, dtype=np.int32), cells.row_sums()))
+    found = cell_loss(layer, counts).link(
+        scores, row_cells(cells, np.arange(4, dtype=np.int32), cells.row_sums())
+    )
     assert found == pytest.approx(brute_force(layer, arrays, pairs, counts), rel=1e-5, abs=1e-5)
 
 
@@ -162,13 +174,17 @@ def test_scores_far_from_zero_are_finite():
         assert np.isfinite(scores).all()
 
 
-@pytest.mark.parametrize("spec", ["hierarchical", "sampled", "class_based", "negative:noise=learned", "adaptive"])
+@pytest.mark.parametrize(
+    "spec", ["hierarchical", "sampled", "class_based", "negative:noise=learned", "adaptive"]
+)
 def test_layers_that_have_no_loss_in_counts(spec):
     with pytest.raises(ConfigError, match=r"cells.*(softmax|unigram)"):
         check_cells(parse_output(spec))
 
 
-@pytest.mark.parametrize("spec", ["negative:unique=true", "nce:k=2,unique=true", "sampled_logistic:unique=true"])
+@pytest.mark.parametrize(
+    "spec", ["negative:unique=true", "nce:k=2,unique=true", "sampled_logistic:unique=true"]
+)
 def test_distinct_draws_have_no_exact_expectation(spec):
     with pytest.raises(ConfigError, match=r"distinct draws.*set unique=false"):
         check_cells(parse_output(spec))

@@ -16,7 +16,11 @@ def place(request, monkeypatch):
 
 
 def test_arrays_go_back_to_what_they_were(place):
-    arrays = [np.arange(12, dtype=np.float32).reshape(3, 4), np.arange(5, dtype=np.uint16), np.zeros(0, np.int64)]
+    arrays = [
+        np.arange(12, dtype=np.float32).reshape(3, 4),
+        np.arange(5, dtype=np.uint16),
+        np.zeros(0, np.int64),
+    ]
     state = GoodState(arrays)
     assert (state._file is None) == (place == "memory")
     for value in (1, 2):

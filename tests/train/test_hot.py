@@ -19,8 +19,11 @@ def test_only_frequent_rows_of_big_matrices_and_several_threads():
 def test_exchange_averages_what_threads_learn():
     none = np.zeros(0, np.float32)
     ln_z = np.zeros(3 * LANES, np.float32)
-    params = Params(np.zeros((10, 4), np.float32), np.ones((6, 4), np.float32), np.zeros(6, np.float32), none, ln_z)
-    hot = HotRows(params, Sizes(6, 4, Biases(), HotSizes(2, 1), 0, 2))  # 6 and 4 rows, 2 threads with 2 copies and 1 copy each
+    params = Params(
+        np.zeros((10, 4), np.float32), np.ones((6, 4), np.float32), np.zeros(6, np.float32), none, ln_z
+    )
+    # 6 and 4 rows, 2 threads with 2 copies and 1 copy each
+    hot = HotRows(params, Sizes(6, 4, Biases(), HotSizes(2, 1), 0, 2))
     assert [tuple(place) for place in hot.places] == [(2, 6, 1, 4, LANES, 6), (2, 8, 1, 5, 2 * LANES, 6)]
     hot.refresh()
     np.testing.assert_array_equal(params.out_vectors[4:], 1.0)
@@ -44,7 +47,9 @@ def test_exchange_averages_what_threads_learn():
 
 
 def test_room_for_copies_changes_no_start():
-    with_room, without = (start_params(Sizes(5, 4, Biases(), HotSizes(copies, 0), 0, 2), 3, 1) for copies in (3, 0))
+    with_room, without = (
+        start_params(Sizes(5, 4, Biases(), HotSizes(copies, 0), 0, 2), 3, 1) for copies in (3, 0)
+    )
     assert len(with_room.in_vectors) == 11
     assert len(with_room.out_vectors) == 4
     np.testing.assert_array_equal(with_room.in_vectors[:5], without.in_vectors)
@@ -54,7 +59,9 @@ def test_room_for_copies_changes_no_start():
 def test_threads_with_hot_rows_learn_as_one_thread_does():
     rng = np.random.default_rng(0)
     text = [[f"w{i}" for i in rng.zipf(1.3, 40) if i < 400] for _ in range(2000)]
-    one, two = (unhot.SkipGram(dim=16, min_count=1, epochs=3, threads=threads).fit(text) for threads in (1, 2))
+    one, two = (
+        unhot.SkipGram(dim=16, min_count=1, epochs=3, threads=threads).fit(text) for threads in (1, 2)
+    )
     assert hot_rows(len(two.vectors), 2) > 0
     assert two.history.losses == pytest.approx(one.history.losses, rel=0.02)
     assert len(two.vectors) == len(one.vectors)
@@ -69,7 +76,8 @@ def test_rows_of_16_bits_lose_no_share_of_a_small_step(threads):
     none, apart = np.zeros(0, np.float32), np.spacing(np.float16(1.5))
     rows = np.full((1 + threads, LANES), 1.5, np.float16)
     hot = HotRows(
-        Params(rows.view(np.uint16), np.zeros((1, LANES), np.float32), none, none, none), Sizes(1, 1, Biases(), HotSizes(1, 0), 0, threads)
+        Params(rows.view(np.uint16), np.zeros((1, LANES), np.float32), none, none, none),
+        Sizes(1, 1, Biases(), HotSizes(1, 0), 0, threads),
     )
     hot.refresh()
     for _ in range(100):

@@ -85,7 +85,9 @@ def test_divergence_goes_back_to_the_last_good_state(threads):
 
 
 def test_divergence_in_a_later_epoch_keeps_the_epochs_before(monkeypatch):
-    monkeypatch.setattr("unhot.train.run.learning_rate", lambda lr, epoch, epochs, share: lr if epoch < 2 else 1e12)
+    monkeypatch.setattr(
+        "unhot.train.run.learning_rate", lambda lr, epoch, epochs, share: lr if epoch < 2 else 1e12
+    )
     model = unhot.SkipGram(dim=8, threads=1, epochs=4)
     with pytest.raises(Diverged, match="after 2 epochs"):
         model.fit(TEXT)
@@ -111,7 +113,9 @@ INTERRUPTED = """
 
 def test_interrupt_keeps_what_there_is(tmp_path):
     code = textwrap.dedent(INTERRUPTED)
-    child = subprocess.Popen([sys.executable, "-c", code, str(tmp_path / "model")], stdout=subprocess.PIPE, text=True)
+    child = subprocess.Popen(
+        [sys.executable, "-c", code, str(tmp_path / "model")], stdout=subprocess.PIPE, text=True
+    )
     assert child.stdout.readline().strip() == "1"
     time.sleep(0.2)
     os.kill(child.pid, signal.SIGINT)
@@ -124,7 +128,10 @@ def test_interrupt_keeps_what_there_is(tmp_path):
 
 def test_memory_is_planned_before_it_is_used(monkeypatch):
     monkeypatch.setattr(memory, "available_memory", lambda: 10_000)
-    with pytest.raises(DataError, match=r"30 words with dim=100 needs .*10 kB of memory is free: raise min_count, set max_vocab"):
+    with pytest.raises(
+        DataError,
+        match=r"30 words with dim=100 needs .*10 kB of memory is free: raise min_count, set max_vocab",
+    ):
         unhot.SkipGram(dim=100).fit(TEXT)
 
 
@@ -144,7 +151,9 @@ def test_the_rate_falls_linearly_to_a_floor():
 def test_pieces_cover_the_corpus_once():
     from unhot.corpus.shards import Shard
 
-    shards = [Shard(np.zeros(n, np.int32), np.array([0, n // 2, n], np.int64)) for n in (100_000, 700, 300_000)]
+    shards = [
+        Shard(np.zeros(n, np.int32), np.array([0, n // 2, n], np.int64)) for n in (100_000, 700, 300_000)
+    ]
     cut = pieces(shards, 6)
     assert [piece.number for piece in cut] == list(range(len(cut)))
     done = 0

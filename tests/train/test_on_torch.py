@@ -29,10 +29,29 @@ MODELS = {
     "mean": (unhot.CBOW, {}),
     "sum": (unhot.CBOW, {"combine": "sum"}),
 }
-WITHOUT_DRAWS = ["softmax:bias=true", "self_normalized", "one_vs_all:bias=true", "hierarchical:bias=true", "class_based:bias=true"]
-WITH_DRAWS = ["negative:k=5", "nce:k=9,ln_z=per_input", "nce:k=9,ln_z=learned,bias=true", "sampled_logistic:k=5", "sampled:k=20,bias=true"]
+WITHOUT_DRAWS = [
+    "softmax:bias=true",
+    "self_normalized",
+    "one_vs_all:bias=true",
+    "hierarchical:bias=true",
+    "class_based:bias=true",
+]
+WITH_DRAWS = [
+    "negative:k=5",
+    "nce:k=9,ln_z=per_input",
+    "nce:k=9,ln_z=learned,bias=true",
+    "sampled_logistic:k=5",
+    "sampled:k=20,bias=true",
+]
 ADAPTIVE = "adaptive:div_value=2,cutoffs=4,12"
-ODD = [f"{ADAPTIVE},bias=true", "differentiated:bias=true", "partition:size=9", "in_batch", "infrequent", "negative:noise=learned"]
+ODD = [
+    f"{ADAPTIVE},bias=true",
+    "differentiated:bias=true",
+    "partition:size=9",
+    "in_batch",
+    "infrequent",
+    "negative:noise=learned",
+]
 
 
 def fitted(kind, settings, **how):
@@ -46,7 +65,10 @@ def digest(folder):
 
 def params_of(model):
     learned = model.learned
-    return [np.array(array) for array in (*learned.params, learned.seen, *(array for _, array in sorted(learned.own.items())))]
+    return [
+        np.array(array)
+        for array in (*learned.params, learned.seen, *(array for _, array in sorted(learned.own.items())))
+    ]
 
 
 @pytest.fixture(scope="module")
@@ -76,7 +98,11 @@ def standing(model, engine):
 
 
 SEVERAL = [(name, output) for name in ("contexts", "mean") for output in WITHOUT_DRAWS]
-SEVERAL += [("centre", "hierarchical:bias=true"), ("centre", "class_based:bias=true"), ("sum", "softmax:bias=true")]
+SEVERAL += [
+    ("centre", "hierarchical:bias=true"),
+    ("centre", "class_based:bias=true"),
+    ("sum", "softmax:bias=true"),
+]
 
 
 @pytest.mark.parametrize(("name", "output"), SEVERAL)
@@ -97,7 +123,9 @@ def test_the_same_loss_but_for_the_draws(name, output, trained):
     compiled, by_torch = (standing(model, engine) for engine in ("compiled", "torch"))
     assert by_torch.history.pairs == compiled.history.pairs
     spread = np.std(compiled.history.losses + by_torch.history.losses) / np.mean(compiled.history.losses)
-    assert np.mean(by_torch.history.losses) == pytest.approx(np.mean(compiled.history.losses), rel=max(0.01, 4 * spread))
+    assert np.mean(by_torch.history.losses) == pytest.approx(
+        np.mean(compiled.history.losses), rel=max(0.01, 4 * spread)
+    )
     assert spread < 0.02
 
 
@@ -107,7 +135,9 @@ def test_batches_of_one_centre_are_the_steps_of_the_compiled_engine(name, output
     """In CBOW a window is an example, so both take the same steps: every parameter ends in the same place."""
     kind, settings = MODELS[name]
     settings = {**SMALL, **settings, "output": output, "epochs": 1}
-    compiled, by_torch = (fitted(kind, {**settings, **more}, text=TEXT[:60]) for more in ({}, {"engine": "torch", "batch": 1}))
+    compiled, by_torch = (
+        fitted(kind, {**settings, **more}, text=TEXT[:60]) for more in ({}, {"engine": "torch", "batch": 1})
+    )
     for ours, theirs in zip(by_torch.learned.params, compiled.learned.params, strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=1e-3, atol=2e-5)
     assert np.abs(by_torch.learned.params.out_vectors).max() > 1e-2
@@ -137,7 +167,16 @@ def planted():
 def test_every_layer_learns_what_was_planted(kind, output):
     spec = f"{output}:bias=true" if output == "one_vs_all" else output
     spec = f"{spec}:cutoffs=3,7" if output == "adaptive" else spec
-    settings = {"dim": 16, "min_count": 1, "sample": 0, "epochs": 6, "window": 3, "threads": 1, "engine": "torch", "batch": 64}
+    settings = {
+        "dim": 16,
+        "min_count": 1,
+        "sample": 0,
+        "epochs": 6,
+        "window": 3,
+        "threads": 1,
+        "engine": "torch",
+        "batch": 64,
+    }
     model = fitted(kind, {**settings, "output": spec, "lr": 0.2}, text=planted())
     assert np.isfinite(model.history.losses).all()
     chances = dict(model.predict_word(["a1", "a2", "a3"], topn=12))
@@ -149,7 +188,10 @@ def test_every_layer_learns_what_was_planted(kind, output):
 
 
 def test_a_part_of_all_words_is_the_softmax():
-    parts, softmax = (fitted(unhot.SkipGram, {**TORCH, "output": output, "predict": "centre"}) for output in ("partition", "softmax"))
+    parts, softmax = (
+        fitted(unhot.SkipGram, {**TORCH, "output": output, "predict": "centre"})
+        for output in ("partition", "softmax")
+    )
     assert parts.history.losses == pytest.approx(softmax.history.losses, rel=1e-4)
     np.testing.assert_allclose(parts.vectors.vectors, softmax.vectors.vectors, atol=1e-3)
 
@@ -178,7 +220,12 @@ def test_a_resumed_training_is_the_same_bytes(output, tmp_path):
     settings = {**TORCH, "output": output}
     fitted(unhot.SkipGram, settings).save(tmp_path / "whole")
     with pytest.raises(Stop):
-        fitted(unhot.SkipGram, settings, checkpoint=Checkpoint(path=tmp_path / "cut", chunks=3), callbacks=[after(11)])
+        fitted(
+            unhot.SkipGram,
+            settings,
+            checkpoint=Checkpoint(path=tmp_path / "cut", chunks=3),
+            callbacks=[after(11)],
+        )
     model = load_unfinished(tmp_path / "cut")
     assert model.history.position.chunk > 0 or model.history.position.epoch > 0
     model.resume(TEXT).save(tmp_path / "cut")
@@ -200,7 +247,9 @@ def test_ctrl_c_keeps_what_there_is(kind, tmp_path):
 
 @pytest.mark.parametrize("output", ["softmax", "negative:noise=learned", ADAPTIVE, "differentiated"])
 def test_divergence_goes_back_to_the_last_good_state(output, monkeypatch):
-    monkeypatch.setattr("unhot.train.run.learning_rate", lambda lr, epoch, epochs, share: lr if epoch < 1 else float("nan"))
+    monkeypatch.setattr(
+        "unhot.train.run.learning_rate", lambda lr, epoch, epochs, share: lr if epoch < 1 else float("nan")
+    )
     model, good = unhot.SkipGram(**{**TORCH, "output": output}), []
 
     def look(progress):
@@ -215,7 +264,9 @@ def test_divergence_goes_back_to_the_last_good_state(output, monkeypatch):
         np.testing.assert_array_equal(ours, theirs)
 
 
-@pytest.mark.parametrize("output", [f"{ADAPTIVE},bias=true", "differentiated", "nce:k=9,ln_z=per_input", "partition:size=9"])
+@pytest.mark.parametrize(
+    "output", [f"{ADAPTIVE},bias=true", "differentiated", "nce:k=9,ln_z=per_input", "partition:size=9"]
+)
 def test_what_is_saved_is_loaded(output, tmp_path):
     model = fitted(unhot.SkipGram, {**TORCH, "output": output})
     model.save(tmp_path / "m")
@@ -225,8 +276,12 @@ def test_what_is_saved_is_loaded(output, tmp_path):
         np.testing.assert_array_equal(ours, theirs)
     assert loaded.predict_word(["w1", "w2"]) == model.predict_word(["w1", "w2"])
     assert 1 < held_out(loaded, TEXT[:30]).perplexity < 60
-    gone_on = fitted(unhot.SkipGram, {**TORCH, "output": output, "lr": 1e-30}, start=loaded, counts=loaded.vocabulary)
-    np.testing.assert_allclose(gone_on.learned.params.out_vectors, model.learned.params.out_vectors, atol=1e-6)
+    gone_on = fitted(
+        unhot.SkipGram, {**TORCH, "output": output, "lr": 1e-30}, start=loaded, counts=loaded.vocabulary
+    )
+    np.testing.assert_allclose(
+        gone_on.learned.params.out_vectors, model.learned.params.out_vectors, atol=1e-6
+    )
 
 
 def test_a_damaged_tensor_of_the_head_is_named(tmp_path):
@@ -235,7 +290,12 @@ def test_a_damaged_tensor_of_the_head_is_named(tmp_path):
     save_model(tmp_path / "m", model.config(), model.vocabulary, tensors)
     assert "head.projections.1" in load_model(tmp_path / "m").tensors
     with pytest.raises(FormatError, match=r"its tensor 'tails\.0' \(2, 2\) is none of this layer's"):
-        fitted(unhot.SkipGram, {**TORCH, "output": model.layer}, start=unhot.load(tmp_path / "m"), counts=model.vocabulary)
+        fitted(
+            unhot.SkipGram,
+            {**TORCH, "output": model.layer},
+            start=unhot.load(tmp_path / "m"),
+            counts=model.vocabulary,
+        )
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -254,7 +314,12 @@ def test_frozen_rows_do_not_move_and_all_others_do(name, output):
 
 def test_new_words_join(tmp_path):
     first = fitted(unhot.SkipGram, {**TORCH, "output": "negative:noise=learned"})
-    grown = fitted(unhot.SkipGram, {**TORCH, "output": first.layer, "lr": 1e-30}, text=[["new", "w1", "words"]] * 9, start=first)
+    grown = fitted(
+        unhot.SkipGram,
+        {**TORCH, "output": first.layer, "lr": 1e-30},
+        text=[["new", "w1", "words"]] * 9,
+        start=first,
+    )
     assert len(grown.vectors) == len(first.vectors) + 2
     np.testing.assert_allclose(grown.vectors["w1"], first.vectors["w1"])
     assert grown.learned.seen[grown.vocabulary.id("w4")] == first.learned.seen[first.vocabulary.id("w4")]
@@ -274,14 +339,19 @@ def test_where_parameters_are_elsewhere_they_are_copied(monkeypatch, tmp_path):
     monkeypatch.setattr(on_torch, "_array", lambda tensor: tensor.detach().clone().numpy())
     seen = []
     model = unhot.SkipGram(**settings)
-    model.fit(TEXT, callbacks=[lambda progress: seen.append((progress.event, model.learned.params.out_vectors.copy()))])
+    model.fit(
+        TEXT,
+        callbacks=[lambda progress: seen.append((progress.event, model.learned.params.out_vectors.copy()))],
+    )
     for ours, theirs in zip(params_of(model), params_of(shared), strict=True):
         np.testing.assert_array_equal(ours, theirs)
     epochs = [vectors for event, vectors in seen if event == "epoch"]
     assert not np.array_equal(epochs[0], epochs[1])
     model = fitted(unhot.SkipGram, settings, callbacks=[after(5, KeyboardInterrupt)])
     model.save(tmp_path / "m")
-    for ours, theirs in zip(params_of(load_unfinished(tmp_path / "m").resume(TEXT)), params_of(shared), strict=True):
+    for ours, theirs in zip(
+        params_of(load_unfinished(tmp_path / "m").resume(TEXT)), params_of(shared), strict=True
+    ):
         np.testing.assert_array_equal(ours, theirs)
 
 
@@ -389,7 +459,10 @@ def test_memory_is_planned_before_it_is_used(monkeypatch):
     ("settings", "told"),
     [
         ({"engine": "numpy"}, "engine='numpy': must be one of compiled, torch"),
-        ({"device": "cuda:0"}, "device='cuda:0': the compiled engine uses the cpu; for other devices set engine='torch'"),
+        (
+            {"device": "cuda:0"},
+            "device='cuda:0': the compiled engine uses the cpu; for other devices set engine='torch'",
+        ),
         ({"engine": "torch", "device": ""}, "device='': must be the name of a device"),
         ({"engine": "torch", "batch": 0}, "batch=0: must be >= 1"),
         ({"output": "adaptive"}, "adaptive: has no compiled kernel: train with engine='torch'"),

@@ -29,7 +29,9 @@ def test_every_piece_has_the_words_of_its_part(ids, size):
     parts = Parts(text, size)
     cut = pieces(text.shards, 8, cuts=parts.cuts)
     assert [piece.number for piece in cut] == list(range(len(cut)))
-    assert [w for piece in cut for w in ids[piece.shard][piece.start : piece.stop]] == [w for shard in ids for w in shard]
+    assert [w for piece in cut for w in ids[piece.shard][piece.start : piece.stop]] == [
+        w for shard in ids for w in shard
+    ]
     for piece in cut:
         words = set(parts.words(piece).tolist())
         assert set(ids[piece.shard][piece.start : piece.stop]) <= words
@@ -47,9 +49,17 @@ def test_a_part_may_be_longer_than_a_chunk():
 
 
 def test_bags_of_windows():
-    windows = Examples(np.array([7, 8], np.int32), np.array([1, 2, 3], np.int32), np.array([0, 1, 3], np.int64))
-    assert [part.tolist() for part in (centre_pairs(windows).ids, centre_pairs(windows).target)] == [[1, 2, 3], [7, 8, 8]]
-    assert [part.tolist() for part in (context_pairs(windows).ids, context_pairs(windows).target)] == [[7, 8, 8], [1, 2, 3]]
+    windows = Examples(
+        np.array([7, 8], np.int32), np.array([1, 2, 3], np.int32), np.array([0, 1, 3], np.int64)
+    )
+    assert [part.tolist() for part in (centre_pairs(windows).ids, centre_pairs(windows).target)] == [
+        [1, 2, 3],
+        [7, 8, 8],
+    ]
+    assert [part.tolist() for part in (context_pairs(windows).ids, context_pairs(windows).target)] == [
+        [7, 8, 8],
+        [1, 2, 3],
+    ]
     assert context_bags(windows).target.tolist() == [7, 8]
 
 

@@ -25,6 +25,7 @@ def test_small():
     assert balanced([1]).node.size == 0
     assert balanced([1, 9]).code.tolist() == [0, 1]
     assert balanced([1, 1, 1]).code.tolist() == [0, 1, 0, 1, 1]
-    assert balanced([1, 1, 5, 5]).node.tolist() == [0, 2, 0, 2, 0, 1, 0, 1]  # the heavier half has the lower number
+    # the heavier half has the lower number
+    assert balanced([1, 1, 5, 5]).node.tolist() == [0, 2, 0, 2, 0, 1, 0, 1]
     with pytest.raises(DataError):
         balanced([])

@@ -12,7 +12,10 @@ ZIPF = 10**8 // np.arange(1, 20_001)
 
 
 def cut(weights, pieces):
-    """Pieces of a list of weights, one after the other: each takes what lies, by its middle, within a fair share of what is left."""
+    """Pieces of a list of weights, one after the other.
+
+    Each takes what lies, by its middle, within a fair share of what is left.
+    """
     made, rest = [], list(weights)
     for left in range(pieces, 1, -1):
         share, piece = sum(rest) / left, [rest.pop(0)]
@@ -27,7 +30,8 @@ def cut(weights, pieces):
 @given(st.lists(st.integers(0, 1000), min_size=1, max_size=60), st.data())
 def test_cuts(weights, data):
     pieces = data.draw(st.integers(1, len(weights)))
-    start = equal_cuts(np.array(weights, float) / 1024, pieces)  # over a power of two: all sums are exact, so ties are ties
+    # over a power of two: all sums are exact, so ties are ties
+    start = equal_cuts(np.array(weights, float) / 1024, pieces)
     assert [weights[a:b] for a, b in zip(start, start[1:], strict=False)] == cut(weights, pieces)
 
 
@@ -51,7 +55,9 @@ def test_frequency_classes(counts, levels, data):
 def test_boundaries_of_words(classes):
     counts = [10**6 // rank for rank in range(1, 401)]
     pieces = cut([math.sqrt(count) for count in counts], classes)
-    assert frequency_classes(counts, classes)[0].tolist() == [i for i, piece in enumerate(pieces) for _ in piece]
+    assert frequency_classes(counts, classes)[0].tolist() == [
+        i for i, piece in enumerate(pieces) for _ in piece
+    ]
 
 
 def test_boundaries_of_classes():
@@ -111,12 +117,15 @@ def test_groups_by_hand():
     #          words  0  1  2  3  4
     groups = groups_from_map([[9, 9, -5, 9, -5], [4, 2, 3, 2, 3]], [1, 2, 7, 3, 7])
     assert [part.dtype for part in groups] == [np.int32] * 4
-    # rows: 0 = -5 (14), 1 = 9 (6) | 2 = class 3 in -5, 3 = class 2 (5) and 4 = class 4 (1) in 9 | words 2 4, 3 1, 0
+    # rows: 0 = -5 (14), 1 = 9 (6) | 2 = class 3 in -5, 3 = class 2 (5) and 4 = class 4 (1) in 9 | words 2 4,
+    # 3 1, 0
     assert groups.row.tolist() == [[1, 4, 9], [1, 3, 8], [0, 2, 5], [1, 3, 7], [0, 2, 6]]
     assert groups.group.tolist() == [[0, 2, 5], [0, 2, 4], [0, 1, 3], [0, 2, 4], [0, 1, 3]]
     assert groups.first.tolist() == [0, 2, 3, 5, 7, 9]
     assert groups.size.tolist() == [2, 1, 2, 2, 2, 1]
-    assert expected_columns(groups, [1, 2, 7, 3, 7]) == pytest.approx((5 * 1 + 6 * 2 + 5 * 7 + 6 * 3 + 5 * 7) / 20)
+    assert expected_columns(groups, [1, 2, 7, 3, 7]) == pytest.approx(
+        (5 * 1 + 6 * 2 + 5 * 7 + 6 * 3 + 5 * 7) / 20
+    )
 
 
 @given(st.integers(1, 60), st.integers(1, 3), st.integers(0, 2**32))
@@ -130,14 +139,22 @@ def test_any_nested_map(words, levels, seed):
     rows = sum(len(set(row)) for row in labels.tolist()) + words
     assert groups.size.sum() == rows
     assert groups.size.min() >= 1
-    np.testing.assert_array_equal(groups.first, np.cumsum(groups.size) - groups.size)  # consecutive, without gaps
+    # consecutive, without gaps
+    np.testing.assert_array_equal(groups.first, np.cumsum(groups.size) - groups.size)
     assert (groups.group[:, 0] == 0).all()
     assert sorted(groups.row[:, -1].tolist()) == list(range(rows - words, rows))
     inside = groups.row - groups.first[groups.group]
     assert inside.min() >= 0
     assert (inside < groups.size[groups.group]).all()
     for level in range(levels):  # the same class, the same row; and on from there in the same group
-        pairs = set(zip(shuffled[level].tolist(), groups.row[:, level].tolist(), groups.group[:, level + 1].tolist(), strict=True))
+        pairs = set(
+            zip(
+                shuffled[level].tolist(),
+                groups.row[:, level].tolist(),
+                groups.group[:, level + 1].tolist(),
+                strict=True,
+            )
+        )
         assert len(pairs) == len(set(shuffled[level].tolist())) == len({row for _, row, _ in pairs})
     for level in range(levels + 1):  # falling count inside a group
         weight = np.bincount(groups.row[:, level], weights=counts, minlength=rows)
@@ -159,11 +176,15 @@ def test_one_class_and_a_class_for_every_word():
     assert every.size.tolist() == [3, 1, 1, 1]
     assert every.row.tolist() == [[2, 5], [0, 3], [1, 4]]
     assert [part.tolist() for part in groups_from_map([5], [0])] == [[0, 1], [1, 1], [[0, 1]], [[0, 1]]]
-    assert expected_columns(groups_from_map([0, 1, 1], [0, 0, 0]), [0, 0, 0]) == pytest.approx((3 + 4 + 4) / 3)
+    assert expected_columns(groups_from_map([0, 1, 1], [0, 0, 0]), [0, 0, 0]) == pytest.approx(
+        (3 + 4 + 4) / 3
+    )
 
 
 def test_bad_maps():
-    with pytest.raises(DataError, match="class 7 of level 1 holds the words 0 and 2, which level 0 has in different classes"):
+    with pytest.raises(
+        DataError, match="class 7 of level 1 holds the words 0 and 2, which level 0 has in different classes"
+    ):
         groups_from_map([[1, 1, 2], [7, 8, 7]], [1, 1, 1])
     for wrong in ([0, 1], [[0, 1, 2, 3]], [[[0, 1, 2]]], [], [0.0, 1.0, 2.0]):
         with pytest.raises(DataError, match="a class map of shape"):

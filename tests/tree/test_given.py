@@ -10,7 +10,9 @@ from unhot.tree.given import from_codes, read_classes, read_codes
 
 def is_complete(codes):
     """Kraft's sum is one and no code begins with another."""
-    clash = any(i != j and b.startswith(a) for (i, a), (j, b) in itertools.product(enumerate(codes), repeat=2))
+    clash = any(
+        i != j and b.startswith(a) for (i, a), (j, b) in itertools.product(enumerate(codes), repeat=2)
+    )
     return not clash and sum(2.0 ** -len(code) for code in codes) == 1
 
 
@@ -24,7 +26,9 @@ def nearly_complete(draw):
     codes = draw(st.permutations(codes))
     for _ in range(draw(st.integers(0, 2))):
         place = draw(st.integers(0, len(codes) - 1))
-        codes[place : place + 1] = draw(st.sampled_from([[codes[place]] * 2, [codes[place] + "0"], [codes[place][:-1]], []]))
+        codes[place : place + 1] = draw(
+            st.sampled_from([[codes[place]] * 2, [codes[place] + "0"], [codes[place][:-1]], []])
+        )
         codes = codes or [""]
     return codes
 
@@ -38,9 +42,13 @@ def test_complete_or_refused(codes):
     with pytest.raises(DataError) as caught:
         from_codes(codes, [1] * len(codes))
     message = str(caught.value)
-    prefixes = [i for i, a in enumerate(codes) if any(i != j and b.startswith(a) for j, b in enumerate(codes))]
+    prefixes = [
+        i for i, a in enumerate(codes) if any(i != j and b.startswith(a) for j, b in enumerate(codes))
+    ]
     if prefixes:
-        assert message.startswith(f"the code {codes[prefixes[0]]!r} of id {prefixes[0]} is a prefix of the code ")
+        assert message.startswith(
+            f"the code {codes[prefixes[0]]!r} of id {prefixes[0]} is a prefix of the code "
+        )
     else:
         gap = message.split("'")[1]
         assert message.startswith("no code begins with ")

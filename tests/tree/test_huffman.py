@@ -53,7 +53,8 @@ def test_shortest_and_complete(counts):
     assert is_complete_prefix_code(codes_of(paths))
     tree = children(paths).tolist()
     everybody = sorted(child for pair in tree for child in pair)
-    assert len(counts) == 1 or everybody == [*range(-len(counts), 0), *range(1, len(counts) - 1)]  # all but the root are a child once
+    # all but the root are a child once
+    assert len(counts) == 1 or everybody == [*range(-len(counts), 0), *range(1, len(counts) - 1)]
     weight = [0] * len(tree)
     for node in range(len(tree) - 1, -1, -1):
         weight[node] = sum(counts[-1 - child] if child < 0 else weight[child] for child in tree[node])
@@ -71,7 +72,8 @@ def test_codes_give_the_tree_back(counts):
 def test_small():
     assert codes_of(huffman([7])) == [""]
     assert codes_of(huffman([7, 3])) == ["1", "0"]  # the lighter child is left
-    assert codes_of(huffman([2, 1, 1])) == ["0", "11", "10"]  # of equals the leaf first, and of words the higher id
+    # of equals the leaf first, and of words the higher id
+    assert codes_of(huffman([2, 1, 1])) == ["0", "11", "10"]
     assert huffman([1, 9, 1]).node.tolist() == [0, 1, 0, 0, 1]
 
 
@@ -120,6 +122,8 @@ def test_signs_are_those_of_gensim(model):
             steps = slice(*paths.start[ids[pair["word"]] :][:2])
             label = 1 - paths.code[steps].astype(np.int64)
             score = rows[paths.node[steps]] @ h
-            assert np.logaddexp(0, np.where(label == 1, -score, score)).sum() == pytest.approx(pair["nll"], rel=1e-9, abs=1e-12)
+            assert np.logaddexp(0, np.where(label == 1, -score, score)).sum() == pytest.approx(
+                pair["nll"], rel=1e-9, abs=1e-12
+            )
             checked += 1
     assert checked > 10

@@ -51,7 +51,8 @@ def test_paths_of_any_tree(given_tree):
     for word, code in codes.items():
         assert code_of(paths, word) == code
         for i, node in enumerate(paths.node[paths.start[word] : paths.start[word + 1]].tolist()):
-            assert weight_of.setdefault(node, (weights[code[:i]], code[:i])) == (weights[code[:i]], code[:i])  # one number, one node
+            # one number, one node
+            assert weight_of.setdefault(node, (weights[code[:i]], code[:i])) == (weights[code[:i]], code[:i])
     assert sorted(weight_of) == list(range(len(counts) - 1))
     falling = [weight_of[node][0] for node in range(len(counts) - 1)]
     assert falling == sorted(falling, reverse=True)
@@ -107,7 +108,11 @@ def test_a_tree_as_deep_as_its_words():
 
 def test_total_length_beyond_64_bits():
     paths = Paths(np.array([0, 2, 4]), np.zeros(4, np.int32), np.zeros(4, np.uint8))
-    assert total_length(paths._replace(start=np.array([0, 7, 16])), [2**61, 2**60]) == 7 * 2**61 + 9 * 2**60 > 2**63
+    assert (
+        total_length(paths._replace(start=np.array([0, 7, 16])), [2**61, 2**60])
+        == 7 * 2**61 + 9 * 2**60
+        > 2**63
+    )
     with pytest.raises(DataError, match="3 counts for paths of 2 words"):
         total_length(paths, [1, 2, 3])
 

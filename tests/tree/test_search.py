@@ -33,7 +33,9 @@ def test_binary_tree(counts, scores, k):
         for position in range(paths.start[word], paths.start[word + 1]):
             total += step[paths.node[position], paths.code[position]]
         expected.append(total)
-    assert best_first(0 if len(counts) > 1 else -1, lambda node: (tree[node], step[node]), k) == full_sort(expected, k)
+    assert best_first(0 if len(counts) > 1 else -1, lambda node: (tree[node], step[node]), k) == full_sort(
+        expected, k
+    )
 
 
 @given(st.integers(1, 60), st.integers(1, 3), st.integers(0, 2**32), st.integers(1, 70))

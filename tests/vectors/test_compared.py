@@ -11,7 +11,9 @@ from unhot.errors import DataError, MissingExtra
 from unhot.vectors import Vectors
 
 ROWS, DIM = 200, 12
-VECTORS = np.random.default_rng(3).standard_normal((ROWS, DIM), np.float32) * np.random.default_rng(4).lognormal(size=(ROWS, 1))
+VECTORS = np.random.default_rng(3).standard_normal((ROWS, DIM), np.float32) * np.random.default_rng(
+    4
+).lognormal(size=(ROWS, 1))
 STORE = Vectors([f"w{i}" for i in range(ROWS)], VECTORS.astype(np.float32))
 
 
@@ -29,11 +31,19 @@ def test_similarities_and_distances(other) -> None:
         assert STORE.distance(a, b) == pytest.approx(other.distance(a, b), abs=1e-6)
     for query in ("w5", 5, VECTORS[7]):
         np.testing.assert_allclose(STORE.distances(query), other.distances(query), atol=1e-5)
-        np.testing.assert_allclose(STORE.distances(query, ["w3", "w8"]), other.distances(query, ["w3", "w8"]), atol=1e-5)
-    np.testing.assert_allclose(Vectors.cosine_similarities(VECTORS[1], VECTORS), other.cosine_similarities(VECTORS[1], VECTORS), atol=1e-6)
+        np.testing.assert_allclose(
+            STORE.distances(query, ["w3", "w8"]), other.distances(query, ["w3", "w8"]), atol=1e-5
+        )
+    np.testing.assert_allclose(
+        Vectors.cosine_similarities(VECTORS[1], VECTORS),
+        other.cosine_similarities(VECTORS[1], VECTORS),
+        atol=1e-6,
+    )
 
 
-@pytest.mark.parametrize(("a", "b"), [(["w1"], ["w2"]), (["w1", "w2", "w3"], ["w4", "w5"]), (["w1", "unknown"], [3, "w9"])])
+@pytest.mark.parametrize(
+    ("a", "b"), [(["w1"], ["w2"]), (["w1", "w2", "w3"], ["w4", "w5"]), (["w1", "unknown"], [3, "w9"])]
+)
 def test_n_similarity(a, b, other) -> None:
     assert STORE.n_similarity(a, b) == pytest.approx(float(other.n_similarity(a, b)), abs=1e-6)
 
@@ -101,7 +111,9 @@ DOCUMENTS = [
 @pytest.mark.parametrize(("a", "b"), DOCUMENTS)
 def test_movers_distance(a, b, norm, other) -> None:
     pytest.importorskip("ot")
-    assert STORE.wmdistance(a, b, norm=norm) == pytest.approx(other.wmdistance(a, b, norm=norm), rel=1e-4, abs=1e-6)
+    assert STORE.wmdistance(a, b, norm=norm) == pytest.approx(
+        other.wmdistance(a, b, norm=norm), rel=1e-4, abs=1e-6
+    )
 
 
 def test_movers_distance_by_hand() -> None:
@@ -109,7 +121,8 @@ def test_movers_distance_by_hand() -> None:
     store = Vectors(["a", "b", "c"], np.array([[0, 0], [3, 4], [6, 8]], np.float32))
     assert store.wmdistance(["a"], ["b"], norm=False) == pytest.approx(5.0)
     assert store.wmdistance(["a", "c"], ["b"], norm=False) == pytest.approx(5.0)
-    assert store.wmdistance(["a", "a", "a", "c"], ["a", "c"], norm=False) == pytest.approx(2.5)  # a quarter travels 10
+    # a quarter travels 10
+    assert store.wmdistance(["a", "a", "a", "c"], ["a", "c"], norm=False) == pytest.approx(2.5)
     assert store.wmdistance(["b"], ["c"]) == 0.0  # the same direction; gensim says inf
     assert store.wmdistance([], ["c"]) == math.inf
 
@@ -121,7 +134,10 @@ def test_movers_distance_without_its_library(monkeypatch) -> None:
 
 
 def test_vectors_without_a_direction() -> None:
-    store = Vectors(["zero", "huge", "tiny", "one"], np.array([[0, 0], [1e30, 1e30], [1e-44, 1e-44], [1, 1]], dtype=np.float32))
+    store = Vectors(
+        ["zero", "huge", "tiny", "one"],
+        np.array([[0, 0], [1e30, 1e30], [1e-44, 1e-44], [1, 1]], dtype=np.float32),
+    )
     assert store.similarity("zero", "one") == 0.0
     assert store.similarity("huge", "tiny") == pytest.approx(1.0)
     assert store.distances("one").tolist() == pytest.approx([1, 0, 0, 0], abs=1e-6)

@@ -30,7 +30,9 @@ def test_lookup() -> None:
         assert store.has_index_for(key)
         assert store.get_index(key) == other.get_index(key) == 7
         np.testing.assert_array_equal(store[key], other[key])
-        np.testing.assert_allclose(store.get_vector(key, norm=True), other.get_vector(key, norm=True), rtol=1e-6)
+        np.testing.assert_allclose(
+            store.get_vector(key, norm=True), other.get_vector(key, norm=True), rtol=1e-6
+        )
     for key in ("x", 20, -1, None, 1.5, True):
         assert key not in store
     assert store.get_index("x", -1) == other.get_index("x", -1) == -1

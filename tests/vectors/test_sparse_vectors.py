@@ -32,7 +32,9 @@ def both():
     filled = x != 0
     starts = np.concatenate([[0], filled.sum(axis=1).cumsum()])
     vocabulary = Vocabulary(WORDS, np.arange(60, 0, -1))
-    return SparseVectors(Cells.from_arrays(vocabulary, starts, np.nonzero(filled)[1], x[filled])), Vectors(WORDS, x)
+    return SparseVectors(Cells.from_arrays(vocabulary, starts, np.nonzero(filled)[1], x[filled])), Vectors(
+        WORDS, x
+    )
 
 
 def test_words_and_rows(both):
@@ -107,7 +109,9 @@ def test_wrong_queries_are_named(both):
 def test_kept_cells_are_loaded(both, tmp_path):
     sparse, _ = both
     cells = sparse.cells
-    Cells.from_arrays(cells.vocabulary, cells.starts, cells.columns, cells.values, directory=tmp_path / "cells").close()
+    Cells.from_arrays(
+        cells.vocabulary, cells.starts, cells.columns, cells.values, directory=tmp_path / "cells"
+    ).close()
     again = SparseVectors.load(tmp_path / "cells")
     assert again.most_similar("w3") == sparse.most_similar("w3")
 
@@ -118,7 +122,9 @@ def test_word_similarity_is_that_of_dense_vectors(both, tmp_path, case, restrict
     rng = np.random.default_rng(5)
     lines = [f"{a} {b} {rng.random():.2f}" for a, b in rng.choice([*WORDS, "nobody"], (80, 2))]
     (tmp_path / "pairs.txt").write_text("\n".join(lines) + "\n")
-    found, expected = (similarity(v, tmp_path / "pairs.txt", case=case, restrict_vocab=restrict_vocab) for v in both)
+    found, expected = (
+        similarity(v, tmp_path / "pairs.txt", case=case, restrict_vocab=restrict_vocab) for v in both
+    )
     assert (found.pairs, found.unknown) == (expected.pairs, expected.unknown)
     assert found.unknown > 0
     assert (found.spearman, found.pearson) == pytest.approx((expected.spearman, expected.pearson), abs=1e-7)
@@ -129,10 +135,19 @@ def test_word_similarity_is_that_of_dense_vectors(both, tmp_path, case, restrict
 @pytest.mark.parametrize("restrict_vocab", [None, 45])
 def test_analogies_are_those_of_dense_vectors(both, tmp_path, method, case, restrict_vocab):
     tens, offsets = range(5), range(5)
-    lines = [f"w{10 * a + o} w{10 * a + o + 5} w{10 * b + o} w{10 * b + o + 5}" for o in offsets for a in tens for b in tens if a != b]
+    lines = [
+        f"w{10 * a + o} w{10 * a + o + 5} w{10 * b + o} w{10 * b + o + 5}"
+        for o in offsets
+        for a in tens
+        for b in tens
+        if a != b
+    ]
     lines += [" ".join(words) for words in np.random.default_rng(6).choice(WORDS, (60, 4))]
     (tmp_path / "questions.txt").write_text("\n".join([": pairs", *lines]) + "\n")
-    found, expected = (analogies(v, tmp_path / "questions.txt", method=method, case=case, restrict_vocab=restrict_vocab) for v in both)
+    found, expected = (
+        analogies(v, tmp_path / "questions.txt", method=method, case=case, restrict_vocab=restrict_vocab)
+        for v in both
+    )
     assert found.total == expected.total
     assert 0 < found.total.correct < found.total.answered < found.total.questions
 
@@ -141,7 +156,10 @@ def test_analogies_are_those_of_dense_vectors(both, tmp_path, method, case, rest
 def test_each_answer_is_that_of_dense_vectors(both, method, monkeypatch):
     monkeypatch.setattr("unhot.evaluate.answers.TABLE", 1)  # block by block
     asked = np.random.default_rng(7).integers(0, 50, (300, 3)).astype(np.int32)
-    found, expected = (answers(look_up(v, restrict_vocab=55, case="ignore"), asked, method, lambda *_: None).tolist() for v in both)
+    found, expected = (
+        answers(look_up(v, restrict_vocab=55, case="ignore"), asked, method, lambda *_: None).tolist()
+        for v in both
+    )
     assert found == expected
     assert len(set(found)) > 20
 
@@ -150,14 +168,19 @@ def test_cells_are_no_vectors(both, tmp_path):
     (tmp_path / "pairs.txt").write_text("w1 w2 3\nw2 w3 4\n")
     (tmp_path / "questions.txt").write_text(": all\nw1 w2 w3 w4\n")
     for asked, file in ((similarity, "pairs.txt"), (analogies, "questions.txt")):
-        with pytest.raises(ConfigError, match=r"vectors of type Cells: must be Vectors or SparseVectors; .* SparseVectors\(cells\)"):
+        with pytest.raises(
+            ConfigError,
+            match=r"vectors of type Cells: must be Vectors or SparseVectors; .* SparseVectors\(cells\)",
+        ):
             asked(both[0].cells, tmp_path / file)
 
 
 def test_nothing_is_compiled_to_be_imported():
     code = "import sys, unhot.evaluate.similarity, unhot.evaluate.analogies; print('numba' in sys.modules)"
     here = Path(unhot.__file__).parents[1]
-    done = subprocess.run([sys.executable, "-c", code], cwd=here, capture_output=True, text=True, timeout=100, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=here, capture_output=True, text=True, timeout=100, check=True
+    )
     assert done.stdout == "False\n"
 
 

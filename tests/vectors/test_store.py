@@ -41,10 +41,14 @@ def test_golden_most_similar() -> None:
 
 def same(found: list[tuple[str, float]], expected: list[tuple[str, float]]) -> None:
     """The same words in the same order, up to the last digits of float32."""
-    np.testing.assert_allclose([score for _, score in found], [score for _, score in expected], rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(
+        [score for _, score in found], [score for _, score in expected], rtol=1e-5, atol=1e-5
+    )
     theirs = dict(expected)
     for place, (word, score) in enumerate(found):
-        assert word == expected[place][0] or (abs(score - expected[place][1]) < 1e-6 and abs(theirs.get(word, score) - score) < 1e-6)
+        assert word == expected[place][0] or (
+            abs(score - expected[place][1]) < 1e-6 and abs(theirs.get(word, score) - score) < 1e-6
+        )
 
 
 def gensims(store: Vectors) -> Any:
@@ -90,8 +94,15 @@ def test_most_similar_is_gensims(which: str, query: tuple[Any, Any], named: bool
     store = STORES[which]
     other = gensims(store)
     positive, negative = (asked(part, store, named) for part in query)
-    lists = [[part] if isinstance(part, tuple) else part for part in (positive, negative)]  # gensim takes a pair alone for two words
-    for options in ({}, {"topn": 150}, {"restrict_vocab": 40}, {"clip_start": 20, "clip_end": 90}, {"clip_start": 3, "restrict_vocab": 9}):
+    # gensim takes a pair alone for two words
+    lists = [[part] if isinstance(part, tuple) else part for part in (positive, negative)]
+    for options in (
+        {},
+        {"topn": 150},
+        {"restrict_vocab": 40},
+        {"clip_start": 20, "clip_end": 90},
+        {"clip_start": 3, "restrict_vocab": 9},
+    ):
         same(store.most_similar(positive, negative, **options), other.most_similar(*lists, **options))
     found = store.most_similar(positive, negative, topn=None, clip_start=5)
     np.testing.assert_allclose(found, other.most_similar(*lists, topn=None, clip_start=5), atol=1e-5)
@@ -110,7 +121,9 @@ def test_cosmul_is_gensims(which: str) -> None:
     ):
         same(store.most_similar_cosmul(positive, negative), other.most_similar_cosmul(positive, negative))
         np.testing.assert_allclose(
-            store.most_similar_cosmul(positive, negative, topn=None), other.most_similar_cosmul(positive, negative, topn=None), rtol=1e-4
+            store.most_similar_cosmul(positive, negative, topn=None),
+            other.most_similar_cosmul(positive, negative, topn=None),
+            rtol=1e-4,
         )
     # gensim does not heed restrict_vocab here
     everything = store.most_similar_cosmul(words[1:3], words[50], topn=10_000)
@@ -140,7 +153,9 @@ def test_many_at_once_are_the_same_one_by_one(which: str) -> None:
         found = store.most_similar_each(words, **options)
         assert found == [store.most_similar(word, **options) for word in words]
         vectors = store[words]
-        assert store.most_similar_each(vectors, **options) == [store.most_similar(vector, **options) for vector in vectors]
+        assert store.most_similar_each(vectors, **options) == [
+            store.most_similar(vector, **options) for vector in vectors
+        ]
     ids, cosines = store.nearest(words, 7)
     assert [[store.words[row] for row in line] for line in ids] == [
         [word for word, _ in line[:7]] for line in store.most_similar_each(words)
@@ -168,7 +183,9 @@ def test_most_similar_of_vectors() -> None:
     word, score = store.most_similar(store.vectors[9] * 5, topn=1)[0]
     assert word == "w9"  # a vector is not a word of the query: its own word is found
     assert score == pytest.approx(1.0)
-    assert store.most_similar(store.vectors[[1, 2]], topn=1) == store.most_similar([store.vectors[1], store.vectors[2]], topn=1)
+    assert store.most_similar(store.vectors[[1, 2]], topn=1) == store.most_similar(
+        [store.vectors[1], store.vectors[2]], topn=1
+    )
     with pytest.raises(DataError, match="give a word or 12 numbers"):
         store.most_similar(np.ones(3, np.float32))
 
@@ -177,11 +194,15 @@ small_vectors = st.lists(st.lists(st.integers(-2, 2), min_size=2, max_size=2), m
 
 
 @given(rows=small_vectors, topn=st.integers(1, 14))
-def test_most_similar_is_sorting_with_ties_by_row_and_without_zero_rows(rows: list[list[int]], topn: int) -> None:
+def test_most_similar_is_sorting_with_ties_by_row_and_without_zero_rows(
+    rows: list[list[int]], topn: int
+) -> None:
     # powers of two times the unit axes and diagonals: cosines are exact enough to tie
     store = Vectors([str(i) for i in range(len(rows))], np.array(rows, dtype=np.float32))
     found = store.most_similar("0", topn=topn)
-    expected = [(str(i), cosine(rows[0], row)) for i, row in enumerate(rows) if i and any(row) and any(rows[0])]
+    expected = [
+        (str(i), cosine(rows[0], row)) for i, row in enumerate(rows) if i and any(row) and any(rows[0])
+    ]
     assert len(found) == min(topn, len(expected))
     scores = dict(expected)
     for word, score in found:
@@ -197,7 +218,10 @@ def test_ties_at_the_cut_take_the_first_rows() -> None:
 
 
 def test_zero_huge_and_tiny_vectors() -> None:
-    store = Vectors(["zero", "huge", "tiny", "one"], np.array([[0, 0], [1e30, 1e30], [1e-44, 1e-44], [1, 1]], dtype=np.float32))
+    store = Vectors(
+        ["zero", "huge", "tiny", "one"],
+        np.array([[0, 0], [1e30, 1e30], [1e-44, 1e-44], [1, 1]], dtype=np.float32),
+    )
     assert store.similarity("zero", "one") == 0.0
     assert store.similarity("huge", "tiny") == pytest.approx(1.0)
     assert store.most_similar("zero") == []
@@ -241,7 +265,9 @@ def test_save_and_load_by_ending(name: str, tmp_path: Path) -> None:
 def test_formats_by_name_and_reports(tmp_path: Path) -> None:
     store = Vectors(["a b"], np.ones((1, 1), np.float32))
     for name, written in (("unhot", "a b"), ("word2vec-text", "a_b"), ("word2vec-binary", "a_b")):
-        assert store.save(tmp_path / f"{name}.x", format=name) == ({} if written == "a b" else {"a b": written})
+        assert store.save(tmp_path / f"{name}.x", format=name) == (
+            {} if written == "a b" else {"a b": written}
+        )
         assert Vectors.load(tmp_path / f"{name}.x", format=name).words == [written]
     assert Vectors.load(tmp_path / "unhot.x").words == ["a b"]  # a model folder is known by what is inside
     with pytest.raises(ConfigError, match="'.x' stands for no format: .*word2vec-text .*word2vec-binary"):
@@ -277,7 +303,9 @@ def test_counts_that_are_none_are_refused(counts):
 
 
 def test_counts_of_any_whole_type_are_kept_by_files(tmp_path):
-    Vectors(["a", "b"], np.eye(2, dtype=np.float32), np.array([3, 2], np.int32)).save(tmp_path / "v.safetensors")
+    Vectors(["a", "b"], np.eye(2, dtype=np.float32), np.array([3, 2], np.int32)).save(
+        tmp_path / "v.safetensors"
+    )
     assert Vectors.load(tmp_path / "v.safetensors").get_vecattr("a", "count") == 3
 
 
@@ -307,7 +335,10 @@ threads = [threading.Thread(target=lambda: [vectors.save(sys.argv[1]) for _ in r
 
 def test_several_processes_and_threads_save_to_one_place(tmp_path):
     children = [
-        subprocess.Popen([sys.executable, "-W", "error", "-c", SAVER, str(tmp_path / "m")], stderr=subprocess.PIPE) for _ in range(2)
+        subprocess.Popen(
+            [sys.executable, "-W", "error", "-c", SAVER, str(tmp_path / "m")], stderr=subprocess.PIPE
+        )
+        for _ in range(2)
     ]
     errors = [child.communicate(timeout=120)[1] for child in children]
     assert errors == [b"", b""]

@@ -39,7 +39,13 @@ def parts(draw: st.DrawFn) -> tuple[list[str], SubwordRows]:
     minn = draw(st.integers(1, 4))
     maxn = draw(st.one_of(st.just(0), st.integers(minn, 6)))
     buckets = draw(st.integers(1, 30))
-    subwords = Subwords(minn=minn, maxn=maxn, buckets=buckets, scheme=scheme, hashes=draw(st.integers(1, 4)) if scheme == "floret" else 1)
+    subwords = Subwords(
+        minn=minn,
+        maxn=maxn,
+        buckets=buckets,
+        scheme=scheme,
+        hashes=draw(st.integers(1, 4)) if scheme == "floret" else 1,
+    )
     words = draw(WORDS)
     own = len(words) if subwords.own_rows else 0
     rng = np.random.default_rng(draw(st.integers(0, 100)))
@@ -49,8 +55,16 @@ def parts(draw: st.DrawFn) -> tuple[list[str], SubwordRows]:
         used = rng.permutation(buckets)[: rng.integers(0, buckets + 1)]
         keys = rng.permutation(np.concatenate([-1 - np.arange(own), used]).astype(np.int64))
         rows = _keyed(subwords, matrix[: len(keys)], keys, len(words), sparse=kind == "sparse keys")
-        return words, SubwordRows(subwords, rows.matrix, rows.word_rows, rows.bucket_rows, 0, draw(st.booleans()), rows.bucket_ids)
-    given = Odd(matrix.astype(np.float32)) if kind == "odd" else np.pad(matrix, ((0, 0), (0, 3)))[:, :DIM] if kind == "padded" else matrix
+        return words, SubwordRows(
+            subwords, rows.matrix, rows.word_rows, rows.bucket_rows, 0, draw(st.booleans()), rows.bucket_ids
+        )
+    given = (
+        Odd(matrix.astype(np.float32))
+        if kind == "odd"
+        else np.pad(matrix, ((0, 0), (0, 3)))[:, :DIM]
+        if kind == "padded"
+        else matrix
+    )
     return words, SubwordRows(subwords, given, np.arange(own, dtype=np.int32), first_bucket=own)
 
 
@@ -137,7 +151,9 @@ def test_every_half_is_read_as_it_is() -> None:
     out = np.zeros(halves.shape, np.float32)
     none = np.zeros(0, np.int64)
     with np.errstate(invalid="ignore"):  # signalling NaNs
-        fill_means(flat(halves), np.arange(len(halves)), np.zeros(len(halves) + 1, np.int64), none, False, out)
+        fill_means(
+            flat(halves), np.arange(len(halves)), np.zeros(len(halves) + 1, np.int64), none, False, out
+        )
         np.testing.assert_array_equal(out, halves.astype(np.float32))
 
 
@@ -164,7 +180,11 @@ def test_rows_outside_of_the_matrix_are_refused() -> None:
         {"word_rows": none, "bucket_rows": np.array([0, 1, 2, 5], np.int32)},
         {"word_rows": none, "bucket_rows": np.array([0, 1, 2, -2], np.int32)},
         {"word_rows": none, "bucket_rows": np.array([0, 1], np.int32)},
-        {"word_rows": none, "bucket_rows": np.array([0, 1], np.int32), "bucket_ids": np.array([3, 3], np.int32)},
+        {
+            "word_rows": none,
+            "bucket_rows": np.array([0, 1], np.int32),
+            "bucket_ids": np.array([3, 3], np.int32),
+        },
         {"word_rows": none, "bucket_rows": np.array([0, 1], np.int32), "bucket_ids": np.array([3], np.int32)},
         {"word_rows": none, "matrix": np.zeros((5, 2))},
         {"word_rows": none, "matrix": np.zeros(5, np.float32)},
@@ -188,7 +208,9 @@ def test_rows_outside_of_the_matrix_are_refused() -> None:
 )
 def test_keys_that_do_not_fit(keys: list[int], what: str) -> None:
     with pytest.raises(DataError, match=what):
-        SubwordRows.of_keys(Subwords(minn=3, maxn=3, buckets=4), np.zeros((3, 2), np.float32), np.array(keys), 2)
+        SubwordRows.of_keys(
+            Subwords(minn=3, maxn=3, buckets=4), np.zeros((3, 2), np.float32), np.array(keys), 2
+        )
     floret = Subwords(minn=3, maxn=3, buckets=4, scheme="floret")
     with pytest.raises(DataError, match="of 0 words"):
         SubwordRows.of_keys(floret, np.zeros((2, 2), np.float32), np.array([-1, 0]), 1)
@@ -215,7 +237,12 @@ def plain3(rows: SubwordRows, word: str) -> np.ndarray:
 
 
 def test_shared_rows_have_no_keys() -> None:
-    rows = SubwordRows(Subwords(minn=3, maxn=3, buckets=2), np.zeros((2, 2), np.float32), np.zeros(0, np.int32), np.zeros(2, np.int32))
+    rows = SubwordRows(
+        Subwords(minn=3, maxn=3, buckets=2),
+        np.zeros((2, 2), np.float32),
+        np.zeros(0, np.int32),
+        np.zeros(2, np.int32),
+    )
     with pytest.raises(DataError, match="share a row"):
         rows.keys()
 
@@ -232,7 +259,9 @@ for kind in (np.float32, np.float16):
     print(rows.vectors(words).tobytes().hex())
 """
     outputs = {
-        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=env).stdout
+        subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=env
+        ).stdout
         for env in ({**os.environ}, {**os.environ, "NUMBA_DISABLE_JIT": "1"})
     }
     assert len(outputs) == 1

@@ -1,4 +1,7 @@
-"""Words made of n-grams: every method with unseen words, beside plain vectors that have these words, too; fastText's files; gensim."""
+"""Words made of n-grams: every method with unseen words, beside plain vectors that have these words, too.
+
+FastText's files; gensim.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,20 @@ GOLDEN = Path(__file__).parents[1] / "golden"
 EXPECTED = json.loads((GOLDEN / "fasttext_models_expected.json").read_text(encoding="utf-8"))
 MODELS = {**EXPECTED["unsupervised"], **EXPECTED["supervised"]}
 SKIPGRAM = "fasttext_unsup_skipgram_ns.bin"
-WORDS = ["king", "kings", "queen", "queens", "man", "woman", "apple", "apples", "pear", "where", "there", "caf\u00e9"]
+WORDS = [
+    "king",
+    "kings",
+    "queen",
+    "queens",
+    "man",
+    "woman",
+    "apple",
+    "apples",
+    "pear",
+    "where",
+    "there",
+    "caf\u00e9",
+]
 UNSEEN = ["kingly", "pears", "\u4e2d\u6587\u5b57", "womanly"]
 SUBWORDS = Subwords(minn=3, maxn=5, buckets=200)
 
@@ -60,7 +76,9 @@ def test_neighbours_are_those_of_fasttext(name: str) -> None:
     for word, neighbours in expected["nearest_neighbors"].items():
         found = vectors.most_similar(word, topn=len(neighbours))
         assert [each for each, _ in found] == [each for each, _ in neighbours]
-        np.testing.assert_allclose([cosine for _, cosine in found], [cosine for _, cosine in neighbours], atol=1e-6)
+        np.testing.assert_allclose(
+            [cosine for _, cosine in found], [cosine for _, cosine in neighbours], atol=1e-6
+        )
     for word, (texts, ids) in expected["subwords"].items():
         pieces = vectors.pieces(word)
         assert [piece.text for piece in pieces] == texts
@@ -73,16 +91,24 @@ def test_beside_gensim(name: str) -> None:
     other = gensim.load_facebook_vectors(str(GOLDEN / name))
     vectors = Vectors.load(GOLDEN / name)
     assert vectors.words == other.index_to_key
-    usual = [row for row, word in enumerate(vectors.words) if word != "</s>"]  # gensim cuts it, too; fastText does not
+    # gensim cuts it, too; fastText does not
+    usual = [row for row, word in enumerate(vectors.words) if word != "</s>"]
     np.testing.assert_allclose(vectors.vectors[usual], other.vectors[usual], atol=1e-6)
     for word in ("unheard", "catty", "na\u00efvet\u00e9"):
         assert word in vectors
         assert word in other
         np.testing.assert_allclose(vectors[word], other[word], atol=1e-6)
-        found, expected = ([each for each, _ in store.most_similar(word, topn=20) if each != "</s>"][:10] for store in (vectors, other))
+        found, expected = (
+            [each for each, _ in store.most_similar(word, topn=20) if each != "</s>"][:10]
+            for store in (vectors, other)
+        )
         assert found == expected
         np.testing.assert_allclose(vectors.similarity(word, "cat"), other.similarity(word, "cat"), atol=1e-6)
-        np.testing.assert_allclose(vectors.n_similarity([word, "cat"], ["dog"]), other.n_similarity([word, "cat"], ["dog"]), atol=1e-6)
+        np.testing.assert_allclose(
+            vectors.n_similarity([word, "cat"], ["dog"]),
+            other.n_similarity([word, "cat"], ["dog"]),
+            atol=1e-6,
+        )
     assert vectors.doesnt_match(["cat", "dog", "catty"]) == other.doesnt_match(["cat", "dog", "catty"])
 
 
@@ -98,7 +124,9 @@ def test_look_up(composed: bool) -> None:
     for word in [*WORDS, *UNSEEN, 3, np.int64(3)]:
         assert word in vectors
         for norm in (False, True):
-            np.testing.assert_allclose(vectors.get_vector(word, norm), plain.get_vector(word, norm), rtol=1e-6)
+            np.testing.assert_allclose(
+                vectors.get_vector(word, norm), plain.get_vector(word, norm), rtol=1e-6
+            )
         assert vectors.has_index_for(word) == (word not in UNSEEN)
     with pytest.raises(ValueError, match="read-only"):
         vectors["kingly"][0] = 1
@@ -142,18 +170,26 @@ def test_comparisons_with_unseen_words() -> None:
         assert vectors.rank(a, b) == len(vectors.closer_than(a, b)) + 1
     assert vectors.similarity("kingly", "kingly") == pytest.approx(1)
     np.testing.assert_allclose(vectors.distances("kingly"), plain.distances("kingly")[:12], **close)
-    np.testing.assert_allclose(vectors.distances("kingly", ["pears", "man"]), plain.distances("kingly", ["pears", "man"]), **close)
+    np.testing.assert_allclose(
+        vectors.distances("kingly", ["pears", "man"]), plain.distances("kingly", ["pears", "man"]), **close
+    )
     some = ["king", "kingly", "", "pears"]  # one of them has no vector
     for keys, weights in ((some, None), (some, [1, 2, 3, -0.5])):
         known = [i for i, key in enumerate(keys) if key]
-        expected = plain.get_mean_vector([keys[i] for i in known], None if weights is None else [weights[i] for i in known])
+        expected = plain.get_mean_vector(
+            [keys[i] for i in known], None if weights is None else [weights[i] for i in known]
+        )
         np.testing.assert_allclose(vectors.get_mean_vector(keys, weights), expected, **close)
     with pytest.raises(UnknownWord):
         vectors.get_mean_vector(some, ignore_missing=False)
-    np.testing.assert_allclose(vectors.n_similarity(some, ["womanly"]), plain.n_similarity(some, ["womanly"]), **close)
+    np.testing.assert_allclose(
+        vectors.n_similarity(some, ["womanly"]), plain.n_similarity(some, ["womanly"]), **close
+    )
     assert vectors.doesnt_match(UNSEEN) == plain.doesnt_match(UNSEEN)
     for (cosine, word), (other, expected) in zip(
-        vectors.rank_by_centrality([*UNSEEN, "king"]), plain.rank_by_centrality([*UNSEEN, "king"]), strict=True
+        vectors.rank_by_centrality([*UNSEEN, "king"]),
+        plain.rank_by_centrality([*UNSEEN, "king"]),
+        strict=True,
     ):
         assert word == expected
         assert cosine == pytest.approx(other, abs=1e-6)
@@ -167,7 +203,9 @@ def test_movers_distance_with_unseen_words() -> None:
     plain = oracle(vectors)
     documents = ["king", "kingly", "kingly", "", 0], ["pears", "man", "womanly"]
     assert vectors.wmdistance(*documents) == pytest.approx(plain.wmdistance(*documents), rel=1e-5)
-    assert vectors.wmdistance(*documents, norm=False) == pytest.approx(plain.wmdistance(*documents, norm=False), rel=1e-5)
+    assert vectors.wmdistance(*documents, norm=False) == pytest.approx(
+        plain.wmdistance(*documents, norm=False), rel=1e-5
+    )
     assert vectors.wmdistance(["king", "kingly"], [0, "kingly"]) == 0
     assert vectors.wmdistance([""], ["king"]) == float("inf")
 
@@ -176,23 +214,39 @@ def test_neighbours_of_unseen_words() -> None:
     vectors = made()
     plain = oracle(vectors)
     first = {"restrict_vocab": len(WORDS)}
-    queries = [("kingly", None), (["kingly", "man"], ["pears"]), ([("kingly", 2.0), "king"], [vectors["apple"]]), (None, ["pears"])]
+    queries = [
+        ("kingly", None),
+        (["kingly", "man"], ["pears"]),
+        ([("kingly", 2.0), "king"], [vectors["apple"]]),
+        (None, ["pears"]),
+    ]
     for positive, negative in queries:
         _same(vectors.most_similar(positive, negative), plain.most_similar(positive, negative, **first))
         np.testing.assert_allclose(
-            vectors.most_similar(positive, negative, topn=None), plain.most_similar(positive, negative, topn=None)[:12], atol=1e-6
+            vectors.most_similar(positive, negative, topn=None),
+            plain.most_similar(positive, negative, topn=None)[:12],
+            atol=1e-6,
         )
-    _same(vectors.most_similar_cosmul(["kingly", "man"], ["pears"]), plain.most_similar_cosmul(["kingly", "man"], ["pears"], **first))
+    _same(
+        vectors.most_similar_cosmul(["kingly", "man"], ["pears"]),
+        plain.most_similar_cosmul(["kingly", "man"], ["pears"], **first),
+    )
     for method in ("similar_by_word", "similar_by_key"):
         _same(getattr(vectors, method)("pears", topn=3), getattr(plain, method)("pears", topn=3, **first))
-    _same(vectors.similar_by_vector(vectors["pears"], topn=3), plain.similar_by_vector(plain["pears"], topn=3, **first))
+    _same(
+        vectors.similar_by_vector(vectors["pears"], topn=3),
+        plain.similar_by_vector(plain["pears"], topn=3, **first),
+    )
     mixed = ["king", "kingly", 3, "pears"]
-    for found, expected in zip(vectors.most_similar_each(mixed, topn=4), plain.most_similar_each(mixed, topn=4, **first), strict=True):
+    for found, expected in zip(
+        vectors.most_similar_each(mixed, topn=4), plain.most_similar_each(mixed, topn=4, **first), strict=True
+    ):
         _same(found, expected)
     ids, cosines = vectors.nearest(mixed, k=12)
     others, expected = plain.nearest(mixed, k=12, **first)
     np.testing.assert_array_equal(ids, others)
-    assert (ids[:, -1] >= 0).tolist() == [False, True, False, True]  # a word with a row is not its own neighbour
+    # a word with a row is not its own neighbour
+    assert (ids[:, -1] >= 0).tolist() == [False, True, False, True]
     np.testing.assert_allclose(cosines, expected, atol=1e-6)
     with pytest.raises(UnknownWord):
         vectors.most_similar(["king", ""])
@@ -260,7 +314,9 @@ def test_formats_that_keep_ngrams(half: bool, tmp_path: Path) -> None:
     """A model that has rows for some buckets: in fastText's file the others are zeros."""
     used = np.unique(SUBWORDS.bags(WORDS).ids)
     keys = np.random.default_rng(2).permutation(np.concatenate([-1 - np.arange(12), used]).astype(np.int64))
-    matrix = np.random.default_rng(1).standard_normal((len(keys), 6)).astype(np.float16 if half else np.float32)
+    matrix = (
+        np.random.default_rng(1).standard_normal((len(keys), 6)).astype(np.float16 if half else np.float32)
+    )
     vectors = SubwordVectors(WORDS, np.arange(12, 0, -1), SubwordRows.of_keys(SUBWORDS, matrix, keys, 12))
     for path, name in ((tmp_path / "m", None), (tmp_path / "m.bin", "fasttext")):
         assert vectors.save(path, name) == {}
@@ -286,7 +342,9 @@ def test_an_unseen_word_of_which_no_ngram_is_known() -> None:
     """In a model of unhot that is one without any row: better no vector than zeros."""
     subwords = Subwords(minn=3, maxn=3, buckets=2**31 - 1)
     keys = np.concatenate([[-1], subwords.ids("king")]).astype(np.int64)
-    vectors = SubwordVectors(["king"], None, SubwordRows.of_keys(subwords, np.ones((len(keys), 2), np.float32), keys, 1))
+    vectors = SubwordVectors(
+        ["king"], None, SubwordRows.of_keys(subwords, np.ones((len(keys), 2), np.float32), keys, 1)
+    )
     assert "kingly" in vectors
     assert "pear" not in vectors
     np.testing.assert_allclose(vectors["kingly"], np.full(2, 3 / 6))  # <ki kin ing, and three that are zeros

@@ -15,13 +15,19 @@ RANKS = json.loads((GOLDEN / "keras_skipgrams.json").read_text())["sampling_tabl
 @pytest.mark.parametrize("table", TABLES, ids=lambda table: f"sample {table['sample']}")
 def test_gensim_keeps_as_many(table):
     counts = np.array(table["counts"])
-    np.testing.assert_allclose(keep_probability(counts, table["sample"]), table["keep_probability"], rtol=1e-6)
-    np.testing.assert_allclose(np.cumsum(unigram(counts, 0.75)), table["cumulative_negative_sampling"], atol=1e-8)
+    np.testing.assert_allclose(
+        keep_probability(counts, table["sample"]), table["keep_probability"], rtol=1e-6
+    )
+    np.testing.assert_allclose(
+        np.cumsum(unigram(counts, 0.75)), table["cumulative_negative_sampling"], atol=1e-8
+    )
 
 
 @pytest.mark.parametrize("table", RANKS, ids=lambda table: f"size {table['size']}")
 def test_keras_sampling_table(table):
-    np.testing.assert_allclose(rank_keep_probability(table["size"], table["sampling_factor"]), table["table"], rtol=1e-12)
+    np.testing.assert_allclose(
+        rank_keep_probability(table["size"], table["sampling_factor"]), table["table"], rtol=1e-12
+    )
 
 
 def test_no_sampling_keeps_everything():

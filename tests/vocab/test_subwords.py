@@ -59,13 +59,37 @@ def test_bytes_that_are_no_utf8_are_hashed_as_they_are():
     word = b"\x80ab\xff".decode("utf-8", "surrogateescape")
     subwords = Subwords(minn=2, maxn=2, buckets=1000)
     assert [encode_word(piece) for piece in subwords.ngrams(word)] == [b"<\x80a", b"ab", b"b\xff", b"\xff>"]
-    assert subwords.ids(word).tolist() == [fnv(piece, 1000) for piece in (b"<\x80a", b"ab", b"b\xff", b"\xff>")]
+    assert subwords.ids(word).tolist() == [
+        fnv(piece, 1000) for piece in (b"<\x80a", b"ab", b"b\xff", b"\xff>")
+    ]
 
 
-# floret 0.10.5: get_subwords of a model with minn=4, maxn=5, hashCount=2, bucket=500 (row numbers less its 9 words)
+# floret 0.10.5: get_subwords of a model with minn=4, maxn=5, hashCount=2, bucket=500 (row numbers less its 9
+# words)
 FLORET = {
     "cats": [393, 347, 321, 154, 54, 8, 30, 135, 46, 87, 372, 296],
-    "\u00e9\u65e5\u672c\u8a9e\u3067\u3059": [315, 287, 361, 46, 117, 0, 464, 233, 329, 464, 478, 64, 244, 137, 247, 428, 487, 460, 43, 38],
+    "\u00e9\u65e5\u672c\u8a9e\u3067\u3059": [
+        315,
+        287,
+        361,
+        46,
+        117,
+        0,
+        464,
+        233,
+        329,
+        464,
+        478,
+        64,
+        244,
+        137,
+        247,
+        428,
+        487,
+        460,
+        43,
+        38,
+    ],
 }
 
 
@@ -79,7 +103,9 @@ def test_long_pieces_take_whole_blocks_of_the_hash():
     ids = subwords.bags(["a" * 50, "b"]).ids
     assert ids.min() >= 0
     assert np.unique(ids).size > 4 * 11
-    assert Subwords(scheme="floret", minn=0, maxn=0, buckets=500, hashes=2).ids("longwordthatislong").tolist() == [130, 395]
+    assert Subwords(scheme="floret", minn=0, maxn=0, buckets=500, hashes=2).ids(
+        "longwordthatislong"
+    ).tolist() == [130, 395]
 
 
 def test_without_pieces_there_are_none():

@@ -1,14 +1,17 @@
 """The exact solution, which all layers of a comparison of skip-gram are measured by.
 
-The full softmax with biases, trained on the counts X of all pairs (see `unhot.train.on_cells`), on the same lines as all layers and without
-a clock: as many epochs as it takes to come close to its minimum. It draws nothing, so what a layer is behind it is due to the layer's
-estimates, to its own target, and to the time it had. How far a layer is behind it:
+The full softmax with biases, trained on the counts X of all pairs (see `unhot.train.on_cells`), on the same
+lines as all layers and without a clock: as many epochs as it takes to come close to its minimum. It draws
+nothing, so what a layer is behind it is due to the layer's estimates, to its own target, and to the time it
+had. How far a layer is behind it:
 
     above exact     its cross entropy of the held-out lines, minus that of the exact solution
-    train above     the same of the training lines: -sum_ij X[i, j] log P(j | i) / sum_ij X[i, j], minus that of the exact solution
+    train above     the same of the training lines: -sum_ij X[i, j] log P(j | i) / sum_ij X[i, j], minus that
+                    of the exact solution
 
-What it is the minimum of is the loss of the training lines. Of those that were held out it may be far from that: a small text is learned by
-heart, and then counts alone, or a layer that was stopped early, predict other lines better.
+What it is the minimum of is the loss of the training lines. Of those that were held out it may be far from
+that: a small text is learned by heart, and then counts alone, or a layer that was stopped early, predict
+other lines better.
 """
 
 from __future__ import annotations
@@ -55,7 +58,10 @@ class Exact(NamedTuple):
 
 @contextlib.contextmanager
 def exact_solution(settings: Settings, texts: Texts, tell: Callable[..., None]) -> Iterator[Exact]:
-    """Train and measure it; whatever goes wrong is written down. The cells are there as long as the context is."""
+    """Train and measure it; whatever goes wrong is written down.
+
+    The cells are there as long as the context is.
+    """
     begun: dict[str, Any] = {"layer": EXACT, "spec": f"{OUTPUT} on cells", "engine": CELLS}
     with contextlib.ExitStack() as stack:
         try:
@@ -64,7 +70,9 @@ def exact_solution(settings: Settings, texts: Texts, tell: Callable[..., None]) 
                 tell("preparing")
                 _check_words(len(texts.train.vocabulary))
                 began = time.perf_counter()
-                counting = cooccurrences(texts.train, window=settings.window, weights="flat", threads=settings.threads)
+                counting = cooccurrences(
+                    texts.train, window=settings.window, weights="flat", threads=settings.threads
+                )
                 found = _solve(settings, texts, stack.enter_context(counting), tell, begun, began)
         except Exception as error:  # also one of memory, say: it must not cost the results of all layers
             found = Exact(Measured(**begun, failed=reason(error)), None, math.nan)
@@ -75,7 +83,8 @@ def _check_words(words: int) -> None:
     """Refused before they are counted."""
     if words > MOST_WORDS:
         raise DataError(
-            f"{words:,} words: the exact solution takes time by their square, and is found for at most {MOST_WORDS:,}; lower max_vocab "
+            f"{words:,} words: the exact solution takes time by their square, and is found for at most "
+            f"{MOST_WORDS:,}; lower max_vocab "
             f"(--max-vocab {MOST_WORDS}), or leave it out (--no-exact)"
         )
 
@@ -89,7 +98,14 @@ def epochs_of(words: int) -> int:
     return max(EPOCHS, STEPS // steps_of_epoch(words))
 
 
-def _solve(settings: Settings, texts: Texts, cells: Cells, tell: Callable[..., None], begun: dict[str, Any], began: float) -> Exact:
+def _solve(
+    settings: Settings,
+    texts: Texts,
+    cells: Cells,
+    tell: Callable[..., None],
+    begun: dict[str, Any],
+    began: float,
+) -> Exact:
     memory = 0
 
     def told(progress: Progress) -> None:
@@ -98,7 +114,9 @@ def _solve(settings: Settings, texts: Texts, cells: Cells, tell: Callable[..., N
         tell("training", progress.seconds_left or 0.0)
 
     same: dict[str, Any] = {name: getattr(settings, name) for name in ("dim", "window", "threads", "seed")}
-    model = SkipGram(output=OUTPUT, on="cells", epochs=epochs_of(len(cells.vocabulary)), shrink=False, sample=0.0, **same)
+    model = SkipGram(
+        output=OUTPUT, on="cells", epochs=epochs_of(len(cells.vocabulary)), shrink=False, sample=0.0, **same
+    )
     model.fit(cells, callbacks=[told], note=lambda line: None)
     seconds = time.perf_counter() - began  # counting, too
     if model.history.interrupted:
@@ -113,7 +131,11 @@ def _solve(settings: Settings, texts: Texts, cells: Cells, tell: Callable[..., N
     }
     loss = held_out(model, texts.curve).cross_entropy
     result, curve = held_out(model, texts.held_out), (Point(seconds, model.history.pairs, loss),)
-    return Exact(Measured(**begun, **figures, result=result, curve=curve, train_above=0.0), cells, cells_loss(model, cells))
+    return Exact(
+        Measured(**begun, **figures, result=result, curve=curve, train_above=0.0),
+        cells,
+        cells_loss(model, cells),
+    )
 
 
 def cells_loss(model: WordModel, cells: Cells) -> float:

@@ -1,10 +1,12 @@
 """Output layers beside each other: the same model, text and time with every one of them.
 
-Each layer trains a model of its own for the same time, with the learning rate that suits it, and then predicts lines of the text that it
-was not trained on. Windows are whole and no word is left out, in training as on the held-out lines, so both ask the same question. All
-probabilities are normalised exactly (see `unhot.evaluate.held_out`), so all perplexities can be compared. By default all layers learn
-biases, and most of them begin with what the words' counts say: none has to spend its time on these. For skip-gram the minimum of the
-training loss is found first, without a clock (`unhot.bench.exact`), and every layer is compared with that.
+Each layer trains a model of its own for the same time, with the learning rate that suits it, and then
+predicts lines of the text that it was not trained on. Windows are whole and no word is left out, in training
+as on the held-out lines, so both ask the same question. All probabilities are normalised exactly (see
+`unhot.evaluate.held_out`), so all perplexities can be compared. By default all layers learn biases, and most
+of them begin with what the words' counts say: none has to spend its time on these. For skip-gram the minimum
+of the training loss is found first, without a clock (`unhot.bench.exact`), and every layer is compared with
+that.
 """
 
 from __future__ import annotations
@@ -31,7 +33,8 @@ from unhot.models.words import WordModel
 from unhot.outputs import LAYERS, OutputLayer, parse_output
 from unhot.outputs.layer import FILE
 
-TUNING_SHARE = 0.25  # of the time, for each learning rate that is tried; a shorter training would favour low ones
+# of the time, for each learning rate that is tried; a shorter training would favour low ones
+TUNING_SHARE = 0.25
 MOMENT, SMALL_LR = 1e-6, 1e-9  # one chunk, and nothing can go wrong with it
 
 
@@ -51,13 +54,22 @@ Layers: TypeAlias = Iterable[str | OutputLayer] | str | OutputLayer
 
 
 def chosen_layers(layers: Layers = ()) -> dict[str, OutputLayer]:
-    """Layers by what they are called; none given: all registered ones, with biases, the full softmax first as it is the measure of all."""
+    """Layers by what they are called.
+
+    None given: all registered ones, with biases, the full softmax first as it is the measure of all.
+    """
     given = list(layers) if isinstance(layers, Iterable) and not isinstance(layers, str) else [layers]
     if not given:
         names = sorted(LAYERS, key=lambda name: (name != FULL, name))
-        return {name: parse_output(f"{name}:bias=true" if hasattr(LAYERS[name], "bias") else name) for name in names}
+        return {
+            name: parse_output(f"{name}:bias=true" if hasattr(LAYERS[name], "bias") else name)
+            for name in names
+        }
     parsed = [parse_output(layer) for layer in given]
-    chosen = {name if isinstance(name, str) else layer.spec(): layer for name, layer in zip(given, parsed, strict=True)}
+    chosen = {
+        name if isinstance(name, str) else layer.spec(): layer
+        for name, layer in zip(given, parsed, strict=True)
+    }
     if len(chosen) < len(given):
         raise ConfigError(f"layers {', '.join(chosen)}: each can be given once")
     for layer in parsed:
@@ -71,12 +83,15 @@ def _refuse_files(layer: OutputLayer) -> None:
         value = getattr(layer, field.name)
         if isinstance(value, str) and value.startswith(FILE):
             raise ConfigError(
-                f"{layer.name}:{field.name}={value}: belongs to the ids of another vocabulary: a comparison counts words anew, in lines "
+                f"{layer.name}:{field.name}={value}: belongs to the ids of another vocabulary: a comparison "
+                "counts words anew, in lines "
                 f"that it draws to train on; leave {field.name} out, or give one that is made from counts"
             )
 
 
-def compare_outputs(source: Source, layers: Layers = (), *, settings: Settings | None = None, tell: Tell | None = None) -> Comparison:
+def compare_outputs(
+    source: Source, layers: Layers = (), *, settings: Settings | None = None, tell: Tell | None = None
+) -> Comparison:
     """Train and measure every layer; a layer that fails says why, and Ctrl-C ends it with what there is.
 
     source      see `unhot.corpus.encode`
@@ -85,7 +100,9 @@ def compare_outputs(source: Source, layers: Layers = (), *, settings: Settings |
     """
     settings, tell = settings or Settings(), tell or (lambda status: None)
     chosen = chosen_layers(layers)
-    reading: dict[str, Any] = {name: getattr(settings, name) for name in ("tokenizer", "min_count", "max_vocab", "threads")}
+    reading: dict[str, Any] = {
+        name: getattr(settings, name) for name in ("tokenizer", "min_count", "max_vocab", "threads")
+    }
     total = len(chosen) + settings.finds_exact()
     tell(Status(0, total, "", "reading"))
     with encode(source, **reading) as corpus:
@@ -97,10 +114,14 @@ def compare_outputs(source: Source, layers: Layers = (), *, settings: Settings |
         stack.enter_context(texts.train)
         try:
             if settings.finds_exact():
-                exact = stack.enter_context(exact_solution(settings, texts, partial(_tell_of, tell, (1, total, EXACT))))
+                exact = stack.enter_context(
+                    exact_solution(settings, texts, partial(_tell_of, tell, (1, total, EXACT)))
+                )
                 tell(Status(1, total, EXACT, "done", 0.0, exact.measured))
             for number, (name, layer) in enumerate(chosen.items(), 1 + settings.finds_exact()):
-                run = _Run(name, layer, settings, texts, exact, partial(_tell_of, tell, (number, total, name)))
+                run = _Run(
+                    name, layer, settings, texts, exact, partial(_tell_of, tell, (number, total, name))
+                )
                 measured.append(run.measure())
                 tell(Status(number, total, name, "done", 0.0, measured[-1]))
                 if run.interrupted:
@@ -114,9 +135,14 @@ def _tell_of(tell: Tell, at: tuple[int, int, str], stage: str, left: float = 0.0
     tell(Status(*at, stage, left))
 
 
-def _comparison(settings: Settings, texts: Texts, exact: Exact | None, measured: Sequence[Measured], interrupted: bool) -> Comparison:
+def _comparison(
+    settings: Settings, texts: Texts, exact: Exact | None, measured: Sequence[Measured], interrupted: bool
+) -> Comparison:
     vocabulary, each = texts.train.vocabulary, settings.model == "skipgram"
-    whole, part = (math.exp(unigram_loss(lines, vocabulary, settings.window, each)) for lines in (texts.held_out, texts.curve))
+    whole, part = (
+        math.exp(unigram_loss(lines, vocabulary, settings.window, each))
+        for lines in (texts.held_out, texts.curve)
+    )
     return Comparison(
         settings=settings,
         words=texts.train.ids,
@@ -135,23 +161,42 @@ class _Run:
     """One layer."""
 
     def __init__(
-        self, name: str, layer: OutputLayer, settings: Settings, texts: Texts, exact: Exact | None, tell: Callable[..., None]
+        self,
+        name: str,
+        layer: OutputLayer,
+        settings: Settings,
+        texts: Texts,
+        exact: Exact | None,
+        tell: Callable[..., None],
     ) -> None:
-        self._name, self._layer, self._settings, self._texts, self._exact, self._tell = name, layer, settings, texts, exact, tell
+        self._name, self._layer, self._settings, self._texts, self._exact, self._tell = (
+            name,
+            layer,
+            settings,
+            texts,
+            exact,
+            tell,
+        )
         self._curve: list[Point] = []
         self._lr = math.nan
         self.interrupted = False
 
     def measure(self) -> Measured:
         """All there is to know; whatever goes wrong is written down."""
-        begun: dict[str, Any] = {"layer": self._name, "spec": self._layer.spec(), "engine": self._settings.engine_of(self._layer)}
+        begun: dict[str, Any] = {
+            "layer": self._name,
+            "spec": self._layer.spec(),
+            "engine": self._settings.engine_of(self._layer),
+        }
         try:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore", RuntimeWarning)  # a rate that is too high ends in numbers that are not finite
+                # a rate that is too high ends in numbers that are not finite
+                warnings.simplefilter("ignore", RuntimeWarning)
                 return Measured(**begun, **self._figures())
         except KeyboardInterrupt:
             self.interrupted, why = True, "interrupted"
-        except Exception as error:  # also a layer of somebody else's: one that fails must not cost the results of all others
+        # also a layer of somebody else's: one that fails must not cost the results of all others
+        except Exception as error:
             why = reason(error)
         return Measured(**begun, curve=tuple(self._curve), failed=why)
 
@@ -180,7 +225,10 @@ class _Run:
             pass
 
     def _tuned(self, lr: float) -> tuple[WordModel, Stopwatch]:
-        """A rate that was good for a short training may be too high for a long one: then the next lower one."""
+        """A rate that was good for a short training may be too high for a long one.
+
+        Then the next lower one.
+        """
         for rung in range(RUNGS):
             try:
                 return self._trained(lr * RUNG**-rung)
@@ -192,14 +240,22 @@ class _Run:
         """The whole training."""
         self._lr = lr
         self._curve.clear()
-        model, watch = self._settings.new_model(self._layer, lr), self._watch("training", self._settings.seconds)
+        model, watch = (
+            self._settings.new_model(self._layer, lr),
+            self._watch("training", self._settings.seconds),
+        )
         for _ in train_for(model, self._texts.train, watch, LOOKS):
-            self._curve.append(Point(model.history.seconds, model.history.pairs, self._loss(model, self._texts.curve)))
+            self._curve.append(
+                Point(model.history.seconds, model.history.pairs, self._loss(model, self._texts.curve))
+            )
         return model, watch
 
     def _tuning_loss(self, lr: float) -> float:
         """What a short training at such a rate comes to, on lines of its own."""
-        model, watch = self._settings.new_model(self._layer, lr), self._watch("tuning", TUNING_SHARE * self._settings.seconds)
+        model, watch = (
+            self._settings.new_model(self._layer, lr),
+            self._watch("tuning", TUNING_SHARE * self._settings.seconds),
+        )
         for _ in train_for(model, self._texts.train, watch, TUNING_LOOKS):
             pass
         return self._loss(model, self._texts.tuning)

@@ -14,7 +14,17 @@ WIDTH, HEIGHT = 9.0, 5.6  # inches
 NAME = 0.047  # height of a name, as a share of the axes'
 ABOVE = 2.0  # perplexities of more than so many times that of the counts alone are above the upper edge
 GREY = "0.45"
-COLOURS = ("tab:blue", "tab:orange", "tab:green", "tab:red", "tab:purple", "tab:brown", "tab:pink", "tab:olive", "tab:cyan")
+COLOURS = (
+    "tab:blue",
+    "tab:orange",
+    "tab:green",
+    "tab:red",
+    "tab:purple",
+    "tab:brown",
+    "tab:pink",
+    "tab:olive",
+    "tab:cyan",
+)
 NICE: tuple[tuple[float, ...], ...] = (  # numbers for ticks, from many to few
     (1, 1.2, 1.4, 1.6, 1.8, 2, 2.5, 3, 4, 5, 6, 7, 8, 9),
     (1, 1.5, 2, 3, 4, 5, 6, 7, 8, 9),
@@ -31,14 +41,20 @@ def plot_layers(comparison: Comparison, path: Path) -> None:
     from matplotlib.figure import Figure
 
     drawn = [each for each in comparison.layers if each.curve and each.result is not None]
-    with mpl.rc_context({"svg.hashsalt": "unhot", "font.size": 10, "axes.spines.top": False, "axes.spines.right": False}):
+    with mpl.rc_context(
+        {"svg.hashsalt": "unhot", "font.size": 10, "axes.spines.top": False, "axes.spines.right": False}
+    ):
         figure = Figure(figsize=(WIDTH, HEIGHT), layout="constrained")
         axes = figure.add_subplot(xscale="log", yscale="log")
         axes.set_xlabel("seconds of training")
         axes.set_ylabel(f"perplexity of {comparison.curve_words:,} held-out words")
         styles = _styles(drawn)
         for each, style in zip(drawn, styles, strict=True):
-            axes.plot([point.seconds for point in each.curve], [_perplexity(point.loss) for point in each.curve], **style)
+            axes.plot(
+                [point.seconds for point in each.curve],
+                [_perplexity(point.loss) for point in each.curve],
+                **style,
+            )
         _set_limits(axes, comparison, drawn)
         if drawn:
             _name_counts(axes, comparison)
@@ -53,7 +69,10 @@ def _perplexity(loss: float) -> float:
 
 
 def _styles(drawn: Sequence[Measured]) -> list[dict[str, Any]]:
-    """The full softmax thick and black; the others in colours, dashed where another one has the colour already."""
+    """The full softmax thick and black.
+
+    The others in colours, dashed where another one has the colour already.
+    """
     styles, number = [], 0
     for each in drawn:
         if each.spec.partition(":")[0] == FULL:
@@ -66,15 +85,23 @@ def _styles(drawn: Sequence[Measured]) -> list[dict[str, Any]]:
 
 
 def _set_limits(axes: Any, comparison: Comparison, drawn: Sequence[Measured]) -> None:
-    """All times, and all perplexities that say something: one bad layer must not press all others together."""
+    """All times, and all perplexities that say something.
+
+    One bad layer must not press all others together.
+    """
     from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
     times = [point.seconds for each in drawn for point in each.curve] or [1.0, comparison.settings.seconds]
     heights = [_perplexity(point.loss) for each in drawn for point in each.curve] or [1.0]
     counts = comparison.curve_unigram_perplexity
-    heights += [_perplexity(comparison.exact.final_loss)] if comparison.exact and comparison.exact.result else []
+    heights += (
+        [_perplexity(comparison.exact.final_loss)] if comparison.exact and comparison.exact.result else []
+    )
     low, high = min(*heights, counts), max(min(max(heights), ABOVE * counts), counts)
-    for axis, (first, last) in ((axes.xaxis, (min(times) / 1.03, max(times) * 1.03)), (axes.yaxis, (low / 1.03, high * 1.03))):
+    for axis, (first, last) in (
+        (axes.xaxis, (min(times) / 1.03, max(times) * 1.03)),
+        (axes.yaxis, (low / 1.03, high * 1.03)),
+    ):
         axis.set_view_interval(first, last, ignore=True)
         axis.set_major_locator(FixedLocator(nice_numbers(first, last)))
         axis.set_minor_locator(NullLocator())
@@ -93,7 +120,12 @@ def nice_numbers(first: float, last: float) -> list[float]:
     """
     tens = range(math.floor(math.log10(first)), math.ceil(math.log10(last)) + 1)
     for digits in NICE:
-        found = [float(f"{digit}e{ten}") for ten in tens for digit in digits if first <= float(f"{digit}e{ten}") <= last]
+        found = [
+            float(f"{digit}e{ten}")
+            for ten in tens
+            for digit in digits
+            if first <= float(f"{digit}e{ten}") <= last
+        ]
         if len(found) <= TICKS:
             break
     return found
@@ -103,7 +135,15 @@ def _name_counts(axes: Any, comparison: Comparison) -> None:
     """The line of what can be had without learning."""
     height = comparison.curve_unigram_perplexity
     axes.axhline(height, color=GREY, linewidth=1.0, linestyle=(0, (1, 2)), zorder=0)
-    axes.annotate("counts alone", (0.0, height), (4, 3), xycoords=("axes fraction", "data"), textcoords="offset points", color=GREY, size=9)
+    axes.annotate(
+        "counts alone",
+        (0.0, height),
+        (4, 3),
+        xycoords=("axes fraction", "data"),
+        textcoords="offset points",
+        color=GREY,
+        size=9,
+    )
 
 
 def _name_exact(axes: Any, comparison: Comparison) -> None:
@@ -114,38 +154,73 @@ def _name_exact(axes: Any, comparison: Comparison) -> None:
     if height > axes.get_ylim()[1]:
         return
     axes.axhline(height, color="black", linewidth=1.0, linestyle=(0, (6, 3)), zorder=0)
-    axes.annotate("exact", (0.0, height), (4, 3), xycoords=("axes fraction", "data"), textcoords="offset points", color="black", size=9)
+    axes.annotate(
+        "exact",
+        (0.0, height),
+        (4, 3),
+        xycoords=("axes fraction", "data"),
+        textcoords="offset points",
+        color="black",
+        size=9,
+    )
 
 
 def _name_lines(axes: Any, drawn: Sequence[Measured], colours: Sequence[str]) -> None:
-    """A name to the right of each line, at the height of its end or as near as there is room; one that ends above all says where."""
+    """A name to the right of each line, at the height of its end or as near as there is room.
+
+    One that ends above all says where.
+    """
     low, high = axes.get_ylim()
     ends = [min(_perplexity(each.final_loss), high) for each in drawn]
     places = spread_out([math.log(end / low) / math.log(high / low) for end in ends], NAME)
     for each, end, place, colour in zip(drawn, ends, places, colours, strict=True):
-        line = {"arrowstyle": "-", "color": colour, "linewidth": 0.6, "alpha": 0.6, "shrinkA": 0, "shrinkB": 2, "relpos": (0, 0.5)}
+        line = {
+            "arrowstyle": "-",
+            "color": colour,
+            "linewidth": 0.6,
+            "alpha": 0.6,
+            "shrinkA": 0,
+            "shrinkB": 2,
+            "relpos": (0, 0.5),
+        }
         above = f": {_perplexity(each.final_loss):.3g}" if end == high else ""
         name = each.layer.encode("utf-8", "backslashreplace").decode()
         label = f"{name}{above}" if each.engine == "compiled" else f"{name} ({each.engine}){above}"
-        text = {"textcoords": "axes fraction", "va": "center", "color": colour, "annotation_clip": False, "parse_math": False}
+        text = {
+            "textcoords": "axes fraction",
+            "va": "center",
+            "color": colour,
+            "annotation_clip": False,
+            "parse_math": False,
+        }
         axes.annotate(label, (each.curve[-1].seconds, end), (1.05, place), arrowprops=line, **text)
 
 
 def spread_out(places: Sequence[float], gap: float) -> list[float]:
-    """Places between 0 and 1, moved as little as it takes to keep them a gap apart; they keep their order, and stay inside if they can.
+    """Places between 0 and 1, moved as little as it takes to keep them a gap apart.
+
+    They keep their order, and stay inside if they can.
 
     >>> [round(place, 2) for place in spread_out([0.5, 0.5, 0.1, 1.0, 0.98], 0.1)]
     [0.55, 0.45, 0.1, 1.0, 0.9]
     """
     order = sorted(range(len(places)), key=lambda i: (places[i], -i))
-    blocks: list[tuple[float, int]] = []  # names that touch: where their middle would be, and how many they are
+    # names that touch: where their middle would be, and how many they are
+    blocks: list[tuple[float, int]] = []
     for i in order:
         wanted, size = places[i], 1
-        while blocks and _inside(wanted, size, gap) - _inside(*blocks[-1], gap) < gap * (size + blocks[-1][1]) / 2:
+        while (
+            blocks
+            and _inside(wanted, size, gap) - _inside(*blocks[-1], gap) < gap * (size + blocks[-1][1]) / 2
+        ):
             before, count = blocks.pop()
             wanted, size = (wanted * size + before * count) / (size + count), size + count
         blocks.append((wanted, size))
-    found = [_inside(wanted, size, gap) + gap * (number - (size - 1) / 2) for wanted, size in blocks for number in range(size)]
+    found = [
+        _inside(wanted, size, gap) + gap * (number - (size - 1) / 2)
+        for wanted, size in blocks
+        for number in range(size)
+    ]
     return [place for _, place in sorted(zip(order, found, strict=True))]
 
 

@@ -33,7 +33,8 @@ class Measured:
     training_bytes: int = 0  # all that training holds: twice the vectors, tables, buffers
     result: HeldOut | None = None  # on all held-out lines
     curve: tuple[Point, ...] = ()  # on some of them
-    train_above: float = math.nan  # its loss of the training lines beyond that of the exact solution, in nats a pair
+    # its loss of the training lines beyond that of the exact solution, in nats a pair
+    train_above: float = math.nan
     failed: str = ""  # why there is no result
 
     @property
@@ -47,14 +48,18 @@ class Measured:
         return self.curve[-1].loss if self.curve else math.nan
 
     def seconds_to(self, loss: float) -> float:
-        """When the curve falls to a loss; NaN: never. Between two looks, the loss is taken to be linear in the log of the time."""
+        """When the curve falls to a loss; NaN: never.
+
+        Between two looks, the loss is taken to be linear in the log of the time.
+        """
         before: Point | None = None
         for point in self.curve:
             if point.loss <= loss:
                 if before is None or point.loss == before.loss:
                     return point.seconds
                 part = (before.loss - loss) / (before.loss - point.loss)
-                return min(point.seconds, float(before.seconds * (point.seconds / before.seconds) ** part))  # rounded
+                # rounded
+                return min(point.seconds, float(before.seconds * (point.seconds / before.seconds) ** part))
             before = point
         return math.nan
 
@@ -71,17 +76,26 @@ class Comparison:
     unigram_perplexity: float  # of the held-out words, each predicted by its count alone
     curve_unigram_perplexity: float  # of those that the curves are of
     layers: tuple[Measured, ...]
-    exact: Measured | None = None  # the exact solution, see `unhot.bench.exact`; None: it was not asked for, or is not known for the model
+    # the exact solution, see `unhot.bench.exact`; None: it was not asked for, or is not known for the model
+    exact: Measured | None = None
     interrupted: bool = False
-    to_full: dict[str, float] = field(init=False)  # seconds to the final loss of the full softmax, by layer; empty if it learned nothing
+    # seconds to the final loss of the full softmax, by layer; empty if it learned nothing
+    to_full: dict[str, float] = field(init=False)
 
     def __post_init__(self) -> None:
         """Order the layers and compare them."""
-        ordered = sorted(self.layers, key=lambda each: (each.result is None, each.result.cross_entropy if each.result else 0.0))
+        ordered = sorted(
+            self.layers,
+            key=lambda each: (each.result is None, each.result.cross_entropy if each.result else 0.0),
+        )
         object.__setattr__(self, "layers", tuple(ordered))
         goal = next((each.final_loss for each in ordered if each.layer == self.full), math.inf)
         learned = goal < LEARNED * math.log(self.curve_unigram_perplexity)
-        object.__setattr__(self, "to_full", {each.layer: each.seconds_to(goal) for each in ordered if each.result} if learned else {})
+        object.__setattr__(
+            self,
+            "to_full",
+            {each.layer: each.seconds_to(goal) for each in ordered if each.result} if learned else {},
+        )
 
     @property
     def softmaxes(self) -> list[str]:
@@ -108,12 +122,16 @@ class Comparison:
         """Plain data for JSON."""
         out: dict[str, Any] = plain(self)
         del out["to_full"], out["rows"]
-        for each, facts in zip(self.rows, [*([out["exact"]] if self.exact else []), *out["layers"]], strict=True):
+        for each, facts in zip(
+            self.rows, [*([out["exact"]] if self.exact else []), *out["layers"]], strict=True
+        ):
             facts["curve"] = [dict(zip(Point._fields, point, strict=True)) for point in each.curve]
             facts["seconds_to_full"] = plain(self.to_full.get(each.layer, math.nan))
             facts["above_exact"] = plain(self.above_exact(each))
         if callable(self.settings.tokenizer):
-            out["settings"]["tokenizer"] = getattr(self.settings.tokenizer, "__qualname__", type(self.settings.tokenizer).__qualname__)
+            out["settings"]["tokenizer"] = getattr(
+                self.settings.tokenizer, "__qualname__", type(self.settings.tokenizer).__qualname__
+            )
         return out
 
 

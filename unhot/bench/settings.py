@@ -41,11 +41,16 @@ class Settings:
             raise ConfigError(f"exact={self.exact!r}: must be true or false")
         whole("held_out_words", self.held_out_words, 1)
         if not 0 < at_least("held_out", self.held_out, 0) <= 0.5:
-            raise ConfigError(f"held_out={self.held_out!r}: must be a share of the lines above 0, and at most 0.5")
+            raise ConfigError(
+                f"held_out={self.held_out!r}: must be a share of the lines above 0, and at most 0.5"
+            )
         self.new_model(parse_output("softmax"), self.lr)  # checks all others
 
     def finds_exact(self) -> bool:
-        """Whether the exact solution is wanted, and can be had: counts of pairs say all about skip-gram, and not enough about CBOW."""
+        """Whether the exact solution is wanted, and can be had.
+
+        Counts of pairs say all about skip-gram, and not enough about CBOW.
+        """
         return self.exact and self.model == "skipgram"
 
     def engine_of(self, layer: OutputLayer) -> str:
@@ -54,6 +59,11 @@ class Settings:
 
     def new_model(self, layer: OutputLayer, lr: float | None) -> WordModel:
         """A model to train until the clock ends it, with windows and words as `held_out` takes them, of lines that are lists of words."""
-        same: dict[str, Any] = {name: getattr(self, name) for name in ("dim", "window", "min_count", "max_vocab", "threads", "seed")}
+        same: dict[str, Any] = {
+            name: getattr(self, name)
+            for name in ("dim", "window", "min_count", "max_vocab", "threads", "seed")
+        }
         engine = self.engine_of(layer)
-        return WORD_MODELS[self.model](output=layer, engine=engine, lr=lr, epochs=EPOCHS, shrink=False, sample=0.0, **same)
+        return WORD_MODELS[self.model](
+            output=layer, engine=engine, lr=lr, epochs=EPOCHS, shrink=False, sample=0.0, **same
+        )

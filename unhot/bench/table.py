@@ -12,7 +12,18 @@ from unhot.bench.results import Comparison, Measured
 from unhot.bench.timed import Point
 
 FROM_EXACT = ("above exact", "train above")  # columns that there are if there is an exact solution
-HEADER = ("layer", "engine", "lr", "perplexity", "examples/s", "learned MB", "training MB", "log Z mean", "log Z var", "s to softmax")
+HEADER = (
+    "layer",
+    "engine",
+    "lr",
+    "perplexity",
+    "examples/s",
+    "learned MB",
+    "training MB",
+    "log Z mean",
+    "log Z var",
+    "s to softmax",
+)
 COLUMNS = (
     *(
         "layer",
@@ -27,7 +38,15 @@ COLUMNS = (
         "log_z_mean",
         "log_z_variance",
     ),
-    *("learned_bytes", "training_bytes", "final_loss", "seconds_to_full", "above_exact", "train_above", "failed"),
+    *(
+        "learned_bytes",
+        "training_bytes",
+        "final_loss",
+        "seconds_to_full",
+        "above_exact",
+        "train_above",
+        "failed",
+    ),
 )
 EXPLAINED = {
     "perplexity": "of the held-out lines, exact: all probabilities are normalised over the whole vocabulary",
@@ -64,9 +83,17 @@ def _row(each: Measured, comparison: Comparison) -> tuple[str, ...]:
     if each.result is None:
         return (each.layer, each.engine, *("-",) * (len(header(comparison)) - 2))
     reached = comparison.to_full.get(each.layer, math.nan)
-    apart = () if comparison.exact is None else (_figure(comparison.above_exact(each)), _figure(each.train_above))
+    apart = (
+        () if comparison.exact is None else (_figure(comparison.above_exact(each)), _figure(each.train_above))
+    )
     return (
-        *(each.layer, each.engine, f"{each.lr:.3g}", f"{each.result.perplexity:,.1f}", _figure(each.pairs_per_second, ",.0f")),
+        *(
+            each.layer,
+            each.engine,
+            f"{each.lr:.3g}",
+            f"{each.result.perplexity:,.1f}",
+            _figure(each.pairs_per_second, ",.0f"),
+        ),
         *(f"{each.learned_bytes / 1e6:,.1f}", f"{each.training_bytes / 1e6:,.1f}"),
         *(f"{each.result.log_z_mean:.3f}", f"{each.result.log_z_variance:.3f}"),
         _figure(reached, ",.1f"),
@@ -83,9 +110,12 @@ def summary(comparison: Comparison) -> str:
     given = comparison.settings
     rate = f"lr {given.lr:g} for all" if given.lr else "the best lr of a few for each, found on other lines"
     return (
-        f"{given.model}, dim {given.dim}, window {given.window}, {comparison.vocabulary:,} words, {given.threads} thread"
-        f"{'s' if given.threads > 1 else ''}; {given.seconds:g} s of training for each layer, with {rate}; trained on "
-        f"{comparison.words:,} words, measured on {comparison.held_out_words:,} others. Predicting each word by its count alone has a "
+        f"{given.model}, dim {given.dim}, window {given.window}, {comparison.vocabulary:,} words, "
+        f"{given.threads} thread"
+        f"{'s' if given.threads > 1 else ''}; {given.seconds:g} s of training for each layer, with {rate}; "
+        "trained on "
+        f"{comparison.words:,} words, measured on {comparison.held_out_words:,} others. Predicting each "
+        "word by its count alone has a "
         f"perplexity of {comparison.unigram_perplexity:,.1f}.{_exact_said(comparison)}"
         f"{' Interrupted: not all layers are there.' if comparison.interrupted else ''}"
     )
@@ -105,7 +135,11 @@ def measured_by(comparison: Comparison) -> str:
     """What must be known of the full softmax: which one it is, or that it is no measure; mostly nothing."""
     if comparison.full and not comparison.to_full:
         return f"s to softmax: left empty, since {comparison.full} itself has not learned more than the counts in this time"
-    return f"s to softmax: that of {comparison.full}, the first in the table" if len(comparison.softmaxes) > 1 else ""
+    return (
+        f"s to softmax: that of {comparison.full}, the first in the table"
+        if len(comparison.softmaxes) > 1
+        else ""
+    )
 
 
 def failures(comparison: Comparison) -> list[str]:
@@ -117,10 +151,15 @@ def write_csv(comparison: Comparison, path: Path) -> None:
     """A row for the exact solution and each layer; numbers that are not there are empty."""
     rows = []
     for each in comparison.rows:
-        row = {name: getattr(each, name, "") for name in COLUMNS} | {"seconds_to_full": comparison.to_full.get(each.layer, math.nan)}
+        row = {name: getattr(each, name, "") for name in COLUMNS} | {
+            "seconds_to_full": comparison.to_full.get(each.layer, math.nan)
+        }
         row["above_exact"] = comparison.above_exact(each)
         if each.result is not None:
-            row |= {name: getattr(each.result, name) for name in ("cross_entropy", "perplexity", "log_z_mean", "log_z_variance")}
+            row |= {
+                name: getattr(each.result, name)
+                for name in ("cross_entropy", "perplexity", "log_z_mean", "log_z_variance")
+            }
         rows.append([_cell(row[name]) for name in COLUMNS])
     _write(path, COLUMNS, rows)
 
@@ -135,9 +174,14 @@ def markdown(comparison: Comparison, name: str, picture: str | None = None) -> s
     """A page: what was done, the table, the picture."""
     names = header(comparison)
     rows = [(f"`{row[0]}`".replace("|", "\\|"), *row[1:]) for row in table(comparison)]
-    lines = ["| " + " | ".join(row) + " |" for row in (names, (":--", ":--", *("--:",) * (len(names) - 2)), *rows)]
+    lines = [
+        "| " + " | ".join(row) + " |" for row in (names, (":--", ":--", *("--:",) * (len(names) - 2)), *rows)
+    ]
     figures, curves = (f"[{file}]({_link(file)})" for file in (f"{name}.csv", f"{name}-curves.csv"))
-    said = [*(f"{term}: {meaning}" for term, meaning in explained(comparison).items()), measured_by(comparison)]
+    said = [
+        *(f"{term}: {meaning}" for term, meaning in explained(comparison).items()),
+        measured_by(comparison),
+    ]
     parts = [
         f"# {name}",
         f"Made by `unhot bench outputs`; figures in {figures}, curves in {curves}.",

@@ -1,9 +1,10 @@
 """A text in parts: what is trained on, and lines that are held out.
 
-Lines of more than `LONGEST` words are cut. Then it is drawn from a seed which lines are held out, and in which order the others are trained
-on: a slow layer sees few of them, and should see some from all over the text, not its beginning. Of a long text, lines with about
-`TRAINING` words are drawn, and only these are held in memory. Words are counted in the training part alone and ordered by these counts, so
-nothing of the rest reaches the training; words that it does not have are dropped.
+Lines of more than `LONGEST` words are cut. Then it is drawn from a seed which lines are held out, and in
+which order the others are trained on: a slow layer sees few of them, and should see some from all over the
+text, not its beginning. Of a long text, lines with about `TRAINING` words are drawn, and only these are held
+in memory. Words are counted in the training part alone and ordered by these counts, so nothing of the rest
+reaches the training; words that it does not have are dropped.
 """
 
 from __future__ import annotations
@@ -63,14 +64,18 @@ def split_text(corpus: Corpus, share: float, most: int, seed: int) -> Texts:
     held_out, tuning = (_sentences(lines, part, new, vocabulary) for part in (HELD_OUT, TUNED))
     if not len(vocabulary) or not all(any(len(line) > 1 for line in part) for part in (held_out, tuning)):
         raise DataError(
-            f"a text of {corpus.ids:,} known words in {lines.part.size:,} lines, of which {share:.2%} were to be held out: nothing is left "
+            f"a text of {corpus.ids:,} known words in {lines.part.size:,} lines, of which {share:.2%} were "
+            "to be held out: nothing is left "
             "to train on or to measure by; give more text, or hold out more"
         )
     return Texts(_train_corpus(lines, order, new, vocabulary), held_out, _some(held_out, CURVE), tuning)
 
 
 def unigram_loss(held_out: Sentences, vocabulary: Vocabulary, window: int, each: bool) -> float:
-    """The loss without any input: every target predicted by its count alone. A target counts once for each word it sees, or once."""
+    """The loss without any input: every target predicted by its count alone.
+
+    A target counts once for each word it sees, or once.
+    """
     log_share, total, pairs = np.log(vocabulary.counts / vocabulary.counts.sum()), 0.0, 0
     for line in held_out:
         place = np.arange(len(line))
@@ -87,16 +92,25 @@ def _draw(corpus: Corpus, held_out: float, tuned: float, rng: np.random.Generato
     ids, lengths, parts = [], [np.zeros(1, np.int64)], []
     for shard in corpus.shards:
         starts = cut_long(shard.starts, LONGEST)
-        part = np.array([HELD_OUT, TUNED, TRAINED, LEFT_OUT], np.int8)[np.searchsorted(upto, rng.random(starts.size - 1), side="right")]
+        part = np.array([HELD_OUT, TUNED, TRAINED, LEFT_OUT], np.int8)[
+            np.searchsorted(upto, rng.random(starts.size - 1), side="right")
+        ]
         for some, sizes in _gather(shard.ids, starts, np.flatnonzero(part != LEFT_OUT)):
             ids.append(some)
             lengths.append(sizes)
         parts.append(part[part != LEFT_OUT])
-    return _Lines(np.concatenate(ids or [np.empty(0, np.int32)]), np.cumsum(np.concatenate(lengths)), np.concatenate(parts))
+    return _Lines(
+        np.concatenate(ids or [np.empty(0, np.int32)]),
+        np.cumsum(np.concatenate(lengths)),
+        np.concatenate(parts),
+    )
 
 
 def _gather(ids: Ids, starts: Starts, lines: Starts) -> Iterator[tuple[Ids, Starts]]:
-    """The ids of some lines, one after the other, and the lines' lengths; a few lines at a time, as the places take more than the ids."""
+    """The ids of some lines, one after the other, and the lines' lengths.
+
+    A few lines at a time, as the places take more than the ids.
+    """
     for first in range(0, lines.size, TOGETHER):
         begin = starts[lines[first : first + TOGETHER]]
         lengths = starts[lines[first : first + TOGETHER] + 1] - begin

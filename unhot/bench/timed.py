@@ -1,13 +1,13 @@
 """Training for a given time, and the learning rate for it.
 
-The clock runs while a model is trained and stands still while it is looked at: the training is cut off as by Ctrl-C, the model is
-evaluated, and the training is resumed. From one look to the next the learning rate stays as it is; in steps, it falls linearly with the
-time on the clock:
+The clock runs while a model is trained and stands still while it is looked at: the training is cut off as by
+Ctrl-C, the model is evaluated, and the training is resumed. From one look to the next the learning rate stays
+as it is; in steps, it falls linearly with the time on the clock:
 
     lr(t) = lr (1 - t / T)        T the seconds there are, t the middle between two looks
 
-A usual training lets it fall with the position in the text. That cannot be done here: in a minute one layer reads the text ten times, and
-another one a hundredth of it.
+A usual training lets it fall with the position in the text. That cannot be done here: in a minute one layer
+reads the text ten times, and another one a hundredth of it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ from unhot.errors import Diverged
 from unhot.models.words import WordModel
 from unhot.train.progress import Progress
 
-LOOKS = (0.01, 0.03, *(tenth / 10 for tenth in range(1, 11)))  # as shares of the time; more at first, when much is learned
+# as shares of the time; more at first, when much is learned
+LOOKS = (0.01, 0.03, *(tenth / 10 for tenth in range(1, 11)))
 TUNING_LOOKS = (0.2, 0.4, 0.6, 0.8, 1.0)
 RUNG = 4.0  # from one learning rate to the next
 RUNGS = 4  # up or down from the first
@@ -62,7 +63,8 @@ class Stopwatch:
 def train_for(model: WordModel, corpus: Corpus, watch: Stopwatch, shares: Sequence[float]) -> Iterator[None]:
     """Train for the seconds of a watch, and stop at shares of them for a look at the model, whose rate is that of the beginning.
 
-    A chunk that takes long may make it later: then there are fewer looks, and `model.history` has the time that was taken.
+    A chunk that takes long may make it later: then there are fewer looks, and `model.history` has the time
+    that was taken.
     """
     learn: Callable[..., Any] = model.fit
     lr, before, done = model.first_lr, 0.0, 0.0
@@ -81,9 +83,10 @@ def train_for(model: WordModel, corpus: Corpus, watch: Stopwatch, shares: Sequen
 def best_lr(loss: Callable[[float], float], first: float) -> float:
     """The learning rate with the least loss on a ladder of rates.
 
-    From the first rate it climbs while the loss falls; if the first step is in vain, it descends, but not for next to nothing, and not far:
-    in a short training of a slow layer, the less is learned the less noise there is, and a rate that learns nothing would win. A training
-    that leaves the finite numbers counts as an infinite loss, and below it the descent goes on.
+    From the first rate it climbs while the loss falls; if the first step is in vain, it descends, but not for
+    next to nothing, and not far: in a short training of a slow layer, the less is learned the less noise
+    there is, and a rate that learns nothing would win. A training that leaves the finite numbers counts as an
+    infinite loss, and below it the descent goes on.
     """
     tried: dict[int, float] = {}
 
@@ -100,8 +103,13 @@ def best_lr(loss: Callable[[float], float], first: float) -> float:
     while best < RUNGS and at(best + 1) < at(best):
         best += 1
     if best == 0:
-        while best > -RUNGS and (at(best) == math.inf or (best > -DOWN and at(best - 1) < (1 - NOISE) * at(best))):
+        while best > -RUNGS and (
+            at(best) == math.inf or (best > -DOWN and at(best - 1) < (1 - NOISE) * at(best))
+        ):
             best -= 1
     if at(best) == math.inf:
-        raise Diverged(f"training left the finite numbers with every lr from {first * RUNG:.3g} down to {first * RUNG**best:.3g}")
+        raise Diverged(
+            f"training left the finite numbers with every lr from {first * RUNG:.3g} down to "
+            f"{first * RUNG**best:.3g}"
+        )
     return first * RUNG**best

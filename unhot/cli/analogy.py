@@ -37,11 +37,21 @@ FORMULAS = {
 @which_option
 @restrict_option
 @json_option
-def analogy(model: str, a: str, b: str, c: str, topn: int, method: str, which: str, restrict_vocab: int | None, as_json: bool) -> None:
+def analogy(
+    model: str,
+    a: str,
+    b: str,
+    c: str,
+    topn: int,
+    method: str,
+    which: str,
+    restrict_vocab: int | None,
+    as_json: bool,
+) -> None:
     """Find the word that is to C as A is to B: A - B + C.
 
-    `analogy MODEL king man woman` asks: king is to man as what is to woman? MODEL is a model directory, or a file of vectors in any format
-    that unhot reads. The three words are no answers.
+    `analogy MODEL king man woman` asks: king is to man as what is to woman? MODEL is a model directory, or a
+    file of vectors in any format that unhot reads. The three words are no answers.
     """
     from unhot.cli.show import printable, show_json
     from unhot.vectors.store import Vectors
@@ -52,12 +62,23 @@ def analogy(model: str, a: str, b: str, c: str, topn: int, method: str, which: s
     unseen = unseen_words((a, b, c), vectors)
     if as_json:
         answers = [{"word": word, "score": round(score, 6)} for word, score in found]
-        asked: dict[str, Any] = {"a": a, "b": b, "c": c, "positive": [a, c], "negative": [b], "method": method, "which": which}
+        asked: dict[str, Any] = {
+            "a": a,
+            "b": b,
+            "c": c,
+            "positive": [a, c],
+            "negative": [b],
+            "method": method,
+            "which": which,
+        }
         asked |= {"unseen": unseen} if unseen else {}
         show_json({**asked, "restrict_vocab": restrict_vocab, "answers": answers})
         return
     tell_unseen(unseen)
     names = {name: printable(word) for name, word in (("a", a), ("b", b), ("c", c))}
-    click.echo("{a} is to {b} as ? is to {c}:  x with the greatest ".format(**names) + FORMULAS[method].format(**names))
+    click.echo(
+        "{a} is to {b} as ? is to {c}:  x with the greatest ".format(**names)
+        + FORMULAS[method].format(**names)
+    )
     for word, score in found:
         click.echo(f"{score:7.4f}  {printable(word)}")

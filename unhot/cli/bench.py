@@ -34,17 +34,46 @@ def bench() -> None:
 
 @bench.command(cls=SeveralValues, epilog=EXAMPLES)
 @click.argument("corpus")
-@click.option("--layers", metavar="LAYER...", multiple=True, help="Output layers to compare  [default: all, with bias=true]")
-@click.option("--model", type=click.Choice(["skipgram", "cbow"]), default="skipgram", show_default=True, help="What predicts what.")
+@click.option(
+    "--layers",
+    metavar="LAYER...",
+    multiple=True,
+    help="Output layers to compare  [default: all, with bias=true]",
+)
+@click.option(
+    "--model",
+    type=click.Choice(["skipgram", "cbow"]),
+    default="skipgram",
+    show_default=True,
+    help="What predicts what.",
+)
 @click.option("--dim", type=int, default=100, show_default=True, help="Numbers in a vector.")
 @click.option("--window", type=int, default=5, show_default=True, help="Words to each side of a centre.")
 @click.option("--min-count", type=int, default=5, show_default=True, help="Drop words seen less often.")
 @click.option("--max-vocab", type=int, default=10_000, show_default=True, help="Keep at most so many words.")
-@click.option("--tokenizer", default="whitespace", show_default=True, help="whitespace, words (lower-cased, any script) or text8.")
-@click.option("--held-out", type=float, default=0.05, show_default=True, help="Share of the lines to measure by, not to train on.")
-@click.option("--held-out-words", type=int, default=100_000, show_default=True, help="About so many words at most.")
+@click.option(
+    "--tokenizer",
+    default="whitespace",
+    show_default=True,
+    help="whitespace, words (lower-cased, any script) or text8.",
+)
+@click.option(
+    "--held-out",
+    type=float,
+    default=0.05,
+    show_default=True,
+    help="Share of the lines to measure by, not to train on.",
+)
+@click.option(
+    "--held-out-words", type=int, default=100_000, show_default=True, help="About so many words at most."
+)
 @click.option("--seconds", type=float, default=60.0, show_default=True, help="Time to train each layer.")
-@click.option("--lr", type=float, default=None, help="Learning rate of all layers  [default: the best of a few for each]")
+@click.option(
+    "--lr",
+    type=float,
+    default=None,
+    help="Learning rate of all layers  [default: the best of a few for each]",
+)
 @click.option(
     "--engine",
     type=click.Choice(["auto", "compiled", "torch"]),
@@ -55,7 +84,10 @@ def bench() -> None:
 @click.option("--threads", type=int, default=2, show_default=True, help="Threads.")
 @click.option("--seed", type=int, default=1, show_default=True, help="Seed of all random numbers.")
 @click.option(
-    "--exact/--no-exact", default=True, show_default=True, help="skipgram: find the exact solution first, and how far layers are from it."
+    "--exact/--no-exact",
+    default=True,
+    show_default=True,
+    help="skipgram: find the exact solution first, and how far layers are from it.",
 )
 @plugin_option
 @click.option(
@@ -68,14 +100,17 @@ def bench() -> None:
 )
 @click.option("--json", "as_json", is_flag=True, help="JSON for machines instead of a table.")
 @click.option("-q", "--quiet", is_flag=True, help="Show no progress.")
-def outputs(corpus: str, layers: tuple[str, ...], prefix: str, as_json: bool, quiet: bool, **options: Any) -> int:
+def outputs(
+    corpus: str, layers: tuple[str, ...], prefix: str, as_json: bool, quiet: bool, **options: Any
+) -> int:
     """Compare output layers: the same model, text and time with each.
 
-    CORPUS is a file, a folder, a pattern, or - for standard input. A share of its lines is held out. Every layer trains a model for the
-    same time, which stands still while the model is measured: exact held-out perplexity, examples trained in a second, memory, log Z, and
-    the time it took to be as good as the full softmax at its end. Before that each layer finds its learning rate in some shorter trainings:
-    all in all, a layer takes about twice the time of --seconds. For skipgram the exact solution is found first, from the counts of all
-    pairs, and every layer is compared with it. Ctrl-C ends it with what there is.
+    CORPUS is a file, a folder, a pattern, or - for standard input. A share of its lines is held out. Every
+    layer trains a model for the same time, which stands still while the model is measured: exact held-out
+    perplexity, examples trained in a second, memory, log Z, and the time it took to be as good as the full
+    softmax at its end. Before that each layer finds its learning rate in some shorter trainings: all in all,
+    a layer takes about twice the time of --seconds. For skipgram the exact solution is found first, from the
+    counts of all pairs, and every layer is compared with it. Ctrl-C ends it with what there is.
     """
     from unhot.bench import Settings, compare_outputs
     from unhot.cli.show import show_json
@@ -102,7 +137,12 @@ def _files(prefix: str) -> dict[str, Path]:
     if prefix.replace(os.sep, "/").rpartition("/")[2] in ("", ".", ".."):
         raise ConfigError(f"-o {prefix!r}: must end with a name, such as results/mine")
     path = Path(prefix)
-    files = {"csv": f"{path.name}.csv", "curves": f"{path.name}-curves.csv", "md": f"{path.name}.md", "svg": f"{path.name}.svg"}
+    files = {
+        "csv": f"{path.name}.csv",
+        "curves": f"{path.name}-curves.csv",
+        "md": f"{path.name}.md",
+        "svg": f"{path.name}.svg",
+    }
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         for file in (path.parent / name for name in files.values()):
@@ -110,12 +150,18 @@ def _files(prefix: str) -> dict[str, Path]:
             if file.stat().st_size == 0:
                 file.unlink()
     except OSError as error:
-        raise DataError(f"-o {prefix}: cannot be written ({error.strerror}); give the beginning of the names of files that can") from error
+        raise DataError(
+            f"-o {prefix}: cannot be written ({error.strerror}); give the beginning of the names of files "
+            "that can"
+        ) from error
     return {kind: path.parent / name for kind, name in files.items()}
 
 
 def _write(comparison: Comparison, files: dict[str, Path], quiet: bool, measured: bool) -> None:
-    """Write all files, the picture last: most can go wrong with it. Without any result, those of an earlier run stay."""
+    """Write all files, the picture last: most can go wrong with it.
+
+    Without any result, those of an earlier run stay.
+    """
     from unhot.bench.table import markdown, write_csv, write_curves
     from unhot.cli.show import note
 
@@ -190,9 +236,21 @@ def _progress(quiet: bool) -> Iterator[Tell]:
 
         def tell(status: Status) -> None:
             left = f"{status.seconds_left:,.0f} s left" if status.seconds_left else ""
-            at = f"{status.stage} {status.number}/{status.layers} {status.layer}" if status.number else status.stage
-            bar.update(task, description=printable(at), completed=max(0, status.number - 1), total=status.layers, text=left)
+            at = (
+                f"{status.stage} {status.number}/{status.layers} {status.layer}"
+                if status.number
+                else status.stage
+            )
+            bar.update(
+                task,
+                description=printable(at),
+                completed=max(0, status.number - 1),
+                total=status.layers,
+                text=left,
+            )
             if status.measured is not None and not quiet:
-                bar.console.print(printable(_line(status.measured)), markup=False, highlight=False, soft_wrap=True)
+                bar.console.print(
+                    printable(_line(status.measured)), markup=False, highlight=False, soft_wrap=True
+                )
 
         yield tell

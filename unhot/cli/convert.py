@@ -32,10 +32,21 @@ Examples:
 @click.command(epilog=EXAMPLES)
 @click.argument("source")
 @click.argument("out")
-@click.option("--from", "source_format", metavar="FORMAT", help="Format of SOURCE; default: by its ending, or what it looks like.")
+@click.option(
+    "--from",
+    "source_format",
+    metavar="FORMAT",
+    help="Format of SOURCE; default: by its ending, or what it looks like.",
+)
 @click.option("--to", "out_format", metavar="FORMAT", help="Format of OUT; default: by its ending.")
 @click.option("--limit", type=click.IntRange(0), metavar="N", help="Only the first N words.")
-@click.option("--which", type=click.Choice(["in", "out"]), default="in", show_default=True, help="Vectors of a model that has both.")
+@click.option(
+    "--which",
+    type=click.Choice(["in", "out"]),
+    default="in",
+    show_default=True,
+    help="Vectors of a model that has both.",
+)
 @click.option(
     "--bad-utf8",
     type=click.Choice(["escape", "error", "replace", "ignore"]),
@@ -45,7 +56,14 @@ Examples:
 )
 @click.option("--json", "as_json", is_flag=True, help="JSON for machines.")
 def convert(
-    source: str, out: str, source_format: str | None, out_format: str | None, limit: int | None, which: str, bad_utf8: str, as_json: bool
+    source: str,
+    out: str,
+    source_format: str | None,
+    out_format: str | None,
+    limit: int | None,
+    which: str,
+    bad_utf8: str,
+    as_json: bool,
 ) -> None:
     """Write the vectors of SOURCE, a model or a file, to OUT in another format."""
     from pathlib import Path
@@ -60,10 +78,19 @@ def convert(
     vectors = Vectors.load(source, source_format, limit=limit, bad_utf8=bad_utf8, which=which)
     whole = name == "fasttext" and limit is None and which == "in" and bad_utf8 == "escape"
     if not len(vectors) and vectors.subwords is not None and name not in KEEPING:
-        raise DataError(f"{source}: rows of n-grams and no words: {name} holds the vectors of words, so there is nothing to write")
+        raise DataError(
+            f"{source}: rows of n-grams and no words: {name} holds the vectors of words, so there is "
+            "nothing to write"
+        )
     renamed = {} if whole and _wrote_model(source, out) else vectors.save(out, name)
     if as_json:
-        facts = {"out": out, "format": name, "words": len(vectors), "dim": vectors.vector_size, "renamed": renamed}
+        facts = {
+            "out": out,
+            "format": name,
+            "words": len(vectors),
+            "dim": vectors.vector_size,
+            "renamed": renamed,
+        }
         show_json(facts if vectors.subwords is None else {**facts, "ngrams": name in KEEPING})
         return
     for word, written in list(renamed.items())[:SHOWN]:
@@ -78,13 +105,18 @@ def convert(
         else ", without n-grams, which this format cannot hold"
     )
     held = (
-        f"{vectors.subwords.buckets:,} rows of n-grams and no words" if name == "floret" and vectors.subwords else f"{len(vectors):,} words"
+        f"{vectors.subwords.buckets:,} rows of n-grams and no words"
+        if name == "floret" and vectors.subwords
+        else f"{len(vectors):,} words"
     )
     note(f"wrote {out}: {held}, dim {vectors.vector_size}, {name}{ngrams}")
 
 
 def _wrote_model(source: str, out: str) -> bool:
-    """Write a trained model of unhot to fastText's file with its output rows and settings; False if it is no such model."""
+    """Write a trained model of unhot to fastText's file with its output rows and settings.
+
+    False if it is no such model.
+    """
     from unhot.models.fasttext import FastText
     from unhot.models.load import is_trained, load
     from unhot.vectors.formats.directory import is_model

@@ -40,7 +40,9 @@ TEXT = (
 
 @click.command(epilog=EXAMPLES)
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
-@click.option("-o", "--cells-dir", "target", required=True, metavar="CELLS", help="Directory to write the cells to.")
+@click.option(
+    "-o", "--cells-dir", "target", required=True, metavar="CELLS", help="Directory to write the cells to."
+)
 @click.option("--window", type=int, default=10, show_default=True, help="Words to each side.")
 @click.option(
     "--weights",
@@ -56,27 +58,71 @@ TEXT = (
     show_default=True,
     help="Count the words on both sides, or only those before, or behind, a word.",
 )
-@click.option("--sample", type=float, default=0.0, show_default=True, help="Threshold of sub-sampling frequent words; 0: none.")
+@click.option(
+    "--sample",
+    type=float,
+    default=0.0,
+    show_default=True,
+    help="Threshold of sub-sampling frequent words; 0: none.",
+)
 @click.option("--seed", type=int, default=1, show_default=True, help="Seed of sub-sampling.")
-@click.option("--memory", default="1GB", show_default=True, metavar="BYTES", help="For all buffers; what does not fit goes to disk.")
-@click.option("--threads", type=int, default=2, show_default=True, help="Threads; any number gives the same bytes.")
+@click.option(
+    "--memory",
+    default="1GB",
+    show_default=True,
+    metavar="BYTES",
+    help="For all buffers; what does not fit goes to disk.",
+)
+@click.option(
+    "--threads", type=int, default=2, show_default=True, help="Threads; any number gives the same bytes."
+)
 @click.option("--min-count", type=int, default=5, show_default=True, help="Drop words seen less often.")
 @click.option("--max-vocab", type=int, default=None, help="Keep at most so many words.")
-@click.option("--tokenizer", default="whitespace", show_default=True, help="whitespace, words (lower-cased, any script) or text8.")
-@click.option("--column", default=None, help="Parquet: the column with the text  [default: text, or the only one]")
-@click.option("--phrases", default=None, metavar="FILE", help="Join the phrases of this list, made by `unhot phrases --phrases`, first.")
-@click.option("--corpus-dir", default=None, metavar="DIR", help="Keep the encoded text here  [default: a temporary directory]")
-@click.option("--vocab", default=None, metavar="FILE", help="INPUT is a file of GloVe's cooccur or shuffle, and this its vocab.txt.")
-@click.option("--glove", default=None, metavar="FILE", help="Also write FILE.bin and FILE.vocab.txt, for GloVe's programs.")
-@click.option("-n", "shown", type=click.IntRange(0), default=10, show_default=True, help="Pairs to show, the heaviest.")
+@click.option(
+    "--tokenizer",
+    default="whitespace",
+    show_default=True,
+    help="whitespace, words (lower-cased, any script) or text8.",
+)
+@click.option(
+    "--column", default=None, help="Parquet: the column with the text  [default: text, or the only one]"
+)
+@click.option(
+    "--phrases",
+    default=None,
+    metavar="FILE",
+    help="Join the phrases of this list, made by `unhot phrases --phrases`, first.",
+)
+@click.option(
+    "--corpus-dir",
+    default=None,
+    metavar="DIR",
+    help="Keep the encoded text here  [default: a temporary directory]",
+)
+@click.option(
+    "--vocab",
+    default=None,
+    metavar="FILE",
+    help="INPUT is a file of GloVe's cooccur or shuffle, and this its vocab.txt.",
+)
+@click.option(
+    "--glove",
+    default=None,
+    metavar="FILE",
+    help="Also write FILE.bin and FILE.vocab.txt, for GloVe's programs.",
+)
+@click.option(
+    "-n", "shown", type=click.IntRange(0), default=10, show_default=True, help="Pairs to show, the heaviest."
+)
 @click.option("--json", "as_json", is_flag=True, help="JSON for machines.")
 @click.option("-q", "--quiet", is_flag=True, help="Show nothing but errors.")
 @click.pass_context
 def cooccur(context: click.Context, /, inputs: tuple[str, ...], target: str, **options: Any) -> None:
     """Count which words stand near which, and keep the cells.
 
-    INPUT is what `unhot train` reads. The counts are exact: the same bytes with any number of threads and any memory. Models that are
-    trained on counts take the directory instead of a text: `unhot train CELLS -o model --model glove`.
+    INPUT is what `unhot train` reads. The counts are exact: the same bytes with any number of threads and any
+    memory. Models that are trained on counts take the directory instead of a text: `unhot train CELLS -o
+    model --model glove`.
     """
     from unhot.cli.show import TrainingBar
     from unhot.corpus.glove_cells import check_glove_words, write_glove_cells, write_glove_vocabulary
@@ -86,9 +132,13 @@ def cooccur(context: click.Context, /, inputs: tuple[str, ...], target: str, **o
     with contextlib.ExitStack() as stack:
         bar = stack.enter_context(TrainingBar(quiet=options["quiet"] or options["as_json"]))
         begin = time.monotonic()
-        cells = stack.enter_context((_counted if options["vocab"] is None else _read)(context, inputs, target, options, bar))
+        cells = stack.enter_context(
+            (_counted if options["vocab"] is None else _read)(context, inputs, target, options, bar)
+        )
         seconds = time.monotonic() - begin
-        bar.note(f"{'counted' if options['vocab'] is None else 'read'} {len(cells):,} cells in {seconds:.1f} s")
+        bar.note(
+            f"{'counted' if options['vocab'] is None else 'read'} {len(cells):,} cells in {seconds:.1f} s"
+        )
         if files is not None:
             check_glove_words(cells.vocabulary)
             write_glove_cells(cells, files[0])
@@ -110,7 +160,9 @@ def cells_facts(cells: Cells, shown: int) -> dict[str, Any]:
         "rows": int(np.count_nonzero(np.diff(cells.starts))),  # that are not empty
         "density": len(cells) / words**2 if words else 0.0,
         "sum": float(cells.row_sums().sum()),
-        "heaviest": [{"word": names[i], "context": names[j], "value": value} for i, j, value in cells.heaviest(shown)],
+        "heaviest": [
+            {"word": names[i], "context": names[j], "value": value} for i, j, value in cells.heaviest(shown)
+        ],
     }
 
 
@@ -121,11 +173,14 @@ def pair_lines(pairs: list[dict[str, Any]]) -> list[str]:
     names = [(printable(pair["word"]), printable(pair["context"])) for pair in pairs]
     widths = [max(map(len, column)) for column in zip(*names, strict=True)]
     return [
-        f"{word:<{widths[0]}}  {context:<{widths[1]}}  {pair['value']:>16,.4f}" for (word, context), pair in zip(names, pairs, strict=True)
+        f"{word:<{widths[0]}}  {context:<{widths[1]}}  {pair['value']:>16,.4f}"
+        for (word, context), pair in zip(names, pairs, strict=True)
     ]
 
 
-def _counted(context: click.Context, inputs: tuple[str, ...], target: str, options: dict[str, Any], bar: TrainingBar) -> Cells:
+def _counted(
+    context: click.Context, inputs: tuple[str, ...], target: str, options: dict[str, Any], bar: TrainingBar
+) -> Cells:
     """The cells of a text."""
     from unhot.corpus.cooccurrence import cooccurrences
     from unhot.corpus.encoding import encode
@@ -144,14 +199,25 @@ def _counted(context: click.Context, inputs: tuple[str, ...], target: str, optio
         return cooccurrences(corpus, directory=target, progress=bar.counting, **counts)
 
 
-def _read(context: click.Context, inputs: tuple[str, ...], target: str, options: dict[str, Any], bar: TrainingBar) -> Cells:
+def _read(
+    context: click.Context, inputs: tuple[str, ...], target: str, options: dict[str, Any], bar: TrainingBar
+) -> Cells:
     """The cells of a file that GloVe's programs wrote."""
     from unhot.corpus.glove_cells import read_glove_cells
 
-    given = [param.opts[-1] for param in context.command.params if param.name in TEXT and _given(context, str(param.name))]
+    given = [
+        param.opts[-1]
+        for param in context.command.params
+        if param.name in TEXT and _given(context, str(param.name))
+    ]
     if given or len(inputs) > 1:
-        raise click.UsageError(f"{', '.join(given) or 'several files'}: with --vocab, INPUT is a file that has been counted", context)
-    return read_glove_cells(inputs[0], options["vocab"], target, {name: options[name] for name in HOW if _given(context, name)})
+        raise click.UsageError(
+            f"{', '.join(given) or 'several files'}: with --vocab, INPUT is a file that has been counted",
+            context,
+        )
+    return read_glove_cells(
+        inputs[0], options["vocab"], target, {name: options[name] for name in HOW if _given(context, name)}
+    )
 
 
 def _given(context: click.Context, name: str) -> bool:
@@ -173,8 +239,14 @@ def _check_places(target: str, files: tuple[Path, Path] | None) -> None:
     from unhot.errors import DataError
 
     path = Path(target)
-    if path.is_dir() and not (path / INDEX).exists() and any(not each.name.startswith(".") for each in path.iterdir()):
-        raise DataError(f"{target}: is there and holds no cells; give a new directory, or one of cells to replace")
+    if (
+        path.is_dir()
+        and not (path / INDEX).exists()
+        and any(not each.name.startswith(".") for each in path.iterdir())
+    ):
+        raise DataError(
+            f"{target}: is there and holds no cells; give a new directory, or one of cells to replace"
+        )
     for file in files or ():
         if not file.absolute().parent.is_dir() or file.is_dir():
             raise DataError(f"{file}: cannot be written there; give a file in a folder that exists")
@@ -189,6 +261,7 @@ def _show(facts: dict[str, Any], options: dict[str, Any]) -> None:
         for line in pair_lines(facts["heaviest"]):
             click.echo(line)
         note(
-            f"saved to {facts['out']}: {facts['cells']:,} cells in {facts['rows']:,} rows of {facts['words']:,} words, "
+            f"saved to {facts['out']}: {facts['cells']:,} cells in {facts['rows']:,} rows of "
+            f"{facts['words']:,} words, "
             f"{facts['density']:.3%} of all pairs"
         )

@@ -10,7 +10,13 @@ ANALOGIES = (("mexico", "mexican", "spain"), ("army", "soldiers", "navy"), ("gre
 
 @click.command()
 @click.option(
-    "-o", "--model-dir", "target", default="unhot-demo", show_default=True, metavar="MODEL", help="Directory to write the model to."
+    "-o",
+    "--model-dir",
+    "target",
+    default="unhot-demo",
+    show_default=True,
+    metavar="MODEL",
+    help="Directory to write the model to.",
 )
 @click.option("--epochs", type=int, default=20, show_default=True, help="Passes over the text.")
 @click.option("--threads", type=int, default=2, show_default=True, help="Threads.")
@@ -24,7 +30,9 @@ def demo(target: str, epochs: int, threads: int) -> int:
     from unhot.vectors.formats.directory import check_writable
 
     check_writable(Path(target))
-    model = SkipGram(dim=100, window=5, output="negative:k=5", epochs=epochs, threads=threads, tokenizer="words")
+    model = SkipGram(
+        dim=100, window=5, output="negative:k=5", epochs=epochs, threads=threads, tokenizer="words"
+    )
     with TrainingBar() as bar:
         bar.note("233 State of the Union addresses, 1790 on: 1.8 million words")
         model.fit(sotu_path(), callbacks=[bar], reading=bar.reading, note=bar.note)
@@ -34,7 +42,9 @@ def demo(target: str, epochs: int, threads: int) -> int:
         return 130
     click.echo("\nNearest words")
     for word in QUERIES:
-        click.echo(f"  {word:<10} {', '.join(other for other, _ in model.vectors.most_similar(word, topn=6))}")
+        click.echo(
+            f"  {word:<10} {', '.join(other for other, _ in model.vectors.most_similar(word, topn=6))}"
+        )
     click.echo("\nAnalogies")
     for a, b, c in ANALOGIES:
         found = model.vectors.most_similar(positive=[b, c], negative=[a], topn=3)

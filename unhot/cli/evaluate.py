@@ -31,17 +31,51 @@ Examples:
 
 @click.command(cls=SeveralValues, epilog=EXAMPLES)
 @click.argument("model")
-@click.option("--text", metavar="FILE", default=None, help="Held-out loss: how well the words of this text are predicted.")
-@click.option("--similarity", metavar="FILE...", multiple=True, help="Word pairs with people's scores: word, word, score.")
-@click.option("--analogies", metavar="FILE...", multiple=True, help="Questions in word2vec's format, or pairs (a folder: BATS).")
-@click.option("--categories", metavar="FILE...", multiple=True, help="Words with categories: purity of clusters.")
-@click.option("--outliers", metavar="FILE...", multiple=True, help="Sets of words, a blank line, outliers (a folder: 8-8-8).")
-@click.option("--seeds", metavar="MODEL...", multiple=True, help="Other models, as of other seeds: do words have the same neighbours?")
 @click.option(
-    "--restrict-vocab", type=click.IntRange(1), metavar="N", help="Only the first N words are known, as questions and as answers."
+    "--text",
+    metavar="FILE",
+    default=None,
+    help="Held-out loss: how well the words of this text are predicted.",
 )
 @click.option(
-    "--method", type=click.Choice(["add", "mul", "both"]), default="add", show_default=True, help="--analogies: 3CosAdd, 3CosMul."
+    "--similarity",
+    metavar="FILE...",
+    multiple=True,
+    help="Word pairs with people's scores: word, word, score.",
+)
+@click.option(
+    "--analogies",
+    metavar="FILE...",
+    multiple=True,
+    help="Questions in word2vec's format, or pairs (a folder: BATS).",
+)
+@click.option(
+    "--categories", metavar="FILE...", multiple=True, help="Words with categories: purity of clusters."
+)
+@click.option(
+    "--outliers",
+    metavar="FILE...",
+    multiple=True,
+    help="Sets of words, a blank line, outliers (a folder: 8-8-8).",
+)
+@click.option(
+    "--seeds",
+    metavar="MODEL...",
+    multiple=True,
+    help="Other models, as of other seeds: do words have the same neighbours?",
+)
+@click.option(
+    "--restrict-vocab",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Only the first N words are known, as questions and as answers.",
+)
+@click.option(
+    "--method",
+    type=click.Choice(["add", "mul", "both"]),
+    default="add",
+    show_default=True,
+    help="--analogies: 3CosAdd, 3CosMul.",
 )
 @click.option(
     "--case",
@@ -49,32 +83,58 @@ Examples:
     default=None,
     help="Find words as spelled; as spelled, else in any case; or in any case  [default: prefer; --analogies: ignore]",
 )
-@click.option("--unseen", is_flag=True, help="--similarity: words that are not in the vocabulary are made of their n-grams.")
-@click.option("--neighbors", type=click.IntRange(1), default=10, show_default=True, help="--seeds: neighbours of each word.")
-@click.option("--words", default="1000", show_default=True, metavar="N|FILE", help="--seeds: the first N words, or a file of words.")
+@click.option(
+    "--unseen",
+    is_flag=True,
+    help="--similarity: words that are not in the vocabulary are made of their n-grams.",
+)
+@click.option(
+    "--neighbors",
+    type=click.IntRange(1),
+    default=10,
+    show_default=True,
+    help="--seeds: neighbours of each word.",
+)
+@click.option(
+    "--words",
+    default="1000",
+    show_default=True,
+    metavar="N|FILE",
+    help="--seeds: the first N words, or a file of words.",
+)
 @click.option("--seed", type=int, default=1, show_default=True, help="Of intervals, clusters and draws.")
-@click.option("--window", type=int, default=None, help="--text: words to each side of a centre  [default: the model's]")
+@click.option(
+    "--window", type=int, default=None, help="--text: words to each side of a centre  [default: the model's]"
+)
 @click.option(
     "--shrink/--no-shrink",
     default=False,
     show_default=True,
     help="--text: draw each centre's reach from 1 to the window, or always use all of it.",
 )
-@click.option("--sample", type=float, default=0.0, show_default=True, help="--text: threshold of sub-sampling frequent words; 0: none.")
+@click.option(
+    "--sample",
+    type=float,
+    default=0.0,
+    show_default=True,
+    help="--text: threshold of sub-sampling frequent words; 0: none.",
+)
 @click.option("--tokenizer", default=None, help="--text: whitespace, words or text8  [default: the model's]")
 @plugin_option
 @click.option("--json", "as_json", is_flag=True, help="JSON for machines.")
 def evaluate(model: str, as_json: bool, **options: Any) -> None:
     """Measure how good a model is.
 
-    MODEL is a directory that `unhot train` wrote or, for all but --text, vectors in any format that unhot reads. Every FILE may be a
-    folder: then it stands for all files below it. Questions with words that the model does not know are left out and counted; intervals
-    hold 95 % of 1,000 bootstrap resamples of the questions.
+    MODEL is a directory that `unhot train` wrote or, for all but --text, vectors in any format that unhot
+    reads. Every FILE may be a folder: then it stands for all files below it. Questions with words that the
+    model does not know are left out and counted; intervals hold 95 % of 1,000 bootstrap resamples of the
+    questions.
 
-    --text FILE (a file, a folder, a pattern, or - for standard input) gives the exact cross entropy and perplexity of a text that the model
-    was not trained on, under its own output layer, normalised over the whole vocabulary. By default all words count and all windows are
-    whole, and words that the model does not know are removed first; the output says how it was done. log Z is zero where the layer is
-    normalised; otherwise its mean and variance say how far it is from that.
+    --text FILE (a file, a folder, a pattern, or - for standard input) gives the exact cross entropy and
+    perplexity of a text that the model was not trained on, under its own output layer, normalised over the
+    whole vocabulary. By default all words count and all windows are whole, and words that the model does not
+    know are removed first; the output says how it was done. log Z is zero where the layer is normalised;
+    otherwise its mean and variance say how far it is from that.
     """
     if not any(options[kind] for kind in KINDS):
         asked = ", ".join(f"--{kind} {'MODEL' if kind == 'seeds' else 'FILE'}" for kind in KINDS)
@@ -87,7 +147,12 @@ def evaluate(model: str, as_json: bool, **options: Any) -> None:
     if as_json:
         from unhot.cli.show import show_json
 
-        show_json({name: [each.as_dict() for each in some] if isinstance(some, list) else some.as_dict() for name, some in results.items()})
+        show_json(
+            {
+                name: [each.as_dict() for each in some] if isinstance(some, list) else some.as_dict()
+                for name, some in results.items()
+            }
+        )
         return
     from unhot.cli import evaluation_tables
 
@@ -107,11 +172,15 @@ def _open(path: str) -> WordModel:
 
     only = "only a model of unhot with its output layer can be evaluated on text; give the directory that `unhot train` wrote"
     if not is_model(path):
-        raise FormatError(f"{path}: {'vectors alone, or no model' if Path(path).exists() else 'no such model'}: {only}")
+        raise FormatError(
+            f"{path}: {'vectors alone, or no model' if Path(path).exists() else 'no such model'}: {only}"
+        )
     saved = load_model(Path(path))
     kind = WORD_MODELS.get(str(saved.config.get("model")))
     if kind is None or "out_vectors" not in saved.tensors:
-        raise FormatError(f"{path}: holds {', '.join(sorted(saved.tensors))} of kind {saved.config.get('model')!r}: {only}")
+        raise FormatError(
+            f"{path}: holds {', '.join(sorted(saved.tensors))} of kind {saved.config.get('model')!r}: {only}"
+        )
     return kind.from_saved(saved)
 
 
@@ -137,7 +206,9 @@ def _of_vectors(model: str, options: dict[str, Any]) -> dict[str, Any]:
         paths = [path for given in options[kind] for path in (question_files(given) if files else [given])]
         if paths:
             unseen = {"unseen": options["unseen"]} if kind == "similarity" else {}
-            results[kind] = [getattr(kinds, kind)(vectors, path, **common, **case, **unseen) for path in paths]
+            results[kind] = [
+                getattr(kinds, kind)(vectors, path, **common, **case, **unseen) for path in paths
+            ]
     methods = ("add", "mul") if options["method"] == "both" else (options["method"],)
     for path in options["analogies"]:
         for method in methods:
@@ -148,7 +219,9 @@ def _of_vectors(model: str, options: dict[str, Any]) -> dict[str, Any]:
         others = [Vectors.load(path) for path in options["seeds"]]
         with _bar("neighbours") as progress:
             asked = _asked(options["words"])
-            results["stability"] = kinds.stability(vectors, others, k=options["neighbors"], words=asked, progress=progress, **common)
+            results["stability"] = kinds.stability(
+                vectors, others, k=options["neighbors"], words=asked, progress=progress, **common
+            )
     return results
 
 
@@ -168,7 +241,11 @@ def _bar(stage: str) -> Iterator[Progress]:
     from rich.progress import BarColumn, Progress, TextColumn
 
     console = Console(stderr=True)
-    columns = (TextColumn("{task.description:<10}"), BarColumn(bar_width=30), TextColumn("{task.percentage:>3.0f}%"))
+    columns = (
+        TextColumn("{task.description:<10}"),
+        BarColumn(bar_width=30),
+        TextColumn("{task.percentage:>3.0f}%"),
+    )
     with Progress(*columns, console=console, disable=not console.is_terminal, transient=True) as bar:
         task = bar.add_task(stage, total=None)
         yield lambda stage, done, total: bar.update(task, description=stage, completed=done, total=total)

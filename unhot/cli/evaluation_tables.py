@@ -53,7 +53,13 @@ def show_analogies(results: Sequence[Analogies]) -> None:
         rows = [_section(each) for block in blocks if block for each in (*block, None)][:-1]
         header = ("", "accuracy", "95 % interval", "correct", "asked", "unknown")
         title = f"analogies: {_name(result.file)}, {METHODS[result.method]}"
-        print_table(title, header, rows, f"Share of right answers. {_words(result.restrict_vocab, result.case)}", gap=number > 0)
+        print_table(
+            title,
+            header,
+            rows,
+            f"Share of right answers. {_words(result.restrict_vocab, result.case)}",
+            gap=number > 0,
+        )
 
 
 def _section(section: Section | None) -> tuple[str, ...]:
@@ -83,9 +89,15 @@ def show_categories(results: Sequence[Categories]) -> None:
 def show_outliers(results: Sequence[Outliers]) -> None:
     """A table for each file or folder: its sets, all."""
     for number, result in enumerate(results):
-        rows = [_outlier_set(each) for each in (*result.sets, *((result.total,) if len(result.sets) > 1 else ()))]
+        rows = [
+            _outlier_set(each) for each in (*result.sets, *((result.total,) if len(result.sets) > 1 else ()))
+        ]
         header = ("", "accuracy", "95 % interval", "OPP", "95 % interval", "asked", "unknown")
-        words = f"{result.total.unknown_words:,} unknown words were taken out of their sets. " if result.total.unknown_words else ""
+        words = (
+            f"{result.total.unknown_words:,} unknown words were taken out of their sets. "
+            if result.total.unknown_words
+            else ""
+        )
         how = f"Outliers found, and their mean position. {words}{_words(result.restrict_vocab, result.case)}"
         print_table(f"outliers: {_name(result.file)}", header, rows, how, gap=number > 0)
 
@@ -93,25 +105,46 @@ def show_outliers(results: Sequence[Outliers]) -> None:
 def _outlier_set(each: OutlierSet) -> tuple[str, ...]:
     found = (_percent(each.accuracy), _interval(each.accuracy_interval, percent=True))
     position = (_percent(each.opp), _interval(each.opp_interval, percent=True))
-    return (each.name, *found, *position, f"{each.questions - each.unknown:,}", _part(each.unknown, each.questions))
+    return (
+        each.name,
+        *found,
+        *position,
+        f"{each.questions - each.unknown:,}",
+        _part(each.unknown, each.questions),
+    )
 
 
 def show_stability(result: Stability) -> None:
     """A row for each pair of models, and one for all."""
     rows = [
-        (f"models {pair.first + 1} and {pair.second + 1}", _percent(pair.share), "", _number(pair.jaccard), "")
+        (
+            f"models {pair.first + 1} and {pair.second + 1}",
+            _percent(pair.share),
+            "",
+            _number(pair.jaccard),
+            "",
+        )
         for pair in result.pairs
         if len(result.pairs) > 1
     ]
     share, jaccard = _interval(result.share_interval, percent=True), _interval(result.jaccard_interval)
     rows.append(("all", _percent(result.share), share, _number(result.jaccard), jaccard))
     unknown = f"; {result.unknown:,} words of the list are not" if result.unknown else ""
-    how = f"{result.words:,} words asked, of {result.common:,} that are in all {result.models} models{unknown}."
-    print_table(f"stability: {result.k} neighbours", ("", "shared", "95 % interval", "Jaccard", "95 % interval"), rows, how)
+    how = (
+        f"{result.words:,} words asked, of {result.common:,} that are in all {result.models} models{unknown}."
+    )
+    print_table(
+        f"stability: {result.k} neighbours",
+        ("", "shared", "95 % interval", "Jaccard", "95 % interval"),
+        rows,
+        how,
+    )
 
 
 def _words(restrict_vocab: int | None, case: str) -> str:
-    known = "All words are known" if restrict_vocab is None else f"The first {restrict_vocab:,} words are known"
+    known = (
+        "All words are known" if restrict_vocab is None else f"The first {restrict_vocab:,} words are known"
+    )
     how = {"exact": "as spelled", "prefer": "as spelled, else in any case", "ignore": "in any case"}[case]
     return f"{known}, {how}; questions with others are left out."
 
@@ -139,8 +172,13 @@ def _part(part: int, whole: int) -> str:
     return f"{part:,} ({part / whole:.1%})" if whole else "0"
 
 
-def print_table(title: str, header: Sequence[str], rows: Iterable[Sequence[str]], how: str, *, gap: bool = False) -> None:
-    """A table and what is said about it; the first column to the left and bold, all others to the right. `gap`: a blank line before it."""
+def print_table(
+    title: str, header: Sequence[str], rows: Iterable[Sequence[str]], how: str, *, gap: bool = False
+) -> None:
+    """A table and what is said about it.
+
+    The first column to the left and bold, all others to the right. `gap`: a blank line before it.
+    """
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
@@ -155,12 +193,19 @@ def print_table(title: str, header: Sequence[str], rows: Iterable[Sequence[str]]
     for number in range(len(lines[0])):
         heading = header[number] if header else ""
         table.add_column(
-            heading, justify="left" if number == 0 else "right", no_wrap=number > 0, overflow="fold", style="" if number else "bold"
+            heading,
+            justify="left" if number == 0 else "right",
+            no_wrap=number > 0,
+            overflow="fold",
+            style="" if number else "bold",
         )
     for line in lines:
         table.add_row(*(Text(printable(cell)) for cell in line))
     # a number that is cut reads as another number: rather let the terminal break the lines
-    console.width = max(console.width, sum(max(map(len, column)) + 2 for column in zip(header or lines[0], *lines, strict=True)))
+    console.width = max(
+        console.width,
+        sum(max(map(len, column)) + 2 for column in zip(header or lines[0], *lines, strict=True)),
+    )
     if gap:
         console.print()
     if title:

@@ -22,11 +22,22 @@ Examples:
 def fasttext() -> None:
     """The commands of fastText, with its options and its output.
 
-    Files are fastText's own, .bin and .ftz; - stands for standard input. What differs is in docs/moving-from-fasttext.md.
+    Files are fastText's own, .bin and .ftz; - stands for standard input. What differs is in
+    docs/moving-from-fasttext.md.
     """
 
 
-for _command in (skipgram, cbow, supervised, quantize, nn, analogies, print_word_vectors, print_sentence_vectors, print_ngrams):
+for _command in (
+    skipgram,
+    cbow,
+    supervised,
+    quantize,
+    nn,
+    analogies,
+    print_word_vectors,
+    print_sentence_vectors,
+    print_ngrams,
+):
     fasttext.add_command(_command)
 for _command in (predict, predict_prob, test, test_label, dump):
     fasttext.add_command(_command)

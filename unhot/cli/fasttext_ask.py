@@ -21,8 +21,8 @@ k_argument = click.argument("k", type=click.IntRange(1), default=10, required=Fa
 def nn(model: str, k: int) -> None:
     """Show the words nearest to each word that is typed.
 
-    MODEL is a .bin or .ftz of fastText; K is how many words. Those that are asked for come from a prompt or from standard input, and need
-    not have been seen in training.
+    MODEL is a .bin or .ftz of fastText; K is how many words. Those that are asked for come from a prompt or
+    from standard input, and need not have been seen in training.
     """
     asked = _open(model)
     put("Query word? ")
@@ -37,15 +37,16 @@ def nn(model: str, k: int) -> None:
 def analogies(model: str, k: int) -> None:
     """Show the words nearest to A - B + C.
 
-    MODEL is a .bin or .ftz of fastText; K is how many words. A, B and C are three words from a prompt or from standard input, such as
-    berlin germany france.
+    MODEL is a .bin or .ftz of fastText; K is how many words. A, B and C are three words from a prompt or from
+    standard input, such as berlin germany france.
     """
     prompt = "Query triplet (A - B + C)? "
     put(f"Loading model {model}\n")
     asked = _open(model)
     put(prompt)
     words = _words()
-    for a, b, c in zip(words, words, words, strict=False):  # three at a time; one or two words at the end are no question
+    # three at a time; one or two words at the end are no question
+    for a, b, c in zip(words, words, words, strict=False):
         _put_found(f"{a} - {b} + {c}", asked.get_analogies(a, b, c, k, "surrogateescape"))
         put(prompt)
 

@@ -26,8 +26,8 @@ threshold_argument = click.argument("threshold", type=float, default=0.0, requir
 def predict(model: str, text: str, k: int, threshold: float) -> None:
     """Print the most probable labels of each line.
 
-    TEXT is a file, or - for standard input; K is how many labels, 1 if it is left out, -1 for all. Labels whose probability does not reach
-    THRESHOLD are left out.
+    TEXT is a file, or - for standard input; K is how many labels, 1 if it is left out, -1 for all. Labels
+    whose probability does not reach THRESHOLD are left out.
     """
     _predict(model, text, k, threshold, with_probability=False)
 
@@ -48,7 +48,12 @@ def _predict(model: str, text: str, k: int, threshold: float, with_probability: 
     classifier = load_model(model)
     for line in _lines_of(text):
         found = zip(*classifier.predict_line(line, k, threshold), strict=True)
-        put(" ".join(f"{label} {probability:.6g}" if with_probability else label for label, probability in found) + "\n")
+        put(
+            " ".join(
+                f"{label} {probability:.6g}" if with_probability else label for label, probability in found
+            )
+            + "\n"
+        )
 
 
 @click.command(context_settings=NUMBERS)
@@ -59,8 +64,8 @@ def _predict(model: str, text: str, k: int, threshold: float, with_probability: 
 def test(model: str, text: str, k: int, threshold: float) -> None:
     """Print precision and recall on lines with labels.
 
-    TEXT is a file, or - for standard input. The K most probable labels of a line, if their probabilities reach THRESHOLD, are compared with
-    those that it has. N is the number of lines with labels.
+    TEXT is a file, or - for standard input. The K most probable labels of a line, if their probabilities
+    reach THRESHOLD, are compared with those that it has. N is the number of lines with labels.
     """
     _test(model, text, k, threshold, each_label=False)
 
@@ -80,9 +85,18 @@ def _test(model: str, text: str, k: int, threshold: float, each_label: bool) -> 
 
     classifier = load_model(model)
     meter = classifier.measured(_lines_of(text), k, threshold)
-    for label in [name for name, _, kind in classifier.get_entries() if kind == "label"] if each_label else []:
-        figures = {"F1-Score": meter.f1(label), "Precision": meter.precision(label), "Recall": meter.recall(label)}
-        shown = "".join(f"{name} : {'--------' if math.isnan(share) else f'{share:.6f}'}  " for name, share in figures.items())
+    for label in (
+        [name for name, _, kind in classifier.get_entries() if kind == "label"] if each_label else []
+    ):
+        figures = {
+            "F1-Score": meter.f1(label),
+            "Precision": meter.precision(label),
+            "Recall": meter.recall(label),
+        }
+        shown = "".join(
+            f"{name} : {'--------' if math.isnan(share) else f'{share:.6f}'}  "
+            for name, share in figures.items()
+        )
         put(f"{shown} {label}\n")
     form = ".3f" if each_label else ".3g"  # fastText's stream stays in the form of the lines above
     put(f"N\t{meter.examples}\nP@{k}\t{meter.precision():{form}}\nR@{k}\t{meter.recall():{form}}\n")
@@ -97,7 +111,12 @@ def dump(model: str, part: str) -> None:
 
     opened = load_model(model)
     if part == "args":
-        put("".join(f"{name} {value:.6g}\n" if name == "t" else f"{name} {value}\n" for name, value in opened.get_arguments().items()))
+        put(
+            "".join(
+                f"{name} {value:.6g}\n" if name == "t" else f"{name} {value}\n"
+                for name, value in opened.get_arguments().items()
+            )
+        )
     elif part == "dict":
         entries = list(opened.get_entries())
         put(f"{len(entries)}\n")

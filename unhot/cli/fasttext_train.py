@@ -35,7 +35,11 @@ OPTIONS: tuple[tuple[str, Any, str], ...] = (
     ("epoch", int, "Passes over the text."),
     ("minCount", int, "Drop words seen less often."),
     ("neg", int, "Negative samples, with -loss ns."),
-    ("loss", click.Choice(LOSSES), "ns: negative sampling, hs: hierarchical softmax, softmax, ova or one-vs-all."),
+    (
+        "loss",
+        click.Choice(LOSSES),
+        "ns: negative sampling, hs: hierarchical softmax, softmax, ova or one-vs-all.",
+    ),
     ("bucket", int, "Rows that n-grams share, by their hash."),
     ("minn", int, "Characters of the shortest n-gram of a word."),
     ("maxn", int, "Characters of the longest n-gram; 0: no n-grams."),
@@ -51,7 +55,10 @@ OPTIONS: tuple[tuple[str, Any, str], ...] = (
 
 
 class FastTextCommand(click.Command):
-    """A command whose options have one dash and a whole name: never letters that stand together, nor a letter with its value."""
+    """A command whose options have one dash and a whole name.
+
+    Never letters that stand together, nor a letter with its value.
+    """
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Names must be known ones; `-t=1e-4` is as good as `-t 1e-4`."""
@@ -78,15 +85,31 @@ def _training(verb: str, about: str) -> click.Command:
     threads = f"Threads  [default: those of the machine, at most {MOST_THREADS}]"
     params: list[click.Parameter] = [
         click.Option(["-input"], required=True, metavar="TEXT", help=where),
-        click.Option(["-output"], required=True, metavar="OUTPUT", help="Path of the files to write, without their endings."),
-        *(click.Option([f"-{n}", n], type=kind, default=usual[n], show_default=usual[n] != "", help=text) for n, kind, text in OPTIONS),
+        click.Option(
+            ["-output"],
+            required=True,
+            metavar="OUTPUT",
+            help="Path of the files to write, without their endings.",
+        ),
+        *(
+            click.Option([f"-{n}", n], type=kind, default=usual[n], show_default=usual[n] != "", help=text)
+            for n, kind, text in OPTIONS
+        ),
         click.Option(["-thread"], type=int, default=None, help=threads),
-        click.Option(["-saveOutput", "save_output"], is_flag=True, help="Write OUTPUT.output, too: the output vectors."),
+        click.Option(
+            ["-saveOutput", "save_output"], is_flag=True, help="Write OUTPUT.output, too: the output vectors."
+        ),
     ]
     made = "Words are made of their n-grams, so unseen words have vectors, too."
     writes = "Writes OUTPUT.bin, the model, and OUTPUT.vec, the words' vectors; each replaces what is there when it is complete."
     run = functools.partial(_train, verb)
-    return FastTextCommand(verb, callback=run, params=params, help=f"{about}\n\n{made} {writes}", epilog=EXAMPLES.format(verb=verb))
+    return FastTextCommand(
+        verb,
+        callback=run,
+        params=params,
+        help=f"{about}\n\n{made} {writes}",
+        epilog=EXAMPLES.format(verb=verb),
+    )
 
 
 def _train(verb: str, input: str, output: str, thread: int | None, save_output: bool, **options: Any) -> int:
@@ -95,7 +118,9 @@ def _train(verb: str, input: str, output: str, thread: int | None, save_output: 
     from unhot.compat.fasttext.training import learned
     from unhot.index.exact import usable_cores
 
-    given = Unsupervised(model=verb, thread=min(usable_cores(), MOST_THREADS) if thread is None else thread, **options)
+    given = Unsupervised(
+        model=verb, thread=min(usable_cores(), MOST_THREADS) if thread is None else thread, **options
+    )
     files = _files(input, output, save_output, given)
     with TrainingBar(quiet=given.verbose < 1) as bar:
         for line in given.notes():
@@ -115,16 +140,25 @@ def _files(input: str, output: str, save_output: bool, given: Unsupervised) -> d
 
     given.settings()
     if save_output and given.loss == "hs":
-        raise ConfigError("-saveOutput with -loss hs: its output vectors are those of a tree's inner nodes, not of words; leave it out")
+        raise ConfigError(
+            "-saveOutput with -loss hs: its output vectors are those of a tree's inner nodes, not of words; "
+            "leave it out"
+        )
     if os.path.basename(output) in ("", ".", ".."):  # noqa: PTH119 (a Path forgets the slash at the end)
-        raise ConfigError(f"-output {output!r}: is a folder; give the path of the files without their endings, such as folder/model")
+        raise ConfigError(
+            f"-output {output!r}: is a folder; give the path of the files without their endings, such as "
+            "folder/model"
+        )
     endings = ("bin", "vec", "output") if save_output else ("bin", "vec")
     files = {ending: Path(f"{output}.{ending}") for ending in endings}
     _check_writable(files, output)
     texts = [text for text in find_files(input) if text is not None]
     for file in files.values():
         if file.exists() and any(map(file.samefile, texts)):
-            raise ConfigError(f"-output {output}: {file} belongs to the text of -input, and would be replaced; choose another -output")
+            raise ConfigError(
+                f"-output {output}: {file} belongs to the text of -input, and would be replaced; choose "
+                "another -output"
+            )
     return files
 
 
@@ -142,7 +176,9 @@ def _check_writable(files: dict[str, Path], output: str) -> None:
         with tempfile.TemporaryFile(dir=folder):
             pass
     except OSError as error:
-        raise DataError(f"-output {output}: cannot be written ({error.strerror or error}); choose another folder") from error
+        raise DataError(
+            f"-output {output}: cannot be written ({error.strerror or error}); choose another folder"
+        ) from error
 
 
 def _save(model: FastText, files: dict[str, Path], bar: TrainingBar) -> None:
@@ -151,9 +187,13 @@ def _save(model: FastText, files: dict[str, Path], bar: TrainingBar) -> None:
     if "output" in files:
         model.out_vectors.save(files["output"], "word2vec-text")
     history = model.history
-    speed = f"{history.words:,} words in {history.seconds:.1f} s ({history.words / history.seconds:,.0f} words/s)"
+    speed = (
+        f"{history.words:,} words in {history.seconds:.1f} s ({history.words / history.seconds:,.0f} words/s)"
+    )
     bar.note(f"trained {speed}, loss {history.losses[-1]:.4f}")
-    bar.note(f"saved to {', '.join(map(str, files.values()))}; look at it with: unhot fasttext nn {files['bin']}")
+    bar.note(
+        f"saved to {', '.join(map(str, files.values()))}; look at it with: unhot fasttext nn {files['bin']}"
+    )
 
 
 skipgram = _training("skipgram", "Learn vectors: a word predicts those around it.")
@@ -163,7 +203,11 @@ cbow = _training("cbow", "Learn vectors: the words around predict a word.")
 def _missing(verb: str, why: str) -> click.Command:
     """A verb of fastText that unhot has not."""
 
-    @click.command(verb, short_help=f"Not there yet: {why}.", context_settings={"ignore_unknown_options": True, "help_option_names": []})
+    @click.command(
+        verb,
+        short_help=f"Not there yet: {why}.",
+        context_settings={"ignore_unknown_options": True, "help_option_names": []},
+    )
     @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
     def command(arguments: tuple[str, ...]) -> NoReturn:
         from unhot.errors import ConfigError
@@ -173,5 +217,7 @@ def _missing(verb: str, why: str) -> click.Command:
     return command
 
 
-supervised = _missing("supervised", "unhot reads and asks classifiers that fastText trained, and does not train them")
+supervised = _missing(
+    "supervised", "unhot reads and asks classifiers that fastText trained, and does not train them"
+)
 quantize = _missing("quantize", "unhot reads and asks quantised files, and does not make them")

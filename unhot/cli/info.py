@@ -23,14 +23,20 @@ Examples:
 
 @click.command(epilog=EXAMPLES)
 @click.argument("model")
-@click.option("--ngrams", metavar="WORD", default=None, help="Show how WORD, seen or not, is cut, and which rows its n-grams have.")
+@click.option(
+    "--ngrams",
+    metavar="WORD",
+    default=None,
+    help="Show how WORD, seen or not, is cut, and which rows its n-grams have.",
+)
 @click.option("--json", "as_json", is_flag=True, help="JSON for machines.")
 def info(model: str, ngrams: str | None, as_json: bool) -> None:
     """Show what MODEL holds.
 
-    Of a model directory: settings, size, losses, commonest words. Of a file of vectors in another format: format, size, first words. Of
-    either, if its words are made of n-grams: how they are cut, how many of the buckets have a row, and how many bytes the rows are. Of a
-    directory of co-occurrence cells (`unhot cooccur`): how they were counted, how many there are, and the heaviest.
+    Of a model directory: settings, size, losses, commonest words. Of a file of vectors in another format:
+    format, size, first words. Of either, if its words are made of n-grams: how they are cut, how many of the
+    buckets have a row, and how many bytes the rows are. Of a directory of co-occurrence cells (`unhot
+    cooccur`): how they were counted, how many there are, and the heaviest.
     """
     from unhot.cli.show import printable, show_json
     from unhot.vectors.formats.directory import is_model
@@ -57,8 +63,12 @@ def info(model: str, ngrams: str | None, as_json: bool) -> None:
         where = "cut off after {epoch} epochs and {chunk} chunks".format(**facts["training"])
         facts["training"] = f"{where}; go on with: unhot train --resume {model}"
     facts["losses"] = ", ".join(f"{loss:.4f}" for loss in facts.get("losses", [])) or "-"
-    facts["tensors"] = ", ".join(f"{name} {' x '.join(map(str, shape))}" for name, shape in facts["tensors"].items())
-    facts["commonest"] = ", ".join(f"{printable(word)} ({count:,})" for word, count in facts["commonest"].items())
+    facts["tensors"] = ", ".join(
+        f"{name} {' x '.join(map(str, shape))}" for name, shape in facts["tensors"].items()
+    )
+    facts["commonest"] = ", ".join(
+        f"{printable(word)} ({count:,})" for word, count in facts["commonest"].items()
+    )
     _show(facts)
 
 
@@ -87,7 +97,9 @@ def _of_model(path: Path) -> dict[str, Any]:
 
     saved = load_model(path)
     tensors = {name: list(tensor.shape) for name, tensor in saved.tensors.items()}
-    commonest = dict(zip(saved.vocabulary.words[:FIRST], saved.vocabulary.counts[:FIRST].tolist(), strict=True))
+    commonest = dict(
+        zip(saved.vocabulary.words[:FIRST], saved.vocabulary.counts[:FIRST].tolist(), strict=True)
+    )
     ngrams = _of_ngrams(Vectors.load(path)) if has_ngrams(saved.config) else {}
     facts = {**saved.config, "vocabulary": len(saved.vocabulary), "tensors": tensors, **ngrams}
     return {**facts, "commonest": commonest, "bytes": size_of(path)}
@@ -99,7 +111,12 @@ def _of_vectors(path: Path) -> dict[str, Any]:
     from unhot.vectors.store import Vectors
 
     vectors = Vectors.load(path)
-    facts = {"format": existing_format(path), "words": len(vectors), "dim": vectors.vector_size, **_of_ngrams(vectors)}
+    facts = {
+        "format": existing_format(path),
+        "words": len(vectors),
+        "dim": vectors.vector_size,
+        **_of_ngrams(vectors),
+    }
     return {**facts, "bytes": size_of(path), "first": vectors.words[:FIRST]}
 
 
@@ -119,7 +136,10 @@ def _of_ngrams(vectors: Vectors) -> dict[str, Any]:
 
 
 def _show_ngrams(path: Path, word: str, as_json: bool) -> None:
-    """A line for each piece of a word: its text, the length of its vector, the cosine with the word's, its buckets and their rows."""
+    """A line for each piece of a word.
+
+    Its text, the length of its vector, the cosine with the word's, its buckets and their rows.
+    """
     from unhot.cli.show import printable, show_json
     from unhot.errors import DataError
     from unhot.vectors.store import Vectors
@@ -127,7 +147,10 @@ def _show_ngrams(path: Path, word: str, as_json: bool) -> None:
 
     vectors = Vectors.load(path)
     if not isinstance(vectors, SubwordVectors):
-        raise DataError(f"{path}: its words are not made of n-grams; give a model that `unhot train --model fasttext` or fastText wrote")
+        raise DataError(
+            f"{path}: its words are not made of n-grams; give a model that `unhot train --model fasttext` "
+            "or fastText wrote"
+        )
     whole = vectors[word]  # raises if nothing is known of it
     lines = [
         {
@@ -147,9 +170,14 @@ def _show_ngrams(path: Path, word: str, as_json: bool) -> None:
     width = max(len(printable(str(line["piece"]))) for line in lines)
     for line in lines:
         where = (
-            f"bucket {_listed(line['buckets'])}, row {_listed(line['rows'])}" if line["buckets"] else f"its own row {_listed(line['rows'])}"
+            f"bucket {_listed(line['buckets'])}, row {_listed(line['rows'])}"
+            if line["buckets"]
+            else f"its own row {_listed(line['rows'])}"
         )
-        click.echo(f"{printable(str(line['piece'])):<{width}}  length {line['length']:.4f}  cosine {line['cosine']:7.4f}  {where}")
+        click.echo(
+            f"{printable(str(line['piece'])):<{width}}  length {line['length']:.4f}  cosine "
+            f"{line['cosine']:7.4f}  {where}"
+        )
 
 
 def _listed(numbers: Any) -> str:

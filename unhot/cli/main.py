@@ -1,7 +1,7 @@
 """`unhot`: the group of all commands, and how errors end them.
 
-An error is one line on stderr. Exit codes: 2 for wrong usage, 1 for anything that failed, 130 after Ctrl-C. `--debug` anywhere on the
-command line shows the traceback instead.
+An error is one line on stderr. Exit codes: 2 for wrong usage, 1 for anything that failed, 130 after Ctrl-C.
+`--debug` anywhere on the command line shows the traceback instead.
 """
 
 from __future__ import annotations
@@ -30,13 +30,33 @@ from unhot.errors import ConfigError, UnhotError
 EPILOG = "Begin with `unhot demo`, or `unhot train TEXT -o MODEL` and then `unhot neighbors MODEL WORD`. Add --debug to see tracebacks."
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}, epilog=EPILOG)
+@click.group(
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}, epilog=EPILOG
+)
 @click.version_option(__version__, message="unhot %(version)s")
 def group() -> None:
-    """Learn vectors from data with a big vocabulary: quickly, exactly, and with a softmax you can exchange."""
+    """Learn vectors from data with a big vocabulary.
+
+    Quickly, exactly, and with a softmax you can exchange.
+    """
 
 
-for _command in (train, phrases, cooccur, outputs, neighbors, analogy, evaluate, bench, info, verify, convert, fasttext, demo, warmup):
+for _command in (
+    train,
+    phrases,
+    cooccur,
+    outputs,
+    neighbors,
+    analogy,
+    evaluate,
+    bench,
+    info,
+    verify,
+    convert,
+    fasttext,
+    demo,
+    warmup,
+):
     group.add_command(_command)
 
 
@@ -66,7 +86,11 @@ def _run(arguments: list[str], debug: bool) -> int:
         if debug:
             raise
         known = isinstance(error, (UnhotError, OSError))
-        _fail(str(error) if known else f"{type(error).__name__}: {error} (this is a bug: please report it with the output of --debug)")
+        _fail(
+            str(error)
+            if known
+            else f"{type(error).__name__}: {error} (this is a bug: please report it with the output of --debug)"
+        )
         return 2 if isinstance(error, ConfigError) else 1
 
 

@@ -25,25 +25,41 @@ Examples:
 """
 
 which_option = click.option(
-    "--which", type=click.Choice(["in", "out"]), default="in", show_default=True, help="Input vectors, or the output vectors of a model."
+    "--which",
+    type=click.Choice(["in", "out"]),
+    default="in",
+    show_default=True,
+    help="Input vectors, or the output vectors of a model.",
 )
-restrict_option = click.option("--restrict-vocab", type=click.IntRange(1), metavar="N", help="Look among the first N words only.")
+restrict_option = click.option(
+    "--restrict-vocab", type=click.IntRange(1), metavar="N", help="Look among the first N words only."
+)
 json_option = click.option("--json", "as_json", is_flag=True, help="JSON for machines.")
 
 
 @click.command(epilog=EXAMPLES)
 @click.argument("model")
 @click.argument("words", nargs=-1, metavar="[WORD]...")
-@click.option("-n", "--topn", type=click.IntRange(1), default=10, show_default=True, help="How many neighbours.")
+@click.option(
+    "-n", "--topn", type=click.IntRange(1), default=10, show_default=True, help="How many neighbours."
+)
 @which_option
 @restrict_option
-@click.option("--json", "as_json", is_flag=True, help="JSON for machines: one object for each query, on a line of its own.")
-def neighbors(model: str, words: tuple[str, ...], topn: int, which: str, restrict_vocab: int | None, as_json: bool) -> int:
+@click.option(
+    "--json",
+    "as_json",
+    is_flag=True,
+    help="JSON for machines: one object for each query, on a line of its own.",
+)
+def neighbors(
+    model: str, words: tuple[str, ...], topn: int, which: str, restrict_vocab: int | None, as_json: bool
+) -> int:
     """Show the words nearest to each WORD by cosine.
 
-    MODEL is a model directory, or a file of vectors in any format that unhot reads. A query is a word, or words that are added and
-    subtracted: king - man + woman. Without a WORD, queries are typed at a prompt; if standard input is no terminal, they are its lines.
-    Where MODEL has n-grams, as those of fastText, words that it has not seen have neighbours, too.
+    MODEL is a model directory, or a file of vectors in any format that unhot reads. A query is a word, or
+    words that are added and subtracted: king - man + woman. Without a WORD, queries are typed at a prompt; if
+    standard input is no terminal, they are its lines. Where MODEL has n-grams, as those of fastText, words
+    that it has not seen have neighbours, too.
     """
     from unhot.vectors.store import Vectors
 
@@ -96,7 +112,9 @@ class _Search:
     def _answer(self, query: str) -> tuple[list[tuple[str, float]], list[str]]:
         """The neighbours, and which words of the query are not in the vocabulary."""
         positive, negative = terms(query, self._vectors)
-        found = self._vectors.most_similar(positive=positive, negative=negative, topn=self._topn, restrict_vocab=self._restrict)
+        found = self._vectors.most_similar(
+            positive=positive, negative=negative, topn=self._topn, restrict_vocab=self._restrict
+        )
         return found, unseen_words([*positive, *negative], self._vectors)
 
     def _show(self, query: str, found: list[tuple[str, float]], unseen: list[str], heading: bool) -> None:
@@ -104,7 +122,9 @@ class _Search:
 
         if self._as_json:
             entries = [{"word": other, "similarity": round(cosine, 6)} for other, cosine in found]
-            click.echo(json.dumps({"word": query, **({"unseen": unseen} if unseen else {}), "neighbors": entries}))
+            click.echo(
+                json.dumps({"word": query, **({"unseen": unseen} if unseen else {}), "neighbors": entries})
+            )
             return
         tell_unseen(unseen)
         if heading:
@@ -115,7 +135,10 @@ class _Search:
 
 
 def terms(query: str, vectors: Vectors) -> tuple[list[str], list[str]]:
-    """The words of a query that are added, and those that are subtracted; a query that is a word is just that."""
+    """The words of a query that are added, and those that are subtracted.
+
+    A query that is a word is just that.
+    """
     if vectors.has_index_for(query):
         return [query], []
     signed: dict[str, list[str]] = {"+": [], "-": []}
@@ -135,7 +158,8 @@ def unseen_words(words: Iterable[str], vectors: Vectors) -> list[str]:
 
     if len(vectors) == 0:
         raise DataError(
-            "these vectors have no words, so there is nothing to be found; floret's tables are like that: give a model with words"
+            "these vectors have no words, so there is nothing to be found; floret's tables are like that: "
+            "give a model with words"
         )
     return [word for word in dict.fromkeys(words) if not vectors.has_index_for(word)]
 

@@ -1,4 +1,6 @@
-"""`unhot outputs`, and what all commands know of output layers: their names, their settings, and how layers of your own are loaded.
+"""`unhot outputs`, and what all commands know of output layers.
+
+Their names, their settings, and how layers of your own are loaded.
 
 The list for `--help` is read from the source, since importing the layers would load the compiler.
 """
@@ -78,9 +80,19 @@ def settings_of(layer: type[OutputLayer]) -> list[Setting]:
         comments.update(_comments(kind))
     out = []
     for field in dataclasses.fields(layer):
-        default: Any = field.default if field.default_factory is dataclasses.MISSING else field.default_factory()
-        text = None if default is dataclasses.MISSING else str(default).lower() if isinstance(default, bool) else str(default)
-        kind_name = field.type if isinstance(field.type, str) else getattr(field.type, "__name__", str(field.type))
+        default: Any = (
+            field.default if field.default_factory is dataclasses.MISSING else field.default_factory()
+        )
+        text = (
+            None
+            if default is dataclasses.MISSING
+            else str(default).lower()
+            if isinstance(default, bool)
+            else str(default)
+        )
+        kind_name = (
+            field.type if isinstance(field.type, str) else getattr(field.type, "__name__", str(field.type))
+        )
         out.append(Setting(field.name, kind_name, text, comments.get(field.name, "")))
     return out
 
@@ -98,8 +110,12 @@ def _comments(kind: type) -> dict[str, str]:
     except (OSError, TypeError):
         return {}
     tokens = tokenize.generate_tokens(io.StringIO(source).readline)
-    comments = {token.start[0]: token.string.lstrip("# ") for token in tokens if token.type == tokenize.COMMENT}
-    fields = [node for node in getattr(ast.parse(source).body[0], "body", ()) if isinstance(node, ast.AnnAssign)]
+    comments = {
+        token.start[0]: token.string.lstrip("# ") for token in tokens if token.type == tokenize.COMMENT
+    }
+    fields = [
+        node for node in getattr(ast.parse(source).body[0], "body", ()) if isinstance(node, ast.AnnAssign)
+    ]
     lines = {node.target.id: node.end_lineno for node in fields if isinstance(node.target, ast.Name)}
     return {name: comments[line] for name, line in lines.items() if line in comments}
 
@@ -120,8 +136,12 @@ def load_plugin(plugin: str) -> None:
     path = Path(plugin).resolve()
     is_file = plugin.endswith(".py") or not all(part.isidentifier() for part in plugin.split("."))
     if is_file and not (path.is_file() and path.suffix == ".py"):
-        raise ConfigError(f"--plugin {plugin}: no such Python file; give FILE.py, or the name of a module that can be imported")
-    # kernels are chosen by types, and types are found by their module: it needs a name of its own, the same in every process
+        raise ConfigError(
+            f"--plugin {plugin}: no such Python file; give FILE.py, or the name of a module that can be "
+            "imported"
+        )
+    # kernels are chosen by types, and types are found by their module: it needs a name of its own, the same
+    # in every process
     name = f"unhot_plugin_{re.sub(r'[^0-9A-Za-z_]', '_', path.stem)}_{hashlib.sha256(str(path).encode()).hexdigest()[:8]}"
     try:
         if not is_file:
@@ -133,7 +153,9 @@ def load_plugin(plugin: str) -> None:
     except Exception as error:
         if is_file:
             sys.modules.pop(name, None)
-        raise ConfigError(f"--plugin {plugin}: cannot be imported ({type(error).__name__}: {error})") from error
+        raise ConfigError(
+            f"--plugin {plugin}: cannot be imported ({type(error).__name__}: {error})"
+        ) from error
 
 
 def _load_plugins(context: click.Context, parameter: click.Parameter, plugins: tuple[str, ...]) -> None:
@@ -172,7 +194,11 @@ def outputs(name: str | None, as_json: bool) -> None:
     if name is not None and name not in LAYERS:
         raise ConfigError(f"there is no layer {name!r}; there are {', '.join(sorted(LAYERS))}")
     if as_json:
-        show_json({"outputs": [_facts(LAYERS[key]) for key in sorted(LAYERS)]} if name is None else _facts(LAYERS[name]))
+        show_json(
+            {"outputs": [_facts(LAYERS[key]) for key in sorted(LAYERS)]}
+            if name is None
+            else _facts(LAYERS[name])
+        )
     elif name is not None:
         _explain(LAYERS[name])
     else:
@@ -195,4 +221,6 @@ def _explain(layer: type[OutputLayer]) -> None:
     rows = [(s.name, s.type, "-" if s.default is None else s.default, s.meaning) for s in settings_of(layer)]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
-        click.echo("  " + "  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip())
+        click.echo(
+            "  " + "  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip()
+        )

@@ -26,17 +26,29 @@ Examples:
   unhot phrases corpus.txt -o - | unhot train - -o model
 """
 # ending: module, class, and what it calls the file beneath
-PACKERS = {".gz": ("gzip", "GzipFile", "fileobj"), ".bz2": ("bz2", "BZ2File", "filename"), ".xz": ("lzma", "LZMAFile", "filename")}
+PACKERS = {
+    ".gz": ("gzip", "GzipFile", "fileobj"),
+    ".bz2": ("bz2", "BZ2File", "filename"),
+    ".xz": ("lzma", "LZMAFile", "filename"),
+}
 SETTINGS = ("score", "threshold", "target", "min_count", "passes", "connectors", "delimiter", "memory")
 
 
 @click.command(epilog=EXAMPLES)
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
 @click.option(
-    "-o", "--out", default=None, metavar="TEXT", help="Write the text with phrases joined; .gz, .bz2 or .xz: compressed; -: to stdout."
+    "-o",
+    "--out",
+    default=None,
+    metavar="TEXT",
+    help="Write the text with phrases joined; .gz, .bz2 or .xz: compressed; -: to stdout.",
 )
-@click.option("--phrases", "list_path", default=None, metavar="FILE", help="Write the list of phrases, as JSON.")
-@click.option("--apply", default=None, metavar="FILE", help="Join the phrases of this list instead of finding some.")
+@click.option(
+    "--phrases", "list_path", default=None, metavar="FILE", help="Write the list of phrases, as JSON."
+)
+@click.option(
+    "--apply", default=None, metavar="FILE", help="Join the phrases of this list instead of finding some."
+)
 @click.option(
     "--score",
     type=click.Choice(["word2vec", "gensim", "npmi"]),
@@ -50,7 +62,9 @@ SETTINGS = ("score", "threshold", "target", "min_count", "passes", "connectors",
     metavar="SCORE",
     help="Join what scores more; one for each pass as 200,100  [default: word2vec 100, gensim 10, npmi 0.5; with --target 0]",
 )
-@click.option("--target", type=int, default=None, metavar="N", help="At most N phrases, the best, in each pass.")
+@click.option(
+    "--target", type=int, default=None, metavar="N", help="At most N phrases, the best, in each pass."
+)
 @click.option(
     "--min-count",
     type=int,
@@ -58,7 +72,12 @@ SETTINGS = ("score", "threshold", "target", "min_count", "passes", "connectors",
     show_default=True,
     help="Leave out pairs seen so often or less; with --score npmi, those seen less often.",
 )
-@click.option("--passes", type=int, default=None, help="Passes; the second joins phrases, too: new_york + times  [default: 1]")
+@click.option(
+    "--passes",
+    type=int,
+    default=None,
+    help="Passes; the second joins phrases, too: new_york + times  [default: 1]",
+)
 @click.option(
     "--connectors",
     default="none",
@@ -67,19 +86,34 @@ SETTINGS = ("score", "threshold", "target", "min_count", "passes", "connectors",
     help="Words inside phrases: english, none, or a file, white space between.",
 )
 @click.option("--delimiter", default="_", show_default=True, help="What is put between joined words.")
-@click.option("--tokenizer", default="whitespace", show_default=True, help="whitespace, words (lower-cased, any script) or text8.")
-@click.option("--column", default=None, help="Parquet: the column with the text  [default: text, or the only one]")
+@click.option(
+    "--tokenizer",
+    default="whitespace",
+    show_default=True,
+    help="whitespace, words (lower-cased, any script) or text8.",
+)
+@click.option(
+    "--column", default=None, help="Parquet: the column with the text  [default: text, or the only one]"
+)
 @click.option("--threads", type=int, default=2, show_default=True, help="Threads.")
-@click.option("--memory", default="1GB", show_default=True, metavar="BYTES", help="For counting pairs; more of them take more turns.")
+@click.option(
+    "--memory",
+    default="1GB",
+    show_default=True,
+    metavar="BYTES",
+    help="For counting pairs; more of them take more turns.",
+)
 @click.option("-n", "shown", type=click.IntRange(0), default=20, show_default=True, help="Phrases to show.")
 @click.option("--json", "as_json", is_flag=True, help="JSON for machines.")
 @click.option("-q", "--quiet", is_flag=True, help="Show nothing but errors.")
 @click.pass_context
-def phrases(context: click.Context, /, inputs: tuple[str, ...], out: str | None, list_path: str | None, **options: Any) -> None:
+def phrases(
+    context: click.Context, /, inputs: tuple[str, ...], out: str | None, list_path: str | None, **options: Any
+) -> None:
     """Find phrases in text, such as new_york, and join them to one word.
 
-    INPUT is what `unhot train` reads. The joined text has a line for each sentence. A model is trained on it, or on INPUT with the list:
-    `unhot train INPUT --phrases FILE`.
+    INPUT is what `unhot train` reads. The joined text has a line for each sentence. A model is trained on it,
+    or on INPUT with the list: `unhot train INPUT --phrases FILE`.
     """
     from unhot.cli.show import TrainingBar
     from unhot.corpus.encoding import encode
@@ -114,10 +148,23 @@ def _begun(context: click.Context, options: dict[str, Any]) -> Phrases:
 
     if options["apply"] is None:
         settings = {name: options[name] for name in (*SETTINGS, "threads")}
-        return Phrases(**{**settings, "threshold": _thresholds(options["threshold"]), "connectors": _connectors(options["connectors"])})
-    given = [f"--{name.replace('_', '-')}" for name in SETTINGS if context.get_parameter_source(name) is ParameterSource.COMMANDLINE]
+        return Phrases(
+            **{
+                **settings,
+                "threshold": _thresholds(options["threshold"]),
+                "connectors": _connectors(options["connectors"]),
+            }
+        )
+    given = [
+        f"--{name.replace('_', '-')}"
+        for name in SETTINGS
+        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE
+    ]
     if given:
-        raise click.UsageError(f"{', '.join(given)}: --apply joins the phrases of a list that was made with its own settings", context)
+        raise click.UsageError(
+            f"{', '.join(given)}: --apply joins the phrases of a list that was made with its own settings",
+            context,
+        )
     found = Phrases.load(options["apply"])
     found.threads = options["threads"]
     return found
@@ -132,7 +179,9 @@ def _thresholds(text: str | None) -> list[float] | float | None:
     try:
         numbers = [float(part) for part in text.split(",")]
     except ValueError:
-        raise ConfigError(f"--threshold {text}: must be a number, or one for each pass with commas between, such as 200,100") from None
+        raise ConfigError(
+            f"--threshold {text}: must be a number, or one for each pass with commas between, such as 200,100"
+        ) from None
     return numbers if len(numbers) > 1 else numbers[0]
 
 
@@ -147,10 +196,15 @@ def _connectors(name: str) -> str | list[str]:
     try:
         return decode_words(Path(name).read_bytes().split())
     except OSError as error:
-        raise DataError(f"--connectors {name}: cannot be read ({error.strerror}); give {', '.join(NAMED)}, or a file of words") from error
+        raise DataError(
+            f"--connectors {name}: cannot be read ({error.strerror}); give {', '.join(NAMED)}, or a file of "
+            "words"
+        ) from error
 
 
-def _check_outputs(inputs: tuple[str, ...], out: str | None, list_path: str | None, options: dict[str, Any]) -> None:
+def _check_outputs(
+    inputs: tuple[str, ...], out: str | None, list_path: str | None, options: dict[str, Any]
+) -> None:
     """Better before a long reading than after it."""
     from unhot.corpus.phrases import NAMED
     from unhot.corpus.readers import find_files
@@ -159,19 +213,28 @@ def _check_outputs(inputs: tuple[str, ...], out: str | None, list_path: str | No
     if out == "-" and options["as_json"]:
         raise ConfigError("-o - and --json: both would go to standard output; give a file for one of them")
     read = [file for name in inputs for file in find_files(name) if file is not None]
-    read += [Path(name) for name in (options["apply"], options["connectors"]) if name is not None and name not in NAMED]
+    read += [
+        Path(name)
+        for name in (options["apply"], options["connectors"])
+        if name is not None and name not in NAMED
+    ]
     written = [Path(name) for name in (out, list_path) if name not in (None, "-")]
     for path in written:
         if not path.parent.is_dir():
             raise DataError(f"{path}: there is no folder {path.parent}; make it first")
         if path.suffix == ".zst":
-            raise ConfigError(f"{path}: zst is read, not written; give a name that ends in {', '.join(PACKERS)} or anything else")
+            raise ConfigError(
+                f"{path}: zst is read, not written; give a name that ends in {', '.join(PACKERS)} or "
+                "anything else"
+            )
         if path.is_dir():
             raise DataError(f"{path}: is a folder; give the name of a file")
         if any(_is_same(path, other) for other in read):
             raise ConfigError(f"{path}: is read, and would be replaced; choose another name")
     if len(written) == 2 and _is_same(*written):
-        raise ConfigError(f"-o {out} and --phrases {list_path}: are one file; choose another name for one of them")
+        raise ConfigError(
+            f"-o {out} and --phrases {list_path}: are one file; choose another name for one of them"
+        )
 
 
 def _is_same(a: Path, b: Path) -> bool:

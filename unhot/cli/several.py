@@ -1,7 +1,9 @@
-"""Options that take several values: `MODEL --similarity a.txt b.txt` means `MODEL --similarity a.txt --similarity b.txt`.
+"""Options that take several values.
 
-Values are taken up to the next option once the command's argument has been given; before that, an option takes one, so that
-`--similarity a.txt MODEL` is understood as well.
+`MODEL --similarity a.txt b.txt` means `MODEL --similarity a.txt --similarity b.txt`.
+
+Values are taken up to the next option once the command's argument has been given; before that, an option
+takes one, so that `--similarity a.txt MODEL` is understood as well.
 """
 
 from __future__ import annotations
@@ -18,7 +20,9 @@ class SeveralValues(click.Command):
         """Repeat the names of such options, then parse as usual."""
         options = [each for each in self.params if isinstance(each, click.Option)]
         several = {name for option in options if option.multiple for name in option.opts}
-        single = {name for option in options if not option.is_flag and not option.multiple for name in option.opts}
+        single = {
+            name for option in options if not option.is_flag and not option.multiple for name in option.opts
+        }
         return super().parse_args(ctx, repeated(args, several, single))
 
 

@@ -31,7 +31,11 @@ def show_json(value: Any) -> None:
 
 def size_of(path: Path) -> int:
     """Bytes of a file, or of all files in a folder."""
-    return sum(file.stat().st_size for file in path.rglob("*") if file.is_file()) if path.is_dir() else path.stat().st_size
+    return (
+        sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
+        if path.is_dir()
+        else path.stat().st_size
+    )
 
 
 class TrainingBar:
@@ -58,7 +62,9 @@ class TrainingBar:
         self._bar.start()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         """Leave the bar as it is."""
         self._bar.stop()
 
@@ -82,6 +88,15 @@ class TrainingBar:
         left = "" if progress.seconds_left is None else f"  {progress.seconds_left:,.0f} s left"
         text = f"{progress.words_per_second:,.0f} {self.unit}/s{loss}  lr {progress.lr:.4f}{left}"
         description = f"epoch {min(max(progress.epoch, 1), progress.epochs)}/{progress.epochs}"
-        self._bar.update(self._task, description=description, completed=progress.words, total=progress.total_words, text=text)
+        self._bar.update(
+            self._task,
+            description=description,
+            completed=progress.words,
+            total=progress.total_words,
+            text=text,
+        )
         if progress.event == "epoch" and not self._terminal:
-            self.note(f"epoch {progress.epoch}/{progress.epochs}: loss {progress.loss:.4f}, {progress.words_per_second:,.0f} {self.unit}/s")
+            self.note(
+                f"epoch {progress.epoch}/{progress.epochs}: loss {progress.loss:.4f}, "
+                f"{progress.words_per_second:,.0f} {self.unit}/s"
+            )

@@ -40,21 +40,44 @@ Examples:
   unhot train corpus.txt -o model --start vectors.bin --freeze known
 """
 # options that are no settings of a model, and those of them that --resume accepts
-RESUMED = ("inputs", "target", "resume", "phrases", "plugin", "log_json", "corpus_dir", "checkpoint_minutes", "checkpoint_chunks", "quiet")
+RESUMED = (
+    "inputs",
+    "target",
+    "resume",
+    "phrases",
+    "plugin",
+    "log_json",
+    "corpus_dir",
+    "checkpoint_minutes",
+    "checkpoint_chunks",
+    "quiet",
+)
 OTHERS = (*RESUMED, "model", "start", "freeze", "keep_vocabulary", "column", "overwrite")
 
 
 @click.command(cls=TrainCommand, epilog=EXAMPLES)
 @click.argument("inputs", nargs=-1, metavar="INPUT...")
-@click.option("-o", "--model-dir", "target", default=None, metavar="MODEL", help="Directory to write the model to.")
-@click.option("--resume", default=None, metavar="MODEL", help="Go on with a training that was cut off: same text, same settings.")
+@click.option(
+    "-o", "--model-dir", "target", default=None, metavar="MODEL", help="Directory to write the model to."
+)
+@click.option(
+    "--resume",
+    default=None,
+    metavar="MODEL",
+    help="Go on with a training that was cut off: same text, same settings.",
+)
 @click.option(
     "--start",
     default=None,
     metavar="VECTORS",
     help="Begin from words' vectors in any format; from a model directory: go on with it, its n-grams and its settings.",
 )
-@click.option("--freeze", default=None, metavar="WORDS", help="Words whose vectors stay: a file, one a line; known: all of --start.")
+@click.option(
+    "--freeze",
+    default=None,
+    metavar="WORDS",
+    help="Words whose vectors stay: a file, one a line; known: all of --start.",
+)
 @click.option("--keep-vocabulary", is_flag=True, help="--start with a model: no new words.")
 @click.option(
     "--model",
@@ -64,44 +87,92 @@ OTHERS = (*RESUMED, "model", "start", "freeze", "keep_vocabulary", "column", "ov
     "glove: logarithms of how often words meet; svd: singular vectors of their PMI.",
 )
 @model_settings
-@click.option("--phrases", default=None, metavar="FILE", help="Join the phrases of this list first; see `unhot phrases`.")
-@click.option("--column", default=None, help="Parquet: the column with the text  [default: text, or the only one]")
+@click.option(
+    "--phrases",
+    default=None,
+    metavar="FILE",
+    help="Join the phrases of this list first; see `unhot phrases`.",
+)
+@click.option(
+    "--column", default=None, help="Parquet: the column with the text  [default: text, or the only one]"
+)
 @plugin_option
 @click.option(
-    "--checkpoint-minutes", type=float, default=10.0, show_default=True, help="Save the state so often, in MODEL/checkpoint; 0: never."
+    "--checkpoint-minutes",
+    type=float,
+    default=10.0,
+    show_default=True,
+    help="Save the state so often, in MODEL/checkpoint; 0: never.",
 )
-@click.option("--checkpoint-chunks", type=int, default=None, help="Likewise, every so many chunks (compiled: of about 10 ms).")
-@click.option("--overwrite", is_flag=True, help="Begin anew although MODEL holds a training that can be resumed.")
-@click.option("--log-json", type=click.Path(dir_okay=False), default=None, help="Write progress as JSON lines to this file.")
-@click.option("--corpus-dir", default=None, metavar="DIR", help="Keep the encoded text, and cells, here  [default: a temporary directory]")
+@click.option(
+    "--checkpoint-chunks",
+    type=int,
+    default=None,
+    help="Likewise, every so many chunks (compiled: of about 10 ms).",
+)
+@click.option(
+    "--overwrite", is_flag=True, help="Begin anew although MODEL holds a training that can be resumed."
+)
+@click.option(
+    "--log-json",
+    type=click.Path(dir_okay=False),
+    default=None,
+    help="Write progress as JSON lines to this file.",
+)
+@click.option(
+    "--corpus-dir",
+    default=None,
+    metavar="DIR",
+    help="Keep the encoded text, and cells, here  [default: a temporary directory]",
+)
 @click.option("-q", "--quiet", is_flag=True, help="Show nothing but errors.")
 @click.pass_context
-def train(context: click.Context, /, inputs: tuple[str, ...], target: str | None, resume: str | None, **options: Any) -> int:
+def train(
+    context: click.Context, /, inputs: tuple[str, ...], target: str | None, resume: str | None, **options: Any
+) -> int:
     """Learn word vectors from text.
 
-    INPUT is a file, a folder, a pattern, or - for standard input; gz, bz2, xz and zst are unpacked, parquet is read by its text column. A
-    line is a sentence of any length. glove and svd also take a folder that `unhot cooccur` wrote. Ctrl-C stops and saves what there is. A
-    training that was cut off, by Ctrl-C or by a power cut, goes on with --resume.
+    INPUT is a file, a folder, a pattern, or - for standard input; gz, bz2, xz and zst are unpacked, parquet
+    is read by its text column. A line is a sentence of any length. glove and svd also take a folder that
+    `unhot cooccur` wrote. Ctrl-C stops and saves what there is. A training that was cut off, by Ctrl-C or by
+    a power cut, goes on with --resume.
     """
     from unhot.cli.show import TrainingBar
 
     if resume is not None:
-        _refuse(context, (*RESUMED, "threads", "device"), "--resume goes on with the settings that the training began with")
+        _refuse(
+            context,
+            (*RESUMED, "threads", "device"),
+            "--resume goes on with the settings that the training began with",
+        )
         target = target or resume
     elif not inputs or target is None:
         raise click.UsageError("Missing option '-o'." if inputs else "Missing argument 'INPUT...'.", context)
-    source = [name if name == "-" else Path(name) for name in inputs] if len(inputs) > 1 else "".join(inputs) or None
+    source = (
+        [name if name == "-" else Path(name) for name in inputs]
+        if len(inputs) > 1
+        else "".join(inputs) or None
+    )
     with contextlib.ExitStack() as stack:
         bar = stack.enter_context(TrainingBar(quiet=options["quiet"]))
         how = _telling(bar, stack, target, options, goes_on=resume is not None)
-        again = f" --phrases {options['phrases']}" if options["phrases"] else ""  # what a resumption must be told once more
+        # what a resumption must be told once more
+        again = f" --phrases {options['phrases']}" if options["phrases"] else ""
         if resume is not None:
             if target != resume:
                 _keep_unfinished(target)
             learner: Any = _resumed(resume, options["threads"], options["device"])
-            return _finish(learner, lambda: learner.resume(source, **_taken(learner.resume, how)), target, bar, again)
+            return _finish(
+                learner, lambda: learner.resume(source, **_taken(learner.resume, how)), target, bar, again
+            )
         learner, begins = _begun(inputs, target, options)
-        return _finish(learner, lambda: learner.fit(source or "", **begins, **_taken(learner.fit, how)), target, bar, again)
+        return _finish(
+            learner,
+            lambda: learner.fit(source or "", **begins, **_taken(learner.fit, how)),
+            target,
+            bar,
+            again,
+        )
 
 
 def _given(context: click.Context, name: str) -> bool:
@@ -111,29 +182,45 @@ def _given(context: click.Context, name: str) -> bool:
 
 def _refuse(context: click.Context, accepted: tuple[str, ...], why: str) -> None:
     """A usage error if options were given that are not accepted now."""
-    given = [param.opts[-1] for param in context.command.params if param.name not in accepted and _given(context, str(param.name))]
+    given = [
+        param.opts[-1]
+        for param in context.command.params
+        if param.name not in accepted and _given(context, str(param.name))
+    ]
     if given:
         raise click.UsageError(f"{', '.join(given)}: {why}", context)
 
 
-def _telling(bar: TrainingBar, stack: contextlib.ExitStack, target: str, options: dict[str, Any], goes_on: bool) -> dict[str, Any]:
+def _telling(
+    bar: TrainingBar, stack: contextlib.ExitStack, target: str, options: dict[str, Any], goes_on: bool
+) -> dict[str, Any]:
     """What `fit` and `resume` both take."""
     from unhot.corpus.phrases import Phrases
     from unhot.train.checkpoint import Checkpoint
     from unhot.train.progress import JsonLog
     from unhot.vectors.formats.directory import check_writable
 
-    checkpoint = Checkpoint(path=target, minutes=options["checkpoint_minutes"] or None, chunks=options["checkpoint_chunks"])
+    checkpoint = Checkpoint(
+        path=target, minutes=options["checkpoint_minutes"] or None, chunks=options["checkpoint_chunks"]
+    )
     check_writable(Path(target))
     log = [stack.enter_context(JsonLog(options["log_json"], append=goes_on))] if options["log_json"] else []
-    callbacks: dict[str, Any] = {"callbacks": [bar, *log], "reading": bar.reading, "counting": bar.counting, "note": bar.note}
+    callbacks: dict[str, Any] = {
+        "callbacks": [bar, *log],
+        "reading": bar.reading,
+        "counting": bar.counting,
+        "note": bar.note,
+    }
     if options["phrases"] is not None:
         callbacks["phrases"] = Phrases.load(options["phrases"])
     return {**callbacks, "directory": options["corpus_dir"], "checkpoint": checkpoint}
 
 
 def _taken(function: Callable[..., Any], how: dict[str, Any]) -> dict[str, Any]:
-    """Those of the arguments that a function takes: what is not learned in epochs has no checkpoints, what reads text counts no rows."""
+    """Those of the arguments that a function takes.
+
+    What is not learned in epochs has no checkpoints, what reads text counts no rows.
+    """
     return {name: value for name, value in how.items() if name in inspect.signature(function).parameters}
 
 
@@ -181,7 +268,12 @@ def _begun(inputs: tuple[str, ...], target: str, options: dict[str, Any]) -> tup
     counts = start.vocabulary if options["keep_vocabulary"] and isinstance(start, WordModel) else None
     if isinstance(start, WordModel) and start.has_bags and kind != start.name:
         start = start.vectors  # its rows are not those of words
-    return learner, {"start": start, "frozen": _frozen(options["freeze"]), "counts": counts, "column": options["column"]}
+    return learner, {
+        "start": start,
+        "frozen": _frozen(options["freeze"]),
+        "counts": counts,
+        "column": options["column"],
+    }
 
 
 def _check_owner(kind: str, settings: dict[str, Any]) -> None:
@@ -193,7 +285,9 @@ def _check_owner(kind: str, settings: dict[str, Any]) -> None:
     for name in settings:
         if name not in fields[kind]:
             owners = ", ".join(model for model in fields if name in fields[model])
-            raise ConfigError(f"--{name.replace('_', '-')}: is no setting of --model {kind}, but of {owners}; leave it out")
+            raise ConfigError(
+                f"--{name.replace('_', '-')}: is no setting of --model {kind}, but of {owners}; leave it out"
+            )
 
 
 def _check_encoded(inputs: tuple[str, ...], options: dict[str, Any], on: str | None) -> None:
@@ -210,7 +304,10 @@ def _check_encoded(inputs: tuple[str, ...], options: dict[str, Any], on: str | N
             names.remove("max_vocab")  # how many words are too many
     for name in names:
         if options[name] is not None:
-            raise ConfigError(f"--{name.replace('_', '-')}: {inputs[0]} was encoded already, with settings of its own; leave it out")
+            raise ConfigError(
+                f"--{name.replace('_', '-')}: {inputs[0]} was encoded already, with settings of its own; "
+                "leave it out"
+            )
 
 
 def _keep_unfinished(target: str) -> None:
@@ -219,7 +316,10 @@ def _keep_unfinished(target: str) -> None:
     from unhot.models.load import holds_unfinished
 
     if holds_unfinished(target):
-        raise DataError(f"{target}: holds a training that was cut off: go on with --resume {target}, or begin anew with --overwrite")
+        raise DataError(
+            f"{target}: holds a training that was cut off: go on with --resume {target}, or begin anew with "
+            "--overwrite"
+        )
 
 
 def _open_start(path: str) -> WordModel | Vectors:
@@ -239,12 +339,17 @@ def _frozen(freeze: str | None) -> str | list[str] | None:
     try:
         lines = Path(freeze).read_bytes().removeprefix(codecs.BOM_UTF8).splitlines()
     except OSError as error:
-        raise DataError(f"--freeze {freeze}: cannot be read ({error.strerror}); give a file with a word a line, or known") from error
+        raise DataError(
+            f"--freeze {freeze}: cannot be read ({error.strerror}); give a file with a word a line, or known"
+        ) from error
     return decode_words([line for line in lines if line])
 
 
 def _save(learner: TextModel, target: str) -> str:
-    """Save a model, or half a training: as a checkpoint where a finished model is, which stays until the next one is complete."""
+    """Save a model, or half a training.
+
+    As a checkpoint where a finished model is, which stays until the next one is complete.
+    """
     from unhot.models.load import holds_finished
     from unhot.vectors.formats.directory import checkpoint_of
 
@@ -272,6 +377,9 @@ def _finish(learner: TextModel, run: Callable[[], Any], target: str, bar: Traini
     seconds, words = history.seconds - before[0], history.words - before[1]
     if history.losses:
         unit = bar.unit
-        bar.note(f"trained {words:,} {unit} in {seconds:.1f} s ({words / seconds:,.0f} {unit}/s), loss {history.losses[-1]:.4f}")
+        bar.note(
+            f"trained {words:,} {unit} in {seconds:.1f} s ({words / seconds:,.0f} {unit}/s), loss "
+            f"{history.losses[-1]:.4f}"
+        )
     bar.note(f"saved to {target}; look at it with: unhot neighbors {target} WORD")
     return 0

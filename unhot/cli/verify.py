@@ -21,8 +21,9 @@ Examples:
 def verify(model: str, as_json: bool) -> int:
     """Read every byte of MODEL and compare it with the checksums that were saved with it.
 
-    MODEL is a model directory. A file of vectors in another format has no checksums: it is read, and what can be told about it is
-    checked. The exit code is 0 if nothing is wrong, otherwise 1; then the damaged file is named.
+    MODEL is a model directory. A file of vectors in another format has no checksums: it is read, and what can
+    be told about it is checked. The exit code is 0 if nothing is wrong, otherwise 1; then the damaged file is
+    named.
     """
     import time
 
@@ -41,8 +42,14 @@ def verify(model: str, as_json: bool) -> int:
     if as_json:
         show_json(facts)
         return 0
-    how = "every checksum is right" if facts["checksums"] else "read without an error (this format has no checksums)"
-    click.echo(f"OK: {model}: {how}; {facts['words']:,} words, {facts['bytes']:,} bytes, {facts['seconds']:.3f} s")
+    how = (
+        "every checksum is right"
+        if facts["checksums"]
+        else "read without an error (this format has no checksums)"
+    )
+    click.echo(
+        f"OK: {model}: {how}; {facts['words']:,} words, {facts['bytes']:,} bytes, {facts['seconds']:.3f} s"
+    )
     return 0
 
 

@@ -13,7 +13,13 @@ Example:
 
 @click.command(epilog=EXAMPLES)
 @click.option(
-    "--dim", "dims", type=int, multiple=True, default=(100,), show_default=True, help="Numbers in a vector; may be given several times."
+    "--dim",
+    "dims",
+    type=int,
+    multiple=True,
+    default=(100,),
+    show_default=True,
+    help="Numbers in a vector; may be given several times.",
 )
 @click.option("--output", default="negative:k=5", show_default=True, help="Output layer.")
 def warmup(dims: tuple[int, ...], output: str) -> None:
@@ -30,7 +36,9 @@ def warmup(dims: tuple[int, ...], output: str) -> None:
     from unhot.vectors.formats.text_rows import warm as warm_reading
 
     began = time.perf_counter()
-    learners: list[TextModel] = [model(dim=dim, output=output) for model in WORD_MODELS.values() for dim in dims]
+    learners: list[TextModel] = [
+        model(dim=dim, output=output) for model in WORD_MODELS.values() for dim in dims
+    ]
     learners += [model(dim=dim) for name, model in MODELS.items() if name not in WORD_MODELS for dim in dims]
     warm()
     warm_search()

@@ -1,7 +1,10 @@
-"""Columns of text in Arrow's memory (extra `arrow`): parquet files, and everything that hands over record batches.
+"""Columns of text in Arrow's memory (extra `arrow`).
 
-A cell is a sentence: a string, whose line feeds are only white space, or a list of strings, which are tokens taken as they are. Empty
-cells (null) are left out. Cells become the bytes that the scanner reads without a Python object for each of them.
+Parquet files, and everything that hands over record batches.
+
+A cell is a sentence: a string, whose line feeds are only white space, or a list of strings, which are tokens
+taken as they are. Empty cells (null) are left out. Cells become the bytes that the scanner reads without a
+Python object for each of them.
 """
 
 from __future__ import annotations
@@ -40,12 +43,25 @@ def choose_column(columns: dict[str, bool | None], asked: str | None, where: str
     columns     name -> False: strings, True: lists of tokens, None: neither
     """
     able = [name for name, tokens in columns.items() if tokens is not None]
-    listed = ", ".join(f"{name} ({ {False: 'text', True: 'tokens', None: 'no text'}[kind] })" for name, kind in columns.items()) or "none"
+    listed = (
+        ", ".join(
+            f"{name} ({ {False: 'text', True: 'tokens', None: 'no text'}[kind] })"
+            for name, kind in columns.items()
+        )
+        or "none"
+    )
     if asked is not None and asked not in able:
-        trouble = "there is no such column" if asked not in columns else "it holds neither strings nor lists of strings"
+        trouble = (
+            "there is no such column"
+            if asked not in columns
+            else "it holds neither strings nor lists of strings"
+        )
         raise DataError(f"{where}: column {asked!r}: {trouble}; the columns are {listed}")
     if asked is None and USUAL_NAME not in able and len(able) != 1:
-        raise DataError(f"{where}: {len(able)} columns can be text; choose one (column=, or --column): the columns are {listed}")
+        raise DataError(
+            f"{where}: {len(able)} columns can be text; choose one (column=, or --column): the columns are "
+            f"{listed}"
+        )
     name = asked or (USUAL_NAME if USUAL_NAME in able else able[0])
     return Column(name, bool(columns[name]))
 
@@ -55,7 +71,10 @@ def column_of(schema: Any, asked: str | None, where: str) -> Column:
     columns = {field.name: _holds_tokens(field.type) for field in schema}
     column = choose_column(columns, asked, where)
     if schema.names.count(column.name) > 1:
-        raise DataError(f"{where}: {schema.names.count(column.name)} columns are called {column.name!r}; rename all but one")
+        raise DataError(
+            f"{where}: {schema.names.count(column.name)} columns are called {column.name!r}; rename all but "
+            "one"
+        )
     return column
 
 
@@ -65,7 +84,13 @@ def _holds_tokens(kind: Any) -> bool | None:
     kind = kind.value_type if is_type.is_dictionary(kind) else kind
     if is_type.is_string(kind) or is_type.is_large_string(kind) or is_type.is_string_view(kind):
         return False
-    lists = (is_type.is_list, is_type.is_large_list, is_type.is_fixed_size_list, is_type.is_list_view, is_type.is_large_list_view)
+    lists = (
+        is_type.is_list,
+        is_type.is_large_list,
+        is_type.is_fixed_size_list,
+        is_type.is_list_view,
+        is_type.is_large_list_view,
+    )
     return True if any(test(kind) for test in lists) and _holds_tokens(kind.value_type) is False else None
 
 
@@ -83,7 +108,9 @@ def batch_pieces(batches: Iterable[Any], column: Column) -> Iterator[bytes]:
 def _text_bytes(cells: Any) -> bytes:
     pa, compute = pyarrow(), pyarrow("pyarrow.compute")
     lines = compute.replace_substring(cells, b"\n", b" ")
-    return _data(compute.binary_join_element_wise(lines, *(pa.scalar(end, pa.large_binary()) for end in (b"", b"\n"))))
+    return _data(
+        compute.binary_join_element_wise(lines, *(pa.scalar(end, pa.large_binary()) for end in (b"", b"\n")))
+    )
 
 
 def _token_bytes(cells: Any) -> bytes:
@@ -94,9 +121,16 @@ def _token_bytes(cells: Any) -> bytes:
         for number, byte in enumerate((ESCAPE, SENTENCE_END, TOKEN_END)):
             tokens = compute.replace_substring(tokens, byte, ESCAPE + bytes([number]))
     starts = np.zeros(len(cells) + 1, np.int64)
-    np.cumsum(compute.fill_null(compute.list_value_length(cells), 0), out=starts[1:])  # without a list, an empty sentence
-    sentences = compute.binary_join(pa.LargeListArray.from_arrays(pa.array(starts), tokens), pa.scalar(TOKEN_END, pa.large_binary()))
-    return _data(compute.binary_join_element_wise(sentences, *(pa.scalar(end, pa.large_binary()) for end in (b"", SENTENCE_END))))
+    # without a list, an empty sentence
+    np.cumsum(compute.fill_null(compute.list_value_length(cells), 0), out=starts[1:])
+    sentences = compute.binary_join(
+        pa.LargeListArray.from_arrays(pa.array(starts), tokens), pa.scalar(TOKEN_END, pa.large_binary())
+    )
+    return _data(
+        compute.binary_join_element_wise(
+            sentences, *(pa.scalar(end, pa.large_binary()) for end in (b"", SENTENCE_END))
+        )
+    )
 
 
 def _binary(cells: Any) -> Any:
@@ -114,11 +148,18 @@ def _data(array: Any) -> bytes:
     if len(array) == 0:
         return b""
     offsets = np.frombuffer(array.buffers()[1], np.int64)[array.offset : array.offset + len(array) + 1]
-    return b"" if array.buffers()[2] is None else array.buffers()[2].slice(offsets[0], offsets[-1] - offsets[0]).to_pybytes()
+    return (
+        b""
+        if array.buffers()[2] is None
+        else array.buffers()[2].slice(offsets[0], offsets[-1] - offsets[0]).to_pybytes()
+    )
 
 
 def is_parquet(path: Path | None) -> bool:
-    """Whether a path is a parquet file: by its name, or by its first and last bytes; nothing is taken from a pipe."""
+    """Whether a path is a parquet file: by its name, or by its first and last bytes.
+
+    Nothing is taken from a pipe.
+    """
     if path is None or not path.is_file():
         return False
     if path.suffix.lower() in ENDINGS:  # also if it is damaged: whoever reads it says so
@@ -134,7 +175,10 @@ def is_parquet(path: Path | None) -> bool:
 
 
 class ParquetStream:
-    """The text of a parquet file's column, like `TextStream`; every trouble is a `DataError` that names the file."""
+    """The text of a parquet file's column, like `TextStream`.
+
+    Every trouble is a `DataError` that names the file.
+    """
 
     marked = False  # there is no byte order mark
 
@@ -142,7 +186,8 @@ class ParquetStream:
         """Open a file and find its column."""
         self.name = str(path)
         parquet = pyarrow("pyarrow.parquet")
-        self._size, self._done, self._rest = path.stat().st_size, 0, memoryview(b"")  # bytes, rows given, text not yet given
+        # bytes, rows given, text not yet given
+        self._size, self._done, self._rest = path.stat().st_size, 0, memoryview(b"")
         try:
             # with a buffer, a column of a row group is not read at once
             self._file = parquet.ParquetFile(path, buffer_size=1 << 20, page_checksum_verification=True)
@@ -188,11 +233,17 @@ class ParquetStream:
         """Of the column, unpacked."""
         groups = [self._file.metadata.row_group(i) for i in range(self._file.metadata.num_row_groups)]
         chunks = [group.column(i) for group in groups for i in range(group.num_columns)]
-        return sum(int(chunk.total_uncompressed_size) for chunk in chunks if chunk.path_in_schema.split(".")[0] == self.column.name)
+        return sum(
+            int(chunk.total_uncompressed_size)
+            for chunk in chunks
+            if chunk.path_in_schema.split(".")[0] == self.column.name
+        )
 
     @staticmethod
     def _troubles() -> tuple[type[Exception], ...]:
         return (OSError, pyarrow().ArrowException, ValueError)
 
     def _explained(self, error: Exception) -> DataError:
-        return DataError(f"{self.name}: the parquet file cannot be read: {error}; make or download the file again")
+        return DataError(
+            f"{self.name}: the parquet file cannot be read: {error}; make or download the file again"
+        )

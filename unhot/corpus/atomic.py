@@ -29,7 +29,10 @@ def temporary_name(name: str) -> str:
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Be the only one who changes a folder, among threads and processes that ask; a lock ends with its process. Not on Windows."""
+    """Be the only one who changes a folder, among threads and processes that ask.
+
+    A lock ends with its process. Not on Windows.
+    """
     if fcntl is None:
         yield
         return
@@ -53,7 +56,8 @@ def sync_folder(path: Path) -> None:
     try:
         os.fsync(descriptor)
     except OSError as error:
-        if error.errno not in (errno.EINVAL, errno.ENOTSUP):  # some network file systems cannot; the rename is all there is
+        # some network file systems cannot; the rename is all there is
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP):
             raise
     finally:
         os.close(descriptor)
@@ -80,17 +84,23 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
         temporary.replace(target)
         sync_folder(target.parent)
     except OSError as error:
-        raise DataError(f"{path}: cannot be written ({error.strerror or error}); what was there before is untouched") from error
+        raise DataError(
+            f"{path}: cannot be written ({error.strerror or error}); what was there before is untouched"
+        ) from error
     finally:
-        with suppress(OSError):  # on a read-only file system even removing nothing fails, and would hide what went wrong
+        # on a read-only file system even removing nothing fails, and would hide what went wrong
+        with suppress(OSError):
             temporary.unlink(missing_ok=True)
 
 
 @contextmanager
 def replacing_folder(path: Path, is_ours: Callable[[Path], bool]) -> Iterator[Path]:
-    """Give a folder to fill, which becomes `path` when the block ends well; what is there must be empty or `is_ours`.
+    """Give a folder to fill, which becomes `path` when the block ends well.
 
-    An old folder is moved away before the new one takes its name: a power cut between the two leaves it beside, under a temporary name.
+    What is there must be empty or `is_ours`.
+
+    An old folder is moved away before the new one takes its name: a power cut between the two leaves it
+    beside, under a temporary name.
     """
     target = Path(os.path.realpath(path))
     if target.exists() and not (target.is_dir() and (is_ours(target) or not any(target.iterdir()))):
@@ -108,7 +118,9 @@ def replacing_folder(path: Path, is_ours: Callable[[Path], bool]) -> Iterator[Pa
         new.rename(target)
         sync_folder(target.parent)
     except OSError as error:
-        raise DataError(f"{path}: cannot be written ({error.strerror or error}); what was there before is untouched") from error
+        raise DataError(
+            f"{path}: cannot be written ({error.strerror or error}); what was there before is untouched"
+        ) from error
     finally:
         if old.exists() and not target.exists():  # also after Ctrl-C
             old.rename(target)

@@ -1,10 +1,13 @@
-"""Co-occurrence cells: which words stand near which, and how much; the second training input, beside the shards.
+"""Co-occurrence cells: which words stand near which, and how much.
+
+The second training input, beside the shards.
 
     X[i, j]    the weighted number of times that word j stood near word i
 
 Only cells that are not zero are there, row by row, columns rising (CSR). On disk they are a directory:
 
-cells.json       version, number of words and cells, how they were counted; written last, so a directory without it is not finished
+cells.json       version, number of words and cells, how they were counted; written last, so a directory
+                 without it is not finished
 vocab.txt        one word a line (see `Vocabulary.save_words`)
 counts.bin       their counts, little-endian int64
 cells.starts     int64 [words + 1]: row i is starts[i] : starts[i + 1]
@@ -41,7 +44,8 @@ AGAIN = "count them again"
 class Cells:
     """Cells of a vocabulary; made by `cooccurrences`, `Cells.open` or `Cells.from_arrays`.
 
-    Use it as a context manager or call `close()`. Temporary cells remove their directory then, or when they are garbage collected.
+    Use it as a context manager or call `close()`. Temporary cells remove their directory then, or when they
+    are garbage collected.
 
     >>> words = Vocabulary(["a", "b"], [3, 2])
     >>> cells = Cells.from_arrays(words, [0, 1, 2], [1, 0], [1.5, 1.5])
@@ -63,7 +67,9 @@ class Cells:
         self.starts, self.columns, self.values = arrays
         self.settings = dict(settings)
         self.directory = directory
-        self._remove = weakref.finalize(self, shutil.rmtree, str(directory), ignore_errors=True) if temporary else None
+        self._remove = (
+            weakref.finalize(self, shutil.rmtree, str(directory), ignore_errors=True) if temporary else None
+        )
 
     @classmethod
     def open(cls, directory: str | os.PathLike[str]) -> Cells:
@@ -78,7 +84,10 @@ class Cells:
         for name, size in ((STARTS, 8 * (words + 1)), (COLUMNS, 4 * cells), (VALUES, 8 * cells)):
             found = (path / name).stat().st_size if (path / name).is_file() else -1
             if found != size:
-                raise FormatError(f"{path / name}: {'no such file' if found < 0 else f'{found} bytes'}, expected {size}: {AGAIN}")
+                raise FormatError(
+                    f"{path / name}: {'no such file' if found < 0 else f'{found} bytes'}, expected {size}: "
+                    f"{AGAIN}"
+                )
         made = cls(vocabulary, _map(path, cells), settings, path)
         if (wrong := _wrong_with(made)) is not None:
             raise FormatError(f"{path}: {wrong}: {AGAIN}")
@@ -97,9 +106,15 @@ class Cells:
         """Cells from what is there already; in memory, or written to a directory and mapped."""
         arrays = _whole("starts", starts, np.int64), _whole("columns", columns, np.int32), _values(values)
         made = cls(vocabulary, arrays, settings or {})
-        if arrays[0].shape != (len(vocabulary) + 1,) or arrays[1].shape != arrays[2].shape or arrays[1].ndim != 1:
+        if (
+            arrays[0].shape != (len(vocabulary) + 1,)
+            or arrays[1].shape != arrays[2].shape
+            or arrays[1].ndim != 1
+        ):
             shapes = ", ".join(str(array.shape) for array in arrays)
-            raise DataError(f"shapes {shapes}: must be ({len(vocabulary) + 1},) starts, and as many columns as values")
+            raise DataError(
+                f"shapes {shapes}: must be ({len(vocabulary) + 1},) starts, and as many columns as values"
+            )
         if (wrong := _wrong_with(made)) is not None:
             raise DataError(f"these arrays are no cells: {wrong}")
         if directory is None:
@@ -136,11 +151,16 @@ class Cells:
         """The sum of each column."""
         sums = np.zeros(len(self.vocabulary))
         for at in range(0, len(self), CHUNK):
-            sums += np.bincount(self.columns[at : at + CHUNK], self.values[at : at + CHUNK], len(self.vocabulary))
+            sums += np.bincount(
+                self.columns[at : at + CHUNK], self.values[at : at + CHUNK], len(self.vocabulary)
+            )
         return sums
 
     def heaviest(self, count: int) -> list[tuple[int, int, float]]:
-        """The cells with the largest values, falling: row, column, value; a pair of words once if both ways count the same."""
+        """The cells with the largest values, falling: row, column, value.
+
+        A pair of words once if both ways count the same.
+        """
         count = whole("count", count, 0)
         places, least = np.zeros(0, np.int64), -np.inf
         for at in range(0, len(self), CHUNK):
@@ -171,7 +191,9 @@ class Cells:
         """The cells themselves."""
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         """Close."""
         self.close()
 
@@ -181,7 +203,10 @@ class Cells:
 
 
 class CellsWriter:
-    """Write cells, in the order of the rows, to a directory or a temporary one; a context that cleans up whatever stops it."""
+    """Write cells, in the order of the rows, to a directory or a temporary one.
+
+    A context that cleans up whatever stops it.
+    """
 
     def __init__(self, vocabulary: Vocabulary, directory: str | os.PathLike[str] | None = None) -> None:
         """None: a temporary directory."""
@@ -201,7 +226,9 @@ class CellsWriter:
             raise
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         """Clean up; a full disk becomes a `DataError` that says what to do."""
         for file in self._files:
             with contextlib.suppress(OSError):
@@ -212,8 +239,10 @@ class CellsWriter:
         self._place.__exit__(kind, error, trace)
         if full:
             raise DataError(
-                f"{self._place.directory}: disk full: the cells need more than {used / 1e9:.3g} GB there, {free / 1e9:.3g} GB were free: "
-                "make room, give another place (directory, or TMPDIR in the environment), take fewer words (min_count, max_vocab), or "
+                f"{self._place.directory}: disk full: the cells need more than {used / 1e9:.3g} GB there, "
+                f"{free / 1e9:.3g} GB were free: "
+                "make room, give another place (directory, or TMPDIR in the environment), take fewer words "
+                "(min_count, max_vocab), or "
                 "allow more memory (what does not fit there goes to disk, too)"
             ) from error
 
@@ -239,20 +268,38 @@ class CellsWriter:
         save_vocabulary(self.work, self.vocabulary)
         place, cells = self._place, int(starts[-1])
         place.publish(INDEX, ())
-        index = {"version": VERSION, "words": len(self.vocabulary), "cells": cells, "settings": dict(settings)}
+        index = {
+            "version": VERSION,
+            "words": len(self.vocabulary),
+            "cells": cells,
+            "settings": dict(settings),
+        }
         save_json(place.directory / INDEX, index)
-        return Cells(self.vocabulary, _map(place.directory, cells), settings, place.directory, temporary=place.temporary)
+        return Cells(
+            self.vocabulary,
+            _map(place.directory, cells),
+            settings,
+            place.directory,
+            temporary=place.temporary,
+        )
 
 
 def _map(directory: Path, cells: int) -> tuple[Starts, Ids, Doubles]:
     """The files of a directory, mapped; nothing can be mapped of an empty one."""
     columns = np.memmap(directory / COLUMNS, "<i4", "r") if cells else np.zeros(0, np.int32)
     values = np.memmap(directory / VALUES, "<f8", "r") if cells else np.zeros(0)
-    return np.fromfile(directory / STARTS, "<i8"), np.asarray(columns, np.int32), np.asarray(values, np.float64)
+    return (
+        np.fromfile(directory / STARTS, "<i8"),
+        np.asarray(columns, np.int32),
+        np.asarray(values, np.float64),
+    )
 
 
 def _read_only(array: Any, kind: Any) -> Any:
-    """One behind the other, in the byte order of the machine, not to be changed: as the mapped ones are, so kernels are compiled once."""
+    """One behind the other, in the byte order of the machine, not to be changed.
+
+    As the mapped ones are, so kernels are compiled once.
+    """
     view = np.ascontiguousarray(array, kind).view()
     view.flags.writeable = False
     return view
@@ -276,7 +323,10 @@ def _whole(name: str, array: Any, kind: type[np.signedinteger[Any]]) -> Any:
 
 
 def _wrong_with(cells: Cells) -> str | None:
-    """What is wrong with starts, columns or values; None: nothing. Kernels trust them and would read wild memory."""
+    """What is wrong with starts, columns or values; None: nothing.
+
+    Kernels trust them and would read wild memory.
+    """
     starts, words = cells.starts, len(cells.vocabulary)
     if starts[0] != 0 or starts[-1] != len(cells) or (np.diff(starts) < 0).any():
         return f"rows do not begin at 0, rise, and end at {len(cells)} cells"

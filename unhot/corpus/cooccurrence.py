@@ -1,18 +1,22 @@
 """Co-occurrence counts of an encoded corpus, exact, within a budget of memory.
 
-    X[i, j] = sum of weight(d) over all places of word i and all places of word j in the same sentence, d <= window words apart
+    X[i, j] = sum of weight(d) over all places of word i and all places of word j in the same sentence, d <=
+    window words apart
 
     weights=distance    1 / d, as GloVe has it
     weights=flat        1
     weights=dynamic     (window - d + 1) / window: how often a reach drawn from 1 .. window is at least d
 
-Words outside the vocabulary, and those that sub-sampling drops, are gone before distances are taken, as in training. sides=both counts
-the words on both sides, so X is symmetric; left (or right) counts only those before (or behind) word i.
+Words outside the vocabulary, and those that sub-sampling drops, are gone before distances are taken, as in
+training. sides=both counts the words on both sides, so X is symmetric; left (or right) counts only those
+before (or behind) word i.
 
-The text is cut into sections that fit the budget. A section is counted row by row in compiled code (kernels/cooccurrence.py). One section
-is all there is to most texts; otherwise each leaves a run of sorted rows on disk, and the runs are added up, row by row, at the end.
-Sums are integers, in units of 1 / lcm(1 .. window) for 1 / d: the result is the same to the last bit for any budget and any number of
-threads. Where counts are so large and windows so wide that such sums might not fit 64 bits, 1 / d is rounded to a unit that does.
+The text is cut into sections that fit the budget. A section is counted row by row in compiled code
+(kernels/cooccurrence.py). One section is all there is to most texts; otherwise each leaves a run of sorted
+rows on disk, and the runs are added up, row by row, at the end. Sums are integers, in units of 1 / lcm(1 ..
+window) for 1 / d: the result is the same to the last bit for any budget and any number of threads. Where
+counts are so large and windows so wide that such sums might not fit 64 bits, 1 / d is rounded to a unit that
+does.
 """
 
 from __future__ import annotations
@@ -32,7 +36,16 @@ from unhot.corpus.cells import Cells, CellsWriter
 from unhot.corpus.corpus import Corpus
 from unhot.corpus.in_order import in_order
 from unhot.errors import ConfigError, DataError, at_least, bytes_of, one_of, whole
-from unhot.kernels.cooccurrence import Rows, Sums, count_rows, merge_rows, new_rows, new_section, new_sums, read_section
+from unhot.kernels.cooccurrence import (
+    Rows,
+    Sums,
+    count_rows,
+    merge_rows,
+    new_rows,
+    new_section,
+    new_sums,
+    read_section,
+)
 from unhot.kernels.rng import key_from, stream_key
 from unhot.kernels.windows import Text, keep_threshold
 from unhot.types import Counts, Ids, Starts
@@ -43,7 +56,8 @@ LARGEST = 2**63 - 1
 TASK_CELLS = 1 << 20  # cells that are counted, and written, together; as many as there are words in any case
 FEWEST = 1 << 12  # words of a section at least
 MOST = 1 << 30  # and at most: places are 32-bit
-WORD_BYTES, CELL_BYTES = 8, 12  # of a word in a section: itself and its place; of a cell: its column and its sum
+# of a word in a section: itself and its place; of a cell: its column and its sum
+WORD_BYTES, CELL_BYTES = 8, 12
 ROW_BYTES = 40  # of a row, whatever the number of threads: where it begins and ends, how long it is
 PART = 1 << 17  # sums divided together
 
@@ -77,7 +91,8 @@ def cooccurrences(
     window      words to each side
     weights     distance | flat | dynamic, see above
     sides       both | left | right
-    sample      threshold of sub-sampling frequent words, by the draws of a training's first epoch with this seed; 0: none
+    sample      threshold of sub-sampling frequent words, by the draws of a training's first epoch with this
+                seed; 0: none
     memory      bytes for all buffers, as a number or as 200MB, 1GB
     directory   where to keep the cells, see `Cells.open`; None: a temporary directory, removed with them
     progress    called now and then with how much is done, and how much there is to do
@@ -85,7 +100,13 @@ def cooccurrences(
     window, threads = whole("window", window, 1, 10_000), whole("threads", threads, 1, 1024)
     one_of("weights", weights, WEIGHTS)
     one_of("sides", sides, SIDES)
-    how = {"window": window, "weights": weights, "sides": sides, "sample": at_least("sample", sample, 0), "seed": whole("seed", seed, 0)}
+    how = {
+        "window": window,
+        "weights": weights,
+        "sides": sides,
+        "sample": at_least("sample", sample, 0),
+        "seed": whole("seed", seed, 0),
+    }
     counter = _Counter(corpus, how, threads, bytes_of("memory", memory), progress)
     with CellsWriter(corpus.vocabulary, directory) as writer:
         counter.count(writer)
@@ -97,8 +118,15 @@ def warm() -> None:
     """Compile what counts, or load it from disk, by counting next to nothing; no file is written."""
     ids, starts = np.arange(2, dtype=np.int32), np.array([0, 2])
     ids.flags.writeable = starts.flags.writeable = False  # as the shards are, which are mapped for reading
-    weights, section, row, out = weights_of("flat", "both", 1, 2), new_section(8, 2), new_sums(2), new_rows(2, 4)
-    read_section(Text(ids, starts, keep_threshold(np.ones(2))), key_from(stream_key(0, 0, 0), 0), 0, 2, 0, 1, section)
+    weights, section, row, out = (
+        weights_of("flat", "both", 1, 2),
+        new_section(8, 2),
+        new_sums(2),
+        new_rows(2, 4),
+    )
+    read_section(
+        Text(ids, starts, keep_threshold(np.ones(2))), key_from(stream_key(0, 0, 0), 0), 0, 2, 0, 1, section
+    )
     count_rows(section, 0, 2, weights.left, weights.right, row, out)
 
 
@@ -140,19 +168,26 @@ class _Task(NamedTuple):
 class _Counter:
     """A corpus, and the buffers that it is counted with."""
 
-    def __init__(self, corpus: Corpus, how: dict[str, Any], threads: int, memory: int, progress: Progress | None) -> None:
+    def __init__(
+        self, corpus: Corpus, how: dict[str, Any], threads: int, memory: int, progress: Progress | None
+    ) -> None:
         counts = corpus.vocabulary.counts
         self._corpus, self._threads, self._words, self._window = corpus, threads, counts.size, how["window"]
         # counts that were given with the text may be smaller than the text's own
         most = int(counts.max()) if int(counts.sum()) == corpus.ids else corpus.ids
         self._weights = weights_of(how["weights"], how["sides"], how["window"], most)
-        self._key, self._keep = stream_key(how["seed"], 0, 0), keep_threshold(keep_probability(counts, how["sample"]))
+        self._key, self._keep = (
+            stream_key(how["seed"], 0, 0),
+            keep_threshold(keep_probability(counts, how["sample"])),
+        )
         room, self._cells = self._plan(memory)
         self._parts = self._cut(room)
         if not self._parts:
             raise DataError("a corpus without text: it was closed, or made of cells; encode the text again")
         self._section = new_section(max(part.room for part in self._parts), self._words)
-        self._buffers = [(new_sums(self._words), new_rows(self._words, self._cells)) for _ in range(threads + 1)]
+        self._buffers = [
+            (new_sums(self._words), new_rows(self._words, self._cells)) for _ in range(threads + 1)
+        ]
         self._progress, self._done = progress, 0
         self._steps = self._words * (len(self._parts) + (len(self._parts) > 1))
 
@@ -162,7 +197,9 @@ class _Counter:
         def write(out: Rows, rows: int, cells: int) -> None:
             for at in range(0, cells, PART):
                 part = slice(at, min(at + PART, cells))
-                writer.append(out.lengths[: 0 if at else rows], out.columns[part], out.sums[part] / self._weights.unit)
+                writer.append(
+                    out.lengths[: 0 if at else rows], out.columns[part], out.sums[part] / self._weights.unit
+                )
             if not cells:
                 writer.append(out.lengths[:rows], out.columns[:0], np.zeros(0))
 
@@ -180,12 +217,14 @@ class _Counter:
     def _plan(self, memory: int) -> tuple[int, int]:
         """The words of a section, and the cells of a task, that memory has room for."""
         words, buffers = self._words, self._threads + 1
-        # a thread's row, 8 bytes and a mark a word, and what comes out of it; places, ends of rows and lengths; numbers on their way out
+        # a thread's row, 8 bytes and a mark a word, and what comes out of it; places, ends of rows and
+        # lengths; numbers on their way out
         fixed = buffers * (17 + CELL_BYTES) * words + ROW_BYTES * (words + 1) + 3 * 8 * PART
         least = fixed + max(FEWEST, 4 * self._window) * WORD_BYTES
         if memory < least:
             raise ConfigError(
-                f"memory={memory}: counting {words:,} words with {self._threads} threads takes at least {least:,} bytes; "
+                f"memory={memory}: counting {words:,} words with {self._threads} threads takes at least "
+                f"{least:,} bytes; "
                 "allow more, use fewer threads, or fewer words (min_count, max_vocab)"
             )
         spare = (memory - least) // (4 * buffers * CELL_BYTES)  # a quarter of what is left
@@ -206,7 +245,11 @@ class _Counter:
                     stop = int(shard.starts[last])
                 else:
                     stop = min(start + room - around - 1, int(shard.starts[sentence + 1]))
-                parts.append(_Part(number, start, stop, sentence, before, stop - start + max(last - sentence, 1) + around))
+                parts.append(
+                    _Part(
+                        number, start, stop, sentence, before, stop - start + max(last - sentence, 1) + around
+                    )
+                )
                 start = stop
             before += shard.ids.size
         return parts
@@ -214,17 +257,35 @@ class _Counter:
     def _count_part(self, part: _Part, write: Write) -> None:
         shard = self._corpus.shards[part.shard]
         text, section, weights = Text(shard.ids, shard.starts, self._keep), self._section, self._weights
-        read_section(text, key_from(self._key, part.before), part.start, part.stop, part.sentence, self._window, section)
+        read_section(
+            text,
+            key_from(self._key, part.before),
+            part.start,
+            part.stop,
+            part.sentence,
+            self._window,
+            section,
+        )
         reach = (weights.left.size - 1) + (weights.right.size - 1)
         most = np.diff(section.starts) * reach
-        self._each(most, lambda task: count_rows(section, task.first, task.last, weights.left, weights.right, task.row, task.out), write)
+        self._each(
+            most,
+            lambda task: count_rows(
+                section, task.first, task.last, weights.left, weights.right, task.row, task.out
+            ),
+            write,
+        )
 
     def _merge(self, runs: _Runs, write: Write) -> None:
         starts, columns, sums = runs.map(self._words)
         most = np.zeros(self._words, np.int64)
         for run in starts:
             most += np.diff(run)
-        self._each(most, lambda task: merge_rows(starts, columns, sums, task.first, task.last, task.row, task.out), write)
+        self._each(
+            most,
+            lambda task: merge_rows(starts, columns, sums, task.first, task.last, task.row, task.out),
+            write,
+        )
 
     def _each(self, most: Counts, work: Callable[[_Task], int], write: Write) -> None:
         """Work on all rows, which have at most so many cells each, or words, and write them in their order."""
@@ -263,7 +324,9 @@ class _Runs:
         self._files = [path.open("wb") for path in self._paths]
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         for file in self._files:
             file.close()
 

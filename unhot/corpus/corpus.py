@@ -1,6 +1,7 @@
 """An encoded corpus: a directory with shards, the vocabulary and `corpus.json`.
 
-corpus.json       version, lengths of the shards, report; written last, so a directory without it is not finished
+corpus.json       version, lengths of the shards, report; written last, so a directory without it is not
+                  finished
 vocab.txt         one word a line (see `Vocabulary.save_words`)
 counts.bin        their counts, little-endian int64
 00000.ids ...     see shards.py
@@ -31,16 +32,27 @@ AGAIN = "encode the text again"
 class Corpus:
     """Text as ids, with its vocabulary and a report; made by `encode` or `Corpus.open`.
 
-    Use it as a context manager or call `close()`. A temporary corpus removes its directory then, or when it is garbage collected.
+    Use it as a context manager or call `close()`. A temporary corpus removes its directory then, or when it
+    is garbage collected.
     """
 
-    def __init__(self, directory: Path, vocabulary: Vocabulary, shards: list[Shard], report: Report, *, temporary: bool = False) -> None:
+    def __init__(
+        self,
+        directory: Path,
+        vocabulary: Vocabulary,
+        shards: list[Shard],
+        report: Report,
+        *,
+        temporary: bool = False,
+    ) -> None:
         """Use `encode` or `Corpus.open`."""
         self.directory = directory
         self.vocabulary = vocabulary
         self.shards = shards
         self.report = report
-        self._remove = weakref.finalize(self, shutil.rmtree, directory, ignore_errors=True) if temporary else None
+        self._remove = (
+            weakref.finalize(self, shutil.rmtree, directory, ignore_errors=True) if temporary else None
+        )
 
     @classmethod
     def open(cls, directory: str | os.PathLike[str]) -> Corpus:
@@ -48,17 +60,30 @@ class Corpus:
         path = Path(directory)
         index = read_index(path / INDEX, VERSION, AGAIN)
         try:
-            words, lengths = int(index["words"]), [(int(ids), int(sentences)) for ids, sentences in index["shards"]]
+            words, lengths = (
+                int(index["words"]),
+                [(int(ids), int(sentences)) for ids, sentences in index["shards"]],
+            )
             report = Report.from_json(index["report"])
         except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise FormatError(f"{path / INDEX}: {error}: the file is damaged, encode the text again") from error
+            raise FormatError(
+                f"{path / INDEX}: {error}: the file is damaged, encode the text again"
+            ) from error
         vocabulary = read_vocabulary(path, words, AGAIN)
         if not vocabulary.is_ordered():
-            raise FormatError(f"{path / WORDS}: words are not in the order of their counts: the file is damaged, {AGAIN}")
+            raise FormatError(
+                f"{path / WORDS}: words are not in the order of their counts: the file is damaged, {AGAIN}"
+            )
         for number, length in enumerate(lengths):
             check_shard(path, number, *length, words)
-        if (report.kept, report.sentences) != (sum(ids for ids, _ in lengths), sum(sentences for _, sentences in lengths)):
-            raise FormatError(f"{path / INDEX}: the report does not fit the shards: the file is damaged, encode the text again")
+        if (report.kept, report.sentences) != (
+            sum(ids for ids, _ in lengths),
+            sum(sentences for _, sentences in lengths),
+        ):
+            raise FormatError(
+                f"{path / INDEX}: the report does not fit the shards: the file is damaged, encode the text "
+                "again"
+            )
         return cls(path, vocabulary, [map_shard(path, number) for number in range(len(lengths))], report)
 
     @property
@@ -86,7 +111,9 @@ class Corpus:
         """The corpus itself."""
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         """Close."""
         self.close()
 
@@ -104,7 +131,9 @@ def save_vocabulary(directory: Path, vocabulary: Vocabulary) -> None:
 
 def save_index(directory: Path, words: int, lengths: list[tuple[int, int]], report: Report) -> None:
     """Write `corpus.json`, all or nothing."""
-    save_json(directory / INDEX, {"version": VERSION, "words": words, "shards": lengths, "report": report.to_json()})
+    save_json(
+        directory / INDEX, {"version": VERSION, "words": words, "shards": lengths, "report": report.to_json()}
+    )
 
 
 def save_json(path: Path, index: dict[str, Any]) -> None:

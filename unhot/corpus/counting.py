@@ -74,14 +74,19 @@ def invalid_tokens(words: Lexicon) -> int:
         try:
             b"\n".join(raws).decode()  # the quick way: all words of the chunk are valid
         except UnicodeDecodeError:
-            total += sum(int(words.counts[first + i]) for i, text in enumerate(decode_words(raws)) if INVALID.search(text))
+            total += sum(
+                int(words.counts[first + i])
+                for i, text in enumerate(decode_words(raws))
+                if INVALID.search(text)
+            )
     return total
 
 
 def ranked(words: Lexicon, min_count: int, max_vocab: int | None) -> Starts:
     """The words that stay, most frequent first, equal counts by their bytes."""
     ids = np.flatnonzero(words.counts >= min_count)
-    if max_vocab is not None and len(ids) > max_vocab:  # what is surely too rare need not be sorted; ties at the edge must be
+    # what is surely too rare need not be sorted; ties at the edge must be
+    if max_vocab is not None and len(ids) > max_vocab:
         edge = np.partition(words.counts[ids], len(ids) - max_vocab)[len(ids) - max_vocab]
         ids = ids[words.counts[ids] >= edge]
     ids = _sorted(words, ids)
@@ -90,7 +95,9 @@ def ranked(words: Lexicon, min_count: int, max_vocab: int | None) -> Starts:
 
 def _sorted(words: Lexicon, ids: Starts) -> Starts:
     """By count and the first eight bytes with numpy; the few that are equal in both by Python."""
-    heads = np.concatenate([_heads(words, ids[i : i + CHUNK]) for i in range(0, len(ids), CHUNK)] or [np.empty(0, np.uint64)])
+    heads = np.concatenate(
+        [_heads(words, ids[i : i + CHUNK]) for i in range(0, len(ids), CHUNK)] or [np.empty(0, np.uint64)]
+    )
     order = np.lexsort((heads, -words.counts[ids]))
     ids, heads = ids[order], heads[order]
     counts = words.counts[ids]
@@ -106,7 +113,11 @@ def _heads(words: Lexicon, ids: Starts) -> np.ndarray[tuple[int], np.dtype[np.ui
     """The first eight bytes of words as numbers that sort like the bytes."""
     starts, ends = words.offsets[ids], words.offsets[ids + 1]
     places = starts[:, None] + np.arange(8)  # [ids, 8]
-    heads = np.where(places < ends[:, None], np.frombuffer(words.arena, np.uint8)[np.minimum(places, len(words.arena) - 1)], np.uint8(0))
+    heads = np.where(
+        places < ends[:, None],
+        np.frombuffer(words.arena, np.uint8)[np.minimum(places, len(words.arena) - 1)],
+        np.uint8(0),
+    )
     return heads.view(">u8").ravel().astype(np.uint64)
 
 
@@ -118,7 +129,8 @@ def cut_vocabulary(words: Lexicon, min_count: int, max_vocab: int | None) -> tup
     if not len(ids):
         types, tokens, most = len(words.counts), int(words.counts.sum()), int(words.counts.max())
         raise DataError(
-            f"min_count={min_count} leaves nothing of {tokens} words ({types} different ones): the highest count is {most}; lower min_count"
+            f"min_count={min_count} leaves nothing of {tokens} words ({types} different ones): the highest "
+            f"count is {most}; lower min_count"
         )
     final = np.full(len(words.counts), -1, np.int32)
     final[ids] = np.arange(len(ids), dtype=np.int32)
@@ -131,7 +143,9 @@ def given_vocabulary(table: Table, escapes: bool, vocabulary: Vocabulary) -> tup
     return vocabulary, _finals(table, ids)
 
 
-def extended_vocabulary(table: Table, escapes: bool, known: Vocabulary, min_count: int, max_vocab: int | None) -> tuple[Vocabulary, Ids]:
+def extended_vocabulary(
+    table: Table, escapes: bool, known: Vocabulary, min_count: int, max_vocab: int | None
+) -> tuple[Vocabulary, Ids]:
     """The words of a vocabulary and those of the text that are frequent enough there, with the sum of their counts; the final ids.
 
     At most `max_vocab` in all, but no word of the vocabulary is dropped.
@@ -162,15 +176,24 @@ def _finals(table: Table, ids: Ids | Starts) -> Ids:
 
 
 def check_given(counts: Mapping[str, int] | Vocabulary, min_count: int, max_vocab: int | None) -> Vocabulary:
-    """The vocabulary of a mapping word -> count; `DataError` if nothing is left of it. A vocabulary is taken as it is."""
+    """The vocabulary of a mapping word -> count; `DataError` if nothing is left of it.
+
+    A vocabulary is taken as it is.
+    """
     if isinstance(counts, Vocabulary):
         if len(counts.index) and counts.is_ordered():
             return counts
-        raise DataError("counts: a vocabulary without words, or not in the order of their counts; make one with Vocabulary.from_counts")
+        raise DataError(
+            "counts: a vocabulary without words, or not in the order of their counts; make one with "
+            "Vocabulary.from_counts"
+        )
     named = {word: count for word, count in counts.items() if word != ""}  # no token is empty
     vocabulary = Vocabulary.from_counts(named, min_count=min_count, max_vocab=max_vocab)
     if not len(vocabulary):
-        raise DataError(f"counts: none of {len(counts)} words has a count >= min_count={min_count}: lower min_count or give more words")
+        raise DataError(
+            f"counts: none of {len(counts)} words has a count >= min_count={min_count}: lower min_count or "
+            "give more words"
+        )
     return vocabulary
 
 

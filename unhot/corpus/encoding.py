@@ -19,7 +19,15 @@ import numpy as np
 
 from unhot.corpus.blocks import BLOCK, Block, Pool
 from unhot.corpus.corpus import Corpus, save_index, save_vocabulary
-from unhot.corpus.counting import check_given, cut_vocabulary, extended_vocabulary, given_vocabulary, invalid_tokens, lexicon, merge_tables
+from unhot.corpus.counting import (
+    check_given,
+    cut_vocabulary,
+    extended_vocabulary,
+    given_vocabulary,
+    invalid_tokens,
+    lexicon,
+    merge_tables,
+)
 from unhot.corpus.in_order import in_order
 from unhot.corpus.inputs import Input, Source, open_input
 from unhot.corpus.report import Report
@@ -70,18 +78,20 @@ def encode(
 ) -> Corpus:
     """Turn text into ids on disk, and return them memory-mapped.
 
-    source      a path: file, folder (all files below it), pattern with * ? [ ], or "-" for standard input; compressed or not;
-                or a list of paths;
-                or an iterable of strings (each one a sentence) or of token lists (taken as they are), also a generator;
-                or a table: parquet files, an Arrow table or data frame, a Hugging Face dataset, or rows that are dicts.
-                A list or tuple of strings is taken as paths if all of them exist, as sentences if none does, and refused otherwise.
-    directory   where to keep the result, see `Corpus.open`; None: a temporary directory, removed with the corpus
+    source      a path: file, folder (all files below it), pattern with * ? [ ], or "-" for standard input;
+                compressed or not; or a list of paths; or an iterable of strings (each one a sentence) or of
+                token lists (taken as they are), also a generator; or a table: parquet files, an Arrow table
+                or data frame, a Hugging Face dataset, or rows that are dicts. A list or tuple of strings is
+                taken as paths if all of them exist, as sentences if none does, and refused otherwise.
+    directory   where to keep the result, see `Corpus.open`; None: a temporary directory, removed with the
+                corpus
     tokenizer   "whitespace", "words", "text8" (see tokenizers.py), or a function: line -> tokens
     min_count   words seen less often are dropped
     max_vocab   keep at most so many words
     counts      a mapping word -> count, or a vocabulary, that is taken instead of the words of the text
     known       a vocabulary to extend: its words stay, and their counts are added to those of the text
-    column      of a table, where the sentences are: strings, or lists of tokens; None: the column `text`, or the only one it can be
+    column      of a table, where the sentences are: strings, or lists of tokens; None: the column `text`, or
+                the only one it can be
     threads     scanner threads
     progress    called now and then with the bytes read and the bytes there are (None if not known)
     """
@@ -97,10 +107,14 @@ def encode(
 def warm(*tokenizers: Tokenizer) -> None:
     """Compile the kernels of some tokenisers (of all, if none is named), or load them from the disk cache."""
     for tokenizer in tokenizers or NAMES:
-        encode(iter(["a b"]), tokenizer=tokenizer if isinstance(tokenizer, str) else "whitespace", min_count=1).close()
+        encode(
+            iter(["a b"]), tokenizer=tokenizer if isinstance(tokenizer, str) else "whitespace", min_count=1
+        ).close()
 
 
-def encode_input(text: Input, cut: Cut, place: Workplace, threads: int, sizes: Sizes, progress: Progress | None = None) -> Corpus:
+def encode_input(
+    text: Input, cut: Cut, place: Workplace, threads: int, sizes: Sizes, progress: Progress | None = None
+) -> Corpus:
     """The three steps."""
     pool, spool, writer = Pool(), Spool(place.work, sizes.part), ShardWriter(place.work, sizes.shard)
     with contextlib.ExitStack() as stack, place.disk_full_explained(text.reader, spool):
@@ -110,7 +124,9 @@ def encode_input(text: Input, cut: Cut, place: Workplace, threads: int, sizes: S
         _pipe(_reported(text, pool, sizes.block, progress), scanner.scan, spool.write, pool, threads)
         vocabulary, finals, counted = count(text, scanner, cut)
         remapper = Remapper(finals)
-        _pipe(spool.read(pool), remapper.remap, lambda block: writer.append(*block.sentences()), pool, threads)
+        _pipe(
+            spool.read(pool), remapper.remap, lambda block: writer.append(*block.sentences()), pool, threads
+        )
         writer.close()
         return finished(place, vocabulary, writer, counted)
 
@@ -118,7 +134,10 @@ def encode_input(text: Input, cut: Cut, place: Workplace, threads: int, sizes: S
 def finished(place: Workplace, vocabulary: Vocabulary, writer: ShardWriter, report: Report) -> Corpus:
     """The corpus whose shards are written; `report`: of what was read."""
     if not writer.lengths:
-        raise DataError(f"none of the {len(vocabulary)} words in counts occurs in the text: check the tokenizer and the vocabulary")
+        raise DataError(
+            f"none of the {len(vocabulary)} words in counts occurs in the text: check the tokenizer and the "
+            "vocabulary"
+        )
     save_vocabulary(place.work, vocabulary)
     place.publish()
     kept, sentences = (sum(numbers) for numbers in zip(*writer.lengths, strict=True))
@@ -148,7 +167,8 @@ class Scanner:
         block.place[:] = 0
         block.table = self._free.pop()
         table = self.tables[block.table]
-        with np.errstate(over="ignore"):  # hashes wrap around; matters only when the kernels run as plain Python
+        # hashes wrap around; matters only when the kernels run as plain Python
+        with np.errstate(over="ignore"):
             while not scan(text, size, self.text.separators, table, block.ids, block.breaks, block.place):
                 table = grown(table, size)
         self.tables[block.table] = table

@@ -1,13 +1,17 @@
-"""GloVe's files of co-occurrences: those that its programs wrote become cells, and cells become files that its programs read.
+"""GloVe's files of co-occurrences.
+
+Those that its programs wrote become cells, and cells become files that its programs read.
 
 cooccurrence.bin    records of 16 bytes, little-endian: int32 word, int32 context, both from 1; float64 value
 vocab.txt           a line for each word: the word, a space, how often it was seen; in the order of the ids
 
-`cooccur` writes its records row by row, columns rising; `shuffle` in any order. Both are read. A file may be far larger than memory: it is
-looked through once, its records are brought together in parts of some million that hold whole rows (on disk, unless they lie together
-already), and each part is put in order by a counting sort. Records of the same two words are added up.
+`cooccur` writes its records row by row, columns rising; `shuffle` in any order. Both are read. A file may be
+far larger than memory: it is looked through once, its records are brought together in parts of some million
+that hold whole rows (on disk, unless they lie together already), and each part is put in order by a counting
+sort. Records of the same two words are added up.
 
-With `-symmetric 1`, its default, GloVe counts as `cooccurrences` does with sides=both, with `-symmetric 0` as with sides=right.
+With `-symmetric 1`, its default, GloVe counts as `cooccurrences` does with sides=both, with `-symmetric 0` as
+with sides=right.
 """
 
 from __future__ import annotations
@@ -42,11 +46,15 @@ def write_glove_cells(cells: Cells, path: str | os.PathLike[str]) -> None:
         for at in range(0, len(cells), BLOCK):
             end = min(at + BLOCK, len(cells))
             records = np.empty(end - at, RECORD)
-            records["word"] = np.searchsorted(cells.starts, np.arange(at, end), side="right")  # the row, from 1
+            # the row, from 1
+            records["word"] = np.searchsorted(cells.starts, np.arange(at, end), side="right")
             records["context"] = cells.columns[at:end] + 1
             records["value"] = cells.values[at:end]
             if records["value"].min() <= 0:
-                raise DataError(f"a cell of {records['value'].min()}: GloVe takes logarithms, so its cells must be above zero")
+                raise DataError(
+                    f"a cell of {records['value'].min()}: GloVe takes logarithms, so its cells must be "
+                    "above zero"
+                )
             file.write(records.data)
 
 
@@ -63,7 +71,10 @@ def check_glove_words(vocabulary: Vocabulary) -> None:
     for word in vocabulary.words:
         raw = encode_word(word)
         if not raw or raw == REFUSED or any(byte in SPACES for byte in raw):
-            raise DataError(f"the word {word!r}: GloVe's programs take no empty words, no white space in them, and no {REFUSED.decode()}")
+            raise DataError(
+                f"the word {word!r}: GloVe's programs take no empty words, no white space in them, and no "
+                f"{REFUSED.decode()}"
+            )
 
 
 def read_glove_vocabulary(path: str | os.PathLike[str]) -> Vocabulary:
@@ -71,15 +82,24 @@ def read_glove_vocabulary(path: str | os.PathLike[str]) -> Vocabulary:
     with _opened(Path(path)) as file:
         data = file.read()
     if not data.endswith(b"\n"):
-        raise FormatError(f"{path}: byte {len(data)}: {'the last line has no end' if data else 'the file is empty'}: make it again")
+        raise FormatError(
+            f"{path}: byte {len(data)}: {'the last line has no end' if data else 'the file is empty'}: make "
+            "it again"
+        )
     counts: dict[bytes, int] = {}
     at = 0
     for line in data.split(b"\n")[:-1]:
         raw, _, count = line.rpartition(b" ")
         if not raw or not count.isdigit() or len(count) > DIGITS:
-            raise FormatError(f"{path}: byte {at}: {line[:80]!r}: must be a word, a space and a whole number; is it GloVe's vocab.txt?")
+            raise FormatError(
+                f"{path}: byte {at}: {line[:80]!r}: must be a word, a space and a whole number; is it "
+                "GloVe's vocab.txt?"
+            )
         if raw in counts:
-            raise FormatError(f"{path}: byte {at}: the word {raw[:80]!r} for the second time: words must be different; make it again")
+            raise FormatError(
+                f"{path}: byte {at}: the word {raw[:80]!r} for the second time: words must be different; "
+                "make it again"
+            )
         counts[raw] = int(count)
         at += len(line) + 1
     return Vocabulary(decode_words(list(counts)), list(counts.values()))
@@ -95,7 +115,8 @@ def read_glove_cells(
 
     vocabulary   the words, or GloVe's vocab.txt
     directory    where to keep the cells, see `Cells.open`; None: a temporary directory, removed with them
-    settings     how they were counted, if that is known, as `cooccurrences` says it: {"window": 10, "weights": "distance", "sides": "both"}
+    settings     how they were counted, if that is known, as `cooccurrences` says it: {"window": 10,
+                 "weights": "distance", "sides": "both"}
     """
     words = vocabulary if isinstance(vocabulary, Vocabulary) else read_glove_vocabulary(vocabulary)
     with _opened(Path(path)) as file:
@@ -110,21 +131,33 @@ def read_glove_cells(
 
 
 def _look_through(file: IO[bytes], words: int) -> tuple[Counts, bool]:
-    """How many records each row has, and whether those of a row lie together, in the order of the rows; `FormatError` if one is wrong."""
+    """How many records each row has, and whether those of a row lie together, in the order of the rows.
+
+    `FormatError` if one is wrong.
+    """
     lengths, together, last = np.zeros(words, np.int64), True, 0
     size = file.seek(0, os.SEEK_END)
     if size % RECORD.itemsize:
         raise FormatError(
-            f"{file.name}: byte {size}: ends inside a record of {RECORD.itemsize} bytes: the file is cut short; make it again"
+            f"{file.name}: byte {size}: ends inside a record of {RECORD.itemsize} bytes: the file is cut "
+            "short; make it again"
         )
     for at, records in _blocks(file):
         rows, columns, values = records["word"], records["context"], records["value"]
-        wrong = (rows < 1) | (rows > words) | (columns < 1) | (columns > words) | ~((values > 0) & np.isfinite(values))
+        wrong = (
+            (rows < 1)
+            | (rows > words)
+            | (columns < 1)
+            | (columns > words)
+            | ~((values > 0) & np.isfinite(values))
+        )
         if wrong.any():
             first = int(wrong.argmax())
             raise FormatError(
-                f"{file.name}: byte {at + first * RECORD.itemsize}: words {rows[first]} and {columns[first]}, value {values[first]}: "
-                f"words must be in 1..{words}, values finite and above zero: the file is damaged, none of GloVe's, or of another vocabulary"
+                f"{file.name}: byte {at + first * RECORD.itemsize}: words {rows[first]} and "
+                f"{columns[first]}, value {values[first]}: "
+                f"words must be in 1..{words}, values finite and above zero: the file is damaged, none of "
+                "GloVe's, or of another vocabulary"
             )
         lengths += np.bincount(rows - 1, minlength=words)
         together = together and rows[0] >= last and bool((np.diff(rows) >= 0).all())
@@ -144,10 +177,17 @@ def _parts(lengths: Counts) -> list[tuple[int, int]]:
     return parts
 
 
-def _bring_together(file: IO[bytes], lengths: Counts, parts: list[tuple[int, int]], path: Path, stack: contextlib.ExitStack) -> IO[bytes]:
-    """A file with the same records, those of a part together, in the order of the parts; removed with the stack."""
+def _bring_together(
+    file: IO[bytes], lengths: Counts, parts: list[tuple[int, int]], path: Path, stack: contextlib.ExitStack
+) -> IO[bytes]:
+    """A file with the same records, those of a part together, in the order of the parts.
+
+    Removed with the stack.
+    """
     part_of = np.repeat(np.arange(len(parts)), [last - first for first, last in parts])
-    places = RECORD.itemsize * np.concatenate([[0], np.cumsum([lengths[first:last].sum() for first, last in parts])])
+    places = RECORD.itemsize * np.concatenate(
+        [[0], np.cumsum([lengths[first:last].sum() for first, last in parts])]
+    )
     stack.callback(path.unlink, missing_ok=True)
     out = stack.enter_context(path.open("w+b"))
     for _, records in _blocks(file):
@@ -175,11 +215,16 @@ def _write_parts(file: IO[bytes], lengths: Counts, parts: list[tuple[int, int]],
         columns, values = np.empty(starts[-1], np.int32), np.empty(starts[-1])
         ends = starts[:-1].copy()
         for _, records in _blocks(file, int(starts[-1])):
-            group_rows(records["word"], records["context"], records["value"], first + 1, ends, columns, values)
+            group_rows(
+                records["word"], records["context"], records["value"], first + 1, ends, columns, values
+            )
         out = Rows(np.empty(last - first, np.int64), np.empty_like(columns), np.empty_like(values))
         cells = merge_rows(starts[None], columns, values, 0, last - first, row, out)
         if not np.isfinite(out.sums[:cells]).all():
-            raise FormatError(f"{file.name}: values of the same two words add up to more than a float64 can be: the file is damaged")
+            raise FormatError(
+                f"{file.name}: values of the same two words add up to more than a float64 can be: the file "
+                "is damaged"
+            )
         writer.append(out.lengths, out.columns[:cells], out.sums[:cells])
 
 
@@ -203,7 +248,9 @@ def _opened(path: Path) -> Iterator[IO[bytes]]:
     try:
         file = path.open("rb")
     except OSError as error:
-        raise DataError(f"{path}: cannot be read ({error.strerror}); give a file that GloVe's programs wrote") from error
+        raise DataError(
+            f"{path}: cannot be read ({error.strerror}); give a file that GloVe's programs wrote"
+        ) from error
     with file:
         yield file
 
@@ -219,7 +266,9 @@ def _replacing(path: Path) -> Iterator[IO[bytes]]:
             os.fsync(file.fileno())
         part.replace(path)
     except OSError as error:
-        raise DataError(f"{path}: cannot be written ({error.strerror or error}); what was there before is untouched") from error
+        raise DataError(
+            f"{path}: cannot be written ({error.strerror or error}); what was there before is untouched"
+        ) from error
     finally:
         with contextlib.suppress(OSError):
             part.unlink(missing_ok=True)

@@ -11,10 +11,13 @@ Task = TypeVar("Task")
 Result = TypeVar("Result")
 
 
-def in_order(tasks: Iterable[Task], work: Callable[[Task], Result], threads: int) -> Generator[Result, None, None]:
+def in_order(
+    tasks: Iterable[Task], work: Callable[[Task], Result], threads: int
+) -> Generator[Result, None, None]:
     """work(task) for each task, by threads.
 
-    A task is taken when its turn comes, and at most threads + 1 of them are not yet dealt with: buffers can be used again in turn.
+    A task is taken when its turn comes, and at most threads + 1 of them are not yet dealt with: buffers can
+    be used again in turn.
     """
     pending: deque[Future[Result]] = deque()
     executor = ThreadPoolExecutor(threads)

@@ -15,7 +15,14 @@ from unhot.corpus.tokenizers import TEXT, TOKEN_LISTS, Normaliser, Tokenizer, no
 from unhot.errors import ConfigError, DataError
 from unhot.types import Bytes
 
-Source: TypeAlias = PathLike | Iterable[PathLike] | Iterable[str] | Iterable[Iterable[str]] | Iterable[Mapping[str, Any]] | ArrowStream
+Source: TypeAlias = (
+    PathLike
+    | Iterable[PathLike]
+    | Iterable[str]
+    | Iterable[Iterable[str]]
+    | Iterable[Mapping[str, Any]]
+    | ArrowStream
+)
 
 
 class Input(NamedTuple):
@@ -48,11 +55,19 @@ def open_input(source: Source, tokenizer: Tokenizer, block: int, column: str | N
         first = next(items, "")
         lists, items = not isinstance(first, str), chain([first], items)
         pieces = token_pieces(items) if lists else string_pieces(items)
-    return Input(SentenceReader(pieces), TOKEN_LISTS, None) if lists else Input(SentenceReader(pieces), TEXT, normalise)
+    return (
+        Input(SentenceReader(pieces), TOKEN_LISTS, None)
+        if lists
+        else Input(SentenceReader(pieces), TEXT, normalise)
+    )
 
 
 def _split_by(
-    tokenizer: Callable[[str], Iterable[str]], source: Source, paths: list[PathLike] | None, block: int, column: str | None
+    tokenizer: Callable[[str], Iterable[str]],
+    source: Source,
+    paths: list[PathLike] | None,
+    block: int,
+    column: str | None,
 ) -> Input:
     """A function splits what must be strings."""
     if paths is not None:
@@ -61,13 +76,19 @@ def _split_by(
             return Input(SentenceReader(line_pieces(reader, block, tokenizer), reader), TOKEN_LISTS, None)
     table = table_pieces(source, column) if paths is None else None
     if paths is not None or (table is not None and table[0].tokens):
-        raise DataError("a column with lists of tokens: a tokenizer function takes str; leave it out, or choose a column of strings")
+        raise DataError(
+            "a column with lists of tokens: a tokenizer function takes str; leave it out, or choose a "
+            "column of strings"
+        )
     lines = table_lines(table[1]) if table is not None else _items(source, column)
     return Input(SentenceReader(tokenized(lines, tokenizer)), TOKEN_LISTS, None)
 
 
 def check_input(source: object, tokenizer: Tokenizer) -> None:
-    """Raise an error for a tokeniser or a file that does not exist: better before kernels are compiled than after it."""
+    """Raise an error for a tokeniser or a file that does not exist.
+
+    Better before kernels are compiled than after it.
+    """
     if isinstance(tokenizer, str):
         normaliser(tokenizer)
     for path in paths_of(source) or ():
@@ -87,12 +108,18 @@ def _items(source: Source, column: str | None) -> Iterator[object]:
     """The sentences of an iterable; of rows that are dicts, the text column."""
     if isinstance(source, (bytes, bytearray, memoryview)) or not isinstance(source, Iterable):
         kind = type(source).__name__
-        raise DataError(f"a source of type {kind}: give a path, a list of paths, a table, or an iterable of strings or of token lists")
+        raise DataError(
+            f"a source of type {kind}: give a path, a list of paths, a table, or an iterable of strings or "
+            "of token lists"
+        )
     items: Iterator[object] = iter(source)
     head = list(islice(items, 1))
     items = chain(head, items)
     if head and isinstance(head[0], Mapping):
         return row_cells(items, column)
     if column is not None:
-        raise ConfigError(f"column={column!r}: only parquet files and tables have columns, this is a {type(source).__name__}; leave it out")
+        raise ConfigError(
+            f"column={column!r}: only parquet files and tables have columns, this is a "
+            f"{type(source).__name__}; leave it out"
+        )
     return items

@@ -1,12 +1,15 @@
-"""The pairs a skip-gram model is trained on, in plain Python: the definition that the kernels are checked against.
+"""The pairs a skip-gram model is trained on, in plain Python.
+
+The definition that the kernels are checked against.
 
     >>> sentence = "the cat sit on the mat".split()
     >>> list(pairs(sentence, window=1, shrink=False, edges=False))[:3]
     [('cat', 'the'), ('cat', 'sit'), ('sit', 'cat')]
 
-Words outside the vocabulary and words dropped by sub-sampling are gone before windows are formed. A centre sees `window` words to each
-side, or a number drawn from 1 .. window if `shrink`. Both draws use the random bits of the token's position in the corpus, so these are
-the very pairs of the training with the same seed, whatever the output layer.
+Words outside the vocabulary and words dropped by sub-sampling are gone before windows are formed. A centre
+sees `window` words to each side, or a number drawn from 1 .. window if `shrink`. Both draws use the random
+bits of the token's position in the corpus, so these are the very pairs of the training with the same seed,
+whatever the output layer.
 """
 
 from __future__ import annotations
@@ -60,12 +63,26 @@ def pairs(
 
 
 def corpus_pairs(
-    corpus: Corpus, *, window: int = 5, shrink: bool = True, keep: Doubles | None = None, seed: int = 1, epoch: int = 0
+    corpus: Corpus,
+    *,
+    window: int = 5,
+    shrink: bool = True,
+    keep: Doubles | None = None,
+    seed: int = 1,
+    epoch: int = 0,
 ) -> Iterator[tuple[int, int]]:
     """`pairs` of ids for all sentences of an encoded corpus."""
     before = 0  # positions of the shards before this one
     for shard in corpus.shards:
         for start, stop in zip(shard.starts[:-1].tolist(), shard.starts[1:].tolist(), strict=True):
             sentence = shard.ids[start:stop].tolist()
-            yield from pairs(sentence, window=window, shrink=shrink, keep=keep, seed=seed, epoch=epoch, position=before + start)
+            yield from pairs(
+                sentence,
+                window=window,
+                shrink=shrink,
+                keep=keep,
+                seed=seed,
+                epoch=epoch,
+                position=before + start,
+            )
         before += shard.ids.size

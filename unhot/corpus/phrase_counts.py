@@ -1,8 +1,9 @@
 """How often each pair of neighbouring words stands in a text, within a budget of memory.
 
-The text is read once for each range of left sides (see kernels/phrases.py): the successors of a range, four bytes a token, and the pairs
-that may come of them fit the budget. There is a range for each thread, and more only if the text is long. Every pair is counted exactly;
-nothing is dropped to save memory. If what is left, pairs seen often enough, does not fit, a `DataError` says so.
+The text is read once for each range of left sides (see kernels/phrases.py): the successors of a range, four
+bytes a token, and the pairs that may come of them fit the budget. There is a range for each thread, and more
+only if the text is long. Every pair is counted exactly; nothing is dropped to save memory. If what is left,
+pairs seen often enough, does not fit, a `DataError` says so.
 """
 
 from __future__ import annotations
@@ -16,7 +17,18 @@ import numpy as np
 from unhot.corpus.in_order import in_order
 from unhot.corpus.phrase_text import Text
 from unhot.errors import ConfigError, DataError
-from unhot.kernels.phrases import FOUND, NONE, Map, Pairs, collect, count_row, extend, fill_map, new_map, tally
+from unhot.kernels.phrases import (
+    FOUND,
+    NONE,
+    Map,
+    Pairs,
+    collect,
+    count_row,
+    extend,
+    fill_map,
+    new_map,
+    tally,
+)
 from unhot.types import Bytes, Counts, Ids
 
 PAIR_BYTES = 16  # of a pair in `Pairs`
@@ -45,7 +57,9 @@ class Counted(NamedTuple):
     lefts: Lefts
 
 
-def count_pairs(text: Text, connectors: Bytes, *, least: int, rare: bool, threads: int, memory: int, folder: Path) -> Counted:
+def count_pairs(
+    text: Text, connectors: Bytes, *, least: int, rare: bool, threads: int, memory: int, folder: Path
+) -> Counted:
     """Count all pairs of neighbours; those seen `least` times are returned.
 
     connectors  [words] 1: a connector, which may stand inside a pair and is no side of one
@@ -70,13 +84,20 @@ def count_pairs(text: Text, connectors: Bytes, *, least: int, rare: bool, thread
             different, kept = different + number, kept + pairs.counts.size
             if kept * PAIR_BYTES > memory:
                 raise DataError(
-                    f"memory={memory:,}: {kept:,} pairs seen {least} times and more do not fit, and there may be others: "
+                    f"memory={memory:,}: {kept:,} pairs seen {least} times and more do not fit, and there "
+                    "may be others: "
                     "allow more memory, or raise min_count"
                 )
             found.append(pairs)
     found.append(_empty(0))
-    lists = [pairs.lefts for pairs in found], [pairs.words for pairs in found], [pairs.counts for pairs in found]
-    return Counted(Pairs(np.concatenate(lists[0]), np.concatenate(lists[1]), np.concatenate(lists[2])), different, lefts)
+    lists = (
+        [pairs.lefts for pairs in found],
+        [pairs.words for pairs in found],
+        [pairs.counts for pairs in found],
+    )
+    return Counted(
+        Pairs(np.concatenate(lists[0]), np.concatenate(lists[1]), np.concatenate(lists[2])), different, lefts
+    )
 
 
 def _room(memory: int, rows: int, words: int, least: int, threads: int) -> int:
@@ -92,7 +113,10 @@ def _room(memory: int, rows: int, words: int, least: int, threads: int) -> int:
 
 
 def _ranges(sizes: Counts, room: int, threads: int) -> list[tuple[int, int]]:
-    """Rows in ranges of at most `room` tokens, and of about equal parts for the threads; a longer row is a range by itself."""
+    """Rows in ranges of at most `room` tokens, and of about equal parts for the threads.
+
+    A longer row is a range by itself.
+    """
     ends = np.cumsum(sizes)
     ranges: list[tuple[int, int]] = []
     begin = 0
@@ -111,7 +135,10 @@ def _empty(room: int) -> Pairs:
 
 
 def _count_range(text: Text, lefts: Lefts, sizes: Counts, begin: int, least: int) -> tuple[int, Pairs]:
-    """The number of pairs whose left sides are begin, begin + 1, ..., and those that are frequent enough; runs in a thread."""
+    """The number of pairs whose left sides are begin, begin + 1, ..., and those that are frequent enough.
+
+    Runs in a thread.
+    """
     begins = np.cumsum(sizes) - sizes
     cursors = np.where(sizes > 0, begins, -1)
     successors, out = np.empty(int(sizes.sum()), np.int32), _empty(int((sizes // least).sum()))
@@ -136,7 +163,10 @@ def left_sides(text: Text, connectors: Bytes, memory: int, folder: Path) -> Left
     if not connectors.any():
         return Lefts([shard.ids for shard in text.shards], text.counts, none, none)
     prefixes = _Prefixes(connectors, memory)
-    shards = [prefixes.extend(shard.ids, shard.starts, folder / f"{number:05}.lefts") for number, shard in enumerate(text.shards)]
+    shards = [
+        prefixes.extend(shard.ids, shard.starts, folder / f"{number:05}.lefts")
+        for number, shard in enumerate(text.shards)
+    ]
     n = int(prefixes.place[FOUND])
     return Lefts(shards, prefixes.sizes[: connectors.size + n], prefixes.parents[:n], prefixes.ends[:n])
 
@@ -154,12 +184,23 @@ class _Prefixes:
 
     def extend(self, ids: Ids, starts: Counts, path: Path) -> Ids:
         """The left sides of a shard, written to a file and mapped."""
-        with path.open("wb") as file:  # a full disk is an error here; in a mapped file with holes it would end the process
+        # a full disk is an error here; in a mapped file with holes it would end the process
+        with path.open("wb") as file:
             for at in range(0, ids.size, BLOCK):
                 file.write(ids[at : at + BLOCK].data)
         written = np.memmap(path, np.int32, "r+")
         self.place[:FOUND] = 0, 0, NONE
-        while not extend(ids, starts, self._connectors, self._map, self.parents, self.ends, self.sizes, self.place, np.asarray(written)):
+        while not extend(
+            ids,
+            starts,
+            self._connectors,
+            self._map,
+            self.parents,
+            self.ends,
+            self.sizes,
+            self.place,
+            np.asarray(written),
+        ):
             self._grow(2 * self.parents.size)
         del written
         return np.asarray(np.memmap(path, np.int32, "r"))
@@ -167,14 +208,19 @@ class _Prefixes:
     def _grow(self, room: int) -> None:
         if room > PREFIXES and room * PREFIX_BYTES > self._memory:
             raise DataError(
-                f"memory={self._memory:,}: more than {room // 2:,} different words with connectors behind them do not fit: "
+                f"memory={self._memory:,}: more than {room // 2:,} different words with connectors behind "
+                "them do not fit: "
                 "allow more memory, or use fewer connectors"
             )
         n = self.parents.size
-        self.parents, self.ends = (np.concatenate([part, np.empty(room - n, np.int32)]) for part in (self.parents, self.ends))
+        self.parents, self.ends = (
+            np.concatenate([part, np.empty(room - n, np.int32)]) for part in (self.parents, self.ends)
+        )
         self.sizes = np.concatenate([self.sizes, np.zeros(room - n, np.int64)])
         self._map = new_map(room)
-        fill_map(self._map, self.parents[:n], self.ends[:n], np.arange(n, dtype=np.int64) + self._connectors.size)
+        fill_map(
+            self._map, self.parents[:n], self.ends[:n], np.arange(n, dtype=np.int64) + self._connectors.size
+        )
 
 
 def first_words(lefts: Lefts, words: int, some: Ids) -> Ids:

@@ -6,8 +6,8 @@ With the counts of the words a and b, of a followed by b (ab), and of all words 
     gensim     (ab - min_count) / (a b) different                  different: words, connectors apart, and pairs of words; gensim's default
     npmi       log(p(ab) / (p(a) p(b))) / -log p(ab)               p = count / n; 1: never apart, 0: as by chance, -1: never together
 
-References: Mikolov et al., Distributed representations of words and phrases and their compositionality, 2013; Bouma, Normalized (pointwise)
-mutual information in collocation extraction, 2009.
+References: Mikolov et al., Distributed representations of words and phrases and their compositionality, 2013;
+Bouma, Normalized (pointwise) mutual information in collocation extraction, 2009.
 """
 
 from __future__ import annotations
@@ -87,5 +87,6 @@ def pair_scores(score: str, a: Counts, b: Counts, ab: Counts, sums: Sums) -> Dou
 def best_pairs(pairs: Pairs, scores: Doubles, threshold: float, target: int | None) -> Any:
     """The places of pairs that score more than the threshold, best first; the best `target` of them."""
     above = np.flatnonzero(scores > threshold)
-    keys = (pairs.words[above], pairs.lefts[above], -pairs.counts[above], -scores[above])  # the last one decides first
+    # the last one decides first
+    keys = (pairs.words[above], pairs.lefts[above], -pairs.counts[above], -scores[above])
     return above[np.lexsort(keys)][:target]

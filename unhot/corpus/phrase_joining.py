@@ -1,4 +1,7 @@
-"""Phrases joined in a text of ids, and what becomes of it: another text, a corpus to train on, or lines of words."""
+"""Phrases joined in a text of ids, and what becomes of it.
+
+Another text, a corpus to train on, or lines of words.
+"""
 
 from __future__ import annotations
 
@@ -41,8 +44,13 @@ def joined(parts: Iterable[str], delimiter: str) -> str:
     return canonical(delimiter.join(parts))
 
 
-def joined_words(words: Iterable[str], phrases: Mapping[Parts, str], connectors: frozenset[str]) -> Iterator[str]:
-    """A sentence with phrases joined; `phrases`: parts -> phrase. The plain twin of `kernels.phrases.join`."""
+def joined_words(
+    words: Iterable[str], phrases: Mapping[Parts, str], connectors: frozenset[str]
+) -> Iterator[str]:
+    """A sentence with phrases joined; `phrases`: parts -> phrase.
+
+    The plain twin of `kernels.phrases.join`.
+    """
     pending: list[str] = []
     for word in words:
         if word in connectors:
@@ -61,8 +69,18 @@ def joined_words(words: Iterable[str], phrases: Mapping[Parts, str], connectors:
     yield from pending
 
 
-def join_text(text: Text, phrases: Iterable[Parts], connectors: Collection[str], delimiter: str, folder: Path, threads: int) -> Text:
-    """The text with phrases joined, written to a folder; words that only joining made come behind all others."""
+def join_text(
+    text: Text,
+    phrases: Iterable[Parts],
+    connectors: Collection[str],
+    delimiter: str,
+    folder: Path,
+    threads: int,
+) -> Text:
+    """The text with phrases joined, written to a folder.
+
+    Words that only joining made come behind all others.
+    """
     index = dict(text.index)
     rules = joining_rules(index, phrases, connectors, delimiter)
     counts = np.zeros(len(index), np.int64)
@@ -86,8 +104,13 @@ def join_text(text: Text, phrases: Iterable[Parts], connectors: Collection[str],
     return Text([map_shard(folder, number) for number in range(len(writer.lengths))], index, counts)
 
 
-def joining_rules(index: dict[str, int], phrases: Iterable[Parts], connectors: Collection[str], delimiter: str) -> Rules:
-    """What to join, in ids; phrases get an id in `index`. Phrases of words that are not there are left out."""
+def joining_rules(
+    index: dict[str, int], phrases: Iterable[Parts], connectors: Collection[str], delimiter: str
+) -> Rules:
+    """What to join, in ids; phrases get an id in `index`.
+
+    Phrases of words that are not there are left out.
+    """
     entries: dict[tuple[int, int], int] = {}
     possible = [parts for parts in phrases if all(part in index for part in parts)]
     for parts in possible:
@@ -119,7 +142,10 @@ class Spelling(NamedTuple):
 def spelling(words: Iterable[str]) -> Spelling:
     """The bytes of words."""
     raws = [encode_word(word) for word in words]
-    return Spelling(np.frombuffer(b"".join(raws) + bytes(PADDING), np.uint8).copy(), np.cumsum([0, *map(len, raws)], dtype=np.int64))
+    return Spelling(
+        np.frombuffer(b"".join(raws) + bytes(PADDING), np.uint8).copy(),
+        np.cumsum([0, *map(len, raws)], dtype=np.int64),
+    )
 
 
 def encoded_text(text: Text, report: Report, cut: Cut, place: Workplace, threads: int) -> Corpus:
@@ -149,7 +175,9 @@ def _vocabulary(text: Text, cut: Cut) -> tuple[Vocabulary, Ids]:
     seen = np.flatnonzero(text.counts)  # others are there in phrases only
     every = list(text.index)
     words = spelling([every[i] for i in seen])
-    table, ids = add_words(new_table(seen.size, len(words.text)), words.text, words.offsets, text.counts[seen])
+    table, ids = add_words(
+        new_table(seen.size, len(words.text)), words.text, words.offsets, text.counts[seen]
+    )
     vocabulary, chosen = chosen_vocabulary(table, False, cut)
     final = np.full(len(every), -1, np.int32)
     final[seen] = chosen[ids]
@@ -171,14 +199,18 @@ def write_text(text: Text, file: IO[bytes]) -> None:
             if error.errno not in FULL:
                 raise
             raise DataError(
-                "disk full: the joined text does not fit where it is written: make room there, or write to another place"
+                "disk full: the joined text does not fit where it is written: make room there, or write to "
+                "another place"
             ) from error
 
 
 def check_delimiter(delimiter: str) -> None:
     """A `ConfigError` if phrases would be several words in a text."""
     if any(chr(blank) in delimiter for blank in BLANKS):
-        raise ConfigError(f"delimiter={delimiter!r}: in a text, phrases with white space are several words; use another one, such as _")
+        raise ConfigError(
+            f"delimiter={delimiter!r}: in a text, phrases with white space are several words; use another "
+            "one, such as _"
+        )
 
 
 def _check_blanks(words: Spelling) -> None:
@@ -188,4 +220,7 @@ def _check_blanks(words: Spelling) -> None:
     if at >= 0:
         word = int(np.searchsorted(words.offsets, at, side="right")) - 1
         spelt = decode_word(raw[words.offsets[word] : words.offsets[word + 1]])
-        raise DataError(f"the word {spelt!r:.80} holds white space: as text it would be several words; encode instead of writing text")
+        raise DataError(
+            f"the word {spelt!r:.80} holds white space: as text it would be several words; encode instead "
+            "of writing text"
+        )

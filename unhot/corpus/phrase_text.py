@@ -49,16 +49,20 @@ def whole_text(corpus: Corpus) -> Text:
     """The text of a corpus; a `DataError` if words of it were dropped."""
     if corpus.ids != corpus.words:
         raise DataError(
-            f"a corpus that lacks {corpus.words - corpus.ids:,} of {corpus.words:,} words, which were too rare: its neighbours need not be "
+            f"a corpus that lacks {corpus.words - corpus.ids:,} of {corpus.words:,} words, which were too "
+            "rare: its neighbours need not be "
             "neighbours in the text; encode it with min_count=1, or give the text itself"
         )
-    counts = np.zeros(len(corpus.vocabulary), np.int64)  # those of the vocabulary may have been given, and kernels trust these
+    # those of the vocabulary may have been given, and kernels trust these
+    counts = np.zeros(len(corpus.vocabulary), np.int64)
     for shard in corpus.shards:
         add_counts(shard.ids, counts)
     return Text(corpus.shards, corpus.vocabulary.index, counts)
 
 
-def pieces(shards: list[Shard], cut: Callable[[Ids, int, int], int] | None = None, size: int | None = None) -> Iterator[Piece]:
+def pieces(
+    shards: list[Shard], cut: Callable[[Ids, int, int], int] | None = None, size: int | None = None
+) -> Iterator[Piece]:
     """All tokens in pieces of about `size`.
 
     `cut(ids, at, end)` says where a piece may end in a sentence, from `at` on; None: anywhere.
@@ -79,7 +83,10 @@ def pieces(shards: list[Shard], cut: Callable[[Ids, int, int], int] | None = Non
 
 @contextlib.contextmanager
 def joining_folder(place: Workplace | None = None) -> Iterator[Path]:
-    """A temporary folder, in a workplace or in that of the system; a full disk becomes a `DataError` that says what to do."""
+    """A temporary folder, in a workplace or in that of the system.
+
+    A full disk becomes a `DataError` that says what to do.
+    """
     where = None if place is None else place.directory
     with tempfile.TemporaryDirectory(prefix=".joining-", dir=where, ignore_cleanup_errors=True) as name:
         folder = Path(name)
@@ -92,6 +99,7 @@ def joining_folder(place: Workplace | None = None) -> Iterator[Path]:
             used = sum(path.stat().st_size for each in folders for path in each.rglob("*"))
             free = shutil.disk_usage(folder).free + used
             raise DataError(
-                f"{folder.parent}: disk full: the text with phrases needs more than {used / 1e9:.3g} GB there, {free / 1e9:.3g} GB were "
+                f"{folder.parent}: disk full: the text with phrases needs more than {used / 1e9:.3g} GB "
+                f"there, {free / 1e9:.3g} GB were "
                 "free: make room, or give another place (directory, or TMPDIR in the environment)"
             ) from error

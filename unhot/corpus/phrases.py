@@ -5,13 +5,14 @@
     >>> phrases.transform(["in", "new", "york"])
     ['in', 'new_york']
 
-`fit` encodes the text, counts neighbours in ids and keeps the pairs whose score is above a threshold (see phrase_finding.py). `transform`
-joins from left to right, so that a word is part of one phrase only. A second pass joins phrases with words, or with each other:
-new_york + times. `encode` gives the corpus with joined phrases that a model is trained on. `fit` and `encode` take an encoded text, too, so
-that it is read once.
+`fit` encodes the text, counts neighbours in ids and keeps the pairs whose score is above a threshold (see
+phrase_finding.py). `transform` joins from left to right, so that a word is part of one phrase only. A second
+pass joins phrases with words, or with each other: new_york + times. `encode` gives the corpus with joined
+phrases that a model is trained on. `fit` and `encode` take an encoded text, too, so that it is read once.
 
-Connectors are words that may stand inside a phrase and not at its ends: with "of" a connector, "bank of america" is the pair bank + america
-with "of" between, which is another pair than "bank america" and is counted apart.
+Connectors are words that may stand inside a phrase and not at its ends: with "of" a connector, "bank of
+america" is the pair bank + america with "of" between, which is another pair than "bank america" and is
+counted apart.
 """
 
 from __future__ import annotations
@@ -34,7 +35,14 @@ from unhot.corpus.encoding import Cut, Progress, encode
 from unhot.corpus.inputs import Source
 from unhot.corpus.phrase_file import Entry, load_phrases, save_phrases
 from unhot.corpus.phrase_finding import SCORES, THRESHOLDS, Finding, find_phrases
-from unhot.corpus.phrase_joining import check_delimiter, encoded_text, join_text, joined, joined_words, write_text
+from unhot.corpus.phrase_joining import (
+    check_delimiter,
+    encoded_text,
+    join_text,
+    joined,
+    joined_words,
+    write_text,
+)
 from unhot.corpus.phrase_text import Text, joining_folder, whole_text
 from unhot.corpus.tokenizers import Tokenizer
 from unhot.corpus.workplace import Workplace
@@ -56,11 +64,13 @@ class Phrases:
                 None: word2vec 100, gensim 10, npmi 0.5; with a target 0
     target      at most so many phrases, the best, in each pass
     min_count   of a pair. word2vec and gensim take it off the count, so that a pair must be seen more often
-    passes      as many as thresholds, if these are several. A phrase of the second pass may have four words (without connectors), and so on
+    passes      as many as thresholds, if these are several. A phrase of the second pass may have four words
+                (without connectors), and so on
     connectors  words that may stand inside a phrase; "english": the usual ones, "none"
     delimiter   what is put between words
     threads     of counting and joining
-    memory      bytes for counting, as a number or as 200MB, 1GB. More pairs than that are counted all the same, in several turns
+    memory      bytes for counting, as a number or as 200MB, 1GB. More pairs than that are counted all the
+                same, in several turns
     """
 
     score: str = "word2vec"
@@ -76,7 +86,10 @@ class Phrases:
     def __post_init__(self) -> None:
         """Check the ranges."""
         one_of("score", self.score, SCORES)
-        self.min_count, self.threads = whole("min_count", self.min_count, 1, 2**62), whole("threads", self.threads, 1, 1024)
+        self.min_count, self.threads = (
+            whole("min_count", self.min_count, 1, 2**62),
+            whole("threads", self.threads, 1, 1024),
+        )
         self.target = None if self.target is None else whole("target", self.target, 1)
         self.threshold = self.threshold.tolist() if isinstance(self.threshold, np.ndarray) else self.threshold
         self.thresholds = self._thresholds(self.threshold)  # one for each pass
@@ -98,7 +111,10 @@ class Phrases:
         else:
             numbers = (finite("threshold", given),) * (passes or 1)
         if not numbers or (passes is not None and passes != len(numbers)):
-            raise ConfigError(f"threshold={given!r:.80}, passes={passes}: must be one number, or a list of one for each pass")
+            raise ConfigError(
+                f"threshold={given!r:.80}, passes={passes}: must be one number, or a list of one for each "
+                "pass"
+            )
         low, high = (-1.0, 1.0) if self.score == "npmi" else (0.0, np.inf)
         if not all(low <= number <= high for number in numbers):
             accepted = "between -1 and 1" if self.score == "npmi" else ">= 0"
@@ -115,7 +131,11 @@ class Phrases:
     @property
     def phrases(self) -> list[tuple[str, float, int]]:
         """All phrases, best first: each as one word, its score, and how often its parts stood next to each other."""
-        each = [(joined(parts, self.delimiter), score, count) for entries in self.found for parts, score, count in entries]
+        each = [
+            (joined(parts, self.delimiter), score, count)
+            for entries in self.found
+            for parts, score, count in entries
+        ]
         return sorted(each, key=lambda entry: -entry[1]) if len(self.found) > 1 else each
 
     def fit(
@@ -130,12 +150,23 @@ class Phrases:
         """Find the phrases of a text (see `unhot.corpus.encode` for what it can be), or of a corpus encoded with min_count=1.
 
         tokenizer   of a text: whitespace, if none is given
-        progress    called now and then with the bytes of text read and the bytes there are (None if not known)
+        progress    called now and then with the bytes of text read and the bytes there are (None if not
+                    known)
         note        called with a line about each pass
         """
-        with self._opened(source, tokenizer, column, progress, self.threads) as corpus, joining_folder() as folder:
+        with (
+            self._opened(source, tokenizer, column, progress, self.threads) as corpus,
+            joining_folder() as folder,
+        ):
             text, found = whole_text(corpus), list[list[Entry]]()
-            how = Finding(self.score, self.target, self.min_count, self.inside, self.threads, bytes_of("memory", self.memory))
+            how = Finding(
+                self.score,
+                self.target,
+                self.min_count,
+                self.inside,
+                self.threads,
+                bytes_of("memory", self.memory),
+            )
             for number, threshold in enumerate(self.thresholds):
                 if number:
                     text = self._join_pass(text, found[-1], folder, number, self.threads)
@@ -147,16 +178,24 @@ class Phrases:
 
     def _keep(self, found: list[list[Entry]]) -> Phrases:
         self._found = found
-        self._joined = [{parts: joined(parts, self.delimiter) for parts in _parts(entries)} for entries in found]
+        self._joined = [
+            {parts: joined(parts, self.delimiter) for parts in _parts(entries)} for entries in found
+        ]
         return self
 
     def transform(self, sentence: Iterable[str]) -> list[str]:
         """A sentence, a list of words, with phrases joined."""
         if isinstance(sentence, (str, bytes)) or not isinstance(sentence, Iterable):
-            raise DataError(f"the sentence {sentence!r:.40} is a {type(sentence).__name__}: give a list of words, such as text.split()")
+            raise DataError(
+                f"the sentence {sentence!r:.40} is a {type(sentence).__name__}: give a list of words, such "
+                "as text.split()"
+            )
         words = list(sentence)
         if not all(isinstance(word, str) for word in words):
-            raise DataError(f"the sentence {words!r:.80} holds something that is no str: give a list of words; convert them with str()")
+            raise DataError(
+                f"the sentence {words!r:.80} holds something that is no str: give a list of words; convert "
+                "them with str()"
+            )
         words = [canonical(word) for word in words if word]
         for _, phrases in zip(self.found, self._joined, strict=True):
             words = list(joined_words(words, phrases, self.inside))
@@ -182,15 +221,26 @@ class Phrases:
     ) -> Corpus:
         """A corpus to train on: a text, or a corpus encoded with min_count=1, with phrases joined.
 
-        The parameters are those of `unhot.corpus.encode`; min_count is that of words and phrases now, not that of pairs.
+        The parameters are those of `unhot.corpus.encode`; min_count is that of words and phrases now, not
+        that of pairs.
         """
         check_limits(min_count, max_vocab)
         threads = self.threads if threads is None else whole("threads", threads, 1, 1024)
-        cut = Cut(min_count, max_vocab, check_given(counts, min_count, max_vocab) if counts is not None else None, known)
+        cut = Cut(
+            min_count,
+            max_vocab,
+            check_given(counts, min_count, max_vocab) if counts is not None else None,
+            known,
+        )
         found = self.found  # better missed before the text is read than after it
-        with self._opened(source, tokenizer, column, progress, threads) as corpus, Workplace(directory) as place:
+        with (
+            self._opened(source, tokenizer, column, progress, threads) as corpus,
+            Workplace(directory) as place,
+        ):
             with joining_folder(place) as folder:
-                return encoded_text(self._join_all(corpus, found, folder, threads), corpus.report, cut, place, threads)
+                return encoded_text(
+                    self._join_all(corpus, found, folder, threads), corpus.report, cut, place, threads
+                )
 
     def write(
         self,
@@ -201,12 +251,20 @@ class Phrases:
         column: str | None = None,
         progress: Progress | None = None,
     ) -> int:
-        """Write a text with phrases joined to an open file: a line for each sentence, spaces between words. Returns the number of words."""
+        """Write a text with phrases joined to an open file: a line for each sentence, spaces between words.
+
+        Returns the number of words.
+        """
         if not hasattr(file, "write") or isinstance(file, io.TextIOBase):
-            raise ConfigError(f"file={file!r:.80}: must be a file that is open for bytes, as by open(path, 'wb')")
+            raise ConfigError(
+                f"file={file!r:.80}: must be a file that is open for bytes, as by open(path, 'wb')"
+            )
         check_delimiter(self.delimiter)
         found = self.found
-        with self._opened(source, tokenizer, column, progress, self.threads) as corpus, joining_folder() as folder:
+        with (
+            self._opened(source, tokenizer, column, progress, self.threads) as corpus,
+            joining_folder() as folder,
+        ):
             text = self._join_all(corpus, found, folder, self.threads)
             write_text(text, file)
             tokens = text.tokens
@@ -230,21 +288,39 @@ class Phrases:
 
     @contextlib.contextmanager
     def _opened(
-        self, source: Source | Corpus, tokenizer: Tokenizer | None, column: str | None, progress: Progress | None, threads: int
+        self,
+        source: Source | Corpus,
+        tokenizer: Tokenizer | None,
+        column: str | None,
+        progress: Progress | None,
+        threads: int,
     ) -> Iterator[Corpus]:
         if isinstance(source, Corpus):
             if tokenizer is not None or column is not None:
-                raise ConfigError("tokenizer or column with an encoded Corpus: its words are encoded already; leave them out")
+                raise ConfigError(
+                    "tokenizer or column with an encoded Corpus: its words are encoded already; leave them "
+                    "out"
+                )
             yield source
             return
         tokenizer = "whitespace" if tokenizer is None else tokenizer
-        with encode(source, tokenizer=tokenizer, column=column, min_count=1, threads=threads, progress=progress) as corpus:
+        with encode(
+            source, tokenizer=tokenizer, column=column, min_count=1, threads=threads, progress=progress
+        ) as corpus:
             yield corpus
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write settings and phrases to a file, see phrase_file.py."""
-        settings: dict[str, Any] = {field.name: getattr(self, field.name) for field in dataclasses.fields(self) if field.name not in OURS}
-        settings |= {"threshold": list(self.thresholds), "passes": len(self.thresholds), "connectors": sorted(self.inside)}
+        settings: dict[str, Any] = {
+            field.name: getattr(self, field.name)
+            for field in dataclasses.fields(self)
+            if field.name not in OURS
+        }
+        settings |= {
+            "threshold": list(self.thresholds),
+            "passes": len(self.thresholds),
+            "connectors": sorted(self.inside),
+        }
         save_phrases(Path(path), settings, self.found)
 
     @classmethod
@@ -257,12 +333,16 @@ class Phrases:
             raise FormatError(f"{path}: settings: {error}; the file is damaged, write it again") from error
         if len(found) != len(phrases.thresholds):
             raise FormatError(
-                f"{path}: phrases of {len(found)} passes, settings of {len(phrases.thresholds)}; the file is damaged, write it again"
+                f"{path}: phrases of {len(found)} passes, settings of {len(phrases.thresholds)}; the file "
+                "is damaged, write it again"
             )
         connectors = phrases.inside
         for parts in (parts for entries in found for parts in _parts(entries)):
             if parts[0] in connectors or parts[-1] in connectors or not connectors.issuperset(parts[1:-1]):
-                raise FormatError(f"{path}: {parts!r:.80}: is not two words with connectors between; the file is damaged, write it again")
+                raise FormatError(
+                    f"{path}: {parts!r:.80}: is not two words with connectors between; the file is damaged, "
+                    "write it again"
+                )
         return phrases._keep(found)
 
 

@@ -25,13 +25,19 @@ PathLike = str | os.PathLike[str]
 
 
 def find_files(path: PathLike) -> list[Path | None]:
-    """The files that a path names: itself, all below a folder (sorted), the matches of a pattern (sorted); None is standard input."""
+    """The files that a path names: itself, all below a folder (sorted), the matches of a pattern (sorted).
+
+    None is standard input.
+    """
     if path == STDIN:
         return [None]
     place = Path(path)
     if not _names_a_file(os.fspath(path)):
         name = os.fspath(path)
-        raise DataError(f"{name:.200}: no such file, folder or match: give an existing path; sentences go into a list or another iterable")
+        raise DataError(
+            f"{name:.200}: no such file, folder or match: give an existing path; sentences go into a list "
+            "or another iterable"
+        )
     if place.is_dir():
         refuse_encoded(place)
         files = _below(place)
@@ -48,13 +54,21 @@ def find_files(path: PathLike) -> list[Path | None]:
 
 def refuse_encoded(folder: Path) -> None:
     """Raise a `DataError` if a folder holds cells or an encoded corpus: their bytes are no text."""
-    for index, what in ((CELLS_INDEX, "cells: open them with Cells.open"), (CORPUS_INDEX, "an encoded text: open it with Corpus.open")):
+    for index, what in (
+        (CELLS_INDEX, "cells: open them with Cells.open"),
+        (CORPUS_INDEX, "an encoded text: open it with Corpus.open"),
+    ):
         if (folder / index).is_file():
-            raise DataError(f"{folder}: holds {what}, or give it alone to unhot train; text is what is read here")
+            raise DataError(
+                f"{folder}: holds {what}, or give it alone to unhot train; text is what is read here"
+            )
 
 
 def are_paths(items: Sequence[object]) -> bool:
-    """Whether a list holds paths: `pathlib` paths, or strings that all exist. Strings of which none exists are sentences."""
+    """Whether a list holds paths: `pathlib` paths, or strings that all exist.
+
+    Strings of which none exists are sentences.
+    """
     strings = [item for item in items[:PEEK] if isinstance(item, str)]
     paths = [item for item in items[:PEEK] if isinstance(item, os.PathLike)]
     if not items or len(strings) + len(paths) < len(items[:PEEK]):
@@ -64,7 +78,8 @@ def are_paths(items: Sequence[object]) -> bool:
     missing = [item for item in strings if not _names_a_file(item)]
     if missing and len(missing) < len(strings):
         raise DataError(
-            f"a list of {len(items)} strings, some of which name files and some do not, like {missing[0][:80]!r}: "
+            f"a list of {len(items)} strings, some of which name files and some do not, like "
+            f"{missing[0][:80]!r}: "
             "give paths as pathlib.Path, sentences as an iterator (iter(sentences))"
         )
     return not missing
@@ -92,15 +107,23 @@ def _names_a_file(text: str) -> bool:
 
 
 class FileReader:
-    """The text of files, one behind the other; the end of a file ends a line. In parquet files, a row is a line."""
+    """The text of files, one behind the other; the end of a file ends a line.
+
+    In parquet files, a row is a line.
+    """
 
     def __init__(self, paths: Sequence[PathLike], cuts: bytes = BLANKS, column: str | None = None) -> None:
-        """`cuts`: the bytes behind which the text may be cut into blocks; `column`: of parquet files, where the text is."""
+        """`cuts`: the bytes behind which the text may be cut into blocks.
+
+        `column`: of parquet files, where the text is.
+        """
         self._paths = [file for path in paths for file in find_files(path)]
         self._parquet = {path for path in self._paths if path is not None and is_parquet(path)}
         self._column = column
         self.token_lists = self._are_token_lists()
-        self._cuts, self._end = (TOKEN_END + SENTENCE_END, SENTENCE_END) if self.token_lists else (cuts, b"\n")
+        self._cuts, self._end = (
+            (TOKEN_END + SENTENCE_END, SENTENCE_END) if self.token_lists else (cuts, b"\n")
+        )
         self._stream: TextStream | ParquetStream | None = None
         self._next = 0
         self._in_line = False  # the last byte read ended no line
@@ -112,7 +135,10 @@ class FileReader:
     def _are_token_lists(self) -> bool:
         """Whether the files are parquet files with lists of tokens; all must be, or none."""
         if self._column is not None and not self._parquet:
-            raise ConfigError(f"column={self._column!r}: only parquet files and tables have columns, and none is given; leave it out")
+            raise ConfigError(
+                f"column={self._column!r}: only parquet files and tables have columns, and none is given; "
+                "leave it out"
+            )
         others = [str(path or STDIN) for path in self._paths if path not in self._parquet]
         found = {False: others[0]} if others else {}
         for path in sorted(self._parquet):
@@ -120,11 +146,17 @@ class FileReader:
             stream.close()
             found[stream.column.tokens] = f"{path}, column {stream.column.name!r}"
         if len(found) == 2:
-            raise DataError(f"lists of tokens ({found[True]}) and text ({found[False]}) together: give one kind, or choose a column")
+            raise DataError(
+                f"lists of tokens ({found[True]}) and text ({found[False]}) together: give one kind, or "
+                "choose a column"
+            )
         return True in found
 
     def progress(self) -> tuple[int, int | None]:
-        """Bytes on disk (compressed ones if the files are) that are read, and all of them; text read if one is not a real file."""
+        """Bytes on disk (compressed ones if the files are) that are read, and all of them.
+
+        Text read if one is not a real file.
+        """
         if self._total is None:
             return self.bytes, None
         return self._finished + (self._stream.position() if self._stream else 0), self._total
@@ -135,7 +167,10 @@ class FileReader:
         try:
             while True:
                 if block.size > LONGEST:
-                    raise DataError(f"{self._where()}: {block.size} bytes without {self._missing()}: check that it is text with words")
+                    raise DataError(
+                        f"{self._where()}: {block.size} bytes without {self._missing()}: check that it is "
+                        "text with words"
+                    )
                 block.reserve(max(size, 2 * block.size))  # twice: the block is full and has no cut
                 more = self._fill(block)
                 cut = self._last_cut(block) if more else block.size
@@ -189,7 +224,11 @@ class FileReader:
         if self._next == len(self._paths):
             return False
         path = self._paths[self._next]
-        self._stream = ParquetStream(path, self._column) if path in self._parquet and path is not None else TextStream(path)
+        self._stream = (
+            ParquetStream(path, self._column)
+            if path in self._parquet and path is not None
+            else TextStream(path)
+        )
         self._next += 1
         self.files += 1
         self.bytes += 3 * self._stream.marked

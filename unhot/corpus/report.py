@@ -26,7 +26,10 @@ class Report:
         """What was odd, in plain words, one line each; empty if nothing was."""
         odd = []
         if self.invalid_utf8:
-            odd.append(f"{self.invalid_utf8:,} words are not valid UTF-8; kept byte by byte (is the text in another encoding?)")
+            odd.append(
+                f"{self.invalid_utf8:,} words are not valid UTF-8; kept byte by byte (is the text in "
+                "another encoding?)"
+            )
         if self.nul_bytes:
             odd.append(f"{self.nul_bytes:,} NUL bytes, read as white space (is it a binary file, or UTF-16?)")
         if self.byte_order_marks:
@@ -48,7 +51,14 @@ class Report:
     def from_json(cls, numbers: Mapping[str, object]) -> Report:
         """From such a dictionary; `FormatError` if it is none."""
         fields = {field.name for field in dataclasses.fields(cls)}
-        wrong = [f"{name}={value!r}" for name, value in numbers.items() if name not in fields or type(value) is not int or value < 0]
+        wrong = [
+            f"{name}={value!r}"
+            for name, value in numbers.items()
+            if name not in fields or type(value) is not int or value < 0
+        ]
         if wrong:
-            raise FormatError(f"report: {', '.join(wrong)}: must be one of {', '.join(sorted(fields))}, each a whole number >= 0")
+            raise FormatError(
+                f"report: {', '.join(wrong)}: must be one of {', '.join(sorted(fields))}, each a whole "
+                "number >= 0"
+            )
         return cls(**numbers)  # type: ignore[arg-type]

@@ -1,6 +1,9 @@
-"""Looks at raw bytes that plain loops are slow at: which of 64 bytes are separators, and eight bytes as one number.
+"""Looks at raw bytes that plain loops are slow at.
 
-They read up to `PADDING` bytes from the position they are asked about, so every buffer is that much longer than its text.
+Which of 64 bytes are separators, and eight bytes as one number.
+
+They read up to `PADDING` bytes from the position they are asked about, so every buffer is that much longer
+than its text.
 """
 
 from __future__ import annotations
@@ -22,7 +25,10 @@ VECTOR = ir.VectorType(BYTE, WIDTH)
 
 
 def separator_rows(special: bytes, other: bytes) -> Bytes:
-    """Separating bytes in the form the masks want them: each one repeated over a vector; the first special one ends a sentence."""
+    """Separating bytes in the form the masks want them: each one repeated over a vector.
+
+    The first special one ends a sentence.
+    """
     padded = (special * SPECIAL)[:SPECIAL] + (other * OTHER)[:OTHER]
     return np.repeat(np.frombuffer(padded, np.uint8), WIDTH)
 
@@ -53,7 +59,10 @@ def _emit_mask(builder: ir.IRBuilder, text: Any, position: Any, rows: Any, first
     here = _load(builder, text, position, VECTOR)
     hit = ir.Constant(ir.VectorType(ir.IntType(1), WIDTH), None)
     for row in range(first, first + number):
-        hit = builder.or_(hit, builder.icmp_unsigned("==", here, _load(builder, rows, ir.Constant(LONG, row * WIDTH), VECTOR)))
+        hit = builder.or_(
+            hit,
+            builder.icmp_unsigned("==", here, _load(builder, rows, ir.Constant(LONG, row * WIDTH), VECTOR)),
+        )
     return builder.bitcast(hit, LONG)
 
 

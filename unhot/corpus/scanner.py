@@ -1,15 +1,16 @@
 """The compiled scanner: bytes -> local ids and sentence breaks, counting words on the way.
 
-Every scanner thread has a `Table` of its own. A local id is the rank of a word's first appearance in that table; `merge` brings the tables
-together at the end, and `remap` turns local ids into final ones.
+Every scanner thread has a `Table` of its own. A local id is the rank of a word's first appearance in that
+table; `merge` brings the tables together at the end, and `remap` turns local ids into final ones.
 
-The table is an open-addressing hash table. Slot i is two 64-bit words, `slots[2 i]` the key and `slots[2 i + 1]` = length << 32 | id + 1
-(0: empty). The key of a word of at most 8 bytes is the word itself, so equal keys and lengths mean equal words; the key of a longer word
-is a hash, and its bytes in the arena are compared too. So nearly every token is found with one cache miss.
+The table is an open-addressing hash table. Slot i is two 64-bit words, `slots[2 i]` the key and `slots[2 i +
+1]` = length << 32 | id + 1 (0: empty). The key of a word of at most 8 bytes is the word itself, so equal keys
+and lengths mean equal words; the key of a longer word is a hash, and its bytes in the arena are compared too.
+So nearly every token is found with one cache miss.
 
-Tokens are found 64 bytes at a time: a mask of the separators gives starts and ends as bits. A block always ends with a separator, so no
-token is open at its end. When the table or the arena is full the kernel returns, Python makes it bigger and calls again from where it
-stopped, so that the hot loop never allocates.
+Tokens are found 64 bytes at a time: a mask of the separators gives starts and ends as bits. A block always
+ends with a separator, so no token is open at its end. When the table or the arena is full the kernel returns,
+Python makes it bigger and calls again from where it stopped, so that the hot loop never allocates.
 """
 
 from __future__ import annotations
@@ -124,7 +125,10 @@ def insert(table: Table, slot: Any, key: Any, text: Bytes, start: Any, length: A
 
 @inner
 def separators(text: Bytes, base: Any, size: Any, rows: Bytes) -> Any:
-    """For 64 bytes, one bit each: which are special separators, and which are separators at all; none and all behind the end."""
+    """For 64 bytes, one bit each: which are special separators, and which are separators at all.
+
+    None and all behind the end.
+    """
     special = np.uint64(special_mask(text, base, rows))
     blank = special | np.uint64(other_mask(text, base, rows))
     if size - base < WIDTH:
@@ -138,8 +142,9 @@ def separators(text: Bytes, base: Any, size: Any, rows: Bytes) -> Any:
 def scan(text: Bytes, size: int, rows: Bytes, table: Table, ids: Ids, breaks: Ids, place: Starts) -> bool:
     """Scan a block from `place` on; False if the table has to grow first.
 
-    `place` holds the position in the text, the tokens and breaks written, and the NUL bytes met so far. A break b says that a sentence ends
-    before token b of this block. `rows` says which bytes separate (see runs.py).
+    `place` holds the position in the text, the tokens and breaks written, and the NUL bytes met so far. A
+    break b says that a sentence ends before token b of this block. `rows` says which bytes separate (see
+    runs.py).
     """
     base, tokens, n_breaks, nuls = place[POSITION], place[TOKENS], place[BREAKS], place[NULS]
     last = np.int64(breaks[n_breaks - 1]) if n_breaks > 0 else -1

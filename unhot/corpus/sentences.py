@@ -1,4 +1,7 @@
-"""Sentences from Python as blocks of bytes: strings, token lists, and lines that a Python function splits into tokens."""
+"""Sentences from Python as blocks of bytes.
+
+Strings, token lists, and lines that a Python function splits into tokens.
+"""
 
 from __future__ import annotations
 
@@ -56,7 +59,10 @@ def string_pieces(sentences: Iterable[object]) -> Iterator[bytes]:
     for number, sentence in enumerate(sentences, 1):
         if not isinstance(sentence, str):
             kind = type(sentence).__name__
-            raise DataError(f"sentence {number} is of type {kind}, the first one was a str: give strings or token lists, not both")
+            raise DataError(
+                f"sentence {number} is of type {kind}, the first one was a str: give strings or token "
+                "lists, not both"
+            )
         yield encode_word(sentence.replace("\n", " ")) + b"\n"
 
 
@@ -64,7 +70,10 @@ def token_pieces(sentences: Iterable[object]) -> Iterator[bytes]:
     """Token lists for the scanner of token lists; an empty token is no token."""
     for number, sentence in enumerate(sentences, 1):
         if isinstance(sentence, (str, bytes)) or not isinstance(sentence, Iterable):
-            raise DataError(f"sentence {number} is of type {type(sentence).__name__}: give a list of str for each sentence")
+            raise DataError(
+                f"sentence {number} is of type {type(sentence).__name__}: give a list of str for each "
+                "sentence"
+            )
         yield joined(sentence if isinstance(sentence, (list, tuple)) else list(sentence), number)
 
 
@@ -72,7 +81,8 @@ def joined(tokens: Sequence[str], number: int) -> bytes:
     """One sentence in the form the scanner reads."""
     try:
         text = "\n".join(tokens)
-        if text.count("\n") == len(tokens) - 1:  # the quick way: no token holds a line feed or bytes that are not UTF-8
+        # the quick way: no token holds a line feed or bytes that are not UTF-8
+        if text.count("\n") == len(tokens) - 1:
             return text.encode().replace(b"\n", TOKEN_END) + SENTENCE_END
         raws = [token.encode() for token in tokens]
     except UnicodeEncodeError:
@@ -80,7 +90,8 @@ def joined(tokens: Sequence[str], number: int) -> bytes:
     except TypeError:
         wrong = next(token for token in tokens if not isinstance(token, str))
         raise DataError(
-            f"sentence {number} holds {wrong!r:.80} of type {type(wrong).__name__}: tokens must be str; convert them with str()"
+            f"sentence {number} holds {wrong!r:.80} of type {type(wrong).__name__}: tokens must be str; "
+            "convert them with str()"
         ) from None
     return TOKEN_END.join(raws) + SENTENCE_END
 
@@ -103,8 +114,14 @@ def tokenized(lines: Iterable[object], tokenizer: Callable[[str], Iterable[str]]
     """Strings, split by a function."""
     for number, line in enumerate(lines, 1):
         if not isinstance(line, str):
-            raise DataError(f"sentence {number} is of type {type(line).__name__}: a tokenizer function takes str; give strings")
+            raise DataError(
+                f"sentence {number} is of type {type(line).__name__}: a tokenizer function takes str; give "
+                "strings"
+            )
         tokens = tokenizer(line)
         if isinstance(tokens, (str, bytes)) or not isinstance(tokens, Iterable):
-            raise DataError(f"sentence {number}: the tokenizer returned {type(tokens).__name__}: it must return a list of str")
+            raise DataError(
+                f"sentence {number}: the tokenizer returned {type(tokens).__name__}: it must return a list "
+                "of str"
+            )
         yield joined(tokens if isinstance(tokens, (list, tuple)) else list(tokens), number)

@@ -1,8 +1,8 @@
 """Ids on disk, memory-mapped: the only training input, however big the corpus.
 
-A shard is two files of little-endian numbers: `00000.ids` (int32) and `00000.starts` (int64), where sentence s is
-`ids[starts[s] : starts[s + 1]]`. No sentence is empty, and none reaches over two shards: a shard ends at the first sentence end at or
-behind `SHARD_IDS`.
+A shard is two files of little-endian numbers: `00000.ids` (int32) and `00000.starts` (int64), where sentence
+s is `ids[starts[s] : starts[s + 1]]`. No sentence is empty, and none reaches over two shards: a shard ends at
+the first sentence end at or behind `SHARD_IDS`.
 """
 
 from __future__ import annotations
@@ -106,18 +106,27 @@ def shard_names(number: int) -> tuple[str, str]:
 def map_shard(directory: Path, number: int) -> Shard:
     """Map the files of a shard into memory."""
     ids, starts = shard_names(number)
-    mapped = np.memmap(directory / ids, dtype="<i4", mode="r"), np.memmap(directory / starts, dtype="<i8", mode="r")
+    mapped = (
+        np.memmap(directory / ids, dtype="<i4", mode="r"),
+        np.memmap(directory / starts, dtype="<i8", mode="r"),
+    )
     return Shard(np.asarray(mapped[0], np.int32), np.asarray(mapped[1], np.int64))
 
 
 def check_shard(directory: Path, number: int, ids: int, sentences: int, words: int) -> None:
-    """Raise a `FormatError` unless sizes, order of starts and ids are right: kernels trust them and would read wild memory."""
+    """Raise a `FormatError` unless sizes, order of starts and ids are right.
+
+    Kernels trust them and would read wild memory.
+    """
     names = shard_names(number)
     for name, size in zip(names, (4 * ids, 8 * (sentences + 1)), strict=True):
         path = directory / name
         found = path.stat().st_size if path.is_file() else -1
         if found != size or ids < 1:
-            raise FormatError(f"{path}: {'no such file' if found < 0 else f'{found} bytes'}, expected {size}: encode the text again")
+            raise FormatError(
+                f"{path}: {'no such file' if found < 0 else f'{found} bytes'}, expected {size}: encode the "
+                "text again"
+            )
     _check_starts(directory / names[1], ids)
     _check_ids(directory / names[0], words)
 
@@ -128,10 +137,15 @@ def _check_starts(path: Path, ids: int) -> None:
         while len(part := np.fromfile(file, "<i8", CHUNK)):
             # read, not mapped, so that the check does not fill the memory
             if (position == 0 and part[0] != 0) or part[0] <= last or (np.diff(part) <= 0).any():
-                raise FormatError(f"{path}: byte {8 * position}: sentence starts are not rising from 0: encode the text again")
+                raise FormatError(
+                    f"{path}: byte {8 * position}: sentence starts are not rising from 0: encode the text "
+                    "again"
+                )
             last, position = int(part[-1]), position + len(part)
     if last != ids:
-        raise FormatError(f"{path}: the last sentence ends at {last}, but there are {ids} ids: encode the text again")
+        raise FormatError(
+            f"{path}: the last sentence ends at {last}, but there are {ids} ids: encode the text again"
+        )
 
 
 def _check_ids(path: Path, words: int) -> None:
@@ -139,5 +153,7 @@ def _check_ids(path: Path, words: int) -> None:
     with path.open("rb") as file:
         while len(part := np.fromfile(file, "<i4", CHUNK)):
             if part.min() < 0 or part.max() >= words:
-                raise FormatError(f"{path}: byte {4 * position}: an id outside 0..{words - 1}: encode the text again")
+                raise FormatError(
+                    f"{path}: byte {4 * position}: an id outside 0..{words - 1}: encode the text again"
+                )
             position += len(part)

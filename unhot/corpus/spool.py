@@ -1,7 +1,7 @@
 """Local ids of every block, on disk until the vocabulary is known.
 
-They are written in parts that are removed as soon as they are read back, so that spool and shards together take little more space than
-the ids once.
+They are written in parts that are removed as soon as they are read back, so that spool and shards together
+take little more space than the ids once.
 """
 
 from __future__ import annotations
@@ -87,5 +87,8 @@ class Spool:
         while len(view):
             got = self._file.readinto(view)  # type: ignore[union-attr]
             if not got:
-                raise DataError(f"{self._directory}: what was read is gone from there: is something else cleaning up? run it again")
+                raise DataError(
+                    f"{self._directory}: what was read is gone from there: is something else cleaning up? "
+                    "run it again"
+                )
             view = view[got:]

@@ -13,7 +13,8 @@ from unhot.errors import DataError
 HEAD = 10  # bytes that tell the kind of a file
 BUFFER = 1 << 18  # compressed bytes read together
 
-BZIP2_BLOCKS = (b"1AY&SY", b"\x17rE8P\x90")  # what follows "BZh" and a digit: a first block, or the end of an empty file
+# what follows "BZh" and a digit: a first block, or the end of an empty file
+BZIP2_BLOCKS = (b"1AY&SY", b"\x17rE8P\x90")
 ZSTD_FRAME, ZSTD_SKIPPABLE = b"\x28\xb5\x2f\xfd", b"\x2a\x4d\x18"
 UTF8_MARK = b"\xef\xbb\xbf"
 OTHER_MARKS = {
@@ -91,7 +92,9 @@ class TextStream:
         else:
             raw = Rejoined(head, raw)
         if head.startswith(b"PK\x03\x04"):
-            raise DataError(f"{self.name}: a zip archive: unpack it first, or compress the text with gz, bz2, xz or zst")
+            raise DataError(
+                f"{self.name}: a zip archive: unpack it first, or compress the text with gz, bz2, xz or zst"
+            )
         if head.startswith(b"PAR1") and not self._seekable:
             raise DataError(f"{self.name}: parquet in a pipe: its index is at the end; give it as a file")
         kind = compression(head)
@@ -108,7 +111,10 @@ class TextStream:
     def _explained(self, error: Exception) -> DataError:
         if isinstance(error, OSError) and error.errno is not None:
             return DataError(f"{self.name}: cannot be read: {error.strerror}")
-        return DataError(f"{self.name}: the compressed data is damaged or cut short: {error}; make or download the file again")
+        return DataError(
+            f"{self.name}: the compressed data is damaged or cut short: {error}; make or download the file "
+            "again"
+        )
 
 
 def read_fully(stream: Any, size: int) -> bytes:
@@ -147,7 +153,8 @@ def decompress(kind: str, stream: IO[bytes]) -> Any:
 
         return lzma.LZMAFile(stream)
     zstd = _zstd()
-    return zstd.ZstdFile(stream, options={zstd.DecompressionParameter.window_log_max: 31})  # 31: files made with zstd --long=31 too
+    # 31: files made with zstd --long=31 too
+    return zstd.ZstdFile(stream, options={zstd.DecompressionParameter.window_log_max: 31})
 
 
 def _zstd() -> Any:
@@ -172,5 +179,7 @@ def _troubles() -> tuple[type[Exception], ...]:
 def _standard_input() -> IO[bytes]:
     buffer: IO[bytes] | None = getattr(sys.stdin, "buffer", None)
     if buffer is None:
-        raise DataError("-: standard input is closed or is not a stream of bytes: pipe text into it, or give a file")
+        raise DataError(
+            "-: standard input is closed or is not a stream of bytes: pipe text into it, or give a file"
+        )
     return buffer

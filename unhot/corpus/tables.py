@@ -17,17 +17,26 @@ DATASET_ROWS = 1000  # rows asked of a dataset at a time
 
 
 class ArrowStream(Protocol):
-    """What tables, data frames and readers of record batches have in common: the Arrow PyCapsule interface."""
+    """What tables, data frames and readers of record batches have in common.
+
+    The Arrow PyCapsule interface.
+    """
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """A stream of record batches."""
 
 
 def table_pieces(source: Any, asked: str | None) -> tuple[Column, Iterator[bytes]] | None:
-    """The column of a table that holds its text, and its sentences as bytes; None if the source is no table."""
+    """The column of a table that holds its text, and its sentences as bytes.
+
+    None if the source is no table.
+    """
     if isinstance(source, Mapping):
         keys, first_key = ", ".join(map(repr, list(source)[:10])), next(iter(source), "")
-        raise DataError(f"a {type(source).__name__} with the keys {keys}: give one of its values, for example source[{first_key!r}]")
+        raise DataError(
+            f"a {type(source).__name__} with the keys {keys}: give one of its values, for example "
+            f"source[{first_key!r}]"
+        )
     batches = _batches(source)
     if batches is None:
         return None
@@ -40,7 +49,8 @@ def table_pieces(source: Any, asked: str | None) -> tuple[Column, Iterator[bytes
 
 def _batches(source: Any) -> Iterator[Any] | None:
     """The record batches of a table; None if the source is no table."""
-    if hasattr(source, "column_names") and hasattr(source, "with_format") and hasattr(source, "iter"):  # Dataset, IterableDataset
+    # Dataset, IterableDataset
+    if hasattr(source, "column_names") and hasattr(source, "with_format") and hasattr(source, "iter"):
         pyarrow()
         tables = source.with_format("arrow").iter(batch_size=DATASET_ROWS)
         return (batch for table in tables for batch in table.to_batches())
@@ -50,7 +60,9 @@ def _batches(source: Any) -> Iterator[Any] | None:
         batches: Iterator[Any] = iter(pyarrow().RecordBatchReader.from_stream(source))
         return batches
     if hasattr(source, "__dataframe__"):
-        raise DataError(f"a {type(source).__name__} that gives no Arrow stream: give the column that holds the text")
+        raise DataError(
+            f"a {type(source).__name__} that gives no Arrow stream: give the column that holds the text"
+        )
     return None
 
 
@@ -65,12 +77,19 @@ def row_cells(rows: Iterable[object], asked: str | None) -> Iterator[object]:
     column: Column | None = None
     for number, row in enumerate(rows, 1):
         if not isinstance(row, Mapping):
-            raise DataError(f"row {number} is of type {type(row).__name__}, the first one was a dict: give dicts, strings or token lists")
+            raise DataError(
+                f"row {number} is of type {type(row).__name__}, the first one was a dict: give dicts, "
+                "strings or token lists"
+            )
         if column is None and row.get(asked or USUAL_NAME, "") is None:
             continue  # an empty cell does not tell what the column holds
-        column = column or choose_column({name: _holds_tokens(cell) for name, cell in row.items()}, asked, f"row {number}")
+        column = column or choose_column(
+            {name: _holds_tokens(cell) for name, cell in row.items()}, asked, f"row {number}"
+        )
         if column.name not in row:
-            raise DataError(f"row {number} has no column {column.name!r}: its columns are {', '.join(map(str, row))}")
+            raise DataError(
+                f"row {number} has no column {column.name!r}: its columns are {', '.join(map(str, row))}"
+            )
         if row[column.name] is not None:
             yield row[column.name]
 

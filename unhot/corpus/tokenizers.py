@@ -1,11 +1,13 @@
 """What a token is: byte classes for the scanner, and two compiled normalisers that run before it.
 
     whitespace   ASCII white space and NUL separate tokens, a line feed ends a sentence; nothing is changed
-    words        lower-cased letters, digits and combining marks of any script (Unicode categories L, M and N); all else separates
+    words        lower-cased letters, digits and combining marks of any script (Unicode categories L, M and
+                 N); all else separates
     text8        Mahoney's recipe: lower-case a-z, digits spelt out ("7" -> " seven "), all else separates
 
-`words` lower-cases each code point by itself, by the one-to-one mapping of Unicode, and keeps bytes that are not valid UTF-8 as they are.
-A normaliser turns bytes into bytes that `whitespace` splits; line feeds and NUL bytes stay.
+`words` lower-cases each code point by itself, by the one-to-one mapping of Unicode, and keeps bytes that are
+not valid UTF-8 as they are. A normaliser turns bytes into bytes that `whitespace` splits; line feeds and NUL
+bytes stay.
 """
 
 from __future__ import annotations
@@ -27,8 +29,8 @@ Tokenizer: TypeAlias = str | Callable[[str], Iterable[str]]
 NAMES = ("whitespace", "words", "text8")
 BLANKS = b" \t\n\v\f\r\0"  # bytes between tokens: a text may be cut behind any of them
 
-# Token lists are joined with bytes that UTF-8 never uses. A token that holds one of the last three bytes all the same (from a file that is
-# not UTF-8) is escaped: ESCAPE and 0, 1 or 2.
+# Token lists are joined with bytes that UTF-8 never uses. A token that holds one of the last three bytes all
+# the same (from a file that is not UTF-8) is escaped: ESCAPE and 0, 1 or 2.
 ESCAPE, TOKEN_END, SENTENCE_END = b"\xfd", b"\xff", b"\xfe"
 
 SPACE = 32
@@ -75,24 +77,34 @@ def normaliser(name: str) -> Normaliser | None:
         return Normaliser(keep_words, lower_table(), 1.5)
     if name == "text8":
         return Normaliser(keep_text8, spelling_table(), 7.0)
-    raise ConfigError(f"tokenizer={name!r}: must be one of {', '.join(NAMES)}, or a function that takes a line and returns its tokens")
+    raise ConfigError(
+        f"tokenizer={name!r}: must be one of {', '.join(NAMES)}, or a function that takes a line and "
+        "returns its tokens"
+    )
 
 
 def lower_table() -> Ids:
-    """Code point -> what to write: the lower case of a letter, digit or mark; for all else 0, but below 128 a space or the byte itself."""
+    """Code point -> what to write: the lower case of a letter, digit or mark.
+
+    For all else 0, but below 128 a space or the byte itself.
+    """
     table = np.zeros(CODE_POINTS, np.int32)
     category = unicodedata.category
     for code in range(CODE_POINTS):
         char = chr(code)
         if category(char)[0] in "LMN":
-            table[code] = ord(char.lower()[0])  # only U+0130 has a longer lower case, whose first letter is the one-to-one mapping
+            # only U+0130 has a longer lower case, whose first letter is the one-to-one mapping
+            table[code] = ord(char.lower()[0])
     table[:128][table[:128] == 0] = ord(" ")
     table[list(KEPT)] = list(KEPT)
     return table
 
 
 def spelling_table() -> Ids:
-    """Byte -> what to write, or for a digit ~(where its name is in this table); there, the length of the name comes first."""
+    """Byte -> what to write, or for a digit ~(where its name is in this table).
+
+    There, the length of the name comes first.
+    """
     table = np.full(256 + 8 * 10, ord(" "), np.int32)
     table[list(KEPT)] = list(KEPT)
     for letter in range(ord("a"), ord("z") + 1):
@@ -123,7 +135,12 @@ def code_point(text: Bytes, i: Any, size: int) -> Any:
             return -1, 1
         code = (code << 6) | (byte & 0x3F)
     # too long a form, a surrogate, or beyond Unicode
-    if (n == 3 and code < 0x800) or (n == 4 and code < 0x10000) or 0xD800 <= code <= 0xDFFF or code > 0x10FFFF:
+    if (
+        (n == 3 and code < 0x800)
+        or (n == 4 and code < 0x10000)
+        or 0xD800 <= code <= 0xDFFF
+        or code > 0x10FFFF
+    ):
         return -1, 1
     return code, n
 

@@ -1,6 +1,7 @@
 """Where a corpus is made: files are written in a hidden folder and moved to their place when all is done.
 
-Whatever stops the work (an error, Ctrl-C), the folder goes, and with it a directory that was made for this corpus only.
+Whatever stops the work (an error, Ctrl-C), the folder goes, and with it a directory that was made for this
+corpus only.
 """
 
 from __future__ import annotations
@@ -42,20 +43,26 @@ class Workplace:
             self.work = Path(tempfile.mkdtemp(prefix=".encoding-", dir=self.directory))
         except OSError as error:
             where = "the temporary directory (see TMPDIR)" if directory is None else os.fspath(directory)
-            raise DataError(f"{where}: cannot be written: {error.strerror}; give a directory that can") from error
+            raise DataError(
+                f"{where}: cannot be written: {error.strerror}; give a directory that can"
+            ) from error
 
     def __enter__(self) -> Workplace:
         """The workplace itself."""
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         """Clean up."""
         shutil.rmtree(self.work, ignore_errors=True)
         if kind is not None and self.made:
             shutil.rmtree(self.directory, ignore_errors=True)
 
     def publish(self, index: str = INDEX, numbered: Sequence[str] = ("[0-9]*.ids", "[0-9]*.starts")) -> None:
-        """Move all files from the work folder to the directory; what was there, valid by its index, is not valid from then on.
+        """Move all files from the work folder to the directory.
+
+        What was there, valid by its index, is not valid from then on.
 
         `numbered`: patterns of files that there may have been more of.
         """
@@ -76,10 +83,14 @@ class Workplace:
                 raise
             done, total = reader.progress()
             ids = spool.bytes * (total / done if total and done else 1)
-            need = ids + min(ids, spool.part)  # while a part of the spool becomes part of a shard, both are there
-            free = shutil.disk_usage(self.directory).free + sum(path.stat().st_size for path in self.work.iterdir())
+            # while a part of the spool becomes part of a shard, both are there
+            need = ids + min(ids, spool.part)
+            free = shutil.disk_usage(self.directory).free + sum(
+                path.stat().st_size for path in self.work.iterdir()
+            )
             about = "about" if total else "more than"
             raise DataError(
-                f"{self.directory}: disk full: the ids need {about} {need / 1e9:.3g} GB there, {free / 1e9:.3g} GB were free: "
+                f"{self.directory}: disk full: the ids need {about} {need / 1e9:.3g} GB there, "
+                f"{free / 1e9:.3g} GB were free: "
                 "make room, or give another place (directory, or TMPDIR in the environment)"
             ) from error

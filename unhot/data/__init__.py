@@ -6,5 +6,8 @@ from pathlib import Path
 
 
 def sotu_path() -> Path:
-    """Return the path of the bundled text: 233 State of the Union addresses, 1.8 million words, xz-compressed."""
+    """Return the path of the bundled text.
+
+    233 State of the Union addresses, 1.8 million words, xz-compressed.
+    """
     return Path(__file__).parent / "sotu.txt.xz"

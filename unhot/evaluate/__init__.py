@@ -1,6 +1,7 @@
 """How good a model is: the loss of a held-out text, and what its vectors know of words.
 
-Every kind of question is a function of its own file. Names are loaded when they are first used: only some need the compiler.
+Every kind of question is a function of its own file. Names are loaded when they are first used: only some
+need the compiler.
 """
 
 from __future__ import annotations

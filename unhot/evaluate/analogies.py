@@ -2,11 +2,13 @@
 
     accuracy = right answers / questions whose words are all known
 
-`analogy_files.py` says what a file of questions is, `answers.py` how a question is answered. With `restrict_vocab=n` only the first n words
-are known: a question with another word is left out and counted as unknown, and no other word is an answer. Variants of one word in other
-case are one word, unless `case="exact"`. Figures are those of gensim's `evaluate_word_analogies` with the same `restrict_vocab`.
+`analogy_files.py` says what a file of questions is, `answers.py` how a question is answered. With
+`restrict_vocab=n` only the first n words are known: a question with another word is left out and counted as
+unknown, and no other word is an answer. Variants of one word in other case are one word, unless
+`case="exact"`. Figures are those of gensim's `evaluate_word_analogies` with the same `restrict_vocab`.
 
-The interval is the bootstrap's over questions. Questions of a section share words, so for other words it is too narrow.
+The interval is the bootstrap's over questions. Questions of a section share words, so for other words it is
+too narrow.
 
 References: Mikolov et al. 2013; Levy and Goldberg 2014; Gladkova et al. 2016 (BATS).
 """
@@ -98,9 +100,15 @@ def analogies(
     lookup = look_up(vectors, restrict_vocab=restrict_vocab, case=case)
     relations = read_analogies(source)
     marks = _mark(lookup, relations, method, progress)
-    sections = [_section(relation.name, relation.group, mark, seed) for relation, mark in zip(relations, marks, strict=True)]
+    sections = [
+        _section(relation.name, relation.group, mark, seed)
+        for relation, mark in zip(relations, marks, strict=True)
+    ]
     groups = dict.fromkeys(relation.group for relation in relations if relation.group)
-    by_group = {group: [mark for relation, mark in zip(relations, marks, strict=True) if relation.group == group] for group in groups}
+    by_group = {
+        group: [mark for relation, mark in zip(relations, marks, strict=True) if relation.group == group]
+        for group in groups
+    }
     return Analogies(
         file=os.fspath(source),
         method=method,
@@ -123,10 +131,19 @@ def _joined(marks: Sequence[Marks]) -> Marks:
 def _section(name: str, group: str, marks: Marks, seed: int) -> Section:
     asked = [mark for mark in marks if mark is not None]
     interval = mean_interval(asked, seed)
-    return Section(name=name, group=group, questions=len(marks), unknown=len(marks) - len(asked), correct=sum(asked), interval=interval)
+    return Section(
+        name=name,
+        group=group,
+        questions=len(marks),
+        unknown=len(marks) - len(asked),
+        correct=sum(asked),
+        interval=interval,
+    )
 
 
-def _mark(lookup: WordLookup, relations: Sequence[Relation], method: str, progress: Progress | None) -> list[Marks]:
+def _mark(
+    lookup: WordLookup, relations: Sequence[Relation], method: str, progress: Progress | None
+) -> list[Marks]:
     """Ask all relations together: they share words."""
     row: dict[str, int] = {}  # words recur
     for relation in relations:
@@ -148,7 +165,9 @@ def _mark(lookup: WordLookup, relations: Sequence[Relation], method: str, progre
         marks.append(mine)
     if asked:
         tell = progress or (lambda stage, done, total: None)
-        found = answers(lookup, np.array(asked, np.int32), method, lambda done, total: tell("analogies", done, total))
+        found = answers(
+            lookup, np.array(asked, np.int32), method, lambda done, total: tell("analogies", done, total)
+        )
         for (mine, i, known), answer in zip(right, found.tolist(), strict=True):
             mine[i] = answer >= 0 and names[answer] in known
     return marks

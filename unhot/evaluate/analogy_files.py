@@ -1,11 +1,13 @@
 """Files of analogies: word2vec's format (Google) and pairs (BATS).
 
     Google   `: section` opens a section; a question is a line of four words, a b c d: a is to b as c is to d
-    BATS     a file is a relation; a line is a word and its right answers, `a<TAB>b1/b2/...`; every two lines are two questions
+    BATS     a file is a relation; a line is a word and its right answers, `a<TAB>b1/b2/...`; every two lines
+             are two questions
 
-A BATS question is a : b1 :: c : any right answer of c, with the first answer of a, as in the authors' own program; the one who answers c
-right with a word that is none of a, b1 and c has found it. A BATS relation belongs to the group that its folder is called by; a Google
-section is syntactic if its name begins with "gram", else semantic, as in gensim.
+A BATS question is a : b1 :: c : any right answer of c, with the first answer of a, as in the authors' own
+program; the one who answers c right with a word that is none of a, b1 and c has found it. A BATS relation
+belongs to the group that its folder is called by; a Google section is syntactic if its name begins with
+"gram", else semantic, as in gensim.
 """
 
 from __future__ import annotations
@@ -55,7 +57,13 @@ def _read(path: Path, source: Path) -> list[Relation]:
     if first.startswith(":") or len(first.split()) == 4:
         return _read_sections(path, lines)
     if len(_pair(first)) == 2:
-        return [Relation(path.stem, path.parent.name if path.parent != source and path != source else "", _read_pairs(path, lines))]
+        return [
+            Relation(
+                path.stem,
+                path.parent.name if path.parent != source and path != source else "",
+                _read_pairs(path, lines),
+            )
+        ]
     raise wrong_line(path, number, first, EITHER)
 
 
@@ -89,4 +97,9 @@ def _read_pairs(path: Path, lines: list[tuple[int, str]]) -> list[Question]:
         if len(rest) != 1 or not answers:
             raise wrong_line(path, number, line, PAIR)
         pairs.append((word, answers))
-    return [Question(a, b[0], c, right) for i, (a, b) in enumerate(pairs) for j, (c, right) in enumerate(pairs) if i != j]
+    return [
+        Question(a, b[0], c, right)
+        for i, (a, b) in enumerate(pairs)
+        for j, (c, right) in enumerate(pairs)
+        if i != j
+    ]

@@ -3,9 +3,10 @@
     add   3CosAdd: the word r with the largest  cos(r, b) - cos(r, a) + cos(r, c)
     mul   3CosMul: the word r with the largest  cos'(r, b) cos'(r, c) / (cos'(r, a) + 1e-6),   cos' = (1 + cos) / 2
 
-3CosAdd is what `most_similar(positive=[b, c], negative=[a])` finds: that divides all scores by one length. Thousands of questions are made
-of some hundred words, so the cosines of these words with a block of candidates are computed once (for vectors, in one matrix product), and
-a question only adds three rows of them (`kernels/analogies.py`).
+3CosAdd is what `most_similar(positive=[b, c], negative=[a])` finds: that divides all scores by one length.
+Thousands of questions are made of some hundred words, so the cosines of these words with a block of
+candidates are computed once (for vectors, in one matrix product), and a question only adds three rows of them
+(`kernels/analogies.py`).
 """
 
 from __future__ import annotations
@@ -25,9 +26,12 @@ TABLE = 1 << 22  # cosines at once, if the questions have very many words
 
 
 def answers(lookup: WordLookup, asked: Ids, method: str, tell: Callable[[int, int], None]) -> Ids:
-    """The row that answers each question [questions, 3] of rows a, b, c; -1 if there is none. Equal scores: the first row.
+    """The row that answers each question [questions, 3] of rows a, b, c; -1 if there is none.
 
-    Names of a, b and c (see `Lookup`) are never answers. `tell` is called with how many candidates are done, and of how many.
+    Equal scores: the first row.
+
+    Names of a, b and c (see `Lookup`) are never answers. `tell` is called with how many candidates are done,
+    and of how many.
     """
     from unhot.kernels.analogies import GROUP, Answers, Questions, Quotient, Sum, answer
 
@@ -49,7 +53,10 @@ def answers(lookup: WordLookup, asked: Ids, method: str, tell: Callable[[int, in
                 table *= 0.5
             flat = table.reshape(-1)
             scores = Sum(flat) if method == "add" else Quotient(flat)
-            jobs = [pool.submit(answer, scores, width, first, lookup.names, questions, best, *cut) for cut in pairwise(cuts)]
+            jobs = [
+                pool.submit(answer, scores, width, first, lookup.names, questions, best, *cut)
+                for cut in pairwise(cuts)
+            ]
             for job in jobs:
                 job.result()
             tell(last, lookup.size)

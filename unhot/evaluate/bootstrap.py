@@ -1,7 +1,10 @@
-"""Percentile intervals by the bootstrap: how far a figure would move if the questions had been other ones of the same kind.
+"""Percentile intervals by the bootstrap.
 
-Of n observations, n are drawn with replacement, RESAMPLES times; a figure's interval holds the middle LEVEL of its values. A resample is a
-number of times for each observation, so nothing is copied or sorted again. Figures are seeded, so they are the same every time.
+How far a figure would move if the questions had been other ones of the same kind.
+
+Of n observations, n are drawn with replacement, RESAMPLES times; a figure's interval holds the middle LEVEL
+of its values. A resample is a number of times for each observation, so nothing is copied or sorted again.
+Figures are seeded, so they are the same every time.
 
 Reference: Efron and Tibshirani 1993, chapter 13.
 """
@@ -41,7 +44,8 @@ def bootstrap(times: ArrayLike, figure: Callable[[Doubles], Doubles], seed: int 
     """The interval of any figure.
 
     times    how often each different observation was made
-    figure   [resamples, observations] how often each is drawn -> [resamples] the figure; NaN where it is not defined: left out
+    figure   [resamples, observations] how often each is drawn -> [resamples] the figure; NaN where it is not
+             defined: left out
     """
     times = np.asarray(times, np.int64)
     if times.size == 0:

@@ -2,13 +2,15 @@
 
     purity = 1/n sum over clusters of the number of its words that are in its most frequent category
 
-The known words are put into as many clusters as they have categories, by spherical k-means (`clusters.py`): the best of ten starts by its
-own objective, without a look at the categories. A purity of 1 is perfect; the most frequent category's share is what one cluster would get.
-Published figures often come from other clustering programs (CLUTO), so compare with a few points of tolerance.
+The known words are put into as many clusters as they have categories, by spherical k-means (`clusters.py`):
+the best of ten starts by its own objective, without a look at the categories. A purity of 1 is perfect; the
+most frequent category's share is what one cluster would get. Published figures often come from other
+clustering programs (CLUTO), so compare with a few points of tolerance.
 
-A file is CSV with the columns `word` and `category` in its first line (a line without a word is passed over), or lines of
-`word<TAB>category`. A word that is in several categories is there several times. Unknown words are left out and counted. The interval is
-the bootstrap's over words, with the clusters and their categories as they are; another seed of the clusters moves the purity, too.
+A file is CSV with the columns `word` and `category` in its first line (a line without a word is passed over),
+or lines of `word<TAB>category`. A word that is in several categories is there several times. Unknown words
+are left out and counted. The interval is the bootstrap's over words, with the clusters and their categories
+as they are; another seed of the clusters moves the purity, too.
 
 Reference: Baroni, Dinu and Kruszewski 2014.
 """
@@ -59,7 +61,12 @@ class Categories:
 
 
 def categories(
-    vectors: Vectors, source: str | os.PathLike[str], *, restrict_vocab: int | None = None, case: str = "prefer", seed: int = 1
+    vectors: Vectors,
+    source: str | os.PathLike[str],
+    *,
+    restrict_vocab: int | None = None,
+    case: str = "prefer",
+    seed: int = 1,
 ) -> Categories:
     """The purity of clusters of a file's words.
 
@@ -80,7 +87,8 @@ def categories(
         labels = clusters(lookup.units(rows[known]), present.size, seed)
         counts = np.zeros((present.size, kinds.size), np.int64)  # [clusters, categories]
         np.add.at(counts, (labels, which), 1)
-        fits = counts.argmax(axis=1)[labels] == which  # [words] in the most frequent category of their clusters
+        # [words] in the most frequent category of their clusters
+        fits = counts.argmax(axis=1)[labels] == which
         purity, interval = float(fits.mean()), mean_interval(fits, seed)
         largest = float(counts.sum(axis=0).max() / which.size)
     return Categories(
@@ -108,10 +116,15 @@ def read_categories(source: str | os.PathLike[str]) -> list[tuple[str, str]]:
     if [name.strip().lower() for name in lines[0][1].split("\t")] == [*COLUMNS]:
         lines = lines[1:]
     word, category = (header.index(name) for name in COLUMNS) if with_header else (0, 1)
-    columns, accepted = (len(header), f"{len(header)} columns, as in the first line") if with_header else (2, LINES)
+    columns, accepted = (
+        (len(header), f"{len(header)} columns, as in the first line") if with_header else (2, LINES)
+    )
     entries = []
     for number, line in lines[with_header:]:
-        fields = [field.strip() for field in (_csv(line) if with_header else line.split("\t" if "\t" in line else None))]
+        fields = [
+            field.strip()
+            for field in (_csv(line) if with_header else line.split("\t" if "\t" in line else None))
+        ]
         if len(fields) != columns or not fields[category]:
             raise wrong_line(path, number, line, accepted)
         if fields[word]:  # categories of the usual CSV files end with a line without a word

@@ -1,9 +1,11 @@
 """Spherical k-means: unit vectors in k clusters by the direction of their sum.
 
-    maximise  sum over clusters of |sum of its vectors|   =   sum over vectors of cos(vector, sum of its cluster)
+    maximise  sum over clusters of |sum of its vectors|   =   sum over vectors of cos(vector, sum of its
+              cluster)
 
-Each round gives every vector to the nearest centre and then moves the centres, until nothing changes. The first centres are drawn as in
-k-means++: each next one with a probability proportional to 1 - cos with the nearest centre so far. Of several starts the best is kept.
+Each round gives every vector to the nearest centre and then moves the centres, until nothing changes. The
+first centres are drawn as in k-means++: each next one with a probability proportional to 1 - cos with the
+nearest centre so far. Of several starts the best is kept.
 
 References: Dhillon and Modha 2001; Arthur and Vassilvitskii 2007.
 """
@@ -20,7 +22,9 @@ ROUNDS = 100  # a start that has not settled by then is taken as it is
 
 
 def clusters(units: Doubles, k: int, seed: int = 1) -> NDArray[np.int64]:
-    """The cluster of each unit vector [n, dim], 0 .. k - 1; 1 <= k <= n. No cluster is empty unless vectors are equal.
+    """The cluster of each unit vector [n, dim], 0 .. k - 1; 1 <= k <= n.
+
+    No cluster is empty unless vectors are equal.
 
     >>> clusters(np.eye(2)[[0, 1, 1, 0]], 2).tolist() in ([0, 1, 1, 0], [1, 0, 0, 1])
     True
@@ -40,7 +44,8 @@ def _start(units: Doubles, k: int, rng: np.random.Generator) -> Doubles:
     while len(centres) < k:
         weights = np.maximum(apart, 0.0)
         total = weights.sum()
-        drawn = rng.choice(len(units), p=weights / total if total > 0 else None)  # None: all vectors are equal
+        # None: all vectors are equal
+        drawn = rng.choice(len(units), p=weights / total if total > 0 else None)
         centres.append(units[drawn])
         apart = np.minimum(apart, 1 - units @ centres[-1])
     return np.array(centres)
@@ -59,7 +64,8 @@ def _settle(units: Doubles, centres: Doubles) -> tuple[NDArray[np.int64], float]
         sums = np.zeros_like(centres)
         np.add.at(sums, labels, units)
         lengths = np.linalg.norm(sums, axis=1, keepdims=True)
-        centres = np.divide(sums, lengths, out=centres.copy(), where=lengths > 0)  # vectors that cancel out leave the centre where it was
+        # vectors that cancel out leave the centre where it was
+        centres = np.divide(sums, lengths, out=centres.copy(), where=lengths > 0)
     return labels, float(np.einsum("ij,ij->", units, centres[labels]))
 
 

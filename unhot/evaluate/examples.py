@@ -1,7 +1,8 @@
 """What a text asks of a model: hidden vectors, and the words that each has to predict.
 
-Skip-gram: every context of a centre is an input, and the centre its target. Pairs that occur often are scored once, and all targets of an
-input with one hidden vector. CBOW: one hidden vector for each centre that sees a word, of all the words that it sees.
+Skip-gram: every context of a centre is an input, and the centre its target. Pairs that occur often are scored
+once, and all targets of an input with one hidden vector. CBOW: one hidden vector for each centre that sees a
+word, of all the words that it sees.
 """
 
 from __future__ import annotations
@@ -65,9 +66,17 @@ def all_together(text: Text, inputs: WordInputs, mean: bool, tell: Progress) -> 
             starts = np.cumsum(windows.sizes, dtype=np.int64) - windows.sizes
             weight = inputs.sizes[windows.contexts] if inputs.sizes.size else np.ones(windows.contexts.size)
             share = 1.0 / np.add.reduceat(weight, starts) if mean else np.ones(n)
-            hidden = np.add.reduceat(weight[:, None] * inputs.vectors[windows.contexts], starts) * share[:, None]
+            hidden = (
+                np.add.reduceat(weight[:, None] * inputs.vectors[windows.contexts], starts) * share[:, None]
+            )
             bias = np.add.reduceat(weight * _bias(inputs, windows.contexts), starts) * share
-            yield Examples(hidden.astype(np.float32), bias, np.arange(n, dtype=np.int32), windows.centres, np.ones(n, np.int64))
+            yield Examples(
+                hidden.astype(np.float32),
+                bias,
+                np.arange(n, dtype=np.int32),
+                windows.centres,
+                np.ones(n, np.int64),
+            )
         tell("scoring", done, text.corpus.ids)
 
 
@@ -114,7 +123,8 @@ def _by_input(pairs: Pairs, words: int, inputs_of: WordInputs, tell: Progress) -
     ends, block = np.append(first, pairs.keys.size), max(1, SCORES // words)
     begin = 0
     while begin < inputs.size:
-        full = int(np.searchsorted(ends, ends[begin] + PAIRS, side="right")) - 1  # frequent words have many targets
+        # frequent words have many targets
+        full = int(np.searchsorted(ends, ends[begin] + PAIRS, side="right")) - 1
         stop = min(begin + block, inputs.size, max(begin + 1, full))
         rows, part = inputs[begin:stop], slice(ends[begin], ends[stop])
         which = np.repeat(np.arange(rows.size, dtype=np.int32), np.diff(ends[begin : stop + 1]))

@@ -10,10 +10,15 @@ import numpy as np
 
 
 def plain(value: Any) -> Any:
-    """A result as plain data for JSON: fields and properties by name; what is not a finite number (JSON has none) becomes None."""
+    """A result as plain data for JSON: fields and properties by name.
+
+    What is not a finite number (JSON has none) becomes None.
+    """
     if is_dataclass(value) and not isinstance(value, type):
         public = [name for name, kind in vars(type(value)).items() if isinstance(kind, property)]
-        return {name: plain(getattr(value, name)) for name in (*(field.name for field in fields(value)), *public)}
+        return {
+            name: plain(getattr(value, name)) for name in (*(field.name for field in fields(value)), *public)
+        }
     if isinstance(value, (list, tuple)):
         return [plain(each) for each in value]
     if isinstance(value, np.generic):

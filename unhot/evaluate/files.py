@@ -17,9 +17,13 @@ def question_files(source: str | os.PathLike[str]) -> list[Path]:
     if not path.is_dir():
         raise DataError(f"{path}: there is no such file or folder")
     below = (each for each in path.rglob("*") if each.is_file())
-    found = sorted(each for each in below if not any(part.startswith(".") for part in each.relative_to(path).parts))
+    found = sorted(
+        each for each in below if not any(part.startswith(".") for part in each.relative_to(path).parts)
+    )
     if not found:
-        raise DataError(f"{path}: there is no file in this folder; give a file of questions, or a folder of such files")
+        raise DataError(
+            f"{path}: there is no file in this folder; give a file of questions, or a folder of such files"
+        )
     return found
 
 
@@ -27,15 +31,22 @@ def question_file(source: str | os.PathLike[str]) -> Path:
     """The file, which must be there."""
     path = Path(source)
     if not path.is_file():
-        raise DataError(f"{path}: {'a folder: give its files one by one' if path.is_dir() else 'there is no such file'}")
+        raise DataError(
+            f"{path}: {'a folder: give its files one by one' if path.is_dir() else 'there is no such file'}"
+        )
     return path
 
 
 def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
-    """Number and text of every line, from 1; white space at the ends is gone, and bytes that are not UTF-8 are kept as in `Vocabulary`."""
+    """Number and text of every line, from 1.
+
+    White space at the ends is gone, and bytes that are not UTF-8 are kept as in `Vocabulary`.
+    """
     raw = path.read_bytes()
     if b"\0" in raw:
-        raise DataError(f"{path}: byte {raw.index(0)} is zero: questions are text; is this a file of vectors?")
+        raise DataError(
+            f"{path}: byte {raw.index(0)} is zero: questions are text; is this a file of vectors?"
+        )
     text = raw.decode("utf-8-sig", "surrogateescape").replace("\r\n", "\n").replace("\r", "\n")
     for number, line in enumerate(text.split("\n"), start=1):  # `splitlines` would cut at more than line ends
         yield number, line.strip()

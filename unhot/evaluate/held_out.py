@@ -2,13 +2,15 @@
 
     cross entropy = -1/N sum over the N examples of log P(target | h),   perplexity = exp(cross entropy)
 
-P is normalised exactly, over the whole vocabulary, whatever the layer was trained as (`Head.log_prob`), so all layers can be compared. An
-example of skip-gram is a pair: a word predicts a centre that it stands near; one of CBOW is a centre that the words around it predict
-together. log Z is the log of what the layer's own estimates of the probabilities sum to: zero where it is normalised, otherwise its mean
-and variance over the examples say how far from it.
+P is normalised exactly, over the whole vocabulary, whatever the layer was trained as (`Head.log_prob`), so
+all layers can be compared. An example of skip-gram is a pair: a word predicts a centre that it stands near;
+one of CBOW is a centre that the words around it predict together. log Z is the log of what the layer's own
+estimates of the probabilities sum to: zero where it is normalised, otherwise its mean and variance over the
+examples say how far from it.
 
-Words that are not in the vocabulary are removed before windows are formed. By default every word counts and every window is whole
-(`shrink=False, sample=0`), whatever the training did, so the result is a property of model and text and not of random draws.
+Words that are not in the vocabulary are removed before windows are formed. By default every word counts and
+every window is whole (`shrink=False, sample=0`), whatever the training did, so the result is a property of
+model and text and not of random draws.
 """
 
 from __future__ import annotations
@@ -64,19 +66,31 @@ class HeldOut:
     def as_dict(self) -> dict[str, str | int | float | None]:
         """Plain data for JSON, which has no infinity: None."""
         every = {**asdict(self), "bits": self.bits, "perplexity": self.perplexity}
-        return {name: None if isinstance(value, float) and not math.isfinite(value) else value for name, value in every.items()}
+        return {
+            name: None if isinstance(value, float) and not math.isfinite(value) else value
+            for name, value in every.items()
+        }
 
     def __str__(self) -> str:
         """What was done."""
-        who = "the words around a centre together predict it" if self.together else "each word around a centre predicts it"
-        reach = f"a reach drawn from 1 to {self.window}" if self.shrink else f"a fixed window of {self.window}"
+        who = (
+            "the words around a centre together predict it"
+            if self.together
+            else "each word around a centre predicts it"
+        )
+        reach = (
+            f"a reach drawn from 1 to {self.window}" if self.shrink else f"a fixed window of {self.window}"
+        )
         draws = "no sub-sampling" if self.sample == 0 else f"sub-sampling at {self.sample:g}"
         seed = f" (seed {self.seed})" if self.shrink or self.sample else ""
         share = self.unknown / self.words
         return (
-            f"{self.model} with {self.output}: {who}, with {reach} words to each side, cut at the ends of lines, and {draws}{seed}; "
-            f"{self.unknown:,} of {self.words:,} words ({share:.2%}) are not in the vocabulary and were removed before windows "
-            f"were formed; tokenizer {self.tokenizer}; probabilities are normalised over all {self.vocabulary:,} words."
+            f"{self.model} with {self.output}: {who}, with {reach} words to each side, cut at the ends of "
+            f"lines, and {draws}{seed}; "
+            f"{self.unknown:,} of {self.words:,} words ({share:.2%}) are not in the vocabulary and were "
+            "removed before windows "
+            f"were formed; tokenizer {self.tokenizer}; probabilities are normalised over all "
+            f"{self.vocabulary:,} words."
         )
 
 
@@ -99,7 +113,8 @@ def held_out(
     sample      threshold of sub-sampling, by the model's counts; 0: none
     tokenizer   None: the model's
     seed        of the draws of shrink and sample
-    progress    called now and then with "reading", "pairing" or "scoring", how much is done and how much there is (None if not known)
+    progress    called now and then with "reading", "pairing" or "scoring", how much is done and how much
+                there is (None if not known)
 
     >>> from unhot import SkipGram
     >>> model = SkipGram(dim=4, min_count=1, epochs=1, output="softmax").fit([["a", "b", "c", "a"]])
@@ -108,7 +123,9 @@ def held_out(
     (4, 1, 3)
     """
     if not isinstance(model, WordModel):
-        raise ConfigError(f"a model of type {type(model).__name__}: only models of words can be evaluated on text")
+        raise ConfigError(
+            f"a model of type {type(model).__name__}: only models of words can be evaluated on text"
+        )
     vocabulary = model.learned.vocabulary
     reach = Window(whole("window", model.window if window is None else window, 1, 10_000), bool(shrink))
     sample, seed = at_least("sample", sample, 0), whole("seed", seed, 0, 2**64 - 1)
@@ -119,7 +136,8 @@ def held_out(
         words, unknown = corpus.words, corpus.words - corpus.ids
     if not loss.pairs:
         raise DataError(
-            f"no pair is left of {words:,} words, {unknown:,} of them not in the vocabulary: no line has two known words; "
+            f"no pair is left of {words:,} words, {unknown:,} of them not in the vocabulary: no line has "
+            "two known words; "
             "give more text, check the tokenizer, or join lines"
         )
     return HeldOut(
@@ -130,7 +148,9 @@ def held_out(
         window=reach.size,
         shrink=reach.shrink,
         sample=sample,
-        tokenizer=tokenizer if isinstance(tokenizer, str) else getattr(tokenizer, "__name__", type(tokenizer).__name__),
+        tokenizer=tokenizer
+        if isinstance(tokenizer, str)
+        else getattr(tokenizer, "__name__", type(tokenizer).__name__),
         seed=seed,
         words=words,
         unknown=unknown,
@@ -141,16 +161,26 @@ def held_out(
     )
 
 
-def _encode(source: Source, vocabulary: Vocabulary, tokenizer: Tokenizer, threads: int, tell: Progress) -> Corpus:
+def _encode(
+    source: Source, vocabulary: Vocabulary, tokenizer: Tokenizer, threads: int, tell: Progress
+) -> Corpus:
     """The text in the ids of the model."""
-    # `encode` orders a given vocabulary by its counts and drops what has none: with falling counts every word keeps its id
+    # `encode` orders a given vocabulary by its counts and drops what has none: with falling counts every word
+    # keeps its id
     ranks = {word: len(vocabulary) - i for i, word in enumerate(vocabulary.words)}
     corpus = encode(
-        source, counts=ranks, min_count=1, tokenizer=tokenizer, threads=threads, progress=lambda done, total: tell("reading", done, total)
+        source,
+        counts=ranks,
+        min_count=1,
+        tokenizer=tokenizer,
+        threads=threads,
+        progress=lambda done, total: tell("reading", done, total),
     )
     if corpus.vocabulary.words != vocabulary.words:
         corpus.close()
-        raise DataError("the model's vocabulary holds an empty word, or one word twice: it cannot be evaluated on text")
+        raise DataError(
+            "the model's vocabulary holds an empty word, or one word twice: it cannot be evaluated on text"
+        )
     return corpus
 
 
@@ -177,8 +207,11 @@ class _Loss:
 def _loss(model: WordModel, text: Text, tell: Progress) -> _Loss:
     """The loss of all examples of a text."""
     loss, head, inputs, how = _Loss(), model.head, model.word_inputs(), model.combines()
-    for some in each_alone(text, inputs, tell) if how is None else all_together(text, inputs, how == "mean", tell):
+    for some in (
+        each_alone(text, inputs, tell) if how is None else all_together(text, inputs, how == "mean", tell)
+    ):
         log_prob, log_z = head.pairs_log_prob(some.hidden, some.which, some.targets)
         weight = np.bincount(some.which, some.times, minlength=len(some.hidden)).astype(np.float64)
-        loss.add(log_prob, some.times, log_z + some.bias, weight)  # an input's bias shifts all its scores: no probability, but their sum
+        # an input's bias shifts all its scores: no probability, but their sum
+        loss.add(log_prob, some.times, log_z + some.bias, weight)
     return loss

@@ -4,14 +4,17 @@ Test sets and vectors often differ in case, so `case` says when a spelling count
 
     exact    only the very spelling
     prefer   the very spelling if it is there, else the first row with any case of it
-    ignore   the first row with any case of it, though the very spelling may stand further down; so does gensim by default
+    ignore   the first row with any case of it, though the very spelling may stand further down; so does
+             gensim by default
 
-Two spellings are cases of one word if `str.upper` makes them equal. The first row is that of the most frequent word in most files.
-A vector whose length is zero or not finite has no direction: its word counts as unknown and is never an answer. Only rows that are asked
-for are read, so a big memory-mapped model is opened quickly.
+Two spellings are cases of one word if `str.upper` makes them equal. The first row is that of the most
+frequent word in most files. A vector whose length is zero or not finite has no direction: its word counts as
+unknown and is never an answer. Only rows that are asked for are read, so a big memory-mapped model is opened
+quickly.
 
-With `unseen`, a word that is not found is made of its n-grams as it is spelled, where the vectors have n-grams. It gets a number behind
-the last row. So more questions are asked, and harder ones: figures of others leave such words out unless they say so.
+With `unseen`, a word that is not found is made of its n-grams as it is spelled, where the vectors have
+n-grams. It gets a number behind the last row. So more questions are asked, and harder ones: figures of others
+leave such words out unless they say so.
 """
 
 from __future__ import annotations
@@ -46,7 +49,10 @@ class Known(Protocol):
 
 
 class WordLookup:
-    """Rows of words; only the first `restrict_vocab` words are known, all if None. How rows are compared, a kind of vectors says itself."""
+    """Rows of words; only the first `restrict_vocab` words are known, all if None.
+
+    How rows are compared, a kind of vectors says itself.
+    """
 
     def __init__(self, vectors: Known, restrict_vocab: int | None, case: str) -> None:
         one_of("case", case, CASES)
@@ -112,10 +118,20 @@ class Lookup(WordLookup):
     (2, -1)
     """
 
-    def __init__(self, vectors: Vectors, *, restrict_vocab: int | None = None, case: str = "prefer", unseen: bool = False) -> None:
+    def __init__(
+        self,
+        vectors: Vectors,
+        *,
+        restrict_vocab: int | None = None,
+        case: str = "prefer",
+        unseen: bool = False,
+    ) -> None:
         super().__init__(vectors, restrict_vocab, case)
         if unseen and vectors.subwords is None:
-            raise ConfigError("unseen=True: these vectors have no n-grams to make unseen words of; leave it out, or give a fastText model")
+            raise ConfigError(
+                "unseen=True: these vectors have no n-grams to make unseen words of; leave it out, or give "
+                "a fastText model"
+            )
         self.vectors, self.unseen = vectors, unseen
         self._made = dict[str, int]()  # the number of each word that is made of its n-grams
         self._vectors = list[Floats]()  # and their vectors
@@ -126,7 +142,12 @@ class Lookup(WordLookup):
 
     def unseen_row(self, word: str) -> int:
         """The number of a word that is made of its n-grams, -1 if it has none."""
-        if self.unseen and word not in self._made and (vector := self.vectors._unseen(word)) is not None and _directed(vector):
+        if (
+            self.unseen
+            and word not in self._made
+            and (vector := self.vectors._unseen(word)) is not None
+            and _directed(vector)
+        ):
             self._made[word] = self.size + len(self._vectors)
             self._vectors.append(vector)
         return self._made.get(word, -1)
@@ -147,7 +168,10 @@ class Lookup(WordLookup):
         return cosines
 
     def units(self, rows: Ids | NDArray[np.int64] | slice) -> Doubles:
-        """Vectors divided by their lengths, NaN where they have no direction; in float64, where squares neither overflow nor vanish."""
+        """Vectors divided by their lengths, NaN where they have no direction.
+
+        In float64, where squares neither overflow nor vanish.
+        """
         units: Doubles = self._rows(rows).astype(np.float64)
         with np.errstate(invalid="ignore", over="ignore"):
             lengths = np.sqrt(np.einsum("ij,ij->i", units, units))
@@ -167,7 +191,9 @@ class Lookup(WordLookup):
 class SparseLookup(WordLookup):
     """Rows of words with sparse vectors."""
 
-    def __init__(self, vectors: SparseVectors, *, restrict_vocab: int | None = None, case: str = "prefer") -> None:
+    def __init__(
+        self, vectors: SparseVectors, *, restrict_vocab: int | None = None, case: str = "prefer"
+    ) -> None:
         super().__init__(vectors, restrict_vocab, case)
         self.vectors = vectors
 
@@ -184,13 +210,18 @@ class SparseLookup(WordLookup):
         return self.vectors.cosines_with(rows)
 
 
-def look_up(vectors: Vectors | SparseVectors, *, restrict_vocab: int | None, case: str, unseen: bool = False) -> WordLookup:
+def look_up(
+    vectors: Vectors | SparseVectors, *, restrict_vocab: int | None, case: str, unseen: bool = False
+) -> WordLookup:
     """The look-up of either kind of vectors."""
     if isinstance(vectors, Vectors):
         return Lookup(vectors, restrict_vocab=restrict_vocab, case=case, unseen=unseen)
     if not isinstance(vectors, SparseVectors):
         kind = type(vectors).__name__
-        raise ConfigError(f"vectors of type {kind}: must be Vectors or SparseVectors; a model has .vectors, cells are SparseVectors(cells)")
+        raise ConfigError(
+            f"vectors of type {kind}: must be Vectors or SparseVectors; a model has .vectors, cells are "
+            "SparseVectors(cells)"
+        )
     if unseen:
         raise ConfigError("unseen=True: sparse vectors have no n-grams to make unseen words of; leave it out")
     return SparseLookup(vectors, restrict_vocab=restrict_vocab, case=case)

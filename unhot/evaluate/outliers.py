@@ -1,18 +1,21 @@
 """Outlier detection: whether vectors tell which word does not belong to the others.
 
-A set has words that belong together and outliers that do not. A question is the set with one outlier; with W these words and
-s(w) = sum over the other words v in W of cos(w, v):
+A set has words that belong together and outliers that do not. A question is the set with one outlier; with W
+these words and s(w) = sum over the other words v in W of cos(w, v):
 
-    compactness of w   the mean cosine of all pairs in W without w = (sum over v in W of s(v) - 2 s(w)) / ((|W| - 1)(|W| - 2))
-    position           how many words are less compact than the outlier: 0 .. |W| - 1; the outlier is found if it is the last
+    compactness of w   the mean cosine of all pairs in W without w = (sum over v in W of s(v) - 2 s(w)) /
+                       ((|W| - 1)(|W| - 2))
+    position           how many words are less compact than the outlier: 0 .. |W| - 1; the outlier is found if
+                       it is the last
     accuracy           share of the questions where it is found
     OPP                mean of position / (|W| - 1): outlier position percentage, here from 0 to 1
 
 A word that is as compact as the outlier does not count as less: who cannot tell them apart has not found it.
 
-A file is one set, as in the data set 8-8-8: a word a line, a blank line, an outlier a line. A folder is a data set of all files below it.
-An unknown word is taken out of its set; an unknown outlier, or a set of fewer than two known words, leaves questions out, and they are
-counted. The intervals are the bootstrap's over questions.
+A file is one set, as in the data set 8-8-8: a word a line, a blank line, an outlier a line. A folder is a
+data set of all files below it. An unknown word is taken out of its set; an unknown outlier, or a set of fewer
+than two known words, leaves questions out, and they are counted. The intervals are the bootstrap's over
+questions.
 
 Reference: Camacho-Collados and Navigli 2016.
 """
@@ -84,7 +87,12 @@ class Outliers:
 
 
 def outliers(
-    vectors: Vectors, source: str | os.PathLike[str], *, restrict_vocab: int | None = None, case: str = "prefer", seed: int = 1
+    vectors: Vectors,
+    source: str | os.PathLike[str],
+    *,
+    restrict_vocab: int | None = None,
+    case: str = "prefer",
+    seed: int = 1,
 ) -> Outliers:
     """How often vectors find the word that does not belong, for a file, or all files below a folder.
 
@@ -96,11 +104,24 @@ def outliers(
     seed = whole("seed", seed, 0, 2**64 - 1)
     groups = [read_group(path) for path in question_files(source)]
     asked = [_ask(lookup, group) for group in groups]
-    sets = [_summary(group.name, len(group.outliers), *some, seed) for group, some in zip(groups, asked, strict=True)]
-    questions, unknown_words = sum(len(group.outliers) for group in groups), sum(unknown for _, unknown in asked)
+    sets = [
+        _summary(group.name, len(group.outliers), *some, seed)
+        for group, some in zip(groups, asked, strict=True)
+    ]
+    questions, unknown_words = (
+        sum(len(group.outliers) for group in groups),
+        sum(unknown for _, unknown in asked),
+    )
     every = np.concatenate([places for places, _ in asked])
     total = _summary("total", questions, every, unknown_words, seed)
-    return Outliers(file=os.fspath(source), restrict_vocab=restrict_vocab, case=case, seed=seed, sets=tuple(sets), total=total)
+    return Outliers(
+        file=os.fspath(source),
+        restrict_vocab=restrict_vocab,
+        case=case,
+        seed=seed,
+        sets=tuple(sets),
+        total=total,
+    )
 
 
 def read_group(path: Path) -> Group:
@@ -115,7 +136,10 @@ def read_group(path: Path) -> Group:
             lists[-1].append(line)
     words, strange = lists[0], lists[1] if len(lists) > 1 else []
     if len(words) < 2 or not strange:
-        raise DataError(f"{path}: {len(words)} words and {len(strange)} outliers: there must be at least two and one: {TWO_LISTS}")
+        raise DataError(
+            f"{path}: {len(words)} words and {len(strange)} outliers: there must be at least two and one: "
+            f"{TWO_LISTS}"
+        )
     return Group(path.stem, words, strange)
 
 

@@ -3,13 +3,15 @@
     Pearson    r(x, y) = sum (x - mean x)(y - mean y) / sqrt(sum (x - mean x)^2 sum (y - mean y)^2)
     Spearman   r of the ranks of x and y; equal values share the mean of their ranks
 
-x are people's scores, y the cosines. A file is lines of word, word, score (WordSim-353, SimLex-999, RG-65, MEN ...), separated by tabs,
-semicolons, commas or white space: of these the first that is in the line. The score is the first number behind the two words, and
-further columns are not read. Lines that begin with # are comments, and a first line without a number is a header. Pairs with an unknown
-word are left out and counted; with `unseen=True` words that are not in the vocabulary are made of their n-grams instead.
+x are people's scores, y the cosines. A file is lines of word, word, score (WordSim-353, SimLex-999, RG-65,
+MEN ...), separated by tabs, semicolons, commas or white space: of these the first that is in the line. The
+score is the first number behind the two words, and further columns are not read. Lines that begin with # are
+comments, and a first line without a number is a header. Pairs with an unknown word are left out and counted;
+with `unseen=True` words that are not in the vocabulary are made of their n-grams instead.
 
-By default a word is looked for as it is spelled, then in any case (`case`, see `lookup.py`). Figures of gensim's `evaluate_word_pairs` are
-those of `case="ignore", restrict_vocab=300_000`; without case variants among the words there is no difference.
+By default a word is looked for as it is spelled, then in any case (`case`, see `lookup.py`). Figures of
+gensim's `evaluate_word_pairs` are those of `case="ignore", restrict_vocab=300_000`; without case variants
+among the words there is no difference.
 
 The interval is the bootstrap's over pairs.
 """
@@ -47,7 +49,10 @@ class Pair(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Similarity:
-    """Correlations of a file's scores with cosines, and how they were measured; NaN where they are not defined."""
+    """Correlations of a file's scores with cosines, and how they were measured.
+
+    NaN where they are not defined.
+    """
 
     file: str
     restrict_vocab: int | None
@@ -177,9 +182,15 @@ def weighted_pearson(x: Doubles, y: Doubles, weights: Doubles) -> Doubles:
     n = weights.sum(axis=1, keepdims=True)
     dx = x - (weights * x).sum(axis=1, keepdims=True) / n
     dy = y - (weights * y).sum(axis=1, keepdims=True) / n
-    xx, yy, xy = (weights * dx * dx).sum(axis=1), (weights * dy * dy).sum(axis=1), (weights * dx * dy).sum(axis=1)
+    xx, yy, xy = (
+        (weights * dx * dx).sum(axis=1),
+        (weights * dy * dy).sum(axis=1),
+        (weights * dx * dy).sum(axis=1),
+    )
     # Rounding leaves a little variance to equal values: no more than this.
-    varied = (xx > n[:, 0] * (ROUNDING * np.abs(x).max()) ** 2) & (yy > n[:, 0] * (ROUNDING * np.abs(y).max()) ** 2)
+    varied = (xx > n[:, 0] * (ROUNDING * np.abs(x).max()) ** 2) & (
+        yy > n[:, 0] * (ROUNDING * np.abs(y).max()) ** 2
+    )
     r = np.full(len(weights), np.nan)
     r[varied] = np.clip(xy[varied] / np.sqrt(xx[varied]) / np.sqrt(yy[varied]), -1.0, 1.0)
     return r
@@ -191,7 +202,9 @@ def weighted_spearman(x: Doubles, y: Doubles, weights: Doubles) -> Doubles:
 
 
 def weighted_ranks(values: Doubles, weights: Doubles) -> Doubles:
-    """[rows, n] the rank of each value among all, each there as often as its weight; equal values share the mean of their ranks.
+    """[rows, n] the rank of each value among all, each there as often as its weight.
+
+    Equal values share the mean of their ranks.
 
     >>> weighted_ranks(np.array([7.0, 3, 7]), np.array([[1.0, 1, 1], [2, 1, 0]]))
     array([[2.5, 1. , 2.5],

@@ -4,10 +4,11 @@ With A and B the k nearest neighbours of a word in two models:
 
     share = |A and B| / k          Jaccard = |A and B| / |A or B|
 
-both averaged over words, and over all pairs of models. Models are compared by their neighbours since their axes may be turned against each
-other. Only words that are in all models take part, as questions and as neighbours; asked are the first of them in the first model, which
-are the most frequent ones in most files, or those of a list. Words whose vector has no direction in one of the models are left out. The
-intervals are the bootstrap's over words.
+both averaged over words, and over all pairs of models. Models are compared by their neighbours since their
+axes may be turned against each other. Only words that are in all models take part, as questions and as
+neighbours; asked are the first of them in the first model, which are the most frequent ones in most files, or
+those of a list. Words whose vector has no direction in one of the models are left out. The intervals are the
+bootstrap's over words.
 
 Reference: Wendlandt, Kummerfeld and Mihalcea 2018.
 """
@@ -88,7 +89,10 @@ def stability(
     if isinstance(others, Vectors) or not others:
         raise ConfigError("others: must be a list with at least one other model")
     k, seed = whole("k", k, 1), whole("seed", seed, 0, 2**64 - 1)
-    models = _common([vectors, *others], len(vectors) if restrict_vocab is None else whole("restrict_vocab", restrict_vocab, 1))
+    models = _common(
+        [vectors, *others],
+        len(vectors) if restrict_vocab is None else whole("restrict_vocab", restrict_vocab, 1),
+    )
     asked, unknown = _asked(models, words)
     neighbours = []
     for number, model in enumerate(models, start=1):
@@ -96,7 +100,9 @@ def stability(
         if progress:
             progress("neighbours", number, len(models))
     pairs = list(combinations(range(len(models)), 2))
-    overlaps = np.array([[_overlap(a, b) for a, b in zip(neighbours[i], neighbours[j], strict=True)] for i, j in pairs])
+    overlaps = np.array(
+        [[_overlap(a, b) for a, b in zip(neighbours[i], neighbours[j], strict=True)] for i, j in pairs]
+    )
     by_word: Doubles = overlaps.mean(axis=0)  # [words, 2] of [pairs, words, 2]
     share, jaccard = by_word.mean(axis=0).tolist()
     return Stability(
@@ -123,7 +129,10 @@ def _common(models: list[Vectors], limit: int) -> list[Vectors]:
     first = models[0].index_to_key[:limit]
     words = [word for word in first if all(word in model for model in models[1:])]
     if len(words) < 2:
-        raise DataError(f"the models have {len(words)} words in common: at least two are needed; were they trained on the same text?")
+        raise DataError(
+            f"the models have {len(words)} words in common: at least two are needed; were they trained on "
+            "the same text?"
+        )
     return [model if model.index_to_key == words else _part(model, words) for model in models]
 
 

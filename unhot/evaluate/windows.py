@@ -1,4 +1,7 @@
-"""The windows of an encoded text as arrays, one chunk at a time: the same ones as `unhot.corpus.pairs` and as in training."""
+"""The windows of an encoded text as arrays, one chunk at a time.
+
+The same ones as `unhot.corpus.pairs` and as in training.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,16 @@ import numpy as np
 from unhot.corpus.corpus import Corpus
 from unhot.kernels.jit import kernel
 from unhot.kernels.rng import key_from, stream_key
-from unhot.kernels.windows import Chunk, Hot, Text, Window, contexts_of, keep_threshold, keep_words, kept_buffer
+from unhot.kernels.windows import (
+    Chunk,
+    Hot,
+    Text,
+    Window,
+    contexts_of,
+    keep_threshold,
+    keep_words,
+    kept_buffer,
+)
 from unhot.types import Doubles, Ids
 
 NOT_COPIED = Hot(0, 0, 0, 0, 0, 0)
@@ -25,8 +37,13 @@ class Windows(NamedTuple):
     contexts: Ids  # [sum of sizes]
 
 
-def read_windows(corpus: Corpus, window: Window, keep: Doubles, seed: int, room: int) -> Iterator[tuple[Windows, int]]:
-    """The windows of a text, and how many positions of it are done; about `room` contexts at a time, whatever the window."""
+def read_windows(
+    corpus: Corpus, window: Window, keep: Doubles, seed: int, room: int
+) -> Iterator[tuple[Windows, int]]:
+    """The windows of a text, and how many positions of it are done.
+
+    About `room` contexts at a time, whatever the window.
+    """
     key, threshold, done = stream_key(seed, 0, 0), keep_threshold(keep), 0
     longest = max(shard.ids.size for shard in corpus.shards)
     size = min(longest, max(1, room // (2 * window.size)))
@@ -40,7 +57,10 @@ def read_windows(corpus: Corpus, window: Window, keep: Doubles, seed: int, room:
             stop = min(start + size, shard.ids.size)
             chunk = Chunk(start, stop, sentence, bits, np.uint64(0), np.float32(0.0), NOT_COPIED, NONE_FROZEN)
             centres, contexts = _fill(text, window, chunk, kept, buffer)
-            yield Windows(buffer.centres[:centres], buffer.sizes[:centres], buffer.contexts[:contexts]), done + stop
+            yield (
+                Windows(buffer.centres[:centres], buffer.sizes[:centres], buffer.contexts[:contexts]),
+                done + stop,
+            )
         done += shard.ids.size
 
 

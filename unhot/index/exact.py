@@ -1,14 +1,16 @@
 """Exact search: the rows of a matrix nearest to queries by cosine.
 
-A compiled kernel screens all rows with 8-bit copies of them and confirms the best in float64 (see kernels/topk.py). The copy takes a
-quarter of the matrix's memory and is made at the first search; the matrix itself may stay memory-mapped on disk, and only the rows near a
-query are read. Few queries share the rows among the threads, many queries are shared themselves.
+A compiled kernel screens all rows with 8-bit copies of them and confirms the best in float64 (see
+kernels/topk.py). The copy takes a quarter of the matrix's memory and is made at the first search; the matrix
+itself may stay memory-mapped on disk, and only the rows near a query are read. Few queries share the rows
+among the threads, many queries are shared themselves.
 
-Loading the compiled kernel takes some tenths of a second, which a process with one question would wait for in vain. So a process begins
-with NumPy (plain.py), which answers alike, and changes over after some dozens of queries (on 68,000 rows), or at once for as many together.
+Loading the compiled kernel takes some tenths of a second, which a process with one question would wait for in
+vain. So a process begins with NumPy (plain.py), which answers alike, and changes over after some dozens of
+queries (on 68,000 rows), or at once for as many together.
 
-Equal cosines (as float32) come in the order of their rows. Rows without a direction (all zeros, or not finite) are never found.
-The result does not depend on the number of threads.
+Equal cosines (as float32) come in the order of their rows. Rows without a direction (all zeros, or not
+finite) are never found. The result does not depend on the number of threads.
 """
 
 from __future__ import annotations
@@ -29,7 +31,8 @@ from unhot.types import Counts, Doubles, Floats
 if TYPE_CHECKING:
     from unhot.index.screened import Screened
 
-LOADING = 300_000_000  # multiplications by NumPy, some 0.06 s of them, after which the compiled kernel is worth its loading
+# multiplications by NumPy, some 0.06 s of them, after which the compiled kernel is worth its loading
+LOADING = 300_000_000
 CHUNK = 1 << 13  # queries prepared at once
 
 
@@ -48,9 +51,13 @@ def checked_queries(queries: ArrayLike, dim: int) -> Doubles:
 
 def lines_of(exclude: ArrayLike | None, queries: int) -> Counts:
     """What queries must not find: a line of rows for each."""
-    barred = np.empty((queries, 0), np.int64) if exclude is None else np.ascontiguousarray(exclude, dtype=np.int64)
+    barred = (
+        np.empty((queries, 0), np.int64) if exclude is None else np.ascontiguousarray(exclude, dtype=np.int64)
+    )
     if barred.ndim != 2 or len(barred) != queries:
-        raise DataError(f"exclude of shape {barred.shape} for {queries} queries: give a line of rows for each query")
+        raise DataError(
+            f"exclude of shape {barred.shape} for {queries} queries: give a line of rows for each query"
+        )
     return barred
 
 
@@ -69,26 +76,39 @@ class Exact:
             raise DataError(f"vectors of shape {self.vectors.shape}: give a matrix, a row for each vector")
         self.norms = lengths(self.vectors) if norms is None else np.ascontiguousarray(norms, dtype=np.float64)
         if self.norms.shape != (len(self.vectors),):
-            raise DataError(f"{len(self.vectors)} vectors and lengths of shape {self.norms.shape}: give one length for each vector")
+            raise DataError(
+                f"{len(self.vectors)} vectors and lengths of shape {self.norms.shape}: give one length for "
+                "each vector"
+            )
         self.threads = usable_cores() if threads is None else whole("threads", threads, 1)
         self._plain_work = 0
         self._screened: Screened | None = None
 
-    def search(self, queries: ArrayLike, k: int, *, exclude: ArrayLike | None = None, rows: slice | None = None) -> tuple[Counts, Floats]:
+    def search(
+        self, queries: ArrayLike, k: int, *, exclude: ArrayLike | None = None, rows: slice | None = None
+    ) -> tuple[Counts, Floats]:
         """The k rows nearest to each query [n, dim], best first, and their cosines, both [n, k]; -1 and -inf where there are fewer.
 
-        `exclude` [n, m] holds rows that a query must not find, -1 for none; `rows` is the range of rows to search.
+        `exclude` [n, m] holds rows that a query must not find, -1 for none; `rows` is the range of rows to
+        search.
         """
-        return self.search_units(checked_queries(queries, self.vectors.shape[1]), k, exclude=exclude, rows=rows)
+        return self.search_units(
+            checked_queries(queries, self.vectors.shape[1]), k, exclude=exclude, rows=rows
+        )
 
-    def search_units(self, units: Doubles, k: int, *, exclude: ArrayLike | None = None, rows: slice | None = None) -> tuple[Counts, Floats]:
+    def search_units(
+        self, units: Doubles, k: int, *, exclude: ArrayLike | None = None, rows: slice | None = None
+    ) -> tuple[Counts, Floats]:
         """The same for queries that are unit vectors already, or zeros."""
         k, units = whole("k", k, 1), np.ascontiguousarray(units, dtype=np.float64)
         first, last, step = (slice(None) if rows is None else rows).indices(len(self.vectors))
         if step != 1:
             raise ConfigError(f"rows={rows}: must be a range without a step")
         if units.ndim != 2 or units.shape[1] != self.vectors.shape[1]:
-            raise DataError(f"queries of shape {units.shape}: give a matrix with {self.vectors.shape[1]} numbers in each row")
+            raise DataError(
+                f"queries of shape {units.shape}: give a matrix with {self.vectors.shape[1]} numbers in "
+                "each row"
+            )
         barred = lines_of(exclude, len(units))
         found = min(k, max(0, last - first))
         if found == k and 0 < len(units) <= CHUNK and units.shape[1]:
@@ -97,10 +117,14 @@ class Exact:
         if found and units.shape[1]:
             for begin in range(0, len(units), CHUNK):
                 part = slice(begin, begin + CHUNK)
-                ids[part, :found], cosines[part, :found] = self._search(units[part], found, barred[part], first, last)
+                ids[part, :found], cosines[part, :found] = self._search(
+                    units[part], found, barred[part], first, last
+                )
         return ids, cosines
 
-    def _search(self, units: Doubles, k: int, exclude: Counts, first: int, last: int) -> tuple[Counts, Floats]:
+    def _search(
+        self, units: Doubles, k: int, exclude: Counts, first: int, last: int
+    ) -> tuple[Counts, Floats]:
         screened = self._loaded(len(units) * (last - first) * units.shape[1])
         if screened is not None:
             return screened.search(units, k, exclude, first, last, self.threads)
@@ -119,6 +143,7 @@ class Exact:
             from unhot.kernels.jit import ENABLED
             from unhot.kernels.sketch import MAX_DIM
 
-            if ENABLED and self.vectors.shape[1] <= MAX_DIM:  # without the compiler, the kernel is a slow loop in Python
+            # without the compiler, the kernel is a slow loop in Python
+            if ENABLED and self.vectors.shape[1] <= MAX_DIM:
                 self._screened = Screened(self.vectors, self.norms)
         return self._screened

@@ -1,11 +1,13 @@
 """Approximate search by a graph: hierarchical navigable small worlds, by usearch (extra `ann`).
 
-A query walks from node to node towards its neighbours and looks at some hundreds of rows instead of all of them. The graph keeps the rows
-in float16; the rows that it finds are sorted by their exact cosines (float64, from the true rows), so an answer may lack a neighbour, but
-what it says of the others is true. The first rows are added by one thread: several would link to a graph that is hardly there yet, and
-lose some of each other. Beyond them, which rows are missed may differ between two builds with several threads.
+A query walks from node to node towards its neighbours and looks at some hundreds of rows instead of all of
+them. The graph keeps the rows in float16; the rows that it finds are sorted by their exact cosines (float64,
+from the true rows), so an answer may lack a neighbour, but what it says of the others is true. The first rows
+are added by one thread: several would link to a graph that is hardly there yet, and lose some of each other.
+Beyond them, which rows are missed may differ between two builds with several threads.
 
-Reference: Malkov & Yashunin, Efficient and robust approximate nearest neighbor search using HNSW graphs, 2016.
+Reference: Malkov & Yashunin, Efficient and robust approximate nearest neighbor search using HNSW graphs,
+2016.
 """
 
 from __future__ import annotations
@@ -33,7 +35,8 @@ class HnswSettings:
 
     connectivity: int = 16  # links of a node
     expansion_add: int = 128  # rows kept in view while a row is added
-    expansion_search: int = 128  # rows kept in view while a query is answered; raised to twice the neighbours asked for
+    # rows kept in view while a query is answered; raised to twice the neighbours asked for
+    expansion_search: int = 128
 
     def __post_init__(self) -> None:
         """Check the values."""
@@ -43,7 +46,10 @@ class HnswSettings:
 
 
 class Hnsw:
-    """A graph over the rows of a matrix, with the matrix: made by `build`, or `from_bytes` of what `to_bytes` gave."""
+    """A graph over the rows of a matrix, with the matrix.
+
+    Made by `build`, or `from_bytes` of what `to_bytes` gave.
+    """
 
     def __init__(self, vectors: Floats, graph: Any, settings: HnswSettings) -> None:
         """Take a matrix [rows, dim] and the graph over its rows."""
@@ -57,19 +63,28 @@ class Hnsw:
         """Make the graph; rows without a direction are left out."""
         settings = settings or HnswSettings()
         if vectors.ndim != 2 or vectors.shape[1] == 0:
-            raise DataError(f"vectors of shape {vectors.shape}: give a matrix with at least one number in each row")
+            raise DataError(
+                f"vectors of shape {vectors.shape}: give a matrix with at least one number in each row"
+            )
         index = cls(vectors, _empty(vectors.shape[1], settings), settings)
         index.threads = usable_cores() if threads is None else whole("threads", threads, 1)
         known = np.flatnonzero((index.norms > 0) & (index.norms < np.inf))
         cuts = [0, *range(min(FIRST_ROWS, len(known)), len(known), BLOCK_ROWS), len(known)]
         for first, stop in itertools.pairwise(cuts):
             rows = known[first:stop]
-            index._graph.add(rows.astype(np.uint64), units(vectors[rows]).astype(np.float32), threads=index.threads if first else 1)
+            index._graph.add(
+                rows.astype(np.uint64),
+                units(vectors[rows]).astype(np.float32),
+                threads=index.threads if first else 1,
+            )
         return index
 
     @classmethod
     def from_bytes(cls, data: bytes, vectors: Floats, settings: HnswSettings) -> Hnsw:
-        """The graph that `to_bytes` gave, for the same vectors. The bytes must be trusted: usearch does not check what they say."""
+        """The graph that `to_bytes` gave, for the same vectors.
+
+        The bytes must be trusted: usearch does not check what they say.
+        """
         graph = _empty(vectors.shape[1], settings)
         graph.load(data)
         return cls(vectors, graph, settings)
@@ -82,7 +97,9 @@ class Hnsw:
         """How many rows the graph has."""
         return len(self._graph)
 
-    def search(self, queries: ArrayLike, k: int, *, exclude: ArrayLike | None = None) -> tuple[Counts, Floats]:
+    def search(
+        self, queries: ArrayLike, k: int, *, exclude: ArrayLike | None = None
+    ) -> tuple[Counts, Floats]:
         """About the k rows nearest to each query [n, dim], best first, and their cosines, both [n, k]; -1 and -inf where there are fewer.
 
         `exclude` [n, m] holds rows that a query must not find, -1 for none.

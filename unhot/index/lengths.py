@@ -1,6 +1,7 @@
 """Lengths of vectors and vectors of length one, in float64, where squares of float32 neither overflow nor vanish.
 
-A vector of length zero, or with a number in it that is not finite, has no direction: as a unit vector it is all zeros.
+A vector of length zero, or with a number in it that is not finite, has no direction: as a unit vector it is
+all zeros.
 """
 
 from __future__ import annotations
@@ -32,7 +33,10 @@ def unit(vector: ArrayLike) -> Doubles:
 
 
 def rounded(cosines: Doubles) -> Floats:
-    """Cosines as float32, without what the order of additions has left behind: equal ones are equal, and 0 is 0."""
+    """Cosines as float32, without what the order of additions has left behind.
+
+    Equal ones are equal, and 0 is 0.
+    """
     return (np.rint(cosines * GRID) / GRID).astype(np.float32)
 
 

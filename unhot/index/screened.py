@@ -1,4 +1,7 @@
-"""Exact search by the compiled kernel: the 8-bit copy of the rows, the queries packed for it, and the threads."""
+"""Exact search by the compiled kernel.
+
+The 8-bit copy of the rows, the queries packed for it, and the threads.
+"""
 
 from __future__ import annotations
 
@@ -38,15 +41,20 @@ class Screened:
         if vectors.strides[1] != 4 or vectors.strides[0] < 4 * dim or vectors.strides[0] % 4:
             vectors = np.ascontiguousarray(vectors)
         stride = vectors.strides[0] // 4
-        # one type of array for all matrices, so that nothing is compiled twice: flat, from the first number to the last, read-only
-        flat = np.lib.stride_tricks.as_strided(vectors, ((count - 1) * stride + dim,), (4,), writeable=False).view(np.ndarray)
+        # one type of array for all matrices, so that nothing is compiled twice: flat, from the first number
+        # to the last, read-only
+        flat = np.lib.stride_tricks.as_strided(
+            vectors, ((count - 1) * stride + dim,), (4,), writeable=False
+        ).view(np.ndarray)
         places = -(-count // STRIP) * STRIP
         self.rows = Rows(flat, stride, norms)
         room = aligned_zeros(places * -(-dim // DEPTH) * DEPTH, np.int8)
         self.sketch = Sketch(room, np.zeros(places, np.float32), np.full(places, -np.inf, np.float32))
         fill_sketch(self.rows, dim, self.sketch)
 
-    def search(self, units: Doubles, k: int, exclude: Counts, first: int, last: int, threads: int) -> tuple[Counts, Floats]:
+    def search(
+        self, units: Doubles, k: int, exclude: Counts, first: int, last: int, threads: int
+    ) -> tuple[Counts, Floats]:
         """The k best of the rows first .. last - 1 for each unit vector, sorted."""
         count, dim = units.shape
         sizes = tile(alone=count <= FEW)
@@ -54,13 +62,26 @@ class Screened:
         groups = len(packed.limits) // len(sizes.queries)
         tasks = _tasks(groups, first, last, threads if count * (last - first) * dim > SHARED else 1)
         parts = 1 + max(task.part for task in tasks)
-        cosines, ids = np.full((parts, count, k), -np.inf, np.float32), np.full((parts, count, k), -1, np.int64)
+        cosines, ids = (
+            np.full((parts, count, k), -np.inf, np.float32),
+            np.full((parts, count, k), -1, np.int64),
+        )
 
         def work(task: Task) -> None:
             # each range of rows is a search of its own, with its own limits
             own = packed if parts == 1 else packed._replace(limits=packed.limits.copy())
             best, queries = best_of(cosines[task.part], ids[task.part]), Queries(units, own, exclude)
-            find_nearest(sizes, self.rows, self.sketch, queries, best, task.first, task.last, task.first_group, task.last_group)
+            find_nearest(
+                sizes,
+                self.rows,
+                self.sketch,
+                queries,
+                best,
+                task.first,
+                task.last,
+                task.first_group,
+                task.last_group,
+            )
 
         _share(tasks, work, threads)
         merge_and_sort(cosines, ids)
@@ -82,7 +103,10 @@ def _tasks(groups: int, first: int, last: int, threads: int) -> list[Task]:
         cuts = [groups * i // pieces for i in range(pieces + 1)]
         return [Task(begin, end, first, last, 0) for begin, end in zip(cuts, cuts[1:], strict=False)]
     cuts = [first + (last - first) * i // threads for i in range(threads + 1)]
-    return [Task(0, groups, begin, end, part) for part, (begin, end) in enumerate(zip(cuts, cuts[1:], strict=False))]
+    return [
+        Task(0, groups, begin, end, part)
+        for part, (begin, end) in enumerate(zip(cuts, cuts[1:], strict=False))
+    ]
 
 
 def _share(tasks: list[Task], work: Callable[[Task], None], threads: int) -> None:

@@ -1,6 +1,7 @@
 """Arrays that begin at cache lines and share none with their neighbours.
 
-A vector that lies across two lines costs two accesses; two threads that write to different arrays in one line fight over it.
+A vector that lies across two lines costs two accesses; two threads that write to different arrays in one line
+fight over it.
 """
 
 from __future__ import annotations

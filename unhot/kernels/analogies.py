@@ -1,13 +1,14 @@
 """Answers of analogies: for each question the best candidate, from cosines of candidates with the words of all questions.
 
-A question is "a is to b as c is to ?". Every score is made of three numbers, one for each word of the question:
+A question is "a is to b as c is to ?". Every score is made of three numbers, one for each word of the
+question:
 
     Sum        cosines[b] - cosines[a] + cosines[c]                      3CosAdd, Mikolov et al. 2013
     Quotient   shifted[b] shifted[c] / (shifted[a] + EPSILON)            3CosMul, Levy and Goldberg 2014; shifted = (1 + cosine) / 2
 
-Candidates come block by block, as columns of a table with a row for each word. Only those that beat the best so far are looked at one by
-one: GROUP columns at a time become the bits of an integer. A NaN beats nothing, so columns of candidates that must not be found, and those
-that fill up the last group, are NaN.
+Candidates come block by block, as columns of a table with a row for each word. Only those that beat the best
+so far are looked at one by one: GROUP columns at a time become the bits of an integer. A NaN beats nothing,
+so columns of candidates that must not be found, and those that fill up the last group, are NaN.
 """
 
 from __future__ import annotations
@@ -63,7 +64,16 @@ def above(method: Any, a: int, b: int, c: int, best: float) -> Any:
 
 
 @kernel
-def answer(method: Any, width: int, first: int, same: Ids, questions: Questions, answers: Answers, begin: int, end: int) -> None:
+def answer(
+    method: Any,
+    width: int,
+    first: int,
+    same: Ids,
+    questions: Questions,
+    answers: Answers,
+    begin: int,
+    end: int,
+) -> None:
     """Go through the columns of a table for the questions begin .. end - 1.
 
     width   columns of the table, a multiple of GROUP; the first one is the candidate `first`
@@ -71,7 +81,11 @@ def answer(method: Any, width: int, first: int, same: Ids, questions: Questions,
     """
     for q in range(begin, end):
         a, b, c = questions.words[q, 0], questions.words[q, 1], questions.words[q, 2]
-        at_a, at_b, at_c = np.int64(questions.places[q, 0]), np.int64(questions.places[q, 1]), np.int64(questions.places[q, 2])
+        at_a, at_b, at_c = (
+            np.int64(questions.places[q, 0]),
+            np.int64(questions.places[q, 1]),
+            np.int64(questions.places[q, 2]),
+        )
         at_a, at_b, at_c = at_a * width, at_b * width, at_c * width
         best = answers.scores[q]
         for at in range(0, width, GROUP):
@@ -79,7 +93,10 @@ def answer(method: Any, width: int, first: int, same: Ids, questions: Questions,
             column = at
             while bits != 0:  # seldom
                 if bits & 1:
-                    word, value = same[first + column], score(method, at_a + column, at_b + column, at_c + column)
+                    word, value = (
+                        same[first + column],
+                        score(method, at_a + column, at_b + column, at_c + column),
+                    )
                     if value > best and word != a and word != b and word != c:
                         best = value
                         answers.rows[q] = first + column
@@ -119,7 +136,9 @@ def sum_bits_twin(table: Any, a: int, b: int, c: int, best: float) -> int:
 
 def quotient_bits_twin(table: Any, a: int, b: int, c: int, best: float) -> int:
     """`above` of quotients."""
-    return _bits(table[b : b + GROUP] * table[c : c + GROUP] / (table[a : a + GROUP] + np.float32(EPSILON)) > best)
+    return _bits(
+        table[b : b + GROUP] * table[c : c + GROUP] / (table[a : a + GROUP] + np.float32(EPSILON)) > best
+    )
 
 
 def _bits(flags: Any) -> int:
@@ -133,13 +152,19 @@ def sum_bits(types: Any, b: Value, table: Value, at_a: Value, at_b: Value, at_c:
 
 
 @block(quotient_bits_twin)
-def quotient_bits(types: Any, b: Value, table: Value, at_a: Value, at_b: Value, at_c: Value, best: Value) -> int:
+def quotient_bits(
+    types: Any, b: Value, table: Value, at_a: Value, at_b: Value, at_c: Value, best: Value
+) -> int:
     """A vector of columns at a time."""
     epsilon = splat_constant(EPSILON)
-    return _compare(b, table, (at_a, at_b, at_c), best, lambda x, y, z: b.fdiv(b.fmul(y, z), b.fadd(x, epsilon)))  # type: ignore[no-any-return]
+    return _compare(
+        b, table, (at_a, at_b, at_c), best, lambda x, y, z: b.fdiv(b.fmul(y, z), b.fadd(x, epsilon))
+    )  # type: ignore[no-any-return]
 
 
-def _compare(b: Value, table: Value, places: tuple[Value, Value, Value], best: Value, combine: Callable[..., Value]) -> Value:
+def _compare(
+    b: Value, table: Value, places: tuple[Value, Value, Value], best: Value, combine: Callable[..., Value]
+) -> Value:
     """One bit a column, the first column in the lowest."""
     limit, bits = splat(b, best), i64(0)
     for first in range(0, GROUP, LANES):

@@ -27,14 +27,26 @@ class Arranged(NamedTuple):
 
 @inner
 def _tile(tiles: Any, pieces: Any, row_piece: Any, column: Any) -> Any:
-    """The tile of a cell, in a strip that has so many pieces of rows: by block, then by rows, then by columns."""
+    """The tile of a cell, in a strip that has so many pieces of rows.
+
+    By block, then by rows, then by columns.
+    """
     piece = tiles.piece[column]
     return pieces * tiles.before[piece] + row_piece * tiles.inside[piece] + piece - tiles.before[piece]
 
 
 @kernel
 def arrange(
-    starts: Any, columns: Any, values: Any, first: Any, row_piece: Any, tiles: Any, pieces: Any, key: Any, ends: Any, out: Any
+    starts: Any,
+    columns: Any,
+    values: Any,
+    first: Any,
+    row_piece: Any,
+    tiles: Any,
+    pieces: Any,
+    key: Any,
+    ends: Any,
+    out: Any,
 ) -> None:
     """Put the cells of a strip of rows into tiles; ends[t] is then where tile t ends in `out`.
 

@@ -1,6 +1,7 @@
 """Words that are made of several input rows: the word itself and its n-grams.
 
-The rows of all words are written down one after the other, so that an input costs no look-up of strings while it is trained.
+The rows of all words are written down one after the other, so that an input costs no look-up of strings while
+it is trained.
 """
 
 from __future__ import annotations
@@ -18,12 +19,17 @@ class Bags(NamedTuple):
 
     starts: Starts  # [words + 1]
     rows: Ids
-    squares: Floats  # [words] how often each of a word's different rows stands there, squared and summed: without repeats, their number
+    # [words] how often each of a word's different rows stands there, squared and summed: without repeats,
+    # their number
+    squares: Floats
 
 
 @inner
 def put_bag(bags: Any, word: Any, hot: Any, inputs: Any, count: Any) -> Any:
-    """Write the rows of a word, where this thread finds them, behind the first `count` inputs; returns how many there are then."""
+    """Write the rows of a word, where this thread finds them, behind the first `count` inputs.
+
+    Returns how many there are then.
+    """
     for i in range(bags.starts[word], bags.starts[word + 1]):
         inputs.row[count] = hot_row(bags.rows[i], hot.in_rows, hot.in_shift)
         count += 1

@@ -2,8 +2,8 @@
 
     s[b, c] = x_b . o_c + out_bias_c + in_bias_b - ln_z + offset_c
 
-An array of size zero is a bias that the layer does not have. `in_bias` belongs to the rows of the input and is combined as they are; ln_z
-is one number, of which each thread has its own copy (`ln_z_at`).
+An array of size zero is a bias that the layer does not have. `in_bias` belongs to the rows of the input and
+is combined as they are; ln_z is one number, of which each thread has its own copy (`ln_z_at`).
 """
 
 from __future__ import annotations
@@ -23,7 +23,9 @@ def add_out_bias(shape: Any, out_bias: Any, columns: Any, first: Any, n: Any, sc
 
 
 @generic
-def learn_out_bias(shape: Any, out_bias: Any, columns: Any, first: Any, n: Any, steps: Any, count: Any) -> Any:
+def learn_out_bias(
+    shape: Any, out_bias: Any, columns: Any, first: Any, n: Any, steps: Any, count: Any
+) -> Any:
     """Take the step of the columns' biases, after the link."""
 
 
@@ -42,7 +44,9 @@ def _add_to_all(shape: Any, out_bias: Any, columns: Any, first: Any, n: Any, sco
 
 @learn_out_bias.register(Shape)
 @learn_out_bias.register(Tiles)
-def _learn_columns(shape: Any, out_bias: Any, columns: Any, first: Any, n: Any, steps: Any, count: Any) -> None:
+def _learn_columns(
+    shape: Any, out_bias: Any, columns: Any, first: Any, n: Any, steps: Any, count: Any
+) -> None:
     for c in range(n):
         for b in range(count):
             out_bias[columns.row[first + c]] += steps[score_place(tile_shape(shape), count, b, c)]

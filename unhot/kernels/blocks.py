@@ -1,20 +1,23 @@
 """The inner blocks of every training step: score and update.
 
-A *step* takes inputs x_0 .. x_{B-1} and output columns o_0 .. o_{n-1} (both given as row numbers of matrices) through three phases:
+A *step* takes inputs x_0 .. x_{B-1} and output columns o_0 .. o_{n-1} (both given as row numbers of matrices)
+through three phases:
 
     score      s[b, r] = x_b . o_r
     link       e[b, r] = -lr dL/ds[b, r], and the loss L                 (in place of the scores: see links.py)
     update     o_r += sum_b e[b, r] x_b;  x_b += sum_r e[b, r] o_r       (both from the old x and o)
 
-Sizes are known at compile time through the *type* of a `Shape` (the lengths of its tuples), because numba's disk cache finds types again
-but not closures. Rows are padded with zeros to a multiple of LANES floats. In the buffer of scores an input has `padded` = the next power
-of two >= width places, so that one vector holds whole inputs. Buffers need LANES floats of slack at the end, and `inputs` must be valid row
-numbers up to a multiple of the group; their multiplicity there is zero.
+Sizes are known at compile time through the *type* of a `Shape` (the lengths of its tuples), because numba's
+disk cache finds types again but not closures. Rows are padded with zeros to a multiple of LANES floats. In
+the buffer of scores an input has `padded` = the next power of two >= width places, so that one vector holds
+whole inputs. Buffers need LANES floats of slack at the end, and `inputs` must be valid row numbers up to a
+multiple of the group; their multiplicity there is zero.
 
-A matrix row may stand in several columns if all but the first of them have weight and label zero: columns are written back from last to
-first, so the first one, which carries the gradient, wins.
+A matrix row may stand in several columns if all but the first of them have weight and label zero: columns are
+written back from last to first, so the first one, which carries the gradient, wins.
 
-Every block has a twin in plain Python under the same name with `_twin`: its oracle, and what runs without the JIT.
+Every block has a twin in plain Python under the same name with `_twin`: its oracle, and what runs without the
+JIT.
 """
 
 from __future__ import annotations
@@ -71,7 +74,9 @@ def sizes(shape_type: Any) -> tuple[int, int, int]:
     return blocks, width, group
 
 
-def over_slices(b: Value, blocks: int, step: int, carried: list[Value], body: Callable[..., list[Value]]) -> list[Value]:
+def over_slices(
+    b: Value, blocks: int, step: int, carried: list[Value], body: Callable[..., list[Value]]
+) -> list[Value]:
     """Run body(position, slices, carried) over the slices of a row, `step` of them at a time and the rest at the end."""
     rounds = blocks // step
     if rounds > UNROLLED:
@@ -83,7 +88,9 @@ def over_slices(b: Value, blocks: int, step: int, carried: list[Value], body: Ca
     return body(i64(rounds * step * LANES), rest, carried) if rest else carried
 
 
-def score_twin(shape: Shape, x: Any, inputs: Any, count: int, o: Any, rows: Any, first: int, scores: Any, at: int) -> None:
+def score_twin(
+    shape: Shape, x: Any, inputs: Any, count: int, o: Any, rows: Any, first: int, scores: Any, at: int
+) -> None:
     """scores[at + b padded + r] = x[inputs[b]] . o[rows[first + r]] for the inputs b < count and all columns r."""
     padded = padded_width(len(shape.width))
     for b in range(count):
@@ -93,7 +100,17 @@ def score_twin(shape: Shape, x: Any, inputs: Any, count: int, o: Any, rows: Any,
 
 @block(score_twin)
 def score(
-    types: Any, b: Value, _: Value, x: Value, inputs: Value, count: Value, o: Value, rows: Value, first: Value, scores: Value, at: Value
+    types: Any,
+    b: Value,
+    _: Value,
+    x: Value,
+    inputs: Value,
+    count: Value,
+    o: Value,
+    rows: Value,
+    first: Value,
+    scores: Value,
+    at: Value,
 ) -> None:
     """A group of inputs and all columns at a time, their sums in registers."""
     blocks, width, group = sizes(types[0])
@@ -110,7 +127,11 @@ def score(
             return [fma(b, x_slices[i // width], o_slices[i % width], s) for i, s in enumerate(sums)]
 
         sums = over_slices(b, blocks, 1, [splat_constant(0.0)] * (group * width), add_slice)
-        lanes = [sums[t * width + r] if r < width else splat_constant(0.0) for t in range(group) for r in range(padded)]
+        lanes = [
+            sums[t * width + r] if r < width else splat_constant(0.0)
+            for t in range(group)
+            for r in range(padded)
+        ]
         store(b, totals(b, lanes), scores, b.add(at, b.mul(begin, i64(padded))))
         return []
 
@@ -118,14 +139,29 @@ def score(
     loop(b, groups, [], score_group)
 
 
-def update_twin(shape: Shape, x: Any, inputs: Any, count: int, o: Any, rows: Any, first: int, steps: Any, at: int) -> None:
-    """o_r += sum_b e[b, r] x_b and x_b += sum_r e[b, r] o_r, both from the old values; inputs are all different rows."""
+def update_twin(
+    shape: Shape, x: Any, inputs: Any, count: int, o: Any, rows: Any, first: int, steps: Any, at: int
+) -> None:
+    """o_r += sum_b e[b, r] x_b and x_b += sum_r e[b, r] o_r, both from the old values.
+
+    Inputs are all different rows.
+    """
     old = np.array([x[inputs[b]] for b in range(count)])
     update_into_twin(shape, old, np.arange(count), count, o, rows, first, steps, at, x, inputs)
 
 
 def update_into_twin(
-    shape: Shape, x: Any, inputs: Any, count: int, o: Any, rows: Any, first: int, steps: Any, at: int, into: Any, places: Any
+    shape: Shape,
+    x: Any,
+    inputs: Any,
+    count: int,
+    o: Any,
+    rows: Any,
+    first: int,
+    steps: Any,
+    at: int,
+    into: Any,
+    places: Any,
 ) -> None:
     """o_r += sum_b e[b, r] x_b and into[places[b]] += sum_r e[b, r] o_r, from the old o; x itself stays."""
     width = len(shape.width)
@@ -141,7 +177,17 @@ def update_into_twin(
 
 @block(update_twin)
 def update(
-    types: Any, b: Value, _: Value, x: Value, inputs: Value, count: Value, o: Value, rows: Value, first: Value, steps: Value, at: Value
+    types: Any,
+    b: Value,
+    _: Value,
+    x: Value,
+    inputs: Value,
+    count: Value,
+    o: Value,
+    rows: Value,
+    first: Value,
+    steps: Value,
+    at: Value,
 ) -> None:
     """In place: x is read once and written once."""
     _update(b, sizes(types[0]), x, inputs, count, o, rows, first, steps, at, None)

@@ -1,11 +1,12 @@
 """Where compiled kernels are kept between runs.
 
-Numba looks only at the file that holds a kernel, not at the files it calls into, so a change elsewhere would leave a stale kernel behind.
-Here the *name of the directory* carries a hash of all sources of the package, the numba version and the CPU: any change means a new
-directory. A cache is disposable: a file that cannot be read is wiped and compiled again, and a folder that cannot be written is done
-without.
+Numba looks only at the file that holds a kernel, not at the files it calls into, so a change elsewhere would
+leave a stale kernel behind. Here the *name of the directory* carries a hash of all sources of the package,
+the numba version and the CPU: any change means a new directory. A cache is disposable: a file that cannot be
+read is wiped and compiled again, and a folder that cannot be written is done without.
 
-The directory is `$NUMBA_CACHE_DIR/unhot-...` if that variable is set, otherwise `unhot/kernels-...` in the user's cache folder.
+The directory is `$NUMBA_CACHE_DIR/unhot-...` if that variable is set, otherwise `unhot/kernels-...` in the
+user's cache folder.
 """
 
 from __future__ import annotations

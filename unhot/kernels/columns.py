@@ -1,8 +1,9 @@
 """The columns of a step: which output rows it touches, and what they are to it.
 
-An output layer fills them (`candidates`) from the targets of a window, one window ahead of the training. A column has a row, a label (how
-many of the targets it is), a weight and an offset that is added to its score; what they mean is up to the link (links.py). Two columns
-never have the same row, unless all but the first have label and weight zero.
+An output layer fills them (`candidates`) from the targets of a window, one window ahead of the training. A
+column has a row, a label (how many of the targets it is), a weight and an offset that is added to its score;
+what they mean is up to the link (links.py). Two columns never have the same row, unless all but the first
+have label and weight zero.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ from unhot.types import Counts, Floats, Ids
 
 AHEAD = 1  # windows whose columns are filled before they are trained
 PARTS = 2  # > AHEAD
-FEW = 8  # among so many rows a loop is quicker than a search by vectors, which must wait for what was just written
+# among so many rows a loop is quicker than a search by vectors, which must wait for what was just written
+FEW = 8
 
 
 class Columns(NamedTuple):
@@ -31,7 +33,8 @@ class Columns(NamedTuple):
     label: Floats
     weight: Floats
     offset: Floats
-    group_first: Ids  # first columns of the groups, counted from the part's first; behind the last one, where it ends
+    # first columns of the groups, counted from the part's first; behind the last one, where it ends
+    group_first: Ids
     group_name: Ids  # what a layer calls a group, to find it again
     width: int  # a group takes a multiple of so many columns
 
@@ -64,7 +67,10 @@ def columns_bytes(columns: int) -> int:
 
 @generic
 def candidates(tables: Any, targets: Any, state: Any, columns: Any, first: Any) -> Any:
-    """Fill the columns from `first` on; return how many there are and the new random state. Registered by layers for their Tables."""
+    """Fill the columns from `first` on; return how many there are and the new random state.
+
+    Registered by layers for their Tables.
+    """
 
 
 @inner
@@ -102,7 +108,10 @@ def find(columns: Any, first: Any, n: Any, row: Any) -> Any:
 
 @inner
 def fill_tile(columns: Any, first: Any, n: Any, width: Any) -> Any:
-    """Fill up the last tile with the first column's row, without label and weight; returns the number of columns then."""
+    """Fill up the last tile with the first column's row, without label and weight.
+
+    Returns the number of columns then.
+    """
     full = (n + width - 1) // width * width
     for c in range(first + n, first + full):
         put(columns, c, columns.row[first], 0.0, 0.0, columns.offset[first])
@@ -123,7 +132,10 @@ def begin_groups(columns: Any, first: Any) -> None:
 
 @inner
 def end_group(columns: Any, first: Any, n: Any, name: Any) -> Any:
-    """All columns behind the last group are one, up to n; returns how many there are when its last tile is filled."""
+    """All columns behind the last group are one, up to n.
+
+    Returns how many there are when its last tile is filled.
+    """
     part = _part_of(first)
     group = first + columns.groups[part]
     begin = columns.group_first[group]

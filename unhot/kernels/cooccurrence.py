@@ -1,11 +1,13 @@
 """Counting which words stand near which: a section of text at a time, a row at a time.
 
-A section is read once: its words are copied, one after another with `GAP` between sentences, and the places of each word are listed (a
-counting sort). Then a row is counted by itself: all places of its word are visited, and the words around them are added up in an array
-with an entry for each word of the vocabulary, which lies in the second-level cache. Columns that are no longer zero are marked in a map of
-bits, so they come out in rising order: nothing is hashed and nothing is sorted.
+A section is read once: its words are copied, one after another with `GAP` between sentences, and the places
+of each word are listed (a counting sort). Then a row is counted by itself: all places of its word are
+visited, and the words around them are added up in an array with an entry for each word of the vocabulary,
+which lies in the second-level cache. Columns that are no longer zero are marked in a map of bits, so they
+come out in rising order: nothing is hashed and nothing is sorted.
 
-Sums are integers, in units that all weights are whole numbers of (`cooccurrence.weights_of`), so no sum depends on an order.
+Sums are integers, in units that all weights are whole numbers of (`cooccurrence.weights_of`), so no sum
+depends on an order.
 """
 
 from __future__ import annotations
@@ -54,13 +56,20 @@ class Rows(NamedTuple):
 
 def new_section(room: int, vocabulary: int) -> Section:
     """Room for so many words and gaps."""
-    return Section(np.empty(room, np.int32), np.zeros(vocabulary + 1, np.int64), np.empty(room, np.int32), np.zeros(1, np.int64))
+    return Section(
+        np.empty(room, np.int32),
+        np.zeros(vocabulary + 1, np.int64),
+        np.empty(room, np.int32),
+        np.zeros(1, np.int64),
+    )
 
 
 def new_sums(vocabulary: int) -> Sums:
     """A row of zeros."""
     marks = -(-vocabulary // BITS)
-    return Sums(np.zeros(vocabulary, np.int64), np.zeros(marks, np.uint64), np.zeros(-(-marks // BITS), np.uint64))
+    return Sums(
+        np.zeros(vocabulary, np.int64), np.zeros(marks, np.uint64), np.zeros(-(-marks // BITS), np.uint64)
+    )
 
 
 def new_rows(rows: int, cells: int) -> Rows:
@@ -76,7 +85,12 @@ def _prefetch_twin(array: Any, at: int) -> None:
 def _prefetch(types: Any, b: Value, array: Value, at: Value) -> None:
     """One line of the cache."""
     address = b.bitcast(b.gep(array, [at]), I8.as_pointer())
-    call(b, "llvm.prefetch.p0", ir.VoidType(), [address, ir.Constant(I32, 0), ir.Constant(I32, 3), ir.Constant(I32, 1)])
+    call(
+        b,
+        "llvm.prefetch.p0",
+        ir.VoidType(),
+        [address, ir.Constant(I32, 0), ir.Constant(I32, 3), ir.Constant(I32, 1)],
+    )
 
 
 @inner
@@ -101,7 +115,9 @@ def _before(text: Any, key: Any, start: Any, sentence: Any, window: Any, words: 
 
 
 @kernel
-def read_section(text: Any, key: Any, start: Any, stop: Any, sentence: Any, window: Any, section: Any) -> None:
+def read_section(
+    text: Any, key: Any, start: Any, stop: Any, sentence: Any, window: Any, section: Any
+) -> None:
     """Copy the words at positions [start, stop), with those that their windows reach at both ends, and list their places.
 
     sentence    the one that `start` is in
@@ -167,7 +183,10 @@ def _add(row: Any, word: Any, amount: Any) -> None:
 
 @inner
 def _take(row: Any, out: Any, at: Any) -> Any:
-    """Write the columns that are not zero behind cell `at` of `out`, and make them zero again; returns the cell to go on with."""
+    """Write the columns that are not zero behind cell `at` of `out`, and make them zero again.
+
+    Returns the cell to go on with.
+    """
     for group in range(row.groups.size):
         groups = row.groups[group]
         while groups != 0:
@@ -187,7 +206,10 @@ def _take(row: Any, out: Any, at: Any) -> Any:
 
 @inner
 def _add_side(words: Any, place: Any, step: Any, weights: Any, row: Any) -> None:
-    """Add the words on one side of a place, up to the end of the sentence; step is 1 or -1, weights[d] is that of distance d."""
+    """Add the words on one side of a place, up to the end of the sentence.
+
+    Step is 1 or -1, weights[d] is that of distance d.
+    """
     for distance in range(1, weights.size):
         word = words[place + step * distance]
         if word < 0:
@@ -199,7 +221,8 @@ def _add_side(words: Any, place: Any, step: Any, weights: Any, row: Any) -> None
 def count_rows(section: Any, first: Any, last: Any, left: Any, right: Any, row: Any, out: Any) -> int:
     """Count the rows first .. last - 1 of a section; returns how many cells they have.
 
-    left, right    weights of the words before and behind a place by their distance; weights of size 1: that side does not count
+    left, right    weights of the words before and behind a place by their distance; weights of size 1: that
+                   side does not count
     """
     cells = 0
     for word in range(first, last):
@@ -234,8 +257,12 @@ def merge_rows(starts: Any, columns: Any, sums: Any, first: Any, last: Any, row:
 
 
 @kernel
-def group_rows(words: Any, contexts: Any, values: Any, first: Any, places: Any, columns: Any, out: Any) -> None:
-    """Bring the records (word, context, value) of each row together, in the order they have: a step of a counting sort.
+def group_rows(
+    words: Any, contexts: Any, values: Any, first: Any, places: Any, columns: Any, out: Any
+) -> None:
+    """Bring the records (word, context, value) of each row together, in the order they have.
+
+    A step of a counting sort.
 
     first     the number of the first row; words and contexts are counted from 1, columns from 0
     places    where the next record of each row goes

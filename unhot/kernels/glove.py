@@ -4,10 +4,12 @@
     g = weight (s - target)                       dL/du_i = g v_j, dL/db_i = g, and likewise for the context
     p = lr * gradient;  x -= p / sqrt(G);  G += p^2         for every number x with its own G, which began at 1
 
-Both rows move from the old ones. A bias is a number of its row: a word's row is (u, b, 1), a context's (v, 1, c), so the dot product is s
-and nothing is done for the biases alone. Numbers that never move, these ones, have a G so large that their steps vanish (`FIXED`).
+Both rows move from the old ones. A bias is a number of its row: a word's row is (u, b, 1), a context's (v, 1,
+c), so the dot product is s and nothing is done for the biases alone. Numbers that never move, these ones,
+have a G so large that their steps vanish (`FIXED`).
 
-Reference: Pennington, Socher and Manning, GloVe: Global vectors for word representation, 2014; Duchi, Hazan and Singer, 2011.
+Reference: Pennington, Socher and Manning, GloVe: Global vectors for word representation, 2014; Duchi, Hazan
+and Singer, 2011.
 """
 
 from __future__ import annotations
@@ -19,7 +21,20 @@ import numpy as np
 from unhot.kernels.blocks import Shape, over_slices, sizes
 from unhot.kernels.jit import block, kernel
 from unhot.kernels.rows import prefetch
-from unhot.kernels.simd import FAST, LANES, VECTOR, Value, call, fma, load, row, splat, splat_constant, store, total
+from unhot.kernels.simd import (
+    FAST,
+    LANES,
+    VECTOR,
+    Value,
+    call,
+    fma,
+    load,
+    row,
+    splat,
+    splat_constant,
+    store,
+    total,
+)
 from unhot.types import Floats, Ids
 
 FIXED = 1e30  # the G of a number that never moves

@@ -16,7 +16,9 @@ def copy_words_twin(source: Any, at: int, target: Any, to: int, count: int) -> N
 
 
 @block(copy_words_twin)
-def copy_words(types: Any, b: Value, source: Value, at: Value, target: Value, to: Value, count: Value) -> None:
+def copy_words(
+    types: Any, b: Value, source: Value, at: Value, target: Value, to: Value, count: Value
+) -> None:
     """A vector of ids at a time."""
 
     def copy(i: Value, _: list[Value]) -> list[Value]:

@@ -4,9 +4,11 @@
     @inner             a function called by kernels
     @block(twin)       vector code written as LLVM IR (see simd.py), with a plain Python twin
     @generic           a function that has one implementation per type of its first argument, a NamedTuple:
-                       `@function.register(Type)`. This is how an output layer plugs its own code into the compiled loop.
+                       `@function.register(Type)`. This is how an output layer plugs its own code into the
+                       compiled loop.
 
-With `NUMBA_DISABLE_JIT=1` every one of them is plain Python (a block is its twin), slow and easy to step through.
+With `NUMBA_DISABLE_JIT=1` every one of them is plain Python (a block is its twin), slow and easy to step
+through.
 """
 
 from __future__ import annotations
@@ -48,8 +50,9 @@ def kernel(function: Callable[..., Any]) -> Any:
 def block(twin: Callable[..., Any]) -> Callable[[Callable[..., Any]], Any]:
     """Make an LLVM emitter callable from kernels; without the JIT it is its twin.
 
-    The emitter is called as `emit(types, builder, *arguments)`: the arguments' numba types; the LLVM builder; the arguments themselves,
-    an array as the pointer to its data. Its return annotation says what it gives: `float` (float32), `int` (int64) or None.
+    The emitter is called as `emit(types, builder, *arguments)`: the arguments' numba types; the LLVM builder;
+    the arguments themselves, an array as the pointer to its data. Its return annotation says what it gives:
+    `float` (float32), `int` (int64) or None.
     """
 
     def decorate(emit: Callable[..., Any]) -> Any:
@@ -102,7 +105,8 @@ def generic(declaration: Callable[..., Any]) -> Generic:
 
     def register(kind: type) -> Callable[[Function], Function]:
         def decorate(function: Function) -> Function:
-            implementations[kind] = getattr(function, "py_func", function)  # also one that other kernels call by itself
+            # also one that other kernels call by itself
+            implementations[kind] = getattr(function, "py_func", function)
             return function
 
         return decorate
@@ -110,5 +114,7 @@ def generic(declaration: Callable[..., Any]) -> Generic:
     call.__name__, call.__doc__ = declaration.__name__, declaration.__doc__
     call.register, call.knows = register, implementations.__contains__  # type: ignore[attr-defined]
     if ENABLED:
-        overload(call, strict=False, jit_options=INLINE)(lambda first, *rest: implementations.get(getattr(first, "instance_class", object)))
+        overload(call, strict=False, jit_options=INLINE)(
+            lambda first, *rest: implementations.get(getattr(first, "instance_class", object))
+        )
     return cast(Generic, call)

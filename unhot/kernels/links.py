@@ -1,21 +1,26 @@
-"""Links: what turns scores into a loss and its gradient. Every layer uses one of two, on scores s = x . o + biases + offset.
+"""Links: what turns scores into a loss and its gradient.
 
-    logistic    L = sum_c weight_c softplus(s_c) - label_c s_c,                dL/ds = weight sigmoid(s) - label
+Every layer uses one of two, on scores s = x . o + biases + offset.
 
-A column of weight 1 is a yes (label 1: L = -log sigmoid(s)) or a no (label 0: L = -log sigmoid(-s)); a column that stands for several draws
-of one row has their number as weight. softplus is computed as max(s, 0) + log(1 + exp(-|s|)), so neither a large score nor a small loss
-loses digits.
+    logistic    L = sum_c weight_c softplus(s_c) - label_c s_c,                dL/ds = weight sigmoid(s) -
+                label
+
+A column of weight 1 is a yes (label 1: L = -log sigmoid(s)) or a no (label 0: L = -log sigmoid(-s)); a column
+that stands for several draws of one row has their number as weight. softplus is computed as max(s, 0) + log(1
++ exp(-|s|)), so neither a large score nor a small loss loses digits.
 
     softmax     L = sum_t label_t (log Z_t - s_t),   Z_t = sum_{c not t} weight_c exp(s_c) + own_t exp(s_t)
 
-Columns of label > 0 are targets, the label is their number; weight is how often a column stands in everybody's sum. own_t = 1 where draws
-that hit the target are left out of its own sum (`keep_hits=False`; with all weights 1 this is the plain softmax, every Z_t the same),
-own_t = 1 + weight_t where they are kept. With E_c = exp(s_c) and R = sum_t label_t / Z_t:
+Columns of label > 0 are targets, the label is their number; weight is how often a column stands in
+everybody's sum. own_t = 1 where draws that hit the target are left out of its own sum (`keep_hits=False`;
+with all weights 1 this is the plain softmax, every Z_t the same), own_t = 1 + weight_t where they are kept.
+With E_c = exp(s_c) and R = sum_t label_t / Z_t:
 
     dL/ds_c = weight_c E_c (R - label_c / Z_c) + label_c (own_c E_c / Z_c - 1)
 
-Scores lie in tiles: an input has `padded` places in each of them, so a vector holds whole inputs and a sum over columns is one over tiles
-and then over the lanes of a segment. Blocks for layers whose columns are the whole vocabulary are in ranges.py.
+Scores lie in tiles: an input has `padded` places in each of them, so a vector holds whole inputs and a sum
+over columns is one over tiles and then over the lanes of a segment. Blocks for layers whose columns are the
+whole vocabulary are in ranges.py.
 """
 
 from __future__ import annotations
@@ -52,9 +57,21 @@ LOWEST = -1e30  # the score of a place that is no column
 
 
 def logistic_twin(
-    shape: Shape, scores: Any, at: int, count: int, label: Any, weight: Any, offset: Any, first: int, times: Any, times_at: int, lr: float
+    shape: Shape,
+    scores: Any,
+    at: int,
+    count: int,
+    label: Any,
+    weight: Any,
+    offset: Any,
+    first: int,
+    times: Any,
+    times_at: int,
+    lr: float,
 ) -> float:
-    """Replace scores by e = lr times[b] (label - weight sigmoid(s)); return the loss, the sum of times[b] (weight softplus(s) - label s).
+    """Replace scores by e = lr times[b] (label - weight sigmoid(s)).
+
+    Return the loss, the sum of times[b] (weight softplus(s) - label s).
 
     s = score + offset; label, weight and offset belong to column first + r.
     """
@@ -96,9 +113,12 @@ def softplus(b: Value, s: Value, labels: Value, weights: Value) -> tuple[Value, 
     share = b.fdiv(splat_constant(1.0), b.fadd(splat_constant(1.0), small, flags=FAST), flags=FAST)
     positive = b.fcmp_ordered(">", s, splat_constant(0.0))
     sigmoid = b.select(positive, share, b.fmul(small, share, flags=FAST))
-    # weight max(s, 0) - label s as one product: nothing is lost where they cancel, and it is NaN if s is not finite, whatever the label
+    # weight max(s, 0) - label s as one product: nothing is lost where they cancel, and it is NaN if s is not
+    # finite, whatever the label
     linear = b.fmul(b.fsub(b.select(positive, weights, splat_constant(0.0)), labels), s)
-    return fma(b, weights, log1p(b, small), linear), b.fsub(labels, b.fmul(weights, sigmoid, flags=FAST), flags=FAST)
+    return fma(b, weights, log1p(b, small), linear), b.fsub(
+        labels, b.fmul(weights, sigmoid, flags=FAST), flags=FAST
+    )
 
 
 def softmax_twin(
@@ -111,7 +131,9 @@ def softmax_twin(
     y, w = label[columns].astype(np.float64), weight[columns].astype(np.float64)
     own = 1 + w if keep_hits else np.ones_like(w)
     for b in range(count):
-        places = [at + tile * room + b * padded_width(width) + r for tile in range(tiles) for r in range(width)]
+        places = [
+            at + tile * room + b * padded_width(width) + r for tile in range(tiles) for r in range(width)
+        ]
         s = scores[places].astype(np.float64) + offset[columns]
         e = np.exp(s - s.max())
         z = np.maximum((w * e).sum() - w * e, 0) + own * e
@@ -127,7 +149,10 @@ def softmax(
     types: Any, b: Value, _: Value, scores: Value, at: Value, room: Value, tiles: Value, count: Value, label: Value, weight: Value,
     offset: Value, first: Value, keep_hits: Value, times: Value, times_at: Value, lr: Value,
 ) -> float:  # fmt: skip
-    """Four passes over the tiles of a vector of inputs: the largest score; exponentials and their sum; the targets; the steps."""
+    """Four passes over the tiles of a vector of inputs: the largest score; exponentials and their sum.
+
+    The targets; the steps.
+    """
     tile, zero, one = _Tile(b, types), splat_constant(0.0), splat_constant(1.0)
     kept, rate = b.select(keep_hits, one, zero), splat(b, lr)
     _, width, _ = sizes(types[0])
@@ -147,7 +172,9 @@ def softmax(
             store(b, s, scores, place(t))
             return [maximum(b, s, largest[0])]
 
-        largest = tile.over_columns(loop(b, tiles, [splat_constant(LOWEST)], find_largest)[0], lambda x, y: maximum(b, x, y))
+        largest = tile.over_columns(
+            loop(b, tiles, [splat_constant(LOWEST)], find_largest)[0], lambda x, y: maximum(b, x, y)
+        )
 
         def exponentials(t: Value, sums: list[Value]) -> list[Value]:
             below = b.fsub(load(b, scores, place(t)), largest)
@@ -162,7 +189,8 @@ def softmax(
         def own_sum(t: Value) -> tuple[Value, Value, Value]:
             """E, Z and label / Z of each column as if it were a target."""
             e, w = load(b, scores, place(t)), column(weight, t)
-            left_out = b.fmul(b.fsub(kept, one), b.fmul(w, e, flags=FAST), flags=FAST)  # minus its draws, or nothing
+            # minus its draws, or nothing
+            left_out = b.fmul(b.fsub(kept, one), b.fmul(w, e, flags=FAST), flags=FAST)
             own = b.fadd(b.fadd(z, left_out, flags=FAST), e, flags=FAST)
             return e, own, b.fdiv(column(label, t), own, flags=FAST)
 
@@ -183,7 +211,9 @@ def softmax(
             e, _, share = own_sum(t)
             others = b.fsub(shares, b.fmul(b.fsub(one, kept), share, flags=FAST), flags=FAST)
             drawn = b.fmul(b.fmul(column(weight, t), e, flags=FAST), others, flags=FAST)
-            error = b.fsub(b.fsub(column(label, t), b.fmul(e, share, flags=FAST), flags=FAST), drawn, flags=FAST)
+            error = b.fsub(
+                b.fsub(column(label, t), b.fmul(e, share, flags=FAST), flags=FAST), drawn, flags=FAST
+            )
             store(b, b.fmul(b.fmul(rate, repeat, flags=FAST), error, flags=FAST), scores, place(t))
             return []
 
@@ -198,7 +228,9 @@ def softmax_tile_twin(
     lr: float,
 ) -> float:  # fmt: skip
     """`softmax` of one tile with one target, of label 1, at the beginning of the scores."""
-    return softmax_twin(shape, scores, 0, 0, 1, count, label, weight, offset, first, keep_hits, times, times_at, lr)
+    return softmax_twin(
+        shape, scores, 0, 0, 1, count, label, weight, offset, first, keep_hits, times, times_at, lr
+    )
 
 
 @block(softmax_tile_twin)
@@ -211,7 +243,8 @@ def softmax_tile(
     y, w, offsets = (tile.per_column(values, first) for values in (label, weight, offset))
     rate = splat(b, lr)
     is_target = b.fcmp_ordered(">", y, zero)
-    in_sum = b.select(is_target, b.select(keep_hits, b.fadd(w, one), one), w)  # how often each column is in the target's sum
+    # how often each column is in the target's sum
+    in_sum = b.select(is_target, b.select(keep_hits, b.fadd(w, one), one), w)
 
     def add(v: Value, u: Value) -> Value:
         return b.fadd(v, u, flags=FAST)
@@ -242,7 +275,9 @@ class _Tile:
     def __init__(self, b: Value, types: Any) -> None:
         _, width, _ = sizes(types[0])
         self._b, self._padded = b, padded_width(width)
-        self.used = ir.Constant(ir.VectorType(I1, LANES), [lane % self._padded < width for lane in range(LANES)])
+        self.used = ir.Constant(
+            ir.VectorType(I1, LANES), [lane % self._padded < width for lane in range(LANES)]
+        )
 
     def vectors(self, count: Value) -> Value:
         """How many vectors hold so many inputs."""
@@ -253,7 +288,9 @@ class _Tile:
         """values[first + column], zero beyond the width."""
         b = self._b
         order = [lane % self._padded for lane in range(LANES)]
-        return b.select(self.used, spread(b, load(b, values, first, self._padded), order), splat_constant(0.0))
+        return b.select(
+            self.used, spread(b, load(b, values, first, self._padded), order), splat_constant(0.0)
+        )
 
     def per_input(self, values: Value, first: Value, vector: Value) -> Value:
         """values[first + input] for the inputs of a vector."""

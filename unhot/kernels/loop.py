@@ -3,8 +3,9 @@
     for each centre:  columns of the *next* centre -> their rows are prefetched
                       inputs of this centre -> score -> link -> update
 
-What differs is plugged in by type: an output layer registers `candidates` and `link` for its Tables, a model registers `choose` (what is
-predicted), `fetch` (which rows are asked for ahead) and `learn` (from what) for its Step.
+What differs is plugged in by type: an output layer registers `candidates` and `link` for its Tables, a model
+registers `choose` (what is predicted), `fetch` (which rows are asked for ahead) and `learn` (from what) for
+its Step.
 """
 
 from __future__ import annotations
@@ -14,21 +15,44 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from unhot.kernels.aligned import aligned_zeros
-from unhot.kernels.columns import AHEAD, PARTS, Columns, Targets, candidates, columns_buffer, columns_bytes, fill_tile, first_of
+from unhot.kernels.columns import (
+    AHEAD,
+    PARTS,
+    Columns,
+    Targets,
+    candidates,
+    columns_buffer,
+    columns_bytes,
+    fill_tile,
+    first_of,
+)
 from unhot.kernels.jit import generic, inner, kernel
 from unhot.kernels.rng import GAMMA
 from unhot.kernels.rows import prefetch
 from unhot.kernels.simd import LANES
 from unhot.kernels.steps import tile_shape
-from unhot.kernels.windows import Inputs, Kept, fill_inputs, hot_row, inputs_buffer, keep_words, kept_buffer, ones_at
+from unhot.kernels.windows import (
+    Inputs,
+    Kept,
+    fill_inputs,
+    hot_row,
+    inputs_buffer,
+    keep_words,
+    kept_buffer,
+    ones_at,
+)
 from unhot.types import Floats, Ids
 
 SAME_DRAWS = 4  # centres
-PREFETCHED = 32  # columns of the next window that are asked for: what the first-level cache can hold beside this one
+# columns of the next window that are asked for: what the first-level cache can hold beside this one
+PREFETCHED = 32
 
 
 class Params(NamedTuple):
-    """What is learned. Rows are padded with zeros to a multiple of LANES floats. A bias of size zero is none."""
+    """What is learned. Rows are padded with zeros to a multiple of LANES floats.
+
+    A bias of size zero is none.
+    """
 
     in_vectors: Floats
     out_vectors: Floats
@@ -74,7 +98,10 @@ def scratch(tokens: int, window: int, room: Room, stride: int) -> Scratch:
 
 
 def _scores(room: Room) -> int:
-    """Places for the scores of all tiles: an input has up to twice the width in each, and each ends at a whole vector."""
+    """Places for the scores of all tiles.
+
+    An input has up to twice the width in each, and each ends at a whole vector.
+    """
     if room.width == room.inputs == 1:
         return room.scored + 2 * LANES
     return (-(-room.scored // room.width) + 1) * (2 * room.width * room.inputs + LANES) + LANES
@@ -83,12 +110,17 @@ def _scores(room: Room) -> int:
 def scratch_bytes(tokens: int, window: int, room: Room, stride: int) -> int:
     """About how much memory `scratch` takes."""
     inputs = 2 * window + 2 * LANES
-    return 4 * (7 * (tokens + inputs) + 4 * room.bag + _scores(room) + (inputs + 1) * stride) + columns_bytes(room.columns)
+    return 4 * (7 * (tokens + inputs) + 4 * room.bag + _scores(room) + (inputs + 1) * stride) + columns_bytes(
+        room.columns
+    )
 
 
 @generic
 def choose(step: Any, tables: Any, scratch: Any, place: Any, state: Any, part: Any) -> Any:
-    """Fill a part of the columns for the centre at a place; return how many there are and the new random state."""
+    """Fill a part of the columns for the centre at a place.
+
+    Return how many there are and the new random state.
+    """
 
 
 @generic
@@ -97,8 +129,13 @@ def fetch(step: Any, shape: Any, params: Any, kept: Any, place: Any, window: Any
 
 
 @generic
-def learn(step: Any, shape: Any, tables: Any, params: Any, scratch: Any, centre: Any, part: Any, chunk: Any) -> Any:
-    """Train the centre at a place, with a part of the columns. Returns the loss and the number of (input, target) pairs."""
+def learn(
+    step: Any, shape: Any, tables: Any, params: Any, scratch: Any, centre: Any, part: Any, chunk: Any
+) -> Any:
+    """Train the centre at a place, with a part of the columns.
+
+    Returns the loss and the number of (input, target) pairs.
+    """
 
 
 @inner
@@ -117,7 +154,10 @@ def predict_contexts(step: Any, tables: Any, scratch: Any, place: Any, state: An
 
 @inner
 def predict_each_context(step: Any, tables: Any, scratch: Any, place: Any, state: Any, part: Any) -> Any:
-    """The same with draws for each of them, which a few centres in a row share: their rows are fetched once."""
+    """The same with draws for each of them, which a few centres in a row share.
+
+    Their rows are fetched once.
+    """
     n, _ = _predict_contexts(tables, scratch, place, state, part, True)
     beyond = np.uint64(scratch.columns.row.size)  # no window takes more draws
     return n, (state + beyond * GAMMA if place % SAME_DRAWS == SAME_DRAWS - 1 else state)
@@ -134,13 +174,17 @@ def _predict_contexts(tables: Any, scratch: Any, place: Any, state: Any, part: A
 
 
 @inner
-def fetch_entering(step: Any, shape: Any, params: Any, kept: Any, place: Any, window: Any, chunk: Any) -> None:
+def fetch_entering(
+    step: Any, shape: Any, params: Any, kept: Any, place: Any, window: Any, chunk: Any
+) -> None:
     """The row of the word that enters the window, for models to register with `fetch`."""
     prefetch(shape, params.in_vectors, kept.row[place + window.size + 1])
 
 
 @kernel
-def train_chunk(step: Any, shape: Any, tables: Any, text: Any, window: Any, params: Any, scratch: Any, chunk: Any) -> Any:
+def train_chunk(
+    step: Any, shape: Any, tables: Any, text: Any, window: Any, params: Any, scratch: Any, chunk: Any
+) -> Any:
     """Train the centres of a chunk; return the summed loss and the number of (input, target) pairs."""
     kept, columns, hot, rows = scratch.kept, scratch.columns, chunk.hot, tile_shape(shape)
     state, loss, pairs = chunk.draw_key, 0.0, 0

@@ -2,15 +2,18 @@
 
 A decimal is m 10^e, where m is the whole number of its first 19 significant digits. In doubles
 
-    d = m 10^e (1 + r),   |r| < 2^-51       m, 10^e and their product are each off by at most 2^-53, digits left out by 10^-18
+    d = m 10^e (1 + r),   |r| < 2^-51       m, 10^e and their product are each off by at most 2^-53, digits
+                          left out by 10^-18
 
-so the true value lies between d (1 - 2^-50) and d (1 + 2^-50). Rounding to float32 never swaps two numbers: where both ends round to the
-same float32, that is the nearest one to the decimal. They differ for one number in some ten million, for those beyond the float32, and for
-those with an exponent outside the table. Such a number, and anything that is spelt differently (nan, inf, 1_000), is *hard*: the kernel
-leaves a NaN and stops behind its row, and `nearest` reads it in Python.
+so the true value lies between d (1 - 2^-50) and d (1 + 2^-50). Rounding to float32 never swaps two numbers:
+where both ends round to the same float32, that is the nearest one to the decimal. They differ for one number
+in some ten million, for those beyond the float32, and for those with an exponent outside the table. Such a
+number, and anything that is spelt differently (nan, inf, 1_000), is *hard*: the kernel leaves a NaN and stops
+behind its row, and `nearest` reads it in Python.
 
-A row is a word, then `dim` numbers, separated by one space or tab each. A row that does not read like that from the left (its word holds
-spaces, or more than one blank separates) is split from the right: the last `dim` fields are the numbers.
+A row is a word, then `dim` numbers, separated by one space or tab each. A row that does not read like that
+from the left (its word holds spaces, or more than one blank separates) is split from the right: the last
+`dim` fields are the numbers.
 """
 
 from __future__ import annotations
@@ -35,7 +38,8 @@ SPACE, TAB, RETURN, LINE_FEED = 32, 9, 13, 10
 PLUS, MINUS, POINT, ZERO, CAPITAL_E, SMALL_E = 43, 45, 46, 48, 69, 101
 
 DONE, HARD, SHORT = 0, 1, 2  # why `read_rows` stopped
-ROW, PLACE, NUMBERS, STOP = 0, 1, 2, 3  # its state: next row and line; first byte of the last row's numbers, and behind them
+# its state: next row and line; first byte of the last row's numbers, and behind them
+ROW, PLACE, NUMBERS, STOP = 0, 1, 2, 3
 
 
 class Rows(NamedTuple):
@@ -84,7 +88,10 @@ def exponent_of(text: Bytes, at: Any, end: Any) -> Any:
 
 @inner
 def number(text: Bytes, at: Any, end: Any, powers: Doubles) -> Any:
-    """Read the number at a place: (float32, first byte behind it); NaN if it is hard, -1 if it is none of this spelling."""
+    """Read the number at a place: (float32, first byte behind it).
+
+    NaN if it is hard, -1 if it is none of this spelling.
+    """
     negative = at < end and text[at] == MINUS
     if at < end and (text[at] == MINUS or text[at] == PLUS):
         at += 1
@@ -114,7 +121,10 @@ def number(text: Bytes, at: Any, end: Any, powers: Doubles) -> Any:
 
 @inner
 def from_left(text: Bytes, at: Any, end: Any, row: Floats, named: Any, powers: Doubles) -> Any:
-    """Read a row that has one space behind its word and one blank between numbers: the end of its word; -1 if it is another one."""
+    """Read a row that has one space behind its word and one blank between numbers: the end of its word.
+
+    -1 if it is another one.
+    """
     while named and at < end and text[at] != SPACE:
         at += 1
     word_end = at
@@ -145,7 +155,10 @@ def split_from_right(text: Bytes, start: Any, end: Any, dim: Any) -> Any:
 
 @inner
 def from_right(text: Bytes, start: Any, end: Any, row: Floats, named: Any, powers: Doubles) -> Any:
-    """Read the last fields of a line as numbers: (end of the word, first byte of the numbers, whether one is hard); -1 for too few."""
+    """Read the last fields of a line as numbers.
+
+    (end of the word, first byte of the numbers, whether one is hard); -1 for too few.
+    """
     first = split_from_right(text, start, end, len(row))
     if first < 0 or named != (first > start):
         return -1, first, False
@@ -170,9 +183,12 @@ def from_right(text: Bytes, start: Any, end: Any, row: Floats, named: Any, power
 
 @kernel
 def read_rows(text: Bytes, size: int, rows: Rows, named: bool, powers: Doubles, state: Starts) -> int:
-    """Read lines from state[PLACE] on into rows from state[ROW] on, until all are there; they begin with a word if they are `named`.
+    """Read lines from state[PLACE] on into rows from state[ROW] on, until all are there.
 
-    HARD: the row before state[ROW] has hard numbers, NaN in `rows`. SHORT: the line at state[PLACE] has not what it should.
+    They begin with a word if they are `named`.
+
+    HARD: the row before state[ROW] has hard numbers, NaN in `rows`. SHORT: the line at state[PLACE] has not
+    what it should.
     """
     while state[ROW] < len(rows.vectors):
         row, start = state[ROW], state[PLACE]
@@ -197,7 +213,10 @@ def read_rows(text: Bytes, size: int, rows: Rows, named: bool, powers: Doubles, 
 
 @kernel
 def trailing_numbers(text: Bytes, start: int, end: int, powers: Doubles, state: Starts) -> int:
-    """How many fields at a line's end are numbers, never counting one at its start; state[PLACE] is the end of what is left before them."""
+    """How many fields at a line's end are numbers, never counting one at its start.
+
+    State[PLACE] is the end of what is left before them.
+    """
     count, state[PLACE] = 0, end
     while True:
         stop = state[PLACE]
@@ -240,15 +259,19 @@ def gather_words(text: Bytes, words: Starts, joined: Bytes) -> int:
 
 
 def nearest(text: bytes) -> float:
-    """The float32 nearest to a number in any spelling that `float` takes; `ValueError` if it is none, or a finite one beyond float32.
+    """The float32 nearest to a number in any spelling that `float` takes.
 
-    `float` rounds to a double first; the decimal itself decides only where that double lies half way between two float32.
+    `ValueError` if it is none, or a finite one beyond float32.
+
+    `float` rounds to a double first; the decimal itself decides only where that double lies half way between
+    two float32.
     """
     double = float(text)
     with np.errstate(over="ignore", under="ignore"):
         single = np.float32(double)
         other = np.nextafter(single, np.float32(math.inf if double > float(single) else -math.inf))
-    if math.isnan(double) or b"n" in text.lower() or (math.isfinite(double) and double == float(single)):  # n: spelt "inf"
+    # n: spelt "inf"
+    if math.isnan(double) or b"n" in text.lower() or (math.isfinite(double) and double == float(single)):
         return double
     low, high = sorted([_as_double(single), _as_double(other)])
     middle = (low + high) / 2.0

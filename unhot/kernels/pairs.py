@@ -1,7 +1,10 @@
-"""The examples of a chunk written down, for engines that train batches: each centre that sees a word, with all the words it sees.
+"""The examples of a chunk written down, for engines that train batches.
 
-They are the windows of the compiled loop: the same random bits decide which tokens survive and how far each centre sees, so both engines
-train on the same pairs with the same seed. Skip-gram's pairs are every centre with every word of its window, a CBOW example is a window.
+Each centre that sees a word, with all the words it sees.
+
+They are the windows of the compiled loop: the same random bits decide which tokens survive and how far each
+centre sees, so both engines train on the same pairs with the same seed. Skip-gram's pairs are every centre
+with every word of its window, a CBOW example is a window.
 """
 
 from __future__ import annotations
@@ -11,7 +14,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from unhot.kernels.jit import kernel
-from unhot.kernels.windows import Chunk, Hot, Kept, Text, Window, contexts_of, keep_threshold, keep_words, kept_buffer
+from unhot.kernels.windows import (
+    Chunk,
+    Hot,
+    Kept,
+    Text,
+    Window,
+    contexts_of,
+    keep_threshold,
+    keep_words,
+    kept_buffer,
+)
 from unhot.types import Ids, Starts
 
 
@@ -49,13 +62,18 @@ def warm_up(window: Window) -> None:
     """Compile, or load from disk, by writing nothing."""
     nothing, start = np.zeros(1, np.int32), np.zeros(2, np.int64)
     nothing.flags.writeable = start.flags.writeable = False  # as the shards are, which are mapped for reading
-    chunk = Chunk(0, 0, 0, np.uint64(0), np.uint64(0), np.float32(0), Hot(0, 0, 0, 0, 0, 0), np.zeros(0, np.uint8))
+    chunk = Chunk(
+        0, 0, 0, np.uint64(0), np.uint64(0), np.float32(0), Hot(0, 0, 0, 0, 0, 0), np.zeros(0, np.uint8)
+    )
     examples(Text(nothing, start, keep_threshold(np.ones(1))), window, chunk, places_buffer(0, window.size))
 
 
 @kernel
 def find_windows(text: Any, window: Any, chunk: Any, places: Any) -> Any:
-    """Write where the centres of a chunk are that see a word, and where their words begin; returns how many there are."""
+    """Write where the centres of a chunk are that see a word, and where their words begin.
+
+    Returns how many there are.
+    """
     kept, centre, starts = places.kept, places.centre, places.starts
     n = 0
     starts[0] = 0

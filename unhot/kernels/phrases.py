@@ -1,13 +1,17 @@
-"""Phrases in ids, counted and joined: the compiled part of `corpus/phrase_counts.py` and `corpus/phrase_joining.py`.
+"""Phrases in ids, counted and joined.
 
-**Counting.** A pair is a left side and a word. The left side is a word or, where connector words stand between ("bank of" + "america"), a
-*prefix*: the word and the connectors behind it, which `extend` gives numbers of their own. So `lefts` has an entry for each token:
+The compiled part of `corpus/phrase_counts.py` and `corpus/phrase_joining.py`.
+
+**Counting.** A pair is a left side and a word. The left side is a word or, where connector words stand
+between ("bank of" + "america"), a *prefix*: the word and the connectors behind it, which `extend` gives
+numbers of their own. So `lefts` has an entry for each token:
 
     a word         its id: it may be the right side of a pair, and the left side of the next
     a connector    the prefix that ends here, or -1 if no word stands before it in the sentence
 
-Without connectors `lefts` is `ids` itself. Rows are left sides. To count the pairs of some rows, their successors are collected, row by
-row, in one pass over all tokens; then each row is tallied in an array with a place for every word.
+Without connectors `lefts` is `ids` itself. Rows are left sides. To count the pairs of some rows, their
+successors are collected, row by row, in one pass over all tokens; then each row is tallied in an array with a
+place for every word.
 
 **Joining**, from left to right:
 
@@ -36,7 +40,10 @@ SENTENCE, TOKEN, LEFT, FOUND = 0, 1, 2, 3  # positions in `place`, see `extend`
 
 
 class Map(NamedTuple):
-    """(left, word) -> a number, as an open-addressing hash table; slot i is two 64-bit words, the key and the number + 1 (0: empty)."""
+    """(left, word) -> a number, as an open-addressing hash table.
+
+    Slot i is two 64-bit words, the key and the number + 1 (0: empty).
+    """
 
     slots: Words64  # [2 x capacity], capacity a power of two and more than the entries
 
@@ -95,11 +102,24 @@ def fill_map(table: Any, lefts: Any, words: Any, numbers: Any) -> None:
 
 
 @kernel
-def extend(ids: Any, starts: Any, connectors: Any, table: Any, parents: Any, ends: Any, sizes: Any, place: Any, lefts: Any) -> bool:
-    """Write the left sides of a shard, from `place` on; False if there are more prefixes than there is room for.
+def extend(
+    ids: Any,
+    starts: Any,
+    connectors: Any,
+    table: Any,
+    parents: Any,
+    ends: Any,
+    sizes: Any,
+    place: Any,
+    lefts: Any,
+) -> bool:
+    """Write the left sides of a shard, from `place` on.
 
-    Prefix p is left side words + p: `parents[p]` and then the connector `ends[p]`. `sizes` counts each left side. `place` has the sentence
-    and the token to go on with, the left side before it, and the number of prefixes so far.
+    False if there are more prefixes than there is room for.
+
+    Prefix p is left side words + p: `parents[p]` and then the connector `ends[p]`. `sizes` counts each left
+    side. `place` has the sentence and the token to go on with, the left side before it, and the number of
+    prefixes so far.
     """
     at, left, prefixes = place[TOKEN], place[LEFT], place[FOUND]
     for sentence in range(place[SENTENCE], starts.size - 1):
@@ -142,7 +162,9 @@ def collect(lefts: Any, ids: Any, starts: Any, first: int, cursors: Any, success
 
 @kernel
 def tally(successors: Any, begins: Any, cursors: Any, first: int, least: int, counts: Any, out: Any) -> Any:
-    """Count each row's successors; pairs seen `least` times go to `out`. The number of different pairs, and of those in `out`.
+    """Count each row's successors; pairs seen `least` times go to `out`.
+
+    The number of different pairs, and of those in `out`.
 
     `counts` has a zero for each word, before and after.
     """
@@ -167,7 +189,10 @@ def tally(successors: Any, begins: Any, cursors: Any, first: int, least: int, co
 
 @kernel
 def count_row(lefts: Any, ids: Any, starts: Any, row: int, counts: Any) -> None:
-    """Add the successors of one row to `counts`, which has a place for each word: for a row that is longer than memory allows."""
+    """Add the successors of one row to `counts`, which has a place for each word.
+
+    For a row that is longer than memory allows.
+    """
     for sentence in range(starts.size - 1):
         left = np.int64(NONE)
         for i in range(starts[sentence], starts[sentence + 1]):
@@ -195,7 +220,9 @@ def copied(ids: Any, begin: Any, end: Any, out: Any, to: Any) -> Any:
 
 @kernel
 def join(ids: Any, begin: int, breaks: Any, rules: Any, out: Any, ends: Any) -> int:
-    """Join in the tokens from `begin` on; a sentence ends before each position in `breaks` (from `begin` on), and so does the work.
+    """Join in the tokens from `begin` on.
+
+    A sentence ends before each position in `breaks` (from `begin` on), and so does the work.
 
     Writes tokens to `out` and the ends of sentences, in these, to `ends`. Returns the number of tokens.
     """
@@ -232,11 +259,16 @@ def join(ids: Any, begin: int, breaks: Any, rules: Any, out: Any, ends: Any) -> 
 def next_cut(ids: Any, at: int, end: int, rules: Any) -> int:
     """The first position from `at` on, up to the end of the sentence, before which tokens can be joined without those behind it.
 
-    That is between two words, not connectors, that are no phrase: whatever is pending there is written as it is.
+    That is between two words, not connectors, that are no phrase: whatever is pending there is written as it
+    is.
     """
     for i in range(at, end):
         word, following = ids[i - 1], ids[i]
-        if rules.connectors[word] == 0 and rules.connectors[following] == 0 and looked_up(rules, np.int64(word), following) < 0:
+        if (
+            rules.connectors[word] == 0
+            and rules.connectors[following] == 0
+            and looked_up(rules, np.int64(word), following) < 0
+        ):
             return i
     return end
 
@@ -250,7 +282,9 @@ def add_counts(ids: Any, counts: Any) -> None:
 
 @kernel
 def spell(ids: Any, ends: Any, text: Any, offsets: Any, out: Any) -> int:
-    """Write words as bytes; a line feed behind those before a sentence end, a space behind all others. Returns the number of bytes.
+    """Write words as bytes; a line feed behind those before a sentence end, a space behind all others.
+
+    Returns the number of bytes.
 
     Word w is text[offsets[w] : offsets[w + 1]].
     """

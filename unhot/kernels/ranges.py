@@ -1,7 +1,8 @@
 """Blocks for layers whose columns are all rows of a matrix: softmax, one-vs-all.
 
-One input x and V rows: the same three phases as in blocks.py, but nothing is looked up. What limits them is how fast the matrix comes
-from memory, read once to score and once to update. Scores of rows are neighbours in their buffer, which needs LANES floats of slack.
+One input x and V rows: the same three phases as in blocks.py, but nothing is looked up. What limits them is
+how fast the matrix comes from memory, read once to score and once to update. Scores of rows are neighbours in
+their buffer, which needs LANES floats of slack.
 """
 
 from __future__ import annotations
@@ -41,7 +42,9 @@ def score_all_twin(shape: Shape, x: Any, number: int, o: Any, rows: int, scores:
 
 
 @block(score_all_twin)
-def score_all(types: Any, b: Value, _: Value, x: Value, number: Value, o: Value, rows: Value, scores: Value) -> None:
+def score_all(
+    types: Any, b: Value, _: Value, x: Value, number: Value, o: Value, rows: Value, scores: Value
+) -> None:
     """LANES rows at a time, their sums in registers and reduced together; then the rest one by one."""
     blocks, _, _ = sizes(types[0])
     stride = blocks * LANES
@@ -80,7 +83,17 @@ def update_all_twin(shape: Shape, x: Any, number: int, o: Any, rows: int, steps:
 
 
 @block(update_all_twin)
-def update_all(types: Any, b: Value, _: Value, x: Value, number: Value, o: Value, rows: Value, steps: Value, gradient: Value) -> None:
+def update_all(
+    types: Any,
+    b: Value,
+    _: Value,
+    x: Value,
+    number: Value,
+    o: Value,
+    rows: Value,
+    steps: Value,
+    gradient: Value,
+) -> None:
     """Up to UNROLLED slices of x and of the gradient in registers while the rows go by."""
     blocks, _, _ = sizes(types[0])
     stride = blocks * LANES
@@ -115,7 +128,12 @@ def largest_twin(scores: Any, count: int) -> float:
 def largest(types: Any, b: Value, scores: Value, count: Value) -> float:
     """A vector at a time."""
     store(b, splat_constant(LOWEST), scores, count)
-    out = loop(b, _vectors(b, count), [splat_constant(LOWEST)], lambda i, c: [maximum(b, load(b, scores, b.mul(i, i64(LANES))), c[0])])
+    out = loop(
+        b,
+        _vectors(b, count),
+        [splat_constant(LOWEST)],
+        lambda i, c: [maximum(b, load(b, scores, b.mul(i, i64(LANES))), c[0])],
+    )
     return call(b, f"llvm.vector.reduce.fmax.v{LANES}f32", F32, out)  # type: ignore[no-any-return]
 
 
@@ -135,7 +153,8 @@ def exponentials(types: Any, b: Value, scores: Value, count: Value, top: Value) 
         below = b.fsub(load(b, scores, at), highest)
         e = exp(b, below)
         store(b, e, scores, at)
-        return [b.fadd(sums[0], e, flags=FAST), fma(b, below, splat_constant(0.0), sums[1])]  # 0 x: NaN where x is not finite
+        # 0 x: NaN where x is not finite
+        return [b.fadd(sums[0], e, flags=FAST), fma(b, below, splat_constant(0.0), sums[1])]
 
     sums = loop(b, _vectors(b, count), [splat_constant(0.0), splat_constant(0.0)], one)
     return b.fadd(total(b, sums[0]), total(b, sums[1]))  # type: ignore[no-any-return]

@@ -2,9 +2,9 @@
 
     state += GAMMA;  bits = mix(state)
 
-The counter makes it cheap to give every chunk of the corpus its own stream (`stream_key`), so that what a chunk draws depends on the seed,
-the epoch and the chunk, never on the thread that happens to train it; and to ask for the bits that belong to a position (`bits_at`)
-without drawing those before it.
+The counter makes it cheap to give every chunk of the corpus its own stream (`stream_key`), so that what a
+chunk draws depends on the seed, the epoch and the chunk, never on the thread that happens to train it; and to
+ask for the bits that belong to a position (`bits_at`) without drawing those before it.
 
 Reference: Steele, Lea & Flood, Fast splittable pseudorandom number generators, 2014.
 """
@@ -39,7 +39,10 @@ def bits_at(key: Any, position: Any) -> Any:
 
 @inner
 def below(bits: Any, n: Any) -> Any:
-    """An integer in 0 .. n - 1 from 64 random bits, n < 2**32: the upper half of the 128-bit product bits * n."""
+    """An integer in 0 .. n - 1 from 64 random bits, n < 2**32.
+
+    The upper half of the 128-bit product bits * n.
+    """
     n = np.uint64(n)
     return np.int64(((bits >> _32) * n + (((bits & _LOW) * n) >> _32)) >> _32)
 

@@ -1,6 +1,9 @@
-"""Blocks over whole rows of a matrix: summed, added to, copied, prefetched. See blocks.py for shapes and twins.
+"""Blocks over whole rows of a matrix: summed, added to, copied, prefetched.
 
-Rows that are summed, added to and prefetched may be 16-bit floats, in an array that says uint16: numba has no arithmetic for them.
+See blocks.py for shapes and twins.
+
+Rows that are summed, added to and prefetched may be 16-bit floats, in an array that says uint16: numba has no
+arithmetic for them.
 """
 
 from __future__ import annotations
@@ -47,7 +50,9 @@ def as_floats(matrix: Any) -> Any:
     return matrix.view(np.float16) if matrix.dtype == np.uint16 else matrix
 
 
-def sum_rows_twin(shape: Shape, x: Any, inputs: Any, times: Any, times_at: int, count: int, scale: float, out: Any) -> None:
+def sum_rows_twin(
+    shape: Shape, x: Any, inputs: Any, times: Any, times_at: int, count: int, scale: float, out: Any
+) -> None:
     """out[0] = scale sum_b times[b] x[inputs[b]]."""
     rows = as_floats(x)
     out[0] = scale * sum(times[times_at + b] * rows[inputs[b]].astype(np.float32) for b in range(count))
@@ -55,7 +60,16 @@ def sum_rows_twin(shape: Shape, x: Any, inputs: Any, times: Any, times_at: int, 
 
 @block(sum_rows_twin)
 def sum_rows(
-    types: Any, b: Value, _: Value, x: Value, inputs: Value, times: Value, times_at: Value, count: Value, scale: Value, out: Value
+    types: Any,
+    b: Value,
+    _: Value,
+    x: Value,
+    inputs: Value,
+    times: Value,
+    times_at: Value,
+    count: Value,
+    scale: Value,
+    out: Value,
 ) -> None:
     """All slices of the sum in registers, up to UNROLLED of them at a time."""
     blocks, _, _ = sizes(types[0])
@@ -65,7 +79,10 @@ def sum_rows(
         places = [b.add(place, i64(k * LANES)) for k in range(slices)]
 
         def add_input(i: Value, sums: list[Value]) -> list[Value]:
-            source, weight = row(b, x, element(b, inputs, i), stride), splat(b, element(b, times, b.add(times_at, i)))
+            source, weight = (
+                row(b, x, element(b, inputs, i), stride),
+                splat(b, element(b, times, b.add(times_at, i))),
+            )
             return [fma(b, weight, load_any(b, source, p), s) for p, s in zip(places, sums, strict=True)]
 
         sums = loop(b, count, [splat_constant(0.0)] * slices, add_input)
@@ -76,7 +93,9 @@ def sum_rows(
     over_slices(b, blocks, UNROLLED, [], slices_at)
 
 
-def add_to_rows_twin(shape: Shape, gradient: Any, scale: float, x: Any, inputs: Any, times: Any, times_at: int, count: int) -> None:
+def add_to_rows_twin(
+    shape: Shape, gradient: Any, scale: float, x: Any, inputs: Any, times: Any, times_at: int, count: int
+) -> None:
     """x[inputs[b]] += scale times[b] gradient[0] for all b."""
     rows, scaled = as_floats(x), np.float32(scale) * gradient[0]
     for b in range(count):
@@ -95,9 +114,21 @@ def rounded_twin(numbers: Any, gradient: Any, number: int) -> Any:
 
 @block(add_to_rows_twin)
 def add_to_rows(
-    types: Any, b: Value, _: Value, gradient: Value, scale: Value, x: Value, inputs: Value, times: Value, times_at: Value, count: Value
+    types: Any,
+    b: Value,
+    _: Value,
+    gradient: Value,
+    scale: Value,
+    x: Value,
+    inputs: Value,
+    times: Value,
+    times_at: Value,
+    count: Value,
 ) -> None:
-    """Up to UNROLLED slices of the gradient in registers while the rows go by; 16-bit floats are rounded at random."""
+    """Up to UNROLLED slices of the gradient in registers while the rows go by.
+
+    16-bit floats are rounded at random.
+    """
     blocks, _, _ = sizes(types[0])
     stride = blocks * LANES
 

@@ -1,7 +1,8 @@
 """Vectors of floats in LLVM: the few words that the blocks are written in.
 
-Auto-vectorised loops lose half their time to alias checks, remainder loops and gradients kept in memory. So the inner blocks emit vector
-code directly, with all sizes known at compile time. A function here takes the LLVM builder `b` first and emits a handful of instructions.
+Auto-vectorised loops lose half their time to alias checks, remainder loops and gradients kept in memory. So
+the inner blocks emit vector code directly, with all sizes known at compile time. A function here takes the
+LLVM builder `b` first and emits a handful of instructions.
 """
 
 from __future__ import annotations
@@ -16,11 +17,20 @@ Value = Any  # an LLVM value (llvmlite has no types)
 
 _FEATURES = llvm.get_host_cpu_features()
 LANES = 16 if _FEATURES.get("avx512f") else 8 if _FEATURES.get("avx2") else 4  # floats in a vector
-HAS_HALVES = llvm.get_process_triple().split("-")[0] not in ("x86_64", "i686") or bool(_FEATURES.get("f16c"))  # 16-bit floats
-REGISTERS = 16 if LANES == 8 else 32  # vector registers; SSE has 16 of them too, but the same code as NEON does no harm there
+# 16-bit floats
+HAS_HALVES = llvm.get_process_triple().split("-")[0] not in ("x86_64", "i686") or bool(_FEATURES.get("f16c"))
+# vector registers; SSE has 16 of them too, but the same code as NEON does no harm there
+REGISTERS = 16 if LANES == 8 else 32
 LINE = 64  # bytes in a cache line
 
-F32, I1, I8, I16, I32, I64 = ir.FloatType(), ir.IntType(1), ir.IntType(8), ir.IntType(16), ir.IntType(32), ir.IntType(64)
+F32, I1, I8, I16, I32, I64 = (
+    ir.FloatType(),
+    ir.IntType(1),
+    ir.IntType(8),
+    ir.IntType(16),
+    ir.IntType(32),
+    ir.IntType(64),
+)
 VECTOR, INTEGERS = ir.VectorType(F32, LANES), ir.VectorType(I32, LANES)
 HALVES = ir.VectorType(ir.HalfType(), LANES)  # 16-bit floats; numba knows their arrays as uint16
 LOST = 13  # bits of a float that a half has no room for
@@ -46,7 +56,9 @@ def wide(b: Value, integer: Value) -> Value:
 
 def call(b: Value, name: str, result: Value, arguments: Sequence[Value]) -> Value:
     """Call an LLVM intrinsic by its full name."""
-    function = b.module.globals.get(name) or ir.Function(b.module, ir.FunctionType(result, [a.type for a in arguments]), name=name)
+    function = b.module.globals.get(name) or ir.Function(
+        b.module, ir.FunctionType(result, [a.type for a in arguments]), name=name
+    )
     return b.call(function, arguments, fastmath=FAST if result in (VECTOR, F32) else ())
 
 
@@ -89,16 +101,22 @@ def load_any(b: Value, base: Value, at: Value) -> Value:
 def store_half(b: Value, vector: Value, base: Value, at: Value, noise: Value) -> None:
     """A vector of floats to base[at] as 16-bit ones, rounded up or down at random, by the upper bits of `noise`.
 
-    A step is often smaller than half the distance to the next 16-bit float: the nearest one would be where it was, for ever.
+    A step is often smaller than half the distance to the next 16-bit float: the nearest one would be where it
+    was, for ever.
     """
     raised = b.add(b.bitcast(vector, INTEGERS), b.lshr(noise, integers(32 - LOST)))
     kept = b.and_(raised, integers(-(1 << LOST)))
-    b.store(b.fptrunc(b.bitcast(kept, VECTOR), HALVES), b.bitcast(b.gep(base, [at]), HALVES.as_pointer())).align = 2
+    b.store(
+        b.fptrunc(b.bitcast(kept, VECTOR), HALVES), b.bitcast(b.gep(base, [at]), HALVES.as_pointer())
+    ).align = 2
 
 
 def noise_of(b: Value, vector: Value, number: Value) -> Value:
     """Random bits in each lane, from the digits of floats and from a number."""
-    mixed = b.xor(b.bitcast(vector, INTEGERS), b.mul(splat_integer(b, b.trunc(wide(b, number), I32)), integers(GOLDEN - (1 << 32))))
+    mixed = b.xor(
+        b.bitcast(vector, INTEGERS),
+        b.mul(splat_integer(b, b.trunc(wide(b, number), I32)), integers(GOLDEN - (1 << 32))),
+    )
     mixed = b.mul(mixed, integers(MIX_1 - (1 << 32)))
     return b.mul(b.xor(mixed, b.lshr(mixed, integers(15))), integers(MIX_2 - (1 << 32)))
 
@@ -116,12 +134,16 @@ def splat_integer(b: Value, scalar: Value) -> Value:
 
 def spread(b: Value, vector: Value, order: Sequence[int]) -> Value:
     """A full vector whose lane i is lane order[i] of the given one."""
-    return b.shuffle_vector(vector, ir.Constant(vector.type, ir.Undefined), ir.Constant(INTEGERS, list(order)))
+    return b.shuffle_vector(
+        vector, ir.Constant(vector.type, ir.Undefined), ir.Constant(INTEGERS, list(order))
+    )
 
 
 def splat(b: Value, scalar: Value) -> Value:
     """A scalar in all lanes."""
-    return spread(b, b.insert_element(ir.Constant(VECTOR, ir.Undefined), scalar, ir.Constant(I32, 0)), [0] * LANES)
+    return spread(
+        b, b.insert_element(ir.Constant(VECTOR, ir.Undefined), scalar, ir.Constant(I32, 0)), [0] * LANES
+    )
 
 
 def fma(b: Value, x: Value, y: Value, z: Value) -> Value:
@@ -143,10 +165,13 @@ def total(b: Value, vector: Value) -> Value:
 
 
 def totals(b: Value, vectors: Sequence[Value]) -> Value:
-    """A vector whose lane i is the sum of the lanes of vectors[i], for up to LANES vectors; other lanes hold finite rubbish.
+    """A vector whose lane i is the sum of the lanes of vectors[i], for up to LANES vectors.
 
-    A butterfly: at the level of bit s, two vectors become one whose lanes with bit s = 0 belong to the first and the others to the second.
-    All sums together cost LANES - 1 merges of three instructions, where LANES separate reductions cost 2 log2(LANES) instructions each.
+    Other lanes hold finite rubbish.
+
+    A butterfly: at the level of bit s, two vectors become one whose lanes with bit s = 0 belong to the first
+    and the others to the second. All sums together cost LANES - 1 merges of three instructions, where LANES
+    separate reductions cost 2 log2(LANES) instructions each.
     """
     rows: list[Value | None] = [*vectors, *[None] * (LANES - len(vectors))]
     bit = 1
@@ -174,7 +199,9 @@ def by_segments(b: Value, vector: Value, lanes: int, join: Callable[[Value, Valu
     return vector
 
 
-def when(b: Value, condition: Value, carried: Sequence[Value], body: Callable[..., Sequence[Value]]) -> list[Value]:
+def when(
+    b: Value, condition: Value, carried: Sequence[Value], body: Callable[..., Sequence[Value]]
+) -> list[Value]:
     """Run body(carried) if the condition holds; returns what it carries out, or what was carried in."""
     before, inside, after = b.block, b.append_basic_block("then"), b.append_basic_block("on")
     b.cbranch(condition, inside, after)
@@ -189,8 +216,13 @@ def when(b: Value, condition: Value, carried: Sequence[Value], body: Callable[..
     return phis
 
 
-def loop(b: Value, count: Value, carried: Sequence[Value], body: Callable[..., Sequence[Value]]) -> list[Value]:
-    """Run body(i, carried) for i = 0 .. count - 1, count >= 1; returns what is carried out of the last round."""
+def loop(
+    b: Value, count: Value, carried: Sequence[Value], body: Callable[..., Sequence[Value]]
+) -> list[Value]:
+    """Run body(i, carried) for i = 0 .. count - 1, count >= 1.
+
+    Returns what is carried out of the last round.
+    """
     before, inside, after = b.block, b.append_basic_block("loop"), b.append_basic_block("done")
     b.branch(inside)
     b.position_at_end(inside)

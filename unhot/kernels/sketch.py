@@ -1,16 +1,18 @@
 """Rows as bytes, and the bound on their cosines that is computed from these alone.
 
-A *sketch* holds each row x as whole numbers z with x ~ a z, a = max |x_d| / 127. A unit query u is rounded likewise, u ~ c q, with the
-error e = |u - c q|. Then, by Cauchy-Schwarz twice,
+A *sketch* holds each row x as whole numbers z with x ~ a z, a = max |x_d| / 127. A unit query u is rounded
+likewise, u ~ c q, with the error e = |u - c q|. Then, by Cauchy-Schwarz twice,
 
     cos(x, u) = x . u / |x| <= (1 + e) ((z . q) c / (1 + e) a / |x| + |x - a z| / |x|) + e
                             =: (1 + e) ((z . q) gain factor         + slack)           + e
 
-so the row cannot have a cosine above `limit` unless (z . q) gain factor + slack > (limit - e) / (1 + e). The slack covers the rounding of
-all this in float32. Where the processor has no products of bytes, the query stays as it is in float32, with e = 0 and c = 1.
+so the row cannot have a cosine above `limit` unless (z . q) gain factor + slack > (limit - e) / (1 + e). The
+slack covers the rounding of all this in float32. Where the processor has no products of bytes, the query
+stays as it is in float32, with e = 0 and c = 1.
 
-The bytes lie in strips of STRIP rows, [strip, dim / DEPTH, STRIP, DEPTH]: a vector of 32-bit numbers holds DEPTH dimensions of LANES rows,
-so nothing is reduced over lanes and a query alone reads the sketch from front to back. LANES rows of a strip are a *tile*.
+The bytes lie in strips of STRIP rows, [strip, dim / DEPTH, STRIP, DEPTH]: a vector of 32-bit numbers holds
+DEPTH dimensions of LANES rows, so nothing is reduced over lanes and a query alone reads the sketch from front
+to back. LANES rows of a strip are a *tile*.
 """
 
 from __future__ import annotations
@@ -50,7 +52,8 @@ MAX_DIM = 1 << 16  # sums of products of bytes fit into 32 bits
 SMALL, LARGE = 1e-15, 1e15  # lengths of rows between which float32 neither overflows nor loses digits
 
 _FEATURES = llvm.get_host_cpu_features()
-# a processor with sums of products of bytes (AVX-512 VNNI, AVX-VNNI), if it is the one that numba compiles for
+# a processor with sums of products of bytes (AVX-512 VNNI, AVX-VNNI), if it is the one that numba compiles
+# for
 _OTHER = any(os.environ.get(name) for name in ("NUMBA_CPU_NAME", "NUMBA_CPU_FEATURES"))
 BYTE_PRODUCTS = not _OTHER and bool(_FEATURES.get({16: "avx512vnni", 8: "avxvnni"}.get(LANES, "none")))
 
@@ -125,7 +128,8 @@ def fill_sketch(rows: Any, dim: Any, sketch: Any) -> None:
 class Packed(NamedTuple):
     """Queries for the screening; places behind the last have limit inf and find nothing."""
 
-    numbers: Any  # int32 (bytes) or float32 [groups, 1 + steps, width]: what the sums begin with, then the query
+    # int32 (bytes) or float32 [groups, 1 + steps, width]: what the sums begin with, then the query
+    numbers: Any
     gains: Floats  # [groups * width]
     errors: Floats  # [groups * width]
     limits: Floats  # [groups * width]: of (z . q) gain factor + slack; inf for a query that finds nothing
@@ -165,21 +169,44 @@ def fill_packed(tile: Any, units: Any, numbers: Any, data: Any, packed: Any) -> 
             error += (units[query, d] - rounded * scale) ** 2
             total += int(rounded)
             data[group, 1 + d // DEPTH, place * DEPTH + d % DEPTH] = np.int8(rounded)
-        # the processor multiplies bytes without a sign by bytes with one: rows are shifted by 128, and the sums begin with what that adds
+        # the processor multiplies bytes without a sign by bytes with one: rows are shifted by 128, and the
+        # sums begin with what that adds
         numbers[group, 0, place] = -128 * total
         packed.errors[query] = np.sqrt(error)
         packed.gains[query] = scale / (1.0 + np.sqrt(error))
 
 
 def screen_twin(
-    tile: Tile, data: Any, factors: Any, slacks: Any, dim: int, number: int, numbers: Any, gains: Any, limits: Any, group: int, passed: Any
+    tile: Tile,
+    data: Any,
+    factors: Any,
+    slacks: Any,
+    dim: int,
+    number: int,
+    numbers: Any,
+    gains: Any,
+    limits: Any,
+    group: int,
+    passed: Any,
 ) -> int:
-    """passed[j] = bits of the rows in some tiles of a strip that may be near query j of the group; returns whether there is any."""
-    width, count, steps, first = len(tile.queries), len(tile.together) * LANES, -(-dim // DEPTH), number * LANES
-    strip = data[first // STRIP * STRIP * steps * DEPTH :][: STRIP * steps * DEPTH].reshape(steps, STRIP, DEPTH)
+    """passed[j] = bits of the rows in some tiles of a strip that may be near query j of the group.
+
+    Returns whether there is any.
+    """
+    width, count, steps, first = (
+        len(tile.queries),
+        len(tile.together) * LANES,
+        -(-dim // DEPTH),
+        number * LANES,
+    )
+    strip = data[first // STRIP * STRIP * steps * DEPTH :][: STRIP * steps * DEPTH].reshape(
+        steps, STRIP, DEPTH
+    )
     z = strip[:, first % STRIP :][:, :count].transpose(1, 0, 2).reshape(count, -1).astype(np.float32)
     lines = 1 + (steps if tile.bytes else steps * DEPTH)
-    packed = np.ascontiguousarray(numbers[group * lines * width :][: lines * width].reshape(lines, width)[1:].T)  # [width, steps]
+    packed = np.ascontiguousarray(
+        numbers[group * lines * width :][: lines * width].reshape(lines, width)[1:].T
+    )  # [width, steps]
     q = packed.view(np.int8).astype(np.float32) if tile.bytes else packed
     here, there = slice(group * width, (group + 1) * width), slice(first, first + count)
     above = (q @ z.T) * gains[here, None] * factors[there] + slacks[there] > limits[here, None]
@@ -203,7 +230,10 @@ def screen(
     add = _add_bytes if byte_products else _add_floats
 
     def add_step(step: Value, sums: list[Value]) -> list[Value]:
-        places = [b.gep(begin, [b.add(b.mul(step, i64(STRIP * DEPTH)), i64(t * LANES * DEPTH))]) for t in range(together)]
+        places = [
+            b.gep(begin, [b.add(b.mul(step, i64(STRIP * DEPTH)), i64(t * LANES * DEPTH))])
+            for t in range(together)
+        ]
         z = [b.load(b.bitcast(place, INTEGERS.as_pointer())) for place in places]
         for each in z:
             each.align = 4

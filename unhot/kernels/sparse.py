@@ -1,7 +1,7 @@
 """Sparse rows: times dense matrices, with each other, and as pointwise mutual information.
 
-Row i has the values x[i, j] = values[p] in the columns j = columns[p], starts[i] <= p < starts[i + 1]. All kernels take a range of rows,
-begin .. end - 1, so that threads share the rows.
+Row i has the values x[i, j] = values[p] in the columns j = columns[p], starts[i] <= p < starts[i + 1]. All
+kernels take a range of rows, begin .. end - 1, so that threads share the rows.
 """
 
 from __future__ import annotations
@@ -33,7 +33,10 @@ def rows_of(starts: Starts, columns: Ids, values: Doubles) -> Rows:
 
 
 def cuts(starts: Starts, parts: int, first: int = 0, last: int | None = None) -> list[tuple[int, int]]:
-    """Rows first .. last - 1 in parts with about equally many cells: (begin, end) of each that is not empty."""
+    """Rows first .. last - 1 in parts with about equally many cells.
+
+    (begin, end) of each that is not empty.
+    """
     last = starts.size - 1 if last is None else last
     places = np.linspace(starts[first], starts[last], parts + 1)[1:-1]
     ends = [first, *(first + np.searchsorted(starts[first : last + 1], places)).tolist(), last]
@@ -50,7 +53,9 @@ def floats_of(rows: Any, i: Any, largest: Any, scratch: Any) -> Any:
 
 
 @kernel
-def multiply(shape: Any, rows: Rows, largest: float, dense: Floats, scratch: Floats, begin: int, end: int, out: Floats) -> None:
+def multiply(
+    shape: Any, rows: Rows, largest: float, dense: Floats, scratch: Floats, begin: int, end: int, out: Floats
+) -> None:
     """out[i] = sum_j x[i, j] / largest dense[j]: the matrix times a dense one.
 
     shape     says the stride of dense and out (see blocks.py)
@@ -67,8 +72,12 @@ def multiply(shape: Any, rows: Rows, largest: float, dense: Floats, scratch: Flo
 
 
 @kernel
-def multiply_transposed(shape: Any, rows: Rows, largest: float, dense: Floats, scratch: Floats, begin: int, end: int, out: Floats) -> None:
-    """out[j] += sum_i x[i, j] / largest dense[i], for the rows i of a range: the transposed matrix times a dense one.
+def multiply_transposed(
+    shape: Any, rows: Rows, largest: float, dense: Floats, scratch: Floats, begin: int, end: int, out: Floats
+) -> None:
+    """out[j] += sum_i x[i, j] / largest dense[i], for the rows i of a range.
+
+    The transposed matrix times a dense one.
 
     No transposed copy of it is needed. Threads have an `out` each.
     """
@@ -145,7 +154,9 @@ def fill_pair_dots(rows: Rows, a: Ids, b: Ids, out: Doubles) -> None:
 
 
 @kernel
-def fill_cosines(rows: Rows, lengths: Doubles, queries: Rows, begin: int, end: int, first: int, sums: Doubles, out: Floats) -> None:
+def fill_cosines(
+    rows: Rows, lengths: Doubles, queries: Rows, begin: int, end: int, first: int, sums: Doubles, out: Floats
+) -> None:
     """out[q, i - first] = the cosine of row i with query q; NaN if the row has no direction.
 
     queries   of length one, by columns: row j has the queries q (as columns) with a value there

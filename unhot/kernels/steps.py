@@ -3,10 +3,12 @@
 How many columns a step has, and where they are, is the shape of the step:
 
     Shape     up to MAX_WIDTH of them, a number known at compile time: one tile
-    Tiles     any number, in tiles of one width; the last one is filled up with columns of label and weight zero (`fill_tile`)
+    Tiles     any number, in tiles of one width; the last one is filled up with columns of label and weight
+              zero (`fill_tile`)
     All       all rows of the matrix, for one input
 
-A kernel is compiled for each of these, never for each k. In the buffer of scores tiles lie one behind the other, `tile_room` apart.
+A kernel is compiled for each of these, never for each k. In the buffer of scores tiles lie one behind the
+other, `tile_room` apart.
 """
 
 from __future__ import annotations
@@ -55,20 +57,45 @@ def tile_shape(shape: Any) -> Any:
 
 
 @generic
-def score_columns(shape: Any, x: Any, inputs: Any, count: Any, o: Any, columns: Any, first: Any, n: Any, scores: Any) -> Any:
+def score_columns(
+    shape: Any, x: Any, inputs: Any, count: Any, o: Any, columns: Any, first: Any, n: Any, scores: Any
+) -> Any:
     """Scores of all inputs and the n columns from `first` on."""
 
 
 @generic
 def update_columns(
-    shape: Any, x: Any, inputs: Any, count: Any, o: Any, columns: Any, first: Any, n: Any, steps: Any, into: Any, places: Any
+    shape: Any,
+    x: Any,
+    inputs: Any,
+    count: Any,
+    o: Any,
+    columns: Any,
+    first: Any,
+    n: Any,
+    steps: Any,
+    into: Any,
+    places: Any,
 ) -> Any:
     """`update_into` over all columns."""
 
 
 @generic
-def link(tables: Any, shape: Any, scores: Any, count: Any, columns: Any, part: Any, times: Any, times_at: Any, lr: Any) -> Any:
-    """Turn the scores of a step into steps, -lr dL/ds, in place; return the loss. Registered by output layers for their Tables."""
+def link(
+    tables: Any,
+    shape: Any,
+    scores: Any,
+    count: Any,
+    columns: Any,
+    part: Any,
+    times: Any,
+    times_at: Any,
+    lr: Any,
+) -> Any:
+    """Turn the scores of a step into steps, -lr dL/ds, in place; return the loss.
+
+    Registered by output layers for their Tables.
+    """
 
 
 @tile_shape.register(Shape)
@@ -104,40 +131,88 @@ def score_place(shape: Any, count: Any, b: Any, c: Any) -> Any:
 
 
 @score_columns.register(Shape)
-def _score_tile(shape: Any, x: Any, inputs: Any, count: Any, o: Any, columns: Any, first: Any, n: Any, scores: Any) -> None:
+def _score_tile(
+    shape: Any, x: Any, inputs: Any, count: Any, o: Any, columns: Any, first: Any, n: Any, scores: Any
+) -> None:
     score(shape, x, inputs, count, o, columns.row, first, scores, 0)
 
 
 @score_columns.register(Tiles)
-def _score_tiles(shape: Any, x: Any, inputs: Any, count: Any, o: Any, columns: Any, first: Any, n: Any, scores: Any) -> None:
+def _score_tiles(
+    shape: Any, x: Any, inputs: Any, count: Any, o: Any, columns: Any, first: Any, n: Any, scores: Any
+) -> None:
     width, room = len(shape.tile.width), tile_room(shape.tile, count)
     for tile in range(n // width):
         score(shape.tile, x, inputs, count, o, columns.row, first + tile * width, scores, tile * room)
 
 
 @score_columns.register(All)
-def _score_all(shape: Any, x: Any, inputs: Any, count: Any, o: Any, columns: Any, first: Any, n: Any, scores: Any) -> None:
+def _score_all(
+    shape: Any, x: Any, inputs: Any, count: Any, o: Any, columns: Any, first: Any, n: Any, scores: Any
+) -> None:
     score_all(shape.tile, x, inputs[0], o, shape.rows, scores)
 
 
 @update_columns.register(Shape)
 def _update_tile(
-    shape: Any, x: Any, inputs: Any, count: Any, o: Any, columns: Any, first: Any, n: Any, steps: Any, into: Any, places: Any
+    shape: Any,
+    x: Any,
+    inputs: Any,
+    count: Any,
+    o: Any,
+    columns: Any,
+    first: Any,
+    n: Any,
+    steps: Any,
+    into: Any,
+    places: Any,
 ) -> None:
     update_into(shape, x, inputs, count, o, columns.row, first, steps, 0, into, places)
 
 
 @update_columns.register(Tiles)
 def _update_tiles(
-    shape: Any, x: Any, inputs: Any, count: Any, o: Any, columns: Any, first: Any, n: Any, steps: Any, into: Any, places: Any
+    shape: Any,
+    x: Any,
+    inputs: Any,
+    count: Any,
+    o: Any,
+    columns: Any,
+    first: Any,
+    n: Any,
+    steps: Any,
+    into: Any,
+    places: Any,
 ) -> None:
     width, room = len(shape.tile.width), tile_room(shape.tile, count)
     for tile in range(n // width):
-        update_into(shape.tile, x, inputs, count, o, columns.row, first + tile * width, steps, tile * room, into, places)
+        update_into(
+            shape.tile,
+            x,
+            inputs,
+            count,
+            o,
+            columns.row,
+            first + tile * width,
+            steps,
+            tile * room,
+            into,
+            places,
+        )
 
 
 @update_columns.register(All)
 def _update_all(
-    shape: Any, x: Any, inputs: Any, count: Any, o: Any, columns: Any, first: Any, n: Any, steps: Any, into: Any, places: Any
+    shape: Any,
+    x: Any,
+    inputs: Any,
+    count: Any,
+    o: Any,
+    columns: Any,
+    first: Any,
+    n: Any,
+    steps: Any,
+    into: Any,
+    places: Any,
 ) -> None:
     update_all(shape.tile, x, inputs[0], o, shape.rows, steps, into)

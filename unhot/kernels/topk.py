@@ -1,8 +1,11 @@
-"""The k rows nearest to a query by cosine: all rows screened by their sketch, the few that pass confirmed in float64.
+"""The k rows nearest to a query by cosine.
 
-A row whose bound (see sketch.py) is not above the k-th best cosine so far cannot be among the best k. The cosines of the others are
-computed from the true rows in float64. So the result is exact, and the same in whatever order rows and queries go by, while a quarter of
-the matrix's bytes is read. Rows that pass wait a little while they come from memory.
+All rows screened by their sketch, the few that pass confirmed in float64.
+
+A row whose bound (see sketch.py) is not above the k-th best cosine so far cannot be among the best k. The
+cosines of the others are computed from the true rows in float64. So the result is exact, and the same in
+whatever order rows and queries go by, while a quarter of the matrix's bytes is read. Rows that pass wait a
+little while they come from memory.
 
 The best so far are a binary heap with the worst on top, of equal cosines the one with the higher row.
 """
@@ -22,7 +25,8 @@ from unhot.types import Counts, Doubles, Floats
 WAITING = 32  # rows that wait to be confirmed
 FETCHED = 8  # cache lines of a row asked for ahead
 GRID = 2.0**32
-CACHE = 1 << 19  # bytes of the sketch that are screened for all queries before the next: they stay in the second-level cache
+# bytes of the sketch that are screened for all queries before the next: they stay in the second-level cache
+CACHE = 1 << 19
 
 
 class Queries(NamedTuple):
@@ -56,7 +60,9 @@ def fetch(types: Any, b: Value, values: Value, at: Value) -> None:
     """Ask for the first cache lines of a row ahead of their use; behind the last row that does no harm."""
     for line in range(FETCHED):
         address = b.bitcast(b.gep(values, [b.add(at, i64(line * LINE // 4))]), I8.as_pointer())
-        call(b, "llvm.prefetch.p0", ir.VoidType(), [address, *(ir.Constant(I32, value) for value in (0, 3, 1))])
+        call(
+            b, "llvm.prefetch.p0", ir.VoidType(), [address, *(ir.Constant(I32, value) for value in (0, 3, 1))]
+        )
 
 
 def lowest_twin(bits: int) -> int:
@@ -115,8 +121,13 @@ def excluded(exclude: Any, query: Any, row: Any) -> Any:
 
 
 @inner
-def line_up(rows: Any, queries: Any, best: Any, query: Any, bits: Any, begin: Any, first: Any, last: Any, count: Any) -> Any:
-    """Let the rows of a query that passed wait, and confirm all when the room is full; returns how many wait."""
+def line_up(
+    rows: Any, queries: Any, best: Any, query: Any, bits: Any, begin: Any, first: Any, last: Any, count: Any
+) -> Any:
+    """Let the rows of a query that passed wait, and confirm all when the room is full.
+
+    Returns how many wait.
+    """
     while bits != 0:
         row = begin + lowest(bits)
         bits &= bits - 1
@@ -132,7 +143,15 @@ def line_up(rows: Any, queries: Any, best: Any, query: Any, bits: Any, begin: An
 
 @kernel
 def find_nearest(
-    tile: Any, rows: Any, sketch: Any, queries: Any, best: Any, first: Any, last: Any, first_group: Any, last_group: Any
+    tile: Any,
+    rows: Any,
+    sketch: Any,
+    queries: Any,
+    best: Any,
+    first: Any,
+    last: Any,
+    first_group: Any,
+    last_group: Any,
 ) -> None:
     """Put the best rows of first .. last - 1 for the queries of some groups into their heaps."""
     together, width, dim = len(tile.together), len(tile.queries), queries.units.shape[1]
@@ -148,7 +167,17 @@ def find_nearest(
                 ):  # fmt: skip
                     for j in range(width):
                         if best.passed[j] != 0:
-                            count = line_up(rows, queries, best, group * width + j, best.passed[j], number * LANES, first, last, count)
+                            count = line_up(
+                                rows,
+                                queries,
+                                best,
+                                group * width + j,
+                                best.passed[j],
+                                number * LANES,
+                                first,
+                                last,
+                                count,
+                            )
     confirm(rows, queries, best, count)
 
 
@@ -160,7 +189,9 @@ def merge_and_sort(cosines: Any, ids: Any) -> None:
         for part in range(1, parts):
             for i in range(k):
                 cosine, row = cosines[part, query, i], ids[part, query, i]
-                if cosine > cosines[0, query, 0] or (cosine == cosines[0, query, 0] and row < ids[0, query, 0]):
+                if cosine > cosines[0, query, 0] or (
+                    cosine == cosines[0, query, 0] and row < ids[0, query, 0]
+                ):
                     push(cosines[0], ids[0], query, k, cosine, row)
         for end in range(k - 1, 0, -1):
             worst, worst_row = cosines[0, query, 0], ids[0, query, 0]

@@ -1,11 +1,13 @@
 """From encoded sentences to training windows, one chunk of the corpus at a time.
 
-A chunk is a range of positions [start, stop) of a shard. Its words are the centres to train; the words around the chunk's edges are read
-too (the halo), so a window never notices where chunks are cut and a sentence of any length is never cut at all. That works because
-whether a token survives sub-sampling, and how far it sees as a centre, is decided by random bits that belong to its *position*: two
-chunks agree on the words they share, and all output layers see the same windows.
+A chunk is a range of positions [start, stop) of a shard. Its words are the centres to train; the words around
+the chunk's edges are read too (the halo), so a window never notices where chunks are cut and a sentence of
+any length is never cut at all. That works because whether a token survives sub-sampling, and how far it sees
+as a centre, is decided by random bits that belong to its *position*: two chunks agree on the words they
+share, and all output layers see the same windows.
 
-A word that repeats inside a window is one input with a multiplicity: `previous` finds repeats, `fill_inputs` merges them.
+A word that repeats inside a window is one input with a multiplicity: `previous` finds repeats, `fill_inputs`
+merges them.
 """
 
 from __future__ import annotations
@@ -72,14 +74,16 @@ class Kept(NamedTuple):
     begin: Ids  # place of the first word of the sentence
     end: Ids  # place behind the last word of the sentence
     previous: Ids  # place of the nearest same word to the left, at most 2 windows away, else -1
-    repeated: Ids  # the largest `previous` of the sentence so far: a window that begins behind it has no repeats
+    # the largest `previous` of the sentence so far: a window that begins behind it has no repeats
+    repeated: Ids
 
 
 class Inputs(NamedTuple):
     """The inputs of a window: different words and how often each occurs.
 
-    The first half of `times` is as many ones as a window can have inputs, then LANES zeros: without repeats, the multiplicities of n inputs
-    are read from the last n ones on (`ones_at`). With repeats they are written to the second half.
+    The first half of `times` is as many ones as a window can have inputs, then LANES zeros: without repeats,
+    the multiplicities of n inputs are read from the last n ones on (`ones_at`). With repeats they are written
+    to the second half.
     """
 
     row: Ids
@@ -114,13 +118,17 @@ def hot_row(row: Any, rows: Any, shift: Any) -> Any:
 
 @inner
 def _read(text: Any, chunk: Any, window: Any, position: Any, kept: Any, place: Any) -> Any:
-    """Write the token at a position to a place; return 1 if it survives, else 0 (and the place is free again).
+    """Write the token at a position to a place.
+
+    Return 1 if it survives, else 0 (and the place is free again).
 
     The upper half of the position's bits decides on survival, the lower half is the reach.
     """
     bits, word = bits_at(chunk.window_key, position), text.ids[position]
     kept.word[place], kept.row[place] = word, hot_row(word, chunk.hot.in_rows, chunk.hot.in_shift)
-    kept.reach[place] = 1 + np.int64(((bits & _LOW) * np.uint64(window.size)) >> _32) if window.shrink else window.size
+    kept.reach[place] = (
+        1 + np.int64(((bits & _LOW) * np.uint64(window.size)) >> _32) if window.shrink else window.size
+    )
     return np.int64((bits >> _32) <= np.uint64(text.keep[word]))
 
 
@@ -158,7 +166,12 @@ def _close_sentence(kept: Any, begin: Any, end: Any, window: Any) -> None:
         match = last_match(kept.word, first, place - first, kept.word[place])
         previous = first + match if match >= 0 else -1
         repeated = max(repeated, previous)
-        kept.begin[place], kept.end[place], kept.previous[place], kept.repeated[place] = begin, end, previous, repeated
+        kept.begin[place], kept.end[place], kept.previous[place], kept.repeated[place] = (
+            begin,
+            end,
+            previous,
+            repeated,
+        )
 
 
 @inner
@@ -196,7 +209,9 @@ def fill_inputs(kept: Any, source: Any, centre: Any, inputs: Any, group: Any) ->
 
 
 @inner
-def _merge_repeats(kept: Any, source: Any, left: Any, centre: Any, right: Any, inputs: Any, times: Any) -> Any:
+def _merge_repeats(
+    kept: Any, source: Any, left: Any, centre: Any, right: Any, inputs: Any, times: Any
+) -> Any:
     """As many inputs as there are different words, each with its multiplicity."""
     count = 0
     for place in range(left, right):

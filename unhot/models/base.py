@@ -27,7 +27,13 @@ from unhot.train.checkpoint import Checkpoint
 from unhot.train.history import History
 from unhot.train.progress import Callback
 from unhot.train.threads import in_background
-from unhot.vectors.formats.directory import SavedModel, check_writable, checkpoint_of, remove_checkpoint, save_model
+from unhot.vectors.formats.directory import (
+    SavedModel,
+    check_writable,
+    checkpoint_of,
+    remove_checkpoint,
+    save_model,
+)
 from unhot.vectors.store import Vectors
 from unhot.vocab.vocabulary import Vocabulary
 
@@ -41,7 +47,8 @@ RANGES = (
     ("seed", 0, 2**64 - 1),
 )
 OTHER_TEXT = (
-    "this is not the text that the training began with, or it is tokenised differently, or has other phrases: give the same text, and "
+    "this is not the text that the training began with, or it is tokenised differently, or has other "
+    "phrases: give the same text, and "
     "the same phrases"
 )
 Note = Callable[[str], None]
@@ -57,7 +64,9 @@ class Telling(NamedTuple):
     checkpoint: Checkpoint | None
 
 
-def telling(callbacks: Sequence[Callback], note: Note | None, checkpoint: Checkpoint | None = None) -> Telling:
+def telling(
+    callbacks: Sequence[Callback], note: Note | None, checkpoint: Checkpoint | None = None
+) -> Telling:
     """Notes are logged if nobody takes them; a place where no checkpoint can be written is refused now."""
     if checkpoint is not None:
         check_writable(checkpoint_of(checkpoint.folder))
@@ -85,7 +94,8 @@ class TextModel(ABC):
             setattr(self, field, whole(field, getattr(self, field), low, high))
         self.max_vocab = None if self.max_vocab is None else whole("max_vocab", self.max_vocab, 1)
         self.history = History()
-        self._text: dict[str, Any] = {}  # what the training under way reads: its source, if that has a name, and its fingerprint
+        # what the training under way reads: its source, if that has a name, and its fingerprint
+        self._text: dict[str, Any] = {}
 
     @property
     @abstractmethod
@@ -123,10 +133,17 @@ class TextModel(ABC):
             compiled()
             yield source
             return
-        settings = {"tokenizer": self.tokenizer, "min_count": self.min_count, "max_vocab": self.max_vocab, "threads": self.threads}
+        settings = {
+            "tokenizer": self.tokenizer,
+            "min_count": self.min_count,
+            "max_vocab": self.max_vocab,
+            "threads": self.threads,
+        }
         phrases = reads.pop("phrases", None)
         if phrases is not None and not isinstance(phrases, Phrases):
-            raise ConfigError(f"phrases={phrases!r:.80}: must be Phrases; open a list with unhot.corpus.Phrases.load")
+            raise ConfigError(
+                f"phrases={phrases!r:.80}: must be Phrases; open a list with unhot.corpus.Phrases.load"
+            )
         with (encode if phrases is None else phrases.encode)(source, **settings, **reads) as encoded:
             for line in str(encoded.report).splitlines():
                 say(line)
@@ -137,7 +154,10 @@ class TextModel(ABC):
         """Begin to compile, the scanner first: the training kernel follows while the text is read."""
         began = time.perf_counter()
         if not any(cache_directory().glob("*.nbi")):
-            say(f"compiling kernels for this machine, once: some seconds, overlapping with reading (kept in {cache_directory()})")
+            say(
+                "compiling kernels for this machine, once: some seconds, overlapping with reading (kept in "
+                f"{cache_directory()})"
+            )
         warm(self.tokenizer)
         ready = began
 
@@ -164,7 +184,9 @@ class TextModel(ABC):
         return {"model": self.name, **settings}
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model directory, all or nothing; nothing in it depends on when it was made. Its checkpoint is then removed.
+        """Write the model directory, all or nothing; nothing in it depends on when it was made.
+
+        Its checkpoint is then removed.
 
         A model whose training was cut off also holds where it stood.
         """
@@ -175,7 +197,9 @@ class TextModel(ABC):
         """Write the state of a training under way."""
         assert told.checkpoint is not None
         self._write(checkpoint_of(told.checkpoint.folder))
-        told.say(f"checkpoint: {self.history.words:,} {self.unit}, in {checkpoint_of(told.checkpoint.folder)}")
+        told.say(
+            f"checkpoint: {self.history.words:,} {self.unit}, in {checkpoint_of(told.checkpoint.folder)}"
+        )
 
     def _write(self, folder: Path) -> None:
         history, tensors, vocabulary = self.history, self.tensors(complete=self.complete), self.vocabulary
@@ -223,9 +247,12 @@ def opened(source: Any) -> Any:
 
 def named_again(text: dict[str, Any]) -> Any:
     """The files that a training began with, as a source; a `DataError` if it did not begin with files."""
-    names = [Path(name) for name in text.get("source") or ()]  # not strings, which would be sentences, should they be gone
+    # not strings, which would be sentences, should they be gone
+    names = [Path(name) for name in text.get("source") or ()]
     if not names:
-        raise DataError("the text of this training was not a file that can be opened again: give it as source")
+        raise DataError(
+            "the text of this training was not a file that can be opened again: give it as source"
+        )
     return names[0] if len(names) == 1 else names
 
 

@@ -2,8 +2,8 @@
 
     h = mean (or sum) of the input vectors of the m context words,   L = loss(h, t)
 
-The gradient of each context vector is the true one: dL/dh / m for the mean. word2vec.c and gensim leave out the 1 / m, so their learning
-rate is in effect m times larger; the default rate here makes up for it.
+The gradient of each context vector is the true one: dL/dh / m for the mean. word2vec.c and gensim leave out
+the 1 / m, so their learning rate is in effect m times larger; the default rate here makes up for it.
 
 References: Mikolov et al., Efficient estimation of word representations in vector space, 2013;
             Irsoy, Benton & Stratos, Corrected CBOW performs as well as skip-gram, 2021.
@@ -83,7 +83,9 @@ fetch.register(CBOWStep)(fetch_entering)
 
 
 @learn.register(CBOWStep)
-def _learn(step: Any, shape: Any, tables: Any, params: Any, scratch: Any, centre: Any, part: Any, chunk: Any) -> Any:
+def _learn(
+    step: Any, shape: Any, tables: Any, params: Any, scratch: Any, centre: Any, part: Any, chunk: Any
+) -> Any:
     kept, share = scratch.kept, np.float32(1.0)
     count, times, contexts = fill_inputs(kept, kept.row, centre, scratch.inputs, 1)
     if count == 0:

@@ -28,7 +28,8 @@ class CellModel(TextModel):
     """Settings of a model that learns from cells."""
 
     window: int = 10  # words to each side of a centre
-    weights: str = "distance"  # what a word at distance d counts: distance (1 / d) | flat (1) | dynamic ((window - d + 1) / window)
+    # what a word at distance d counts: distance (1 / d) | flat (1) | dynamic ((window - d + 1) / window)
+    weights: str = "distance"
     sides: str = "both"  # both | left | right
     sample: float = 0.0  # threshold of sub-sampling; 0: none
     memory: int | str = "1GB"  # for counting
@@ -54,17 +55,30 @@ class CellModel(TextModel):
         counting: Counting | None = None,
         directory: str | os.PathLike[str] | None = None,
     ) -> Iterator[Cells]:
-        """The cells of a text; or those that are given, by themselves or as the folder they are in: then their settings are taken, too."""
+        """The cells of a text; or those that are given, by themselves or as the folder they are in.
+
+        Then their settings are taken, too.
+        """
         source = opened(source)
-        if isinstance(source, (Corpus, Cells)) and any(given is not None for given in (counts, column, phrases)):
+        if isinstance(source, (Corpus, Cells)) and any(
+            given is not None for given in (counts, column, phrases)
+        ):
             raise ConfigError("counts, column or phrases with text that is encoded already: leave them out")
         if isinstance(source, Cells):
             cells = some_cells(source)
-            take_settings(self, {name: cells.settings[name] for name in COUNTED if name in cells.settings}, told.say)
+            take_settings(
+                self, {name: cells.settings[name] for name in COUNTED if name in cells.settings}, told.say
+            )
             self.warm_up()
             yield cells
             return
-        reads = {"counts": counts, "column": column, "phrases": phrases, "progress": reading, "directory": directory}
+        reads = {
+            "counts": counts,
+            "column": column,
+            "phrases": phrases,
+            "progress": reading,
+            "directory": directory,
+        }
         with self.reading(source, told.say, reads) as corpus:
             how = {name: getattr(self, name) for name in (*COUNTED, "seed", "threads", "memory")}
             with count_cells(corpus, how, told.say, counting, directory) as cells:
@@ -73,13 +87,20 @@ class CellModel(TextModel):
 
 @contextlib.contextmanager
 def count_cells(
-    corpus: Corpus, how: Mapping[str, Any], say: Note, counting: Counting | None, directory: str | os.PathLike[str] | None
+    corpus: Corpus,
+    how: Mapping[str, Any],
+    say: Note,
+    counting: Counting | None,
+    directory: str | os.PathLike[str] | None,
 ) -> Iterator[Cells]:
     """Count the cells of a text; they are kept in the folder `cells` of a directory, if one is given."""
     began = time.perf_counter()
     kept = None if directory is None else Path(directory) / "cells"
     with cooccurrences(corpus, **how, directory=kept, progress=counting) as cells:
-        say(f"{len(cells):,} cells of {len(corpus.vocabulary):,} words, counted in {time.perf_counter() - began:.1f} s")
+        say(
+            f"{len(cells):,} cells of {len(corpus.vocabulary):,} words, counted in "
+            f"{time.perf_counter() - began:.1f} s"
+        )
         yield some_cells(cells)
 
 
@@ -102,5 +123,8 @@ def some_cells(cells: Cells) -> Cells:
     if cells.starts.size != len(cells.vocabulary) + 1:
         raise DataError("these cells were closed: open or count them again")
     if not len(cells):
-        raise DataError("no two words stand near each other: there is nothing to learn; lower min_count, join lines, or set sample=0")
+        raise DataError(
+            "no two words stand near each other: there is nothing to learn; lower min_count, join lines, or "
+            "set sample=0"
+        )
     return cells

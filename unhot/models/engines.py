@@ -1,7 +1,7 @@
 """What trains a model: compiled kernels, PyTorch, or matrix products on the cells of a text.
 
-An engine is made for a model's settings and a text. It says how much memory it will need before it takes any, makes what a training
-begins with, and trains it.
+An engine is made for a model's settings and a text. It says how much memory it will need before it takes any,
+makes what a training begins with, and trains it.
 """
 
 from __future__ import annotations
@@ -38,14 +38,22 @@ ENGINES = ("compiled", "torch")
 
 
 def make_engine(model: WordModel, source: Corpus | Cells, frozen: Bytes, inputs: InputRows | None) -> Engine:
-    """The engine that a model's settings name; `frozen` as in `Learned`, `inputs` as of `WordModel.make_inputs`."""
+    """The engine that a model's settings name.
+
+    `frozen` as in `Learned`, `inputs` as of `WordModel.make_inputs`.
+    """
     if isinstance(source, Cells):
         return OnCells(model, source, frozen)
-    return OnTorch(model, source, frozen) if model.engine == "torch" else Compiled(model, source, frozen, inputs)
+    return (
+        OnTorch(model, source, frozen) if model.engine == "torch" else Compiled(model, source, frozen, inputs)
+    )
 
 
 def check_engine(model: WordModel) -> None:
-    """Raise an error if the engine or its device is not there: better before a long text is read than after it."""
+    """Raise an error if the engine or its device is not there.
+
+    Better before a long text is read than after it.
+    """
     if model.engine == "torch":
         extra("torch", "torch", "engine='torch'")
         _device(model).open()
@@ -91,7 +99,10 @@ class Engine(ABC):
             with np.errstate(over="ignore"):
                 start.fill(params)
             if model.begins().half and not finite(params):
-                raise DataError("start: it holds numbers that are not finite as 16-bit floats, which end at 65504: leave float16 out")
+                raise DataError(
+                    "start: it holds numbers that are not finite as 16-bit floats, which end at 65504: "
+                    "leave float16 out"
+                )
         return params
 
 
@@ -115,7 +126,14 @@ class Compiled(Engine):
         if start is not None and start.seen.size:
             seen[:] = start.seen
         self._state = State(params, seen, frozen_rows(sizes, self._frozen), sizes)
-        return Learned(model.layer, self._vocabulary, without_copies(params, sizes, model.dim), seen, self._frozen, keys=self._keys)
+        return Learned(
+            model.layer,
+            self._vocabulary,
+            without_copies(params, sizes, model.dim),
+            seen,
+            self._frozen,
+            keys=self._keys,
+        )
 
     def train(self, plan: Plan) -> None:
         """On all threads."""
@@ -175,7 +193,9 @@ class OnCells(Engine):
         squares = new_squares(params, {} if start is None else start.squares)
         self._state = CellState(model.layer, params, squares, self._frozen)
         self._kept = {name: array for name, array in squares._asdict().items() if array.size}
-        return Learned(model.layer, self._vocabulary, params, np.zeros(0, np.int64), self._frozen, squares=self._kept)
+        return Learned(
+            model.layer, self._vocabulary, params, np.zeros(0, np.int64), self._frozen, squares=self._kept
+        )
 
     def train(self, plan: Plan) -> None:
         """Block after block of rows; a training that begins anew has no squares yet, whatever it starts from."""

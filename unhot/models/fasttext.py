@@ -1,17 +1,20 @@
 """fastText: skip-gram and CBOW whose words are made of their n-grams, so that unseen words have vectors, too.
 
-    h = mean of x[r] over the rows r of a bag        skipgram: of the centre, which predicts the words around it
-                                                     cbow: of all words around a centre together, which predict it
+    h = mean of x[r] over the rows r of a bag        skipgram: of the centre, which predicts the words around
+                                                     it cbow: of all words around a centre together, which
+                                                     predict it
     L = sum of loss(h, target) over the targets
 
-The bag of a word is its own row and those of its n-grams (`unhot.vocab.subwords`). To sum it up is the expensive part, so in skip-gram one
-input has many targets: a window costs one sum and one update of the bag, where fastText has one for each word around. The targets share
-their draws, k for each of them (see outputs/drawn.py), and four centres in a row draw the same words: that changes how gradients vary
-together, not their mean, and three of four times the rows are in the cache.
+The bag of a word is its own row and those of its n-grams (`unhot.vocab.subwords`). To sum it up is the
+expensive part, so in skip-gram one input has many targets: a window costs one sum and one update of the bag,
+where fastText has one for each word around. The targets share their draws, k for each of them (see
+outputs/drawn.py), and four centres in a row draw the same words: that changes how gradients vary together,
+not their mean, and three of four times the rows are in the cache.
 
-Every row moves by dL/dh, as in fastText, not by its own gradient dL/dh / n: so h moves by dL/dh whether a word has 3 letters or 20, and the
-learning rate means the same for both and for the output. It is the gradient step, times the number n of the bag's rows. A row that stands
-in a bag m times would move h by m^2 shares of n, which runs away in words like "-----------": there all rows move by n / sum of m^2 of it.
+Every row moves by dL/dh, as in fastText, not by its own gradient dL/dh / n: so h moves by dL/dh whether a
+word has 3 letters or 20, and the learning rate means the same for both and for the output. It is the gradient
+step, times the number n of the bag's rows. A row that stands in a bag m times would move h by m^2 shares of
+n, which runs away in words like "-----------": there all rows move by n / sum of m^2 of it.
 
 Reference: Bojanowski et al., Enriching word vectors with subword information, 2017.
 """
@@ -48,7 +51,8 @@ from unhot.vocab.subsampling import keep_probability
 from unhot.vocab.subwords import Subwords
 from unhot.vocab.vocabulary import Vocabulary
 
-NOTHING = Bags(np.zeros(2, np.int64), np.zeros(0, np.int32), np.zeros(1, np.float32))  # a word without rows: enough to compile with
+# a word without rows: enough to compile with
+NOTHING = Bags(np.zeros(2, np.int64), np.zeros(0, np.int32), np.zeros(1, np.float32))
 
 
 class SubwordSkipGramStep(NamedTuple):
@@ -92,8 +96,12 @@ class FastText(WordModel):
             raise ConfigError(f"float16={self.float16!r}: must be true or false")
         self.float16 = bool(self.float16)
         if self.float16 and not HAS_HALVES:
-            raise ConfigError("float16=True: this processor has no instructions for 16-bit floats (F16C); leave it out")
-        self.subwords = Subwords(minn=self.minn, maxn=self.maxn, buckets=self.buckets, scheme=self.scheme, hashes=self.hashes)
+            raise ConfigError(
+                "float16=True: this processor has no instructions for 16-bit floats (F16C); leave it out"
+            )
+        self.subwords = Subwords(
+            minn=self.minn, maxn=self.maxn, buckets=self.buckets, scheme=self.scheme, hashes=self.hashes
+        )
         for name in ("minn", "maxn", "buckets", "hashes"):
             setattr(self, name, getattr(self.subwords, name))  # as plain numbers
         self._file: FastTextFile | None = None  # what all of it was read from, as long as that is so
@@ -109,14 +117,19 @@ class FastText(WordModel):
         if name != "in_vectors":
             return super()._make_vectors(name)
         learned = self.learned
-        rows = SubwordRows.of_keys(self.subwords, learned.params.in_vectors, learned.keys, len(learned.vocabulary))
+        rows = SubwordRows.of_keys(
+            self.subwords, learned.params.in_vectors, learned.keys, len(learned.vocabulary)
+        )
         return SubwordVectors(learned.vocabulary.words, learned.vocabulary.counts, rows)
 
     def hidden(self, words: Sequence[str]) -> Floats:
         """The mean of their vectors; cbow: of all their rows, so that a long word counts more."""
         if self.architecture == "skipgram" or not words:
             return super().hidden(words)
-        sizes = [self.subwords.ids(word).size + (self.subwords.own_rows and word in self.learned.vocabulary) for word in words]
+        sizes = [
+            self.subwords.ids(word).size + (self.subwords.own_rows and word in self.learned.vocabulary)
+            for word in words
+        ]
         return np.average([self.vectors[word] for word in words], axis=0, weights=sizes).astype(np.float32)
 
     def word_inputs(self) -> WordInputs:
@@ -128,7 +141,9 @@ class FastText(WordModel):
         return WordInputs(self.vectors.vectors, bias.astype(np.float32), sizes)
 
     def save_fasttext(self, path: str | os.PathLike[str]) -> None:
-        """Write fastText's own file, a .bin, with all buckets; those that no word of the vocabulary uses are zeros.
+        """Write fastText's own file, a .bin, with all buckets.
+
+        Those that no word of the vocabulary uses are zeros.
 
         A model that was read from such a file, and has learned nothing since, is written as the same bytes.
         """
@@ -166,17 +181,31 @@ class FastText(WordModel):
 
     def _check_start(self, start: Vectors | WordModel | None) -> None:
         super()._check_start(start)
-        if isinstance(start, WordModel) and not (isinstance(start, FastText) and start.subwords == self.subwords):
-            raise ConfigError("start: a model to go on with must be a fasttext model with the same minn, maxn, buckets, scheme and hashes")
+        if isinstance(start, WordModel) and not (
+            isinstance(start, FastText) and start.subwords == self.subwords
+        ):
+            raise ConfigError(
+                "start: a model to go on with must be a fasttext model with the same minn, maxn, buckets, "
+                "scheme and hashes"
+            )
         if isinstance(start, SubwordVectors) and start.subwords.maxn:
-            raise ConfigError("start: vectors made of n-grams: go on with their model (unhot.load), or give the words' alone: vectors[:]")
+            raise ConfigError(
+                "start: vectors made of n-grams: go on with their model (unhot.load), or give the words' "
+                "alone: vectors[:]"
+            )
         if isinstance(start, Vectors) and not self.subwords.own_rows:
-            raise ConfigError(f"start: with scheme={self.scheme} words have no rows that vectors could become; start from a model")
+            raise ConfigError(
+                f"start: with scheme={self.scheme} words have no rows that vectors could become; start from "
+                "a model"
+            )
 
     def _check_engine(self) -> None:
         if self.engine != "compiled" or not self.layer.compiled:
             what = f"engine={self.engine!r}" if self.layer.compiled else f"output={self.layer.name}"
-            raise ConfigError(f"{what}: fasttext is trained by compiled kernels; choose another layer, or skipgram or cbow for torch")
+            raise ConfigError(
+                f"{what}: fasttext is trained by compiled kernels; choose another layer, or skipgram or "
+                "cbow for torch"
+            )
         super()._check_engine()
 
     def begins(self) -> Begin:
@@ -185,7 +214,12 @@ class FastText(WordModel):
 
     def make_inputs(self, vocabulary: Vocabulary, also: Counts) -> InputRows:
         """Rows for words and n-grams, by how often they are trained."""
-        return input_rows(vocabulary, self.subwords, vocabulary.counts * keep_probability(vocabulary.counts, self.sample), also)
+        return input_rows(
+            vocabulary,
+            self.subwords,
+            vocabulary.counts * keep_probability(vocabulary.counts, self.sample),
+            also,
+        )
 
     def step(self, bags: Bags | None = None) -> SubwordSkipGramStep | SubwordCBOWStep:
         """By architecture."""
@@ -223,23 +257,31 @@ def _fetch_centre(step: Any, shape: Any, params: Any, kept: Any, place: Any, win
 
 
 @fetch.register(SubwordCBOWStep)
-def _fetch_entering(step: Any, shape: Any, params: Any, kept: Any, place: Any, window: Any, chunk: Any) -> None:
+def _fetch_entering(
+    step: Any, shape: Any, params: Any, kept: Any, place: Any, window: Any, chunk: Any
+) -> None:
     fetch_bag(shape, params, step.bags, kept.word[place + window.size + 1], chunk.hot)
 
 
 @learn.register(SubwordSkipGramStep)
-def _learn_centre(step: Any, shape: Any, tables: Any, params: Any, scratch: Any, centre: Any, part: Any, chunk: Any) -> Any:
+def _learn_centre(
+    step: Any, shape: Any, tables: Any, params: Any, scratch: Any, centre: Any, part: Any, chunk: Any
+) -> Any:
     kept, inputs = scratch.kept, scratch.inputs
     contexts, one = contexts_of(kept, centre), np.float32(1.0)
     if contexts == 0:
         return 0.0, 0
     count = put_bag(step.bags, kept.word[centre], chunk.hot, inputs, 0)
     share, moved = one / np.float32(count), np.float32(count) / step.bags.squares[kept.word[centre]]
-    return learn_bag(shape, tables, params, scratch, count, ones_at(inputs, count), share, moved, part, chunk), contexts
+    return learn_bag(
+        shape, tables, params, scratch, count, ones_at(inputs, count), share, moved, part, chunk
+    ), contexts
 
 
 @learn.register(SubwordCBOWStep)
-def _learn_around(step: Any, shape: Any, tables: Any, params: Any, scratch: Any, centre: Any, part: Any, chunk: Any) -> Any:
+def _learn_around(
+    step: Any, shape: Any, tables: Any, params: Any, scratch: Any, centre: Any, part: Any, chunk: Any
+) -> Any:
     kept, inputs, one = scratch.kept, scratch.inputs, np.float32(1.0)
     reach, count, squares = kept.reach[centre], 0, np.float32(0.0)
     for place in range(max(kept.begin[centre], centre - reach), min(kept.end[centre], centre + reach + 1)):
@@ -249,4 +291,6 @@ def _learn_around(step: Any, shape: Any, tables: Any, params: Any, scratch: Any,
     if count == 0:
         return 0.0, 0
     share, moved = one / np.float32(count), np.float32(count) / squares
-    return learn_bag(shape, tables, params, scratch, count, ones_at(inputs, count), share, moved, part, chunk), 1
+    return learn_bag(
+        shape, tables, params, scratch, count, ones_at(inputs, count), share, moved, part, chunk
+    ), 1

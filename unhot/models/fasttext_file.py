@@ -7,9 +7,9 @@
 | ova | one_vs_all | words |
 | hs | hierarchical:tree=word2vec | inner nodes, in the order in which fastText joins them, and one of zeros |
 
-fastText's nodes score the way to the right, those of unhot the way to the left, so their rows change sign. A model with another layer is
-written without output rows: fastText can ask it for vectors as ever. Of negative sampling the file has k, not the power of the noise, which
-is 0.5 in fastText.
+fastText's nodes score the way to the right, those of unhot the way to the left, so their rows change sign. A
+model with another layer is written without output rows: fastText can ask it for vectors as ever. Of negative
+sampling the file has k, not the power of the noise, which is 0.5 in fastText.
 """
 
 from __future__ import annotations
@@ -35,19 +35,37 @@ from unhot.vocab.vocabulary import Vocabulary
 
 logger = logging.getLogger("unhot")
 LOSSES = {"negative": "ns", "softmax": "softmax", "one_vs_all": "ova", "hierarchical": "hs"}
-LAYERS = {"ns": "negative:k={neg},power=0.5", "softmax": "softmax", "ova": "one_vs_all", "hs": "hierarchical:tree=word2vec"}
+LAYERS = {
+    "ns": "negative:k={neg},power=0.5",
+    "softmax": "softmax",
+    "ova": "one_vs_all",
+    "hs": "hierarchical:tree=word2vec",
+}
 NODES = "word2vec"  # the tree of fastText
 BLOCK = 1 << 14  # rows written at a time
 
 
-def write_model(path: str | os.PathLike[str], vectors: SubwordVectors, learned: Learned, config: dict[str, Any]) -> None:
+def write_model(
+    path: str | os.PathLike[str], vectors: SubwordVectors, learned: Learned, config: dict[str, Any]
+) -> None:
     """Write the rows of a model with what it was trained with."""
     layer = learned.layer
-    loss = None if getattr(layer, "tree", NODES) != NODES or layer.biases() != Biases() else LOSSES.get(layer.name)
+    loss = (
+        None
+        if getattr(layer, "tree", NODES) != NODES or layer.biases() != Biases()
+        else LOSSES.get(layer.name)
+    )
     if loss is None:
-        logger.warning("%s: fastText has no %s: the file has vectors and n-grams, and no output rows", path, layer.spec())
+        logger.warning(
+            "%s: fastText has no %s: the file has vectors and n-grams, and no output rows", path, layer.spec()
+        )
     elif layer != parse_output(LAYERS[loss].format(neg=getattr(layer, "k", 0))):
-        logger.info("%s: fastText's file does not hold all settings of %s: it stands for %s", path, layer.spec(), LAYERS[loss])
+        logger.info(
+            "%s: fastText's file does not hold all settings of %s: it stands for %s",
+            path,
+            layer.spec(),
+            LAYERS[loss],
+        )
     words, dim = len(learned.vocabulary), learned.params.in_vectors.shape[1]
     file = new_file(
         learned.vocabulary.words,
@@ -98,14 +116,21 @@ def read_model(path: str | os.PathLike[str], file: FastTextFile) -> tuple[dict[s
     header, dictionary = file.header, file.dictionary
     if header.supervised or file.quantized:
         what = "a classifier" if header.supervised else "quantised"
-        raise ConfigError(f"{path}: is {what}: open it with unhot.compat.fasttext.load_model, or its vectors with Vectors.load")
+        raise ConfigError(
+            f"{path}: is {what}: open it with unhot.compat.fasttext.load_model, or its vectors with "
+            "Vectors.load"
+        )
     if len(cast(Floats, file.output_matrix)) == 0:
-        raise ConfigError(f"{path}: has no output rows, so it is no model: open its vectors with Vectors.load")
+        raise ConfigError(
+            f"{path}: has no output rows, so it is no model: open its vectors with Vectors.load"
+        )
     output = LAYERS[header.loss].format(neg=max(1, header.neg))
     subwords, vocabulary = file.subwords(), Vocabulary(dictionary.words, dictionary.word_counts)
     layer, out_vectors = parse_output(output), cast(Floats, file.output_matrix)
     out_vectors = _from_joins(out_vectors, vocabulary) if header.loss == "hs" else out_vectors
-    params = Params(cast(Floats, file.input_matrix), out_vectors, *(np.zeros(0, np.float32) for _ in range(3)))
+    params = Params(
+        cast(Floats, file.input_matrix), out_vectors, *(np.zeros(0, np.float32) for _ in range(3))
+    )
     keys = np.concatenate([-1 - np.arange(len(vocabulary)), np.arange(subwords.buckets)])
     settings = {
         "architecture": "cbow" if header.model == "cbow" else "skipgram",
@@ -119,4 +144,6 @@ def read_model(path: str | os.PathLike[str], file: FastTextFile) -> tuple[dict[s
         "sample": header.t,
         "output": output,
     }
-    return settings, Learned(layer, vocabulary, params, np.zeros(0, np.int64), np.zeros(0, np.uint8), keys=keys)
+    return settings, Learned(
+        layer, vocabulary, params, np.zeros(0, np.int64), np.zeros(0, np.uint8), keys=keys
+    )

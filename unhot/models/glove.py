@@ -1,16 +1,19 @@
 """GloVe: vectors whose products are logarithms of co-occurrence counts.
 
-    J = 1/2 sum over X_ij > 0 of f(X_ij) (u_i . v_j + b_i + c_j - log X_ij)^2,        f(x) = min(1, (x / x_max)^alpha)
+    J = 1/2 sum over X_ij > 0 of f(X_ij) (u_i . v_j + b_i + c_j - log X_ij)^2,        f(x) = min(1, (x /
+                                                                                      x_max)^alpha)
 
-u are the vectors of words, v those of contexts, b and c their biases. What is fitted are ratios: (u_i - u_k) . v_j is about
-log(P(j|i) / P(j|k)), up to a constant for the pair i, k. Cells are counted as `unhot.corpus.cooccurrences` counts them, by default with
-weights 1 / distance on both sides, and are trained by AdaGrad (kernels/glove.py), one after another, in an order that depends on the seed
-alone (train/blocks.py): any number of threads gives the same bytes.
+u are the vectors of words, v those of contexts, b and c their biases. What is fitted are ratios: (u_i - u_k)
+. v_j is about log(P(j|i) / P(j|k)), up to a constant for the pair i, k. Cells are counted as
+`unhot.corpus.cooccurrences` counts them, by default with weights 1 / distance on both sides, and are trained
+by AdaGrad (kernels/glove.py), one after another, in an order that depends on the seed alone
+(train/blocks.py): any number of threads gives the same bytes.
 
-Biases begin at what independent words would have, b_i = log X_i. - 1/2 log X.. and likewise for contexts, so that u_i . v_j begins at PMI's
-zero and no time is spent on how frequent words are. Vectors begin uniformly in (-1, 1) / sqrt(dim). On 100 MB of Wikipedia, 15 epochs, this
-comes to 32.0 % of analogies, WordSim-353 52.3 and SimLex-999 25.4 (means of three seeds); with vectors in (-1/2, 1/2) / dim, as in the C
-program, to 31.4, 51.1 and 24.1; with biases at zero, too, to 32.3, 44.3 and 19.7 (one seed).
+Biases begin at what independent words would have, b_i = log X_i. - 1/2 log X.. and likewise for contexts, so
+that u_i . v_j begins at PMI's zero and no time is spent on how frequent words are. Vectors begin uniformly in
+(-1, 1) / sqrt(dim). On 100 MB of Wikipedia, 15 epochs, this comes to 32.0 % of analogies, WordSim-353 52.3
+and SimLex-999 25.4 (means of three seeds); with vectors in (-1/2, 1/2) / dim, as in the C program, to 31.4,
+51.1 and 24.1; with biases at zero, too, to 32.3, 44.3 and 19.7 (one seed).
 
 Reference: Pennington, Socher and Manning, GloVe: Global vectors for word representation, 2014.
 """
@@ -154,11 +157,13 @@ class GloVe(CellModel):
         column      of a table, where the sentences are
         phrases     to join in the text before anything else
         checkpoint  where and how often to save the state, to `resume` from
-        callbacks   called with a `Progress` after every block of cells and every epoch; what it calls words are cells
+        callbacks   called with a `Progress` after every block of cells and every epoch; what it calls words
+                    are cells
         reading     called with bytes read and bytes there are while the text is read
         counting    called with rows counted and rows there are
         note        called with lines about what goes on; None: they are logged
-        directory   where to keep the encoded text, and in its folder `cells` the cells; None: a temporary directory
+        directory   where to keep the encoded text, and in its folder `cells` the cells; None: a temporary
+                    directory
         """
         told = telling(callbacks, note, checkpoint)
         reads: dict[str, Any] = {
@@ -197,8 +202,14 @@ class GloVe(CellModel):
         told = telling(callbacks, note, checkpoint)
         source = opened(named_again(self._text) if source is None else source)
         encoded = isinstance(source, (Corpus, Cells))
-        reads: dict[str, Any] = {} if encoded else {"counts": fitted.vocabulary, "column": self._text.get("column"), "phrases": phrases}
-        with self.counting(source, told, **reads, reading=reading, counting=counting, directory=directory) as cells:
+        reads: dict[str, Any] = (
+            {}
+            if encoded
+            else {"counts": fitted.vocabulary, "column": self._text.get("column"), "phrases": phrases}
+        )
+        with self.counting(
+            source, told, **reads, reading=reading, counting=counting, directory=directory
+        ) as cells:
             if cells.vocabulary != fitted.vocabulary or fingerprint(cells) != self._text.get("fingerprint"):
                 raise DataError(OTHER_TEXT)
             self.history.interrupted = False
@@ -225,11 +236,17 @@ class GloVe(CellModel):
             lr=self.lr,
             seed=self.seed,
             history=history,
-            callbacks=[lambda progress: self._forget(), *told.callbacks],  # what they look at is never older than they are
+            # what they look at is never older than they are
+            callbacks=[lambda progress: self._forget(), *told.callbacks],
             checkpoint=told.checkpoint,
             save=lambda: self.save_checkpoint(told),
             warn=told.warn,
-            details={**self.config(), "vocabulary": words, "cells": len(cells), "memory": sum(memory.values())},
+            details={
+                **self.config(),
+                "vocabulary": words,
+                "cells": len(cells),
+                "memory": sum(memory.values()),
+            },
         )
         run = BlockRun(blocks, sides, plan, self.threads)
         try:
@@ -263,10 +280,16 @@ class GloVe(CellModel):
         warm_up(self.dim)
 
     def tensors(self, *, complete: bool) -> dict[str, Any]:
-        """The words' vectors as `in_vectors`, both kinds, biases; of a training under way also what AdaGrad knows."""
+        """The words' vectors as `in_vectors`, both kinds, biases.
+
+        Of a training under way also what AdaGrad knows.
+        """
         _, word, context, word_bias, context_bias = self.fitted
         tensors = {"in_vectors": self._combined(), "word_vectors": word, "out_vectors": context}
-        tensors |= {"in_bias": np.ascontiguousarray(word_bias), "out_bias": np.ascontiguousarray(context_bias)}
+        tensors |= {
+            "in_bias": np.ascontiguousarray(word_bias),
+            "out_bias": np.ascontiguousarray(context_bias),
+        }
         if not complete and self._sides is not None:
             tensors |= {
                 "in_squares": self._sides.words.squares[:, : self.dim + BIASES],
@@ -277,7 +300,10 @@ class GloVe(CellModel):
     def take(self, saved: SavedModel) -> None:
         """Take over the tensors that were read."""
         words = len(saved.vocabulary)
-        vectors, bias = [_tensor(saved, name, (words, self.dim)) for name in ("word_vectors", "out_vectors")], (words,)
+        vectors, bias = (
+            [_tensor(saved, name, (words, self.dim)) for name in ("word_vectors", "out_vectors")],
+            (words,),
+        )
         biases = [_tensor(saved, name, bias) for name in ("in_bias", "out_bias")]
         self._fitted = Fitted(saved.vocabulary, vectors[0], vectors[1], biases[0], biases[1])
         if "training" in saved.config:
@@ -311,13 +337,21 @@ def _check(cells: Cells) -> None:
     for first in range(0, len(cells), 1 << 22):
         part = cells.values[first : first + (1 << 22)]
         if part.min() <= 0:
-            raise DataError("cells with counts of zero or below: GloVe takes their logarithms; give counts, not PMI")
+            raise DataError(
+                "cells with counts of zero or below: GloVe takes their logarithms; give counts, not PMI"
+            )
         if part.min() < 1 / MOST or part.max() > MOST:
-            raise DataError(f"cells with counts from {part.min():g} to {part.max():g}: must be from {1 / MOST:g} to {MOST:g}")
+            raise DataError(
+                f"cells with counts from {part.min():g} to {part.max():g}: must be from {1 / MOST:g} to "
+                f"{MOST:g}"
+            )
 
 
 def _tensor(saved: SavedModel, name: str, shape: tuple[int, ...]) -> Any:
     found = saved.tensors.get(name)
     if found is None or found.shape != shape:
-        raise FormatError(f"a glove model: tensor {name!r} has the shape {getattr(found, 'shape', None)}, it must be {shape}: damaged")
+        raise FormatError(
+            f"a glove model: tensor {name!r} has the shape {getattr(found, 'shape', None)}, it must be "
+            f"{shape}: damaged"
+        )
     return found

@@ -1,8 +1,9 @@
 """The input rows of a model whose words are made of n-grams.
 
-A vocabulary uses few of millions of buckets (here a seventh: 68,000 words, 294,000 of 2,000,000), so only these have a row, and a bucket
-without one is a row of zeros. Rows lie in the order of how often a training touches them: those that it touches all the time are near each
-other, and the first ones get a copy for each thread (train/hot.py).
+A vocabulary uses few of millions of buckets (here a seventh: 68,000 words, 294,000 of 2,000,000), so only
+these have a row, and a bucket without one is a row of zeros. Rows lie in the order of how often a training
+touches them: those that it touches all the time are near each other, and the first ones get a copy for each
+thread (train/hot.py).
 """
 
 from __future__ import annotations
@@ -49,13 +50,19 @@ def bags_of(keys: Counts, vocabulary: Vocabulary, subwords: Subwords) -> Bags:
     for wanted in (pieces.ids, own):
         rows = order[np.minimum(np.searchsorted(keys, wanted, sorter=order), keys.size - 1)]
         if (keys[rows] != wanted).any():
-            raise DataError(f"the key {wanted[keys[rows] != wanted][0]} has no row, but a word of the vocabulary is made of it")
+            raise DataError(
+                f"the key {wanted[keys[rows] != wanted][0]} has no row, but a word of the vocabulary is "
+                "made of it"
+            )
         found.append(rows.astype(np.int32))
     return _bags(pieces.starts, *found)
 
 
 def _different(ids: Ids, buckets: int) -> tuple[Counts, Ids]:
-    """The different buckets among ids, rising, and which of them each id is: by a table of all buckets, where that is not far too big."""
+    """The different buckets among ids, rising, and which of them each id is.
+
+    By a table of all buckets, where that is not far too big.
+    """
     if buckets > TABLE + 8 * ids.size:
         found, places = np.unique(ids, return_inverse=True)
         return found.astype(np.int64), places.astype(np.int32)
@@ -88,7 +95,10 @@ def _squares(starts: Starts, rows: Ids) -> Floats:
 
 
 def old_rows(keys: Counts, old_keys: Counts, moved: Ids) -> Ids:
-    """The row that each key had in another model, -1 where it had none; `moved` is the id that each word had there, or -1."""
+    """The row that each key had in another model, -1 where it had none.
+
+    `moved` is the id that each word had there, or -1.
+    """
     wanted = keys.copy()
     own = keys < 0
     ids = moved[-1 - keys[own]].astype(np.int64)

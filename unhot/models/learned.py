@@ -29,9 +29,11 @@ class Learned(NamedTuple):
     params: Params  # without padding
     seen: Counts  # targets that learned noise has counted; empty: it is not learned
     frozen: Bytes  # [words] 1 where the input vector stays as it is; empty: none does
-    own: Mapping[str, Any] = MappingProxyType({})  # what a torch head has learned beside the params: adaptive's projections
+    # what a torch head has learned beside the params: adaptive's projections
+    own: Mapping[str, Any] = MappingProxyType({})
     keys: Counts = NO_KEYS  # [input rows] what each row is, see `InputRows`; empty: those of the words
-    squares: Mapping[str, Any] = MappingProxyType({})  # mean squares of gradients, by names of params, while it is trained on cells
+    # mean squares of gradients, by names of params, while it is trained on cells
+    squares: Mapping[str, Any] = MappingProxyType({})
 
     def tensors(self) -> dict[str, Any]:
         """As they are saved; a bias of size zero is none."""
@@ -89,14 +91,19 @@ class LearnedWords:
         _, vocabulary, params, seen, *_ = self.learned
         ln_z = float(params.ln_z[0]) if params.ln_z.size else 0.0
         counts = seen - 1 if seen.size else vocabulary.counts  # the noise it drew from; it began at one
-        return Head(self.layer, counts, params.out_vectors, params.out_bias if params.out_bias.size else None, ln_z)
+        return Head(
+            self.layer, counts, params.out_vectors, params.out_bias if params.out_bias.size else None, ln_z
+        )
 
     def word_inputs(self) -> WordInputs:
         """The inputs of all words."""
         return WordInputs(self.learned.params.in_vectors, self.learned.params.in_bias, np.zeros(0, np.int64))
 
     def hidden(self, words: Sequence[str]) -> Floats:
-        """The hidden vector that words give together: the mean of their vectors, or what the model makes of them."""
+        """The hidden vector that words give together.
+
+        The mean of their vectors, or what the model makes of them.
+        """
         if not words:
             raise DataError("no words: give at least one that the model knows")
         mean: Floats = np.mean([self.vectors[word] for word in words], axis=0, dtype=np.float32)
@@ -111,7 +118,10 @@ class LearnedWords:
 
     def _as_vectors(self, name: str) -> Vectors:
         if name == "out_vectors" and not self.layer.rows_are_words:
-            raise ConfigError(f"out_vectors: the output rows of {self.layer.name} are not those of the words; see model.head")
+            raise ConfigError(
+                f"out_vectors: the output rows of {self.layer.name} are not those of the words; see "
+                "model.head"
+            )
         if name not in self._stores:
             self._stores[name] = self._make_vectors(name)
         return self._stores[name]
@@ -125,22 +135,36 @@ def from_saved(saved: SavedModel, layer: OutputLayer) -> Learned:
     """The tensors of a saved model, with the biases that its layer learns and no others."""
     params = Params(*(saved.tensors.get(name, np.zeros(0, np.float32)) for name in Params._fields))
     learns, words, inputs = layer.biases(), len(saved.vocabulary), len(params.in_vectors)
-    sizes = {"out_bias": len(params.out_vectors) * learns.out, "in_bias": inputs * learns.each_input, "ln_z": int(learns.ln_z)}
+    sizes = {
+        "out_bias": len(params.out_vectors) * learns.out,
+        "in_bias": inputs * learns.each_input,
+        "ln_z": int(learns.ln_z),
+    }
     for name, size in sizes.items():
         _check(layer, name, getattr(params, name).shape, size)
-    seen, frozen = saved.tensors.get("seen", np.zeros(0, np.int64)), saved.tensors.get("frozen", np.zeros(0, np.uint8))
+    seen, frozen = (
+        saved.tensors.get("seen", np.zeros(0, np.int64)),
+        saved.tensors.get("frozen", np.zeros(0, np.uint8)),
+    )
     for name, array in (("seen", seen), ("frozen", frozen)):
         if array.size:
             _check(layer, name, array.shape, words)
     own, squares = (_named(saved, first) for first in (OWN, SQUARES))
-    return Learned(layer, saved.vocabulary, params, seen, frozen, own, saved.tensors.get("row_keys", NO_KEYS), squares)
+    return Learned(
+        layer, saved.vocabulary, params, seen, frozen, own, saved.tensors.get("row_keys", NO_KEYS), squares
+    )
 
 
 def _named(saved: SavedModel, first: str) -> dict[str, Any]:
     """Tensors whose names begin so, by the rest of their names."""
-    return {name.removeprefix(first): array for name, array in saved.tensors.items() if name.startswith(first)}
+    return {
+        name.removeprefix(first): array for name, array in saved.tensors.items() if name.startswith(first)
+    }
 
 
 def _check(layer: OutputLayer, name: str, found: tuple[int, ...], size: int) -> None:
     if found != (size,):
-        raise FormatError(f"a model with {layer.spec()}: tensor {name!r} has the shape {found}, it must be ({size},); the file is damaged")
+        raise FormatError(
+            f"a model with {layer.spec()}: tensor {name!r} has the shape {found}, it must be ({size},); the "
+            "file is damaged"
+        )

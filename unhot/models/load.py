@@ -17,18 +17,24 @@ from unhot.models.words import WordModel
 from unhot.vectors.formats.directory import CURRENT, checkpoint_of, is_model, load_model
 from unhot.vectors.formats.sniff import is_fasttext
 
-WORD_MODELS: dict[str, type[WordModel]] = {model.name: model for model in (SkipGram, CBOW, FastText)}  # with an output layer
+# with an output layer
+WORD_MODELS: dict[str, type[WordModel]] = {model.name: model for model in (SkipGram, CBOW, FastText)}
 MODELS: dict[str, type[TextModel]] = {**WORD_MODELS, GloVe.name: GloVe, SVD.name: SVD}
 
 
 def load(path: str | os.PathLike[str], *, verify: bool = False) -> TextModel:
-    """A saved model, or a .bin of fastText, memory-mapped; `verify` also checks every byte against its checksum, where there are any."""
+    """A saved model, or a .bin of fastText, memory-mapped.
+
+    `verify` also checks every byte against its checksum, where there are any.
+    """
     if Path(path).is_file() and is_fasttext(Path(path)):
         return FastText.load_fasttext(path)
     saved = load_model(Path(path), verify=verify)
     name = saved.config.get("model")
     if not isinstance(name, str) or name not in MODELS:
-        raise FormatError(f"{path}: a model of kind {name!r}: this version of unhot knows {', '.join(sorted(MODELS))}")
+        raise FormatError(
+            f"{path}: a model of kind {name!r}: this version of unhot knows {', '.join(sorted(MODELS))}"
+        )
     return MODELS[name].from_saved(saved)
 
 
@@ -36,7 +42,10 @@ def load_words(path: str | os.PathLike[str], *, verify: bool = False) -> WordMod
     """A saved model with an output layer."""
     model = load(path, verify=verify)
     if not isinstance(model, WordModel):
-        raise FormatError(f"{path}: a model of kind {model.name!r}, which has no output layer; read its vectors with Vectors.load")
+        raise FormatError(
+            f"{path}: a model of kind {model.name!r}, which has no output layer; read its vectors with "
+            "Vectors.load"
+        )
     return model
 
 
@@ -46,7 +55,9 @@ def load_unfinished(path: str | os.PathLike[str]) -> TextModel:
     model = load(folder if is_model(folder) else path)
     if model.complete:
         more = "to learn from more text, start another one from it (--start, fit(start=...))"
-        raise DataError(f"{path}: its training is complete{f': {more}' if isinstance(model, WordModel) else ''}")
+        raise DataError(
+            f"{path}: its training is complete{f': {more}' if isinstance(model, WordModel) else ''}"
+        )
     return model
 
 

@@ -1,16 +1,19 @@
 """Pointwise mutual information: how much more often two words stand near each other than they would by chance.
 
-    PMI(i, j) = log( P(i, j) / (P(i) P(j)) ) - log shift        P(i, j) = X[i, j] / sum X,    P(i) = sum_j X[i, j] / sum X
+    PMI(i, j) = log( P(i, j) / (P(i) P(j)) ) - log shift        P(i, j) = X[i, j] / sum X,    P(i) = sum_j
+                                                                X[i, j] / sum X
 
     P(j) = (sum_i X[i, j])^smoothing / sum_j (sum_i X[i, j])^smoothing
 
-With smoothing < 1 rare contexts count as more frequent than they are, which takes from them their large PMI. `shift` = k is what k noise
-words of negative sampling do: skip-gram with `negative:k=k,power=1,hits=keep` has its optimum at scores log(P(i, j) / (P(i) P(j))) - log k,
-and `power` is the smoothing of the noise. Positive PMI is max(PMI, 0): cells that were never seen have a PMI of minus infinity,
-and what is below zero says little, as all of it is a matter of chance. Its zeros are left out, so it is sparse.
+With smoothing < 1 rare contexts count as more frequent than they are, which takes from them their large PMI.
+`shift` = k is what k noise words of negative sampling do: skip-gram with `negative:k=k,power=1,hits=keep` has
+its optimum at scores log(P(i, j) / (P(i) P(j))) - log k, and `power` is the smoothing of the noise. Positive
+PMI is max(PMI, 0): cells that were never seen have a PMI of minus infinity, and what is below zero says
+little, as all of it is a matter of chance. Its zeros are left out, so it is sparse.
 
-References: Church and Hanks 1990; Levy and Goldberg, Neural word embedding as implicit matrix factorization, 2014; Levy, Goldberg and
-Dagan, Improving distributional similarity with lessons learned from word embeddings, 2015.
+References: Church and Hanks 1990; Levy and Goldberg, Neural word embedding as implicit matrix factorization,
+2014; Levy, Goldberg and Dagan, Improving distributional similarity with lessons learned from word embeddings,
+2015.
 """
 
 from __future__ import annotations
@@ -38,7 +41,12 @@ def reference(x: Doubles, *, positive: bool = True, shift: float = 1.0, smoothin
     """
     contexts = x.sum(axis=0) ** smoothing
     with np.errstate(divide="ignore"):
-        found = np.log(x / x.sum()) - np.log(x.sum(axis=1, keepdims=True) / x.sum()) - np.log(contexts / contexts.sum()) - math.log(shift)
+        found = (
+            np.log(x / x.sum())
+            - np.log(x.sum(axis=1, keepdims=True) / x.sum())
+            - np.log(contexts / contexts.sum())
+            - math.log(shift)
+        )
     return np.asarray(np.maximum(found, 0.0) if positive else found)
 
 
@@ -53,37 +61,56 @@ def pmi(
 ) -> Cells:
     """The PMI of each cell, as cells again.
 
-    positive    leave out cells that are not above zero; otherwise all cells that were seen are kept, with what they have
+    positive    leave out cells that are not above zero; otherwise all cells that were seen are kept, with
+                what they have
     shift       k: log k is subtracted
     smoothing   the power of the contexts' sums; 1: none
     directory   where to keep them; None: a temporary directory
     """
-    shift, smoothing, threads = at_least("shift", shift, SMALLEST_SHIFT), at_least("smoothing", smoothing, 0), whole("threads", threads, 1)
+    shift, smoothing, threads = (
+        at_least("shift", shift, SMALLEST_SHIFT),
+        at_least("smoothing", smoothing, 0),
+        whole("threads", threads, 1),
+    )
     if not isinstance(positive, (bool, np.bool_)):
         raise ConfigError(f"positive={positive!r}: must be true or false")
     if len(cells) and not cells.values.min() > 0:
-        raise DataError(f"a cell of {cells.values.min()}: PMI is of counts, which are above zero; give cells as they were counted")
-    settings = {"pmi": {"positive": bool(positive), "shift": shift, "smoothing": smoothing}, "cells": cells.settings}
+        raise DataError(
+            f"a cell of {cells.values.min()}: PMI is of counts, which are above zero; give cells as they "
+            "were counted"
+        )
+    settings = {
+        "pmi": {"positive": bool(positive), "shift": shift, "smoothing": smoothing},
+        "cells": cells.settings,
+    }
     with CellsWriter(cells.vocabulary, directory) as writer:
         _fill(writer, cells, *_terms(cells, shift, smoothing), bool(positive), threads)
         return writer.finish(settings)
 
 
 def _terms(cells: Cells, shift: float, smoothing: float) -> tuple[Doubles, Doubles]:
-    """What is added to log X[i, j] by its row, and by its column. Rows and columns without a cell are not asked for."""
+    """What is added to log X[i, j] by its row, and by its column.
+
+    Rows and columns without a cell are not asked for.
+    """
     if not len(cells):
         return np.zeros(0), np.zeros(0)
     sums = cells.column_sums()
     with np.errstate(divide="ignore", over="ignore"):
         rows, columns = np.log(cells.row_sums()), np.log(sums)
-        powers = np.full(sums.size, -np.inf if smoothing else 0.0)  # their logarithms, as they may be too small themselves
+        # their logarithms, as they may be too small themselves
+        powers = np.full(sums.size, -np.inf if smoothing else 0.0)
         powers[sums > 0] = smoothing * (columns[sums > 0] - columns.max())
     if np.isinf(powers[sums > 0]).any():
-        raise ConfigError(f"smoothing={smoothing:g}: the sums to that power are beyond all numbers; use one that is near 1")
+        raise ConfigError(
+            f"smoothing={smoothing:g}: the sums to that power are beyond all numbers; use one that is near 1"
+        )
     return -rows - math.log(shift), np.log(np.exp(powers).sum()) - powers
 
 
-def _fill(writer: CellsWriter, cells: Cells, row_terms: Doubles, column_terms: Doubles, positive: bool, threads: int) -> None:
+def _fill(
+    writer: CellsWriter, cells: Cells, row_terms: Doubles, column_terms: Doubles, positive: bool, threads: int
+) -> None:
     from unhot.kernels.sparse import cuts, information, rows_of
 
     rows = rows_of(cells.starts, cells.columns, cells.values)

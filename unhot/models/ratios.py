@@ -2,8 +2,9 @@
 
     P(k | i) = X[i, k] / sum_k X[i, k]            ratio(k) = P(k | i) / P(k | j)
 
-For ice and steam: large for solid, which has to do with ice only; small for gas; near 1 for water, which has to do with both, and for
-fashion, with neither. GloVe is built to fit the logarithms of such ratios as differences of word vectors.
+For ice and steam: large for solid, which has to do with ice only; small for gas; near 1 for water, which has
+to do with both, and for fashion, with neither. GloVe is built to fit the logarithms of such ratios as
+differences of word vectors.
 
 Reference: Pennington, Socher and Manning, GloVe: Global vectors for word representation, 2014, table 1.
 """
@@ -26,7 +27,9 @@ class Ratio(NamedTuple):
     ratio: float  # first / second; inf if only the second is 0, NaN if both are
 
 
-def ratio_table(cells: Cells, first: str, second: str, probes: Sequence[str] = ("solid", "gas", "water", "fashion")) -> list[Ratio]:
+def ratio_table(
+    cells: Cells, first: str, second: str, probes: Sequence[str] = ("solid", "gas", "water", "fashion")
+) -> list[Ratio]:
     """The probabilities of some probe words near two words, and their ratios.
 
     >>> from unhot.vocab.vocabulary import Vocabulary
@@ -39,7 +42,9 @@ def ratio_table(cells: Cells, first: str, second: str, probes: Sequence[str] = (
         raise DataError(f"probes={probes!r}: must be a list of words, such as [{probes!r}]")
     columns = [cells.vocabulary.id(probe) for probe in probes]
     table = []
-    for probe, p, q in zip(probes, _probabilities(cells, first, columns), _probabilities(cells, second, columns), strict=True):
+    for probe, p, q in zip(
+        probes, _probabilities(cells, first, columns), _probabilities(cells, second, columns), strict=True
+    ):
         table.append(Ratio(probe, p, q, p / q if q > 0 else float("inf" if p > 0 else "nan")))
     return table
 
@@ -47,5 +52,7 @@ def ratio_table(cells: Cells, first: str, second: str, probes: Sequence[str] = (
 def _probabilities(cells: Cells, word: str, columns: Sequence[int]) -> list[float]:
     found, values = cells.row(cells.vocabulary.id(word))
     if not found.size:
-        raise DataError(f"{word!r} stands near no word at all, so nothing has a probability near it: count more text")
+        raise DataError(
+            f"{word!r} stands near no word at all, so nothing has a probability near it: count more text"
+        )
     return [float(values[found == column].sum() / values.sum()) for column in columns]

@@ -1,4 +1,7 @@
-"""From a model's settings and a text's counts to what the trainer needs: the kernel, the sizes of the params, the memory plan."""
+"""From a model's settings and a text's counts to what the trainer needs.
+
+The kernel, the sizes of the params, the memory plan.
+"""
 
 from __future__ import annotations
 
@@ -27,32 +30,47 @@ if TYPE_CHECKING:
 
 
 def make_kernel(model: WordModel, counts: Counts | None, bags: Bags | None = None) -> Kernel:
-    """For a vocabulary of such counts, and for words made of such rows; None: not known yet, enough to compile."""
+    """For a vocabulary of such counts, and for words made of such rows.
+
+    None: not known yet, enough to compile.
+    """
     layer, stride = model.layer, padded(model.dim)
     layer.check_compiled()
     tables = layer.sketch() if counts is None else layer.tables(counts)
     for needed in (candidates, link):
         if not needed.knows(type(tables)):
-            raise ConfigError(f"{layer.name}: {needed.__name__} is not registered for its {type(tables).__name__}; a layer needs both")  # type: ignore[attr-defined]
-    columns = 1 if counts is None else layer.columns(counts, model.targets()) + (model.rounds() - 1) * layer.set_of_draws()
+            raise ConfigError(
+                f"{layer.name}: {needed.__name__} is not registered for its {type(tables).__name__}; a "
+                "layer needs both"
+            )  # type: ignore[attr-defined]
+    columns = (
+        1
+        if counts is None
+        else layer.columns(counts, model.targets()) + (model.rounds() - 1) * layer.set_of_draws()
+    )
     rows = 1 if counts is None else layer.rows(counts)
     fixed = layer.fixed_columns() if model.targets() == 1 else None
     step = All(shape(stride, 1, 1), rows) if layer.all_rows else step_shape(stride, fixed, model.inputs())
     bag = 0 if bags is None else model.bag(bags)
-    room = Room(columns, len(tile_shape(step).width), rows if layer.all_rows else columns, model.inputs(), bag)
+    room = Room(
+        columns, len(tile_shape(step).width), rows if layer.all_rows else columns, model.inputs(), bag
+    )
     return Kernel(model.step(bags), step, tables, layer.fresh, Window(model.window, model.shrink), room)
 
 
 def make_sizes(model: WordModel, corpus: Corpus, kernel: Kernel, inputs: int, freezes: bool) -> Sizes:
     """How many rows there are, with those of the threads, for an input of so many."""
     counts, layer = corpus.vocabulary.counts, model.layer
-    threads = min(model.threads, len(pieces(corpus.shards, kernel.room.scored)))  # more would have nothing to do
+    # more would have nothing to do
+    threads = min(model.threads, len(pieces(corpus.shards, kernel.room.scored)))
     rows = layer.rows(counts)
     hot = HotSizes(hot_rows(inputs, threads), 0 if layer.all_rows else hot_rows(rows, threads))
     return Sizes(inputs, rows, layer.biases(), hot, 2 * model.window if freezes else 0, threads)
 
 
-def memory_plan(model: WordModel, corpus: Corpus, kernel: Kernel, sizes: Sizes, inputs: InputRows | None) -> dict[str, int]:
+def memory_plan(
+    model: WordModel, corpus: Corpus, kernel: Kernel, sizes: Sizes, inputs: InputRows | None
+) -> dict[str, int]:
     """Bytes by purpose."""
     row = padded(model.dim) * (2 if model.begins().half else 4)
     used = 0 if inputs is None else int(np.count_nonzero(inputs.keys >= 0))
@@ -64,4 +82,8 @@ def memory_plan(model: WordModel, corpus: Corpus, kernel: Kernel, sizes: Sizes, 
     if inputs is not None:
         plan[f"rows of {used:,} n-gram buckets"] = ngrams
         plan["n-grams of words"] = inputs.bags.rows.nbytes + inputs.bags.starts.nbytes
-    return plan | {"their last good state": kept_in_memory(vectors + ngrams), "tables": tables, "buffers": buffers}
+    return plan | {
+        "their last good state": kept_in_memory(vectors + ngrams),
+        "tables": tables,
+        "buffers": buffers,
+    }

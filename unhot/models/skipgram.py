@@ -1,15 +1,19 @@
 """Skip-gram: a word and a word near it, one predicts the other.
 
-Which one? Windows are symmetric, so both orientations have the same pairs, and the output layer takes what is cheaper for it:
+Which one? Windows are symmetric, so both orientations have the same pairs, and the output layer takes what is
+cheaper for it:
 
-    predict=centre      each context word c_b of a centre t is an input of its own, h_b = x[c_b], and t is the target of all of them:
-                        L = sum_b loss(h_b, t). The inputs share the target and the draws, so a window is a small matrix product.
-    predict=contexts    the centre is the one input, h = x[t], and the words around it are its targets: L = sum_b loss(h, c_b).
-                        Scores are computed once for a window, which is what layers over the whole vocabulary want.
+    predict=centre      each context word c_b of a centre t is an input of its own, h_b = x[c_b], and t is the
+                        target of all of them: L = sum_b loss(h_b, t). The inputs share the target and the
+                        draws, so a window is a small matrix product.
+    predict=contexts    the centre is the one input, h = x[t], and the words around it are its targets: L =
+                        sum_b loss(h, c_b). Scores are computed once for a window, which is what layers over
+                        the whole vocabulary want.
 
-The loss of a whole text depends only on how often each pair of words occurs. With `on="cells"` these counts, the cells, are what is
-trained on: no draw, every pair in every epoch, the exact loss (see `unhot.train.on_cells`). Rows are inputs and columns targets, and it
-takes a vocabulary of thousands of words, not more.
+The loss of a whole text depends only on how often each pair of words occurs. With `on="cells"` these counts,
+the cells, are what is trained on: no draw, every pair in every epoch, the exact loss (see
+`unhot.train.on_cells`). Rows are inputs and columns targets, and it takes a vocabulary of thousands of words,
+not more.
 
 Reference: Mikolov et al., Efficient estimation of word representations in vector space, 2013.
 """
@@ -41,7 +45,8 @@ from unhot.train.cell_losses import check_cells
 from unhot.train.on_cells import check_values
 
 CELLS_LR = 0.05  # what a step on cells is good with, see `unhot.train.on_cells`
-MOST_WORDS = 10_000  # on cells, unless max_vocab allows more: every epoch computes a score for each pair of them
+# on cells, unless max_vocab allows more: every epoch computes a score for each pair of them
+MOST_WORDS = 10_000
 
 
 class CentreStep(NamedTuple):
@@ -80,15 +85,22 @@ class SkipGram(WordModel):
             self._check_cells()
         elif self.predict == "centre" and self.layer.all_rows and self.engine == "compiled":
             raise ConfigError(
-                f"predict=centre: {self.layer.name} scores all words, once for a centre and all its contexts; use contexts or auto"
+                f"predict=centre: {self.layer.name} scores all words, once for a centre and all its "
+                "contexts; use contexts or auto"
             )
 
     def _check_cells(self) -> None:
         check_cells(self.layer)
         if self.engine != "compiled":
-            raise ConfigError(f"engine={self.engine}: on cells there is one engine, matrix products of NumPy; leave engine out")
+            raise ConfigError(
+                f"engine={self.engine}: on cells there is one engine, matrix products of NumPy; leave "
+                "engine out"
+            )
         if self.predict != "auto":
-            raise ConfigError(f"predict={self.predict}: on cells rows are the inputs and columns the targets; leave predict out")
+            raise ConfigError(
+                f"predict={self.predict}: on cells rows are the inputs and columns the targets; leave "
+                "predict out"
+            )
 
     @property
     def first_lr(self) -> float:
@@ -96,7 +108,9 @@ class SkipGram(WordModel):
         return self.lr or (CELLS_LR if self.on == "cells" else self.default_lr)
 
     @contextlib.contextmanager
-    def _opening(self, source: Source | Corpus | Cells, say: Note, reads: dict[str, Any]) -> Iterator[Corpus | Cells]:
+    def _opening(
+        self, source: Source | Corpus | Cells, say: Note, reads: dict[str, Any]
+    ) -> Iterator[Corpus | Cells]:
         """The encoded text; to be trained on cells, these: counted, or as they were given."""
         if self.on == "cells":
             self._check_cells()  # settings may have changed since
@@ -108,7 +122,9 @@ class SkipGram(WordModel):
                 yield corpus
                 return
             self._check_words(len(corpus.vocabulary))
-            how: dict[str, Any] = {name: getattr(self, name) for name in ("window", "sample", "seed", "threads")}
+            how: dict[str, Any] = {
+                name: getattr(self, name) for name in ("window", "sample", "seed", "threads")
+            }
             how |= {"weights": "dynamic" if self.shrink else "flat", "sides": "both"}
             with count_cells(corpus, how, say, reads["counting"], reads["directory"]) as cells:
                 yield cells
@@ -118,7 +134,9 @@ class SkipGram(WordModel):
         self.layer.check_files()
         self._check_words(len(some_cells(cells).vocabulary))
         check_values(cells)
-        theirs: dict[str, Any] = {name: cells.settings[name] for name in ("window", "sample") if name in cells.settings}
+        theirs: dict[str, Any] = {
+            name: cells.settings[name] for name in ("window", "sample") if name in cells.settings
+        }
         if "weights" in cells.settings:
             theirs["shrink"] = cells.settings["weights"] == "dynamic"
         take_settings(self, theirs, say)
@@ -131,8 +149,10 @@ class SkipGram(WordModel):
         most = max(self.max_vocab or 0, MOST_WORDS)
         if words > most:
             raise DataError(
-                f"{words:,} words, on='cells': every epoch computes a score for each pair of words, so at most {most:,} are taken: encode "
-                f"the text with max_vocab={MOST_WORDS} (--max-vocab {MOST_WORDS}), or set max_vocab={words} if you have the time"
+                f"{words:,} words, on='cells': every epoch computes a score for each pair of words, so at "
+                f"most {most:,} are taken: encode "
+                f"the text with max_vocab={MOST_WORDS} (--max-vocab {MOST_WORDS}), or set max_vocab={words} "
+                "if you have the time"
             )
 
     def warm_up(self) -> None:
@@ -168,7 +188,9 @@ fetch.register(ContextsStep)(fetch_entering)
 
 
 @learn.register(CentreStep)
-def _learn_centre(step: Any, shape: Any, tables: Any, params: Any, scratch: Any, centre: Any, part: Any, chunk: Any) -> Any:
+def _learn_centre(
+    step: Any, shape: Any, tables: Any, params: Any, scratch: Any, centre: Any, part: Any, chunk: Any
+) -> Any:
     kept, inputs = scratch.kept, scratch.inputs
     count, times, contexts = fill_inputs(kept, kept.row, centre, inputs, len(tile_shape(shape).group))
     if count == 0:
@@ -177,7 +199,9 @@ def _learn_centre(step: Any, shape: Any, tables: Any, params: Any, scratch: Any,
 
 
 @learn.register(ContextsStep)
-def _learn_contexts(step: Any, shape: Any, tables: Any, params: Any, scratch: Any, centre: Any, part: Any, chunk: Any) -> Any:
+def _learn_contexts(
+    step: Any, shape: Any, tables: Any, params: Any, scratch: Any, centre: Any, part: Any, chunk: Any
+) -> Any:
     kept, inputs = scratch.kept, scratch.inputs
     contexts = contexts_of(kept, centre)
     if contexts == 0:

@@ -1,7 +1,8 @@
 """Where a training begins: at random, from given vectors, from another model, or where it was cut off.
 
-Words are matched by their spelling. A word that was known begins with its old input vector, and with its old output vector and bias where
-the output layer has one for each word (`OutputLayer.grown_rows` says which row that is); a new one begins as new words always do.
+Words are matched by their spelling. A word that was known begins with its old input vector, and with its old
+output vector and bias where the output layer has one for each word (`OutputLayer.grown_rows` says which row
+that is); a new one begins as new words always do.
 """
 
 from __future__ import annotations
@@ -48,7 +49,10 @@ class Start(NamedTuple):
 
 
 def from_learned(old: Learned, vocabulary: Vocabulary, layer: OutputLayer, keys: Counts = NO_KEYS) -> Start:
-    """Go on with a model, which may be the same one, with its own words and new ones; `keys`: what the input rows are to be."""
+    """Go on with a model, which may be the same one, with its own words and new ones.
+
+    `keys`: what the input rows are to be.
+    """
     check_layer(layer, old.layer)
     if vocabulary == old.vocabulary:
         same = np.arange(len(vocabulary), dtype=np.int32)
@@ -56,7 +60,10 @@ def from_learned(old: Learned, vocabulary: Vocabulary, layer: OutputLayer, keys:
         return Start(old.params, _input_rows(old, keys, same), outputs, old.seen, old.own, old.squares)
     lost = old.vocabulary.index.keys() - vocabulary.index.keys()
     if lost:
-        raise DataError(f"{len(lost)} words of the model to start from are not in the vocabulary, such as {min(lost)!r}; leave counts out")
+        raise DataError(
+            f"{len(lost)} words of the model to start from are not in the vocabulary, such as "
+            f"{min(lost)!r}; leave counts out"
+        )
     moved = _rows(old.vocabulary.index, vocabulary)
     seen = np.where(moved >= 0, old.seen[moved], 1) if old.seen.size else old.seen
     return Start(old.params, _input_rows(old, keys, moved), layer.grown_rows(moved), seen)
@@ -71,16 +78,27 @@ def from_vectors(vectors: Vectors, vocabulary: Vocabulary) -> Start:
     """Begin with given input vectors where there is one for a word."""
     rows = _rows(vectors.key_to_index, vocabulary)
     if not (rows >= 0).any():
-        raise DataError(f"start: none of the {len(vectors)} words with vectors is among the {len(vocabulary)} words of the text")
+        raise DataError(
+            f"start: none of the {len(vectors)} words with vectors is among the {len(vocabulary)} words of "
+            "the text"
+        )
     used = rows[rows >= 0]
     bad = used[~np.isfinite(vectors.norms[used])]
     if bad.size:
-        raise DataError(f"start: the vector of {vectors.words[int(bad[0])]!r} holds a number that is not finite; leave it out")
-    return Start(Params(vectors.vectors, NONE, NONE, NONE, NONE), rows, np.zeros(0, np.int32), np.zeros(0, np.int64))
+        raise DataError(
+            f"start: the vector of {vectors.words[int(bad[0])]!r} holds a number that is not finite; leave "
+            "it out"
+        )
+    return Start(
+        Params(vectors.vectors, NONE, NONE, NONE, NONE), rows, np.zeros(0, np.int32), np.zeros(0, np.int64)
+    )
 
 
 def check_frozen(frozen: object, has_start: bool) -> None:
-    """Raise a `ConfigError` for what cannot say which words are frozen: better before a text is read than after it."""
+    """Raise a `ConfigError` for what cannot say which words are frozen.
+
+    Better before a text is read than after it.
+    """
     words = frozen is None or (isinstance(frozen, Iterable) and not isinstance(frozen, (str, bytes)))
     if not words and not (frozen == KNOWN and has_start):
         raise ConfigError(f"frozen={frozen!r}: must be a list of words, or {KNOWN!r} together with start")
@@ -89,7 +107,10 @@ def check_frozen(frozen: object, has_start: bool) -> None:
 def check_layer(layer: OutputLayer, old: OutputLayer) -> None:
     """Raise a `ConfigError` if a model of one layer cannot go on with another."""
     if layer != old:
-        raise ConfigError(f"output={layer.spec()}: the model to start from has {old.spec()}; use the same, or start from its vectors alone")
+        raise ConfigError(
+            f"output={layer.spec()}: the model to start from has {old.spec()}; use the same, or start from "
+            "its vectors alone"
+        )
 
 
 def frozen_words(frozen: str | Iterable[str] | None, vocabulary: Vocabulary, start: Start | None) -> Bytes:
@@ -107,7 +128,10 @@ def _rows(index: dict[str, int], vocabulary: Vocabulary) -> Ids:
 
 
 def _copy(source: Floats, rows: Ids, target: Floats) -> None:
-    """target[i] = source[rows[i]] where there is such a row; what the target has more of (padding, copies) stays."""
+    """target[i] = source[rows[i]] where there is such a row.
+
+    What the target has more of (padding, copies) stays.
+    """
     if source.size == 0 or target.size == 0:
         return
     numbers = as_floats(target)

@@ -2,10 +2,12 @@
 
     text -> cells X (`cooccurrences`) -> PMI (`pmi`) ~ U S V' (`truncated_svd`) -> vectors U S^power
 
-What negative sampling comes to by many small steps is here computed at once, from the counts alone: there is no learning rate, no epoch and
-no order of the text. It takes memory and time by the number of cells, not of words read.
+What negative sampling comes to by many small steps is here computed at once, from the counts alone: there is
+no learning rate, no epoch and no order of the text. It takes memory and time by the number of cells, not of
+words read.
 
-Reference: Levy, Goldberg and Dagan, Improving distributional similarity with lessons learned from word embeddings, 2015.
+Reference: Levy, Goldberg and Dagan, Improving distributional similarity with lessons learned from word
+embeddings, 2015.
 """
 
 from __future__ import annotations
@@ -73,7 +75,10 @@ class SVD(CellModel):
                 raise ConfigError(f"{field}={getattr(self, field)!r}: must be true or false")
         for field, low in (("shift", SMALLEST_SHIFT), ("smoothing", 0), ("power", 0)):
             setattr(self, field, at_least(field, getattr(self, field), low))
-        self.oversampling, self.rounds = whole("oversampling", self.oversampling, 0), whole("rounds", self.rounds, 1)
+        self.oversampling, self.rounds = (
+            whole("oversampling", self.oversampling, 0),
+            whole("rounds", self.rounds, 1),
+        )
         self._decomposed: Decomposed | None = None
         self._stores: dict[str, Vectors] = {}  # made when they are asked for
 
@@ -132,7 +137,8 @@ class SVD(CellModel):
         reading     called with bytes read and bytes there are while the text is read
         counting    called with rows counted and rows there are
         note        called with lines about what goes on; None: they are logged
-        directory   where to keep the encoded text, and in its folder `cells` the cells; None: a temporary directory
+        directory   where to keep the encoded text, and in its folder `cells` the cells; None: a temporary
+                    directory
         """
         told = telling(callbacks, note)
         reads: dict[str, Any] = {
@@ -147,24 +153,45 @@ class SVD(CellModel):
             return self._learn(cells, told)
 
     def _learn(self: Model, cells: Cells, told: Telling) -> Model:
-        needed, tell = plan(len(cells.vocabulary), self.dim + self.oversampling, self.threads), self._teller(cells, told.callbacks)
+        needed, tell = (
+            plan(len(cells.vocabulary), self.dim + self.oversampling, self.threads),
+            self._teller(cells, told.callbacks),
+        )
         check_plan(needed, len(cells.vocabulary), self.dim)
         told.say(f"memory: {describe(needed)}")
         tell("start", 0)
-        with pmi(cells, positive=self.positive, shift=self.shift, smoothing=self.smoothing, threads=self.threads) as information:
+        with pmi(
+            cells, positive=self.positive, shift=self.shift, smoothing=self.smoothing, threads=self.threads
+        ) as information:
             told.say(f"{len(information):,} cells of PMI")
             if not len(information):
-                raise DataError(f"no two words are together more often than by chance, shift={self.shift:g}: lower it, or give more text")
-            how: dict[str, Any] = {"oversampling": self.oversampling, "rounds": self.rounds, "seed": self.seed, "threads": self.threads}
-            factors = truncated_svd(information, self.dim, **how, progress=lambda done, _: tell("progress", done))
-        words, contexts = weighted(factors, self.power, self.contexts), weighted(factors._replace(u=factors.v), self.power)
+                raise DataError(
+                    f"no two words are together more often than by chance, shift={self.shift:g}: lower it, "
+                    "or give more text"
+                )
+            how: dict[str, Any] = {
+                "oversampling": self.oversampling,
+                "rounds": self.rounds,
+                "seed": self.seed,
+                "threads": self.threads,
+            }
+            factors = truncated_svd(
+                information, self.dim, **how, progress=lambda done, _: tell("progress", done)
+            )
+        words, contexts = (
+            weighted(factors, self.power, self.contexts),
+            weighted(factors._replace(u=factors.v), self.power),
+        )
         self._keep(Decomposed(cells.vocabulary, words, contexts, factors.s))
         self.history = History(words=int(cells.vocabulary.counts.sum()))
         tell("done", self.rounds)
         return self
 
     def _teller(self, cells: Cells, callbacks: Sequence[Callback]) -> Callable[[str, int], None]:
-        """A function (event, rounds done) that tells the callbacks; what they call words are cells, once in each round."""
+        """A function (event, rounds done) that tells the callbacks.
+
+        What they call words are cells, once in each round.
+        """
         size, began = len(cells), time.perf_counter()
         details = {**self.config(), "vocabulary": len(cells.vocabulary), "cells": size}
 
@@ -172,7 +199,11 @@ class SVD(CellModel):
             seconds = time.perf_counter() - began
             for callback in callbacks:
                 told = details if event == "start" else {}
-                callback(Progress(event, done, self.rounds, size * done, size * self.rounds, seconds, None, 0.0, told))
+                callback(
+                    Progress(
+                        event, done, self.rounds, size * done, size * self.rounds, seconds, None, 0.0, told
+                    )
+                )
 
         return tell
 
@@ -188,11 +219,17 @@ class SVD(CellModel):
 
     def take(self, saved: SavedModel) -> None:
         """Take over the tensors that were read."""
-        shape, found = (len(saved.vocabulary), self.dim), {name: array.shape for name, array in saved.tensors.items()}
+        shape, found = (
+            (len(saved.vocabulary), self.dim),
+            {name: array.shape for name, array in saved.tensors.items()},
+        )
         wanted = {"in_vectors": shape, "out_vectors": shape, "singular_values": (self.dim,)}
         for name, expected in wanted.items():
             if found.get(name) != expected:
-                raise FormatError(f"a model of kind svd: tensor {name!r} has the shape {found.get(name)}, it must be {expected}: damaged")
+                raise FormatError(
+                    f"a model of kind svd: tensor {name!r} has the shape {found.get(name)}, it must be "
+                    f"{expected}: damaged"
+                )
         self._keep(Decomposed(saved.vocabulary, *(saved.tensors[name] for name in wanted)))
 
     def _keep(self, decomposed: Decomposed) -> None:

@@ -6,15 +6,17 @@
     Q = orthonormal(X' Y - a Q T),  Y = X Q T,  `rounds` times        T: makes Y orthonormal
     X Q = U S W',   V = Q W                       from (X Q)'(X Q) = W S^2 W', a small matrix
 
-Each round multiplies what is in Q of the direction of singular value s by s^2 - a, so Q turns towards the largest. The shift a is 0 at
-first and then half of the smallest of the values that are followed, squared; it widens the gaps between them, and their order stays. Only
-the last ones are not exact: more of `oversampling` and `rounds` helps. T makes all directions of one length half-way: in X'X Q their
-lengths are s^2, and float32 would lose those with s below 6e-4 of the largest.
+Each round multiplies what is in Q of the direction of singular value s by s^2 - a, so Q turns towards the
+largest. The shift a is 0 at first and then half of the smallest of the values that are followed, squared; it
+widens the gaps between them, and their order stays. Only the last ones are not exact: more of `oversampling`
+and `rounds` helps. T makes all directions of one length half-way: in X'X Q their lengths are s^2, and float32
+would lose those with s below 6e-4 of the largest.
 
-X is divided by its largest value. Products are in float32, and all small matrices in float64: values are right to about 1e-6 of the
-largest, and directions with s below 3e-7 of it are rounding, and are zero.
+X is divided by its largest value. Products are in float32, and all small matrices in float64: values are
+right to about 1e-6 of the largest, and directions with s below 3e-7 of it are rounding, and are zero.
 
-References: Halko, Martinsson and Tropp, Finding structure with randomness, 2011; Feng, Yu and Xie, the shift, 2022 (dashSVD).
+References: Halko, Martinsson and Tropp, Finding structure with randomness, 2011; Feng, Yu and Xie, the shift,
+2022 (dashSVD).
 """
 
 from __future__ import annotations
@@ -61,13 +63,20 @@ def truncated_svd(
     rounds         how often each is multiplied by X and X'
     progress       called with the rounds done, and all of them
 
-    Each column of u is turned so that its largest number is positive. The same seed and threads give the same bits.
+    Each column of u is turned so that its largest number is positive. The same seed and threads give the same
+    bits.
     """
     words = len(cells.vocabulary)
-    dim, oversampling, rounds = whole("dim", dim, 1), whole("oversampling", oversampling, 0), whole("rounds", rounds, 1)
+    dim, oversampling, rounds = (
+        whole("dim", dim, 1),
+        whole("oversampling", oversampling, 0),
+        whole("rounds", rounds, 1),
+    )
     seed, threads = whole("seed", seed, 0, 2**64 - 1), whole("threads", threads, 1, 1024)
     if dim > words:
-        raise ConfigError(f"dim={dim}: {words} words have no more than {words} directions; use a smaller dim, or more text")
+        raise ConfigError(
+            f"dim={dim}: {words} words have no more than {words} directions; use a smaller dim, or more text"
+        )
     tell, width = progress or (lambda done, total: None), min(words, dim + oversampling)
     with _Products(cells, width, threads) as products:
         q, shift = products.zeros(), 0.0
@@ -88,12 +97,18 @@ def truncated_svd(
 
 
 def weighted(factors: Factors, power: float = 0.5, contexts: bool = False) -> Floats:
-    """Word vectors u s^power, plus v s^power with `contexts`. 1: as the matrix has it; 0: all directions alike; 0.5 is the best mostly."""
+    """Word vectors u s^power, plus v s^power with `contexts`. 1: as the matrix has it.
+
+    0: all directions alike; 0.5 is the best mostly.
+    """
     power, some, scale = at_least("power", power, 0), factors.s > 0, np.zeros(factors.s.shape, np.float32)
     with np.errstate(over="ignore"):
         scale[some] = factors.s[some] ** power
     if np.isinf(scale).any():
-        raise ConfigError(f"power={power:g}: singular values up to {factors.s.max():g} to that power are too large; use a smaller one")
+        raise ConfigError(
+            f"power={power:g}: singular values up to {factors.s.max():g} to that power are too large; use a "
+            "smaller one"
+        )
     return (factors.u + factors.v if contexts else factors.u) * scale
 
 
@@ -101,7 +116,8 @@ def plan(words: int, width: int, threads: int) -> dict[str, int]:
     """The bytes that it takes to follow `width` directions."""
     from unhot.kernels.simd import LANES
 
-    return {"directions": 4 * words * (-(-width // LANES) * LANES) * max(4, threads + 2)}  # in the end there are q, X q, u and v
+    # in the end there are q, X q, u and v
+    return {"directions": 4 * words * (-(-width // LANES) * LANES) * max(4, threads + 2)}
 
 
 def warm_up(width: int) -> None:
@@ -125,12 +141,18 @@ def _factors(y: Floats, q: Floats, dim: int, scale: float) -> Factors:
     with np.errstate(over="ignore"):
         s *= scale
     if np.isinf(s).any():
-        raise DataError(f"values up to {scale:g}: their singular values are no finite numbers; divide the values by something")
+        raise DataError(
+            f"values up to {scale:g}: their singular values are no finite numbers; divide the values by "
+            "something"
+        )
     return Factors(u, s, v)
 
 
 def _directions(z: Floats) -> tuple[Doubles, Doubles]:
-    """The squared lengths of z in its own directions, rising, and these directions: z'z = turn diag(squares) turn'."""
+    """The squared lengths of z in its own directions, rising, and these directions.
+
+    Z'z = turn diag(squares) turn'.
+    """
     gram = np.zeros((z.shape[1], z.shape[1]))
     for at in range(0, len(z), BLOCK):
         part = z[at : at + BLOCK].astype(np.float64)
@@ -181,7 +203,9 @@ class _Products:
     def __enter__(self) -> _Products:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.pool.shutdown()
 
     def times(self, q: Floats) -> Floats:
@@ -189,7 +213,9 @@ class _Products:
         from unhot.kernels.sparse import multiply
 
         out = self.zeros()
-        self._on_threads(lambda n: multiply(self.shape, self.rows, self.largest, q, self.scratch[n], *self.parts[n], out))
+        self._on_threads(
+            lambda n: multiply(self.shape, self.rows, self.largest, q, self.scratch[n], *self.parts[n], out)
+        )
         return out
 
     def transposed_times(self, y: Floats) -> Floats:
@@ -197,7 +223,11 @@ class _Products:
         from unhot.kernels.sparse import multiply_transposed
 
         outs = [self.zeros() for _ in self.parts]
-        self._on_threads(lambda n: multiply_transposed(self.shape, self.rows, self.largest, y, self.scratch[n], *self.parts[n], outs[n]))
+        self._on_threads(
+            lambda n: multiply_transposed(
+                self.shape, self.rows, self.largest, y, self.scratch[n], *self.parts[n], outs[n]
+            )
+        )
         for other in outs[1:]:
             outs[0] += other
         return outs[0]

@@ -21,7 +21,17 @@ from unhot.corpus.phrases import Phrases
 from unhot.errors import ConfigError, DataError, FormatError, at_least, one_of, whole
 from unhot.kernels.bags import Bags
 from unhot.models import base
-from unhot.models.base import OTHER_TEXT, Note, Reading, Telling, TextModel, named_again, names_of, opened, telling
+from unhot.models.base import (
+    OTHER_TEXT,
+    Note,
+    Reading,
+    Telling,
+    TextModel,
+    named_again,
+    names_of,
+    opened,
+    telling,
+)
 from unhot.models.cells import Counting
 from unhot.models.engines import ENGINES, check_engine, make_engine, warm_up_engine
 from unhot.models.inputs import InputRows, word_rows
@@ -78,11 +88,17 @@ class WordModel(LearnedWords, TextModel):
         self._check_engine()
 
     def step(self, bags: Bags | None = None) -> Any:
-        """The value whose type chooses the compiled step; `bags`: what words are made of, if not of a row each."""
+        """The value whose type chooses the compiled step.
+
+        `bags`: what words are made of, if not of a row each.
+        """
         raise NotImplementedError
 
     def make_inputs(self, vocabulary: Vocabulary, also: Counts) -> InputRows | None:
-        """The input rows of a vocabulary, and of the keys of another model; None: each word has one, in their order."""
+        """The input rows of a vocabulary, and of the keys of another model.
+
+        None: each word has one, in their order.
+        """
         return None
 
     def bag(self, bags: Bags) -> int:
@@ -131,7 +147,10 @@ class WordModel(LearnedWords, TextModel):
         if self.engine == "compiled":
             self.layer.check_compiled()
             if self.device != "cpu":
-                raise ConfigError(f"device={self.device!r}: the compiled engine uses the cpu; for other devices set engine='torch'")
+                raise ConfigError(
+                    f"device={self.device!r}: the compiled engine uses the cpu; for other devices set "
+                    "engine='torch'"
+                )
 
     def fit(
         self: Model,
@@ -149,30 +168,47 @@ class WordModel(LearnedWords, TextModel):
         note: Note | None = None,
         directory: str | os.PathLike[str] | None = None,
     ) -> Model:
-        """Learn from text (see `unhot.corpus.encode` for what a source can be) or from an encoded `Corpus`; on cells, also from these.
+        """Learn from text (see `unhot.corpus.encode` for what a source can be) or from an encoded `Corpus`.
+
+        On cells, also from these.
 
         counts      a vocabulary given from outside: word -> count
         column      of a table, where the sentences are
         phrases     to join in the text before anything else
-        start       vectors to begin from, for the words that have one; or a model to go on with, whose words are joined by new ones
+        start       vectors to begin from, for the words that have one; or a model to go on with, whose words
+                    are joined by new ones
         frozen      words whose input vectors stay as they are; "known": all that `start` has
         checkpoint  where and how often to save the state, to `resume` from
         callbacks   called with a `Progress` after every chunk and every epoch
         reading     called with bytes read and bytes there are while the text is read
         counting    on cells: called with rows counted and rows there are
-        note        called with lines about what goes on: compiling, the memory plan, odd input; None: they are logged
-        directory   where to keep the encoded text for another time, and in its folder `cells` the cells, if it is trained on them; None: a
-                    temporary directory. Of `Cells` that are given nothing is read, counted or kept: the three have no use then
+        note        called with lines about what goes on: compiling, the memory plan, odd input; None: they
+                    are logged
+        directory   where to keep the encoded text for another time, and in its folder `cells` the cells, if
+                    it is trained on them; None: a temporary directory. Of `Cells` that are given nothing is
+                    read, counted or kept: the three have no use then
         """
         names, source = names_of(source), opened(source)
-        if isinstance(source, (Corpus, Cells)) and any(given is not None for given in (counts, column, phrases)):
-            raise ConfigError("counts, column or phrases with an encoded Corpus: its words are encoded already; leave them out")
+        if isinstance(source, (Corpus, Cells)) and any(
+            given is not None for given in (counts, column, phrases)
+        ):
+            raise ConfigError(
+                "counts, column or phrases with an encoded Corpus: its words are encoded already; leave "
+                "them out"
+            )
         if frozen is not None and self.has_bags:
-            raise ConfigError(f"frozen={frozen!r:.80}: words of {self.name} share their n-grams with others, so none can stay as it is")
+            raise ConfigError(
+                f"frozen={frozen!r:.80}: words of {self.name} share their n-grams with others, so none can "
+                "stay as it is"
+            )
         old = start.learned if isinstance(start, WordModel) else None
         self._check_start(start)
         check_frozen(frozen, start is not None)
-        known = old.vocabulary if old is not None and counts is None and not isinstance(source, (Corpus, Cells)) else None
+        known = (
+            old.vocabulary
+            if old is not None and counts is None and not isinstance(source, (Corpus, Cells))
+            else None
+        )
         if known is not None:
             self.layer.grown_rows(np.zeros(0, np.int32))  # refused before a long text is read, not after it
         reads: dict[str, Any] = {"counts": counts, "known": known, "column": column, "phrases": phrases}
@@ -204,7 +240,10 @@ class WordModel(LearnedWords, TextModel):
         """
         learned, done = self.learned, self.history.position
         if done.epoch >= self.epochs:
-            raise DataError(f"this training is complete ({done.epoch} epochs): to learn from more text, use fit(text, start=model)")
+            raise DataError(
+                f"this training is complete ({done.epoch} epochs): to learn from more text, use fit(text, "
+                "start=model)"
+            )
         source = opened(named_again(self._text) if source is None else source)
         reads = {
             "counts": learned.vocabulary,
@@ -230,10 +269,15 @@ class WordModel(LearnedWords, TextModel):
         """What it is trained on: the encoded text, or its cells."""
         return self._encoding(source, say, reads)
 
-    def _encoding(self, source: Source | Corpus | Cells, say: Note, reads: dict[str, Any]) -> contextlib.AbstractContextManager[Corpus]:
+    def _encoding(
+        self, source: Source | Corpus | Cells, say: Note, reads: dict[str, Any]
+    ) -> contextlib.AbstractContextManager[Corpus]:
         """The encoded text; what can be refused is refused before."""
         if isinstance(source, Cells):
-            raise ConfigError(f"Cells as a source: {self.name} learns from text; they are for glove, svd, and skipgram with on='cells'")
+            raise ConfigError(
+                f"Cells as a source: {self.name} learns from text; they are for glove, svd, and skipgram "
+                "with on='cells'"
+            )
         self.layer.check_files()
         self._check_engine()  # it may have been set since
         check_engine(self)
@@ -243,13 +287,19 @@ class WordModel(LearnedWords, TextModel):
         if start is None:
             return
         if not isinstance(start, (Vectors, WordModel)):
-            raise ConfigError(f"start={start!r:.80}: must be Vectors or a model; open a file with unhot.Vectors.load or unhot.load")
+            raise ConfigError(
+                f"start={start!r:.80}: must be Vectors or a model; open a file with unhot.Vectors.load or "
+                "unhot.load"
+            )
         dim = start.dim if isinstance(start, WordModel) else start.vectors.shape[1]
         if dim != self.dim:
             raise ConfigError(f"dim={self.dim}: the vectors to start from have {dim} numbers; use dim={dim}")
         if isinstance(start, WordModel):
             if start.learned.keys.size and not self.has_bags:
-                raise ConfigError(f"start: words of {start.name} have no rows of their own for {self.name}; start from its vectors")
+                raise ConfigError(
+                    f"start: words of {start.name} have no rows of their own for {self.name}; start from "
+                    "its vectors"
+                )
             check_layer(self.layer, start.layer)
 
     def _begin(self, start: Vectors | WordModel, vocabulary: Vocabulary, inputs: InputRows | None) -> Start:
@@ -285,18 +335,27 @@ class WordModel(LearnedWords, TextModel):
             seed=self.seed,
             keep=keep_probability(counts, self.sample),
             history=self.history,
-            callbacks=[lambda progress: self._stores.clear(), *told.callbacks],  # what they look at is never older than they are
+            # what they look at is never older than they are
+            callbacks=[lambda progress: self._stores.clear(), *told.callbacks],
             checkpoint=told.checkpoint,
             save=lambda: self.save_checkpoint(told),
             warn=told.warn,
-            details={**self.config(), "vocabulary": counts.size, "corpus_words": source.words, "memory": sum(engine.memory.values())},
+            details={
+                **self.config(),
+                "vocabulary": counts.size,
+                "corpus_words": source.words,
+                "memory": sum(engine.memory.values()),
+            },
         )
         try:
             engine.train(plan)
         finally:
             self._stores.clear()
         if not (self.history.pairs or self.history.interrupted):
-            logger.warning("nothing was learned: no sentence had two words left; lower min_count, join lines, or set sample=0")
+            logger.warning(
+                "nothing was learned: no sentence had two words left; lower min_count, join lines, or set "
+                "sample=0"
+            )
         return self
 
     def config(self) -> dict[str, Any]:
@@ -312,7 +371,9 @@ class WordModel(LearnedWords, TextModel):
     def from_saved(cls: type[Model], saved: SavedModel) -> Model:
         """The model of a directory that was read."""
         if missing := NEEDED - saved.tensors.keys():
-            raise FormatError(f"a {cls.name} model without {' and '.join(missing)}: read it with Vectors.load")
+            raise FormatError(
+                f"a {cls.name} model without {' and '.join(missing)}: read it with Vectors.load"
+            )
         return super().from_saved(saved)
 
     def take(self, saved: SavedModel) -> None:

@@ -1,6 +1,7 @@
 """Output layers as PyTorch modules, and TensorFlow's candidate sampling functions for PyTorch.
 
-`OutputHead` turns hidden vectors and targets into a loss with any layer of `unhot.outputs`, from the same tables as the compiled kernels.
+`OutputHead` turns hidden vectors and targets into a loss with any layer of `unhot.outputs`, from the same
+tables as the compiled kernels.
 """
 
 import importlib

@@ -19,7 +19,10 @@ from unhot.types import Counts
 
 @head_for(Adaptive)
 class AdaptiveHead(OutputHead):
-    """`weight` [head words + tails, dim]; tail j: `projections[j]` [width, dim] and `tails[j]` [words, width]."""
+    """`weight` [head words + tails, dim]; tail j.
+
+    `projections[j]` [width, dim] and `tails[j]` [words, width].
+    """
 
     layer: Adaptive
     untied = "rare words have narrower rows than the embedding's"
@@ -36,7 +39,9 @@ class AdaptiveHead(OutputHead):
         self.bias = nn.Parameter(torch.empty(top)) if self.layer.bias else None
         self.projections = nn.ParameterList(nn.Parameter(torch.empty(width, self.dim)) for width in widths)
         sizes = [last - first for first, last in zip(self.cutoffs, self.cutoffs[1:], strict=False)]
-        self.tails = nn.ParameterList(nn.Parameter(torch.empty(size, width)) for size, width in zip(sizes, widths, strict=True))
+        self.tails = nn.ParameterList(
+            nn.Parameter(torch.empty(size, width)) for size, width in zip(sizes, widths, strict=True)
+        )
         order = torch.from_numpy(clusters.order.astype("int64"))
         self.register_buffer("order", order, persistent=False)
         self.register_buffer("rank", order.argsort(), persistent=False)
@@ -61,7 +66,17 @@ class AdaptiveHead(OutputHead):
             row = torch.where(inside, self.cutoffs[0] + j, row)
             (narrow,) = as_product(functional.linear(hidden, projection))
             size = torch.where(inside, tail.shape[0], 0)
-            found.append(grouped_losses(narrow, tail, None, zero, size, torch.where(inside, rank - self.cutoffs[j], 0), self.sparse))
+            found.append(
+                grouped_losses(
+                    narrow,
+                    tail,
+                    None,
+                    zero,
+                    size,
+                    torch.where(inside, rank - self.cutoffs[j], 0),
+                    self.sparse,
+                )
+            )
         (short,) = as_product(hidden)
         size = torch.where(rank >= 0, self.weight.shape[0], 0)
         found.append(grouped_losses(short, self.weight, self.bias, zero, size, row.clamp(min=0), self.sparse))
@@ -73,7 +88,9 @@ class AdaptiveHead(OutputHead):
         short = self.cutoffs[0]
         parts = [head[:, :short]]
         for j, (projection, tail) in enumerate(zip(self.projections, self.tails, strict=True)):
-            within = widened(functional.linear(functional.linear(hidden, projection), tail)).log_softmax(dim=1)
+            within = widened(functional.linear(functional.linear(hidden, projection), tail)).log_softmax(
+                dim=1
+            )
             parts.append(head[:, short + j, None] + within)
         return torch.cat(parts, dim=1)[:, self.rank]
 
@@ -82,16 +99,26 @@ class AdaptiveHead(OutputHead):
         """The tails' words as the hidden vector sees them; their biases are zero."""
         tails = [tail @ projection for projection, tail in zip(self.projections, self.tails, strict=True)]
         rows = torch.cat([self.weight, *tails])
-        bias = None if self.bias is None else functional.pad(self.bias, (0, rows.shape[0] - self.weight.shape[0]))
+        bias = (
+            None
+            if self.bias is None
+            else functional.pad(self.bias, (0, rows.shape[0] - self.weight.shape[0]))
+        )
         return Rows(rows, bias, None)
 
     @torch.no_grad()
     def begin(self, rows: Rows) -> None:
-        """The head's rows; tails can only begin at zero, behind projections as they are: a product has no one pair of factors."""
+        """The head's rows; tails can only begin at zero, behind projections as they are.
+
+        A product has no one pair of factors.
+        """
         self.check_rows(rows)
         top = self.weight.shape[0]
         if rows.out_vectors[top:].any():
-            raise ConfigError("adaptive: its tails cannot be told from their products with the projections; load a state_dict instead")
+            raise ConfigError(
+                "adaptive: its tails cannot be told from their products with the projections; load a "
+                "state_dict instead"
+            )
         self.weight.copy_(rows.out_vectors[:top])
         for tail in self.tails:
             nn.init.zeros_(tail)

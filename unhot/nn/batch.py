@@ -1,4 +1,7 @@
-"""Examples of any shape as a flat batch, checked: what `OutputHead.forward` is given, as its families want it."""
+"""Examples of any shape as a flat batch, checked.
+
+What `OutputHead.forward` is given, as its families want it.
+"""
 
 from __future__ import annotations
 
@@ -23,13 +26,22 @@ class Batch(NamedTuple):
 
 
 def flatten(
-    hidden: Tensor, target: Tensor, words: int, ignore_index: int, draws: Tensor | None, in_bias: Tensor | None, seen: Tensor
+    hidden: Tensor,
+    target: Tensor,
+    words: int,
+    ignore_index: int,
+    draws: Tensor | None,
+    in_bias: Tensor | None,
+    seen: Tensor,
 ) -> Batch:
     """Hidden vectors [..., dim] with targets [...] or [..., true] as a batch."""
     check_tensor("target", target)
     leading = hidden.shape[:-1]
     if target.shape[: len(leading)] != leading or target.ndim > len(leading) + 1:
-        raise DataError(f"target of shape {_text(target)}: must be {list(leading)}, or {[*leading, 'true']} for several true classes")
+        raise DataError(
+            f"target of shape {_text(target)}: must be {list(leading)}, or {[*leading, 'true']} for several "
+            "true classes"
+        )
     if draws is not None and draws.ndim != 1 and draws.shape[:-1] != leading:
         raise DataError(f"draws of shape {_text(draws)}: must be [k], or {[*leading, 'k']}")
     if in_bias is not None and in_bias.shape != leading:
@@ -39,7 +51,8 @@ def flatten(
     ids = target.reshape(flat.shape[0], target.shape[-1] if target.ndim > len(leading) else 1).long()
     known = ids != ignore_index
     ids = torch.where(known, ids, 0)
-    flat = torch.where(known.any(dim=1, keepdim=True), flat, 0.0)  # what is ignored may be anything, no number included
+    # what is ignored may be anything, no number included
+    flat = torch.where(known.any(dim=1, keepdim=True), flat, 0.0)
     check_ids("target", ids, words)
     if draws is not None:
         check_whole("draws", draws)

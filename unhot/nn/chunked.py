@@ -1,12 +1,15 @@
-"""The softmax of a linear layer without its scores in memory: losses and gradients from `chunk` words at a time.
+"""The softmax of a linear layer without its scores in memory.
+
+Losses and gradients from `chunk` words at a time.
 
     L = T (log Z + alpha log^2 Z) - (1 - e) sum_t s(t) - e T mean_w s(w),   s = H W' + b,   T = number of targets, e = label smoothing
     dL/ds(w) = T (1 + 2 alpha log Z) p(w) - (1 - e) [w = t] - e T / V
 
-A first sweep over the words keeps the largest score and the sum of exponentials of each example (Milakov & Gimelshein, Online normalizer
-calculation for softmax, 2018), a second one computes the scores again and adds up the gradients. That is a fourth matrix product where
-the usual way has three, but everything between the products happens in the cache. Where the losses are summed, the gradients are made in
-the forward pass, and scores are computed twice; where they are wanted one by one, again in the backward pass.
+A first sweep over the words keeps the largest score and the sum of exponentials of each example (Milakov &
+Gimelshein, Online normalizer calculation for softmax, 2018), a second one computes the scores again and adds
+up the gradients. That is a fourth matrix product where the usual way has three, but everything between the
+products happens in the cache. Where the losses are summed, the gradients are made in the forward pass, and
+scores are computed twice; where they are wanted one by one, again in the backward pass.
 """
 
 from __future__ import annotations
@@ -28,14 +31,23 @@ class Penalty(NamedTuple):
     smoothing: float  # share of the label that is spread over all words
 
 
-def chunked_total(hidden: Tensor, weight: Tensor, bias: Tensor | None, label: Tensor, target: Tensor, chunk: int, more: Penalty) -> Tensor:
+def chunked_total(
+    hidden: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    label: Tensor,
+    target: Tensor,
+    chunk: int,
+    more: Penalty,
+) -> Tensor:
     """The sum over examples and targets of the loss, each target times its label [batch, true]: a number."""
     given = hidden, weight, bias, label, target, chunk, *more
     found: Tensor
     wanted = any(one is not None and one.requires_grad for one in (hidden, weight, bias))
     if not (torch.is_grad_enabled() and wanted):
         found = sweep(*given)[0].sum()
-    elif hidden.dtype == torch.float16:  # made now, gradients would be too small for it: a loss scale comes with the backward pass
+    # made now, gradients would be too small for it: a loss scale comes with the backward pass
+    elif hidden.dtype == torch.float16:
         found = sweep(*given)[0].sum()
     elif torch.compiler.is_compiling():
         found = total_and_gradients(*given)[0]
@@ -44,14 +56,25 @@ def chunked_total(hidden: Tensor, weight: Tensor, bias: Tensor | None, label: Te
     return found
 
 
-def chunked_losses(hidden: Tensor, weight: Tensor, bias: Tensor | None, label: Tensor, target: Tensor, chunk: int, more: Penalty) -> Tensor:
+def chunked_losses(
+    hidden: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    label: Tensor,
+    target: Tensor,
+    chunk: int,
+    more: Penalty,
+) -> Tensor:
     """The loss of each example: [batch]."""
     found: Tensor = sweep(hidden, weight, bias, label, target, chunk, *more)[0]
     return found
 
 
 class _Total(torch.autograd.Function):
-    """The sum, outside of compiled graphs: gives its gradients away where an operator would keep them and hand out a copy."""
+    """The sum, outside of compiled graphs.
+
+    Gives its gradients away where an operator would keep them and hand out a copy.
+    """
 
     @staticmethod
     def forward(ctx: Any, *given: Any) -> Tensor:
@@ -68,7 +91,8 @@ class _Total(torch.autograd.Function):
             hidden, weight, bias, label, target = ctx.saved_tensors
             log_z = sweep(hidden, weight, bias, label, target, *ctx.how)[1]
             return _by_input(ctx, gradients(hidden, weight, bias, label * above, target, log_z, *ctx.how))
-        found, ctx.found = ctx.found or total_and_gradients(*ctx.saved_tensors, *ctx.how)[1:], None  # again: with retain_graph
+        # again: with retain_graph
+        found, ctx.found = ctx.found or total_and_gradients(*ctx.saved_tensors, *ctx.how)[1:], None
         if not readable(above) or above.item() != 1.0:
             for one in found:
                 one.mul_(above)
@@ -77,14 +101,23 @@ class _Total(torch.autograd.Function):
 
 @torch.library.custom_op("unhot::chunked_sweep", mutates_args=())
 def sweep(
-    hidden: Tensor, weight: Tensor, bias: Tensor | None, label: Tensor, target: Tensor, chunk: int, alpha: float, smoothing: float
+    hidden: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    label: Tensor,
+    target: Tensor,
+    chunk: int,
+    alpha: float,
+    smoothing: float,
 ) -> tuple[Tensor, Tensor]:
     """Losses and log Z: [batch] each."""
     best = hidden.new_full((hidden.shape[0], 1), -torch.inf, dtype=wide(hidden.dtype))
     total = torch.zeros_like(best)
     for first in range(0, weight.shape[0], chunk):
         scores = _scores(hidden, weight, bias, first, first + chunk)
-        larger = torch.maximum(best, scores.amax(dim=1, keepdim=True)).clamp_(min=torch.finfo(scores.dtype).min)  # if all are -inf
+        larger = torch.maximum(best, scores.amax(dim=1, keepdim=True)).clamp_(
+            min=torch.finfo(scores.dtype).min
+        )  # if all are -inf
         total.mul_((best - larger).exp_()).add_(scores.sub_(larger).exp_().sum(dim=1, keepdim=True))
         best = larger
     log_z = (best + total.log()).squeeze(1)
@@ -128,7 +161,12 @@ def gradients(
     pull = (1 - smoothing) * label  # [batch, true]
     by_hidden -= torch.bmm(pull[:, None, :].to(weight.dtype), weight[target]).squeeze(1)
     flat = target.reshape(-1)
-    by_weight.index_add_(0, flat, (pull[:, :, None] * hidden[:, None, :]).reshape(-1, hidden.shape[1]).to(weight.dtype), alpha=-1)
+    by_weight.index_add_(
+        0,
+        flat,
+        (pull[:, :, None] * hidden[:, None, :]).reshape(-1, hidden.shape[1]).to(weight.dtype),
+        alpha=-1,
+    )
     if bias is not None:
         by_bias.index_add_(0, flat, pull.reshape(-1).to(by_bias.dtype), alpha=-1)
     return by_hidden.to(hidden.dtype), by_weight, by_bias
@@ -136,7 +174,14 @@ def gradients(
 
 @torch.library.custom_op("unhot::chunked_total", mutates_args=())
 def total_and_gradients(
-    hidden: Tensor, weight: Tensor, bias: Tensor | None, label: Tensor, target: Tensor, chunk: int, alpha: float, smoothing: float
+    hidden: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    label: Tensor,
+    target: Tensor,
+    chunk: int,
+    alpha: float,
+    smoothing: float,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """The sum of the losses, and its gradients."""
     losses, log_z = sweep(hidden, weight, bias, label, target, chunk, alpha, smoothing)
@@ -170,11 +215,15 @@ def _scale_gradients(ctx: Any, above: Tensor, *_: Any) -> tuple[Any, ...]:
 
 def _by_input(ctx: Any, found: Sequence[Tensor]) -> tuple[Any, ...]:
     """One for each argument."""
-    return *(one if needed else None for one, needed in zip(found, ctx.needs_input_grad, strict=False)), *[None] * 5
+    return *(one if needed else None for one, needed in zip(found, ctx.needs_input_grad, strict=False)), *[
+        None
+    ] * 5
 
 
 def _twice(ctx: Any, *above: Any) -> Any:
-    raise RuntimeError("softmax: its gradients, made a chunk of words at a time, have no gradients; use softmax:chunk=0")
+    raise RuntimeError(
+        "softmax: its gradients, made a chunk of words at a time, have no gradients; use softmax:chunk=0"
+    )
 
 
 gradients.register_autograd(_twice)
@@ -183,17 +232,29 @@ total_and_gradients.register_autograd(_scale_gradients, setup_context=_keep_grad
 
 
 @sweep.register_fake
-def _(hidden: Tensor, weight: Tensor, bias: Tensor | None, label: Tensor, target: Tensor, *how: Any) -> tuple[Tensor, Tensor]:
+def _(
+    hidden: Tensor, weight: Tensor, bias: Tensor | None, label: Tensor, target: Tensor, *how: Any
+) -> tuple[Tensor, Tensor]:
     one = hidden.new_empty(hidden.shape[0], dtype=wide(hidden.dtype))
     return one, torch.empty_like(one)
 
 
 @gradients.register_fake
 def _(hidden: Tensor, weight: Tensor, bias: Tensor | None, *rest: Any) -> tuple[Tensor, Tensor, Tensor]:
-    return torch.empty_like(hidden), torch.empty_like(weight), weight.new_empty(0) if bias is None else torch.empty_like(bias)
+    return (
+        torch.empty_like(hidden),
+        torch.empty_like(weight),
+        weight.new_empty(0) if bias is None else torch.empty_like(bias),
+    )
 
 
 @total_and_gradients.register_fake
-def _(hidden: Tensor, weight: Tensor, bias: Tensor | None, *rest: Any) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    found = torch.empty_like(hidden), torch.empty_like(weight), weight.new_empty(0) if bias is None else torch.empty_like(bias)
+def _(
+    hidden: Tensor, weight: Tensor, bias: Tensor | None, *rest: Any
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    found = (
+        torch.empty_like(hidden),
+        torch.empty_like(weight),
+        weight.new_empty(0) if bias is None else torch.empty_like(bias),
+    )
     return hidden.new_empty((), dtype=wide(hidden.dtype)), *found

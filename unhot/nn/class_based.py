@@ -33,23 +33,36 @@ class ClassBasedHead(OutputHead):
         self.register_buffer("size", torch.from_numpy(groups.size.astype("int64")), persistent=False)
         self.register_buffer("group", torch.from_numpy(groups.group.copy()), persistent=False)
         self.register_buffer("row", torch.from_numpy(groups.row.copy()), persistent=False)
-        self.register_buffer("group_of", torch.arange(self.first.shape[0]).repeat_interleave(self.size), persistent=False)
+        self.register_buffer(
+            "group_of", torch.arange(self.first.shape[0]).repeat_interleave(self.size), persistent=False
+        )
 
     def losses(self, batch: Batch) -> Tensor:
         """The sum over the levels of each target."""
-        group, row = self.group[batch.target].long(), self.row[batch.target].long()  # [batch, true, levels + 1]
+        # [batch, true, levels + 1]
+        group, row = self.group[batch.target].long(), self.row[batch.target].long()
         size = torch.where(batch.known[:, :, None], self.size[group], 0)
         choices = row.shape[1] * row.shape[2]
         (hidden,) = as_product(batch.hidden)
         every = hidden[:, None, :].expand(-1, choices, -1).reshape(-1, self.dim)
-        found = grouped_losses(every, self.weight, self.bias, self.first[group].reshape(-1), size.reshape(-1), row.reshape(-1), self.sparse)
+        found = grouped_losses(
+            every,
+            self.weight,
+            self.bias,
+            self.first[group].reshape(-1),
+            size.reshape(-1),
+            row.reshape(-1),
+            self.sparse,
+        )
         return found.reshape(batch.hidden.shape[0], choices).sum(dim=1)
 
     def log_weight(self, hidden: Tensor) -> Tensor:
         """The sum of the log-probabilities of all levels."""
         scores = self.scores(hidden)
         groups = self.group_of.expand_as(scores)
-        best = scores.new_full((scores.shape[0], self.first.shape[0]), -torch.inf).scatter_reduce(1, groups, scores.detach(), "amax")
+        best = scores.new_full((scores.shape[0], self.first.shape[0]), -torch.inf).scatter_reduce(
+            1, groups, scores.detach(), "amax"
+        )
         shifted = scores - best.gather(1, groups)
         total = torch.zeros_like(best).scatter_add(1, groups, shifted.exp())
         within = shifted - total.log().gather(1, groups)  # [batch, rows]

@@ -1,8 +1,12 @@
-"""True classes as candidate sampling takes them: [batch, num_true] ids of 0 .. classes - 1, and which of them were drawn by accident.
+"""True classes as candidate sampling takes them.
 
-`true_classes` never keep an id from being drawn; a draw that is a true class of an example is an *accidental hit* there.
+[batch, num_true] ids of 0 .. classes - 1, and which of them were drawn by accident.
 
-Where an id was drawn several times, TensorFlow removes its last column only. `last_hits` and what builds on it do the same.
+`true_classes` never keep an id from being drawn; a draw that is a true class of an example is an *accidental
+hit* there.
+
+Where an id was drawn several times, TensorFlow removes its last column only. `last_hits` and what builds on
+it do the same.
 """
 
 from __future__ import annotations
@@ -28,13 +32,21 @@ class AccidentalHits(NamedTuple):
 def checked_classes(name: str, classes: Tensor, num_true: int, range_max: int) -> Tensor:
     """The classes as int64 [batch, num_true]; a `DataError` if they have another shape or type or are out of range.
 
-    The range is looked at where that is free: not while compiling, and not on a GPU, which would have to be waited for.
+    The range is looked at where that is free: not while compiling, and not on a GPU, which would have to be
+    waited for.
     """
     num_true = whole("num_true", num_true, 1)
     check_whole(name, classes)
     if classes.ndim != 2 or classes.shape[1] != num_true:
-        hint = f"{name}.unsqueeze(1) makes a column of a row" if classes.ndim == 1 else "set num_true to the number of columns"
-        raise DataError(f"{name} of shape {tuple(classes.shape)}: must be [batch, num_true] with num_true={num_true}; {hint}")
+        hint = (
+            f"{name}.unsqueeze(1) makes a column of a row"
+            if classes.ndim == 1
+            else "set num_true to the number of columns"
+        )
+        raise DataError(
+            f"{name} of shape {tuple(classes.shape)}: must be [batch, num_true] with num_true={num_true}; "
+            f"{hint}"
+        )
     check_ids(name, classes, range_max)
     return classes.long()
 
@@ -42,7 +54,9 @@ def checked_classes(name: str, classes: Tensor, num_true: int, range_max: int) -
 def check_tensor(name: str, values: Tensor) -> None:
     """Raise a `DataError` unless this is a tensor."""
     if not isinstance(values, Tensor):
-        raise DataError(f"{name} of type {type(values).__name__}: must be a tensor; torch.as_tensor makes one")
+        raise DataError(
+            f"{name} of type {type(values).__name__}: must be a tensor; torch.as_tensor makes one"
+        )
 
 
 def check_whole(name: str, ids: Tensor) -> None:
@@ -53,7 +67,10 @@ def check_whole(name: str, ids: Tensor) -> None:
 
 
 def check_ids(name: str, ids: Tensor, range_max: int) -> None:
-    """Raise a `DataError` unless these are whole numbers, each below `range_max`; the range is looked at where that is free."""
+    """Raise a `DataError` unless these are whole numbers, each below `range_max`.
+
+    The range is looked at where that is free.
+    """
     check_whole(name, ids)
     if readable(ids) and ids.numel():
         low, high = (int(end) for end in ids.long().aminmax())  # uint64 and its like have no aminmax
@@ -62,14 +79,20 @@ def check_ids(name: str, ids: Tensor, range_max: int) -> None:
 
 
 def readable(values: Tensor) -> bool:
-    """Whether values may be looked at: a compiled graph has none, and those on a GPU would have to be waited for."""
+    """Whether values may be looked at.
+
+    A compiled graph has none, and those on a GPU would have to be waited for.
+    """
     return not torch.compiler.is_compiling() and values.device.type == "cpu"
 
 
 def last_hits(true_classes: Tensor, sampled: Tensor) -> tuple[Tensor, Tensor]:
-    """For every true class, the last place among the draws that holds it, and whether there is one: [batch, num_true] each.
+    """For every true class, the last place among the draws that holds it, and whether there is one.
 
-    The draws are sorted once, and every true class is looked up: O((S + batch T) log S) instead of a comparison of all with all.
+    [batch, num_true] each.
+
+    The draws are sorted once, and every true class is looked up: O((S + batch T) log S) instead of a
+    comparison of all with all.
     """
     ordered, order = sampled.sort(stable=True)
     at = (torch.searchsorted(ordered, true_classes, right=True) - 1).clamp(min=0)
@@ -77,10 +100,14 @@ def last_hits(true_classes: Tensor, sampled: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def without_last_hits(scores: Tensor, true_classes: Tensor, sampled: Tensor) -> Tensor:
-    """The scores [batch, draws] with minus infinity at every hit that TensorFlow removes: neither loss nor gradient is left."""
+    """The scores [batch, draws] with minus infinity at every hit that TensorFlow removes.
+
+    Neither loss nor gradient is left.
+    """
     place, hit = last_hits(true_classes, sampled)
     removed = torch.zeros_like(place, dtype=scores.dtype).masked_fill(hit, -torch.inf)
-    return scores.scatter_add(1, place, removed)  # a true class that stands twice: added twice, and still minus infinity
+    # a true class that stands twice: added twice, and still minus infinity
+    return scores.scatter_add(1, place, removed)
 
 
 def without_hits(scores: Tensor, true_classes: Tensor, sampled: Tensor) -> Tensor:
@@ -88,11 +115,13 @@ def without_hits(scores: Tensor, true_classes: Tensor, sampled: Tensor) -> Tenso
     return scores.masked_fill((true_classes.unsqueeze(2) == sampled).any(1), -torch.inf)
 
 
-def compute_accidental_hits(true_classes: Tensor, sampled_candidates: Tensor, num_true: int, seed: int | None = None) -> AccidentalHits:
+def compute_accidental_hits(
+    true_classes: Tensor, sampled_candidates: Tensor, num_true: int, seed: int | None = None
+) -> AccidentalHits:
     """Draws that are true classes, as `tf.nn.compute_accidental_hits` lists them.
 
-    A class that stands twice among an example's true classes is listed twice; of an id drawn several times only the last place is.
-    `seed` is there because TensorFlow has it; nothing here is random.
+    A class that stands twice among an example's true classes is listed twice; of an id drawn several times
+    only the last place is. `seed` is there because TensorFlow has it; nothing here is random.
 
         >>> hits = compute_accidental_hits(torch.tensor([[9], [3], [4]]), torch.tensor([4, 9, 7, 9]), num_true=1)
         >>> hits.indices.tolist(), hits.ids.tolist()
@@ -101,7 +130,9 @@ def compute_accidental_hits(true_classes: Tensor, sampled_candidates: Tensor, nu
     classes = checked_classes("true_classes", true_classes, num_true, 2**63 - 1)
     check_whole("sampled_candidates", sampled_candidates)
     if sampled_candidates.ndim != 1:
-        raise DataError(f"sampled_candidates of shape {tuple(sampled_candidates.shape)}: must be one row of ids")
+        raise DataError(
+            f"sampled_candidates of shape {tuple(sampled_candidates.shape)}: must be one row of ids"
+        )
     check_ids("sampled_candidates", sampled_candidates, 2**63 - 1)
     if sampled_candidates.numel() == 0:
         none = classes.new_zeros(0)

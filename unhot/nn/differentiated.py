@@ -30,7 +30,9 @@ class DifferentiatedHead(OutputHead):
         """Weights of the bands."""
         bands = self.layer.bands(counts, self.dim)
         self.slices = [(band.first, band.last) for band in bands]
-        self.weights = nn.ParameterList(nn.Parameter(torch.empty(band.ids.size, band.last - band.first)) for band in bands)
+        self.weights = nn.ParameterList(
+            nn.Parameter(torch.empty(band.ids.size, band.last - band.first)) for band in bands
+        )
         self.bias = nn.Parameter(torch.empty(self.words)) if self.layer.bias else None
         order = torch.cat([torch.from_numpy(band.ids.astype("int64")) for band in bands])
         self.register_buffer("order", order, persistent=False)
@@ -45,7 +47,10 @@ class DifferentiatedHead(OutputHead):
 
     def scores(self, hidden: Tensor) -> Tensor:
         """Each band of its slice, the words by rank: [batch, words]."""
-        parts = [functional.linear(hidden[:, first:last], weight) for (first, last), weight in zip(self.slices, self.weights, strict=True)]
+        parts = [
+            functional.linear(hidden[:, first:last], weight)
+            for (first, last), weight in zip(self.slices, self.weights, strict=True)
+        ]
         scores = widened(torch.cat(parts, dim=1))
         return scores if self.bias is None else scores + self.bias[self.order]
 

@@ -1,9 +1,12 @@
-"""Heads of layers that draw k noise words: negative, nce, sampled_logistic (logistic link) and sampled (softmax).
+"""Heads of layers that draw k noise words.
+
+Negative, nce, sampled_logistic (logistic link) and sampled (softmax).
 
     d(w) = s(w) + offset(w) (+ in_bias - ln_z),   columns: the targets and the draws
 
-Shared by a batch, the draws are k rows and a matrix product; drawn for each example they are [batch, k] rows. Several true classes share
-the draws: every one of them has the label 1, and a draw that is one of them is a hit. Softmax has one group for each.
+Shared by a batch, the draws are k rows and a matrix product; drawn for each example they are [batch, k] rows.
+Several true classes share the draws: every one of them has the label 1, and a draw that is one of them is a
+hit. Softmax has one group for each.
 """
 
 from __future__ import annotations
@@ -40,7 +43,8 @@ class DrawnHead(OutputHead):
     alias: Tensor
     q: Tensor  # float64 [words]: of different draws; otherwise empty
     offset: Tensor  # float64 [words], or empty: none
-    log_expected: Tensor  # float64 [words]: of how often a word is drawn, zero if never; of negative sampling, otherwise empty
+    # float64 [words]: of how often a word is drawn, zero if never; of negative sampling, otherwise empty
+    log_expected: Tensor
     ln_z: nn.Parameter | None
 
     def make(self, counts: Counts) -> None:
@@ -56,8 +60,12 @@ class DrawnHead(OutputHead):
         self.register_buffer("alias", alias, persistent=False)
         self.register_buffer("q", torch.from_numpy(q if layer.unique else q[:0].copy()), persistent=False)
         self.register_buffer("offset", torch.from_numpy(layer.offset(q).copy()), persistent=False)
-        expected = expected_counts(q, layer.k, unique=layer.unique) if isinstance(layer, NegativeSampling) else q[:0]
-        self.register_buffer("log_expected", torch.from_numpy(np.log(np.where(expected > 0, expected, 1.0))), persistent=False)
+        expected = (
+            expected_counts(q, layer.k, unique=layer.unique) if isinstance(layer, NegativeSampling) else q[:0]
+        )
+        self.register_buffer(
+            "log_expected", torch.from_numpy(np.log(np.where(expected > 0, expected, 1.0))), persistent=False
+        )
         self.ln_z = nn.Parameter(torch.zeros(1)) if layer.biases().ln_z else None
 
     def reset_parameters(self) -> None:
@@ -80,7 +88,11 @@ class DrawnHead(OutputHead):
     def losses(self, batch: Batch) -> Tensor:
         """The formula of the layer."""
         true, drawn, draws = self.columns(batch)
-        known = first_of_equals(batch.target, batch.known) if isinstance(self.layer, SampledLogistic) else batch.known
+        known = (
+            first_of_equals(batch.target, batch.known)
+            if isinstance(self.layer, SampledLogistic)
+            else batch.known
+        )
         wrong = no(drawn)
         if self.layer.drops_hits():
             wrong = wrong.masked_fill(hits(draws, batch.target, batch.known), 0.0)
@@ -94,7 +106,9 @@ class DrawnHead(OutputHead):
         if draws.ndim == 1:  # one look-up, so that there is one gradient as large as the weight
             ids = torch.cat([batch.target.reshape(-1), draws])
             rows, many = self.rows_of(ids), batch.target.numel()
-            true = torch.bmm(rows[:many].reshape(*batch.target.shape, self.dim), batch.hidden[:, :, None]).squeeze(2)
+            true = torch.bmm(
+                rows[:many].reshape(*batch.target.shape, self.dim), batch.hidden[:, :, None]
+            ).squeeze(2)
             more = self._more(ids, offset)
             return (
                 self._shift(widened(true) + more[:many].reshape(batch.target.shape), batch),
@@ -103,7 +117,9 @@ class DrawnHead(OutputHead):
             )
         ids = torch.cat([batch.target, draws], dim=1)
         scores = torch.bmm(self.rows_of(ids), batch.hidden[:, :, None]).squeeze(2)
-        true, drawn = self._shift(widened(scores) + self._more(ids, offset), batch).tensor_split([batch.target.shape[1]], dim=1)
+        true, drawn = self._shift(widened(scores) + self._more(ids, offset), batch).tensor_split(
+            [batch.target.shape[1]], dim=1
+        )
         return true, drawn, draws
 
     def _more(self, ids: Tensor, offset: Tensor) -> Tensor:
@@ -140,17 +156,24 @@ class DrawnHead(OutputHead):
 
     def _fixed(self) -> float:
         """What the offset holds beside the log of the expected count."""
-        return -self.layer.ln_z if isinstance(self.layer, NCE) and not isinstance(self.layer.ln_z, str) else 0.0
+        return (
+            -self.layer.ln_z if isinstance(self.layer, NCE) and not isinstance(self.layer.ln_z, str) else 0.0
+        )
 
     def log_weight(self, hidden: Tensor) -> Tensor:
-        """Of negative sampling: see `outputs/negative.py`; nce: the score minus ln Z; sampled_logistic: log sigmoid(s)."""
+        """Of negative sampling: see `outputs/negative.py`; nce: the score minus ln Z.
+
+        Sampled_logistic: log sigmoid(s).
+        """
         scores, layer = self.scores(hidden), self.layer
         if isinstance(layer, NCE):
             return scores + self._fixed() - (0.0 if self.ln_z is None else self.ln_z)
         if isinstance(layer, SampledLogistic):
             return functional.logsigmoid(scores)
         if not isinstance(layer, NegativeSampling):
-            raise ConfigError(f"{layer.name}: has no log_weight in torch; derive a head from DrawnHead that has one")
+            raise ConfigError(
+                f"{layer.name}: has no log_weight in torch; derive a head from DrawnHead that has one"
+            )
         log_expected = self._expected(self._learned(self.seen)).log() if self.learns else self.log_expected
         shifted = scores + log_expected.to(scores.dtype)
         return shifted if layer.hits == "keep" else functional.logsigmoid(shifted)

@@ -3,23 +3,27 @@
 With x = inputs, y = labels, n = what was sampled, c = expected counts, s(w) = x.weights[w] + biases[w]:
 
     score of a column    d(w) = s(w) - log c(w)         negative_sampling_loss: d(w) = s(w)
-    columns              the num_true true classes, then the sampled ones; draws that are true classes ("accidental hits") may be removed
+    columns              the num_true true classes, then the sampled ones; draws that are true classes
+                         ("accidental hits") may be removed
     label mass           1 / num_true on each true column, 0 on the others
 
     sampled_softmax_loss      log sum over columns of exp d - mean over true columns of d
     nce_loss                  sum over columns of softplus(d) - mean over true columns of d
     negative_sampling_loss    the same
 
-All return a loss for each example, [batch]. Gradients reach inputs, weights and biases, none the expected counts. The rows of a step are
-looked up together and all examples share the sampled ones, so their scores are one matrix product. `sparse=True` makes the gradients of
-weights and biases sparse (rows touched only), for `torch.optim.SGD`, `SparseAdam` and `Adagrad`. It needs weights and biases that are the
-parameters themselves (leaves): what is computed from a parameter, such as a slice of it or a copy in another type, passes on no sparse
-gradient.
+All return a loss for each example, [batch]. Gradients reach inputs, weights and biases, none the expected
+counts. The rows of a step are looked up together and all examples share the sampled ones, so their scores are
+one matrix product. `sparse=True` makes the gradients of weights and biases sparse (rows touched only), for
+`torch.optim.SGD`, `SparseAdam` and `Adagrad`. It needs weights and biases that are the parameters themselves
+(leaves): what is computed from a parameter, such as a slice of it or a copy in another type, passes on no
+sparse gradient.
 
-The losses run in graphs of `torch.compile` with sampled_values given (and dense gradients), under autocast and on any device; scores are
-float32 at least from the moment that counts are subtracted. Values are checked where that is free: on the CPU, outside of graphs.
+The losses run in graphs of `torch.compile` with sampled_values given (and dense gradients), under autocast
+and on any device; scores are float32 at least from the moment that counts are subtracted. Values are checked
+where that is free: on the CPU, outside of graphs.
 
-`unhot.nn.OutputHead` has more methods and defaults that follow the papers rather than TensorFlow; docs/moving-from-tensorflow.md compares.
+`unhot.nn.OutputHead` has more methods and defaults that follow the papers rather than TensorFlow;
+docs/moving-from-tensorflow.md compares.
 """
 
 from __future__ import annotations
@@ -79,9 +83,10 @@ def sampled_softmax_loss(
 ) -> Tensor:
     """Softmax cross entropy over the true and the sampled classes, as `tf.nn.sampled_softmax_loss`: [batch].
 
-    weights [num_classes, dim], biases [num_classes] (or None), labels [batch, num_true], inputs [batch, dim]. `sampled_values` is what a
-    sampler returned; without it `log_uniform` draws distinct classes, which fits classes sorted by falling frequency only. For training
-    only: to evaluate, take the softmax over all classes.
+    weights [num_classes, dim], biases [num_classes] (or None), labels [batch, num_true], inputs [batch, dim].
+    `sampled_values` is what a sampler returned; without it `log_uniform` draws distinct classes, which fits
+    classes sorted by falling frequency only. For training only: to evaluate, take the softmax over all
+    classes.
     """
     labels = _checked(weights, biases, labels, inputs, num_classes, num_true, sparse)
     drawn = _candidates(sampled_values, labels, inputs, num_sampled, num_classes, unique=True, seed=seed)
@@ -106,8 +111,8 @@ def nce_loss(
 ) -> Tensor:
     """Noise-contrastive estimation with Z = 1, as `tf.nn.nce_loss`: [batch].
 
-    Parameters as those of `sampled_softmax_loss`. With `remove_accidental_hits=True` it is no longer NCE but sampled logistic regression:
-    scores go to log odds instead of log-probabilities.
+    Parameters as those of `sampled_softmax_loss`. With `remove_accidental_hits=True` it is no longer NCE but
+    sampled logistic regression: scores go to log odds instead of log-probabilities.
     """
     labels = _checked(weights, biases, labels, inputs, num_classes, num_true, sparse)
     drawn = _candidates(sampled_values, labels, inputs, num_sampled, num_classes, unique=True, seed=seed)
@@ -132,9 +137,10 @@ def negative_sampling_loss(
 ) -> Tensor:
     """Negative sampling, which TensorFlow does not have: `nce_loss` with all expected counts one: [batch].
 
-    Parameters as those of `sampled_softmax_loss`; of `sampled_values` only the ids are used. Without it `log_uniform` draws with
-    replacement; word2vec's own noise is `fixed_unigram` with the counts as unigrams and distortion=0.75. All draws of an id that is a
-    true class are removed, as in word2vec, not the last one alone.
+    Parameters as those of `sampled_softmax_loss`; of `sampled_values` only the ids are used. Without it
+    `log_uniform` draws with replacement; word2vec's own noise is `fixed_unigram` with the counts as unigrams
+    and distortion=0.75. All draws of an id that is a true class are removed, as in word2vec, not the last one
+    alone.
     """
     labels = _checked(weights, biases, labels, inputs, num_classes, num_true, sparse)
     drawn = _candidates(sampled_values, labels, inputs, num_sampled, num_classes, unique=False, seed=seed)
@@ -145,22 +151,39 @@ def negative_sampling_loss(
 
 
 def hierarchical_softmax_loss(
-    weights: Tensor, biases: Tensor | None, labels: Tensor, inputs: Tensor, tree: Paths | TreePaths, sparse: bool = False
+    weights: Tensor,
+    biases: Tensor | None,
+    labels: Tensor,
+    inputs: Tensor,
+    tree: Paths | TreePaths,
+    sparse: bool = False,
 ) -> Tensor:
     """Minus log P(label) under a binary tree over the classes, the mean of it over several labels: [batch].
 
-        P(w) = product over the nodes n on w's path of sigmoid(x.weights[n] + biases[n]) where it goes left, sigmoid(-...) where right
+        P(w) = product over the nodes n on w's path of sigmoid(x.weights[n] + biases[n]) where it goes left,
+        sigmoid(-...) where right
 
-    weights [classes - 1, dim] and biases [classes - 1] (or None) belong to inner nodes, labels are [batch] or [batch, num_true], `tree` is
-    what `unhot.tree` makes (`huffman(counts)`, `balanced(counts)`, `from_codes(...)`). On a GPU, move it once: `tree_paths(tree, device)`.
+    weights [classes - 1, dim] and biases [classes - 1] (or None) belong to inner nodes, labels are [batch] or
+    [batch, num_true], `tree` is what `unhot.tree` makes (`huffman(counts)`, `balanced(counts)`,
+    `from_codes(...)`). On a GPU, move it once: `tree_paths(tree, device)`.
     """
     check_tensor("inputs", inputs)
     paths = tree if isinstance(tree, TreePaths) else tree_paths(tree, inputs.device)
     classes = paths.start.numel() - 1
-    _check_rows(weights, biases, inputs, classes - 1, f"classes - 1, the inner nodes of a tree of {classes} classes", sparse)
+    _check_rows(
+        weights,
+        biases,
+        inputs,
+        classes - 1,
+        f"classes - 1, the inner nodes of a tree of {classes} classes",
+        sparse,
+    )
     check_tensor("labels", labels)
     if labels.ndim not in (1, 2) or labels.shape[1:].numel() == 0:
-        raise DataError(f"labels of shape {tuple(labels.shape)}: must be [batch], or [batch, num_true] with one true class at least")
+        raise DataError(
+            f"labels of shape {tuple(labels.shape)}: must be [batch], or [batch, num_true] with one true "
+            "class at least"
+        )
     labels = labels.unsqueeze(1) if labels.ndim == 1 else labels
     labels = checked_classes("labels", labels, labels.shape[-1], classes)
     _check_batch(labels, inputs)
@@ -174,10 +197,17 @@ def hierarchical_softmax_loss(
 
 
 def _scores(
-    weights: Tensor, biases: Tensor | None, labels: Tensor, inputs: Tensor, drawn: Candidates, sparse: bool, less_log_counts: bool = True
+    weights: Tensor,
+    biases: Tensor | None,
+    labels: Tensor,
+    inputs: Tensor,
+    drawn: Candidates,
+    sparse: bool,
+    less_log_counts: bool = True,
 ) -> tuple[Tensor, Tensor]:
     """Scores d of the true classes [batch, num_true] and of the sampled ones [batch, num_sampled]."""
-    ids = torch.cat([labels.reshape(-1), drawn.sampled_candidates])  # one look-up, so that there is one gradient as large as the weights
+    # one look-up, so that there is one gradient as large as the weights
+    ids = torch.cat([labels.reshape(-1), drawn.sampled_candidates])
     sizes = [labels.numel(), ids.numel() - labels.numel()]
     true_rows, noise_rows = torch.split(F.embedding(ids, weights, sparse=sparse), sizes)
     true = (inputs.unsqueeze(1) * true_rows.view(*labels.shape, weights.shape[1])).sum(2)
@@ -188,9 +218,13 @@ def _scores(
     if less_log_counts:
         counts = torch.cat([drawn.true_expected_count.reshape(-1), drawn.sampled_expected_count]).detach()
         if readable(counts) and not bool((counts > 0).all()):
-            raise DataError("sampled_values: expected counts are not above zero everywhere: the sampler must be able to draw every label")
+            raise DataError(
+                "sampled_values: expected counts are not above zero everywhere: the sampler must be able to "
+                "draw every label"
+            )
         offset = offset - counts.to(torch.promote_types(inputs.dtype, torch.float32)).log()
-    true_offset, noise_offset = torch.split(offset.expand(ids.shape), sizes)  # both added at once: the scores are large
+    # both added at once: the scores are large
+    true_offset, noise_offset = torch.split(offset.expand(ids.shape), sizes)
     return widened(true) + true_offset.view(labels.shape), widened(noise) + noise_offset
 
 
@@ -205,7 +239,13 @@ def _logistic(true: Tensor, noise: Tensor) -> Tensor:
 
 
 def _checked(
-    weights: Tensor, biases: Tensor | None, labels: Tensor, inputs: Tensor, num_classes: int, num_true: int, sparse: bool
+    weights: Tensor,
+    biases: Tensor | None,
+    labels: Tensor,
+    inputs: Tensor,
+    num_classes: int,
+    num_true: int,
+    sparse: bool,
 ) -> Tensor:
     """The labels as int64; an error that says which shape is wrong."""
     num_classes = whole("num_classes", num_classes, 1)
@@ -215,25 +255,39 @@ def _checked(
     return labels
 
 
-def _check_rows(weights: Tensor, biases: Tensor | None, inputs: Tensor, rows: int, what: str, sparse: bool) -> None:
+def _check_rows(
+    weights: Tensor, biases: Tensor | None, inputs: Tensor, rows: int, what: str, sparse: bool
+) -> None:
     """Raise unless weights, biases and inputs fit each other and there are enough rows."""
     if sparse and torch.compiler.is_compiling():
-        raise ConfigError("sparse=True: torch.compile has no sparse gradients; set sparse=False, or leave the loss out of the graph")
+        raise ConfigError(
+            "sparse=True: torch.compile has no sparse gradients; set sparse=False, or leave the loss out of "
+            "the graph"
+        )
     if not isinstance(weights, Tensor):
-        raise ConfigError(f"weights of type {type(weights).__name__}: must be one tensor [num_classes, dim]; torch.cat joins pieces")
+        raise ConfigError(
+            f"weights of type {type(weights).__name__}: must be one tensor [num_classes, dim]; torch.cat "
+            "joins pieces"
+        )
     check_tensor("inputs", inputs)
     if inputs.ndim != 2 or weights.ndim != 2 or weights.shape[1] != inputs.shape[1]:
         shapes = f"weights of shape {tuple(weights.shape)} and inputs of shape {tuple(inputs.shape)}"
         raise DataError(f"{shapes}: must be [num_classes, dim] and [batch, dim]")
     if weights.dtype != inputs.dtype and not _autocasts(inputs.device.type):
-        raise DataError(f"weights of type {weights.dtype} and inputs of type {inputs.dtype}: must be the same; convert one with .to(...)")
+        raise DataError(
+            f"weights of type {weights.dtype} and inputs of type {inputs.dtype}: must be the same; convert "
+            "one with .to(...)"
+        )
     if weights.shape[0] < rows:
         raise ConfigError(f"weights of shape {tuple(weights.shape)}: must have at least {rows} rows: {what}")
     if biases is None:
         return
     check_tensor("biases", biases)
     if biases.shape != weights.shape[:1]:
-        raise DataError(f"biases of shape {tuple(biases.shape)}: must be one for each row of weights, ({weights.shape[0]},), or None")
+        raise DataError(
+            f"biases of shape {tuple(biases.shape)}: must be one for each row of weights, "
+            f"({weights.shape[0]},), or None"
+        )
 
 
 def _autocasts(device: str) -> bool:
@@ -243,7 +297,9 @@ def _autocasts(device: str) -> bool:
 
 def _check_batch(labels: Tensor, inputs: Tensor) -> None:
     if labels.shape[0] != inputs.shape[0]:
-        raise DataError(f"labels for {labels.shape[0]} examples and inputs for {inputs.shape[0]}: must be as many")
+        raise DataError(
+            f"labels for {labels.shape[0]} examples and inputs for {inputs.shape[0]}: must be as many"
+        )
 
 
 def _candidates(
@@ -262,12 +318,17 @@ def _candidates(
         dtype = torch.promote_types(inputs.dtype, torch.float32)
         return log_uniform(labels, labels.shape[1], num_sampled, unique, num_classes, seed, dtype=dtype)
     if not isinstance(sampled_values, (tuple, list)) or len(sampled_values) != 3:
-        raise ConfigError(f"sampled_values: must be what a sampler returns: ({', '.join(Candidates._fields)})")
+        raise ConfigError(
+            f"sampled_values: must be what a sampler returns: ({', '.join(Candidates._fields)})"
+        )
     drawn = Candidates(*sampled_values)
     wanted = ((num_sampled,), tuple(labels.shape), (num_sampled,))
     for name, values, shape in zip(Candidates._fields, drawn, wanted, strict=True):
         check_tensor(f"sampled_values: {name}", values)
         if tuple(values.shape) != shape:
-            raise DataError(f"sampled_values: {name} of shape {tuple(values.shape)}: must be {shape}, by num_sampled and the labels")
+            raise DataError(
+                f"sampled_values: {name} of shape {tuple(values.shape)}: must be {shape}, by num_sampled "
+                "and the labels"
+            )
     check_ids("sampled_values: sampled_candidates", drawn.sampled_candidates, num_classes)
     return drawn._replace(sampled_candidates=drawn.sampled_candidates.long())

@@ -2,8 +2,9 @@
 
     L = log sum of exp s(r) over the rows first .. first + size - 1,  minus s(row),   s = H W' + b
 
-Examples with the same range are taken together: a matrix product for each range that occurs. A size of zero has the loss zero. Gradients
-are dense, or sparse in the rows of the ranges that occurred; scores are computed again for them, so that none are kept.
+Examples with the same range are taken together: a matrix product for each range that occurs. A size of zero
+has the loss zero. Gradients are dense, or sparse in the rows of the ranges that occurred; scores are computed
+again for them, so that none are kept.
 """
 
 from __future__ import annotations
@@ -25,7 +26,15 @@ class Range(NamedTuple):
     last: int
 
 
-def grouped_losses(hidden: Tensor, weight: Tensor, bias: Tensor | None, first: Tensor, size: Tensor, row: Tensor, sparse: bool) -> Tensor:
+def grouped_losses(
+    hidden: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    first: Tensor,
+    size: Tensor,
+    row: Tensor,
+    sparse: bool,
+) -> Tensor:
     """The loss of each example: [batch]."""
     given = hidden, weight, bias, first, size, row
     out: Tensor = _Sparse.apply(*given) if sparse else losses(*given)  # type: ignore[no-untyped-call]
@@ -49,12 +58,16 @@ def ranges(first: Tensor, size: Tensor) -> Iterator[Range]:
 
 def _block(hidden: Tensor, weight: Tensor, bias: Tensor | None, part: Range) -> Tensor:
     """Scores of a range's examples for its rows."""
-    scores = (hidden[part.examples] @ weight[part.first : part.last].to(hidden.dtype).T).to(wide(hidden.dtype))
+    scores = (hidden[part.examples] @ weight[part.first : part.last].to(hidden.dtype).T).to(
+        wide(hidden.dtype)
+    )
     return scores if bias is None else scores.add_(bias[part.first : part.last])
 
 
 @torch.library.custom_op("unhot::grouped_losses", mutates_args=())
-def losses(hidden: Tensor, weight: Tensor, bias: Tensor | None, first: Tensor, size: Tensor, row: Tensor) -> Tensor:
+def losses(
+    hidden: Tensor, weight: Tensor, bias: Tensor | None, first: Tensor, size: Tensor, row: Tensor
+) -> Tensor:
     """The loss of each example: [batch]."""
     out = hidden.new_zeros(hidden.shape[0], dtype=wide(hidden.dtype))
     for part in ranges(first, size):
@@ -74,12 +87,20 @@ class Gradient(NamedTuple):
 
 
 def each_gradient(
-    hidden: Tensor, weight: Tensor, bias: Tensor | None, first: Tensor, size: Tensor, row: Tensor, above: Tensor
+    hidden: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    first: Tensor,
+    size: Tensor,
+    row: Tensor,
+    above: Tensor,
 ) -> Iterator[Gradient]:
     """The gradients of the losses, each times what is above it, one range after the other."""
     for part in ranges(first, size):
         share = _block(hidden, weight, bias, part).softmax(dim=1)
-        share.scatter_add_(1, (row[part.examples] - part.first)[:, None], share.new_full((share.shape[0], 1), -1.0))
+        share.scatter_add_(
+            1, (row[part.examples] - part.first)[:, None], share.new_full((share.shape[0], 1), -1.0)
+        )
         share.mul_(above[part.examples, None])
         narrow = share.to(hidden.dtype)
         yield Gradient(
@@ -92,7 +113,13 @@ def each_gradient(
 
 @torch.library.custom_op("unhot::grouped_gradients", mutates_args=())
 def gradients(
-    hidden: Tensor, weight: Tensor, bias: Tensor | None, first: Tensor, size: Tensor, row: Tensor, above: Tensor
+    hidden: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    first: Tensor,
+    size: Tensor,
+    row: Tensor,
+    above: Tensor,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """By hidden vectors, weight and bias (empty if there is none), dense."""
     by_hidden, by_weight = torch.zeros_like(hidden), torch.zeros_like(weight)
@@ -106,12 +133,21 @@ def gradients(
 
 
 def sparse_gradients(
-    hidden: Tensor, weight: Tensor, bias: Tensor | None, first: Tensor, size: Tensor, row: Tensor, above: Tensor
+    hidden: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    first: Tensor,
+    size: Tensor,
+    row: Tensor,
+    above: Tensor,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """The same, sparse in the rows of the weight."""
     by_hidden = torch.zeros_like(hidden)
     by_bias = weight.new_zeros(0) if bias is None else torch.zeros_like(bias)
-    rows, values = [torch.zeros(0, dtype=torch.int64, device=weight.device)], [weight.new_zeros(0, weight.shape[1])]
+    rows, values = (
+        [torch.zeros(0, dtype=torch.int64, device=weight.device)],
+        [weight.new_zeros(0, weight.shape[1])],
+    )
     for found in each_gradient(hidden, weight, bias, first, size, row, above):
         by_hidden[found.part.examples] = found.by_hidden
         rows.append(torch.arange(found.part.first, found.part.last, device=weight.device))
@@ -120,7 +156,9 @@ def sparse_gradients(
             by_bias[found.part.first : found.part.last] = found.by_bias
     # ranges do not overlap and come in order
     found_rows = torch.cat(rows)[None]
-    by_weight = torch.sparse_coo_tensor(found_rows, torch.cat(values), weight.shape, is_coalesced=True, check_invariants=False)
+    by_weight = torch.sparse_coo_tensor(
+        found_rows, torch.cat(values), weight.shape, is_coalesced=True, check_invariants=False
+    )
     return by_hidden, by_weight, by_bias
 
 
@@ -159,4 +197,8 @@ def _(hidden: Tensor, weight: Tensor, *rest: Any) -> Tensor:
 
 @gradients.register_fake
 def _(hidden: Tensor, weight: Tensor, bias: Tensor | None, *rest: Any) -> tuple[Tensor, Tensor, Tensor]:
-    return torch.empty_like(hidden), torch.empty_like(weight), weight.new_empty(0) if bias is None else torch.empty_like(bias)
+    return (
+        torch.empty_like(hidden),
+        torch.empty_like(weight),
+        weight.new_empty(0) if bias is None else torch.empty_like(bias),
+    )

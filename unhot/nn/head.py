@@ -1,8 +1,11 @@
-"""An output layer as a PyTorch module: from hidden vectors and targets to a loss, from hidden vectors to probabilities.
+"""An output layer as a PyTorch module.
 
-`OutputHead(spec, dim, counts)` is the head of the layer's family: a file of this folder registers one for a class of layers with
-`head_for`. A head holds the parameters (`weight`, `bias`, ...) and knows the loss of every example; what all heads do alike is here:
-reductions, probabilities, samples, settings. Tables (noise, trees, classes) come from the same code as those of the compiled kernels.
+From hidden vectors and targets to a loss, from hidden vectors to probabilities.
+
+`OutputHead(spec, dim, counts)` is the head of the layer's family: a file of this folder registers one for a
+class of layers with `head_for`. A head holds the parameters (`weight`, `bias`, ...) and knows the loss of
+every example; what all heads do alike is here: reductions, probabilities, samples, settings. Tables (noise,
+trees, classes) come from the same code as those of the compiled kernels.
 """
 
 from __future__ import annotations
@@ -54,10 +57,11 @@ class OutputHead(nn.Module):
     spec       the layer: "nce:k=25", "adaptive", ... or an `OutputLayer`
     dim        numbers in a hidden vector
     counts     how often each word occurs: [words]; noise, trees and classes are made from them
-    bias       learn a bias for each output row; None: what the spec says, and if it says nothing, what the method's paper has (an
-               `OutputLayer` always says)
+    bias       learn a bias for each output row; None: what the spec says, and if it says nothing, what the
+               method's paper has (an `OutputLayer` always says)
     weight     a parameter [words, dim] to use as output vectors: an embedding's, for instance (tying)
-    sparse     sparse gradients of the output vectors, for torch.optim.SGD and SparseAdam; layers that score every word have none
+    sparse     sparse gradients of the output vectors, for torch.optim.SGD and SparseAdam; layers that score
+               every word have none
     share      noise words are drawn once for a "batch", or for each "example"
     label_smoothing    softmax, self_normalized: the share of the label that is spread over all words
 
@@ -84,7 +88,9 @@ class OutputHead(nn.Module):
         for kind in type(layer).__mro__:
             if kind in HEADS:
                 return super().__new__(HEADS[kind])
-        raise ConfigError(f"{layer.name}: has no torch module; register one with unhot.nn.head_for({type(layer).__name__})")
+        raise ConfigError(
+            f"{layer.name}: has no torch module; register one with unhot.nn.head_for({type(layer).__name__})"
+        )
 
     def __init__(
         self,
@@ -137,7 +143,10 @@ class OutputHead(nn.Module):
         raise NotImplementedError
 
     def log_weight(self, hidden: Tensor) -> Tensor:
-        """What the layer takes for log P of all words, before it is normalised: [batch, dim] -> [batch, words]."""
+        """What the layer takes for log P of all words, before it is normalised.
+
+        [batch, dim] -> [batch, words].
+        """
         raise NotImplementedError
 
     def width(self) -> int:
@@ -181,9 +190,16 @@ class OutputHead(nn.Module):
         """Raise a `DataError` unless such a matrix is one of this head's."""
         count = self.layer.rows(self.counts.cpu().numpy())
         if tuple(rows.out_vectors.shape) != (count, self.dim):
-            raise DataError(f"out_vectors of shape {tuple(rows.out_vectors.shape)}: {self.layer.spec()} has [{count}, {self.dim}]")
+            raise DataError(
+                f"out_vectors of shape {tuple(rows.out_vectors.shape)}: {self.layer.spec()} has [{count}, "
+                f"{self.dim}]"
+            )
         if rows.out_bias is not None and (self.bias is None or tuple(rows.out_bias.shape) != (count,)):
-            told = f"must be [{count}]" if self.bias is not None else "this head has none; make it with bias=True"
+            told = (
+                f"must be [{count}]"
+                if self.bias is not None
+                else "this head has none; make it with bias=True"
+            )
             raise DataError(f"out_bias of shape {tuple(rows.out_bias.shape)}: {told}")
 
     # ---- what all heads do alike
@@ -198,7 +214,9 @@ class OutputHead(nn.Module):
         draws: Tensor | None = None,
         in_bias: Tensor | None = None,
     ) -> Tensor:
-        """The loss of hidden vectors [..., dim] for targets [...], or for several true classes each: [..., true].
+        """The loss of hidden vectors [..., dim] for targets [...], or for several true classes each.
+
+        [..., true].
 
         reduction      "mean" over the examples that are not ignored (0 if all are), "sum", or "none": [...]
         ignore_index   a target to leave out; among several true classes, what fills up a short row
@@ -227,7 +245,10 @@ class OutputHead(nn.Module):
         return functional.log_softmax(weight, dim=-1).reshape(*hidden.shape[:-1], self.words)
 
     def log_z(self, hidden: Tensor) -> Tensor:
-        """The log of what the layer's own estimates of the probabilities sum to: [...]; zero where it is normalised by construction."""
+        """The log of what the layer's own estimates of the probabilities sum to.
+
+        [...]; zero where it is normalised by construction.
+        """
         return self.log_weight(flat_hidden(hidden, self.dim)).logsumexp(dim=-1).reshape(hidden.shape[:-1])
 
     @torch.no_grad()
@@ -239,8 +260,17 @@ class OutputHead(nn.Module):
         return ids, values
 
     @torch.no_grad()
-    def sample(self, hidden: Tensor, n: int = 1, *, temperature: float = 1.0, generator: torch.Generator | None = None) -> Tensor:
-        """N words drawn for each hidden vector: [..., n]. The temperature is that of the joint distribution over words; 0: the best.
+    def sample(
+        self,
+        hidden: Tensor,
+        n: int = 1,
+        *,
+        temperature: float = 1.0,
+        generator: torch.Generator | None = None,
+    ) -> Tensor:
+        """N words drawn for each hidden vector.
+
+        [..., n]. The temperature is that of the joint distribution over words; 0: the best.
 
         The largest of log P / temperature + Gumbel noise is such a draw, exact for any number of words.
         """
@@ -251,10 +281,14 @@ class OutputHead(nn.Module):
             if temperature == 0:
                 drawn.append(log_prob.argmax(dim=-1, keepdim=True).expand(-1, n))
                 continue
-            # the first of exponential waits at rate P is the largest with Gumbel noise; float32 has too few small numbers for many words
+            # the first of exponential waits at rate P is the largest with Gumbel noise; float32 has too few
+            # small numbers for many words
             wait = torch.empty_like(log_prob, dtype=exact_type(log_prob.device))
-            tempered = (log_prob - log_prob.amax(dim=-1, keepdim=True)) / temperature  # the best stays finite, however cold it is
-            rounds = [(tempered - wait.exponential_(generator=generator).log()).argmax(dim=-1) for _ in range(n)]
+            # the best stays finite, however cold it is
+            tempered = (log_prob - log_prob.amax(dim=-1, keepdim=True)) / temperature
+            rounds = [
+                (tempered - wait.exponential_(generator=generator).log()).argmax(dim=-1) for _ in range(n)
+            ]
             drawn.append(torch.stack(rounds, dim=-1))
         return torch.cat(drawn).reshape(*hidden.shape[:-1], n)
 
@@ -289,32 +323,54 @@ class OutputHead(nn.Module):
         name = self.layer.name
         one_of("share", self.share, ("batch", "example"))
         if self.sparse and self.scores_all_words:
-            raise ConfigError(f"sparse=True: {name} scores all words, so every row has a gradient; leave it out")
+            raise ConfigError(
+                f"sparse=True: {name} scores all words, so every row has a gradient; leave it out"
+            )
         if self.label_smoothing and not self.smooths:
-            raise ConfigError(f"label_smoothing={self.label_smoothing:g}: {name} has none; softmax and self_normalized do")
+            raise ConfigError(
+                f"label_smoothing={self.label_smoothing:g}: {name} has none; softmax and self_normalized do"
+            )
         if self.label_smoothing > 1:
             raise ConfigError(f"label_smoothing={self.label_smoothing:g}: must be between 0 and 1")
         if weight is not None and (self.untied or not self.layer.rows_are_words):
-            raise ConfigError(f"weight: {name} cannot use an embedding's: {self.untied or 'its rows are not those of the words'}")
+            raise ConfigError(
+                f"weight: {name} cannot use an embedding's: "
+                f"{self.untied or 'its rows are not those of the words'}"
+            )
 
     def _check_call(self, several: bool, has_draws: bool, has_in_bias: bool) -> None:
         spec, wanted = self.layer.spec(), self.layer.biases().each_input
         if several and not self.many_true:
-            raise ConfigError(f"several true classes: they are not defined for {spec}; give one target for each hidden vector")
+            raise ConfigError(
+                f"several true classes: they are not defined for {spec}; give one target for each hidden "
+                "vector"
+            )
         if has_draws and not self.draws_noise:
             raise ConfigError(f"draws: {spec} draws nothing; leave them out")
         if has_in_bias != wanted:
-            raise ConfigError(f"in_bias: {spec} {'needs one for each input' if wanted else 'has none; leave it out'}")
+            raise ConfigError(
+                f"in_bias: {spec} {'needs one for each input' if wanted else 'has none; leave it out'}"
+            )
         if self.sparse and torch.compiler.is_compiling():
-            raise ConfigError("sparse=True: torch.compile knows no sparse gradients; make the head with sparse=False, or do not compile it")
+            raise ConfigError(
+                "sparse=True: torch.compile knows no sparse gradients; make the head with sparse=False, or "
+                "do not compile it"
+            )
 
-    def _checked_weight(self, weight: nn.Parameter, device: torch.device | str | None, dtype: torch.dtype | None) -> nn.Parameter:
+    def _checked_weight(
+        self, weight: nn.Parameter, device: torch.device | str | None, dtype: torch.dtype | None
+    ) -> nn.Parameter:
         if not isinstance(weight, nn.Parameter) or tuple(weight.shape) != (self.words, self.dim):
             shape = tuple(getattr(weight, "shape", ()))
-            raise ConfigError(f"weight of shape {shape}: must be a Parameter [words, dim] = [{self.words}, {self.dim}]")
-        if dtype not in (None, weight.dtype) or (device is not None and torch.device(device).type != weight.device.type):
             raise ConfigError(
-                f"weight of type {weight.dtype} on {weight.device}: leave device and dtype out, the head goes where its weight is"
+                f"weight of shape {shape}: must be a Parameter [words, dim] = [{self.words}, {self.dim}]"
+            )
+        if dtype not in (None, weight.dtype) or (
+            device is not None and torch.device(device).type != weight.device.type
+        ):
+            raise ConfigError(
+                f"weight of type {weight.dtype} on {weight.device}: leave device and dtype out, the head "
+                "goes where its weight is"
             )
         return weight
 
@@ -329,7 +385,9 @@ class OutputHead(nn.Module):
         """Count the targets, those of all processes; the batch itself keeps what was known before it."""
         if not self.training or self.seen.numel() == 0:
             return
-        fresh = torch.zeros_like(self.seen).index_add_(0, batch.target.reshape(-1), batch.known.reshape(-1).long())
+        fresh = torch.zeros_like(self.seen).index_add_(
+            0, batch.target.reshape(-1), batch.known.reshape(-1).long()
+        )
         if torch.distributed.is_available() and torch.distributed.is_initialized():
             torch.distributed.all_reduce(fresh)
         self.seen += fresh
@@ -342,7 +400,13 @@ class OutputHead(nn.Module):
         super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
         for name, table in kept.items():
             device = getattr(self, name).device
-            setattr(self, name, table.to(device=device, dtype=exact_type(device) if table.is_floating_point() else table.dtype))
+            setattr(
+                self,
+                name,
+                table.to(
+                    device=device, dtype=exact_type(device) if table.is_floating_point() else table.dtype
+                ),
+            )
         return self
 
     def _load_from_state_dict(self, state_dict: dict[str, Any], prefix: str, *rest: Any) -> None:
@@ -350,15 +414,23 @@ class OutputHead(nn.Module):
         if (
             given is not None
             and not self.counts.is_meta
-            and (given.shape != self.counts.shape or not torch.equal(given.to(self.counts.device), self.counts))
+            and (
+                given.shape != self.counts.shape or not torch.equal(given.to(self.counts.device), self.counts)
+            )
         ):
             errors: list[str] = rest[4]
-            errors.append(f"{prefix}counts: are not those that this head was made from, so its tables differ; make it with the same counts")
+            errors.append(
+                f"{prefix}counts: are not those that this head was made from, so its tables differ; make it "
+                "with the same counts"
+            )
         super()._load_from_state_dict(state_dict, prefix, *rest)
 
 
 def _with_bias(spec: str | OutputLayer, bias: bool | None) -> OutputLayer:
-    """The layer, with a bias or not as it was told; a spec that says nothing means what the method's paper has."""
+    """The layer, with a bias or not as it was told.
+
+    A spec that says nothing means what the method's paper has.
+    """
     layer = parse_output(spec)
     if bias is None and (isinstance(spec, OutputLayer) or "bias=" in spec):
         return layer
@@ -369,7 +441,9 @@ def _with_bias(spec: str | OutputLayer, bias: bool | None) -> OutputLayer:
 def _checked_counts(counts: ArrayLike | Tensor) -> Counts:
     given = counts.detach().cpu().numpy() if isinstance(counts, Tensor) else np.asarray(counts)
     if given.ndim != 1 or given.size == 0 or given.dtype.kind not in "iuf" or not (given >= 0).all():
-        raise ConfigError(f"counts of shape {given.shape} and type {given.dtype}: must be numbers >= 0, one for each word")
+        raise ConfigError(
+            f"counts of shape {given.shape} and type {given.dtype}: must be numbers >= 0, one for each word"
+        )
     if given.dtype.kind == "f" and not (np.isfinite(given).all() and (given == np.rint(given)).all()):
         raise ConfigError("counts: must be whole numbers")
     if (given >= 2**63).any():

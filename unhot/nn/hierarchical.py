@@ -35,9 +35,12 @@ class HierarchicalHead(OutputHead):
 
     def losses(self, batch: Batch) -> Tensor:
         """The sum over the path of each target."""
-        nodes, sign, there = steps_of(TreePaths(self.start, self.node, self.code, self.longest), batch.target)  # [batch, true, longest]
+        # [batch, true, longest]
+        nodes, sign, there = steps_of(TreePaths(self.start, self.node, self.code, self.longest), batch.target)
         nodes = nodes.long().flatten(1)
-        scores = widened(torch.bmm(self.rows_of(nodes), batch.hidden[:, :, None])).squeeze(2) + self.bias_of(nodes)
+        scores = widened(torch.bmm(self.rows_of(nodes), batch.hidden[:, :, None])).squeeze(2) + self.bias_of(
+            nodes
+        )
         counted = (there & batch.known[:, :, None]).flatten(1)
         return yes(sign.flatten(1) * scores).masked_fill(~counted, 0.0).sum(dim=1)
 
@@ -53,5 +56,7 @@ class HierarchicalHead(OutputHead):
             return out
         sign = 1.0 - 2.0 * self.code.to(scores.dtype)
         steps = functional.logsigmoid(sign * scores[:, self.node.long()])  # [batch, all steps]
-        word = torch.repeat_interleave(torch.arange(self.words, device=scores.device), self.start.diff(), output_size=self.node.shape[0])
+        word = torch.repeat_interleave(
+            torch.arange(self.words, device=scores.device), self.start.diff(), output_size=self.node.shape[0]
+        )
         return out.index_add(1, word, steps)

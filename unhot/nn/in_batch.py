@@ -30,13 +30,19 @@ class InBatchHead(OutputHead):
         streams = self.layer.q == "streaming"
         if streams:
             self.seen = torch.ones(self.words, dtype=torch.int64)
-        self.register_buffer("log_q", torch.from_numpy(log_share(counts)[: 0 if streams else None].copy()), persistent=False)
+        self.register_buffer(
+            "log_q", torch.from_numpy(log_share(counts)[: 0 if streams else None].copy()), persistent=False
+        )
 
     def losses(self, batch: Batch) -> Tensor:
         """The formula of the layer; the diagonal are the targets' own columns."""
         target, known = batch.target[:, 0], batch.known[:, 0]
         scores = widened(batch.hidden @ self.rows_of(target).T) + self.bias_of(target)
-        log_q = self.log_q[target] if self.log_q.shape[0] else batch.seen[target].to(exact_type(target.device)).log()
+        log_q = (
+            self.log_q[target]
+            if self.log_q.shape[0]
+            else batch.seen[target].to(exact_type(target.device)).log()
+        )
         d = scores / self.layer.temperature - log_q.to(scores.dtype)  # [batch, batch]
         own = torch.eye(target.shape[0], dtype=torch.bool, device=target.device)
         gone = ~known.expand_as(own)

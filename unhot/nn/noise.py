@@ -1,7 +1,9 @@
 """Draws of noise words in torch: on any device, of any number of words, inside a compiled graph.
 
-with replacement    a cell of the alias table and 32 random bits against its threshold (`unhot.noise.alias`, the kernels' own table)
-without             the k words whose exponential waits at rate q end first: the order in which a draw until k are different finds them
+with replacement    a cell of the alias table and 32 random bits against its threshold (`unhot.noise.alias`,
+                    the kernels' own table)
+without             the k words whose exponential waits at rate q end first: the order in which a draw until k
+                    are different finds them
 learned             where a uniform number falls in the sums of what was counted so far
 """
 
@@ -45,7 +47,10 @@ def draw_different(q: Tensor, shape: tuple[int, ...]) -> Tensor:
 
 
 def expected_different(q: Tensor, k: int) -> Tensor:
-    """How often each word is expected among k different draws: `unhot.noise.expected_counts` for a q that is learned."""
+    """How often each word is expected among k different draws.
+
+    `unhot.noise.expected_counts` for a q that is learned.
+    """
     if k == q.shape[0]:
         return torch.ones_like(q)
     log_miss = torch.log1p(-q.clamp(max=1.0 - 2.0**-53))

@@ -35,7 +35,8 @@ class PartitionHead(OutputHead):
     def make(self, counts: Counts) -> None:
         """No set yet."""
         super().make(counts)
-        self.part = torch.full((min(self.layer.size, self.words),), -1)  # no buffer: DDP would give all processes the first one's
+        # no buffer: DDP would give all processes the first one's
+        self.part = torch.full((min(self.layer.size, self.words),), -1)
         self.ready = False
 
     def set_partition(self, ids: ArrayLike | Tensor) -> None:
@@ -45,10 +46,17 @@ class PartitionHead(OutputHead):
             check_whole("a part", given)
         given = given.long().unique()
         if given.numel() > self.part.numel():
-            raise ConfigError(f"a part of {given.numel()} different words: must have at most {self.part.numel()}; raise partition:size")
+            raise ConfigError(
+                f"a part of {given.numel()} different words: must have at most {self.part.numel()}; raise "
+                "partition:size"
+            )
         if given.numel() and not (given.min() >= 0 and given.max() < self.words):
-            raise DataError(f"a part with ids {int(given.min())} to {int(given.max())}: ids are 0 to {self.words - 1}")
-        self.part = functional.pad(given, (0, self.part.numel() - given.numel()), value=-1).to(self.weight.device)
+            raise DataError(
+                f"a part with ids {int(given.min())} to {int(given.max())}: ids are 0 to {self.words - 1}"
+            )
+        self.part = functional.pad(given, (0, self.part.numel() - given.numel()), value=-1).to(
+            self.weight.device
+        )
         self.ready = True
 
     def losses(self, batch: Batch) -> Tensor:
@@ -58,10 +66,13 @@ class PartitionHead(OutputHead):
         if batch.draws is not None and batch.draws.ndim != 1:
             raise DataError("partition: all examples have the same set, draws [n]")
         part = self.part.to(batch.target.device) if batch.draws is None else batch.draws.sort().values
-        there = (part >= 0) & (part.diff(prepend=part.new_full((1,), -1)) != 0)  # a word that is there twice is one column
+        # a word that is there twice is one column
+        there = (part >= 0) & (part.diff(prepend=part.new_full((1,), -1)) != 0)
         ids = torch.where(there, part, 0)
         scores = widened(batch.hidden @ self.rows_of(ids).T) + self.bias_of(ids)  # [batch, n]
-        own = widened(torch.bmm(self.rows_of(batch.target), batch.hidden[:, :, None])).squeeze(2) + self.bias_of(batch.target)
+        own = widened(torch.bmm(self.rows_of(batch.target), batch.hidden[:, :, None])).squeeze(
+            2
+        ) + self.bias_of(batch.target)
         gone = ~there | (part == batch.target[:, :, None])  # [batch, true, n]
         others = masked(scores[:, None, :].expand(gone.shape), gone).logsumexp(dim=2)
         return ((torch.logaddexp(own, others) - own) * batch.known).sum(dim=1)

@@ -1,18 +1,23 @@
-"""TensorFlow's candidate samplers: draws shared by a batch, and how often each class is to be expected among them.
+"""TensorFlow's candidate samplers.
 
-    log_uniform        q(i) = log((i + 2) / (i + 1)) / log(range_max + 1): about Zipf's law, for ids sorted by falling count
+Draws shared by a batch, and how often each class is to be expected among them.
+
+    log_uniform        q(i) = log((i + 2) / (i + 1)) / log(range_max + 1): about Zipf's law, for ids sorted by
+                       falling count
     uniform            q(i) = 1 / range_max
     fixed_unigram      q(i) proportional to weight(i) ** distortion
     learned_unigram    q(i) proportional to 1 + how often i was a true class so far
     all                every class once
 
-Each returns (sampled_candidates, true_expected_count, sampled_expected_count). With `unique=False` draws are independent and the expected
-count is num_sampled q. With `unique=True` classes are drawn until num_sampled are distinct, and it is 1 - (1 - q) ** tries, with the tries
-that this call took; num_sampled q if none was repeated.
+Each returns (sampled_candidates, true_expected_count, sampled_expected_count). With `unique=False` draws are
+independent and the expected count is num_sampled q. With `unique=True` classes are drawn until num_sampled
+are distinct, and it is 1 - (1 - q) ** tries, with the tries that this call took; num_sampled q if none was
+repeated.
 
-`true_classes` do not keep a class from being drawn. Draws come from torch's generator of the CPU, so they are the same on every device; a
-`seed` that is a number gives the same draws in every call, one that is a `torch.Generator` goes on. Nothing waits for a GPU but
-`learned_unigram` with `unique=True`. With `unique=False` and no seed all but `fixed_unigram` can stand in a graph of `torch.compile`.
+`true_classes` do not keep a class from being drawn. Draws come from torch's generator of the CPU, so they are
+the same on every device; a `seed` that is a number gives the same draws in every call, one that is a
+`torch.Generator` goes on. Nothing waits for a GPU but `learned_unigram` with `unique=True`. With
+`unique=False` and no seed all but `fixed_unigram` can stand in a graph of `torch.compile`.
 """
 
 from __future__ import annotations
@@ -80,13 +85,24 @@ def log_uniform(
 
     def draw(n: int, generator: Generator | None) -> Tensor:
         # the inverse of the distribution function; rounding must not reach range_max
-        return torch.rand(n, dtype=torch.float64, generator=generator).mul_(log_range).exp_().long().sub_(1).clamp_(max=range_max - 1)
+        return (
+            torch.rand(n, dtype=torch.float64, generator=generator)
+            .mul_(log_range)
+            .exp_()
+            .long()
+            .sub_(1)
+            .clamp_(max=range_max - 1)
+        )
 
     def probability(ids: Tensor) -> Tensor:
         return torch.log1p(1.0 / (ids.to(dtype) + 1.0)) / log_range
 
-    rule = _Rule(draw, probability, range_max, lambda: np.log1p(1.0 / np.arange(1, range_max + 1)) / log_range)
-    return _sample(rule, checked_classes("true_classes", true_classes, num_true, range_max), num_sampled, unique, seed)
+    rule = _Rule(
+        draw, probability, range_max, lambda: np.log1p(1.0 / np.arange(1, range_max + 1)) / log_range
+    )
+    return _sample(
+        rule, checked_classes("true_classes", true_classes, num_true, range_max), num_sampled, unique, seed
+    )
 
 
 def uniform(
@@ -109,7 +125,9 @@ def uniform(
         return torch.full(ids.shape, 1.0 / range_max, dtype=dtype, device=ids.device)
 
     rule = _Rule(draw, probability, range_max, lambda: np.full(range_max, 1.0 / range_max))
-    return _sample(rule, checked_classes("true_classes", true_classes, num_true, range_max), num_sampled, unique, seed)
+    return _sample(
+        rule, checked_classes("true_classes", true_classes, num_true, range_max), num_sampled, unique, seed
+    )
 
 
 def fixed_unigram(
@@ -130,11 +148,12 @@ def fixed_unigram(
 ) -> Candidates:
     """Draw by given weights, as `tf.random.fixed_unigram_candidate_sampler`.
 
-    Weights come from `unigrams`, or from the last field of each line of `vocab_file`. The first `num_reserved_ids` ids have none and are
-    never drawn. A shard holds the ids with id % num_shards == shard under the numbers id // num_shards, and `range_max` is how many it
-    holds; unhot.noise.from_file says more.
+    Weights come from `unigrams`, or from the last field of each line of `vocab_file`. The first
+    `num_reserved_ids` ids have none and are never drawn. A shard holds the ids with id % num_shards == shard
+    under the numbers id // num_shards, and `range_max` is how many it holds; unhot.noise.from_file says more.
 
-    Tables are kept for the next call with the same weights; an array or a tensor is compared quicker than a list.
+    Tables are kept for the next call with the same weights; an array or a tensor is compared quicker than a
+    list.
     """
     classes = checked_classes("true_classes", true_classes, num_true, whole("range_max", range_max, 1))
     given = _given_weights(unigrams)
@@ -142,17 +161,28 @@ def fixed_unigram(
         raise ConfigError("fixed_unigram: give the weights either as unigrams or as vocab_file")
     weights: bytes | str = str(vocab_file) if vocab_file else given.tobytes()
     state = file_state(str(vocab_file)) if vocab_file else None
-    num_reserved_ids, num_shards = whole("num_reserved_ids", num_reserved_ids, 0), whole("num_shards", num_shards, 1)
-    place = (finite("distortion", distortion), num_reserved_ids, num_shards, whole("shard", shard, 0, num_shards - 1))
+    num_reserved_ids, num_shards = (
+        whole("num_reserved_ids", num_reserved_ids, 0),
+        whole("num_shards", num_shards, 1),
+    )
+    place = (
+        finite("distortion", distortion),
+        num_reserved_ids,
+        num_shards,
+        whole("shard", shard, 0, num_shards - 1),
+    )
     q, cumulative, on_device = _table(weights, state, place, classes.device, dtype)
     if q.size != range_max:
         raise ConfigError(
-            f"range_max={range_max}: there are weights for {q.size} ids; it must be their number, reserved ids included, "
+            f"range_max={range_max}: there are weights for {q.size} ids; it must be their number, reserved "
+            "ids included, "
             f"in this shard of {num_shards}"
         )
 
     def draw(n: int, generator: Generator | None) -> Tensor:
-        return torch.searchsorted(cumulative, torch.rand(n, dtype=torch.float64, generator=generator) * cumulative[-1], right=True)
+        return torch.searchsorted(
+            cumulative, torch.rand(n, dtype=torch.float64, generator=generator) * cumulative[-1], right=True
+        )
 
     rule = _Rule(draw, lambda ids: on_device[ids], int(np.count_nonzero(q)), q.copy)
     return _sample(rule, classes, num_sampled, unique, seed)
@@ -161,13 +191,18 @@ def fixed_unigram(
 def _given_weights(unigrams: Sequence[float] | NDArray[Any] | Tensor | None) -> Doubles:
     """The weights as an array, which is empty where none are given."""
     if isinstance(unigrams, Tensor):
-        unigrams = unigrams.detach().cpu().double().numpy()  # NumPy has no bfloat16, and not every device has doubles
+        # NumPy has no bfloat16, and not every device has doubles
+        unigrams = unigrams.detach().cpu().double().numpy()
     return checked_weights("unigrams", () if unigrams is None else unigrams)
 
 
 @lru_cache(maxsize=8)
 def _table(
-    weights: bytes | str, state: object, place: tuple[float, int, int, int], device: torch.device, dtype: torch.dtype
+    weights: bytes | str,
+    state: object,
+    place: tuple[float, int, int, int],
+    device: torch.device,
+    dtype: torch.dtype,
 ) -> tuple[Doubles, Tensor, Tensor]:
     """Probabilities of all ids, their running sum, and the probabilities on the device. `state` tells versions of a file apart."""
     given = file_weights(weights) if isinstance(weights, str) else np.frombuffer(weights, np.float64)
@@ -188,8 +223,9 @@ def learned_unigram(
 ) -> Candidates:
     """Draw by how often classes were true so far, as `tf.random.learned_unigram_candidate_sampler`.
 
-    TensorFlow hides the counters in the op; here they are `seen`, int64 [range_max], which must begin as ones. A call draws, and computes
-    expected counts, from the counters as they are, and then adds its true classes to them, in place.
+    TensorFlow hides the counters in the op; here they are `seen`, int64 [range_max], which must begin as
+    ones. A call draws, and computes expected counts, from the counters as they are, and then adds its true
+    classes to them, in place.
 
     >>> seen = torch.ones(4, dtype=torch.int64)
     >>> drawn = learned_unigram(torch.tensor([[3], [3]]), 1, 2, False, 4, seen=seen)
@@ -198,14 +234,21 @@ def learned_unigram(
     """
     check_tensor("seen", seen)
     if seen.shape != (range_max,) or seen.dtype != torch.int64:
-        raise DataError(f"seen of shape {tuple(seen.shape)} and type {seen.dtype}: must be int64 of shape ({range_max},), ones at first")
+        raise DataError(
+            f"seen of shape {tuple(seen.shape)} and type {seen.dtype}: must be int64 of shape "
+            f"({range_max},), ones at first"
+        )
     if readable(seen) and int(seen.min()) < 1:
-        raise DataError(f"seen: {int(seen.min())} for id {int(seen.argmin())}: every counter must be at least 1; begin with torch.ones")
+        raise DataError(
+            f"seen: {int(seen.min())} for id {int(seen.argmin())}: every counter must be at least 1; begin "
+            "with torch.ones"
+        )
     classes = checked_classes("true_classes", true_classes, num_true, range_max)
     cumulative = seen.cumsum(0)
 
     def draw(n: int, generator: Generator | None) -> Tensor:
-        # whole numbers, so that no probability is rounded; the remainder favours nothing by more than the total / 2**62
+        # whole numbers, so that no probability is rounded; the remainder favours nothing by more than the
+        # total / 2**62
         ticket = torch.randint(2**62, (n,), generator=generator).to(seen.device) % cumulative[-1]
         return torch.searchsorted(cumulative, ticket, right=True)
 
@@ -219,9 +262,17 @@ def learned_unigram(
 
 
 def all(
-    true_classes: Tensor, num_true: int, num_sampled: int, unique: bool, seed: Seed = None, *, dtype: torch.dtype = torch.float32
+    true_classes: Tensor,
+    num_true: int,
+    num_sampled: int,
+    unique: bool,
+    seed: Seed = None,
+    *,
+    dtype: torch.dtype = torch.float32,
 ) -> Candidates:
-    """Every class of 0 .. num_sampled - 1 once, as `tf.random.all_candidate_sampler`: to test with, and for few classes.
+    """Every class of 0 .. num_sampled - 1 once, as `tf.random.all_candidate_sampler`.
+
+    To test with, and for few classes.
 
     `unique` and `seed` are there because TensorFlow has them; nothing here is random.
     """
@@ -253,10 +304,14 @@ def _expected(q: Tensor, k: int, tries: float) -> Tensor:
 def _distinct(rule: _Rule, k: int, generator: Generator | None) -> tuple[Tensor, float]:
     """Draw until k ids are distinct, in the order of their first appearance, and say how many tries that took.
 
-    Where the last ones are too rare to wait for, they come from a race, which has exactly the same distribution: unhot.noise.distinct.
+    Where the last ones are too rare to wait for, they come from a race, which has exactly the same
+    distribution: unhot.noise.distinct.
     """
     if k > rule.possible:
-        raise ConfigError(f"num_sampled={k} distinct draws: must be <= {rule.possible}, the number of classes that can be drawn")
+        raise ConfigError(
+            f"num_sampled={k} distinct draws: must be <= {rule.possible}, the number of classes that can be "
+            "drawn"
+        )
     drawn = rule.draw(2 * k, generator).cpu()
     while True:
         first = np.sort(np.unique(drawn.numpy(), return_index=True)[1])
@@ -267,5 +322,7 @@ def _distinct(rule: _Rule, k: int, generator: Generator | None) -> tuple[Tensor,
         drawn = torch.cat([drawn, rule.draw(drawn.numel(), generator).cpu()])
     q = rule.q()
     q[drawn[first].numpy()] = 0.0
-    rest, waits = draw_distinct(q, NO_TABLE, k - first.size, int(torch.randint(2**62, (), generator=generator)), 0)
+    rest, waits = draw_distinct(
+        q, NO_TABLE, k - first.size, int(torch.randint(2**62, (), generator=generator)), 0
+    )
     return torch.cat([drawn[first], torch.from_numpy(rest).long()]), float(drawn.numel()) + float(waits)

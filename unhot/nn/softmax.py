@@ -1,6 +1,7 @@
 """Heads of the layers that score all words at once: softmax, self_normalized, one_vs_all, infrequent.
 
-Several true classes: of the softmax each is an example of its own, L = T log Z - sum_t s(t); one_vs_all takes them for a set.
+Several true classes: of the softmax each is an example of its own, L = T log Z - sum_t s(t); one_vs_all takes
+them for a set.
 """
 
 from __future__ import annotations
@@ -32,7 +33,9 @@ class SoftmaxHead(OutputHead):
         """T (log Z + alpha log^2 Z) - sum_t s(t)."""
         label = batch.known.to(wide(batch.hidden.dtype))
         if self._chunks():
-            return chunked_losses(*self._operands(batch), label, batch.target, self.layer.chunk, self._penalty())
+            return chunked_losses(
+                *self._operands(batch), label, batch.target, self.layer.chunk, self._penalty()
+            )
         scores = self.scores(batch.hidden)
         log_z, targets, e = scores.logsumexp(dim=1), label.sum(dim=1), self.label_smoothing
         linear = (1 - e) * (label * scores.gather(1, batch.target)).sum(dim=1)
@@ -59,7 +62,9 @@ class SoftmaxHead(OutputHead):
         return hidden, weight, self.bias
 
     def _penalty(self) -> Penalty:
-        return Penalty(self.layer.alpha if isinstance(self.layer, SelfNormalized) else 0.0, self.label_smoothing)
+        return Penalty(
+            self.layer.alpha if isinstance(self.layer, SelfNormalized) else 0.0, self.label_smoothing
+        )
 
 
 @head_for(OneVsAll)
@@ -72,7 +77,9 @@ class OneVsAllHead(OutputHead):
         """Sum over words of softplus(s), minus the scores of the set of targets."""
         scores = self.scores(batch.hidden)
         known = first_of_equals(batch.target, batch.known)
-        return -functional.logsigmoid(-scores).sum(dim=1) - (scores.gather(1, batch.target) * known).sum(dim=1)
+        return -functional.logsigmoid(-scores).sum(dim=1) - (scores.gather(1, batch.target) * known).sum(
+            dim=1
+        )
 
     def log_weight(self, hidden: Tensor) -> Tensor:
         """Log sigmoid(s)."""
@@ -81,7 +88,10 @@ class OneVsAllHead(OutputHead):
 
 @head_for(Infrequent)
 class InfrequentHead(OutputHead):
-    """Of a batch of B examples, m = gamma B (at least one) have the penalty, times B / m: which ones, is drawn, or given as `draws` [m]."""
+    """Of a batch of B examples, m = gamma B (at least one) have the penalty, times B / m.
+
+    Which ones, is drawn, or given as `draws` [m].
+    """
 
     layer: Infrequent
     scores_all_words = True
@@ -94,9 +104,15 @@ class InfrequentHead(OutputHead):
         own = torch.bmm(rows, batch.hidden[:, :, None]).squeeze(2)
         own = own.to(wide(own.dtype)) + self.bias_of(batch.target)
         linear = -(own * batch.known).sum(dim=1)
-        chosen = torch.randperm(size, device=own.device)[: max(1, round(self.layer.gamma * size))] if batch.draws is None else batch.draws
+        chosen = (
+            torch.randperm(size, device=own.device)[: max(1, round(self.layer.gamma * size))]
+            if batch.draws is None
+            else batch.draws
+        )
         log_z = self.scores(batch.hidden[chosen]).logsumexp(dim=1)
-        penalty = self.layer.alpha * size / max(1, chosen.shape[0]) * log_z**2 * batch.known[chosen].sum(dim=1)
+        penalty = (
+            self.layer.alpha * size / max(1, chosen.shape[0]) * log_z**2 * batch.known[chosen].sum(dim=1)
+        )
         return linear.index_add(0, chosen, penalty.to(linear.dtype))
 
     def drawn_from(self, batch: Batch) -> int:

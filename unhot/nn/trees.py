@@ -1,6 +1,7 @@
 """Paths of a tree as tensors, for hierarchical softmax in torch.
 
-The paths are cut out of the arrays of `unhot.tree` by place, so that a batch is one look-up of [batch, longest path] steps.
+The paths are cut out of the arrays of `unhot.tree` by place, so that a batch is one look-up of [batch,
+longest path] steps.
 """
 
 from __future__ import annotations
@@ -27,13 +28,18 @@ class TreePaths(NamedTuple):
 def tree_paths(tree: Paths, device: torch.device | str | None = None) -> TreePaths:
     """The paths on a device; on the CPU they share the memory of arrays that may be written to."""
     if not isinstance(tree, Paths):
-        raise ConfigError(f"tree of type {type(tree).__name__}: must be what unhot.tree makes, such as huffman(counts)")
+        raise ConfigError(
+            f"tree of type {type(tree).__name__}: must be what unhot.tree makes, such as huffman(counts)"
+        )
     start, node, code = (torch.as_tensor(_writeable(part), device=device) for part in tree)
     return TreePaths(start, node, code, longest(tree))
 
 
 def _writeable(part: NDArray[Any]) -> NDArray[Any]:
-    """The array, or a copy where it is read-only: torch has no such tensors and warns of them. A graph cannot ask, nor does it warn."""
+    """The array, or a copy where it is read-only: torch has no such tensors and warns of them.
+
+    A graph cannot ask, nor does it warn.
+    """
     return part if torch.compiler.is_compiling() or part.flags.writeable else part.copy()
 
 

@@ -25,5 +25,7 @@ def as_product(*tensors: Tensor) -> tuple[Tensor, ...]:
     """Tensors as a matrix product takes them: in one type, under autocast in its own."""
     device = tensors[0].device.type
     if torch.amp.is_autocast_available(device) and torch.is_autocast_enabled(device):
-        return tuple(one if one.dtype == torch.float64 else one.to(torch.get_autocast_dtype(device)) for one in tensors)
+        return tuple(
+            one if one.dtype == torch.float64 else one.to(torch.get_autocast_dtype(device)) for one in tensors
+        )
     return tensors

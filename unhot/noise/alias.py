@@ -1,11 +1,12 @@
 """Alias table: draws from any distribution with one table look-up.
 
-Walker's method cuts the distribution into V cells of equal mass 1/V, each shared by at most two ids: cell i gives i with probability
-threshold[i] and alias[i] otherwise. A cell is one 64-bit word, `threshold * 2**32` above, the alias below: a draw touches one cache line,
-and 68,000 words take 544 kB, which stays in the second-level cache.
+Walker's method cuts the distribution into V cells of equal mass 1/V, each shared by at most two ids: cell i
+gives i with probability threshold[i] and alias[i] otherwise. A cell is one 64-bit word, `threshold * 2**32`
+above, the alias below: a draw touches one cache line, and 68,000 words take 544 kB, which stays in the
+second-level cache.
 
-A draw spends 64 random bits: the upper half of bits * V is the cell, the fraction decides within the cell, so probabilities are right to
-2**-32 / V whatever V.
+A draw spends 64 random bits: the upper half of bits * V is the cell, the fraction decides within the cell, so
+probabilities are right to 2**-32 / V whatever V.
 
 References: Walker 1977; Vose 1991.
 """

@@ -43,6 +43,7 @@ def noise_probability(spec: str, counts: Counts, power: float) -> Doubles:
     weights = file_weights(spec.removeprefix(FILE))
     if weights.size != counts.size:
         raise ConfigError(
-            f"noise={spec}: {weights.size:,} weights for {counts.size:,} words: there must be one for each word; line i belongs to id i"
+            f"noise={spec}: {weights.size:,} weights for {counts.size:,} words: there must be one for each "
+            "word; line i belongs to id i"
         )
     return fixed_unigram(weights, power)

@@ -1,15 +1,18 @@
 """Draws without replacement: draw from q until k ids are distinct, in the order of their first appearance.
 
-Drawing again whatever is there already (rejection) is quick as long as few draws are repeated, and endless if a tiny q is among the last.
-So after `limit` tries the ids that are still missing come from a race: id w arrives at the time E(w) / q(w), E exponential with mean 1, and
-the first arrivals are taken. This is *exactly* the same distribution. The next new id is w with probability q(w) / (sum of q over the ids
-not seen), whatever came before; that is so for the draws, and for the race because the minimum of exponential times falls on w in
-proportion to its rate, after which the rest starts anew. So one may also go over from draws to a race at any try.
+Drawing again whatever is there already (rejection) is quick as long as few draws are repeated, and endless if
+a tiny q is among the last. So after `limit` tries the ids that are still missing come from a race: id w
+arrives at the time E(w) / q(w), E exponential with mean 1, and the first arrivals are taken. This is
+*exactly* the same distribution. The next new id is w with probability q(w) / (sum of q over the ids not
+seen), whatever came before; that is so for the draws, and for the race because the minimum of exponential
+times falls on w in proportion to its rate, after which the rest starts anew. So one may also go over from
+draws to a race at any try.
 
-The race does not say how many tries the draws would have taken, but they are independent of which ids came: between two new ids,
-geometric with the mass not yet seen as the chance. They are drawn like that.
+The race does not say how many tries the draws would have taken, but they are independent of which ids came:
+between two new ids, geometric with the mass not yet seen as the chance. They are drawn like that.
 
-References: Efraimidis & Spirakis, Weighted random sampling with a reservoir, 2006; Yellott 1977 (the same race in logs: Gumbel-top-k).
+References: Efraimidis & Spirakis, Weighted random sampling with a reservoir, 2006; Yellott 1977 (the same
+race in logs: Gumbel-top-k).
 """
 
 from __future__ import annotations
@@ -28,7 +31,10 @@ EMPTY = -1  # a slot without an id
 
 
 def draw_distinct(q: Doubles, table: Words64, k: int, seed: int, limit: int) -> tuple[Ids, int]:
-    """Draw k distinct ids, and say how many tries they took; `table` is the alias table of q. At least k ids have q > 0."""
+    """Draw k distinct ids, and say how many tries they took; `table` is the alias table of q.
+
+    At least k ids have q > 0.
+    """
     ids = np.empty(k, np.int32)
     slots = np.full(1 << (2 * k - 1).bit_length(), EMPTY, np.int32)  # a power of two >= 2 k
     found, tries = _draw_new(table, stream_key(seed, 0, DRAWS), limit, slots, ids)
@@ -84,7 +90,8 @@ def _waits(q: Doubles, ids: Ids, u: Doubles) -> int:
     """How many tries it takes to find these ids in this order, where q holds the ids not yet seen."""
     rest = q.copy()
     rest[ids] = 0.0
-    unseen = rest.sum() + np.cumsum(q[ids][::-1])[::-1]  # before each id; sums from the small end, so nothing cancels
+    # before each id; sums from the small end, so nothing cancels
+    unseen = rest.sum() + np.cumsum(q[ids][::-1])[::-1]
     with np.errstate(over="ignore"):  # q may be so small that the wait is beyond float64
         waits = np.log(u) / np.log1p(-np.minimum(unseen, 1.0 - 2.0**-53))
     return sum(1 + int(min(wait, 1e300)) for wait in waits.tolist())

@@ -45,7 +45,9 @@ class Noise:
         q = checked_weights("probabilities", self.probability)
         total = float(q.sum())
         if not abs(total - 1.0) <= ROUNDING:
-            raise DataError(f"{q.size:,} probabilities that sum to {total:g}: must sum to 1; divide them by their sum")
+            raise DataError(
+                f"{q.size:,} probabilities that sum to {total:g}: must sum to 1; divide them by their sum"
+            )
         q = q / total
         q.flags.writeable = False
         object.__setattr__(self, "probability", q)
@@ -53,9 +55,9 @@ class Noise:
     def draw(self, k: int, *, seed: int, unique: bool = False) -> Ids:
         """Draw k ids; the same seed gives the same ids.
 
-        unique: draw until k ids are distinct, in the order of their first appearance. Where that would take very long (more than 100 tries
-        for each id, or all possible ids are asked for), the missing ids come from a race of exponential times, which has exactly the same
-        distribution (see distinct.py).
+        unique: draw until k ids are distinct, in the order of their first appearance. Where that would take
+        very long (more than 100 tries for each id, or all possible ids are asked for), the missing ids come
+        from a race of exponential times, which has exactly the same distribution (see distinct.py).
         """
         return self.draw_counted(k, seed=seed, unique=unique)[0]
 
@@ -64,7 +66,9 @@ class Noise:
         seed = whole("seed", seed, 0, 2**64 - 1)
         if unique:
             k = check_distinct(k, self._possible)
-            return draw_distinct(self.probability, self._table, k, seed, PATIENCE * k if k < self._possible else 0)
+            return draw_distinct(
+                self.probability, self._table, k, seed, PATIENCE * k if k < self._possible else 0
+            )
         ids = np.empty(whole("k", k, 1), np.int32)
         _draw_all(self._table, stream_key(seed, 0, DRAWS), ids)
         return ids, ids.size

@@ -3,11 +3,12 @@
     with replacement     c = k q
     without              c = 1 - (1 - q) ** t,  where t solves  sum_w c(w) = k
 
-Drawing until k ids are distinct takes a random number of tries; t is the one number of tries that gives k distinct ids on average. With it,
-c is close to the probability that w is among the k; for k = the number of ids with q > 0 it is exactly 1.
+Drawing until k ids are distinct takes a random number of tries; t is the one number of tries that gives k
+distinct ids on average. With it, c is close to the probability that w is among the k; for k = the number of
+ids with q > 0 it is exactly 1.
 
-`tensorflow_expected_counts` is what TensorFlow's candidate samplers report instead: the same formula with the tries that one call happened
-to take, and k q where no draw was repeated.
+`tensorflow_expected_counts` is what TensorFlow's candidate samplers report instead: the same formula with the
+tries that one call happened to take, and k q where no draw was repeated.
 """
 
 from __future__ import annotations
@@ -37,10 +38,12 @@ def expected_counts(q: ArrayLike, k: int, *, unique: bool = False) -> Doubles:
 
 
 def tries(q: ArrayLike, k: int) -> float:
-    """The number of tries t after which k distinct ids are to be expected; infinite if k is the number of ids with q > 0.
+    """The number of tries t after which k distinct ids are to be expected.
 
-    sum_w 1 - (1 - q) ** t rises with t and is concave, and is below k at t = k: from there Newton's method comes closer from the left at
-    every step and never goes past the solution.
+    Infinite if k is the number of ids with q > 0.
+
+    sum_w 1 - (1 - q) ** t rises with t and is concave, and is below k at t = k: from there Newton's method
+    comes closer from the left at every step and never goes past the solution.
     """
     q = checked_weights("q", q)
     possible = q[q > 0]
@@ -65,7 +68,10 @@ def check_distinct(k: object, possible: int) -> int:
     """The k as an int; a `ConfigError` if it is more than the ids with q > 0."""
     number = whole("k", k, 1)
     if number > possible:
-        raise ConfigError(f"k={number} distinct draws: must be <= {possible}, the number of ids with a probability above zero")
+        raise ConfigError(
+            f"k={number} distinct draws: must be <= {possible}, the number of ids with a probability above "
+            "zero"
+        )
     return number
 
 

@@ -1,14 +1,14 @@
 """Noise from a file: a comma-separated line for each id, its weight in the last field.
 
-The format of TensorFlow's `fixed_unigram_candidate_sampler`: `word,17` or just `17`. Empty lines are skipped. Only the last field is read,
-so the others may hold anything, in any encoding.
+The format of TensorFlow's `fixed_unigram_candidate_sampler`: `word,17` or just `17`. Empty lines are skipped.
+Only the last field is read, so the others may hold anything, in any encoding.
 
     q(w) proportional to weight(w) ** power
 
-The first `reserved` ids have no weight of their own and q = 0: the weights belong to the ids behind them. With shards, a sampler holds
-every id with id % shards == shard, under the local number id // shards, and q sums to one inside the shard. (With reserved ids *and*
-shards TensorFlow numbers the weights from the reserved ids of the shard alone, so that a weight may be in two shards or in none; here each
-is in exactly one.)
+The first `reserved` ids have no weight of their own and q = 0: the weights belong to the ids behind them.
+With shards, a sampler holds every id with id % shards == shard, under the local number id // shards, and q
+sums to one inside the shard. (With reserved ids *and* shards TensorFlow numbers the weights from the reserved
+ids of the shard alone, so that a weight may be in two shards or in none; here each is in exactly one.)
 """
 
 from __future__ import annotations
@@ -49,7 +49,9 @@ def _read(path: str | Path, file: BinaryIO, weights: array[float]) -> None:
     while line := file.readline(LONGEST_LINE + 1):
         number += 1
         if len(line) > LONGEST_LINE:
-            raise FormatError(f"{path}, line {number}: longer than {LONGEST_LINE:,} bytes: this is not a file of weights")
+            raise FormatError(
+                f"{path}, line {number}: longer than {LONGEST_LINE:,} bytes: this is not a file of weights"
+            )
         if number == 1:
             line = line.removeprefix(UTF8_MARK)
         if line.strip(b"\r\n"):
@@ -63,15 +65,21 @@ def _weight(path: str | Path, number: int, field: bytes) -> float:
         weight = -1.0
     if not 0 <= weight < math.inf:
         shown = field[:40].decode("utf-8", "replace")
-        raise FormatError(f"{path}, line {number}: {shown!r}: the last field must be a weight, a finite number >= 0")
+        raise FormatError(
+            f"{path}, line {number}: {shown!r}: the last field must be a weight, a finite number >= 0"
+        )
     return weight
 
 
-def fixed_unigram(weights: ArrayLike, power: float = 1.0, reserved: int = 0, shards: int = 1, shard: int = 0) -> Doubles:
+def fixed_unigram(
+    weights: ArrayLike, power: float = 1.0, reserved: int = 0, shards: int = 1, shard: int = 0
+) -> Doubles:
     """Probabilities of the ids of one shard: [ids of the shard]."""
     reserved = whole("reserved", reserved, 0)
     shards = whole("shards", shards, 1)
     shard = whole("shard", shard, 0, shards - 1)
     checked = checked_weights("weights", weights)
     local = np.concatenate([np.zeros(reserved), checked])[shard::shards]
-    return normalised(local, power, f"no weight above zero in shard {shard} of {shards}: there is nothing to draw")
+    return normalised(
+        local, power, f"no weight above zero in shard {shard} of {shards}: there is nothing to draw"
+    )

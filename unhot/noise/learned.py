@@ -1,7 +1,8 @@
 """Learned unigram noise: q follows the ids that were seen so far.
 
-Every id starts with one count; `update` adds those of a batch. The expected counts of a batch come from the counters before it, as in
-TensorFlow's `learned_unigram_candidate_sampler`: take `probability`, draw, then update.
+Every id starts with one count; `update` adds those of a batch. The expected counts of a batch come from the
+counters before it, as in TensorFlow's `learned_unigram_candidate_sampler`: take `probability`, draw, then
+update.
 
     >>> import numpy as np
     >>> noise = LearnedUnigram(4)

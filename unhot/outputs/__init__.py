@@ -1,4 +1,7 @@
-"""Output layers: exchangeable ways around the softmax over a big vocabulary. Importing this registers every layer in this folder."""
+"""Output layers: exchangeable ways around the softmax over a big vocabulary.
+
+Importing this registers every layer in this folder.
+"""
 
 import importlib
 import pkgutil

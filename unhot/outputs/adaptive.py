@@ -1,21 +1,25 @@
 """Adaptive softmax: frequent words at once, rare words behind a door and with narrower vectors.
 
-Words are put into clusters by falling count. The head is a softmax over the words of the first one and an entry c_j for each other, its
-tail j = 0, 1, ...; a tail has a projection P_j of the hidden vector to h_j = dim // div_value^(j + 1) numbers, and a softmax of its own:
+Words are put into clusters by falling count. The head is a softmax over the words of the first one and an
+entry c_j for each other, its tail j = 0, 1, ...; a tail has a projection P_j of the hidden vector to h_j =
+dim // div_value^(j + 1) numbers, and a softmax of its own:
 
     P(w | h) = head(w)                                 for a word of the head
     P(w | h) = head(c_j) tail_j(w)                     for a word of tail j, scores o_w . (P_j h)
     L = -log P(t | h)
 
-`cutoffs=2000,10000` are the ranks where clusters end; by itself the head holds the words that make up 80 % of the text, the first tail
-those up to 95 %, the second the rest. With `bias=true` the head has biases, the tails have none.
+`cutoffs=2000,10000` are the ranks where clusters end; by itself the head holds the words that make up 80 % of
+the text, the first tail those up to 95 %, the second the rest. With `bias=true` the head has biases, the
+tails have none.
 
 Converges to  log_prob -> log P(w | h), as far as a tail's narrow vectors can tell its words apart.
-Limits        without tails it is the softmax. With div_value=1 it is class_based where each word of the head is a class, and each tail.
-              The same as torch.nn.AdaptiveLogSoftmaxWithLoss, for ids in any order.
+Limits        without tails it is the softmax. With div_value=1 it is class_based where each word of the head
+              is a class, and each tail. The same as torch.nn.AdaptiveLogSoftmaxWithLoss, for ids in any
+              order.
 Cost          O(head dim) a target, and for a word of tail j O(dim h_j + words of the tail h_j) more.
 Normalised    yes, exactly.
-Wins          on accelerators with big vocabularies: few matrix products, each of them large, most targets in the smallest.
+Wins          on accelerators with big vocabularies: few matrix products, each of them large, most targets in
+              the smallest.
 Reference     Grave et al., Efficient softmax approximation for GPUs, 2017.
 """
 
@@ -46,8 +50,9 @@ class Clusters(NamedTuple):
 class Adaptive(OutputLayer):
     """A softmax over frequent words and tails, then one over the words of a tail.
 
-    Its output rows: the head's words by rank, a row for each tail, the tails' words by rank. So the word of rank r is row r in the head,
-    and row r + (number of tails) in a tail. The row of a tail's word is its vector as the hidden one sees it, P_j^T o_w.
+    Its output rows: the head's words by rank, a row for each tail, the tails' words by rank. So the word of
+    rank r is row r in the head, and row r + (number of tails) in a tail. The row of a tail's word is its
+    vector as the hidden one sees it, P_j^T o_w.
     """
 
     cutoffs: str = AUTO  # auto, or the ranks where head and tails end, such as 2000,10000
@@ -75,7 +80,8 @@ class Adaptive(OutputLayer):
             widths.append(int(dim // self.div_value ** (j + 1)))
             if widths[-1] < 1:
                 raise ConfigError(
-                    f"adaptive:div_value={self.div_value}: with dim={dim} nothing is left for the vectors of tail {j}; give a smaller "
+                    f"adaptive:div_value={self.div_value}: with dim={dim} nothing is left for the vectors "
+                    f"of tail {j}; give a smaller "
                     "div_value, fewer cutoffs or a larger dim"
                 )
         return widths

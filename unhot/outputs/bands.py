@@ -1,8 +1,9 @@
 """Words in bands of similar frequency, for layers that spend less on rare words: differentiated, adaptive.
 
-A word's rank is its place by falling count, of equal counts by id; the order of the ids does not matter. A cutoff is the rank where a band
-ends and the next one begins, counted from 0; the last band ends with the last word. By itself (`auto`) the first band holds the words that
-make up 80 % of the text, the second those up to 95 %, the third the rest; a band that would be empty is left out.
+A word's rank is its place by falling count, of equal counts by id; the order of the ids does not matter. A
+cutoff is the rank where a band ends and the next one begins, counted from 0; the last band ends with the last
+word. By itself (`auto`) the first band holds the words that make up 80 % of the text, the second those up to
+95 %, the third the rest; a band that would be empty is left out.
 """
 
 from __future__ import annotations
@@ -23,12 +24,18 @@ def ranked(counts: Counts) -> Ids:
 
 
 def checked_numbers(field: str, text: str) -> str:
-    """A setting that is auto or whole numbers between commas, as it is written; a `ConfigError` if it is neither."""
+    """A setting that is auto or whole numbers between commas, as it is written.
+
+    A `ConfigError` if it is neither.
+    """
     parts = [part.strip() for part in text.split(",")]
     if parts == [AUTO]:
         return AUTO
     if not all(part.isascii() and part.isdigit() and 1 <= int(part) < 2**31 for part in parts):
-        raise ConfigError(f"{field}={text!r}: must be {AUTO}, or whole numbers from 1 to 2**31 - 1 with commas between them, such as 64,32")
+        raise ConfigError(
+            f"{field}={text!r}: must be {AUTO}, or whole numbers from 1 to 2**31 - 1 with commas between "
+            "them, such as 64,32"
+        )
     return ",".join(str(int(part)) for part in parts)
 
 
@@ -52,7 +59,10 @@ def cutoffs_of(field: str, text: str, counts: Counts, most: int = BANDS) -> list
         return auto_cutoffs(counts, most)
     given = given_numbers(text)
     if given[-1] >= counts.size:
-        raise ConfigError(f"{field}={text!r}: must be < {counts.size}, the number of words, so that no band is empty; or auto")
+        raise ConfigError(
+            f"{field}={text!r}: must be < {counts.size}, the number of words, so that no band is empty; or "
+            "auto"
+        )
     return given
 
 

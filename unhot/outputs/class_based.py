@@ -3,17 +3,18 @@
     P(w | h) = P(c(w) | h) P(w | c(w), h),   each factor a softmax over the rows of its group
     L = -log P(t | h)
 
-With more levels there are classes of classes first, and a factor for each. By default (`classes=sqrt`, one level) there are about sqrt(V)
-classes of words with similar counts, cut so that the sum of sqrt(count) is equal; `classes=300` sets their number on the finest level;
-`classes=file:PATH` is any class map, line i of the file ends with the class of id i.
+With more levels there are classes of classes first, and a factor for each. By default (`classes=sqrt`, one
+level) there are about sqrt(V) classes of words with similar counts, cut so that the sum of sqrt(count) is
+equal; `classes=300` sets their number on the finest level; `classes=file:PATH` is any class map, line i of
+the file ends with the class of id i.
 
 Converges to  log_prob -> log P(w | h); within each group scores are log-probabilities up to a constant.
 Limits        classes=1 is the softmax.
 Cost          O((C + words of the class) dim) a target, about 2 sqrt(V) dim.
 Normalised    yes, exactly. topk searches classes best first.
 Wins          as an exact and quick softmax for language models.
-Reference     Goodman, Classes for fast maximum entropy training, 2001; Mikolov et al., Extensions of recurrent neural network language
-              model, 2011.
+Reference     Goodman, Classes for fast maximum entropy training, 2001; Mikolov et al., Extensions of
+              recurrent neural network language model, 2011.
 """
 
 from __future__ import annotations
@@ -65,7 +66,9 @@ class ClassBased(OutputLayer):
         if not isinstance(self.classes, str):
             object.__setattr__(self, "classes", whole("class_based:classes", self.classes, 1))
         elif self.classes != "sqrt" and not (self.classes.startswith(FILE) and self.classes != FILE):
-            raise ConfigError(f"class_based:classes={self.classes!r}: must be sqrt, a whole number or file:PATH")
+            raise ConfigError(
+                f"class_based:classes={self.classes!r}: must be sqrt, a whole number or file:PATH"
+            )
         if isinstance(self.classes, str) and self.classes.startswith(FILE) and self.levels != 1:
             raise ConfigError(f"class_based:levels={self.levels}: a class file has one level")
 
@@ -76,7 +79,10 @@ class ClassBased(OutputLayer):
         return _groups(self.classes, self.levels, state, counts.tobytes())
 
     def columns(self, counts: Counts, targets: int) -> int:
-        """The top classes, and the largest group of each target on the levels below; each fills up its last tile."""
+        """The top classes, and the largest group of each target on the levels below.
+
+        Each fills up its last tile.
+        """
         groups = self.groups(counts)
         largest = [int(groups.size[level].max()) + MAX_WIDTH for level in groups.group.T]
         return largest[0] + targets * sum(largest[1:])
@@ -107,10 +113,14 @@ class ClassBased(OutputLayer):
         out: Doubles = _within_groups(scores, groups)[..., groups.row].sum(axis=-1)
         return out
 
-    def pairs_log_prob(self, scores: Doubles, which: Ids, targets: Ids, counts: Counts) -> tuple[Doubles, Doubles]:
+    def pairs_log_prob(
+        self, scores: Doubles, which: Ids, targets: Ids, counts: Counts
+    ) -> tuple[Doubles, Doubles]:
         """Only the rows that the targets choose."""
         groups = self.groups(counts)
-        return _within_groups(scores, groups)[which[:, None], groups.row[targets]].sum(axis=1), np.zeros(len(scores))
+        return _within_groups(scores, groups)[which[:, None], groups.row[targets]].sum(axis=1), np.zeros(
+            len(scores)
+        )
 
     def topk(self, score: Callable[..., Doubles], k: int, counts: Counts) -> tuple[Ids, Doubles]:
         """Best first: only classes whose own probability is among the best are opened."""
@@ -120,7 +130,8 @@ class ClassBased(OutputLayer):
 
         def expand(group: int) -> tuple[Ids, Doubles]:
             rows = np.arange(first[group], first[group] + size[group])
-            below = np.where(words[rows] >= 0, -1 - words[rows], 1 + rows)  # group 1 + r is what the class of row r holds
+            # group 1 + r is what the class of row r holds
+            below = np.where(words[rows] >= 0, -1 - words[rows], 1 + rows)
             return below, log_softmax(score(rows))
 
         return found_words(best_first(0, expand, k))
@@ -141,12 +152,17 @@ def _groups(classes: int | str, levels: int, state: object, counts: bytes) -> Gr
     given = np.frombuffer(counts, np.int64)
     if isinstance(classes, str) and classes.startswith(FILE):
         return groups_from_map(read_classes(classes.removeprefix(FILE))[None], given)
-    return groups_from_map(frequency_classes(given, None if isinstance(classes, str) else classes, levels), given)
+    return groups_from_map(
+        frequency_classes(given, None if isinstance(classes, str) else classes, levels), given
+    )
 
 
 @candidates.register(ClassTables)
 def _candidates(tables: Any, targets: Any, state: Any, columns: Any, first: Any) -> Any:
-    """On each level the groups of all targets, each group once; a row's label is how many targets choose it."""
+    """On each level the groups of all targets, each group once.
+
+    A row's label is how many targets choose it.
+    """
     begin_groups(columns, first)
     n = 0
     for level in range(tables.group.shape[1]):
@@ -164,6 +180,16 @@ def _candidates(tables: Any, targets: Any, state: Any, columns: Any, first: Any)
 
 
 @link.register(ClassTables)
-def _link(tables: Any, shape: Any, scores: Any, count: Any, columns: Any, part: Any, times: Any, times_at: Any, lr: Any) -> Any:
+def _link(
+    tables: Any,
+    shape: Any,
+    scores: Any,
+    count: Any,
+    columns: Any,
+    part: Any,
+    times: Any,
+    times_at: Any,
+    lr: Any,
+) -> Any:
     """Every weight is 1, so leaving a target's own draws out of its sum leaves the plain softmax."""
     return softmax_link(False, shape, scores, count, columns, part, times, times_at, lr)

@@ -1,19 +1,22 @@
 """Differentiated softmax: one softmax over all words, for which rare words see less of the hidden vector.
 
-Words are put into bands by falling count; the hidden vector is cut into as many slices, and band j sees only slice h_j:
+Words are put into bands by falling count; the hidden vector is cut into as many slices, and band j sees only
+slice h_j:
 
     s(w) = h_j . o_w   for w in band j,   L = -s(t) + log Z,   Z = sum_w exp s(w) over all words of all bands
 
-`cutoffs=2000,10000` are the ranks where bands end, `widths=64,32,32` the numbers of the hidden vector that each band sees. By itself the
-first band holds the words that make up 80 % of the text, the second those up to 95 %; the first sees half of the hidden vector, each next
-one half of what is left, and the last one the rest.
+`cutoffs=2000,10000` are the ranks where bands end, `widths=64,32,32` the numbers of the hidden vector that
+each band sees. By itself the first band holds the words that make up 80 % of the text, the second those up to
+95 %; the first sees half of the hidden vector, each next one half of what is left, and the last one the rest.
 
 Converges to  s -> log P(w | h) + K(h), as far as a band's slice can tell its words apart.
-Limits        one band is the softmax. It is the softmax with output vectors that are zero outside their slice.
-Cost          O(sum over bands of words times width) an input: with bands of 2,000, 8,000 and 90,000 words and 64, 32 and 32 numbers, about
-              a quarter of the softmax.
+Limits        one band is the softmax. It is the softmax with output vectors that are zero outside their
+              slice.
+Cost          O(sum over bands of words times width) an input: with bands of 2,000, 8,000 and 90,000 words and
+              64, 32 and 32 numbers, about a quarter of the softmax.
 Normalised    yes: log_prob is log-softmax(s).
-Wins          where memory for the output vectors is short: rare words are most of the words, and have the narrow rows.
+Wins          where memory for the output vectors is short: rare words are most of the words, and have the
+              narrow rows.
 Reference     Chen, Grangier & Auli, Strategies for training large vocabulary neural language models, 2016.
 """
 
@@ -23,7 +26,15 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from unhot.errors import ConfigError, whole
-from unhot.outputs.bands import AUTO, BANDS, checked_cutoffs, checked_numbers, cutoffs_of, given_numbers, ranked
+from unhot.outputs.bands import (
+    AUTO,
+    BANDS,
+    checked_cutoffs,
+    checked_numbers,
+    cutoffs_of,
+    given_numbers,
+    ranked,
+)
 from unhot.outputs.layer import OutputLayer, log_share, output
 from unhot.probability import log_sum_exp
 from unhot.types import Counts, Doubles, Ids
@@ -58,7 +69,8 @@ class Differentiated(OutputLayer):
         ends, widths = given_numbers(self.cutoffs), given_numbers(self.widths)
         if ends and widths and len(widths) != len(ends) + 1:
             raise ConfigError(
-                f"differentiated:widths={self.widths}: must be {len(ends) + 1} numbers, one for each band of cutoffs={self.cutoffs}"
+                f"differentiated:widths={self.widths}: must be {len(ends) + 1} numbers, one for each band "
+                f"of cutoffs={self.cutoffs}"
             )
 
     def bands(self, counts: Counts, dim: int) -> list[Band]:
@@ -76,10 +88,16 @@ class Differentiated(OutputLayer):
     def _widths(self, bands: int, dim: int) -> list[int]:
         """How many numbers each band sees: given, or half of what is left."""
         if bands > dim:
-            raise ConfigError(f"differentiated:cutoffs={self.cutoffs}: {bands} bands need a dim of {bands} at least, not {dim}; give fewer")
+            raise ConfigError(
+                f"differentiated:cutoffs={self.cutoffs}: {bands} bands need a dim of {bands} at least, not "
+                f"{dim}; give fewer"
+            )
         widths = given_numbers(self.widths)
         if widths and (len(widths) != bands or sum(widths) != dim):
-            raise ConfigError(f"differentiated:widths={self.widths}: must be {bands} numbers, one for each band, whose sum is dim={dim}")
+            raise ConfigError(
+                f"differentiated:widths={self.widths}: must be {bands} numbers, one for each band, whose "
+                f"sum is dim={dim}"
+            )
         left = dim
         for behind in range(bands - 1, -1, -1) if not widths else ():
             widths.append(max(1, min(left // 2, left - behind)) if behind else left)
@@ -89,8 +107,10 @@ class Differentiated(OutputLayer):
     def grown_rows(self, moved: Ids) -> Ids:
         """Other counts would put words into other bands, whose slices their vectors do not fit."""
         raise ConfigError(
-            "differentiated: which part of the hidden vector a word sees comes from its count, so it cannot go on with other words or "
-            "counts: keep the vocabulary as it is (counts=model.vocabulary, --keep-vocabulary), or start from the vectors alone"
+            "differentiated: which part of the hidden vector a word sees comes from its count, so it cannot "
+            "go on with other words or "
+            "counts: keep the vocabulary as it is (counts=model.vocabulary, --keep-vocabulary), or start "
+            "from the vectors alone"
         )
 
     def start_bias(self, counts: Counts) -> Doubles:

@@ -1,8 +1,9 @@
 """What layers share that draw k noise words for a step: negative, nce, sampled_logistic, sampled.
 
-All inputs of a step share the draws. With T targets, too: a draw counts T times where every target has a sum of its own over them
-(logistic links: its weight is T, minus its hits where these are dropped). A model may ask for m sets of k draws instead of one
-(`Targets.rounds`), where a draw counts T / m times: the same in the mean, with a smaller variance.
+All inputs of a step share the draws. With T targets, too: a draw counts T times where every target has a sum
+of its own over them (logistic links: its weight is T, minus its hits where these are dropped). A model may
+ask for m sets of k draws instead of one (`Targets.rounds`), where a draw counts T / m times: the same in the
+mean, with a smaller variance.
 """
 
 from __future__ import annotations
@@ -74,19 +75,24 @@ class DrawnLayer(OutputLayer):
         q = noise_probability(self.noise, counts, self.power)
         if self.unique and (needed := _tries(q, self.k)) > MAX_TRIES * self.k:
             raise ConfigError(
-                f"{self.name}:k={self.k},unique=true: it takes {needed:.3g} draws from this noise to find {self.k} different words; "
+                f"{self.name}:k={self.k},unique=true: it takes {needed:.3g} draws from this noise to find "
+                f"{self.k} different words; "
                 f"at most {MAX_TRIES} for each are sensible: lower k, or the power, or set unique=false"
             )
         return q
 
     def log_counts(self, counts: Counts) -> Doubles:
-        """The log of c: how often each word is expected among the draws. A layer that needs it cannot do without any word."""
+        """The log of c: how often each word is expected among the draws.
+
+        A layer that needs it cannot do without any word.
+        """
         return self._log_counts(self.probability(counts))
 
     def _log_counts(self, q: Doubles) -> Doubles:
         if not (q > 0).all():
             raise ConfigError(
-                f"{self.name}:noise={self.noise}: the word with id {int(np.argmin(q > 0))} is never drawn, but {self.name} divides by "
+                f"{self.name}:noise={self.noise}: the word with id {int(np.argmin(q > 0))} is never drawn, "
+                f"but {self.name} divides by "
                 f"how often a word is drawn; use noise that covers all words"
             )
         return np.log(expected_counts(q, self.k, unique=self.unique))
@@ -123,16 +129,30 @@ class DrawnLayer(OutputLayer):
 
 
 def _tries(q: Doubles, k: int) -> float:
-    """About how many draws it takes to find k different words; for all of them, the collector's wait for the rarest."""
+    """About how many draws it takes to find k different words.
+
+    For all of them, the collector's wait for the rarest.
+    """
     expected = tries(q, k)
     return expected if math.isfinite(expected) else (1.0 + math.log(k)) / float(q[q > 0].min())
 
 
 @inner
-def put_drawn(tables: Any, targets: Any, own: Any, each: Any, drop: Any, draws: Any, state: Any, columns: Any, first: Any) -> Any:
+def put_drawn(
+    tables: Any,
+    targets: Any,
+    own: Any,
+    each: Any,
+    drop: Any,
+    draws: Any,
+    state: Any,
+    columns: Any,
+    first: Any,
+) -> Any:
     """A column for each target and for each different draw.
 
-    A target's weight is `own` times its multiplicity; a draw adds `each` to the weight of its column, less `drop` times its label.
+    A target's weight is `own` times its multiplicity; a draw adds `each` to the weight of its column, less
+    `drop` times its label.
     """
     for i in range(targets.n):
         times = targets.times[targets.times_at + i]
@@ -167,7 +187,10 @@ def _draw(tables: Any, n: Any, each: Any, drop: Any, draws: Any, state: Any, col
 
 @inner
 def _draw_different(tables: Any, n: Any, each: Any, drop: Any, state: Any, columns: Any, first: Any) -> Any:
-    """Draws until there are k different ones. A hit that is dropped may leave its weight as it was, so offsets mark what was drawn."""
+    """Draws until there are k different ones.
+
+    A hit that is dropped may leave its weight as it was, so offsets mark what was drawn.
+    """
     drawn = 0
     while drawn < tables.k:
         state += GAMMA
@@ -193,7 +216,17 @@ def _candidates(tables: Any, targets: Any, state: Any, columns: Any, first: Any)
     rounds = 1 if tables.unique else targets.rounds
     part = np.float32(1.0) / np.float32(rounds)
     drop = part if tables.drop_hits else np.float32(0.0)
-    return put_drawn(tables, targets, np.float32(1.0), part * np.float32(targets.total), drop, rounds * tables.k, state, columns, first)
+    return put_drawn(
+        tables,
+        targets,
+        np.float32(1.0),
+        part * np.float32(targets.total),
+        drop,
+        rounds * tables.k,
+        state,
+        columns,
+        first,
+    )
 
 
 link.register(DrawnTables)(logistic_link)

@@ -1,7 +1,8 @@
 """A layer with what it has learned, to be asked for probabilities.
 
-A hidden vector h (an input vector, or the mean of some) gives every output row a score, s = O h + biases; the layer turns scores into
-probabilities that sum to one, whatever they were trained as. All results are float64; products are computed in the vectors' own type.
+A hidden vector h (an input vector, or the mean of some) gives every output row a score, s = O h + biases; the
+layer turns scores into probabilities that sum to one, whatever they were trained as. All results are float64;
+products are computed in the vectors' own type.
 """
 
 from __future__ import annotations
@@ -45,9 +46,14 @@ class Head:
         self._ln_z = ln_z
         rows = layer.rows(self.counts)
         if self._vectors.ndim != 2 or len(self._vectors) != rows:
-            raise DataError(f"out_vectors of shape {self._vectors.shape}: {layer.spec()} needs [{rows}, dim] for {self.counts.size} words")
+            raise DataError(
+                f"out_vectors of shape {self._vectors.shape}: {layer.spec()} needs [{rows}, dim] for "
+                f"{self.counts.size} words"
+            )
         if out_bias is not None and self._bias.shape != (rows,):
-            raise DataError(f"out_bias of shape {self._bias.shape}: {layer.spec()} needs one for each of {rows} rows")
+            raise DataError(
+                f"out_bias of shape {self._bias.shape}: {layer.spec()} needs one for each of {rows} rows"
+            )
 
     def scores(self, hidden: ArrayLike, rows: Any = slice(None)) -> Doubles:
         """Scores of the output rows, with the learned biases: [..., rows]."""
@@ -61,12 +67,16 @@ class Head:
         return weight - log_sum_exp(weight)[..., None]
 
     def log_z(self, hidden: ArrayLike, in_bias: ArrayLike = 0.0) -> Doubles:
-        """The log of what the layer's own estimates of the probabilities sum to: [...]; zero where it is normalised by construction.
+        """The log of what the layer's own estimates of the probabilities sum to.
 
-        `in_bias` is that of the inputs, where a layer learns one (nce:ln_z=per_input): it shifts all scores of an input alike, so it
-        is in this sum and in no probability.
+        [...]; zero where it is normalised by construction.
+
+        `in_bias` is that of the inputs, where a layer learns one (nce:ln_z=per_input): it shifts all scores
+        of an input alike, so it is in this sum and in no probability.
         """
-        return log_sum_exp(self.layer.log_weight(self.scores(hidden), self.counts)) + np.asarray(in_bias, np.float64)
+        return log_sum_exp(self.layer.log_weight(self.scores(hidden), self.counts)) + np.asarray(
+            in_bias, np.float64
+        )
 
     def pairs_log_prob(self, hidden: ArrayLike, which: Ids, targets: Ids) -> tuple[Doubles, Doubles]:
         """Log P(targets[i] | hidden[which[i]]) of many pairs, and log Z of each hidden vector [n, dim]; `which` must not fall."""
@@ -77,18 +87,31 @@ class Head:
             some = slice(first, first + block)
             pairs = slice(*np.searchsorted(which, [first, first + block]))
             scores = self.scores(inputs[some])
-            out[pairs], log_z[some] = self.layer.pairs_log_prob(scores, which[pairs] - first, targets[pairs], self.counts)
+            out[pairs], log_z[some] = self.layer.pairs_log_prob(
+                scores, which[pairs] - first, targets[pairs], self.counts
+            )
         return out, log_z
 
     def topk(self, hidden: ArrayLike, k: int) -> tuple[Ids, Doubles]:
-        """The k most likely words and their log-probabilities, the best first, ties by the smaller id: [..., k] each."""
+        """The k most likely words and their log-probabilities, the best first, ties by the smaller id.
+
+        [..., k] each.
+        """
         inputs, k = self._hidden(hidden), whole("k", k, 1, self.counts.size)
-        found = [self.layer.topk(partial(self.scores, h), k, self.counts) for h in inputs.reshape(-1, inputs.shape[-1])]
-        ids, log_probs = (np.array([one[i] for one in found]).reshape(*inputs.shape[:-1], k) for i in range(2))
+        found = [
+            self.layer.topk(partial(self.scores, h), k, self.counts)
+            for h in inputs.reshape(-1, inputs.shape[-1])
+        ]
+        ids, log_probs = (
+            np.array([one[i] for one in found]).reshape(*inputs.shape[:-1], k) for i in range(2)
+        )
         return ids.astype(np.int32), log_probs
 
     def sample(self, hidden: ArrayLike, n: int = 1, *, temperature: float = 1.0, seed: int = 1) -> Ids:
-        """N words drawn for each hidden vector: [..., n]. The temperature is that of the joint distribution over words."""
+        """N words drawn for each hidden vector.
+
+        [..., n]. The temperature is that of the joint distribution over words.
+        """
         n, temperature = whole("n", n, 1), at_least("temperature", temperature, 0)
         log_prob, rng = self.log_prob(hidden), np.random.default_rng(seed)
         return np.stack([gumbel_max(log_prob, rng, temperature) for _ in range(n)], axis=-1)

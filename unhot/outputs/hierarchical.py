@@ -3,16 +3,19 @@
     P(w | h) = product over the inner nodes n on w's path of sigmoid(h.o_n) where it goes left, sigmoid(-h.o_n) where it goes right
     L = -log P(t | h),   dL/do_n = (sigmoid(h.o_n) - y_n) h,   y_n = 1 where the path goes left (code bit 0), else 0
 
-There is one output vector for each of the V - 1 inner nodes. In a Huffman tree (`tree=huffman`) frequent words have short paths;
-`tree=word2vec` is one, too, joined in the order of word2vec.c and fastText, whose files need it; `tree=balanced` has paths of log2 V;
-`tree=file:PATH` is any full binary tree, line i of the file ends with the code of id i.
+There is one output vector for each of the V - 1 inner nodes. In a Huffman tree (`tree=huffman`) frequent
+words have short paths; `tree=word2vec` is one, too, joined in the order of word2vec.c and fastText, whose
+files need it; `tree=balanced` has paths of log2 V; `tree=file:PATH` is any full binary tree, line i of the
+file ends with the code of id i.
 
 Converges to  the conditional log odds of left against right at every node, so log_prob -> log P(w | h).
 Limits        with two words it is a logistic regression.
-Cost          O(L dim) a target, L the length of its path: about the entropy of the words, in bits, on average.
+Cost          O(L dim) a target, L the length of its path: about the entropy of the words, in bits, on
+              average.
 Normalised    yes, exactly, for any tree. topk searches the tree best first.
 Wins          where probabilities must sum to one, and for rare words.
-Reference     Morin & Bengio, Hierarchical probabilistic neural network language model, 2005; Mikolov et al., 2013 (Huffman).
+Reference     Morin & Bengio, Hierarchical probabilistic neural network language model, 2005; Mikolov et al.,
+              2013 (Huffman).
 """
 
 from __future__ import annotations
@@ -58,8 +61,12 @@ class Hierarchical(OutputLayer):
     def __post_init__(self) -> None:
         """Check the settings."""
         super().__post_init__()
-        if self.tree not in ("huffman", "word2vec", "balanced") and not (self.tree.startswith(FILE) and self.tree != FILE):
-            raise ConfigError(f"hierarchical:tree={self.tree!r}: must be huffman, word2vec, balanced or file:PATH")
+        if self.tree not in ("huffman", "word2vec", "balanced") and not (
+            self.tree.startswith(FILE) and self.tree != FILE
+        ):
+            raise ConfigError(
+                f"hierarchical:tree={self.tree!r}: must be huffman, word2vec, balanced or file:PATH"
+            )
 
     def paths(self, counts: Counts) -> Paths:
         """The tree."""
@@ -99,7 +106,9 @@ class Hierarchical(OutputLayer):
         out: Doubles = np.add.reduceat(steps, paths.start[:-1], axis=-1)
         return out
 
-    def pairs_log_prob(self, scores: Doubles, which: Ids, targets: Ids, counts: Counts) -> tuple[Doubles, Doubles]:
+    def pairs_log_prob(
+        self, scores: Doubles, which: Ids, targets: Ids, counts: Counts
+    ) -> tuple[Doubles, Doubles]:
         """Only the nodes on the targets' paths."""
         paths = self.paths(counts)
         log_z = np.zeros(len(scores))

@@ -5,15 +5,19 @@ With n_1 .. n_{B-1} the targets of the other examples of the batch, and q(w) the
     d(w) = s(w) / temperature - log q(w)                       on the target's column, too
     L = -d(t) + log(exp d(t) + sum_i exp d(n_i))
 
-q is what was counted so far, each word once before the first target (`q=streaming`), or the share of the text (`q=counts`; a word that was
-never seen counts as half a one). `hits=keep` leaves examples with the same target in the sum, `hits=drop` masks them.
+q is what was counted so far, each word once before the first target (`q=streaming`), or the share of the text
+(`q=counts`; a word that was never seen counts as half a one). `hits=keep` leaves examples with the same
+target in the sum, `hits=drop` masks them.
 
-Converges to  s -> temperature log P(w | h) + K(h), exactly and for every size of batch, where the examples of a batch are independent and
-              hits are kept. hits=drop is biased, and the more so the larger B q(t).
+Converges to  s -> temperature log P(w | h) + K(h), exactly and for every size of batch, where the examples of
+              a batch are independent and hits are kept. hits=drop is biased, and the more so the larger B
+              q(t).
 Limits        it is sampled with k = B - 1 and draws from q, of the scores s / temperature.
-Cost          O(B dim) an example, as one matrix product of the batch with itself; no other output vectors are read.
+Cost          O(B dim) an example, as one matrix product of the batch with itself; no other output vectors are
+              read.
 Normalised    up to K(h): log_prob is log-softmax(s / temperature), without the correction.
-Wins          for two-tower models, where an output vector is computed by a network and is only at hand for the words of the batch.
+Wins          for two-tower models, where an output vector is computed by a network and is only at hand for
+              the words of the batch.
 Reference     Yi et al., Sampling-bias-corrected neural modeling for large corpus item recommendations, 2019.
 """
 

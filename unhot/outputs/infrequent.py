@@ -3,13 +3,17 @@
     L = -s(t)                                 in most steps
     L = -s(t) + (alpha / gamma) log^2 Z       in a share gamma of the steps,   Z = sum_w exp s(w)
 
-On average that is -s(t) + alpha log^2 Z, whatever gamma: the first term lifts scores, the second holds their sum.
+On average that is -s(t) + alpha log^2 Z, whatever gamma: the first term lifts scores, the second holds their
+sum.
 
 Converges to  s -> log P(w | h) + 1 / (2 alpha), whatever gamma.
 Limits        gamma = 1 is self_normalized without its term log Z.
-Cost          O(dim) a target, and in a share gamma of the steps O(V dim), as the softmax; in use, one score a word.
-Normalised    nearly: log_prob is log-softmax(s); log Z is that of s - 1 / (2 alpha), its mean and variance say how near.
-Wins          where the sum over the vocabulary is what training cannot pay for, and one score a word must do in use.
+Cost          O(dim) a target, and in a share gamma of the steps O(V dim), as the softmax; in use, one score a
+              word.
+Normalised    nearly: log_prob is log-softmax(s); log Z is that of s - 1 / (2 alpha), its mean and variance
+              say how near.
+Wins          where the sum over the vocabulary is what training cannot pay for, and one score a word must do
+              in use.
 Reference     Andreas & Klein, When and why are log-linear models self-normalizing?, 2015.
 """
 

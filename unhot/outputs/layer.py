@@ -1,9 +1,10 @@
 """What an output layer is, the registry of them, and their names as text.
 
-A layer is a frozen dataclass of its settings, registered under a name and written as a spec string such as `negative:k=5,power=0.75`.
-It builds constant `Tables` from the vocabulary's counts; for the type of its Tables it registers the compiled `candidates` (which output
-columns a step touches) and `link` (what turns their scores into a loss). `reference` is the same loss in float64, and `log_weight` says
-what the scores are worth as probabilities. A layer is one file of this folder, or of your own: importing it registers it.
+A layer is a frozen dataclass of its settings, registered under a name and written as a spec string such as
+`negative:k=5,power=0.75`. It builds constant `Tables` from the vocabulary's counts; for the type of its
+Tables it registers the compiled `candidates` (which output columns a step touches) and `link` (what turns
+their scores into a loss). `reference` is the same loss in float64, and `log_weight` says what the scores are
+worth as probabilities. A layer is one file of this folder, or of your own: importing it registers it.
 """
 
 from __future__ import annotations
@@ -39,25 +40,37 @@ class OutputLayer:
     """Base of all output layers."""
 
     name: ClassVar[str]
-    predicts: ClassVar[str] = "centre"  # what is cheaper as the target in skip-gram: the centre, or its contexts
+    # what is cheaper as the target in skip-gram: the centre, or its contexts
+    predicts: ClassVar[str] = "centre"
     all_rows: ClassVar[bool] = False  # every row is a column of every step
     rows_are_words: ClassVar[bool] = True  # row i is the vector of word i
-    biased: ClassVar[bool] = True  # the method's paper has biases, so that in unhot.nn it has them unless told otherwise
+    # the method's paper has biases, so that in unhot.nn it has them unless told otherwise
+    biased: ClassVar[bool] = True
     compiled: ClassVar[bool] = True  # there is a kernel for it; otherwise it is for torch alone
 
     def __post_init__(self) -> None:
         """Check the types; layers check the ranges."""
         for name, kind in typing.get_type_hints(type(self)).items():
             if kind in (bool, str) and not isinstance(getattr(self, name), kind):
-                raise ConfigError(f"{self.name}:{name}={getattr(self, name)!r}: must be {'true or false' if kind is bool else 'text'}")
+                raise ConfigError(
+                    f"{self.name}:{name}={getattr(self, name)!r}: must be "
+                    f"{'true or false' if kind is bool else 'text'}"
+                )
             if kind is float:
                 object.__setattr__(self, name, finite(f"{self.name}:{name}", getattr(self, name)))
 
     def check_files(self) -> None:
-        """Raise a `DataError` if a file that is named does not exist: better before a long text is read than after it."""
+        """Raise a `DataError` if a file that is named does not exist.
+
+        Better before a long text is read than after it.
+        """
         for field in dataclasses.fields(self):
             value = getattr(self, field.name)
-            if isinstance(value, str) and value.startswith(FILE) and not Path(value.removeprefix(FILE)).is_file():
+            if (
+                isinstance(value, str)
+                and value.startswith(FILE)
+                and not Path(value.removeprefix(FILE)).is_file()
+            ):
                 raise DataError(f"{self.name}:{field.name}={value}: there is no such file")
 
     def fixed_columns(self) -> int | None:
@@ -78,11 +91,16 @@ class OutputLayer:
         return counts.size
 
     def grown_rows(self, moved: Ids) -> Ids:
-        """Which old row each output row of a grown vocabulary goes on from, given each word's old id; -1: it is new."""
+        """Which old row each output row of a grown vocabulary goes on from, given each word's old id.
+
+        -1: it is new.
+        """
         if not self.rows_are_words:
             raise ConfigError(
-                f"{self.name}: its rows are not those of the words but come from their counts, so it cannot go on with other words or "
-                "counts: keep the vocabulary as it is (counts=model.vocabulary, --keep-vocabulary), or start from the vectors alone"
+                f"{self.name}: its rows are not those of the words but come from their counts, so it cannot "
+                "go on with other words or "
+                "counts: keep the vocabulary as it is (counts=model.vocabulary, --keep-vocabulary), or "
+                "start from the vectors alone"
             )
         return moved
 
@@ -91,14 +109,18 @@ class OutputLayer:
         return Biases(out=getattr(self, "bias", False))
 
     def start_bias(self, counts: Counts) -> Doubles:
-        """Where the biases of the output rows begin: [rows]; zero, or what the counts say: what they converge to without inputs."""
+        """Where the biases of the output rows begin: [rows]; zero, or what the counts say.
+
+        What they converge to without inputs.
+        """
         return np.zeros(self.rows(counts))
 
     def check_compiled(self) -> None:
         """Raise a `ConfigError` if there is no kernel for the layer."""
         if not self.compiled:
             raise ConfigError(
-                f"{self.name}: has no compiled kernel: train with engine='torch' (pip install 'unhot[torch]'), in the shell --engine torch"
+                f"{self.name}: has no compiled kernel: train with engine='torch' (pip install "
+                "'unhot[torch]'), in the shell --engine torch"
             )
 
     def tables(self, counts: Counts) -> Any:
@@ -107,39 +129,59 @@ class OutputLayer:
         raise NotImplementedError
 
     def sketch(self) -> Any:
-        """Tables of the right types without content: enough to compile with, before the vocabulary is known."""
+        """Tables of the right types without content.
+
+        Enough to compile with, before the vocabulary is known.
+        """
         return self.tables(np.ones(1, np.int64))
 
     def fresh(self, tables: Any) -> Any:
-        """The tables for the next chunk of training; the same ones unless the layer learns something while it reads."""
+        """The tables for the next chunk of training.
+
+        The same ones unless the layer learns something while it reads.
+        """
         return tables
 
     def reference(self, scores: Doubles, target: int, draws: Ids, counts: Counts) -> float:
         """The loss of one input and one target, in float64: the executable formula.
 
-        scores [rows] holds the products and all learned biases; draws are the noise words, for layers that draw.
+        scores [rows] holds the products and all learned biases; draws are the noise words, for layers that
+        draw.
         """
         raise NotImplementedError
 
     def log_weight(self, scores: Doubles, counts: Counts) -> Doubles:
-        """What the layer takes for log P of all words, before it is normalised: scores [..., rows] -> [..., words]."""
+        """What the layer takes for log P of all words, before it is normalised.
+
+        Scores [..., rows] -> [..., words].
+        """
         raise NotImplementedError
 
-    def pairs_log_prob(self, scores: Doubles, which: Ids, targets: Ids, counts: Counts) -> tuple[Doubles, Doubles]:
-        """Log P of targets[i] under scores[which[i]], and the log of what all words' weights sum to: [pairs], [inputs]."""
+    def pairs_log_prob(
+        self, scores: Doubles, which: Ids, targets: Ids, counts: Counts
+    ) -> tuple[Doubles, Doubles]:
+        """Log P of targets[i] under scores[which[i]], and the log of what all words' weights sum to.
+
+        [pairs], [inputs].
+        """
         weight = self.log_weight(scores, counts)
         log_z = log_sum_exp(weight)
         return weight[which, targets] - log_z[which], log_z
 
     def topk(self, score: Callable[..., Doubles], k: int, counts: Counts) -> tuple[Ids, Doubles]:
-        """The k most likely words of one input and their log-probabilities; score(rows) gives scores of some rows, score() of all."""
+        """The k most likely words of one input and their log-probabilities.
+
+        Score(rows) gives scores of some rows, score() of all.
+        """
         weight = self.log_weight(score(), counts)
         best = np.argsort(-weight, kind="stable")[:k]
         return best.astype(np.int32), weight[best] - log_sum_exp(weight)
 
     def spec(self) -> str:
         """The layer as text; `parse_output` reads it back."""
-        settings = ",".join(f"{field.name}={_to_text(getattr(self, field.name))}" for field in dataclasses.fields(self))
+        settings = ",".join(
+            f"{field.name}={_to_text(getattr(self, field.name))}" for field in dataclasses.fields(self)
+        )
         return f"{self.name}:{settings}" if settings else self.name
 
 
@@ -166,8 +208,13 @@ def output(name: str) -> Callable[[Layer], Layer]:
 
     def decorate(layer: Layer) -> Layer:
         there = LAYERS.get(name)
-        if there is not None and (there.__module__, there.__qualname__) != (layer.__module__, layer.__qualname__):
-            raise ConfigError(f"output layer {name!r}: {there.__module__} has registered one of that name; choose another")
+        if there is not None and (there.__module__, there.__qualname__) != (
+            layer.__module__,
+            layer.__qualname__,
+        ):
+            raise ConfigError(
+                f"output layer {name!r}: {there.__module__} has registered one of that name; choose another"
+            )
         layer.name = name
         LAYERS[name] = layer
         return layer
@@ -184,7 +231,8 @@ def parse_output(spec: str | OutputLayer) -> OutputLayer:
     name, _, settings = spec.partition(":")
     if name not in LAYERS:
         raise ConfigError(
-            f"output={spec!r}: there is no layer {name!r}; there are {', '.join(sorted(LAYERS))}; import your own before you name it"
+            f"output={spec!r}: there is no layer {name!r}; there are {', '.join(sorted(LAYERS))}; import "
+            "your own before you name it"
         )
     layer = LAYERS[name]
     kinds = typing.get_type_hints(layer)
@@ -218,4 +266,6 @@ def _from_text(field: str, text: str, kind: Any) -> Any:
         expected = {int: "a whole number", float: "a number", bool: "true or false"}.get(kind, str(kind))
         raise ConfigError(f"{field}={text}: must be {expected}") from None
     except TypeError:
-        raise ConfigError(f"{field}: a setting of type {kind} cannot be written as text; use int, float, bool or str") from None
+        raise ConfigError(
+            f"{field}: a setting of type {kind} cannot be written as text; use int, float, bool or str"
+        ) from None

@@ -1,21 +1,23 @@
 """Noise-contrastive estimation.
 
-Tell the target from k noise words n_i drawn from q, by the scores s(w) = h.o_w (+ b_w), which are taken for log P + ln Z:
+Tell the target from k noise words n_i drawn from q, by the scores s(w) = h.o_w (+ b_w), which are taken for
+log P + ln Z:
 
     d(w) = s(w) - ln Z - log(k q(w))
     L = -log sigmoid(d(t)) - sum_{i=1..k} log sigmoid(-d(n_i))          draws that hit the target are kept
 
-ln Z is a number (`ln_z=0`), one learned number (`ln_z=learned`), or one for each input word, combined as its vectors are
-(`ln_z=per_input`).
+ln Z is a number (`ln_z=0`), one learned number (`ln_z=learned`), or one for each input word, combined as its
+vectors are (`ln_z=per_input`).
 
 Converges to  s -> log P(w | h) + ln Z. With a learned Z only s - ln Z is identified.
-Limits        where k q = 1 for all words (k = V, q uniform) it is negative sampling with hits=keep. As k grows its expected gradient
-              tends to that of the softmax if ln Z = log Z(h), otherwise not.
+Limits        where k q = 1 for all words (k = V, q uniform) it is negative sampling with hits=keep. As k
+              grows its expected gradient tends to that of the softmax if ln Z = log Z(h), otherwise not.
 Cost          O(k dim) a target.
-Normalised    nearly, once learned. log_prob is log-softmax(s); the mean and variance of log Z say how far it is from that.
+Normalised    nearly, once learned. log_prob is log-softmax(s); the mean and variance of log Z say how far it
+              is from that.
 Wins          for language models: unnormalised scores can be used as log-probabilities.
-Reference     Gutmann & Hyvarinen, Noise-contrastive estimation, 2010; Mnih & Teh, A fast and simple algorithm for training neural
-              probabilistic language models, 2012.
+Reference     Gutmann & Hyvarinen, Noise-contrastive estimation, 2010; Mnih & Teh, A fast and simple algorithm
+              for training neural probabilistic language models, 2012.
 """
 
 from __future__ import annotations

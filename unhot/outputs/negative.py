@@ -1,20 +1,23 @@
 """Negative sampling.
 
-With s(w) = h.o_w for a hidden vector h, a target t and k noise words n_i drawn from q, q(w) proportional to count(w) ** power:
+With s(w) = h.o_w for a hidden vector h, a target t and k noise words n_i drawn from q, q(w) proportional to
+count(w) ** power:
 
     L = -log sigmoid(s(t)) - sum_{i=1..k} log sigmoid(-s(n_i))
     dL/do_t = (sigmoid(s(t)) - 1) h,   dL/do_n = sigmoid(s(n)) h
 
-What to do with draws that hit the target: `hits=drop` leaves them out (word2vec.c, gensim), `hits=keep` leaves them in.
+What to do with draws that hit the target: `hits=drop` leaves them out (word2vec.c, gensim), `hits=keep`
+leaves them in.
 
 Converges to  hits=keep: s -> log(P / (k q)); hits=drop: s -> log(P / (1 - P)) - log(k q), where P = P(w | h).
 Limits        hits=keep with k = V and q uniform is noise-contrastive estimation with ln Z = 0.
-Cost          O(k dim) a target, whatever the vocabulary. All inputs of a window share the draws, which changes the covariance of the
-              gradient, not its mean.
-Normalised    no: scores are not log-probabilities. log_prob is log-softmax(s + log q) with hits=keep, and the normalised
-              sigmoid(s + log(k q)) with hits=drop.
+Cost          O(k dim) a target, whatever the vocabulary. All inputs of a window share the draws, which
+              changes the covariance of the gradient, not its mean.
+Normalised    no: scores are not log-probabilities. log_prob is log-softmax(s + log q) with hits=keep, and the
+              normalised sigmoid(s + log(k q)) with hits=drop.
 Wins          for word vectors: the quickest layer, and the best neighbours.
-Reference     Mikolov et al., Distributed representations of words and phrases and their compositionality, 2013.
+Reference     Mikolov et al., Distributed representations of words and phrases and their compositionality,
+              2013.
 """
 
 from __future__ import annotations
@@ -54,7 +57,10 @@ class NegativeSampling(DrawnLayer):
         return float(np.logaddexp(0.0, -scores[target]) + np.logaddexp(0.0, scores[noise]).sum())
 
     def log_weight(self, scores: Doubles, counts: Counts) -> Doubles:
-        """What the score converges to, solved for log P: a word that is never drawn has no finite one, and counts as drawn once."""
+        """What the score converges to, solved for log P.
+
+        A word that is never drawn has no finite one, and counts as drawn once.
+        """
         c = expected_counts(self.probability(counts), self.k, unique=self.unique)
         shifted = scores + np.log(np.where(c > 0, c, 1.0))
         return shifted if self.hits == "keep" else -np.logaddexp(0.0, -shifted)

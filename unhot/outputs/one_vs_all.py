@@ -7,8 +7,9 @@ T targets of one input: L = T sum_w softplus(s(w)) - sum_t s(t), each target an 
 
 Converges to  s -> log(P / (1 - P)), the log odds of P = P(w | h).
 Limits        sampled_logistic estimates it with k draws.
-Cost          O(V dim) an input, as the softmax. Use bias=true: the biases begin at the words' own log odds. Without them every word begins
-              at one half, and the gradient of thousands of words in the same direction needs a learning rate thousands of times lower.
+Cost          O(V dim) an input, as the softmax. Use bias=true: the biases begin at the words' own log odds.
+              Without them every word begins at one half, and the gradient of thousands of words in the same
+              direction needs a learning rate thousands of times lower.
 Normalised    no: log_prob is the normalised sigmoid(s).
 Wins          where each word is wanted with a probability of its own; no word's score depends on another's.
 Reference     Rifkin & Klautau, In defense of one-vs-all classification, 2004.
@@ -72,7 +73,17 @@ def _candidates(tables: Any, targets: Any, state: Any, columns: Any, first: Any)
 
 
 @link.register(OneVsAllTables)
-def _link(tables: Any, shape: Any, scores: Any, count: Any, columns: Any, part: Any, times: Any, times_at: Any, lr: Any) -> Any:
+def _link(
+    tables: Any,
+    shape: Any,
+    scores: Any,
+    count: Any,
+    columns: Any,
+    part: Any,
+    times: Any,
+    times_at: Any,
+    lr: Any,
+) -> Any:
     total, linear = sum_over_targets(scores, columns, part)
     loss = logistic_all(scores, shape.rows, total, lr)
     step_targets(scores, columns, part, lr)

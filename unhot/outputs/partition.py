@@ -1,13 +1,14 @@
 """Partitioned vocabulary: the softmax over the words of a part of the text.
 
-The text is cut into parts with at most `size` different targets, D of them, and each part is trained with the softmax over its own words:
+The text is cut into parts with at most `size` different targets, D of them, and each part is trained with the
+softmax over its own words:
 
     L = -s(t) + log sum_{w in D or w = t} exp s(w)
 
 A target inside D is one column, and so is a word that D names twice.
 
-Converges to  s -> log P(w | h) + K(h) where D holds all words. Otherwise it is biased by design: a word is told from others only in the
-              parts that it is in, so rare words come out too probable.
+Converges to  s -> log P(w | h) + K(h) where D holds all words. Otherwise it is biased by design: a word is
+              told from others only in the parts that it is in, so rare words come out too probable.
 Limits        a set of all words is the softmax.
 Cost          O(size dim) an input, as one matrix product: all examples of a part have the same columns.
 Normalised    no: log_prob is log-softmax(s) over all words.
@@ -69,7 +70,8 @@ class Part(NamedTuple):
 def partitions(targets: Iterable[Any] | np.ndarray[Any, Any], size: int) -> Iterator[Part]:
     """Cut a text, one array of target ids or a stream of them, into consecutive parts of at most `size` different words.
 
-    Each part is as long as it can be. The time is linear in the text; of a stream one array is held, and the ids of one part.
+    Each part is as long as it can be. The time is linear in the text; of a stream one array is held, and the
+    ids of one part.
 
     >>> [(part.first, part.last, part.ids.tolist()) for part in partitions(np.array([3, 1, 3, 2, 2, 0]), 2)]
     [(0, 3, [1, 3]), (3, 6, [0, 2])]
@@ -79,9 +81,14 @@ def partitions(targets: Iterable[Any] | np.ndarray[Any, Any], size: int) -> Iter
 
 
 def _parts(blocks: Iterable[Any], size: int) -> Iterator[Part]:
-    """Of `size` targets at a time at most one part ends, as those behind its end cannot fill another: so none is looked at often."""
-    part_of = place = np.zeros(0, np.int64)  # by id: the part a word was last seen in, counted from 1; its place among some targets
-    part, first, at = 1, 0, 0  # the part that is being filled, where it begins, how far the text was looked at
+    """Of `size` targets at a time at most one part ends, as those behind its end cannot fill another.
+
+    So none is looked at often.
+    """
+    # by id: the part a word was last seen in, counted from 1; its place among some targets
+    part_of = place = np.zeros(0, np.int64)
+    # the part that is being filled, where it begins, how far the text was looked at
+    part, first, at = 1, 0, 0
     words: list[Ids] = []  # of the part
     filled = 0
     for block in map(_checked, blocks):
@@ -115,5 +122,8 @@ def _is_first(some: Ids, place: Counts) -> Any:
 def _checked(block: Any) -> Ids:
     ids = np.asarray(block)
     if ids.ndim != 1 or (ids.size and (ids.dtype.kind not in "iu" or ids.min() < 0 or ids.max() >= 2**31)):
-        raise DataError(f"targets of shape {ids.shape} and type {ids.dtype}: must be arrays of ids, whole numbers from 0 to 2**31 - 1")
+        raise DataError(
+            f"targets of shape {ids.shape} and type {ids.dtype}: must be arrays of ids, whole numbers from "
+            "0 to 2**31 - 1"
+        )
     return ids

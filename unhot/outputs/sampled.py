@@ -7,14 +7,16 @@ With draws n_i from q and c(w), how often w is expected among them:
 
 `hits=keep` leaves draws that hit the target in the sum, `hits=drop` masks them (TensorFlow's default).
 
-Converges to  s -> log P(w | h) + K(h), exactly and for every k, with replacement and hits=keep (the default). hits=drop with replacement
-              is biased, and the more so the larger k q(t); with unique draws it is nearly exact, and exact at k = V.
+Converges to  s -> log P(w | h) + K(h), exactly and for every k, with replacement and hits=keep (the default).
+              hits=drop with replacement is biased, and the more so the larger k q(t); with unique draws it is
+              nearly exact, and exact at k = V.
 Limits        unique draws with k = V and hits=drop are the softmax.
 Cost          O(k dim) a target.
 Normalised    up to K(h): log_prob is log-softmax(s).
 Wins          for next-word and next-item models with big vocabularies, where k can be hundreds.
-Reference     Bengio & Senecal, Adaptive importance sampling to accelerate training of a neural probabilistic language model, 2008;
-              Jean et al., On using very large target vocabulary for neural machine translation, 2015.
+Reference     Bengio & Senecal, Adaptive importance sampling to accelerate training of a neural probabilistic
+              language model, 2008; Jean et al., On using very large target vocabulary for neural machine
+              translation, 2015.
 """
 
 from __future__ import annotations
@@ -74,7 +76,8 @@ class SampledSoftmax(DrawnLayer):
         most = self.k * float(self.probability(counts).max())
         if self.hits == "drop" and not self.unique and most > 1:
             logger.warning(
-                "sampled:hits=drop with k q up to %.2g: frequent words come out too probable; use hits=keep or unique=true",
+                "sampled:hits=drop with k q up to %.2g: frequent words come out too probable; use hits=keep "
+                "or unique=true",
                 most,
             )
         return super().tables(counts)
@@ -101,11 +104,23 @@ class SampledSoftmax(DrawnLayer):
 @candidates.register(SampledTables)
 def _candidates(tables: Any, targets: Any, state: Any, columns: Any, first: Any) -> Any:
     """One group: the draws are in the sum of every target, and a target as often as it was drawn."""
-    n, state = put_drawn(tables, targets, np.float32(0.0), np.float32(1.0), np.float32(0.0), tables.k, state, columns, first)
+    n, state = put_drawn(
+        tables, targets, np.float32(0.0), np.float32(1.0), np.float32(0.0), tables.k, state, columns, first
+    )
     begin_groups(columns, first)
     return end_group(columns, first, n, 0), state
 
 
 @link.register(SampledTables)
-def _link(tables: Any, shape: Any, scores: Any, count: Any, columns: Any, part: Any, times: Any, times_at: Any, lr: Any) -> Any:
+def _link(
+    tables: Any,
+    shape: Any,
+    scores: Any,
+    count: Any,
+    columns: Any,
+    part: Any,
+    times: Any,
+    times_at: Any,
+    lr: Any,
+) -> Any:
     return softmax_link(tables.keep_hits, shape, scores, count, columns, part, times, times_at, lr)

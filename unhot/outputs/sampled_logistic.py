@@ -10,8 +10,8 @@ Limits        negative sampling with hits=drop is this without the offset.
 Cost          O(k dim) a target.
 Normalised    no: log_prob is the normalised sigmoid(s).
 Wins          where several words can be right at once and each is wanted with a probability of its own.
-Reference     Jean et al., On using very large target vocabulary for neural machine translation, 2015 (sampling); the table of candidate
-              sampling losses in TensorFlow's documentation.
+Reference     Jean et al., On using very large target vocabulary for neural machine translation, 2015
+              (sampling); the table of candidate sampling losses in TensorFlow's documentation.
 """
 
 from __future__ import annotations

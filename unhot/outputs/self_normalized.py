@@ -2,14 +2,16 @@
 
     L = -s(t) + log Z + alpha log^2 Z,   Z = sum_w exp s(w)
 
-The penalty draws log Z to zero, so that in use s(w) itself can be taken for log P(w | h), without the sum over the vocabulary.
+The penalty draws log Z to zero, so that in use s(w) itself can be taken for log P(w | h), without the sum
+over the vocabulary.
 
 Converges to  s -> log P(w | h): the penalty is zero where the softmax's own optimum has Z = 1.
 Limits        alpha = 0 is the softmax.
 Cost          that of the softmax in training; in use, one score a word.
 Normalised    nearly: log_prob is log-softmax(s); the mean and variance of log Z say how near.
 Wins          where words are scored far more often than the model is trained.
-Reference     Devlin et al., Fast and robust neural network joint models for statistical machine translation, 2014.
+Reference     Devlin et al., Fast and robust neural network joint models for statistical machine translation,
+              2014.
 """
 
 from __future__ import annotations

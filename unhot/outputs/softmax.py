@@ -3,13 +3,15 @@
     L = -s(t) + log Z,   Z = sum_w exp s(w)
     dL/dh = sum_w p(w) o_w - o_t,   dL/do_w = (p(w) - [w = t]) h,   p(w) = exp s(w) / Z
 
-T targets of one input cost as much as one: L = T log Z - sum_t s(t). The compiled kernels never hold more than one input's scores; in torch
-the scores of a batch are made `chunk` words at a time, forward and backward, so that batch x V of them never exist (`chunk=0`: they do).
+T targets of one input cost as much as one: L = T log Z - sum_t s(t). The compiled kernels never hold more
+than one input's scores; in torch the scores of a batch are made `chunk` words at a time, forward and
+backward, so that batch x V of them never exist (`chunk=0`: they do).
 
 Converges to  s -> log P(w | h) + K(h).
-Limits        class_based with one class; sampled with unique draws, k = V and hits=drop; self_normalized with alpha = 0.
-Cost          O(V dim) an input: reads and writes all output vectors. In skip-gram the centre predicts its contexts, so that a window
-              costs one pass, not one for each context.
+Limits        class_based with one class; sampled with unique draws, k = V and hits=drop; self_normalized with
+              alpha = 0.
+Cost          O(V dim) an input: reads and writes all output vectors. In skip-gram the centre predicts its
+              contexts, so that a window costs one pass, not one for each context.
 Normalised    yes: log_prob is log-softmax(s).
 Wins          as the truth that the others are measured by, and outright for small vocabularies.
 Reference     Bridle, Probabilistic interpretation of feedforward classification network outputs, 1990.
@@ -81,13 +83,27 @@ def _candidates(tables: Any, targets: Any, state: Any, columns: Any, first: Any)
 
 
 @link.register(SoftmaxTables)
-def _link(tables: Any, shape: Any, scores: Any, count: Any, columns: Any, part: Any, times: Any, times_at: Any, lr: Any) -> Any:
+def _link(
+    tables: Any,
+    shape: Any,
+    scores: Any,
+    count: Any,
+    columns: Any,
+    part: Any,
+    times: Any,
+    times_at: Any,
+    lr: Any,
+) -> Any:
     """dL/ds(w) = T (1 + 2 alpha log Z) p(w), minus the number of times that w is a target."""
     total, linear = sum_over_targets(scores, columns, part)
     top = largest(scores, shape.rows)
     z = exponentials(scores, shape.rows, top)
     log_z = top + np.log(z)
-    scale_all(scores, shape.rows, -lr * total * (np.float32(1.0) + np.float32(2.0) * tables.alpha * np.float32(log_z)) / np.float32(z))
+    scale_all(
+        scores,
+        shape.rows,
+        -lr * total * (np.float32(1.0) + np.float32(2.0) * tables.alpha * np.float32(log_z)) / np.float32(z),
+    )
     step_targets(scores, columns, part, lr)
     return total * (log_z + tables.alpha * log_z * log_z) - linear
 

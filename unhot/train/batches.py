@@ -1,7 +1,8 @@
 """Mini-batches of the windows of a chunk, for engines that train many examples in one step.
 
-Skip-gram has an example for each pair of a centre and a word that it sees, in the orientation of the model; CBOW one for each centre, whose
-input is a bag: the words that it sees. Examples stay in the order of the text.
+Skip-gram has an example for each pair of a centre and a word that it sees, in the orientation of the model;
+CBOW one for each centre, whose input is a bag: the words that it sees. Examples stay in the order of the
+text.
 """
 
 from __future__ import annotations
@@ -78,7 +79,10 @@ def batch_columns(layer: OutputLayer, counts: Counts, size: int) -> int:
 
 
 def batch_memory(layer: OutputLayer, counts: Counts, dim: int, size: int) -> int:
-    """About how many bytes a step takes beside what is learned: scores and their gradients; the rows of each, or a gradient of all rows."""
+    """About how many bytes a step takes beside what is learned: scores and their gradients.
+
+    The rows of each, or a gradient of all rows.
+    """
     columns = batch_columns(layer, counts, size)
     if getattr(layer, "unique", False):
         return 20 * size * counts.size  # each example draws from all words, in doubles

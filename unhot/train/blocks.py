@@ -1,11 +1,12 @@
 """Cells on disk in the order in which they are trained: a random one that keeps to the cache.
 
-Rows and columns are cut into strips, so that cells fall into a square of blocks. Blocks that share neither rows nor columns can be trained
-at the same time, and nobody notices in which order: in each of `strips` rounds every strip of rows meets another strip of columns. So
-threads never write to the same row, and the result is the same, byte for byte, for any number of them.
+Rows and columns are cut into strips, so that cells fall into a square of blocks. Blocks that share neither
+rows nor columns can be trained at the same time, and nobody notices in which order: in each of `strips`
+rounds every strip of rows meets another strip of columns. So threads never write to the same row, and the
+result is the same, byte for byte, for any number of them.
 
-A block is cut further, into tiles: so few rows and columns that they fit the second-level cache. In a tile cells are in a random order,
-which is made once. The order of the blocks is drawn anew for each epoch.
+A block is cut further, into tiles: so few rows and columns that they fit the second-level cache. In a tile
+cells are in a random order, which is made once. The order of the blocks is drawn anew for each epoch.
 """
 
 from __future__ import annotations
@@ -74,7 +75,10 @@ class Blocks:
         except OSError as error:
             self.close()
             need, why = ARRAYS * 4 * len(cells) / 1e9, error.strerror
-            raise DataError(f"{folder}: {need:.3g} GB cannot be written there: {why}; set TMPDIR to a folder with more room") from error
+            raise DataError(
+                f"{folder}: {need:.3g} GB cannot be written there: {why}; set TMPDIR to a folder with more "
+                "room"
+            ) from error
         self.starts = np.concatenate([[0], np.cumsum(self.counts)])  # [blocks + 1]
 
     def close(self) -> None:
@@ -90,18 +94,33 @@ class Blocks:
         inside = np.diff(columns.pieces)
         tiles = Tiles(columns.piece, np.repeat(columns.pieces[:-1], inside), np.repeat(inside, inside))
         room = int(np.diff(cells.starts[rows.bounds]).max())
-        buffers = [Arranged(np.empty(room, np.int32), np.empty(room, np.int32), np.empty(room, np.float32)) for _ in range(threads + 1)]
+        buffers = [
+            Arranged(np.empty(room, np.int32), np.empty(room, np.int32), np.empty(room, np.float32))
+            for _ in range(threads + 1)
+        ]
 
         def work(strip: int) -> tuple[int, Counts, list[Ids | Floats]]:
             first, last = rows.bounds[strip : strip + 2]
             out, pieces = buffers[strip % len(buffers)], int(rows.pieces[strip + 1] - rows.pieces[strip])
-            row_piece, key = rows.piece[first:last] - np.int32(rows.pieces[strip]), stream_key(seed, strip, SHUFFLING)
+            row_piece, key = (
+                rows.piece[first:last] - np.int32(rows.pieces[strip]),
+                stream_key(seed, strip, SHUFFLING),
+            )
             ends = np.zeros(1 + pieces * int(columns.pieces[-1]), np.int64)
-            arrange(cells.starts, cells.columns, cells.values, first, row_piece, tiles, pieces, key, ends[1:], out)
+            arrange(
+                cells.starts, cells.columns, cells.values, first, row_piece, tiles, pieces, key, ends[1:], out
+            )
             size = int(ends[-1])
-            return strip, ends[columns.pieces * pieces], [out.words[:size], out.contexts[:size], *value(out.values[:size])]
+            return (
+                strip,
+                ends[columns.pieces * pieces],
+                [out.words[:size], out.contexts[:size], *value(out.values[:size])],
+            )
 
-        with self._path.open("wb") as file, contextlib.closing(in_order(range(self.strips), work, threads)) as results:
+        with (
+            self._path.open("wb") as file,
+            contextlib.closing(in_order(range(self.strips), work, threads)) as results,
+        ):
             for strip, cut, arrays in results:
                 self.counts[strip] = np.diff(cut)
                 _write_strip(file, cut, arrays)
@@ -127,7 +146,10 @@ class BlockReader:
         while len(view):
             got = self._file.readinto(view)
             if not got:
-                raise DataError(f"{self._file.name}: was cut short while it was in use; free space on that disk, and train again")
+                raise DataError(
+                    f"{self._file.name}: was cut short while it was in use; free space on that disk, and "
+                    "train again"
+                )
             view = view[got:]
         return block_of(self._buffer, size)
 
@@ -139,7 +161,10 @@ def block_of(numbers: Ids, size: int) -> CellBlock:
 
 
 def order(strips: int, seed: int, epoch: int) -> list[tuple[int, int]]:
-    """The blocks of an epoch as (strip of rows, strip of columns): rounds in which each strip has one block."""
+    """The blocks of an epoch as (strip of rows, strip of columns).
+
+    Rounds in which each strip has one block.
+    """
     random = np.random.default_rng([seed, epoch])
     rows, columns, rounds = (random.permutation(strips).tolist() for _ in range(3))
     return [(rows[k], columns[(k + shift) % strips]) for shift in rounds for k in range(strips)]
@@ -156,7 +181,10 @@ def near_words(stride: int) -> int:
 
 
 def arranging_bytes(cells: Cells, stride: int, threads: int) -> int:
-    """Memory that is taken while blocks are made: strips of cells and what they are turned into, and where tiles end."""
+    """Memory that is taken while blocks are made.
+
+    Strips of cells and what they are turned into, and where tiles end.
+    """
     strips, words = strips_of(len(cells)), len(cells.vocabulary)
     threads, strip = min(threads, strips), len(cells) // strips + words  # a strip ends with a whole row
     pieces = -(-words // near_words(stride)) + strips
@@ -172,7 +200,18 @@ def warm_up_arranging() -> None:
         Tiles(np.zeros(1, np.int32), np.zeros(1, np.int64), np.ones(1, np.int64)),
         Arranged(ids.copy(), ids.copy(), np.zeros(1, np.float32)),
     )
-    arrange(starts, ids, values, starts[0], ids.copy(), tiles, 1, stream_key(0, 0, SHUFFLING), np.zeros(2, np.int64)[1:], out)
+    arrange(
+        starts,
+        ids,
+        values,
+        starts[0],
+        ids.copy(),
+        tiles,
+        1,
+        stream_key(0, 0, SHUFFLING),
+        np.zeros(2, np.int64)[1:],
+        out,
+    )
 
 
 def _sizes(cells: Cells) -> tuple[Counts, Counts]:

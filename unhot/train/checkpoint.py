@@ -1,8 +1,9 @@
 """Checkpoints: when a training saves its state, and which text, or cells, it was trained on.
 
-A checkpoint is a model like any other, with the position of the training in its config. It is written between chunks while no thread
-trains, all or nothing. With one thread, going on from it gives the same bytes as never having stopped: a chunk's random numbers and its
-learning rate depend on the seed and on its place in the corpus alone.
+A checkpoint is a model like any other, with the position of the training in its config. It is written between
+chunks while no thread trains, all or nothing. With one thread, going on from it gives the same bytes as never
+having stopped: a chunk's random numbers and its learning rate depend on the seed and on its place in the
+corpus alone.
 """
 
 from __future__ import annotations
@@ -23,7 +24,10 @@ from unhot.vocab.vocabulary import encode_word
 
 @dataclass(frozen=True, kw_only=True)
 class Checkpoint:
-    """Save to a model's folder every so many minutes or chunks, whichever comes first; None: never for that reason."""
+    """Save to a model's folder every so many minutes or chunks, whichever comes first.
+
+    None: never for that reason.
+    """
 
     path: str | os.PathLike[str]
     minutes: float | None = 10.0
@@ -65,7 +69,10 @@ class Timer:
 
 
 def fingerprint(source: Corpus | Cells) -> str:
-    """A checksum of an encoded text: its words, their counts, its sentences and ids; or of cells: words, counts, and themselves."""
+    """A checksum of an encoded text: its words, their counts, its sentences and ids.
+
+    Or of cells: words, counts, and themselves.
+    """
     found = hashlib.sha256(b"\n".join(map(encode_word, source.vocabulary.words)))
     found.update(source.vocabulary.counts.astype("<i8").tobytes())
     parts: list[tuple[Any, ...]]

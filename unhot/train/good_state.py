@@ -1,7 +1,7 @@
 """The last good state: what matrices were at the beginning of an epoch, to go back to.
 
-A copy in memory, or, where the matrices are large, in a temporary file: they would not fit twice into many a machine, and nobody reads the
-copy unless a training diverges.
+A copy in memory, or, where the matrices are large, in a temporary file: they would not fit twice into many a
+machine, and nobody reads the copy unless a training diverges.
 """
 
 from __future__ import annotations
@@ -46,7 +46,8 @@ class GoodState:
                 self._file.flush()
             except OSError as error:
                 raise DataError(
-                    f"no room in {tempfile.gettempdir()} for a copy of the vectors, which a training goes back to if it diverges "
+                    f"no room in {tempfile.gettempdir()} for a copy of the vectors, which a training goes "
+                    "back to if it diverges "
                     f"({error.strerror}): set TMPDIR to a folder with more"
                 ) from error
 

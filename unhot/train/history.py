@@ -1,4 +1,7 @@
-"""What came of a training so far, and where it stands: with the params, enough to go on as if it had never stopped."""
+"""What came of a training so far, and where it stands.
+
+With the params, enough to go on as if it had never stopped.
+"""
 
 from __future__ import annotations
 
@@ -53,13 +56,23 @@ class History:
             )
             if training is None:
                 return cls(losses, words, position=Position(epoch=len(losses)))
-            position, seconds = Position(*(training[name] for name in Position._fields)), float(training["seconds"])
+            position, seconds = (
+                Position(*(training[name] for name in Position._fields)),
+                float(training["seconds"]),
+            )
             chunks = training.get("chunks", 0)
             numbers = (position.epoch, position.chunk, position.pairs, position.all_pairs, chunks)
             if not all(type(number) is int and number >= 0 for number in numbers):
                 raise ValueError(f"{position}")
-            if type(position.loss) is not float or not math.isfinite(position.loss) or len(losses) < position.epoch:
+            if (
+                type(position.loss) is not float
+                or not math.isfinite(position.loss)
+                or len(losses) < position.epoch
+            ):
                 raise ValueError(f"{position} after {len(losses)} losses")
         except (KeyError, TypeError, ValueError) as error:
-            raise FormatError(f"the state of the training in the model's config is damaged ({error}); train again from the text") from error
+            raise FormatError(
+                f"the state of the training in the model's config is damaged ({error}); train again from "
+                "the text"
+            ) from error
         return cls(losses[: position.epoch], words, seconds, position=position, chunks=chunks)

@@ -1,14 +1,16 @@
 """Hot rows: every thread has its own copies of the most frequent rows.
 
-The rows of frequent words are written by all threads all the time, and a cache line that another core has just written takes as long to
-fetch as one from far memory: two threads lose a fifth of their time to that. So, with more than one thread, the first rows of each matrix
-(ids are ranks: these are the most frequent) have a copy for each thread, behind the matrix. After each chunk a thread passes on its share
-of what it has learned and begins again from the common row:
+The rows of frequent words are written by all threads all the time, and a cache line that another core has
+just written takes as long to fetch as one from far memory: two threads lose a fifth of their time to that.
+So, with more than one thread, the first rows of each matrix (ids are ranks: these are the most frequent) have
+a copy for each thread, behind the matrix. After each chunk a thread passes on its share of what it has
+learned and begins again from the common row:
 
     common += (own - before) / threads;   own = before = common
 
-That is the average over the threads. It is stable for any number of them, and frequent words have updates to spare. The common rows are
-added up in 32 bits also where the matrix has 16: a share of a small step would be lost.
+That is the average over the threads. It is stable for any number of them, and frequent words have updates to
+spare. The common rows are added up in 32 bits also where the matrix has 16: a share of a small step would be
+lost.
 """
 
 from __future__ import annotations
@@ -50,10 +52,16 @@ class HotRows:
         self._copies: list[list[_Copy]] = []
         self.places: list[Hot] = []  # where each thread finds its copies
         sizes = (hot.inputs, hot.outputs, hot.outputs, hot.inputs, LANES)
-        exact = [as_floats(array)[:rows].astype(np.float32) for array, rows in zip(params, sizes, strict=True)]
+        exact = [
+            as_floats(array)[:rows].astype(np.float32) for array, rows in zip(params, sizes, strict=True)
+        ]
         for thread in range(threads):
-            shifts = [len(array) - (threads - thread) * rows for array, rows in zip(params, sizes, strict=True)]
-            self.places.append(Hot(hot.inputs, shifts[0], hot.outputs, shifts[1], shifts[4], has.inputs + thread * has.aside))
+            shifts = [
+                len(array) - (threads - thread) * rows for array, rows in zip(params, sizes, strict=True)
+            ]
+            self.places.append(
+                Hot(hot.inputs, shifts[0], hot.outputs, shifts[1], shifts[4], has.inputs + thread * has.aside)
+            )
             self._copies.append([])
             for array, shift, rows, sums in zip(map(as_floats, params), shifts, sizes, exact, strict=True):
                 if len(array) > 0:

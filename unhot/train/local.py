@@ -1,7 +1,7 @@
 """Training by compiled kernels: threads that update the same matrices without locks.
 
-The threads never run Python for long: a chunk is one call of a compiled kernel that lets go of the interpreter. With one thread the
-result depends on the seed alone, byte for byte.
+The threads never run Python for long: a chunk is one call of a compiled kernel that lets go of the
+interpreter. With one thread the result depends on the seed alone, byte for byte.
 
 Reference: Niu et al., Hogwild!, 2011.
 """
@@ -50,9 +50,14 @@ def warm_up(kernel: Kernel, stride: int, half: bool = False) -> None:
     nothing, start = np.zeros(1, np.int32), np.zeros(2, np.int64)
     nothing.flags.writeable = start.flags.writeable = False  # as the shards are, which are mapped for reading
     text = Text(nothing, start, keep_threshold(np.ones(1)))
-    inputs, outputs = np.zeros((1, stride), np.uint16 if half else np.float32), np.zeros((1, stride), np.float32)
+    inputs, outputs = (
+        np.zeros((1, stride), np.uint16 if half else np.float32),
+        np.zeros((1, stride), np.float32),
+    )
     params = Params(inputs, outputs, *(np.zeros(0, np.float32) for _ in range(3)))
-    chunk = Chunk(0, 0, 0, np.uint64(0), np.uint64(0), np.float32(0), Hot(0, 0, 0, 0, 0, 0), np.zeros(0, np.uint8))
+    chunk = Chunk(
+        0, 0, 0, np.uint64(0), np.uint64(0), np.float32(0), Hot(0, 0, 0, 0, 0, 0), np.zeros(0, np.uint8)
+    )
     buffers = scratch(0, kernel.window.size, kernel.room, stride)
     train_chunk(kernel.step, kernel.shape, kernel.tables, text, kernel.window, params, buffers, chunk)
 
@@ -64,13 +69,18 @@ class LocalRun(TextRun):
         super().__init__(corpus, pieces(corpus.shards, kernel.room.scored), plan, state.sizes.threads)
         self._kernel, self._state = kernel, state
         tokens, stride = chunk_size(corpus.ids, kernel.room.scored), state.params.in_vectors.shape[1]
-        self._scratch = [scratch(tokens, kernel.window.size, kernel.room, stride) for _ in range(state.sizes.threads)]
+        self._scratch = [
+            scratch(tokens, kernel.window.size, kernel.room, stride) for _ in range(state.sizes.threads)
+        ]
         self._hot = HotRows(state.params, state.sizes)
         self._good = GoodState([*state.params, state.seen])
 
     def learn(self, epoch: int, piece: Piece, lr: float, thread: int) -> tuple[float, int]:
         """One call of the kernel."""
-        kernel, chunk = self._kernel, self.chunk(epoch, piece, lr, self._hot.places[thread], self._state.frozen)
+        kernel, chunk = (
+            self._kernel,
+            self.chunk(epoch, piece, lr, self._hot.places[thread], self._state.frozen),
+        )
         loss, pairs = train_chunk(
             kernel.step,
             kernel.shape,

@@ -12,7 +12,10 @@ CGROUP = Path("/sys/fs/cgroup")
 
 
 def available_memory() -> int | None:
-    """Bytes that can still be used, also inside a container (cgroup 2); None where the platform does not say."""
+    """Bytes that can still be used, also inside a container (cgroup 2).
+
+    None where the platform does not say.
+    """
     limits = []
     meminfo = Path("/proc/meminfo")
     if meminfo.exists():
@@ -24,7 +27,8 @@ def available_memory() -> int | None:
     try:
         limit = int((CGROUP / "memory.max").read_text())  # "max" where there is none
         statistics = dict(line.split() for line in (CGROUP / "memory.stat").read_text().splitlines())
-        files = int(statistics["inactive_file"]) + int(statistics["active_file"])  # cached files make room when it is needed
+        # cached files make room when it is needed
+        files = int(statistics["inactive_file"]) + int(statistics["active_file"])
         limits.append(limit - int((CGROUP / "memory.current").read_text()) + files)
     except (OSError, ValueError, KeyError):
         pass
@@ -52,6 +56,8 @@ def check_plan(plan: Mapping[str, int], words: int, dim: int) -> None:
     if free is not None and needed > free:
         smaller = "a smaller dim or batch" if "a batch" in plan else "a smaller dim"
         raise DataError(
-            f"training {words:,} words with dim={dim} needs {describe(plan)}, but {readable(free)} of memory is free: "
-            f"raise min_count, set max_vocab (about {max(1, int(words * free / needed * 0.8)):,} words fit), or use {smaller}"
+            f"training {words:,} words with dim={dim} needs {describe(plan)}, but {readable(free)} of "
+            "memory is free: "
+            f"raise min_count, set max_vocab (about {max(1, int(words * free / needed * 0.8)):,} words "
+            f"fit), or use {smaller}"
         )

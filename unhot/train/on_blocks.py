@@ -34,7 +34,9 @@ class Sides(NamedTuple):
     def finite(self) -> bool:
         """Whether all numbers are."""
         return all(
-            bool(np.isfinite(array[first : first + BLOCK]).all()) for array in self.arrays() for first in range(0, len(array), BLOCK)
+            bool(np.isfinite(array[first : first + BLOCK]).all())
+            for array in self.arrays()
+            for first in range(0, len(array), BLOCK)
         )
 
 
@@ -50,7 +52,9 @@ def start_sides(words: int, dim: int, seed: int, biases: tuple[Doubles, Doubles]
         rows, squares = aligned_zeros((words, stride_of(dim))), aligned_zeros((words, stride_of(dim)))
         for first in range(0, words, BLOCK):
             block = rows[first : first + BLOCK, :dim]
-            block[:] = (random.random(block.shape, dtype=np.float32) - np.float32(0.5)) * np.float32(2 / dim**0.5)
+            block[:] = (random.random(block.shape, dtype=np.float32) - np.float32(0.5)) * np.float32(
+                2 / dim**0.5
+            )
         squares[:] = 1.0
         rows[:, own], rows[:, other], squares[:, other] = bias, 1.0, FIXED
         sides.append(Side(rows, squares))
@@ -82,7 +86,8 @@ class BlockRun(Run[Turn]):
         self._shape = shape(sides.words.rows.shape[1], 1, 1)
         self._good = GoodState(sides.arrays())
         self._order: list[tuple[int, int]] = []
-        self._rounds = np.zeros((2, blocks.strips), np.int64)  # how many blocks of each strip of rows, and of columns, are done
+        # how many blocks of each strip of rows, and of columns, are done
+        self._rounds = np.zeros((2, blocks.strips), np.int64)
         self._free = threading.Condition()
 
     def close(self) -> None:
@@ -104,7 +109,9 @@ class BlockRun(Run[Turn]):
             self._free.wait_for(lambda: self._rounds[0, row] == turn == self._rounds[1, column])
         try:
             cells = self._readers[thread].read(row * strips + column)
-            return rounded(float(learn_cells(self._shape, cells, *self._sides, np.float32(lr)))), cells.words.size
+            return rounded(
+                float(learn_cells(self._shape, cells, *self._sides, np.float32(lr)))
+            ), cells.words.size
         finally:
             with self._free:
                 self._rounds[0, row] += 1

@@ -1,22 +1,27 @@
 """Training in count space: the exact loss of a whole text, from its co-occurrence cells, without any draw.
 
-A step takes some rows of inputs i and all targets j: with H the rows' vectors, O those of all words, and G = dL/ds (`cell_losses.py`),
+A step takes some rows of inputs i and all targets j: with H the rows' vectors, O those of all words, and G =
+dL/ds (`cell_losses.py`),
 
     S = H O' + biases,   dL/dH = G O,   dL/dO = G' H
 
-in blocks of rows, as matrix products of NumPy's BLAS. Every number x that is learned, with its gradient g, then moves by
+in blocks of rows, as matrix products of NumPy's BLAS. Every number x that is learned, with its gradient g,
+then moves by
 
-    r <- 0.99 r + 0.01 g^2,   x <- x - lr g / sqrt(r)                                r without its bias towards zero, lr falling to 0
+    r <- 0.99 r + 0.01 g^2,   x <- x - lr g / sqrt(r)                                r without its bias
+                              towards zero, lr falling to 0
 
-so that a rare word's vector moves as far as a frequent one's. Chosen from short trials on 3,000 words of Wikipedia, not all tuned alike:
-at the same rate, 20 epochs with a first moment of 0.9 (Adam) came to 5.817, without it to 5.810; L-BFGS, at best, came to 5.820 in 40
-passes, AdaGrad by rows (one rate tried) to 5.836 in 40. A natural gradient was quicker from a spectral start (5.799 in 30), and diverged
-from the usual one.
+so that a rare word's vector moves as far as a frequent one's. Chosen from short trials on 3,000 words of
+Wikipedia, not all tuned alike: at the same rate, 20 epochs with a first moment of 0.9 (Adam) came to 5.817,
+without it to 5.810; L-BFGS, at best, came to 5.820 in 40 passes, AdaGrad by rows (one rate tried) to 5.836 in
+40. A natural gradient was quicker from a spectral start (5.799 in 30), and diverged from the usual one.
 
-An epoch visits every row once. Words of every frequency are spread evenly over its steps, by draws from the seed.
-The loss of an epoch is the sum of its rows' exact losses, each at the time of its visit, by the number of pairs.
+An epoch visits every row once. Words of every frequency are spread evenly over its steps, by draws from the
+seed. The loss of an epoch is the sum of its rows' exact losses, each at the time of its visit, by the number
+of pairs.
 
-The result does not depend on the number of threads, as far as BLAS, which has threads of its own, gives the same for all of them.
+The result does not depend on the number of threads, as far as BLAS, which has threads of its own, gives the
+same for all of them.
 
 References: Tieleman & Hinton, Lecture 6.5: RMSProp, 2012; Kingma & Ba, Adam, 2015.
 """
@@ -71,7 +76,10 @@ def new_squares(params: Params, saved: Mapping[str, Any]) -> Params:
 def check_values(cells: Cells) -> None:
     """Raise a `DataError` for cells that are no counts."""
     if len(cells) and float(cells.values.min()) < 0:
-        raise DataError(f"a cell of {float(cells.values.min()):g}: cells to train on are counts of pairs, which are not below zero")
+        raise DataError(
+            f"a cell of {float(cells.values.min()):g}: cells to train on are counts of pairs, which are not "
+            "below zero"
+        )
 
 
 def rows_of_step(words: int) -> int:
@@ -92,7 +100,9 @@ def step_memory(words: int, dim: int, threads: int) -> int:
 
 
 def mixed_rows(words: int, steps: int, seed: int, epoch: int) -> list[Ids]:
-    """The rows of each step of an epoch: of each `steps` words that are next to each other in frequency, one goes to every step.
+    """The rows of each step of an epoch.
+
+    Of each `steps` words that are next to each other in frequency, one goes to every step.
 
     >>> sorted(sum((step.tolist() for step in mixed_rows(5, 2, seed=1, epoch=0)), []))
     [0, 1, 2, 3, 4]
@@ -117,7 +127,8 @@ class CellsRun(Run[Turn]):
         self._loss = cell_loss(state.layer, cells.vocabulary.counts)
         self._row_sums, self._column_sums = cells.row_sums(), cells.column_sums()
         self._total = float(self._row_sums.sum())
-        self._pairs = max(1, round(self._total)) if self._total else 0  # weighted pairs are told about as whole ones
+        # weighted pairs are told about as whole ones
+        self._pairs = max(1, round(self._total)) if self._total else 0
         self._epoch: tuple[int, list[Ids], Starts] = (-1, [], np.zeros(0, np.int64))
         self._scores = np.empty((rows_of_step(words), words), np.float32)
         self._good = GoodState([*state.params, *state.squares])
@@ -146,7 +157,9 @@ class CellsRun(Run[Turn]):
         """The rows of a step, and its pairs; rounded so that they sum to those of the epoch."""
         if self._epoch[0] != epoch:
             steps = mixed_rows(len(self._cells.vocabulary), self._steps, self._plan.seed, epoch)
-            upto = np.cumsum([0.0, *(self._row_sums[rows].sum() for rows in steps)]) * (self._pairs / (self._total or 1.0))
+            upto = np.cumsum([0.0, *(self._row_sums[rows].sum() for rows in steps)]) * (
+                self._pairs / (self._total or 1.0)
+            )
             self._epoch = epoch, steps, np.rint(upto).astype(np.int64)
         _, steps, ends = self._epoch
         return steps[piece.number], int(ends[piece.number + 1] - ends[piece.number])
@@ -162,7 +175,10 @@ class CellsRun(Run[Turn]):
         return float(sum(self._map(link, range(0, rows.size, some))))
 
     def _descend_inputs(self, gradient: Params, rows: Ids, lr: float, times: int) -> None:
-        """Move the rows of a step, but for frozen ones. Gradients are of the mean over a row's own pairs, so `TINY` is small to all."""
+        """Move the rows of a step, but for frozen ones.
+
+        Gradients are of the mean over a row's own pairs, so `TINY` is small to all.
+        """
         params, squares, frozen = self._state.params, self._state.squares, self._state.frozen
         moves = frozen[rows] == 0 if frozen.size else np.ones(rows.size, bool)
         moving, share = rows[moves], mean_of(self._row_sums[rows])
@@ -174,7 +190,11 @@ class CellsRun(Run[Turn]):
 
     def _descend_outputs(self, gradient: Params, lr: float, times: int) -> None:
         """Move all output rows, their biases, and ln Z."""
-        params, squares, share = self._state.params, self._state.squares, mean_of(self._column_sums / self._steps)
+        params, squares, share = (
+            self._state.params,
+            self._state.squares,
+            mean_of(self._column_sums / self._steps),
+        )
         some = max(1, TOGETHER // params.out_vectors.shape[1])
 
         def move(first: int) -> None:
@@ -186,7 +206,13 @@ class CellsRun(Run[Turn]):
         if params.out_bias.size:
             descend(params.out_bias, squares.out_bias, gradient.out_bias * share, lr, times)
         if params.ln_z.size:
-            descend(params.ln_z, squares.ln_z, gradient.ln_z * mean_of(np.array([self._total / self._steps])), lr, times)
+            descend(
+                params.ln_z,
+                squares.ln_z,
+                gradient.ln_z * mean_of(np.array([self._total / self._steps])),
+                lr,
+                times,
+            )
 
     def _map(self, work: Callable[[int], Any], items: Iterable[int]) -> Iterable[Any]:
         """In the order of the items, whichever thread does what."""
@@ -223,7 +249,9 @@ def gradient_of(slopes: Floats, hidden: Floats, params: Params) -> Params:
         out_vectors=slopes.T @ hidden,
         out_bias=slopes.sum(axis=0) if params.out_bias.size else none,
         in_bias=slopes.sum(axis=1) if params.in_bias.size else none,
-        ln_z=-slopes.sum(dtype=np.float64, keepdims=True).reshape(1).astype(np.float32) if params.ln_z.size else none,
+        ln_z=-slopes.sum(dtype=np.float64, keepdims=True).reshape(1).astype(np.float32)
+        if params.ln_z.size
+        else none,
     )
 
 

@@ -24,7 +24,16 @@ class TextRun(Run[Piece]):
     def chunk(self, epoch: int, piece: Piece, lr: float, place: Hot, frozen: Bytes) -> Chunk:
         """A piece with its streams: random bits belong to positions of the whole corpus, draws to the chunk."""
         windows = key_from(stream_key(self._plan.seed, epoch, 0), piece.done - piece.start)
-        return Chunk(piece.start, piece.stop, piece.sentence, windows, self.draw_key(epoch, piece), np.float32(lr), place, frozen)
+        return Chunk(
+            piece.start,
+            piece.stop,
+            piece.sentence,
+            windows,
+            self.draw_key(epoch, piece),
+            np.float32(lr),
+            place,
+            frozen,
+        )
 
     def draw_key(self, epoch: int, piece: Piece) -> np.uint64:
         """The stream that the candidates of a chunk are drawn from."""

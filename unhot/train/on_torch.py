@@ -1,13 +1,16 @@
 """Training by PyTorch: mini-batches, any output layer, any device.
 
-    h_i = x[input of example i], or the mean or sum of a bag;   L = sum_i loss(h_i, target_i);   every parameter -= lr dL/dparameter
+    h_i = x[input of example i], or the mean or sum of a bag;   L = sum_i loss(h_i, target_i);   every
+                                                                parameter -= lr dL/dparameter
 
-L is the *sum* over the batch, so that lr means what it means to the compiled engine, whose steps are single windows: a row that occurs
-once in a batch takes the same step. A row that occurs often takes all its steps at once, from where it stood before; so that this cannot
-run away, no row moves farther than `FARTHEST` in one batch.
+L is the *sum* over the batch, so that lr means what it means to the compiled engine, whose steps are single
+windows: a row that occurs once in a batch takes the same step. A row that occurs often takes all its steps at
+once, from where it stood before; so that this cannot run away, no row moves farther than `FARTHEST` in one
+batch.
 
-The windows are those of the compiled engine. Random draws belong to the chunk, so with one thread on the CPU the same seed gives the same
-bytes, and a training that was cut off goes on to them; PyTorch's own generator is as it was afterwards.
+The windows are those of the compiled engine. Random draws belong to the chunk, so with one thread on the CPU
+the same seed gives the same bytes, and a training that was cut off goes on to them; PyTorch's own generator
+is as it was afterwards.
 """
 
 from __future__ import annotations
@@ -37,7 +40,9 @@ from unhot.train.run import Plan
 from unhot.train.schedule import Piece, pieces
 from unhot.types import Bytes, Counts, Floats
 
-FARTHEST = 1.0  # that a row moves in one step: what keeps rows that are in every example, such as the root of a tree, from leaping
+# that a row moves in one step: what keeps rows that are in every example, such as the root of a tree, from
+# leaping
+FARTHEST = 1.0
 GENERATOR = threading.Lock()  # PyTorch has one for the process
 NOWHERE = Hot(0, 0, 0, 0, 0, 0)  # no rows of threads
 NOTHING_FROZEN = np.zeros(0, np.uint8)
@@ -56,7 +61,8 @@ class Device(NamedTuple):
             torch.empty(1, device=device).item()
         except (RuntimeError, AssertionError, ImportError) as error:
             raise ConfigError(
-                f"device={self.name!r}: cannot be used here ({str(error).splitlines()[0]:.100}); use cpu, for example"
+                f"device={self.name!r}: cannot be used here ({str(error).splitlines()[0]:.100}); use cpu, "
+                "for example"
             ) from error
         return device
 
@@ -98,7 +104,10 @@ def batches_of(bags: Bags, how: Batches, device: torch.device) -> Iterator[Batch
         sizes = starts.diff()
         bag = torch.repeat_interleave(sizes)
         yield Batch(
-            ids[bags.starts[first] : bags.starts[first + len(some)]], bag, sizes[bag].float().reciprocal() if how.mean else None, some
+            ids[bags.starts[first] : bags.starts[first + len(some)]],
+            bag,
+            sizes[bag].float().reciprocal() if how.mean else None,
+            some,
         )
 
 
@@ -117,37 +126,58 @@ class Weights:
     @torch.inference_mode(False)
     def __init__(self, layer: OutputLayer, counts: Counts, begun: Begun, device: Device) -> None:
         self.device, self.threads = device.open(), device.threads
-        params, counts = begun.params, counts.copy()  # those of a saved model cannot be written to, which torch warns of
+        # those of a saved model cannot be written to, which torch warns of
+        params, counts = begun.params, counts.copy()
         with seeded(self.device, begun.seed % 2**63):  # adaptive's projections begin at random
             dim = params.in_vectors.shape[1]
-            self.head = OutputHead(layer, dim, counts, share="example", device=self.device, dtype=torch.float32)
+            self.head = OutputHead(
+                layer, dim, counts, share="example", device=self.device, dtype=torch.float32
+            )
         self.head.sparse = not self.head.scores_all_words
-        self.in_vectors, self.in_bias = (torch.from_numpy(array).to(self.device) for array in (params.in_vectors, params.in_bias))
+        self.in_vectors, self.in_bias = (
+            torch.from_numpy(array).to(self.device) for array in (params.in_vectors, params.in_bias)
+        )
         self._begin(begun)
-        self.own: dict[str, Floats] = {name: _array(parameter) for name, parameter in _own_parameters(self.head).items()}
+        self.own: dict[str, Floats] = {
+            name: _array(parameter) for name, parameter in _own_parameters(self.head).items()
+        }
         self.seen: Counts = _array(self.head.seen)
         out_vectors, out_bias, ln_z = self._out_arrays()
         self.params = Params(params.in_vectors, out_vectors, out_bias, params.in_bias, ln_z)
 
     def _begin(self, begun: Begun) -> None:
         params, own, parameters = begun.params, begun.own, dict(self.head.named_parameters())
-        out, bias, ln_z = (torch.from_numpy(array).to(self.device) for array in (params.out_vectors, params.out_bias, params.ln_z))
+        out, bias, ln_z = (
+            torch.from_numpy(array).to(self.device)
+            for array in (params.out_vectors, params.out_bias, params.ln_z)
+        )
         rows = torch.zeros_like(out) if own else out
         self.head.begin(Rows(rows, bias if bias.numel() else None, ln_z if ln_z.numel() else None))
         missing = _own_parameters(self.head).keys() - own.keys()
         if own and missing:
-            raise FormatError(f"a model with {self.head.layer.spec()}: without its tensor {min(missing)!r}; the file is damaged")
+            raise FormatError(
+                f"a model with {self.head.layer.spec()}: without its tensor {min(missing)!r}; the file is "
+                "damaged"
+            )
         with torch.no_grad():
             for name, array in own.items():
                 if name not in parameters or parameters[name].shape != array.shape:
-                    raise FormatError(f"a model with {self.head.layer.spec()}: its tensor {name!r} {array.shape} is none of this layer's")
+                    raise FormatError(
+                        f"a model with {self.head.layer.spec()}: its tensor {name!r} {array.shape} is none "
+                        "of this layer's"
+                    )
                 parameters[name].copy_(torch.from_numpy(np.array(array)))
             if begun.seen.size:
                 self.head.seen.copy_(torch.from_numpy(np.array(begun.seen)))
 
     def state(self) -> list[Tensor]:
         """Everything that changes while it trains."""
-        return [self.in_vectors, self.in_bias, *(parameter.data for parameter in self.head.parameters()), self.head.seen]
+        return [
+            self.in_vectors,
+            self.in_bias,
+            *(parameter.data for parameter in self.head.parameters()),
+            self.head.seen,
+        ]
 
     def publish(self) -> None:
         """Bring the model's arrays up to date; on the CPU most of them are the parameters themselves."""
@@ -161,7 +191,9 @@ class Weights:
 
     def _out_arrays(self) -> list[Floats]:
         """What the NumPy head of a model takes: rows, their biases, ln Z; of size zero what there is not."""
-        return [np.zeros(0, np.float32) if tensor is None else _array(tensor) for tensor in self.head.effective()]
+        return [
+            np.zeros(0, np.float32) if tensor is None else _array(tensor) for tensor in self.head.effective()
+        ]
 
 
 class TorchRun(TextRun):
@@ -172,7 +204,10 @@ class TorchRun(TextRun):
     def __init__(self, corpus: Corpus, weights: Weights, batches: Batches, frozen: Bytes, plan: Plan) -> None:
         layer = weights.head.layer
         self._parts = Parts(corpus, layer.size) if isinstance(layer, Partition) else None
-        columns, cuts = batch_columns(layer, corpus.vocabulary.counts, batches.size), self._parts.cuts if self._parts else ()
+        columns, cuts = (
+            batch_columns(layer, corpus.vocabulary.counts, batches.size),
+            self._parts.cuts if self._parts else (),
+        )
         cut = pieces(corpus.shards, columns, batches.fewest_positions(), cuts)
         super().__init__(corpus, cut, plan, 1)
         self._weights, self._batches = weights, batches
@@ -259,14 +294,20 @@ def _descend_rows(rows: Tensor, ids: Tensor, gradient: Tensor, lr: float) -> Non
 
 
 def _clipped(gradient: Tensor, lr: float) -> Tensor:
-    """Lr times the gradient, of each row at most `FARTHEST`; a row so long that it has no finite length shows that, and is not left out."""
+    """Lr times the gradient, of each row at most `FARTHEST`.
+
+    A row so long that it has no finite length shows that, and is not left out.
+    """
     length = gradient.abs() if gradient.ndim == 1 else torch.linalg.vector_norm(gradient, dim=1, keepdim=True)
     return gradient * torch.where(length.isinf(), torch.nan, (FARTHEST / length).clamp(max=lr))
 
 
 @contextmanager
 def seeded(device: torch.device, seed: int) -> Iterator[None]:
-    """Draw from a seed of our own, on the CPU and the device; afterwards PyTorch's generators are as they were."""
+    """Draw from a seed of our own, on the CPU and the device.
+
+    Afterwards PyTorch's generators are as they were.
+    """
     if device.type == "cpu":
         with GENERATOR, torch.random.fork_rng(devices=[]):
             torch.default_generator.manual_seed(seed)
@@ -281,7 +322,9 @@ def seeded(device: torch.device, seed: int) -> Iterator[None]:
 def _own_parameters(head: OutputHead) -> dict[str, Tensor]:
     """What the effective rows are made of, where these are not the parameters themselves."""
     rows = {tensor.data_ptr() for tensor in head.effective() if tensor is not None}
-    return {name: parameter for name, parameter in head.named_parameters() if parameter.data_ptr() not in rows}
+    return {
+        name: parameter for name, parameter in head.named_parameters() if parameter.data_ptr() not in rows
+    }
 
 
 def _array(tensor: Tensor) -> Any:

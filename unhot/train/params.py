@@ -56,7 +56,9 @@ class Begin(NamedTuple):
     half: bool = False  # 16-bit floats, which kernels take as uint16
 
 
-def start_params(sizes: Sizes, dim: int, seed: int, stride: int | None = None, begin: Begin = Begin()) -> Params:  # noqa: B008 (immutable)
+def start_params(
+    sizes: Sizes, dim: int, seed: int, stride: int | None = None, begin: Begin = Begin()
+) -> Params:  # noqa: B008 (immutable)
     """Input vectors at random, all else zero; behind them room for the rows of threads.
 
     A row has `stride` floats; None: as many as the kernels want.
@@ -73,12 +75,19 @@ def start_params(sizes: Sizes, dim: int, seed: int, stride: int | None = None, b
     random = np.random.default_rng(seed)
     for first in range(0, sizes.inputs, BLOCK):
         block = as_floats(params.in_vectors)[first : min(first + BLOCK, sizes.inputs), :dim]
-        block[:] = (random.random(block.shape, dtype=np.float32) - np.float32(0.5)) * np.float32(2 * begin.spread) / np.float32(dim)
+        block[:] = (
+            (random.random(block.shape, dtype=np.float32) - np.float32(0.5))
+            * np.float32(2 * begin.spread)
+            / np.float32(dim)
+        )
     return params
 
 
 def frozen_rows(sizes: Sizes, ids: Bytes) -> Bytes:
-    """1 for each input row that stays as it is, hot copies included, from 1 for each such word; empty if there is none."""
+    """1 for each input row that stays as it is, hot copies included, from 1 for each such word.
+
+    Empty if there is none.
+    """
     if not ids.any():
         return np.zeros(0, np.uint8)
     frozen = np.zeros(sizes.in_rows, np.uint8)
@@ -90,13 +99,19 @@ def frozen_rows(sizes: Sizes, ids: Bytes) -> Bytes:
 
 
 def finite(params: Params) -> bool:
-    """Whether all numbers are finite. Outside fast-math code, and without a temporary array of the size of the matrix."""
+    """Whether all numbers are finite.
+
+    Outside fast-math code, and without a temporary array of the size of the matrix.
+    """
     return all(_finite(array.reshape(-1)) for array in params)
 
 
 def _finite(vector: Any) -> bool:
     if vector.dtype == np.uint16:  # a half is finite unless all bits of its exponent are set
-        return all(((vector[first : first + BLOCK] & 0x7C00) < 0x7C00).all() for first in range(0, vector.size, BLOCK))
+        return all(
+            ((vector[first : first + BLOCK] & 0x7C00) < 0x7C00).all()
+            for first in range(0, vector.size, BLOCK)
+        )
     return bool(np.isfinite(np.dot(vector, vector)))
 
 

@@ -1,4 +1,7 @@
-"""The parts of a text that the partitioned softmax is trained on: each has at most so many different words, which are its columns."""
+"""The parts of a text that the partitioned softmax is trained on.
+
+Each has at most so many different words, which are its columns.
+"""
 
 from __future__ import annotations
 

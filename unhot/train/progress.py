@@ -1,4 +1,7 @@
-"""What a training tells the outside: one `Progress` per chunk and per epoch, to callbacks; and a callback that writes JSON lines."""
+"""What a training tells the outside: one `Progress` per chunk and per epoch, to callbacks.
+
+And a callback that writes JSON lines.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,8 @@ class Progress:
     seconds: float  # since training began
     loss: float | None  # mean over the pairs of this epoch so far; of the whole epoch at its end
     lr: float
-    details: dict[str, Any] = field(default_factory=dict)  # start: vocabulary, threads, memory ...; done: why it ended
+    # start: vocabulary, threads, memory ...; done: why it ended
+    details: dict[str, Any] = field(default_factory=dict)
 
     @property
     def words_per_second(self) -> float:
@@ -83,6 +87,8 @@ class JsonLog:
         """The log itself."""
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         """Close."""
         self.close()

@@ -1,10 +1,13 @@
-"""What every training does, whatever trains its chunks: epochs, loss, events, checkpoints, Ctrl-C, the last good state.
+"""What every training does, whatever trains its chunks.
 
-An engine is a `Run` that says how a chunk is learned and what its state is (`local.py`: compiled kernels on threads; `on_torch.py`;
-`on_blocks.py`: GloVe's kernel on blocks of cells).
-Chunks are trained by threads, which take them from one queue; results come back to the main thread, which adds up the loss, calls the
-callbacks and takes Ctrl-C. A chunk whose loss is not a finite number ends the training: the state goes back to where it was at the
-beginning of the epoch. For a checkpoint the threads end the chunks they are at and begin again when it is written.
+Epochs, loss, events, checkpoints, Ctrl-C, the last good state.
+
+An engine is a `Run` that says how a chunk is learned and what its state is (`local.py`: compiled kernels on
+threads; `on_torch.py`; `on_blocks.py`: GloVe's kernel on blocks of cells). Chunks are trained by threads,
+which take them from one queue; results come back to the main thread, which adds up the loss, calls the
+callbacks and takes Ctrl-C. A chunk whose loss is not a finite number ends the training: the state goes back
+to where it was at the beginning of the epoch. For a checkpoint the threads end the chunks they are at and
+begin again when it is written.
 """
 
 from __future__ import annotations
@@ -35,7 +38,8 @@ class Plan:
     lr: float
     seed: int
     history: History  # where it stands; it goes on from there
-    keep: Doubles = field(default_factory=lambda: np.zeros(0))  # [words] how often each is kept by sub-sampling, where text is read
+    # [words] how often each is kept by sub-sampling, where text is read
+    keep: Doubles = field(default_factory=lambda: np.zeros(0))
     callbacks: Sequence[Callback] = ()
     checkpoint: Checkpoint | None = None
     save: Callable[[], None] = lambda: None  # writes a checkpoint
@@ -81,18 +85,24 @@ class Run(ABC, Generic[C]):
         self._before = self.history.position  # when `keep_state` was called
         if self._before.chunk and self.history.chunks not in (0, len(cut)):
             raise ConfigError(
-                f"the training began with epochs of {self.history.chunks} chunks, with these settings they have {len(cut)}: "
+                f"the training began with epochs of {self.history.chunks} chunks, with these settings they "
+                f"have {len(cut)}: "
                 "resume it with the engine, batch and layer that it began with"
             )
         self.history.chunks = len(cut)
         if self._before.chunk > len(cut):
-            raise FormatError(f"the state of the training: {self._before.chunk} of {len(cut)} chunks; it is damaged")
+            raise FormatError(
+                f"the state of the training: {self._before.chunk} of {len(cut)} chunks; it is damaged"
+            )
         self._timer = Timer(plan.checkpoint)
         self._failed: BaseException | None = None  # of a chunk: those behind it are not trained any more
 
     @abstractmethod
     def learn(self, epoch: int, piece: C, lr: float, thread: int) -> tuple[float, int]:
-        """Train a chunk; returns its summed loss and how many (input, target) pairs it has. Called by the threads."""
+        """Train a chunk; returns its summed loss and how many (input, target) pairs it has.
+
+        Called by the threads.
+        """
 
     @abstractmethod
     def keep_state(self) -> None:
@@ -111,7 +121,10 @@ class Run(ABC, Generic[C]):
         return
 
     def train(self) -> None:
-        """Train for all epochs, or until Ctrl-C; `history` tells how far. Raises `Diverged` with the model in the last good state."""
+        """Train for all epochs, or until Ctrl-C; `history` tells how far.
+
+        Raises `Diverged` with the model in the last good state.
+        """
         self._tell("start", 0, None, self._plan.details)
         try:
             for epoch in range(self.history.position.epoch, self._plan.epochs):
@@ -147,8 +160,10 @@ class Run(ABC, Generic[C]):
         if not np.isfinite(loss) or not self.finite():
             self._restore()
             raise Diverged(
-                f"training left the finite numbers in epoch {epoch + 1} with lr={self._plan.lr:g}: the model is back to where it was "
-                f"after {epoch} epochs{self._chunks_before()}; try a lower lr, for example {self._plan.lr / 4:g}"
+                f"training left the finite numbers in epoch {epoch + 1} with lr={self._plan.lr:g}: the "
+                "model is back to where it was "
+                f"after {epoch} epochs{self._chunks_before()}; try a lower lr, for example "
+                f"{self._plan.lr / 4:g}"
             )
         self.publish()
         self.history.losses.append(loss / max(self.history.position.pairs, 1))
@@ -164,7 +179,12 @@ class Run(ABC, Generic[C]):
         """Train the chunks that are left; stop, and return True, when a checkpoint is due."""
         first, due = self.history.position.chunk, False
         dealt = threading.Semaphore(0) if self.paced else None
-        with working(self._pieces[first:], lambda piece, thread: self._train_chunk(epoch, piece, thread), self._threads, dealt) as results:
+        with working(
+            self._pieces[first:],
+            lambda piece, thread: self._train_chunk(epoch, piece, thread),
+            self._threads,
+            dealt,
+        ) as results:
             for _ in range(first, len(self._pieces)):
                 self._report(results.get(), epoch)
                 due = self._timer.due()
@@ -200,7 +220,10 @@ class Run(ABC, Generic[C]):
             self._tell("progress", epoch + 1, at.loss / max(at.pairs, 1))
 
     def _checkpoint(self) -> None:
-        """Save the state, which no thread is changing now; a checkpoint that fails does not end the training."""
+        """Save the state, which no thread is changing now.
+
+        A checkpoint that fails does not end the training.
+        """
         self.history.words = self._words_at(self.history.position)
         if self.finite():
             self.publish()
@@ -237,7 +260,9 @@ class Run(ABC, Generic[C]):
         details = {"reason": reason, "pairs": self.history.pairs}
         self._tell("done", min(len(losses) + 1, self._plan.epochs), losses[-1] if losses else None, details)
 
-    def _tell(self, event: str, epoch: int, loss: float | None, details: dict[str, Any] | None = None) -> None:
+    def _tell(
+        self, event: str, epoch: int, loss: float | None, details: dict[str, Any] | None = None
+    ) -> None:
         """Report to the callbacks."""
         self.history.seconds = time.perf_counter() - self._began
         progress = Progress(

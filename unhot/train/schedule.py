@@ -1,7 +1,8 @@
 """Which positions are trained when, and how fast.
 
-An epoch is cut into chunks that do not depend on the number of threads. The learning rate falls linearly from lr to lr / 10,000 over all
-epochs, by position in the corpus: a chunk has the same rate whichever thread trains it, and whenever.
+An epoch is cut into chunks that do not depend on the number of threads. The learning rate falls linearly from
+lr to lr / 10,000 over all epochs, by position in the corpus: a chunk has the same rate whichever thread
+trains it, and whenever.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ from unhot.types import Starts
 
 CHUNK = 1 << 15  # positions of a chunk: with the usual settings about 10 ms of work
 USUAL_COLUMNS = 8  # more columns, shorter chunks
-PIECES = 64  # a small corpus is cut into at least so many chunks (of at least SMALLEST), so that the rate falls smoothly
+# a small corpus is cut into at least so many chunks (of at least SMALLEST), so that the rate falls smoothly
+PIECES = 64
 SMALLEST = 1 << 9
 SHORTEST = 1 << 6  # however many columns a step has
 FLOOR = 1e-4  # the last rate as a share of the first
@@ -42,7 +44,9 @@ class Piece(NamedTuple):
 
 def chunk_size(ids: int, columns: int, fewest: int = 1) -> int:
     """Positions of a chunk for a corpus of so many and steps of so many columns; `fewest` in any case."""
-    return max(fewest, min(max(SMALLEST, min(CHUNK, ids // PIECES)), max(SHORTEST, CHUNK * USUAL_COLUMNS // columns)))
+    return max(
+        fewest, min(max(SMALLEST, min(CHUNK, ids // PIECES)), max(SHORTEST, CHUNK * USUAL_COLUMNS // columns))
+    )
 
 
 def pieces(shards: list[Shard], columns: int, fewest: int = 1, cuts: Sequence[Starts] = ()) -> list[Piece]:

@@ -14,11 +14,17 @@ Result = TypeVar("Result")
 
 @contextlib.contextmanager
 def working(
-    tasks: Iterable[Task], work: Callable[[Task, int], Result], threads: int, dealt: threading.Semaphore | None = None
+    tasks: Iterable[Task],
+    work: Callable[[Task, int], Result],
+    threads: int,
+    dealt: threading.Semaphore | None = None,
 ) -> Iterator[queue.SimpleQueue[Result]]:
-    """Results of work(task, thread), as threads finish them; leaving the context lets them end the tasks they are at.
+    """Results of work(task, thread), as threads finish them.
 
-    With a semaphore `dealt`, a thread begins its next task when its result is dealt with: released once for each.
+    Leaving the context lets them end the tasks they are at.
+
+    With a semaphore `dealt`, a thread begins its next task when its result is dealt with: released once for
+    each.
     """
     todo, stop = iter(tasks), threading.Event()
     lock, results = threading.Lock(), queue.SimpleQueue[Result]()
@@ -48,7 +54,10 @@ def working(
 
 
 def _join(thread: threading.Thread) -> KeyboardInterrupt | None:
-    """Wait for a thread to end its task, however often Ctrl-C is pressed: nobody may write while the model is saved."""
+    """Wait for a thread to end its task, however often Ctrl-C is pressed.
+
+    Nobody may write while the model is saved.
+    """
     pressed: KeyboardInterrupt | None = None
     while thread.is_alive():
         try:

@@ -2,9 +2,10 @@
 
     P(w) = P(class of w) P(w | class of w), with more levels likewise: classes of classes first
 
-Which classes? With n words in a class of probability p, a step looks at n columns with probability p. To have few on average, n should
-fall as p rises: sorted by count and cut where the sum of sqrt(count) is equal, the mean is smallest. Of C classes the step also looks at
-all C, so C = sqrt(V) balances the two. Classes are cut into classes by the same rule.
+Which classes? With n words in a class of probability p, a step looks at n columns with probability p. To have
+few on average, n should fall as p rises: sorted by count and cut where the sum of sqrt(count) is equal, the
+mean is smallest. Of C classes the step also looks at all C, so C = sqrt(V) balances the two. Classes are cut
+into classes by the same rule.
 """
 
 from __future__ import annotations
@@ -22,10 +23,13 @@ DEEPEST = 30  # levels; halving at every one of them tells 2**30 words apart
 
 
 class Groups(NamedTuple):
-    """Softmaxes over groups of consecutive output rows; a word's choices on the levels 0..L pick one row each.
+    """Softmaxes over groups of consecutive output rows.
 
-    Rows: the top classes, then the next level's classes, ..., then the words; on each level grouped by the class they are in, and in a
-    group by falling count. Group 0 is the top classes, group 1 + r is what the class of row r holds.
+    A word's choices on the levels 0..L pick one row each.
+
+    Rows: the top classes, then the next level's classes, ..., then the words; on each level grouped by the
+    class they are in, and in a group by falling count. Group 0 is the top classes, group 1 + r is what the
+    class of row r holds.
     """
 
     first: Ids  # [groups], the first row of each group
@@ -37,19 +41,24 @@ class Groups(NamedTuple):
 def frequency_classes(counts: ArrayLike, classes: int | None = None, levels: int = 1) -> Counts:
     """Nested classes of words of similar count, the top level first: [levels, words].
 
-    `classes` is the number of classes of the finest level; None means V ** (levels / (levels + 1)), which is sqrt(V) for one level. The
-    coarser levels are spaced geometrically.
+    `classes` is the number of classes of the finest level; None means V ** (levels / (levels + 1)), which is
+    sqrt(V) for one level. The coarser levels are spaced geometrically.
 
     >>> frequency_classes([100, 25, 16, 9, 1, 1, 1, 1])
     array([[0, 1, 1, 2, 2, 2, 2, 2]])
     """
     counts = checked_counts(counts)
     levels = whole("levels", levels, 1, DEEPEST)
-    finest = counts.size ** (levels / (levels + 1)) if classes is None else float(whole("classes", classes, 1))
+    finest = (
+        counts.size ** (levels / (levels + 1)) if classes is None else float(whole("classes", classes, 1))
+    )
     if finest > counts.size:
-        raise ConfigError(f"classes={classes}: must be <= {counts.size}, the number of words, as no class may be empty")
+        raise ConfigError(
+            f"classes={classes}: must be <= {counts.size}, the number of words, as no class may be empty"
+        )
     order = np.argsort(-counts, kind="stable")
-    weight = counts[order] if counts.any() else np.ones_like(counts)  # of what is cut: the words, then classes of them
+    # of what is cut: the words, then classes of them
+    weight = counts[order] if counts.any() else np.ones_like(counts)
     of_word = np.arange(counts.size)  # of the words by rank: which piece they are in
     class_map = np.empty((levels, counts.size), np.int64)
     for level in range(levels - 1, -1, -1):
@@ -61,10 +70,12 @@ def frequency_classes(counts: ArrayLike, classes: int | None = None, levels: int
 
 
 def equal_cuts(weight: Doubles, pieces: int) -> Starts:
-    """Where to cut a row of weights into pieces, none empty, of about equal sum: piece i is [start[i] : start[i + 1]].
+    """Where to cut a row of weights into pieces, none empty, of about equal sum.
 
-    From left to right, a piece takes what has its middle within an equal share of the weight that is left. So a weight above its share
-    takes nothing from the pieces behind it.
+    Piece i is [start[i] : start[i + 1]].
+
+    From left to right, a piece takes what has its middle within an equal share of the weight that is left. So
+    a weight above its share takes nothing from the pieces behind it.
     """
     total = np.concatenate([[0.0], np.cumsum(weight)])
     middle = (total[:-1] + total[1:]) / 2  # rises, so the end of a piece is found by bisection
@@ -79,12 +90,23 @@ def equal_cuts(weight: Doubles, pieces: int) -> Starts:
 
 
 def groups_from_map(class_map: ArrayLike, counts: ArrayLike) -> Groups:
-    """The groups of any nested classes, the top level first: [levels, words], or [words] for one level; labels are any whole numbers."""
+    """The groups of any nested classes, the top level first: [levels, words], or [words] for one level.
+
+    Labels are any whole numbers.
+    """
     counts = checked_counts(counts)
     labels = np.atleast_2d(np.asarray(class_map))
-    if labels.ndim != 2 or labels.shape[1] != counts.size or not 0 < len(labels) <= DEEPEST or labels.dtype.kind not in "iu":
+    if (
+        labels.ndim != 2
+        or labels.shape[1] != counts.size
+        or not 0 < len(labels) <= DEEPEST
+        or labels.dtype.kind not in "iu"
+    ):
         shape, kind = np.shape(class_map), labels.dtype
-        raise DataError(f"a class map of shape {shape} and type {kind}: must be whole numbers [levels, words], with {counts.size} words")
+        raise DataError(
+            f"a class map of shape {shape} and type {kind}: must be whole numbers [levels, words], with "
+            f"{counts.size} words"
+        )
     row = np.empty((counts.size, len(labels) + 1), np.int32)
     group = np.zeros_like(row)
     sizes: list[Counts] = []
@@ -103,15 +125,20 @@ def groups_from_map(class_map: ArrayLike, counts: ArrayLike) -> Groups:
 
 
 def _level(label: Counts, above: Counts, counts: Counts, level: int) -> tuple[Counts, Counts]:
-    """For every word, the place of its class on this level; and the sizes of the groups the level consists of."""
-    _, example, own = np.unique(label, return_index=True, return_inverse=True)  # the example is the smallest id of a class
+    """For every word, the place of its class on this level.
+
+    And the sizes of the groups the level consists of.
+    """
+    # the example is the smallest id of a class
+    _, example, own = np.unique(label, return_index=True, return_inverse=True)
     parent = above[example]
     torn = parent[own] != above
     if torn.any():
         word = int(np.argmax(torn))
         other = int(example[own[word]])
         raise DataError(
-            f"class {label[word]} of level {level} holds the words {other} and {word}, which level {level - 1} has in different classes: "
+            f"class {label[word]} of level {level} holds the words {other} and {word}, which level "
+            f"{level - 1} has in different classes: "
             "classes must be nested; give this one two labels"
         )
     weight = np.zeros(example.size, np.int64)
@@ -125,6 +152,8 @@ def expected_columns(groups: Groups, counts: ArrayLike) -> float:
     """How many columns the steps of a word look at, on average by count (of all words alike if no word was counted)."""
     counts = checked_counts(counts)
     if counts.size != len(groups.group):
-        raise DataError(f"{counts.size} counts for groups of {len(groups.group)} words: give one count for each word")
+        raise DataError(
+            f"{counts.size} counts for groups of {len(groups.group)} words: give one count for each word"
+        )
     columns = groups.size[groups.group].sum(axis=1, dtype=np.int64)
     return float(np.average(columns, weights=counts if counts.any() else None))

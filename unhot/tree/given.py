@@ -1,7 +1,7 @@
 """Trees and classes that somebody else made, as text: one code or one class for each id.
 
-Both files are CSV without a header: line i belongs to id i, and its last field is the value, so that a word may stand before it.
-A tree is any complete prefix code of 0s (left) and 1s (right).
+Both files are CSV without a header: line i belongs to id i, and its last field is the value, so that a word
+may stand before it. A tree is any complete prefix code of 0s (left) and 1s (right).
 """
 
 from __future__ import annotations
@@ -22,7 +22,9 @@ from unhot.types import Bytes, Counts, Starts
 
 
 def from_codes(codes: Sequence[str], counts: ArrayLike) -> Paths:
-    """The tree whose word w is found by following codes[w] from the root; the counts only number its inner nodes.
+    """The tree whose word w is found by following codes[w] from the root.
+
+    The counts only number its inner nodes.
 
     >>> from_codes(["0", "10", "11"], [5, 1, 1]).node.tolist()
     [0, 0, 1, 0, 1]
@@ -47,7 +49,10 @@ def _bits(codes: Sequence[str]) -> tuple[Bytes, Starts]:
     """All codes as one array of 0 and 1, and where each begins."""
     for i, code in enumerate(codes):
         if not isinstance(code, str):
-            raise DataError(f"the code {code!r} of id {i} is of type {type(code).__name__}: codes must be str of 0s and 1s")
+            raise DataError(
+                f"the code {code!r} of id {i} is of type {type(code).__name__}: codes must be str of 0s and "
+                "1s"
+            )
     start = np.zeros(len(codes) + 1, np.int64)
     np.cumsum(np.fromiter(map(len, codes), np.int64, len(codes)), out=start[1:])
     # one byte for each character; what is not Latin-1 becomes a question mark
@@ -60,7 +65,10 @@ def _bits(codes: Sequence[str]) -> tuple[Bytes, Starts]:
 
 @kernel
 def _grow(bits: Any, start: Any, children: Any) -> Any:
-    """Put word after word into the tree; returns the number of inner nodes, or -1 where codes clash or need too many nodes."""
+    """Put word after word into the tree.
+
+    Returns the number of inner nodes, or -1 where codes clash or need too many nodes.
+    """
     words, made = start.size - 1, 1
     for word in range(words):
         if start[word] == start[word + 1]:
@@ -122,7 +130,10 @@ def read_codes(path: str | Path) -> list[str]:
     values = _last_fields(Path(path))
     if b"".join(values).translate(None, b"01"):
         line, value = next((i, value) for i, value in enumerate(values) if value.translate(None, b"01"))
-        raise FormatError(f"{path}: line {line + 1}: {_show(value)} is not a code: the last field must be made of 0s (left) and 1s (right)")
+        raise FormatError(
+            f"{path}: line {line + 1}: {_show(value)} is not a code: the last field must be made of 0s "
+            "(left) and 1s (right)"
+        )
     return [value.decode() for value in values]
 
 
@@ -132,7 +143,10 @@ def read_classes(path: str | Path) -> Counts:
     whole = re.compile(rb"[+-]?[0-9]{1,18}")  # 18 digits fit 64 bits
     for i, value in enumerate(values):
         if not whole.fullmatch(value):
-            raise FormatError(f"{path}: line {i + 1}: {_show(value)} is no class: the last field must be a whole number, up to 18 digits")
+            raise FormatError(
+                f"{path}: line {i + 1}: {_show(value)} is no class: the last field must be a whole number, "
+                "up to 18 digits"
+            )
     return np.fromiter(map(int, values), np.int64, len(values))
 
 
@@ -141,7 +155,10 @@ def _show(value: bytes) -> str:
 
 
 def _last_fields(path: Path) -> list[bytes]:
-    """The last comma-separated field of every line, without quotes and spaces; a line feed alone ends a line, as words may hold others."""
+    """The last comma-separated field of every line, without quotes and spaces.
+
+    A line feed alone ends a line, as words may hold others.
+    """
     try:
         lines = path.read_bytes().removeprefix(b"\xef\xbb\xbf").split(b"\n")
     except OSError as error:
@@ -152,5 +169,8 @@ def _last_fields(path: Path) -> list[bytes]:
         raise FormatError(f"{path}: the file is empty: write one line for each id")
     values = [line.rpartition(b",")[2].strip(b' \t\r"') for line in lines]
     if b"" in values and (len(lines) > 1 or b"," not in lines[0]):  # the code of a single word has no digits
-        raise FormatError(f"{path}: line {values.index(b'') + 1}: no value: line i belongs to id i, and its last field is the value")
+        raise FormatError(
+            f"{path}: line {values.index(b'') + 1}: no value: line i belongs to id i, and its last field is "
+            "the value"
+        )
     return values

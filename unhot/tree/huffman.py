@@ -1,10 +1,12 @@
 """Huffman's tree: of all binary trees, the one with the shortest count-weighted paths.
 
-Join the two lightest nodes until one is left. Leaves sorted by count wait in one queue; joined nodes are made in rising weight, so they
-wait in another, and the lightest is always in front of one of them: O(V) after the sort. Of equals the leaf goes first, which keeps the
-longest path as short as any Huffman tree's (many words of count 0 make a balanced subtree, not a chain). The lighter child is the left.
+Join the two lightest nodes until one is left. Leaves sorted by count wait in one queue; joined nodes are made
+in rising weight, so they wait in another, and the lightest is always in front of one of them: O(V) after the
+sort. Of equals the leaf goes first, which keeps the longest path as short as any Huffman tree's (many words
+of count 0 make a balanced subtree, not a chain). The lighter child is the left.
 
-word2vec.c and fastText let the joined node go first. Files that hold a row for each node, but not the tree, need theirs.
+word2vec.c and fastText let the joined node go first. Files that hold a row for each node, but not the tree,
+need theirs.
 
 References: Huffman 1952; van Leeuwen 1976; Schwartz 1964.
 """

@@ -1,10 +1,12 @@
 """A binary tree over the vocabulary, as the path from the root to every word.
 
-    P(w) = product over w's path of sigmoid(score of the node) where it goes left, sigmoid(-score) where it goes right
+    P(w) = product over w's path of sigmoid(score of the node) where it goes left, sigmoid(-score) where it
+    goes right
 
-which sums to one over all words, whatever the scores, if every inner node has two children. V words have V - 1 inner nodes. They are
-numbered by falling weight (the counts below them), so that the rows touched most lie together; the root is 0, and a parent comes before
-its children. The numbers depend on the tree and the counts alone, not on how the tree was made.
+which sums to one over all words, whatever the scores, if every inner node has two children. V words have V -
+1 inner nodes. They are numbered by falling weight (the counts below them), so that the rows touched most lie
+together; the root is 0, and a parent comes before its children. The numbers depend on the tree and the counts
+alone, not on how the tree was made.
 """
 
 from __future__ import annotations
@@ -35,12 +37,16 @@ def checked_counts(counts: ArrayLike) -> Counts:
     if given.dtype.kind not in "iu":
         raise DataError(f"counts of type {given.dtype}: must be whole numbers; convert them to int64")
     if given.min() < 0 or given.sum(dtype=np.float64) >= 2.0**62:
-        raise DataError(f"counts from {given.min()} to {given.max()}: must be >= 0 and sum to less than 2**62")
+        raise DataError(
+            f"counts from {given.min()} to {given.max()}: must be >= 0 and sum to less than 2**62"
+        )
     return np.ascontiguousarray(given, dtype=np.int64)
 
 
 def from_children(children: ArrayLike, counts: ArrayLike) -> Paths:
-    """The paths of a tree given by the children (left, right) of its inner nodes: [words - 1, 2], a leaf w as -1 - w.
+    """The paths of a tree given by the children (left, right) of its inner nodes.
+
+    [words - 1, 2], a leaf w as -1 - w.
 
     The inner nodes may stand in any order; the root is the one that is nobody's child.
 
@@ -57,10 +63,14 @@ def numbered(children: ArrayLike, counts: ArrayLike) -> tuple[Paths, Ids]:
     tree, root = _checked_tree(np.asarray(children), words)
     order = np.empty(inner, np.int32)
     if _breadth_first(tree, root, order) != inner:
-        raise DataError("a tree with a circle: some inner nodes cannot be reached from the root; every node but the root needs one parent")
+        raise DataError(
+            "a tree with a circle: some inner nodes cannot be reached from the root; every node but the "
+            "root needs one parent"
+        )
     weight = np.empty(inner, np.int64)
     _weigh(tree, order, counts, weight)
-    order = order[np.argsort(-weight[order], kind="stable")]  # stable: at equal weight a parent stays before its children
+    # stable: at equal weight a parent stays before its children
+    order = order[np.argsort(-weight[order], kind="stable")]
     number = np.empty(inner, np.int32)
     number[order] = np.arange(inner, dtype=np.int32)
     tree = tree[order]
@@ -70,20 +80,34 @@ def numbered(children: ArrayLike, counts: ArrayLike) -> tuple[Paths, Ids]:
 
 
 def _checked_tree(tree: NDArray[Any], words: int) -> tuple[Ids, int]:
-    """The children and the inner node without a parent (-1 if there is none); a `DataError` unless every other node and leaf has one."""
+    """The children and the inner node without a parent (-1 if there is none).
+
+    A `DataError` unless every other node and leaf has one.
+    """
     if words == 1 and tree.size == 0:
         return np.empty((0, 2), np.int32), -1
     if tree.shape != (words - 1, 2) or tree.dtype.kind not in "iu":
-        raise DataError(f"children of shape {tree.shape} and type {tree.dtype}: must be whole numbers {words - 1, 2} for {words} words")
+        raise DataError(
+            f"children of shape {tree.shape} and type {tree.dtype}: must be whole numbers {words - 1, 2} "
+            f"for {words} words"
+        )
     if tree.min() < -words or tree.max() >= words - 1:
-        raise DataError(f"children from {tree.min()} to {tree.max()}: must be inner nodes 0 to {words - 2}, or -1 - w for a word w")
+        raise DataError(
+            f"children from {tree.min()} to {tree.max()}: must be inner nodes 0 to {words - 2}, or -1 - w "
+            "for a word w"
+        )
     parents = np.bincount(tree.ravel().astype(np.int64) + words, minlength=2 * words - 1)
     leaves, inner = parents[:words][::-1], parents[words:]
     if (leaves != 1).any():
         word = int(np.argmax(leaves != 1))
-        raise DataError(f"the word {word} is {leaves[word]} times in the tree: every word must be a leaf once")
+        raise DataError(
+            f"the word {word} is {leaves[word]} times in the tree: every word must be a leaf once"
+        )
     if inner.max() > 1:
-        raise DataError(f"the inner node {inner.argmax()} has {inner.max()} parents: every node but the root must have one")
+        raise DataError(
+            f"the inner node {inner.argmax()} has {inner.max()} parents: every node but the root must have "
+            "one"
+        )
     return np.ascontiguousarray(tree, dtype=np.int32), int(inner.argmin())
 
 
@@ -128,7 +152,10 @@ def _weigh(tree: Any, order: Any, counts: Any, weight: Any) -> None:
 
 @kernel
 def _hang(tree: Any, above: Any, word_above: Any, depth: Any, start: Any) -> None:
-    """For every node and word, 2 * parent + side; for every word w, the length of its path in start[w + 1]."""
+    """For every node and word, 2 * parent + side.
+
+    For every word w, the length of its path in start[w + 1].
+    """
     for n in range(depth.size):
         for side in range(2):
             child = tree[n, side]
@@ -153,7 +180,10 @@ def _climb(above: Any, word_above: Any, start: Any, node: Any, code: Any) -> Non
 
 
 def children(paths: Paths) -> Ids:
-    """The children (left, right) of every inner node, a leaf w as -1 - w: [words - 1, 2]; `from_children` reads it back."""
+    """The children (left, right) of every inner node, a leaf w as -1 - w.
+
+    [words - 1, 2]; `from_children` reads it back.
+    """
     words = paths.start.size - 1
     child = np.empty(paths.node.size, np.int32)
     child[:-1] = paths.node[1:]
@@ -175,8 +205,11 @@ def total_length(paths: Paths, counts: ArrayLike) -> int:
     counts = checked_counts(counts)
     length = np.diff(paths.start)
     if counts.shape != length.shape:
-        raise DataError(f"{counts.size} counts for paths of {length.size} words: give one count for each word")
+        raise DataError(
+            f"{counts.size} counts for paths of {length.size} words: give one count for each word"
+        )
     order = np.argsort(length, kind="stable")
     lengths, first = np.unique(length[order], return_index=True)
     sums = np.add.reduceat(counts[order], first)
-    return sum(each * total for each, total in zip(lengths.tolist(), sums.tolist(), strict=True))  # the products may exceed 64 bits
+    # the products may exceed 64 bits
+    return sum(each * total for each, total in zip(lengths.tolist(), sums.tolist(), strict=True))

@@ -1,8 +1,8 @@
 """The k most probable leaves of a tree of probabilities, without visiting the rest.
 
-A leaf's log-probability is the sum of the steps down to it, and no step is above zero, so a node's own sum bounds everything below it.
-Best first: expand the open node with the highest sum; a leaf that comes up is better than all that are still open. Exact, for binary trees
-and for classes alike.
+A leaf's log-probability is the sum of the steps down to it, and no step is above zero, so a node's own sum
+bounds everything below it. Best first: expand the open node with the highest sum; a leaf that comes up is
+better than all that are still open. Exact, for binary trees and for classes alike.
 """
 
 from __future__ import annotations
@@ -19,14 +19,15 @@ from unhot.errors import DataError, whole
 from unhot.types import Doubles, Ids
 
 Expand: TypeAlias = Callable[[int], tuple[ArrayLike, ArrayLike]]
-Entry: TypeAlias = tuple[float, bool, int]  # cost = -log-probability; whether a leaf; its word, or else its node
+# cost = -log-probability; whether a leaf; its word, or else its node
+Entry: TypeAlias = tuple[float, bool, int]
 
 
 def best_first(root: int, expand: Expand, k: int) -> list[tuple[int, float]]:
     """The best k words with their log-probabilities, best first; of equals, the smaller id.
 
-    `expand(node)` gives the children of a node, a leaf w as -1 - w, and the log-probabilities (<= 0) of going there. Words of probability
-    zero are never among the answers, so there may be fewer than k.
+    `expand(node)` gives the children of a node, a leaf w as -1 - w, and the log-probabilities (<= 0) of going
+    there. Words of probability zero are never among the answers, so there may be fewer than k.
 
     >>> tree = {0: ([-1, 1], [math.log(0.3), math.log(0.7)]), 1: ([-2, -3], [math.log(0.5), math.log(0.5)])}
     >>> [(word, round(math.exp(log_prob), 3)) for word, log_prob in best_first(0, tree.__getitem__, 2)]
@@ -58,10 +59,16 @@ def found_words(found: list[tuple[int, float]]) -> tuple[Ids, Doubles]:
 
 
 def _sorted_children(node: int, cost: float, expand: Expand) -> list[Entry]:
-    """The possible children of a node. At equal cost inner nodes come first: below them there may be a smaller word of that cost."""
+    """The possible children of a node.
+
+    At equal cost inner nodes come first: below them there may be a smaller word of that cost.
+    """
     children, log_prob = (np.asarray(part) for part in expand(node))
     if np.isnan(log_prob).any():
-        raise DataError(f"a log-probability of nan below the node {node}: the scores are not finite, so there is no best word")
+        raise DataError(
+            f"a log-probability of nan below the node {node}: the scores are not finite, so there is no "
+            "best word"
+        )
     possible = log_prob > -math.inf
     costs, children = cost - log_prob[possible].astype(np.float64), children[possible]
     leaf = children < 0

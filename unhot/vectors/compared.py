@@ -43,7 +43,9 @@ class ComparedRows(KeyedRows):
         means = []
         for words in (ws1, ws2):
             if not any(word in self for word in words):
-                raise DataError(f"none of the words {list(words)[:5]} has a vector: give at least one that has")
+                raise DataError(
+                    f"none of the words {list(words)[:5]} has a vector: give at least one that has"
+                )
             means.append(unit(self._mean(words, None, pre_normalize=False, ignore_missing=True)))
         return float(means[0] @ means[1])
 
@@ -60,25 +62,37 @@ class ComparedRows(KeyedRows):
         post_normalize: bool = False,
         ignore_missing: bool = True,
     ) -> Floats:
-        """The mean of words' vectors, divided by their lengths before if `pre_normalize`; vectors among the keys are taken as they are.
+        """The mean of words' vectors, divided by their lengths before if `pre_normalize`.
+
+        Vectors among the keys are taken as they are.
 
         With weights w_i: sum w_i v_i / sum |w_i|. All zeros if no word is known.
         """
         mean = self._mean(keys, weights, pre_normalize, ignore_missing)
         return (unit(mean) if post_normalize else mean).astype(np.float32)
 
-    def _mean(self, keys: Sequence[Key | Floats], weights: ArrayLike | None, pre_normalize: bool, ignore_missing: bool) -> Doubles:
+    def _mean(
+        self,
+        keys: Sequence[Key | Floats],
+        weights: ArrayLike | None,
+        pre_normalize: bool,
+        ignore_missing: bool,
+    ) -> Doubles:
         factors = np.ones(len(keys)) if weights is None else np.asarray(weights, dtype=np.float64)
         if len(keys) == 0:
             raise DataError("no words for a mean: give at least one")
         if factors.shape != (len(keys),):
-            raise DataError(f"{len(keys)} words and weights of shape {factors.shape}: give one weight for each word")
+            raise DataError(
+                f"{len(keys)} words and weights of shape {factors.shape}: give one weight for each word"
+            )
         mean, total = np.zeros(self.vector_size), 0.0
         for key, weight in zip(keys, factors.tolist(), strict=True):
             if isinstance(key, KEYS):
                 if ignore_missing and key not in self:
                     continue
-                vector = unit(self.get_vector(key)) if pre_normalize else self.get_vector(key).astype(np.float64)
+                vector = (
+                    unit(self.get_vector(key)) if pre_normalize else self.get_vector(key).astype(np.float64)
+                )
             else:
                 vector = self._vector(key).astype(np.float64)
             mean += weight * vector
@@ -114,11 +128,16 @@ class ComparedRows(KeyedRows):
         return len(self.closer_than(key1, key2)) + 1
 
     def wmdistance(self, document1: Sequence[Key], document2: Sequence[Key], norm: bool = True) -> float:
-        """Word mover's distance between two lists of words (needs the extra `wmd`); unknown words are left out, inf if none is known."""
+        """Word mover's distance between two lists of words (needs the extra `wmd`).
+
+        Unknown words are left out, inf if none is known.
+        """
         sides = []
         for document in (document1, document2):
             # a word and the number of its row are the same
-            times = Counter(word if (row := self._find(word)) is None else row for word in document if word in self)
+            times = Counter(
+                word if (row := self._find(word)) is None else row for word in document if word in self
+            )
             if not times:
                 return float("inf")
             vectors, counts = self._several(list(times)), np.array(list(times.values()))
@@ -131,11 +150,17 @@ class ComparedRows(KeyedRows):
             return self.get_vector(item)
         vector = np.asarray(item)
         if vector.shape != (self.vector_size,) or vector.dtype.kind not in "fiu":
-            raise DataError(f"a query of type {type(item).__name__} and shape {vector.shape}: give a word or {self.vector_size} numbers")
+            raise DataError(
+                f"a query of type {type(item).__name__} and shape {vector.shape}: give a word or "
+                f"{self.vector_size} numbers"
+            )
         return vector
 
     def _cosines(self, unit_query: Doubles, first: int = 0, last: int | None = None) -> Floats:
-        """The cosine of every row of a range with a unit vector, by one product in float32; 0 for rows without a direction."""
+        """The cosine of every row of a range with a unit vector, by one product in float32.
+
+        0 for rows without a direction.
+        """
         rows, lengths = self.vectors[first:last], self.norms[first:last]
         usual = (lengths > 1e-15) & (lengths < 1e15)  # float32 neither overflows nor loses digits
         with np.errstate(all="ignore"):

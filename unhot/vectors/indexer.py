@@ -1,11 +1,13 @@
 """A graph over word vectors that answers with words, and the file that keeps it between two processes.
 
     NAME            the graph, in usearch's format
-    NAME.json       sha256 of the vectors and of the graph's bytes, the settings it was built with, the version of usearch
+    NAME.json       sha256 of the vectors and of the graph's bytes, the settings it was built with, the
+                    version of usearch
 
-The file is a cache. It is used only if every line of the JSON file is as expected and the bytes have their checksum, since usearch reads
-a graph without checking it. That guards against damage and against other vectors, not against somebody who writes both files.
-Otherwise the graph is built again and the file replaced; one that cannot be written is done without.
+The file is a cache. It is used only if every line of the JSON file is as expected and the bytes have their
+checksum, since usearch reads a graph without checking it. That guards against damage and against other
+vectors, not against somebody who writes both files. Otherwise the graph is built again and the file replaced;
+one that cannot be written is done without.
 """
 
 from __future__ import annotations
@@ -38,7 +40,11 @@ class WordIndex:
     def most_similar(self, vector: Floats, num_neighbors: int) -> list[tuple[str, float]]:
         """The words nearest to a vector, with their cosines, best first."""
         ids, cosines = self.index.search(np.asarray(vector)[None], num_neighbors)
-        return [(self.words[row], cosine) for row, cosine in zip(ids[0].tolist(), cosines[0].tolist(), strict=True) if row >= 0]
+        return [
+            (self.words[row], cosine)
+            for row, cosine in zip(ids[0].tolist(), cosines[0].tolist(), strict=True)
+            if row >= 0
+        ]
 
 
 def open_hnsw(path: Path, vectors: Floats, settings: HnswSettings, threads: int) -> Hnsw:
@@ -47,7 +53,8 @@ def open_hnsw(path: Path, vectors: Floats, settings: HnswSettings, threads: int)
         "format": "unhot hnsw",
         "vectors": _checksum(vectors),
         "shape": list(vectors.shape),
-        "settings": {"connectivity": settings.connectivity, "expansion_add": settings.expansion_add},  # what the graph depends on
+        # what the graph depends on
+        "settings": {"connectivity": settings.connectivity, "expansion_add": settings.expansion_add},
         "usearch": extra("usearch", "ann", "approximate search").__version__,
     }
     data = _trusted_bytes(path, expected)

@@ -1,4 +1,7 @@
-"""Words and their rows: look up, slice, add. The names are gensim's; a *key* is a word or the number of a row."""
+"""Words and their rows: look up, slice, add.
+
+The names are gensim's; a *key* is a word or the number of a row.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +40,10 @@ class KeyedRows:
 
     @classmethod
     def of_table(cls: type[Self], words: list[str], vectors: Floats, counts: Counts | None) -> Self:
-        """The same for a list of words that are known to be different: it is kept as it is, and looked up in when that is needed."""
+        """The same for a list of words that are known to be different.
+
+        It is kept as it is, and looked up in when that is needed.
+        """
         made = cls.__new__(cls)
         made._take(words, vectors, counts)
         return made
@@ -45,7 +51,9 @@ class KeyedRows:
     def _take(self, words: list[str], vectors: Floats, counts: Counts | None) -> None:
         rows = np.asanyarray(vectors)
         if rows.ndim != 2 or len(rows) != len(words):
-            raise DataError(f"{len(words)} words and vectors of shape {rows.shape}: give one row for each word")
+            raise DataError(
+                f"{len(words)} words and vectors of shape {rows.shape}: give one row for each word"
+            )
         self.words = words
         self.vectors: Floats = rows.astype(np.float32, copy=False)
         self.counts = None if counts is None else checked_counts(counts, len(words))
@@ -88,7 +96,9 @@ class KeyedRows:
         if isinstance(key, KEYS):
             return self.get_vector(key)
         if isinstance(key, slice):
-            return self.of_table(self.words[key], self.vectors[key], None if self.counts is None else self.counts[key])
+            return self.of_table(
+                self.words[key], self.vectors[key], None if self.counts is None else self.counts[key]
+            )
         return self._several(key)
 
     def __setitem__(self, keys: Key | Sequence[Key], weights: ArrayLike) -> None:
@@ -111,7 +121,10 @@ class KeyedRows:
         return norms(self.vectors)
 
     def fill_norms(self, force: bool = False) -> None:
-        """Forget what was computed from the vectors, if `force`: needed only after `vectors` was changed from outside."""
+        """Forget what was computed from the vectors, if `force`.
+
+        Needed only after `vectors` was changed from outside.
+        """
         if force:
             self._changed()
 
@@ -147,14 +160,23 @@ class KeyedRows:
         """All vectors divided by their lengths; one without a direction is all zeros."""
         lengths = self.norms[:, None]
         known = (lengths > 0) & (lengths < np.inf)
-        return np.divide(self.vectors, lengths, out=np.zeros(self.vectors.shape, np.float32), where=known, casting="same_kind")
+        return np.divide(
+            self.vectors,
+            lengths,
+            out=np.zeros(self.vectors.shape, np.float32),
+            where=known,
+            casting="same_kind",
+        )
 
     def get_vecattr(self, key: Key, attr: str) -> int:
         """What is known about a word beside its vector: its "count"."""
         if attr != "count":
             raise ConfigError(f"attr={attr!r}: must be 'count'; nothing else is kept with a word")
         if self.counts is None:
-            raise DataError("these vectors came without counts: most formats have none; read them from the model's own folder")
+            raise DataError(
+                "these vectors came without counts: most formats have none; read them from the model's own "
+                "folder"
+            )
         return int(self.counts[self.get_index(key)])
 
     def unit_normalize_all(self) -> None:
@@ -168,15 +190,21 @@ class KeyedRows:
         return self.get_index(key)
 
     def add_vectors(self, keys: Key | Sequence[Key], weights: ArrayLike, replace: bool = False) -> None:
-        """Add words with their vectors; the vector of a word that is there is replaced if `replace`. Counts of new words are 0.
+        """Add words with their vectors; the vector of a word that is there is replaced if `replace`.
 
-        The matrix is copied, so many words at once are quicker than many calls; files that were memory-mapped stay as they are.
+        Counts of new words are 0.
+
+        The matrix is copied, so many words at once are quicker than many calls; files that were memory-mapped
+        stay as they are.
         """
         keys = [keys] if isinstance(keys, KEYS) else list(keys)
         new = np.asarray(weights, dtype=np.float32)
         new = new[None] if new.ndim == 1 else new
         if new.shape != (len(keys), self.vector_size):
-            raise DataError(f"{len(keys)} words and vectors of shape {new.shape}: give {self.vector_size} numbers for each word")
+            raise DataError(
+                f"{len(keys)} words and vectors of shape {new.shape}: give {self.vector_size} numbers for "
+                "each word"
+            )
         places, words = self._places(keys)
         vectors = np.concatenate([self.vectors, np.zeros((len(words), self.vector_size), np.float32)])
         wanted = [i for i, place in enumerate(places) if replace or place >= len(self)]
@@ -214,7 +242,9 @@ class KeyedRows:
 
     def _unknown(self, key: Key) -> UnknownWord:
         similar = similar_spellings(key, self.words)
-        advice = f"did you mean {', '.join(map(repr, similar))}?" if similar else "check its spelling and case"
+        advice = (
+            f"did you mean {', '.join(map(repr, similar))}?" if similar else "check its spelling and case"
+        )
         return UnknownWord(f"{key!r} is not among the {len(self)} words: {advice}")
 
     def _row(self, row: int) -> Floats:

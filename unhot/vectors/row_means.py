@@ -26,15 +26,22 @@ class Halves(NamedTuple):
 
 
 def flat(matrix: NDArray[Any]) -> Singles | Halves:
-    """One type of array for all matrices, so that nothing is compiled twice: flat, from the first number to the last, read-only."""
+    """One type of array for all matrices, so that nothing is compiled twice.
+
+    Flat, from the first number to the last, read-only.
+    """
     (count, dim), size = matrix.shape, matrix.itemsize
     if count == 0 or dim == 0:
         matrix = np.zeros((1, max(1, dim)), matrix.dtype)
     elif matrix.strides[1] != size or matrix.strides[0] < size * dim or matrix.strides[0] % size:
         matrix = np.ascontiguousarray(matrix)
     stride, last = matrix.strides[0] // size, len(matrix) - 1
-    numbers = np.lib.stride_tricks.as_strided(matrix, (last * stride + matrix.shape[1],), (size,), writeable=False).view(np.ndarray)
-    return Halves(numbers.view(np.uint16), stride) if numbers.dtype == np.float16 else Singles(numbers, stride)
+    numbers = np.lib.stride_tricks.as_strided(
+        matrix, (last * stride + matrix.shape[1],), (size,), writeable=False
+    ).view(np.ndarray)
+    return (
+        Halves(numbers.view(np.uint16), stride) if numbers.dtype == np.float16 else Singles(numbers, stride)
+    )
 
 
 @generic
@@ -50,7 +57,10 @@ def single(rows: Any, place: Any) -> Any:
 
 @number.register(Halves)
 def half(rows: Any, place: Any) -> Any:
-    """Fraction and exponent move to their places in a float32, whose exponent begins 112 lower; 31 stands for inf and NaN."""
+    """Fraction and exponent move to their places in a float32, whose exponent begins 112 lower.
+
+    31 stands for inf and NaN.
+    """
     bits = np.uint32(rows.numbers[place])
     size = np.uint32((bits & np.uint32(0x7FFF)) << np.uint32(13))
     usual = size.view(np.float32) * np.float32(2.0**112)

@@ -2,8 +2,9 @@
 
     similarity(a, b) = sum_j a[j] b[j] / (|a| |b|)
 
-There are as many numbers in such a vector as there are words, nearly all of them zero. So rows stay as they are on disk, and only cells
-that two words both have are multiplied. Unlike those of other vectors, the numbers have a meaning, which `contexts` shows.
+There are as many numbers in such a vector as there are words, nearly all of them zero. So rows stay as they
+are on disk, and only cells that two words both have are multiplied. Unlike those of other vectors, the
+numbers have a meaning, which `contexts` shows.
 
 A row without a cell has no direction: its word is nobody's neighbour and has none.
 """
@@ -91,7 +92,10 @@ class SparseVectors:
         """The row of a word, or of the number of a row; an unknown one raises `UnknownWord`."""
         row = self._find(key)
         if row is None:
-            raise UnknownWord(f"{key!r} is not among the {len(self)} words, nor the number of a row: check its spelling and case")
+            raise UnknownWord(
+                f"{key!r} is not among the {len(self)} words, nor the number of a row: check its spelling "
+                "and case"
+            )
         return row
 
     def _find(self, key: object) -> int | None:
@@ -112,11 +116,15 @@ class SparseVectors:
     def contexts(self, key: Key, topn: int = 10) -> Neighbours:
         """The contexts of a word with the largest numbers: what its vector is made of."""
         columns, values = self.cells.row(self.id(key))
-        return [(self.words[columns[p]], float(values[p])) for p in best(values, whole("topn", topn, 1)).tolist()]
+        return [
+            (self.words[columns[p]], float(values[p])) for p in best(values, whole("topn", topn, 1)).tolist()
+        ]
 
     def similarity(self, w1: Key, w2: Key) -> float:
         """The cosine of the angle between two words' rows; 0 if one of them is empty."""
-        return float(self.pair_cosines(np.array([self.id(w1)], np.int32), np.array([self.id(w2)], np.int32))[0])
+        return float(
+            self.pair_cosines(np.array([self.id(w1)], np.int32), np.array([self.id(w2)], np.int32))[0]
+        )
 
     def most_similar(
         self,
@@ -125,10 +133,12 @@ class SparseVectors:
         topn: int = 10,
         restrict_vocab: int | None = None,
     ) -> Neighbours:
-        """The words nearest to the mean of the query's words: (word, cosine), best first, without these words themselves.
+        """The words nearest to the mean of the query's words.
 
-        Words count by their unit vectors, with weight 1 in `positive` and -1 in `negative`, or as a pair (word, weight) says. Only the
-        first `restrict_vocab` words are searched.
+        (word, cosine), best first, without these words themselves.
+
+        Words count by their unit vectors, with weight 1 in `positive` and -1 in `negative`, or as a pair
+        (word, weight) says. Only the first `restrict_vocab` words are searched.
         """
         from unhot.kernels.sparse import fill_dots
 
@@ -138,11 +148,19 @@ class SparseVectors:
         mean, own = np.zeros(len(self)), []
         for item, weight in zip(items, weights, strict=True):
             if not isinstance(item, KEYS):
-                raise DataError(f"a query of type {type(item).__name__}: words of sparse vectors are found by words; give words")
+                raise DataError(
+                    f"a query of type {type(item).__name__}: words of sparse vectors are found by words; "
+                    "give words"
+                )
             own.append(self.id(item))
             columns, values = self.cells.row(own[-1])
             mean[columns] += weight * unit(values)
-        query, last = unit(mean), len(self) if restrict_vocab is None else min(whole("restrict_vocab", restrict_vocab, 1), len(self))
+        query, last = (
+            unit(mean),
+            len(self)
+            if restrict_vocab is None
+            else min(whole("restrict_vocab", restrict_vocab, 1), len(self)),
+        )
         products, lengths = np.zeros(last), self.norms[:last]
         self._on_threads(lambda begin, end: fill_dots(self._rows, query, begin, end, products), 0, last)
         cosines = rounded(np.divide(products, lengths, out=np.full(last, -np.inf), where=lengths > 0))
@@ -176,7 +194,10 @@ class SparseVectors:
         return cosines
 
     def _by_columns(self, rows: Ids) -> Rows:
-        """Some rows, of length one, by columns: row j of it has the numbers of those with a cell in column j."""
+        """Some rows, of length one, by columns.
+
+        Row j of it has the numbers of those with a cell in column j.
+        """
         from unhot.kernels.sparse import rows_of
 
         parts = [self.cells.row(row) for row in rows.tolist()]
@@ -198,5 +219,7 @@ class SparseVectors:
         from unhot.kernels.sparse import cuts
 
         with ThreadPoolExecutor(whole("threads", self.threads, 1)) as pool:
-            for job in [pool.submit(work, *part) for part in cuts(self.cells.starts, self.threads, first, last)]:
+            for job in [
+                pool.submit(work, *part) for part in cuts(self.cells.starts, self.threads, first, last)
+            ]:
                 job.result()

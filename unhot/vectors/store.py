@@ -1,7 +1,7 @@
 """Word vectors in memory (or memory-mapped): load, save, find neighbours. The names are gensim's.
 
-What a key is and how rows are changed is in keyed.py, what compares words in compared.py. A vector of length zero, or with a number
-in it that is not finite, has no direction: it is nobody's neighbour and has none.
+What a key is and how rows are changed is in keyed.py, what compares words in compared.py. A vector of length
+zero, or with a number in it that is not finite, has no direction: it is nobody's neighbour and has none.
 """
 
 from __future__ import annotations
@@ -34,8 +34,14 @@ Neighbours = list[tuple[str, float]]  # (word, cosine), best first
 
 
 def saved_format(path: Path, format: str | None) -> str:
-    """The format to write, also one that has no words: the one named, or the one that the path's ending stands for."""
-    ending = next((name for name, ending in WORDLESS.items() if path.suffix.lower() == ending and not path.is_dir()), None)
+    """The format to write, also one that has no words.
+
+    The one named, or the one that the path's ending stands for.
+    """
+    ending = next(
+        (name for name, ending in WORDLESS.items() if path.suffix.lower() == ending and not path.is_dir()),
+        None,
+    )
     if format in WORDLESS or (format is None and ending is not None):
         return str(format or ending)
     return format_name(path, format)
@@ -73,12 +79,17 @@ class Vectors(ComparedRows):
     ) -> Vectors:
         """Open a model folder (memory-mapped) or read a file, by its ending, its content or as the format that is named.
 
-        `limit` reads the first words only; `which` ("in" or "out") chooses the vectors of a model folder; `bad_utf8` ("escape", "error",
-        "replace" or "ignore") says what becomes of words that are not valid UTF-8. What has n-grams, as a fastText model, is opened as
-        `SubwordVectors`, which know unseen words, too; unless words are to be replaced, since n-grams are those of the words as they are.
+        `limit` reads the first words only; `which` ("in" or "out") chooses the vectors of a model folder;
+        `bad_utf8` ("escape", "error", "replace" or "ignore") says what becomes of words that are not valid
+        UTF-8. What has n-grams, as a fastText model, is opened as `SubwordVectors`, which know unseen words,
+        too; unless words are to be replaced, since n-grams are those of the words as they are.
         """
         path = Path(path)
-        name = existing_format(path, format) if path.exists() and which == "in" and bad_utf8 in ("escape", "error") else None
+        name = (
+            existing_format(path, format)
+            if path.exists() and which == "in" and bad_utf8 in ("escape", "error")
+            else None
+        )
         if name in KEEPING and (name != "unhot" or has_ngrams(read_config(path))):
             from unhot.vectors.subword_vectors import open_subwords
 
@@ -86,7 +97,10 @@ class Vectors(ComparedRows):
         return cls.of_table(*read_table(path, format, limit=limit, bad_utf8=bad_utf8, which=which))
 
     def save(self, path: str | Path, format: str | None = None) -> dict[str, str]:
-        """Write a file or folder, by its ending or in the format named; return the words it cannot hold -> what it holds instead."""
+        """Write a file or folder, by its ending or in the format named.
+
+        Return the words it cannot hold -> what it holds instead.
+        """
         return write_table(Path(path), Table(self.words, self.vectors, self.counts), format)
 
     @overload
@@ -109,12 +123,15 @@ class Vectors(ComparedRows):
         restrict_vocab: int | None = None,
         indexer: Indexer | None = None,
     ) -> Neighbours | Floats:
-        """Find the words nearest to the mean of the query's vectors: (word, cosine), best first, without the query's own words.
+        """Find the words nearest to the mean of the query's vectors.
 
-        Words count by their unit vectors, with weight 1 in `positive` and -1 in `negative`; vectors are taken as they are. In a pair
-        (word, weight) the weight is what it says, in either. Words of equal cosine come in the order of their rows. Only the rows from
-        `clip_start` to `clip_end`, or the first `restrict_vocab`, are searched. An `indexer` searches in its own way. `topn=None` gives
-        the cosines of all rows instead.
+        (word, cosine), best first, without the query's own words.
+
+        Words count by their unit vectors, with weight 1 in `positive` and -1 in `negative`; vectors are taken
+        as they are. In a pair (word, weight) the weight is what it says, in either. Words of equal cosine
+        come in the order of their rows. Only the rows from `clip_start` to `clip_end`, or the first
+        `restrict_vocab`, are searched. An `indexer` searches in its own way. `topn=None` gives the cosines of
+        all rows instead.
         """
         items, weights = weighted(positive, negative)
         if not items:
@@ -127,9 +144,16 @@ class Vectors(ComparedRows):
         topn = min(whole("topn", topn, 1), max(1, len(self)))
         if indexer is not None:
             if (first, last) != (0, len(self)):
-                raise ConfigError("indexer with restrict_vocab or a clip: an indexer searches all words; leave one of them out")
+                raise ConfigError(
+                    "indexer with restrict_vocab or a clip: an indexer searches all words; leave one of "
+                    "them out"
+                )
             mine = {self.words[row] for row in own}
-            return [pair for pair in indexer.most_similar(mean.astype(np.float32), topn + len(mine)) if pair[0] not in mine][:topn]
+            return [
+                pair
+                for pair in indexer.most_similar(mean.astype(np.float32), topn + len(mine))
+                if pair[0] not in mine
+            ][:topn]
         ids, cosines = self._index().search_units(mean[None], topn, exclude=[own], rows=slice(first, last))
         return self._named(ids, cosines)[0]
 
@@ -141,7 +165,9 @@ class Vectors(ComparedRows):
         """The words nearest to a word."""
         return self.most_similar(key, topn=topn, restrict_vocab=restrict_vocab)
 
-    def similar_by_vector(self, vector: Floats, topn: int = 10, restrict_vocab: int | None = None) -> Neighbours:
+    def similar_by_vector(
+        self, vector: Floats, topn: int = 10, restrict_vocab: int | None = None
+    ) -> Neighbours:
         """The words nearest to a vector."""
         return self.most_similar([vector], topn=topn, restrict_vocab=restrict_vocab)
 
@@ -154,24 +180,38 @@ class Vectors(ComparedRows):
     ) -> Neighbours | Floats:
         """Find words by a product instead of a sum: (word, score), best first, without the query's own words.
 
-        score = product over positive of (1 + cos) / 2, divided by the product over negative of the same + 1e-6 (Levy & Goldberg 2014).
+        score = product over positive of (1 + cos) / 2, divided by the product over negative of the same +
+        1e-6 (Levy & Goldberg 2014).
         """
         above, below = listed(positive), listed(negative)
         if not above:
             raise DataError("most_similar_cosmul without a positive word: give at least one")
         first, last = self._range(0, None, restrict_vocab)
-        shares = [(1.0 + self._cosines(unit(self._vector(item)), first, last).astype(np.float64)) / 2.0 for item in [*above, *below]]
-        scores = np.prod(shares[: len(above)], axis=0) / (np.prod(shares[len(above) :], axis=0) + MULTIPLIED_FLOOR)
+        shares = [
+            (1.0 + self._cosines(unit(self._vector(item)), first, last).astype(np.float64)) / 2.0
+            for item in [*above, *below]
+        ]
+        scores = np.prod(shares[: len(above)], axis=0) / (
+            np.prod(shares[len(above) :], axis=0) + MULTIPLIED_FLOOR
+        )
         if topn is None:
             return np.asarray(scores, dtype=np.float32)
         scores[~((self.norms[first:last] > 0) & (self.norms[first:last] < np.inf))] = -np.inf
         scores[[row for row in self._own([*above, *below]) if row < last]] = -np.inf
-        return [(self.words[row], float(scores[row])) for row in best(scores, whole("topn", topn, 1)).tolist()]
+        return [
+            (self.words[row], float(scores[row])) for row in best(scores, whole("topn", topn, 1)).tolist()
+        ]
 
     def nearest(
-        self, queries: Sequence[Key] | NDArray[np.floating[Any]], k: int = 10, *, restrict_vocab: int | None = None
+        self,
+        queries: Sequence[Key] | NDArray[np.floating[Any]],
+        k: int = 10,
+        *,
+        restrict_vocab: int | None = None,
     ) -> tuple[Counts, Floats]:
-        """The k rows nearest to each word or each row of a matrix, and their cosines: both [queries, k], -1 and -inf where there are fewer.
+        """The k rows nearest to each word or each row of a matrix, and their cosines.
+
+        Both [queries, k], -1 and -inf where there are fewer.
 
         A word is not its own neighbour. Many queries at once are much quicker than one by one.
         """
@@ -180,10 +220,15 @@ class Vectors(ComparedRows):
             return self._index().search(np.asarray(queries), k, rows=slice(first, last))
         keys: list[Any] = [queries] if isinstance(queries, str) else list(queries)
         own = [-1 if (row := self._find(key)) is None else row for key in keys]
-        return self._index().search(self._several(keys), k, exclude=np.array(own, np.int64)[:, None], rows=slice(first, last))
+        return self._index().search(
+            self._several(keys), k, exclude=np.array(own, np.int64)[:, None], rows=slice(first, last)
+        )
 
     def most_similar_each(
-        self, queries: Sequence[Key] | NDArray[np.floating[Any]], topn: int = 10, restrict_vocab: int | None = None
+        self,
+        queries: Sequence[Key] | NDArray[np.floating[Any]],
+        topn: int = 10,
+        restrict_vocab: int | None = None,
     ) -> list[Neighbours]:
         """`most_similar` for each word or each row of a matrix, all at once."""
         topn = min(whole("topn", topn, 1), max(1, len(self)))
@@ -192,12 +237,14 @@ class Vectors(ComparedRows):
     def build_index(self, path: str | Path | None = None, **settings: int) -> WordIndex:
         """A graph for approximate search (needs the extra `ann`), to be given to `most_similar` as `indexer`.
 
-        With a path it is kept in a file there, and found again as long as the vectors are the same. The settings are those of
-        `HnswSettings`. Vectors that are added later are not in it.
+        With a path it is kept in a file there, and found again as long as the vectors are the same. The
+        settings are those of `HnswSettings`. Vectors that are added later are not in it.
         """
         chosen = HnswSettings(**settings)
         index = (
-            Hnsw.build(self.vectors, chosen, self.threads) if path is None else open_hnsw(Path(path), self.vectors, chosen, self.threads)
+            Hnsw.build(self.vectors, chosen, self.threads)
+            if path is None
+            else open_hnsw(Path(path), self.vectors, chosen, self.threads)
         )
         return WordIndex(self.words, index)
 
@@ -230,7 +277,10 @@ class Vectors(ComparedRows):
 
 
 def best(scores: NDArray[np.floating[Any]], topn: int) -> NDArray[np.intp]:
-    """The places of the topn highest scores, highest first, equal ones in their order; -inf is never among them."""
+    """The places of the topn highest scores, highest first, equal ones in their order.
+
+    -inf is never among them.
+    """
     n = min(topn, int(np.count_nonzero(scores > -np.inf)))
     if n < 1:
         return np.empty(0, np.intp)

@@ -1,10 +1,15 @@
 """Vectors of words from rows of their pieces.
 
-    vector(word) = 1/n (row of the word, if it has one + sum of the rows of its n-grams' buckets)        n: how many these are
+    vector(word) = 1/n (row of the word, if it has one + sum of the rows of its n-grams' buckets)        n:
+                                                                                                         how
+                                                                                                         many
+                                                                                                         these
+                                                                                                         are
 
-A matrix holds all rows; where the row of a word and that of a bucket are in it is said by arrays, since the files differ: fastText's .bin
-has all words and then all buckets, a pruned .ftz some of both, floret buckets alone, a model of unhot only the rows that its words use.
-A bucket without a row is a row of zeros that counts, or, in a pruned file, a piece that is left out.
+A matrix holds all rows; where the row of a word and that of a bucket are in it is said by arrays, since the
+files differ: fastText's .bin has all words and then all buckets, a pruned .ftz some of both, floret buckets
+alone, a model of unhot only the rows that its words use. A bucket without a row is a row of zeros that
+counts, or, in a pruned file, a piece that is left out.
 
 Sums are in float32, in the order of the pieces, as fastText's: its vectors come out to the last bit.
 """
@@ -28,7 +33,9 @@ if TYPE_CHECKING:
 
 BLOCK_PIECES = 1 << 15  # n-grams of words that a thread composes at once: some 1,000 usual words
 BLOCK_ROWS = 1 << 13
-SPARSE = 8  # buckets for each row above which the rows are found by bisection: a table of all buckets would be bigger than the matrix
+# buckets for each row above which the rows are found by bisection: a table of all buckets would be bigger
+# than the matrix
+SPARSE = 8
 SMALL_TABLE = 1 << 18  # buckets whose table is small, whatever there is in it
 
 
@@ -67,33 +74,49 @@ class SubwordRows:
     subwords: Subwords
     matrix: AnyMatrix  # [rows, dim] float32 or float16, in memory or mapped; or one with `rows(ids)`
     word_rows: Ids  # [words] the row of each word; empty: words have none (floret)
-    bucket_rows: Ids | None = None  # [buckets] the row of each bucket, -1: none; None: bucket b is row first_bucket + b
+    # [buckets] the row of each bucket, -1: none; None: bucket b is row first_bucket + b
+    bucket_rows: Ids | None = None
     first_bucket: int = 0
     skips: bool = False  # buckets without a row are left out of the mean; or count as zeros
-    bucket_ids: Ids | None = None  # sorted: bucket_rows are those of these buckets, and no other has one; None: of all
+    # sorted: bucket_rows are those of these buckets, and no other has one; None: of all
+    bucket_ids: Ids | None = None
 
     def __post_init__(self) -> None:
         """Check that no row is outside of the matrix: compiled code does not look."""
         shape, buckets = self.matrix.shape, self.subwords.buckets
-        if len(shape) != 2 or (isinstance(self.matrix, np.ndarray) and self.matrix.dtype not in (np.float32, np.float16)):
+        if len(shape) != 2 or (
+            isinstance(self.matrix, np.ndarray) and self.matrix.dtype not in (np.float32, np.float16)
+        ):
             raise DataError(f"a matrix of shape {shape}: give float32 or float16 numbers [rows, dim]")
         rows = shape[0]
         _check_rows("word", self.word_rows, 0, rows)
         if self.bucket_rows is None:
             if not 0 <= self.first_bucket <= rows - buckets:
-                raise DataError(f"{buckets} buckets from row {self.first_bucket} on, but the matrix has {rows} rows")
+                raise DataError(
+                    f"{buckets} buckets from row {self.first_bucket} on, but the matrix has {rows} rows"
+                )
             return
         _check_rows("bucket", self.bucket_rows, -1, rows)
         if self.bucket_ids is None and len(self.bucket_rows) != buckets:
-            raise DataError(f"rows of {len(self.bucket_rows)} buckets: give one for each of the {buckets} buckets, -1 for none")
+            raise DataError(
+                f"rows of {len(self.bucket_rows)} buckets: give one for each of the {buckets} buckets, -1 "
+                "for none"
+            )
         if self.bucket_ids is not None and (
-            len(self.bucket_ids) != len(self.bucket_rows) or not (np.diff(self.bucket_ids.astype(np.int64)) > 0).all()
+            len(self.bucket_ids) != len(self.bucket_rows)
+            or not (np.diff(self.bucket_ids.astype(np.int64)) > 0).all()
         ):
-            raise DataError(f"{len(self.bucket_ids)} buckets with {len(self.bucket_rows)} rows: give a row for each, buckets rising")
+            raise DataError(
+                f"{len(self.bucket_ids)} buckets with {len(self.bucket_rows)} rows: give a row for each, "
+                "buckets rising"
+            )
 
     @classmethod
     def of_keys(cls, subwords: Subwords, matrix: AnyMatrix, keys: Counts, words: int) -> SubwordRows:
-        """The rows of a model of unhot: the key of a row is its bucket, or -1 - the id of its word. Every word must be there once."""
+        """The rows of a model of unhot: the key of a row is its bucket, or -1 - the id of its word.
+
+        Every word must be there once.
+        """
         if len(keys) != matrix.shape[0]:
             raise DataError(f"{len(keys)} keys for {matrix.shape[0]} rows: give one for each row")
         of_words, of_buckets = np.flatnonzero(keys < 0), np.flatnonzero(keys >= 0)
@@ -103,8 +126,13 @@ class SubwordRows:
             raise DataError(f"{len(of_words)} keys of words: each of {expected} words must have one row")
         buckets = keys[of_buckets][bucket_order]
         if buckets.size and (buckets[-1] >= subwords.buckets or not (np.diff(buckets) > 0).all()):
-            raise DataError(f"keys of buckets up to {buckets[-1]}: they must be different, and below {subwords.buckets}")
-        word_rows, bucket_rows = of_words[word_order].astype(np.int32), of_buckets[bucket_order].astype(np.int32)
+            raise DataError(
+                f"keys of buckets up to {buckets[-1]}: they must be different, and below {subwords.buckets}"
+            )
+        word_rows, bucket_rows = (
+            of_words[word_order].astype(np.int32),
+            of_buckets[bucket_order].astype(np.int32),
+        )
         if subwords.buckets > SPARSE * len(keys) + SMALL_TABLE:
             return cls(subwords, matrix, word_rows, bucket_rows, bucket_ids=buckets.astype(np.int32))
         table = np.full(subwords.buckets, -1, np.int32)
@@ -112,7 +140,10 @@ class SubwordRows:
         return cls(subwords, matrix, word_rows, table)
 
     def keys(self) -> Counts:
-        """What each row is, as `of_keys` takes it; the number of buckets where it is none of these words' and buckets'."""
+        """What each row is, as `of_keys` takes it.
+
+        The number of buckets where it is none of these words' and buckets'.
+        """
         buckets = np.arange(self.subwords.buckets) if self.bucket_ids is None else self.bucket_ids
         keys = np.full(self.matrix.shape[0], self.subwords.buckets, np.int64)
         keys[self.word_rows] = -1 - np.arange(len(self.word_rows))
@@ -122,7 +153,9 @@ class SubwordRows:
         there = self.bucket_rows >= 0
         keys[self.bucket_rows[there]] = buckets[there]
         if np.count_nonzero(keys < self.subwords.buckets) < len(self.word_rows) + np.count_nonzero(there):
-            raise DataError("words or buckets share a row: such a model cannot be written with a key for each row")
+            raise DataError(
+                "words or buckets share a row: such a model cannot be written with a key for each row"
+            )
         return keys
 
     @property
@@ -133,7 +166,11 @@ class SubwordRows:
     @property
     def used_buckets(self) -> int:
         """How many buckets have a row."""
-        return self.subwords.buckets if self.bucket_rows is None else int(np.count_nonzero(self.bucket_rows >= 0))
+        return (
+            self.subwords.buckets
+            if self.bucket_rows is None
+            else int(np.count_nonzero(self.bucket_rows >= 0))
+        )
 
     def first_words(self, words: int) -> SubwordRows:
         """The same with rows of the first words only, and of all buckets."""
@@ -161,7 +198,10 @@ class SubwordRows:
         return taken
 
     def parts(self, word: str, id: int | None = None) -> Counts:
-        """The rows that a word's vector is the mean of, -1 for zeros; `id`: where the word stands in the vocabulary, if it does."""
+        """The rows that a word's vector is the mean of, -1 for zeros.
+
+        `id`: where the word stands in the vocabulary, if it does.
+        """
         rows = self.rows_of(self.subwords.ids(word))
         if self.skips:
             rows = rows[rows >= 0]
@@ -191,12 +231,19 @@ class SubwordRows:
         matrix = flat(self.matrix) if isinstance(self.matrix, np.ndarray) else None
         edges = self._edges(words)
         with ThreadPoolExecutor(1 if len(edges) < 3 else threads or usable_cores()) as pool:
-            blocks = pool.map(lambda at, end: self._fill(matrix, words[at:end], first + at, out[at:end]), edges[:-1], edges[1:])
+            blocks = pool.map(
+                lambda at, end: self._fill(matrix, words[at:end], first + at, out[at:end]),
+                edges[:-1],
+                edges[1:],
+            )
             list(blocks)  # an error of a thread is raised here
         return out
 
     def _edges(self, words: Sequence[str]) -> list[int]:
-        """Where blocks of words begin that have some BLOCK_PIECES n-grams, and the end: n-grams take more memory than words."""
+        """Where blocks of words begin that have some BLOCK_PIECES n-grams, and the end.
+
+        N-grams take more memory than words.
+        """
         ends = np.cumsum(self.subwords.most_pieces(np.fromiter(map(len, words), np.int64, len(words))) + 1)
         block = ends // BLOCK_PIECES
         return [0, *(np.flatnonzero(np.diff(block)) + 1).tolist(), len(words)]
@@ -217,7 +264,10 @@ class SubwordRows:
         fill_means(matrix, own, bags.starts, pieces, self.skips, out)
 
     def pieces(self, word: str, id: int | None = None) -> list[Piece]:
-        """What a word is made of: the word first, if it has a row, then its n-grams; without those that are left out."""
+        """What a word is made of: the word first, if it has a row, then its n-grams.
+
+        Without those that are left out.
+        """
         own = [] if id is None else self.word_rows[id : id + 1].tolist()
         found = [Piece(word, [], [row], self.take(np.array([row]))[0]) for row in own]
         buckets = self.subwords.ids(word).reshape(-1, self.subwords.hashes)
@@ -232,11 +282,16 @@ class SubwordRows:
         return [(piece.text, piece.vector) for piece in self.pieces(word, id)]
 
     def expanded(self) -> Iterator[Floats]:
-        """Blocks of the rows in fastText's order: those of the words, then those of all buckets, zeros where there is none."""
+        """Blocks of the rows in fastText's order.
+
+        Those of the words, then those of all buckets, zeros where there is none.
+        """
         for first in range(0, len(self.word_rows), BLOCK_ROWS):
             yield self.take(self.word_rows[first : first + BLOCK_ROWS].astype(np.int64))
         for first in range(0, self.subwords.buckets, BLOCK_ROWS):
-            yield self.take(self.rows_of(np.arange(first, min(first + BLOCK_ROWS, self.subwords.buckets), dtype=np.int32)))
+            yield self.take(
+                self.rows_of(np.arange(first, min(first + BLOCK_ROWS, self.subwords.buckets), dtype=np.int32))
+            )
 
 
 def _check_rows(what: str, rows: Ids, low: int, count: int) -> None:

@@ -1,10 +1,11 @@
 """Words whose vectors are made of their n-grams, so that unseen words have vectors, too.
 
-Everything that `Vectors` does with a word it also does with one that is not in the vocabulary, as long as some n-gram of it has a row:
-`word in vectors` tells. Rows, numbers of rows and neighbours are those of the vocabulary; an unseen word is nobody's neighbour.
+Everything that `Vectors` does with a word it also does with one that is not in the vocabulary, as long as
+some n-gram of it has a row: `word in vectors` tells. Rows, numbers of rows and neighbours are those of the
+vocabulary; an unseen word is nobody's neighbour.
 
-The matrix of all words is composed when something needs it (a search, a save), and kept. One word, or a few, are composed by themselves, so
-that a file of any size is opened and asked for a word at once.
+The matrix of all words is composed when something needs it (a search, a save), and kept. One word, or a few,
+are composed by themselves, so that a file of any size is opened and asked for a word at once.
 """
 
 from __future__ import annotations
@@ -47,8 +48,17 @@ class SubwordVectors(Vectors):
 
     subwords: Subwords
 
-    def __init__(self, words: Sequence[str], counts: Counts | None, rows: SubwordRows, source: FastTextFile | None = None) -> None:
-        """Take different words, their counts, if known, and their parts; `source`: the file that all this came from, unchanged."""
+    def __init__(
+        self,
+        words: Sequence[str],
+        counts: Counts | None,
+        rows: SubwordRows,
+        source: FastTextFile | None = None,
+    ) -> None:
+        """Take different words, their counts, if known, and their parts.
+
+        `source`: the file that all this came from, unchanged.
+        """
         expected = len(words) if rows.subwords.own_rows else 0
         if len(rows.word_rows) != expected:
             raise DataError(f"{len(words)} words and rows of {len(rows.word_rows)}: give {expected}")
@@ -61,7 +71,8 @@ class SubwordVectors(Vectors):
     def vectors(self) -> Floats:  # type: ignore[override]
         """The vectors of all words [words, dim]."""
         composed = self.rows.vectors(self.words, threads=whole("threads", self.threads, 1))
-        composed.flags.writeable = False  # a change would be lost where n-grams are saved: `add_vectors` makes a copy
+        # a change would be lost where n-grams are saved: `add_vectors` makes a copy
+        composed.flags.writeable = False
         return composed
 
     @property
@@ -74,7 +85,9 @@ class SubwordVectors(Vectors):
         """`Vectors.load`, of files that have n-grams."""
         vectors = Vectors.load(path, format, **options)
         if not isinstance(vectors, SubwordVectors):
-            raise DataError(f"{path}: holds vectors of words alone, without n-grams; open it with Vectors.load")
+            raise DataError(
+                f"{path}: holds vectors of words alone, without n-grams; open it with Vectors.load"
+            )
         return vectors
 
     @classmethod
@@ -87,10 +100,15 @@ class SubwordVectors(Vectors):
         if not isinstance(key, slice):
             return super().__getitem__(key)
         rows = range(len(self))[key]
-        return Vectors.of_table(self.words[key], self._several(rows), None if self.counts is None else self.counts[key])
+        return Vectors.of_table(
+            self.words[key], self._several(rows), None if self.counts is None else self.counts[key]
+        )
 
     def pieces(self, word: str) -> list[Piece]:
-        """What a word is made of, seen or not: itself, if it has a row of its own, and its n-grams, with buckets, rows and vectors."""
+        """What a word is made of, seen or not.
+
+        Itself, if it has a row of its own, and its n-grams, with buckets, rows and vectors.
+        """
         return self.rows.pieces(word, self._part(self._find(word)))
 
     def ngram_vectors(self, word: str) -> list[tuple[str, Floats]]:
@@ -103,8 +121,12 @@ class SubwordVectors(Vectors):
         if name not in KEEPING:
             return super().save(path, name)
         if self._edited:
-            what = "vectors were changed, so they are no longer those of their n-grams, which this format keeps"
-            raise DataError(f"format={name}: {what}; save vectors[:], which is without them, or choose another format")
+            what = (
+                "vectors were changed, so they are no longer those of their n-grams, which this format keeps"
+            )
+            raise DataError(
+                f"format={name}: {what}; save vectors[:], which is without them, or choose another format"
+            )
         if name == "unhot":
             write_rows(Path(path), self.words, self.counts, self.rows)
         elif name == "fasttext":
@@ -118,11 +140,17 @@ class SubwordVectors(Vectors):
         shape = (len(self) + self.subwords.buckets, self.vector_size)
         if self.rows.skips:
             what = "n-grams that were pruned are left out of these vectors; a model that is not quantised would count them as zeros"
-            raise DataError(f"format=fasttext: {what}; write all words of the file as they were read, or choose the format unhot")
-        uncounted = self.counts is None  # fastText's files say so by 0 tokens; gensim drops words with count 0
+            raise DataError(
+                f"format=fasttext: {what}; write all words of the file as they were read, or choose the "
+                "format unhot"
+            )
+        # fastText's files say so by 0 tokens; gensim drops words with count 0
+        uncounted = self.counts is None
         counts = np.ones(len(self), np.int64) if self.counts is None else self.counts
         tokens = 0 if uncounted else None
-        return new_file(self.words, counts, self.subwords, RowBlocks(shape, self.rows.expanded()), tokens=tokens)
+        return new_file(
+            self.words, counts, self.subwords, RowBlocks(shape, self.rows.expanded()), tokens=tokens
+        )
 
     @property
     def _composed(self) -> bool:
@@ -135,7 +163,11 @@ class SubwordVectors(Vectors):
 
     def _unknown(self, key: Key) -> UnknownWord:
         error = super()._unknown(key)
-        return error if self._unseen(key) is not None else UnknownWord(f"{error} (and none of its n-grams has a row)")
+        return (
+            error
+            if self._unseen(key) is not None
+            else UnknownWord(f"{error} (and none of its n-grams has a row)")
+        )
 
     def _row(self, row: int) -> Floats:
         return super()._row(row) if self._composed else self.rows.vector(self.words[row], self._part(row))
@@ -147,7 +179,9 @@ class SubwordVectors(Vectors):
     def _several(self, keys: Sequence[Key]) -> Floats:
         if self._composed or len(keys) * ONE_BY_ONE > len(self):
             return super()._several(keys)
-        return np.array([self.get_vector(key) for key in keys], np.float32).reshape(len(keys), self.vector_size)
+        return np.array([self.get_vector(key) for key in keys], np.float32).reshape(
+            len(keys), self.vector_size
+        )
 
     def _changed(self) -> None:
         super()._changed()
@@ -170,7 +204,9 @@ def _open_fasttext(path: Path, options: Options) -> SubwordVectors:
     kept = slice(options.rows(len(all_words)))
     counts = file.dictionary.word_counts[kept] if file.dictionary.tokens else None
     # of a word that is there twice the first row is kept, as in all formats
-    words, own, counts = without_repeats(Table(all_words[kept], cast(Floats, rows.word_rows[kept]), counts), path)
+    words, own, counts = without_repeats(
+        Table(all_words[kept], cast(Floats, rows.word_rows[kept]), counts), path
+    )
     if len(words) == len(all_words):
         return SubwordVectors(words, counts, rows, file)
     return SubwordVectors(words, counts, dataclasses.replace(rows, word_rows=cast(Ids, own)))

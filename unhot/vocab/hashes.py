@@ -1,7 +1,7 @@
 """The two hashes of character n-grams: fastText's (32-bit FNV-1a) and floret's (128-bit Murmur 3).
 
-fastText's has a slip that its files have fixed for ever: a byte is sign-extended before it is mixed in, so every byte above 127 flips the
-upper 24 bits, too.
+fastText's has a slip that its files have fixed for ever: a byte is sign-extended before it is mixed in, so
+every byte above 127 flips the upper 24 bits, too.
 
 References: Fowler, Noll & Vo, FNV hash; Appleby, MurmurHash3_x64_128.
 """

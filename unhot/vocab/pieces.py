@@ -22,7 +22,10 @@ class Settings(NamedTuple):
 
 @kernel
 def fill_ids(text: Any, offsets: Any, settings: Any, starts: Any, ids: Any) -> Any:
-    """Write the buckets of all words; word i is text[offsets[i] : offsets[i + 1]] and its buckets begin at starts[i]. Return their end."""
+    """Write the buckets of all words.
+
+    Word i is text[offsets[i] : offsets[i + 1]] and its buckets begin at starts[i]. Return their end.
+    """
     at = starts[0]
     for word in range(offsets.size - 1):
         begin, end, at = offsets[word], offsets[word + 1], starts[word]

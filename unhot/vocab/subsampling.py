@@ -1,13 +1,16 @@
 """Sub-sampling of frequent words: how likely a token is kept.
 
-With f the relative frequency of a word among the tokens of the vocabulary and t the threshold (`sample`), word2vec's rule is
+With f the relative frequency of a word among the tokens of the vocabulary and t the threshold (`sample`),
+word2vec's rule is
 
     keep(w) = min(1, (sqrt(f / t) + 1) t / f),   all words are kept if t = 0.
 
-`rank_keep_probability` is the rule for when only the rank r of a word is known (Keras' sampling table): under Zipf's law the inverse
-frequency of rank r is about g = r (ln r + 0.577) + 1/2 - 1 / (12 r), and keep = min(1, sqrt(factor g)).
+`rank_keep_probability` is the rule for when only the rank r of a word is known (Keras' sampling table): under
+Zipf's law the inverse frequency of rank r is about g = r (ln r + 0.577) + 1/2 - 1 / (12 r), and keep = min(1,
+sqrt(factor g)).
 
-Reference: Mikolov et al., Distributed representations of words and phrases and their compositionality, 2013 (and its C code).
+Reference: Mikolov et al., Distributed representations of words and phrases and their compositionality, 2013
+(and its C code).
 """
 
 from __future__ import annotations

@@ -1,15 +1,19 @@
 """Character n-grams: what a word's vector is made of beside the word itself.
 
-A word is written with a mark at each end, `<where>`, and cut into all pieces of minn to maxn characters: `<wh`, `whe`, `her`, `ere`, `re>`
-for minn = maxn = 3. A piece has no row of its own: its hash says which of `buckets` rows it shares.
+A word is written with a mark at each end, `<where>`, and cut into all pieces of minn to maxn characters:
+`<wh`, `whe`, `her`, `ere`, `re>` for minn = maxn = 3. A piece has no row of its own: its hash says which of
+`buckets` rows it shares.
 
-    scheme=fasttext    one row for a piece, by FNV-1a; a word of the vocabulary has a row of its own beside them. Byte for byte fastText's.
-    scheme=floret      `hashes` rows for a piece, by Murmur 3, and the marked word is a piece, too: few rows are enough for any vocabulary.
+    scheme=fasttext    one row for a piece, by FNV-1a; a word of the vocabulary has a row of its own beside
+                       them. Byte for byte fastText's.
+    scheme=floret      `hashes` rows for a piece, by Murmur 3, and the marked word is a piece, too: few rows
+                       are enough for any vocabulary.
 
-Characters are code points of UTF-8, and a piece of a single mark is left out. With fastText `</s>`, the end of a line, has no pieces; with
-floret it is a word like any other, as in spaCy.
+Characters are code points of UTF-8, and a piece of a single mark is left out. With fastText `</s>`, the end
+of a line, has no pieces; with floret it is a word like any other, as in spaCy.
 
-References: Bojanowski et al., Enriching word vectors with subword information, 2017; Boyd & Warmerdam, floret, 2022.
+References: Bojanowski et al., Enriching word vectors with subword information, 2017; Boyd & Warmerdam,
+floret, 2022.
 """
 
 from __future__ import annotations
@@ -62,18 +66,28 @@ class Subwords:
 
     def __post_init__(self) -> None:
         """Check the ranges."""
-        for field, low, high in (("minn", 0, MOST_CHARACTERS), ("maxn", 0, MOST_CHARACTERS), ("buckets", 0, MOST_BUCKETS)):
+        for field, low, high in (
+            ("minn", 0, MOST_CHARACTERS),
+            ("maxn", 0, MOST_CHARACTERS),
+            ("buckets", 0, MOST_BUCKETS),
+        ):
             object.__setattr__(self, field, whole(field, getattr(self, field), low, high))
         one_of("scheme", self.scheme, SCHEMES)
         object.__setattr__(self, "hashes", whole("hashes", self.hashes, 1, 4))
         object.__setattr__(self, "seed", whole("seed", self.seed, 0, 2**32 - 1))
         if self.maxn and not 1 <= self.minn <= self.maxn:
-            raise ConfigError(f"minn={self.minn}, maxn={self.maxn}: minn must be from 1 to maxn; maxn=0 does without n-grams")
+            raise ConfigError(
+                f"minn={self.minn}, maxn={self.maxn}: minn must be from 1 to maxn; maxn=0 does without "
+                "n-grams"
+            )
         if self.buckets == 0 and (self.maxn or self.scheme == "floret"):
             without = "maxn=0" if self.maxn else "scheme=fasttext"
             raise ConfigError(f"buckets=0: n-grams need rows; set buckets, for example 2000000, or {without}")
         if self.scheme == "fasttext" and self.hashes > 1:
-            raise ConfigError(f"hashes={self.hashes}: fastText has one row for an n-gram; several are a setting of scheme=floret")
+            raise ConfigError(
+                f"hashes={self.hashes}: fastText has one row for an n-gram; several are a setting of "
+                "scheme=floret"
+            )
 
     @property
     def own_rows(self) -> bool:
@@ -81,7 +95,10 @@ class Subwords:
         return self.scheme == "fasttext"
 
     def ngrams(self, word: str) -> list[str]:
-        """The pieces of a word, by where they begin and then by length; with floret, the marked word before them."""
+        """The pieces of a word, by where they begin and then by length.
+
+        With floret, the marked word before them.
+        """
         text = encode_word(BEGIN + word + END)
         edges = [i for i, byte in enumerate(text) if byte & 0xC0 != 0x80] + [len(text)]
         last = len(edges) - 1
@@ -94,13 +111,23 @@ class Subwords:
         return [decode_word(piece) for piece in (pieces if self.own_rows else [text, *pieces])]
 
     def ids(self, word: str) -> Ids:
-        """The buckets of the pieces of a word, in their order; with floret, all `hashes` of a piece together."""
+        """The buckets of the pieces of a word, in their order.
+
+        With floret, all `hashes` of a piece together.
+        """
         from unhot.vocab.pieces import fill_ids
 
         raw = encode_word(BEGIN + word + END)
-        most = max(0, int(self._pieces(np.array(len(raw))))) if self._is_cut(word) else 0  # as many as bytes can have
+        # as many as bytes can have
+        most = max(0, int(self._pieces(np.array(len(raw))))) if self._is_cut(word) else 0
         room = np.zeros((most + (not self.own_rows)) * self.hashes, np.int32)
-        end = fill_ids(np.frombuffer(raw, np.uint8), np.array([0, len(raw)]), self._settings, np.array([0, room.size]), room)
+        end = fill_ids(
+            np.frombuffer(raw, np.uint8),
+            np.array([0, len(raw)]),
+            self._settings,
+            np.array([0, room.size]),
+            room,
+        )
         return room[:end].copy()
 
     def bags(self, words: Sequence[str]) -> Pieces:
@@ -111,7 +138,9 @@ class Subwords:
         offsets = np.zeros(len(words) + 1, np.int64)
         np.cumsum([len(text) for text in marked], out=offsets[1:])
         text = np.frombuffer(b"".join(marked), np.uint8)
-        pieces = self._pieces(np.add.reduceat(text & 0xC0 != 0x80, offsets[:-1], dtype=np.int64) if words else offsets[:0])
+        pieces = self._pieces(
+            np.add.reduceat(text & 0xC0 != 0x80, offsets[:-1], dtype=np.int64) if words else offsets[:0]
+        )
         pieces[[i for i, word in enumerate(words) if not self._is_cut(word)]] = 0
         starts = np.zeros(len(words) + 1, np.int64)
         np.cumsum(pieces if self.own_rows else (pieces + 1) * self.hashes, out=starts[1:])
@@ -130,10 +159,18 @@ class Subwords:
 
     def most_pieces(self, lengths: Starts) -> Starts:
         """How many rows words of so many characters have at most."""
-        return np.asarray(np.maximum(self._pieces(lengths + 2) if self.maxn else 0 * lengths, 0) + (not self.own_rows)) * self.hashes
+        return (
+            np.asarray(
+                np.maximum(self._pieces(lengths + 2) if self.maxn else 0 * lengths, 0) + (not self.own_rows)
+            )
+            * self.hashes
+        )
 
     def excess(self, lengths: Starts, size: int) -> str | None:
-        """What is wrong if the n-grams of words of these lengths are far more than so many bytes are worth: maxn is damaged."""
+        """What is wrong if the n-grams of words of these lengths are far more than so many bytes are worth.
+
+        Maxn is damaged.
+        """
         most, longest = self.most_pieces(lengths), np.minimum(self.maxn, lengths + 2)
         steps = int((longest * (lengths + 2)).sum())
         if not len(lengths) or (most.max() <= size // 2 + (1 << 16) and steps <= 64 * size + (1 << 24)):
@@ -142,7 +179,10 @@ class Subwords:
         return f"{what}, far more than {size} bytes are worth; maxn is damaged"
 
     def _pieces(self, characters: Starts) -> Starts:
-        """How many pieces words of so many characters have, marks included: the sum of characters - n + 1 over the lengths n."""
+        """How many pieces words of so many characters have, marks included.
+
+        The sum of characters - n + 1 over the lengths n.
+        """
         longest = np.minimum(self.maxn, characters)
         lengths = np.maximum(longest - self.minn + 1, 0)
         marks = 2 if self.minn == 1 else 0  # which are no pieces

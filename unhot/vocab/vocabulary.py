@@ -1,10 +1,11 @@
 """The words of a model: id <-> word, and how often each was seen.
 
-Ids are ranks: the most frequent word has id 0, and words of equal count are ordered by their UTF-8 bytes. So the same text always gives
-the same ids, and "the first n ids" means "the n most frequent words".
+Ids are ranks: the most frequent word has id 0, and words of equal count are ordered by their UTF-8 bytes. So
+the same text always gives the same ids, and "the first n ids" means "the n most frequent words".
 
-A word is any string. Inside the library it is also a piece of bytes: UTF-8, where bytes that are not valid UTF-8 stand in the string as
-lone surrogates (Python's `surrogateescape`), so that every word of every file survives the way in and out.
+A word is any string. Inside the library it is also a piece of bytes: UTF-8, where bytes that are not valid
+UTF-8 stand in the string as lone surrogates (Python's `surrogateescape`), so that every word of every file
+survives the way in and out.
 """
 
 from __future__ import annotations
@@ -34,8 +35,12 @@ def encode_word(word: str) -> bytes:
     """The bytes of a word: the inverse of `decode_word`, and defined for every string."""
     try:
         return word.encode("utf-8", "surrogateescape")
-    except UnicodeEncodeError:  # surrogates that stand for no byte, e.g. half an emoji from a broken JSON file
-        return b"".join(c.encode("utf-8", "surrogateescape" if "\udc80" <= c <= "\udcff" else "surrogatepass") for c in word)
+    # surrogates that stand for no byte, e.g. half an emoji from a broken JSON file
+    except UnicodeEncodeError:
+        return b"".join(
+            c.encode("utf-8", "surrogateescape" if "\udc80" <= c <= "\udcff" else "surrogatepass")
+            for c in word
+        )
 
 
 def decode_word(raw: bytes) -> str:
@@ -46,7 +51,8 @@ def decode_word(raw: bytes) -> str:
 def decode_words(raws: Sequence[bytes]) -> list[str]:
     """`decode_word` for many words."""
     joined = b"\n".join(raws)
-    if raws and joined.count(b"\n") == len(raws) - 1:  # one call instead of many; a line feed ends any UTF-8 sequence
+    # one call instead of many; a line feed ends any UTF-8 sequence
+    if raws and joined.count(b"\n") == len(raws) - 1:
         return decode_word(joined).split("\n")
     return [decode_word(raw) for raw in raws]
 
@@ -75,23 +81,38 @@ class Vocabulary:
         self.words: list[str] = list(words)
         self.counts: Counts = np.ascontiguousarray(counts, dtype=np.int64)  # [words]
         if self.counts.shape != (len(self.words),):
-            raise DataError(f"{len(self.words)} words and counts of shape {self.counts.shape}: give one count for each word")
+            raise DataError(
+                f"{len(self.words)} words and counts of shape {self.counts.shape}: give one count for each "
+                "word"
+            )
         if self.counts.size and self.counts.min() < 0:
             raise DataError(f"a count of {self.counts.min()}: counts must be >= 0")
 
     @classmethod
-    def from_counts(cls, counts: Mapping[str, int], *, min_count: int = 1, max_vocab: int | None = None) -> Vocabulary:
-        """Order the words of a mapping word -> count; keep those seen `min_count` times, at most `max_vocab` of them."""
+    def from_counts(
+        cls, counts: Mapping[str, int], *, min_count: int = 1, max_vocab: int | None = None
+    ) -> Vocabulary:
+        """Order the words of a mapping word -> count.
+
+        Keep those seen `min_count` times, at most `max_vocab` of them.
+        """
         check_limits(min_count, max_vocab)
         kept: dict[str, int] = {}
         for word, count in counts.items():
             if not isinstance(word, str):
-                raise DataError(f"the word {word!r} in counts is of type {type(word).__name__}: words must be str; convert it with str()")
+                raise DataError(
+                    f"the word {word!r} in counts is of type {type(word).__name__}: words must be str; "
+                    "convert it with str()"
+                )
             if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or not 0 <= count < 2**63:
-                raise DataError(f"the count of {word!r} is {count!r}: it must be a whole number between 0 and 2**63 - 1")
+                raise DataError(
+                    f"the count of {word!r} is {count!r}: it must be a whole number between 0 and 2**63 - 1"
+                )
             word = canonical(word)
             kept[word] = kept.get(word, 0) + int(count)
-        ranked = sorted((-count, encode_word(word)) for word, count in kept.items() if count >= min_count)[:max_vocab]
+        ranked = sorted((-count, encode_word(word)) for word, count in kept.items() if count >= min_count)[
+            :max_vocab
+        ]
         return cls(decode_words([raw for _, raw in ranked]), [-count for count, _ in ranked])
 
     @functools.cached_property
@@ -117,7 +138,11 @@ class Vocabulary:
 
     def __eq__(self, other: object) -> bool:
         """Same words, same counts, same order."""
-        return isinstance(other, Vocabulary) and self.words == other.words and bool(np.array_equal(self.counts, other.counts))
+        return (
+            isinstance(other, Vocabulary)
+            and self.words == other.words
+            and bool(np.array_equal(self.counts, other.counts))
+        )
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -130,7 +155,10 @@ class Vocabulary:
         """The id of a word; `UnknownWord` (a `DataError` and a `KeyError`) if it has none."""
         found = self.index.get(word)
         if found is None:
-            raise UnknownWord(f"{word!r} is not among the {len(self)} words of the vocabulary: check spelling and case, or lower min_count")
+            raise UnknownWord(
+                f"{word!r} is not among the {len(self)} words of the vocabulary: check spelling and case, "
+                "or lower min_count"
+            )
         return found
 
     def is_ordered(self) -> bool:
@@ -145,7 +173,9 @@ class Vocabulary:
         r"""Write one word a line, as raw bytes; backslash, line feed and carriage return become `\\`, `\n` and `\r`."""
         text = "".join([word + "\n" for word in self.words])
         if text.count("\n") > len(self) or "\\" in text or "\r" in text:
-            text = "".join([re.sub(r"[\\\n\r]", lambda found: ESCAPES[found[0]], word) + "\n" for word in self.words])
+            text = "".join(
+                [re.sub(r"[\\\n\r]", lambda found: ESCAPES[found[0]], word) + "\n" for word in self.words]
+            )
         Path(path).write_bytes(encode_word(text))
 
     @classmethod
@@ -154,15 +184,22 @@ class Vocabulary:
         data = Path(path).read_bytes()
         counts = np.asarray(counts, dtype=np.int64)
         if data and not data.endswith(b"\n"):
-            raise FormatError(f"{path}: byte {len(data)}: the last line has no end; the file is cut short, write it again")
+            raise FormatError(
+                f"{path}: byte {len(data)}: the last line has no end; the file is cut short, write it again"
+            )
         raws = data.split(b"\n")[:-1]
         if counts.shape != (len(raws),):
             which = f"{len(raws)} words, but {counts.size} counts"
-            raise FormatError(f"{path}: byte {len(data)}: {which}: the file is damaged or belongs to another model")
+            raise FormatError(
+                f"{path}: byte {len(data)}: {which}: the file is damaged or belongs to another model"
+            )
         if b"\\" in data:
             raws = [_unescape(raw, f"{path}: row {row}") for row, raw in enumerate(raws, 1)]
         if counts.size and counts.min() < 0:
-            raise FormatError(f"{path}: row {counts.argmin() + 1}: a count of {counts.min()}: the counts of this vocabulary are damaged")
+            raise FormatError(
+                f"{path}: row {counts.argmin() + 1}: a count of {counts.min()}: the counts of this "
+                "vocabulary are damaged"
+            )
         return cls(decode_words(raws), counts)
 
 
@@ -176,7 +213,10 @@ def check_limits(min_count: int, max_vocab: int | None) -> None:
 def _unescape(raw: bytes, where: str) -> bytes:
     def replace(found: re.Match[bytes]) -> bytes:
         if found[0] not in UNESCAPES:
-            raise FormatError(f"{where}: the line {raw[:80]!r} holds the unknown escape {found[0]!r}: the file is damaged, write it again")
+            raise FormatError(
+                f"{where}: the line {raw[:80]!r} holds the unknown escape {found[0]!r}: the file is "
+                "damaged, write it again"
+            )
         return UNESCAPES[found[0]]
 
     return re.sub(rb"\\.?", replace, raw)

@@ -36,7 +36,11 @@ def value_of(saved: SavedModel) -> float:
 
 
 def tree(path: Path) -> dict[str, str]:
-    return {str(p.relative_to(path)): hashlib.sha256(p.read_bytes()).hexdigest() for p in sorted(path.rglob("*")) if p.is_file()}
+    return {
+        str(p.relative_to(path)): hashlib.sha256(p.read_bytes()).hexdigest()
+        for p in sorted(path.rglob("*"))
+        if p.is_file()
+    }
 
 
 def test_round_trip(tmp_path: Path) -> None:
@@ -57,14 +61,25 @@ def test_layout_and_same_bytes(tmp_path: Path) -> None:
     save(tmp_path / "a")
     save(tmp_path / "b")
     assert tree(tmp_path / "a") == tree(tmp_path / "b")
-    assert list(tree(tmp_path / "a")) == ["CURRENT", "v1/config.json", "v1/manifest.json", "v1/model.safetensors", "v1/vocab.txt"]
+    assert list(tree(tmp_path / "a")) == [
+        "CURRENT",
+        "v1/config.json",
+        "v1/manifest.json",
+        "v1/model.safetensors",
+        "v1/vocab.txt",
+    ]
     assert (tmp_path / "a/CURRENT").read_bytes() == b"v1\n"
 
 
 def test_a_second_save_replaces_the_first_even_while_it_is_open(tmp_path: Path) -> None:
     save(tmp_path / "m", 1.0)
     old = load_model(tmp_path / "m")
-    save_model(tmp_path / "m", old.config, old.vocabulary, {name: tensor + tensor.dtype.type(1) for name, tensor in old.tensors.items()})
+    save_model(
+        tmp_path / "m",
+        old.config,
+        old.vocabulary,
+        {name: tensor + tensor.dtype.type(1) for name, tensor in old.tensors.items()},
+    )
     assert value_of(old) == 1.0
     assert value_of(load_model(tmp_path / "m")) == 2.0
     assert sorted(path.name for path in (tmp_path / "m").iterdir()) == ["CURRENT", "v2"]
@@ -143,9 +158,9 @@ def test_a_full_disk_leaves_the_old_model(tmp_path: Path, monkeypatch: pytest.Mo
         assert value_of(load_model(tmp_path / "m", verify=True)) == 1.0
     monkeypatch.undo()
     save(tmp_path / "m", 1.0)
-    assert {name.replace("v2", "v1"): digest for name, digest in tree(tmp_path).items() if "CURRENT" not in name} == {
-        name: digest for name, digest in before.items() if "CURRENT" not in name
-    }
+    assert {
+        name.replace("v2", "v1"): digest for name, digest in tree(tmp_path).items() if "CURRENT" not in name
+    } == {name: digest for name, digest in before.items() if "CURRENT" not in name}
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write anywhere")
@@ -293,12 +308,16 @@ def test_current_cannot_lead_outside(tmp_path: Path) -> None:
 
 
 @given(data=st.data())
-def test_flipped_bits_never_raise_anything_else(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
+def test_flipped_bits_never_raise_anything_else(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
     model = tmp_path_factory.getbasetemp() / "flipped-model"  # one for all examples
     if not is_model(model):
         save(model)
     version = next(path for path in model.iterdir() if path.is_dir())
-    path = version / data.draw(st.sampled_from(["config.json", "vocab.txt", "model.safetensors", "manifest.json"]))
+    path = version / data.draw(
+        st.sampled_from(["config.json", "vocab.txt", "model.safetensors", "manifest.json"])
+    )
     whole = path.read_bytes()
     changed = bytearray(whole)
     changed[data.draw(st.integers(0, min(len(whole), 300) - 1))] ^= 1 << data.draw(st.integers(0, 7))

@@ -87,7 +87,10 @@ def test_quantised_output_and_pruned_ngrams() -> None:
     assert isinstance(file.output_matrix, QuantizedMatrix)
     assert file.output_matrix.quantizer.last == 1  # of rows of 3 numbers in pieces of 2
     assert file.dictionary.pruned is not None
-    assert (len(file.dictionary.words), len(file.dictionary.labels)) == (expected["words"], expected["number_of_labels"])
+    assert (len(file.dictionary.words), len(file.dictionary.labels)) == (
+        expected["words"],
+        expected["number_of_labels"],
+    )
     rows, ids = file.rows(), {word: id for id, word in enumerate(file.dictionary.words)}
     for word, vector in expected["word_vectors"].items():
         np.testing.assert_allclose(rows.vector(word, ids.get(word)), vector, rtol=1e-6, atol=1e-7)
@@ -103,8 +106,13 @@ def test_all_ngrams_may_be_pruned(tmp_path: Path) -> None:
     matrix, words, none = file.input_matrix, len(file.dictionary.words), np.empty(0, np.int32)
     assert isinstance(matrix, QuantizedMatrix)
     assert matrix.length_codes is not None
-    own = matrix._replace(shape=(words, 3), codes=matrix.codes[:words], length_codes=matrix.length_codes[:words])
-    write_fasttext(tmp_path / "x.ftz", file._replace(input_matrix=own, dictionary=file.dictionary._replace(pruned=Pruned(none, none))))
+    own = matrix._replace(
+        shape=(words, 3), codes=matrix.codes[:words], length_codes=matrix.length_codes[:words]
+    )
+    write_fasttext(
+        tmp_path / "x.ftz",
+        file._replace(input_matrix=own, dictionary=file.dictionary._replace(pruned=Pruned(none, none))),
+    )
     found = read_fasttext(tmp_path / "x.ftz")
     np.testing.assert_array_equal(read_table(tmp_path / "x.ftz").vectors, matrix.rows(np.arange(words)))
     assert not found.rows().vector("unseen").any()
@@ -117,8 +125,12 @@ def test_version_11_knows_no_character_ngrams_in_supervised_models() -> None:
     assert dataclasses.replace(header, version=12).subwords.maxn == 4
 
 
-@pytest.mark.parametrize(("minn", "maxn", "cut"), [(0, 3, (1, 3)), (4, 3, None), (3, 0, None), (2, 2, (2, 2))])
-def test_odd_lengths_mean_what_they_mean_to_fasttext(minn: int, maxn: int, cut: tuple[int, int] | None) -> None:
+@pytest.mark.parametrize(
+    ("minn", "maxn", "cut"), [(0, 3, (1, 3)), (4, 3, None), (3, 0, None), (2, 2, (2, 2))]
+)
+def test_odd_lengths_mean_what_they_mean_to_fasttext(
+    minn: int, maxn: int, cut: tuple[int, int] | None
+) -> None:
     subwords = Header(dim=1, minn=minn, maxn=maxn, bucket=7).subwords
     assert ((subwords.minn, subwords.maxn) if subwords.maxn else None) == cut
 
@@ -141,7 +153,9 @@ def test_a_model_from_its_pieces(loss: str, model: str, tmp_path: Path) -> None:
     table = read_table(tmp_path / "x.bin")
     for id, word in enumerate(WORDS):
         ids = [] if word == "</s>" else CUT.ids(word).tolist()
-        np.testing.assert_allclose(table.vectors[id], rows[[id, *(6 + bucket for bucket in ids)]].mean(axis=0), rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(
+            table.vectors[id], rows[[id, *(6 + bucket for bucket in ids)]].mean(axis=0), rtol=1e-5, atol=1e-6
+        )
     np.testing.assert_array_equal(read_table(tmp_path / "x.bin", limit=2).vectors, table.vectors[:2])
 
 
@@ -167,17 +181,23 @@ def test_the_package_loads_what_we_write(loss: str, tmp_path: Path) -> None:
 def test_gensim_loads_what_we_write(loss: str, tmp_path: Path) -> None:
     gensim = pytest.importorskip("gensim.models.fasttext")
     words = WORDS[:4]
-    write_fasttext(tmp_path / "x.bin", new_file(words, [4, 3, 2, 1], CUT, random_rows(54), random_rows(4), loss=loss))
+    write_fasttext(
+        tmp_path / "x.bin", new_file(words, [4, 3, 2, 1], CUT, random_rows(54), random_rows(4), loss=loss)
+    )
     table, vectors = read_table(tmp_path / "x.bin"), gensim.load_facebook_vectors(str(tmp_path / "x.bin"))
     assert vectors.index_to_key == words
     np.testing.assert_allclose(vectors.vectors, table.vectors, rtol=1e-5, atol=1e-6)
     write_table(tmp_path / "plain.bin", Table(words, random_rows(4), None), "fasttext")
-    np.testing.assert_array_equal(gensim.load_facebook_vectors(str(tmp_path / "plain.bin")).vectors, random_rows(4))
+    np.testing.assert_array_equal(
+        gensim.load_facebook_vectors(str(tmp_path / "plain.bin")).vectors, random_rows(4)
+    )
 
 
 def test_files_of_gensim_are_read(tmp_path: Path) -> None:
     gensim = pytest.importorskip("gensim.models.fasttext")
-    model = gensim.FastText([WORDS[:4]] * 9, vector_size=3, min_count=1, bucket=30, min_n=2, max_n=3, workers=1, epochs=1)
+    model = gensim.FastText(
+        [WORDS[:4]] * 9, vector_size=3, min_count=1, bucket=30, min_n=2, max_n=3, workers=1, epochs=1
+    )
     gensim.save_facebook_model(model, str(tmp_path / "x.bin"))
     table = read_table(tmp_path / "x.bin")
     assert table.words == model.wv.index_to_key
@@ -187,9 +207,14 @@ def test_files_of_gensim_are_read(tmp_path: Path) -> None:
 def test_output_vectors(tmp_path: Path) -> None:
     write_fasttext(tmp_path / "x.bin", small(loss="ns"))
     np.testing.assert_array_equal(read_table(tmp_path / "x.bin", which="out").vectors, random_rows(6, seed=1))
-    np.testing.assert_array_equal(read_table(tmp_path / "x.bin", which="out", limit=2).vectors, random_rows(6, seed=1)[:2])
+    np.testing.assert_array_equal(
+        read_table(tmp_path / "x.bin", which="out", limit=2).vectors, random_rows(6, seed=1)[:2]
+    )
     write_fasttext(tmp_path / "x.bin", small(loss="hs"))
-    with pytest.raises(ConfigError, match="the 6 output rows of a model 'sg' with loss 'hs' do not stand for words; only which='in'"):
+    with pytest.raises(
+        ConfigError,
+        match="the 6 output rows of a model 'sg' with loss 'hs' do not stand for words; only which='in'",
+    ):
         read_table(tmp_path / "x.bin", which="out")
     with pytest.raises(ConfigError, match="the 4 output rows of a model 'sup'"):
         read_table(GOLDEN / "fasttext_sup_softmax.bin", which="out")
@@ -219,7 +244,10 @@ def test_which_format_a_bin_is_of(tmp_path: Path) -> None:
 
 def test_text_of_fasttext_has_a_space_at_the_end_of_its_lines(tmp_path: Path) -> None:
     table = read_table(GOLDEN / "fasttext_unsup_skipgram_ns.bin")
-    lines = [word + " " + "".join(f"{number:.5g} " for number in row) for word, row in zip(table.words, table.vectors, strict=True)]
+    lines = [
+        word + " " + "".join(f"{number:.5g} " for number in row)
+        for word, row in zip(table.words, table.vectors, strict=True)
+    ]
     (tmp_path / "x.vec").write_text(f"{len(lines)} 8\n" + "\n".join(lines) + "\n", encoding="utf-8")
     found = read_table(tmp_path / "x.vec")
     assert found.words == table.words
@@ -229,19 +257,28 @@ def test_text_of_fasttext_has_a_space_at_the_end_of_its_lines(tmp_path: Path) ->
 def test_what_cannot_be_written(tmp_path: Path) -> None:
     for words, match in ((["a\0b"], "holds a NUL"), (["a", "a"], "1 words occur more than once")):
         with pytest.raises(DataError, match=match):
-            write_fasttext(tmp_path / "x", new_file(words, [1] * len(words), CUT, random_rows(len(words) + 50)))
+            write_fasttext(
+                tmp_path / "x", new_file(words, [1] * len(words), CUT, random_rows(len(words) + 50))
+            )
     with pytest.raises(DataError, match=r"input rows \(7, 5\): \(52, 5\) are needed"):
         new_file(["a", "b"], [1, 1], CUT, random_rows(7))
     with pytest.raises(DataError, match=r"output rows \(1, 5\): \(2, 5\) are needed"):
         new_file(["a", "b"], [1, 1], CUT, random_rows(52), random_rows(1))
     with pytest.raises(ConfigError, match="scheme=floret: fastText's files know fastText's own only"):
         new_file(["a"], [1], Subwords(scheme="floret", buckets=3), random_rows(3))
-    for blocks, match in (([random_rows(5)], "blocks of 5 rows in all for a matrix of 56"), ([random_rows(56, 4)], "rows of 5 float32")):
+    for blocks, match in (
+        ([random_rows(5)], "blocks of 5 rows in all for a matrix of 56"),
+        ([random_rows(56, 4)], "rows of 5 float32"),
+    ):
         with pytest.raises(DataError, match=match):
             write_fasttext(tmp_path / "x", small()._replace(input_matrix=RowBlocks((56, 5), blocks)))
     with pytest.raises(ConfigError, match="quantized_output=True"):
-        write_fasttext(tmp_path / "x", small()._replace(quantized_output=True, output_matrix=read_quantised()))
-    pruned = Dictionary(WORDS, np.ones(6, np.int64), [], np.empty(0, np.int64), 6, Pruned(*np.zeros((2, 50), np.int32)))
+        write_fasttext(
+            tmp_path / "x", small()._replace(quantized_output=True, output_matrix=read_quantised())
+        )
+    pruned = Dictionary(
+        WORDS, np.ones(6, np.int64), [], np.empty(0, np.int64), 6, Pruned(*np.zeros((2, 50), np.int32))
+    )
     with pytest.raises(ConfigError, match="a prune index"):
         write_fasttext(tmp_path / "x", small()._replace(dictionary=pruned))
     assert list(tmp_path.iterdir()) == []
@@ -259,8 +296,18 @@ def read_quantised() -> QuantizedMatrix:
 
 @pytest.mark.parametrize(
     ("field", "value", "match"),
-    [("dim", 0, "dim=0"), ("loss", "nce", "loss='nce'"), ("model", "x", "model='x'"), ("version", 13, "version=13"), ("t", -1, "t=-1")]
-    + [("bucket", 0, "bucket=0: n-grams of 3 to 6"), ("maxn", 2**30, "maxn=1073741824: must be <="), ("ws", 1.5, "ws=1.5")],
+    [
+        ("dim", 0, "dim=0"),
+        ("loss", "nce", "loss='nce'"),
+        ("model", "x", "model='x'"),
+        ("version", 13, "version=13"),
+        ("t", -1, "t=-1"),
+    ]
+    + [
+        ("bucket", 0, "bucket=0: n-grams of 3 to 6"),
+        ("maxn", 2**30, "maxn=1073741824: must be <="),
+        ("ws", 1.5, "ws=1.5"),
+    ],
 )
 def test_bad_settings(field: str, value: Any, match: str) -> None:
     with pytest.raises(ConfigError, match=match):
@@ -281,7 +328,9 @@ def test_any_model_survives(tmp_path_factory: pytest.TempPathFactory, data: st.D
     raws = st.binary(max_size=6).map(lambda raw: raw.replace(b"\0", b"").decode("utf-8", "surrogateescape"))
     words = data.draw(st.lists(raws, unique=True, max_size=8))
     labels = data.draw(st.lists(raws, max_size=3))
-    counts = np.array(data.draw(st.lists(st.integers(0, 2**63 - 1), min_size=len(words), max_size=len(words))), np.int64)
+    counts = np.array(
+        data.draw(st.lists(st.integers(0, 2**63 - 1), min_size=len(words), max_size=len(words))), np.int64
+    )
     header = Header(
         dim=data.draw(st.integers(1, 3)),
         bucket=data.draw(st.integers(1, 9)),

@@ -1,4 +1,7 @@
-"""fastText's files cut at every byte, with every size changed, and with lies of every kind: an error that says where, and little memory."""
+"""fastText's files cut at every byte, with every size changed, and with lies of every kind.
+
+An error that says where, and little memory.
+"""
 
 from __future__ import annotations
 
@@ -60,7 +63,9 @@ def end_of_entries(data: bytes) -> int:
     return at
 
 
-@pytest.mark.parametrize(("data", "step"), [(PLAIN, 1), (NGRAMS, 97), (PRUNED, 31)], ids=["plain", "ngrams", "pruned"])
+@pytest.mark.parametrize(
+    ("data", "step"), [(PLAIN, 1), (NGRAMS, 97), (PRUNED, 31)], ids=["plain", "ngrams", "pruned"]
+)
 def test_cut_at_every_byte(data: bytes, step: int, path: Path) -> None:
     sizes = [*range(0, len(data), step), *range(min(300, len(data))), len(data) - 1]
     for size in sizes:
@@ -69,7 +74,9 @@ def test_cut_at_every_byte(data: bytes, step: int, path: Path) -> None:
             read_fasttext(path)
         assert int(str(error.value).split(": byte ")[1].split(":")[0]) <= size
     path.write_bytes(data + b"\0")
-    with pytest.raises(FormatError, match=rf"byte {len(data)}: the model ends here, but the file has 1 bytes more"):
+    with pytest.raises(
+        FormatError, match=rf"byte {len(data)}: the model ends here, but the file has 1 bytes more"
+    ):
         read_fasttext(path)
 
 
@@ -79,7 +86,9 @@ SILENT = {"ws", "epoch", "min_count", "neg", "word_ngrams", "lr_update_rate", "m
 
 @pytest.mark.parametrize("data", [PLAIN, NGRAMS, PRUNED], ids=["plain", "ngrams", "pruned"])
 @pytest.mark.parametrize("field", FIELDS)
-def test_every_setting_with_extreme_values(field: str, data: bytes, path: Path, small_memory: Callable[[int], None]) -> None:
+def test_every_setting_with_extreme_values(
+    field: str, data: bytes, path: Path, small_memory: Callable[[int], None]
+) -> None:
     for value in EXTREMES:
         path.write_bytes(put(data, "i", PLACES[field], value))
         low, high = FIELDS[field]
@@ -104,7 +113,9 @@ def test_sub_sampling_that_is_no_number(value: float, path: Path) -> None:
 
 @pytest.mark.parametrize(("place", "form"), [(64, "i"), (68, "i"), (72, "i"), (76, "q"), (84, "q")])
 @pytest.mark.parametrize("data", [PLAIN, PRUNED], ids=["plain", "pruned"])
-def test_sizes_of_the_dictionary(place: int, form: str, data: bytes, path: Path, small_memory: Callable[[int], None]) -> None:
+def test_sizes_of_the_dictionary(
+    place: int, form: str, data: bytes, path: Path, small_memory: Callable[[int], None]
+) -> None:
     (old,) = struct.unpack_from("<" + form, data, place)
     for value in {*EXTREMES, old + 1, old - 1, *((2**62, -(2**63)) if form == "q" else ())} - {old}:
         path.write_bytes(put(data, form, place, value))
@@ -117,7 +128,14 @@ def test_sizes_of_the_dictionary(place: int, form: str, data: bytes, path: Path,
 
 
 def test_entries_of_all_sizes_at_once(path: Path) -> None:
-    for entries, words, labels in ((0, 0, 0), (-2, -1, -1), (2**31 - 1, 2**31 - 1, 0), (69, 68, 1), (69, 70, -1), (68, 64, 4)):
+    for entries, words, labels in (
+        (0, 0, 0),
+        (-2, -1, -1),
+        (2**31 - 1, 2**31 - 1, 0),
+        (69, 68, 1),
+        (69, 70, -1),
+        (68, 64, 4),
+    ):
         path.write_bytes(put(PLAIN, "3i", 64, entries, words, labels))
         with pytest.raises(FormatError, match=r"byte [0-9]+: "):
             read_fasttext(path)
@@ -125,10 +143,17 @@ def test_entries_of_all_sizes_at_once(path: Path) -> None:
 
 def test_entries_with_wrong_types_and_counts(path: Path) -> None:
     first, last = PLAIN.index(b"\0", ENTRIES), end_of_entries(PLAIN) - 10
-    for place, form, value in ((first + 1, "q", -1), (first + 9, "b", 1), (last + 9, "b", 0), (last + 9, "b", 7), (last + 9, "b", -1)):
+    for place, form, value in (
+        (first + 1, "q", -1),
+        (first + 9, "b", 1),
+        (last + 9, "b", 0),
+        (last + 9, "b", 7),
+        (last + 9, "b", -1),
+    ):
         path.write_bytes(put(PLAIN, form, place, value))
         with pytest.raises(
-            FormatError, match=rf"byte {first + 1 if place < last else last + 1}: entry .* 65 words \(0\) come before 4 labels"
+            FormatError,
+            match=rf"byte {first + 1 if place < last else last + 1}: entry .* 65 words \(0\) come before 4 labels",
         ):
             read_fasttext(path)
 
@@ -149,7 +174,8 @@ def test_flags(path: Path) -> None:
         path.write_bytes(put(PLAIN, "B", place, value))
         with pytest.raises(FormatError, match=match):
             read_fasttext(path)
-    path.write_bytes(put(PLAIN, "B", len(PLAIN) - 16 - 129, 1))  # means nothing where the input is not quantised
+    # means nothing where the input is not quantised
+    path.write_bytes(put(PLAIN, "B", len(PLAIN) - 16 - 129, 1))
     assert read_fasttext(path).quantized_output
     write_fasttext(path.with_name("again"), read_fasttext(path))
     assert path.with_name("again").read_bytes() == path.read_bytes()
@@ -181,7 +207,11 @@ def test_quantisers_that_lie(path: Path, small_memory: Callable[[int], None]) ->
             with pytest.raises(FormatError, match=r"byte [0-9]+: "):
                 read_fasttext(path)
             small_memory(len(PRUNED))
-    for place, pair, match in ((pairs, (-1, 0), "bucket -1 has row 0"), (pairs, (700, 0), "700"), (pairs + 8, (5, 277), "has row 277")):
+    for place, pair, match in (
+        (pairs, (-1, 0), "bucket -1 has row 0"),
+        (pairs, (700, 0), "700"),
+        (pairs + 8, (5, 277), "has row 277"),
+    ):
         path.write_bytes(put(PRUNED, "2i", place, *pair))
         with pytest.raises(FormatError, match=rf"byte {place}: .*{match}"):
             read_fasttext(path)
@@ -203,7 +233,12 @@ def test_codes_that_stand_for_far_more_numbers_than_the_file_has_bytes(path: Pat
     head = bytearray(put(PLAIN[:ENTRIES], "i", PLACES["dim"], dim))
     head[64:76] = struct.pack("<3i", words, words, 0)
     entries = b"".join(b"%d" % i + struct.pack("<xqb", 1, 0) for i in range(words))
-    matrix = struct.pack("<2B2qi", 1, 0, words, dim, words) + bytes(words) + struct.pack("<4i", dim, 1, dim, dim) + bytes(1024 * dim)
+    matrix = (
+        struct.pack("<2B2qi", 1, 0, words, dim, words)
+        + bytes(words)
+        + struct.pack("<4i", dim, 1, dim, dim)
+        + bytes(1024 * dim)
+    )
     path.write_bytes(bytes(head) + entries + matrix + struct.pack("<B2q", 0, 0, dim))
     assert read_fasttext(path).input_matrix.shape == (words, dim)
     assert len(read_table(path, limit=10).words) == 10
@@ -212,13 +247,19 @@ def test_codes_that_stand_for_far_more_numbers_than_the_file_has_bytes(path: Pat
 
 
 @pytest.mark.parametrize(("minn", "maxn"), [(1, 1 << 20), (9_002, 1 << 20), (3, 3000)])
-def test_long_ngrams_of_long_words_are_refused(minn: int, maxn: int, path: Path, small_memory: Callable[[int], None]) -> None:
-    file = new_file(["w" * 9_000, "a"], [2, 1], Subwords(minn=1, maxn=2, buckets=5), np.zeros((7, 2), np.float32))
+def test_long_ngrams_of_long_words_are_refused(
+    minn: int, maxn: int, path: Path, small_memory: Callable[[int], None]
+) -> None:
+    file = new_file(
+        ["w" * 9_000, "a"], [2, 1], Subwords(minn=1, maxn=2, buckets=5), np.zeros((7, 2), np.float32)
+    )
     write_fasttext(path, file)
     assert read_table(path).vectors.shape == (2, 2)
     small_memory(path.stat().st_size)
     path.write_bytes(put(path.read_bytes(), "2i", PLACES["minn"], minn, maxn))
-    with pytest.raises(FormatError, match=f"byte {PLACES['maxn']}: words of up to 9000 characters would have"):
+    with pytest.raises(
+        FormatError, match=f"byte {PLACES['maxn']}: words of up to 9000 characters would have"
+    ):
         read_table(path)
     small_memory(path.stat().st_size)
 
@@ -239,7 +280,12 @@ def test_other_files(path: Path) -> None:
 
 
 def test_words_that_are_not_utf8(path: Path) -> None:
-    file = new_file(["fine", "b\udcc3d", "\u00e9"], [3, 2, 1], Subwords(minn=0, maxn=0, buckets=0), np.zeros((3, 2), np.float32))
+    file = new_file(
+        ["fine", "b\udcc3d", "\u00e9"],
+        [3, 2, 1],
+        Subwords(minn=0, maxn=0, buckets=0),
+        np.zeros((3, 2), np.float32),
+    )
     write_fasttext(path, file)
     assert read_fasttext(path).dictionary.words[1] == "b\udcc3d"
     assert read_fasttext(path, "replace").dictionary.words[1] == "b\ufffdd"

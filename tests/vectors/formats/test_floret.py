@@ -44,7 +44,9 @@ def test_there_and_back(tmp_path: Path) -> None:
     again = read_floret(tmp_path / "x.floret")
     assert again.subwords == rows.subwords
     np.testing.assert_array_equal(again.matrix, rows.matrix)
-    ours, floret = ((path.read_text(encoding="ascii").splitlines()) for path in (tmp_path / "x.floret", TABLE))
+    ours, floret = (
+        (path.read_text(encoding="ascii").splitlines()) for path in (tmp_path / "x.floret", TABLE)
+    )
     assert ours[0] == floret[0]
     assert [line.rstrip().split(" ")[0] for line in floret] == [line.split(" ")[0] for line in ours]
 
@@ -52,7 +54,9 @@ def test_there_and_back(tmp_path: Path) -> None:
 @settings(max_examples=30)
 @given(data=st.data())
 def test_any_numbers(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
-    matrix = data.draw(hnp.arrays(np.float32, st.tuples(st.integers(1, 12), st.integers(1, 4)), elements=st.floats(width=32)))
+    matrix = data.draw(
+        hnp.arrays(np.float32, st.tuples(st.integers(1, 12), st.integers(1, 4)), elements=st.floats(width=32))
+    )
     minn = data.draw(st.integers(1, 3))
     cut = Subwords(
         minn=minn,
@@ -74,8 +78,13 @@ def test_buckets_without_a_row_are_zeros(tmp_path: Path) -> None:
     rows = SubwordRows(cut, np.ones((1, 2), np.float32), NO_WORDS, np.array([-1, 0, -1], np.int32))
     write_floret(tmp_path / "x.floret", rows)
     assert (tmp_path / "x.floret").read_bytes() == b"3 2 1 2 1 2166136261 < >\n0 0 0\n1 1 1\n2 0 0\n"
-    with pytest.raises(ConfigError, match="scheme=fasttext: a table of floret holds rows of scheme=floret only"):
-        write_floret(tmp_path / "y.floret", SubwordRows(Subwords(minn=1, maxn=2, buckets=1), np.ones((1, 2), np.float32), NO_WORDS))
+    with pytest.raises(
+        ConfigError, match="scheme=fasttext: a table of floret holds rows of scheme=floret only"
+    ):
+        write_floret(
+            tmp_path / "y.floret",
+            SubwordRows(Subwords(minn=1, maxn=2, buckets=1), np.ones((1, 2), np.float32), NO_WORDS),
+        )
 
 
 @pytest.mark.parametrize(

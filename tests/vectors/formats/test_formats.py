@@ -72,10 +72,17 @@ def test_there_and_back(name: str, counts: np.ndarray | None, tmp_path: Path) ->
 @pytest.mark.parametrize("name", FORMATS)
 @settings(max_examples=30)
 @given(data=st.data())
-def test_any_words_and_numbers(name: str, tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
-    texts = st.text(st.characters(exclude_categories=()), max_size=6) | st.text("ab_ \n\t\r\\\udc80.1-", max_size=5)
+def test_any_words_and_numbers(
+    name: str, tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
+    texts = st.text(st.characters(exclude_categories=()), max_size=6) | st.text(
+        "ab_ \n\t\r\\\udc80.1-", max_size=5
+    )
     words = data.draw(
-        st.lists(texts.map(lambda word: word.encode("utf-8", "surrogatepass").decode("utf-8", "surrogateescape")), unique=True)
+        st.lists(
+            texts.map(lambda word: word.encode("utf-8", "surrogatepass").decode("utf-8", "surrogateescape")),
+            unique=True,
+        )
     )
     numbers = st.floats(width=32, allow_subnormal=True)
     vectors = data.draw(hnp.arrays(np.float32, (len(words), data.draw(st.integers(1, 4))), elements=numbers))
@@ -86,7 +93,10 @@ def test_any_words_and_numbers(name: str, tmp_path_factory: pytest.TempPathFacto
     table = read_table(path, name)
     assert table.words == [renamed.get(word, word) for word in words]
     np.testing.assert_array_equal(table.vectors, vectors)
-    assert np.signbit(table.vectors[~np.isnan(vectors)]).tolist() == np.signbit(vectors[~np.isnan(vectors)]).tolist()
+    assert (
+        np.signbit(table.vectors[~np.isnan(vectors)]).tolist()
+        == np.signbit(vectors[~np.isnan(vectors)]).tolist()
+    )
 
 
 @pytest.mark.parametrize("name", FORMATS)
@@ -113,7 +123,9 @@ def test_bad_utf8(name: str, tmp_path: Path) -> None:
         return
     assert read_table(path, bad_utf8="replace").words == ["fine", "b\ufffdd", "\u00e9"]
     assert read_table(path, bad_utf8="ignore").words == ["fine", "bd", "\u00e9"]
-    with pytest.raises(FormatError, match=r"(byte|row) [0-9]+: the word's bytes .* are not UTF-8; read it with bad_utf8="):
+    with pytest.raises(
+        FormatError, match=r"(byte|row) [0-9]+: the word's bytes .* are not UTF-8; read it with bad_utf8="
+    ):
         read_table(path, bad_utf8="error")
     assert read_table(path, bad_utf8="error", limit=1).words == ["fine"]
     with pytest.raises(ConfigError, match="bad_utf8='strict': must be one of escape, error"):
@@ -170,7 +182,10 @@ def test_names_and_endings(tmp_path: Path) -> None:
     assert format_name(Path("a/model")) == "unhot"
     assert format_name(Path("X.VEC")) == "word2vec-text"
     assert find_format(Path("x"), "glove") is FORMATS["glove"]
-    with pytest.raises(ConfigError, match=r"'\.xyz' stands for no format: choose one of unhot \(a folder\); word2vec-text \(.txt .vec\)"):
+    with pytest.raises(
+        ConfigError,
+        match=r"'\.xyz' stands for no format: choose one of unhot \(a folder\); word2vec-text \(.txt .vec\)",
+    ):
         write_table(tmp_path / "x.xyz", Table([], random_vectors(0, 1), None))
     with pytest.raises(ConfigError, match="format='kv': must be one of"):
         read_table(tmp_path, "kv")
@@ -198,10 +213,18 @@ def test_without_the_jit(tmp_path: Path) -> None:
     names = []
     for name in FORMATS:
         path = place(tmp_path / name, name)
-        write_table(path, Table(["the", "of", "and"], np.array([[0, np.nan], [-0.0, 1.5], [1e-45, 3e38]], np.float32), None), name)
+        write_table(
+            path,
+            Table(
+                ["the", "of", "and"], np.array([[0, np.nan], [-0.0, 1.5], [1e-45, 3e38]], np.float32), None
+            ),
+            name,
+        )
         names.append(path.name)
     command = [sys.executable, "-W", "error", "-c", JIT_OFF, str(tmp_path), *names]
-    done = subprocess.run(command, env={**os.environ, "NUMBA_DISABLE_JIT": "1"}, capture_output=True, text=True)
+    done = subprocess.run(
+        command, env={**os.environ, "NUMBA_DISABLE_JIT": "1"}, capture_output=True, text=True
+    )
     assert done.returncode == 0, done.stderr
 
 
@@ -214,9 +237,16 @@ def test_output_vectors(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="which='up'"):
         read_table(tmp_path / "m", which="up")
     save_model(tmp_path / "m", {"output": "hierarchical:tree=huffman"}, vocabulary, tensors)
-    with pytest.raises(ConfigError, match="2 output rows of layer 'hierarchical' do not stand for its 2 words"):
+    with pytest.raises(
+        ConfigError, match="2 output rows of layer 'hierarchical' do not stand for its 2 words"
+    ):
         read_table(tmp_path / "m", which="out")
-    save_model(tmp_path / "m", {"output": "class_based"}, vocabulary, {**tensors, "out_vectors": random_vectors(4, 3)})
+    save_model(
+        tmp_path / "m",
+        {"output": "class_based"},
+        vocabulary,
+        {**tensors, "out_vectors": random_vectors(4, 3)},
+    )
     with pytest.raises(ConfigError, match="4 output rows"):
         read_table(tmp_path / "m", which="out")
     write_table(tmp_path / "x.bin", Table(["a"], random_vectors(1, 1), None))
@@ -227,7 +257,11 @@ def test_output_vectors(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", FORMATS)
 def test_tables_that_cannot_be_written(name: str, tmp_path: Path) -> None:
     path = place(tmp_path / "in", name)
-    for words, vectors in ((["a", "a"], random_vectors(2, 1)), (["a"], random_vectors(2, 1)), (["a"], np.empty((1, 0), np.float32))):
+    for words, vectors in (
+        (["a", "a"], random_vectors(2, 1)),
+        (["a"], random_vectors(2, 1)),
+        (["a"], np.empty((1, 0), np.float32)),
+    ):
         with pytest.raises(DataError, match="occur more than once|one row of at least one number"):
             write_table(path, Table(words, vectors, None), name)
     with pytest.raises(DataError, match="1 words and counts of shape"):

@@ -74,7 +74,8 @@ def test_a_limit_stops_before_the_damage(tmp_path: Path) -> None:
     assert read(tmp_path / "in", Options(limit=2)).words == ["a", "b"]
 
 
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # gensim does not close the file
+# gensim does not close the file
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_gensim_reads_what_we_write(tmp_path: Path) -> None:
     keyedvectors = pytest.importorskip("gensim.models.keyedvectors")
     vectors = np.random.default_rng(1).standard_normal((300, 20)).astype(np.float32)

@@ -41,18 +41,24 @@ def test_model2vec_loads_it(tmp_path: Path) -> None:
         "tokenizer.json",
     ]
     modules = json.loads((tmp_path / "m" / "modules.json").read_text())
-    assert modules == [{"idx": 0, "name": "0", "path": ".", "type": "sentence_transformers.models.StaticEmbedding"}]
+    assert modules == [
+        {"idx": 0, "name": "0", "path": ".", "type": "sentence_transformers.models.StaticEmbedding"}
+    ]
 
 
 @pytest.mark.parametrize(
     ("words", "text", "tokens"),
     [
-        (["New", "york"], "New York york", ["New", "york"]),  # some words have capitals: nothing is lower-cased
-        (["don't", "c++", "e-mail"], "don't e-mail c++", ["don't", "e-mail", "c++"]),  # signs inside words: split at white space alone
+        # some words have capitals: nothing is lower-cased
+        (["New", "york"], "New York york", ["New", "york"]),
+        # signs inside words: split at white space alone
+        (["don't", "c++", "e-mail"], "don't e-mail c++", ["don't", "e-mail", "c++"]),
         (["[UNK]", "a"], "a b", ["a"]),
     ],
 )
-def test_text_is_split_as_the_words_are(words: list[str], text: str, tokens: list[str], tmp_path: Path) -> None:
+def test_text_is_split_as_the_words_are(
+    words: list[str], text: str, tokens: list[str], tmp_path: Path
+) -> None:
     write(tmp_path / "m", Table(words, random_vectors(len(words), 2), None))
     loaded = model2vec.StaticModel.from_pretrained(tmp_path / "m")
     (ids,) = loaded.tokenize([text])
@@ -148,7 +154,9 @@ def test_a_few_bytes_do_not_become_a_huge_table(tmp_path: Path) -> None:
     words = [f"w{i}" for i in range(2_000)]
     write(tmp_path / "m", Table(words, np.zeros((2_000, 1), np.float32), None))
     with (tmp_path / "m" / "model.safetensors").open("wb") as file:
-        write_safetensors(file, {"embeddings": np.ones((1, 5_000), np.float32), "mapping": np.zeros(2_001, np.int64)})
+        write_safetensors(
+            file, {"embeddings": np.ones((1, 5_000), np.float32), "mapping": np.zeros(2_001, np.int64)}
+        )
     with pytest.raises(FormatError, match="would take 40000000 bytes.*limit="):
         read(tmp_path / "m")
     assert read(tmp_path / "m", Options(limit=10)).vectors.shape == (10, 5_000)

@@ -17,7 +17,16 @@ from unhot.vectors.subword_vectors import SubwordVectors
 from unhot.vocab.vocabulary import Vocabulary
 
 WORDS = ["where", "there", "here"]
-CONFIG = {"model": "fasttext", "minn": 3, "maxn": 4, "buckets": 20, "scheme": "fasttext", "hashes": 1, "seed": 5, "output": "negative"}
+CONFIG = {
+    "model": "fasttext",
+    "minn": 3,
+    "maxn": 4,
+    "buckets": 20,
+    "scheme": "fasttext",
+    "hashes": 1,
+    "seed": 5,
+    "output": "negative",
+}
 KEYS = np.array([3, -1, 7, -3, 0, -2, 19, 11])
 MATRIX = np.random.default_rng(0).standard_normal((8, 4), np.float32)
 OUT = np.random.default_rng(1).standard_normal((3, 4), np.float32)
@@ -86,7 +95,9 @@ def test_floret(tmp_path: Path) -> None:
         ({}, {"in_vectors": None}, "'in_vectors'"),
     ],
 )
-def test_what_does_not_fit_is_told(config: dict[str, object], tensors: dict[str, np.ndarray | None], told: str, tmp_path: Path) -> None:
+def test_what_does_not_fit_is_told(
+    config: dict[str, object], tensors: dict[str, np.ndarray | None], told: str, tmp_path: Path
+) -> None:
     path = write(tmp_path / "m", {**CONFIG, **config}, **tensors)
     for read in (Vectors.load, read_table):
         with pytest.raises(FormatError, match=told) as error:
@@ -102,7 +113,11 @@ def test_settings_that_are_missing(tmp_path: Path) -> None:
 
 
 def test_sizes_are_checked_where_folders_are_written(tmp_path: Path) -> None:
-    for tensors in ({"row_keys": KEYS[:5]}, {"in_vectors": MATRIX.astype(np.float64)}, {"out_vectors": OUT.astype(np.float16)}):
+    for tensors in (
+        {"row_keys": KEYS[:5]},
+        {"in_vectors": MATRIX.astype(np.float64)},
+        {"out_vectors": OUT.astype(np.float16)},
+    ):
         with pytest.raises(DataError, match="vectors"):
             write(tmp_path / "m", **tensors)
     with pytest.raises(DataError, match="float32 of shape"):  # halves are for n-grams

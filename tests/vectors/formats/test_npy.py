@@ -71,7 +71,13 @@ def test_damage(tmp_path: Path) -> None:
         (tmp_path / "x.npy").write_bytes(whole[:length])
         with pytest.raises(FormatError, match="byte"):
             read(tmp_path / "x.npy")
-    for old, new in ((b"(3, 4)", b"(3,-4)"), (b"(3, 4)", b"(9**9)"), (b"(3, 4)", b"(((((("), (b"False", b"Fals("), (b"<f4", b"|O ")):
+    for old, new in (
+        (b"(3, 4)", b"(3,-4)"),
+        (b"(3, 4)", b"(9**9)"),
+        (b"(3, 4)", b"(((((("),
+        (b"False", b"Fals("),
+        (b"<f4", b"|O "),
+    ):
         (tmp_path / "x.npy").write_bytes(whole.replace(old, new))
         with pytest.raises(FormatError, match="byte 10"):
             read(tmp_path / "x.npy")

@@ -38,10 +38,17 @@ def test_pyarrow_reads_what_we_write(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("value", [arrow.float16(), arrow.float32(), arrow.float64()])
 @pytest.mark.parametrize("size", [4, -1])
-@pytest.mark.parametrize("word", [arrow.string(), arrow.large_string(), arrow.binary(), arrow.dictionary(arrow.int32(), arrow.string())])
+@pytest.mark.parametrize(
+    "word",
+    [arrow.string(), arrow.large_string(), arrow.binary(), arrow.dictionary(arrow.int32(), arrow.string())],
+)
 def test_files_of_others(value: Any, size: int, word: Any, tmp_path: Path) -> None:
     rows = VECTORS.astype(np.float16)
-    path = save(tmp_path / "x", text=arrow.array(["a", "b", "c"]).cast(word), embedding=arrow.array(list(rows), arrow.list_(value, size)))
+    path = save(
+        tmp_path / "x",
+        text=arrow.array(["a", "b", "c"]).cast(word),
+        embedding=arrow.array(list(rows), arrow.list_(value, size)),
+    )
     table = read(path, Options(limit=2))
     assert (table.words, table.counts) == (["a", "b"], None)
     np.testing.assert_array_equal(table.vectors, rows[:2].astype(np.float32))
@@ -62,7 +69,10 @@ def test_row_groups(tmp_path: Path) -> None:
     [
         ({"word": ["a"]}, "needs one column called vector"),
         ({"vector": [[1.0]]}, "needs one column called word"),
-        ({"word": ["a", "b"], "vector": [[1.0], [1.0, 2.0]]}, "row 2: a vector of 2 numbers, but the first has 1"),
+        (
+            {"word": ["a", "b"], "vector": [[1.0], [1.0, 2.0]]},
+            "row 2: a vector of 2 numbers, but the first has 1",
+        ),
         ({"word": ["a", "b"], "vector": [[1.0], None]}, "row"),
         ({"word": ["a"], "vector": [[None]]}, "row 1"),
         ({"word": ["a", None], "vector": [[1.0], [1.0]]}, "words are string with 1 missing"),
@@ -90,7 +100,9 @@ def test_a_few_bytes_do_not_become_a_huge_table(tmp_path: Path) -> None:
 def test_a_file_whose_metadata_aborts_pyarrow() -> None:
     # in a process of its own: what pyarrow 26 does when it is asked for the size of a column cannot be caught
     code = "import sys; from unhot.vectors.formats.parquet import Path, read; read(Path(sys.argv[1]))"
-    done = subprocess.run([sys.executable, "-c", code, str(GOLDEN / "damaged.parquet")], capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(GOLDEN / "damaged.parquet")], capture_output=True, text=True
+    )
     assert done.returncode == 1
     assert "FormatError" in done.stderr
 

@@ -39,7 +39,9 @@ def test_the_three_files(tmp_path: Path) -> None:
         (b"name\na\nb\nc\n", ["a", "b", "c"], None),
     ],
 )
-def test_metadata_of_others(metadata: bytes, words: list[str], counts: list[int] | None, tmp_path: Path) -> None:
+def test_metadata_of_others(
+    metadata: bytes, words: list[str], counts: list[int] | None, tmp_path: Path
+) -> None:
     (tmp_path / "x.tsv").write_bytes(b"1\t2\n3\t4\n5\tnan\n\n")
     (tmp_path / "x.metadata.tsv").write_bytes(metadata)
     table = read(tmp_path / "x.tsv")

@@ -29,7 +29,9 @@ def test_the_library_reads_what_we_write(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["vectors", "embeddings", "embedding.weight"])
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
 def test_files_of_others(name: str, dtype: type, tmp_path: Path) -> None:
-    numpy_io.save_file({name: VECTORS.astype(dtype), "more": np.ones(2, np.int16)}, tmp_path / "x.safetensors")
+    numpy_io.save_file(
+        {name: VECTORS.astype(dtype), "more": np.ones(2, np.int16)}, tmp_path / "x.safetensors"
+    )
     with pytest.raises(FormatError, match=r"byte 8: no tensor 'words', and no file .*x.words.txt"):
         read(tmp_path / "x.safetensors")
     (tmp_path / "x.words.txt").write_bytes(b"a\nb\nc")
@@ -43,7 +45,9 @@ def test_bfloat16(tmp_path: Path) -> None:
     halves = (VECTORS.view(np.uint32) >> 16).astype(np.uint16)
     with (tmp_path / "x").open("wb") as file:
         write_safetensors(file, {"vectors": halves.view(np.float16), "words": WORDS})
-    (tmp_path / "x").write_bytes((tmp_path / "x").read_bytes().replace(b'"F16"', b'"BF16"').replace(b"  ", b" ", 1))
+    (tmp_path / "x").write_bytes(
+        (tmp_path / "x").read_bytes().replace(b'"F16"', b'"BF16"').replace(b"  ", b" ", 1)
+    )
     table = read(tmp_path / "x")
     np.testing.assert_array_equal(table.vectors.view(np.uint32), halves.astype(np.uint32) << 16)
 

@@ -30,7 +30,18 @@ GOLDEN = Path(__file__).parents[2] / "golden"
 EXPECTED = json.loads((GOLDEN / "w2v_formats_expected.json").read_text(encoding="utf-8"))
 VECTORS = np.array([np.frombuffer(bytes.fromhex(row), "<f4") for row in EXPECTED["vectors_float32_hex"]])
 FORMATS = [(write_text, read_text), (write_binary, read_binary)]
-WORDS = ["the", "caf\u00e9", "\u4e2d\u6587", "1.5", "a\u00a0b", "nel\u0085", "\udcff\udcfe", "\x00", "_", "don't"]
+WORDS = [
+    "the",
+    "caf\u00e9",
+    "\u4e2d\u6587",
+    "1.5",
+    "a\u00a0b",
+    "nel\u0085",
+    "\udcff\udcfe",
+    "\x00",
+    "_",
+    "don't",
+]
 
 
 def random_vectors(rows: int, dim: int, seed: int = 0) -> Floats:
@@ -127,8 +138,16 @@ def test_every_float32_gets_the_shortest_digits(bits: NDArray[np.uint32]) -> Non
 
 def test_many_ordinary_numbers_get_the_shortest_digits() -> None:
     rng = np.random.default_rng(5)
-    values = np.concatenate([rng.standard_normal(20_000) * 0.1, rng.integers(0, 10**6, 5_000) / 1000, 2.0 ** np.arange(-140, 120),
-                             10.0 ** np.arange(-20, 20), np.arange(5_000) / 64]).astype(np.float32)  # fmt: skip
+    values = np.concatenate(
+        [
+            rng.standard_normal(20_000) * 0.1,
+            rng.integers(0, 10**6, 5_000) / 1000,
+            2.0 ** np.arange(-140, 120),
+            # fmt: skip
+            10.0 ** np.arange(-20, 20),
+            np.arange(5_000) / 64,
+        ]
+    ).astype(np.float32)
     expected = [digits(str(value)) for value in values]
     assert [digits(format(double, ".9g")) for double in shortest_doubles(values).tolist()] == expected
 
@@ -185,7 +204,9 @@ def test_damaged_binary(content: bytes, message: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("read", [read_text, read_binary])
 def test_a_header_that_lies_can_be_read_with_a_limit(read: Reader, tmp_path: Path) -> None:
-    (write_text if read is read_text else write_binary)(tmp_path / "in", Table(["a", "b"], random_vectors(2, 3), None))
+    (write_text if read is read_text else write_binary)(
+        tmp_path / "in", Table(["a", "b"], random_vectors(2, 3), None)
+    )
     for header in (b"3 3\n", b"1 3\n", b"999999 3\n"):
         content = (tmp_path / "in").read_bytes()
         (tmp_path / "lies").write_bytes(header + content.partition(b"\n")[2])
@@ -207,8 +228,12 @@ def test_every_truncation_is_noticed(name: str, read: Reader, tmp_path: Path) ->
 
 
 @given(st.data())
-def test_flipped_bits_never_raise_anything_else(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
-    name, read = data.draw(st.sampled_from([("w2v_text.txt", read_text), ("w2v_binary_newlines.bin", read_binary)]))
+def test_flipped_bits_never_raise_anything_else(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
+    name, read = data.draw(
+        st.sampled_from([("w2v_text.txt", read_text), ("w2v_binary_newlines.bin", read_binary)])
+    )
     content = bytearray((GOLDEN / name).read_bytes())
     for _ in range(data.draw(st.integers(1, 3))):
         content[data.draw(st.integers(0, len(content) - 1))] ^= 1 << data.draw(st.integers(0, 7))

@@ -22,7 +22,16 @@ if TYPE_CHECKING:
     from unhot.compat.fasttext.model import FastText, load_model
     from unhot.compat.fasttext.training import train_supervised, train_unsupervised
 
-__all__ = ["BOW", "EOS", "EOW", "FastText", "load_model", "tokenize", "train_supervised", "train_unsupervised"]
+__all__ = [
+    "BOW",
+    "EOS",
+    "EOW",
+    "FastText",
+    "load_model",
+    "tokenize",
+    "train_supervised",
+    "train_unsupervised",
+]
 
 EOS, BOW, EOW = "</s>", "<", ">"
 

@@ -1,7 +1,10 @@
-"""A line of text as fastText sees it: its words, its labels, and the rows of the input matrix that stand for it.
+"""A line of text as fastText sees it.
 
-The rows are those of each word (its own, if it is known, then its character n-grams) and, in a supervised model, of each run of 2 to
-wordNgrams words. With h_i the hash of word i, as a signed 32-bit number, the run of the words i to j is in the bucket
+Its words, its labels, and the rows of the input matrix that stand for it.
+
+The rows are those of each word (its own, if it is known, then its character n-grams) and, in a supervised
+model, of each run of 2 to wordNgrams words. With h_i the hash of word i, as a signed 32-bit number, the run
+of the words i to j is in the bucket
 
     (... (h_i P + h_i+1) P + ... + h_j)  mod 2^64  mod buckets,    P = 116049371
 
@@ -25,8 +28,10 @@ from unhot.vocab.vocabulary import encode_word
 T = TypeVar("T")
 TOKEN = re.compile(r"[^ \t\n\v\f\r\0]+|\n")
 WORD = re.compile(r"[^ \t\n\v\f\r]+")  # where fastText reads words and not lines, NUL is a byte like others
-WRITTEN_END = re.compile(r"(?<![^ \t\n\v\f\r\0])</s>(?![^ \t\n\v\f\r\0])[ \t\v\f\r\0]?")  # as a word, and the space behind it
-LABEL = "__label__"  # fastText's files do not say which prefix they were trained with: it reads them with this one
+# as a word, and the space behind it
+WRITTEN_END = re.compile(r"(?<![^ \t\n\v\f\r\0])</s>(?![^ \t\n\v\f\r\0])[ \t\v\f\r\0]?")
+# fastText's files do not say which prefix they were trained with: it reads them with this one
+LABEL = "__label__"
 HASH_START, HASH_FACTOR, RUN_FACTOR = 2166136261, 16777619, 116049371
 MOST_KEPT, LONGEST_KEPT = 1 << 16, 64  # words whose hashes and rows are remembered, and their characters
 LOW_32, LOW_64 = 2**32 - 1, 2**64 - 1
@@ -56,7 +61,10 @@ def classifier_lines(lines: Iterable[str]) -> Iterator[str]:
 
 
 def remembered(function: Callable[[str], T]) -> Callable[[str], T]:
-    """The function, with a memory for short words: few words make up most of a text, and long ones have many n-grams."""
+    """The function, with a memory for short words.
+
+    Few words make up most of a text, and long ones have many n-grams.
+    """
     kept = functools.lru_cache(MOST_KEPT)(function)
 
     @functools.wraps(function)
@@ -110,7 +118,9 @@ class Lines:
         parts = [self.word_rows(word) for word in words]
         subwords = self._rows.subwords
         if self._longest > 1 and subwords.buckets:
-            rows = self._rows.rows_of(np.array([state % subwords.buckets for state in run_hashes(words, self._longest)], np.int32))
+            rows = self._rows.rows_of(
+                np.array([state % subwords.buckets for state in run_hashes(words, self._longest)], np.int32)
+            )
             parts.append(rows[rows >= 0] if self._rows.skips else rows)
         return np.concatenate([np.empty(0, np.int64), *parts])
 

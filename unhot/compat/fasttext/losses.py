@@ -6,9 +6,10 @@ With h the mean and s_i = h . o_i the score of output row i, fastText reports, f
     ns, ova    sigmoid(s_i)               p + 1e-5; the sigmoid from a table of 512 steps over [-8, 8], rounded down
     hs         a path in a binary tree    the product over its nodes of sigmoid(+-s) + 1e-5
 
-so that probabilities can be a little above 1. A label is left out whose p is below the threshold; with hs, if the product is below the
-threshold + 1e-5. Of labels with equal probability, which the table makes frequent, the later comes first: so it is in fastText for k = 1,
-while for greater k its heap leaves them in no particular order.
+so that probabilities can be a little above 1. A label is left out whose p is below the threshold; with hs, if
+the product is below the threshold + 1e-5. Of labels with equal probability, which the table makes frequent,
+the later comes first: so it is in fastText for k = 1, while for greater k its heap leaves them in no
+particular order.
 """
 
 from __future__ import annotations
@@ -84,4 +85,6 @@ def path_products(scores: Doubles, paths: Paths) -> Doubles:
         return np.ones(paths.start.size - 1)
     with np.errstate(over="ignore"):  # 1 / inf is the 0 that it should be
         right = 1.0 / (1.0 + np.exp(-scores))[paths.node]
-    return np.asarray(np.multiply.reduceat(np.where(paths.code, right, 1.0 - right) + FLOOR, paths.start[:-1]))
+    return np.asarray(
+        np.multiply.reduceat(np.where(paths.code, right, 1.0 - right) + FLOOR, paths.start[:-1])
+    )

@@ -1,6 +1,7 @@
 """How good predictions are: precision and recall, of all labels together and of each.
 
-    precision = right predictions / predictions,  recall = right predictions / labels in the text,  F1 = 2 right / (predictions + labels)
+    precision = right predictions / predictions,  recall = right predictions / labels in the text,  F1 = 2
+                                                  right / (predictions + labels)
 
 A quotient of nothing is NaN.
 """

@@ -1,4 +1,7 @@
-"""A model with the methods of fastText's Python module: one that fastText wrote, or one that was trained here."""
+"""A model with the methods of fastText's Python module.
+
+One that fastText wrote, or one that was trained here.
+"""
 
 from __future__ import annotations
 
@@ -47,29 +50,45 @@ class Predictions(NamedTuple):
 
 
 class FastText(Queries):
-    """Words, their vectors and, in a supervised model, predictions. Made by `load_model` and `train_unsupervised`."""
+    """Words, their vectors and, in a supervised model, predictions.
+
+    Made by `load_model` and `train_unsupervised`.
+    """
 
     def __init__(self, parts: Parts) -> None:
         super().__init__(parts)
         self._predictor: Predictor | None = None
 
     def save_model(self, path: PathLike) -> None:
-        """Write a `.bin` (or `.ftz`) file that fastText reads; what is there is replaced when the new file is complete."""
+        """Write a `.bin` (or `.ftz`) file that fastText reads.
+
+        What is there is replaced when the new file is complete.
+        """
         self._parts.write(Path(path))
 
     def get_line(self, text: str | list[str], on_unicode_error: str = "strict") -> Any:
-        """The words of a line, its end included, and the labels that the model knows; for a list of lines, lists of both."""
+        """The words of a line, its end included, and the labels that the model knows.
+
+        For a list of lines, lists of both.
+        """
         if isinstance(text, list):
             pairs = [self.get_line(line, on_unicode_error) for line in text]
             return [words for words, _ in pairs], [labels for _, labels in pairs]
         line = self._lines.split(ended(text, "get_line"))
         return shown(line.words, on_unicode_error), shown(line.labels, on_unicode_error)
 
-    def predict(self, text: str | list[str], k: int = 1, threshold: float = 0.0, on_unicode_error: str = "strict") -> Any:
-        """The labels of a line, at most k (-1: all), and their probabilities, if these reach the threshold; for a list, lists of both."""
+    def predict(
+        self, text: str | list[str], k: int = 1, threshold: float = 0.0, on_unicode_error: str = "strict"
+    ) -> Any:
+        """The labels of a line, at most k (-1: all), and their probabilities, if these reach the threshold.
+
+        For a list, lists of both.
+        """
         if isinstance(text, list):
             found = [self.predict_line(ended(line, "predict"), k, threshold) for line in text]
-            return [shown(one.labels, on_unicode_error) for one in found], [one.probabilities for one in found]
+            return [shown(one.labels, on_unicode_error) for one in found], [
+                one.probabilities for one in found
+            ]
         labels, probabilities = self.predict_line(ended(text, "predict"), k, threshold)
         return tuple(shown(labels, on_unicode_error)), probabilities.astype(np.float64)
 
@@ -89,11 +108,14 @@ class FastText(Queries):
     def _open_predictor(self) -> Predictor:
         if not self.is_supervised:
             raise ConfigError(
-                f"predict: this is a {LONG_MODELS[self._parts.header.model]} model; labels are predicted by supervised models only"
+                f"predict: this is a {LONG_MODELS[self._parts.header.model]} model; labels are predicted by "
+                "supervised models only"
             )
         if self._predictor is None:
             counts = self._parts.dictionary.label_counts
-            self._predictor = Predictor(self._parts.header.loss, matrix_rows(self._parts.output, np.arange(counts.size)), counts)
+            self._predictor = Predictor(
+                self._parts.header.loss, matrix_rows(self._parts.output, np.arange(counts.size)), counts
+            )
         return self._predictor
 
     def test(self, path: PathLike, k: int = 1, threshold: float = 0.0) -> tuple[int, float, float]:

@@ -1,7 +1,8 @@
 """What a fastText model is made of, whether it is a file or was trained by unhot.
 
-In fastText's numbers, row i is that of word i, and row words + b that of bucket b; in a pruned file, that of the b-th bucket that is left.
-A model of unhot keeps only the rows that are used, in an order of its own: here they have fastText's numbers all the same.
+In fastText's numbers, row i is that of word i, and row words + b that of bucket b; in a pruned file, that of
+the b-th bucket that is left. A model of unhot keeps only the rows that are used, in an order of its own: here
+they have fastText's numbers all the same.
 """
 
 from __future__ import annotations
@@ -50,11 +51,17 @@ class Parts(NamedTuple):
     @property
     def input_rows(self) -> int:
         """How many rows there are by fastText's numbers."""
-        return self.rows.matrix.shape[0] if self._as_in_file else len(self.dictionary.words) + self.header.bucket
+        return (
+            self.rows.matrix.shape[0] if self._as_in_file else len(self.dictionary.words) + self.header.bucket
+        )
 
     def numbers(self, buckets: Ids) -> Counts:
         """The numbers of the rows of buckets; -1 for one that was pruned."""
-        return self.rows.rows_of(buckets) if self._as_in_file else buckets.astype(np.int64) + len(self.dictionary.words)
+        return (
+            self.rows.rows_of(buckets)
+            if self._as_in_file
+            else buckets.astype(np.int64) + len(self.dictionary.words)
+        )
 
     def input_row(self, number: int) -> Floats:
         """The row with a number."""
@@ -62,7 +69,11 @@ class Parts(NamedTuple):
             raise ConfigError(f"row {number}: the input matrix has rows 0 to {self.input_rows - 1}")
         rows, words = np.array([number], np.int64), len(self.dictionary.words)
         if not self._as_in_file:
-            rows = self.rows.rows_of((rows - words).astype(np.int32)) if number >= words else self.rows.word_rows[rows].astype(np.int64)
+            rows = (
+                self.rows.rows_of((rows - words).astype(np.int32))
+                if number >= words
+                else self.rows.word_rows[rows].astype(np.int64)
+            )
         return np.asarray(self.rows.take(rows)[0])
 
     def input_matrix(self) -> Floats:
@@ -76,11 +87,20 @@ def open_parts(path: Path) -> Parts:
     """The parts of a file of fastText, memory-mapped."""
     _check_kind(path)
     file: FastTextFile = read_fasttext(path)
-    return Parts(file.header, file.dictionary, file.rows(), file.output_matrix, lambda target: write_fasttext(target, file))
+    return Parts(
+        file.header,
+        file.dictionary,
+        file.rows(),
+        file.output_matrix,
+        lambda target: write_fasttext(target, file),
+    )
 
 
 def trained_parts(model: models.FastText, given: Unsupervised) -> Parts:
-    """The parts of a model that was trained with parameters of fastText; the header says what its file will say: what was used."""
+    """The parts of a model that was trained with parameters of fastText.
+
+    The header says what its file will say: what was used.
+    """
     header = Header(
         dim=model.dim, ws=model.window, epoch=model.epochs, min_count=min(model.min_count, MOST), neg=getattr(model.layer, "k", 0),
         loss=SHORT_LOSSES.get(given.loss, given.loss), model=SHORT_MODELS[given.model], bucket=model.buckets, minn=model.minn,
@@ -115,4 +135,7 @@ def _check_kind(path: Path) -> None:
         raise DataError(f"{path}: there is no such file")
     with path.open("rb") as file:
         if file.read(len(SIGNATURE)) != SIGNATURE:
-            raise FormatError(f"{path}: byte 0: not a model of fastText (.bin, .ftz), which begins with the number {MAGIC}; {advice}")
+            raise FormatError(
+                f"{path}: byte 0: not a model of fastText (.bin, .ftz), which begins with the number "
+                f"{MAGIC}; {advice}"
+            )

@@ -1,4 +1,7 @@
-"""What a model of fastText can be asked about words: its dictionary, its rows, vectors, neighbours. The names are fastText's."""
+"""What a model of fastText can be asked about words: its dictionary, its rows, vectors, neighbours.
+
+The names are fastText's.
+"""
 
 from __future__ import annotations
 
@@ -63,13 +66,17 @@ class Queries:
         """Numbers in a vector."""
         return self._parts.header.dim
 
-    def get_words(self, include_freq: bool = False, on_unicode_error: str = "strict") -> list[str] | tuple[list[str], Counts]:
+    def get_words(
+        self, include_freq: bool = False, on_unicode_error: str = "strict"
+    ) -> list[str] | tuple[list[str], Counts]:
         """The words, most frequent first; with `include_freq`, also how often each was seen."""
         dictionary = self._parts.dictionary
         words = shown(dictionary.words, on_unicode_error)
         return (words, dictionary.word_counts.copy()) if include_freq else words
 
-    def get_labels(self, include_freq: bool = False, on_unicode_error: str = "strict") -> list[str] | tuple[list[str], Counts]:
+    def get_labels(
+        self, include_freq: bool = False, on_unicode_error: str = "strict"
+    ) -> list[str] | tuple[list[str], Counts]:
         """The labels; the words, if the model is not supervised."""
         if not self.is_supervised:
             return self.get_words(include_freq, on_unicode_error)
@@ -80,19 +87,55 @@ class Queries:
     def get_entries(self) -> Iterator[tuple[str, int, str]]:
         """All words and labels with their counts, and which of both they are."""
         dictionary = self._parts.dictionary
-        yield from zip(dictionary.words, dictionary.word_counts.tolist(), itertools.repeat("word"), strict=False)
-        yield from zip(dictionary.labels, dictionary.label_counts.tolist(), itertools.repeat("label"), strict=False)
+        yield from zip(
+            dictionary.words, dictionary.word_counts.tolist(), itertools.repeat("word"), strict=False
+        )
+        yield from zip(
+            dictionary.labels, dictionary.label_counts.tolist(), itertools.repeat("label"), strict=False
+        )
 
     def get_arguments(self) -> dict[str, int | float | str]:
         """What the model was trained with, as far as its file says, by fastText's names."""
         header = self._parts.header
         loss = {"ova": "one-vs-all"}.get(header.loss, header.loss)
-        names = ("dim", "ws", "epoch", "minCount", "neg", "wordNgrams", "loss", "model", "bucket", "minn", "maxn", "lrUpdateRate", "t")
-        values = (header.dim, header.ws, header.epoch, header.min_count, header.neg, header.word_ngrams, loss, header.model)
-        return dict(zip(names, (*values, header.bucket, header.minn, header.maxn, header.lr_update_rate, header.t), strict=True))
+        names = (
+            "dim",
+            "ws",
+            "epoch",
+            "minCount",
+            "neg",
+            "wordNgrams",
+            "loss",
+            "model",
+            "bucket",
+            "minn",
+            "maxn",
+            "lrUpdateRate",
+            "t",
+        )
+        values = (
+            header.dim,
+            header.ws,
+            header.epoch,
+            header.min_count,
+            header.neg,
+            header.word_ngrams,
+            loss,
+            header.model,
+        )
+        return dict(
+            zip(
+                names,
+                (*values, header.bucket, header.minn, header.maxn, header.lr_update_rate, header.t),
+                strict=True,
+            )
+        )
 
     def get_word_id(self, word: str) -> int:
-        """The number of a word in the dictionary, where labels stand behind the words; -1 if it is not there."""
+        """The number of a word in the dictionary, where labels stand behind the words.
+
+        -1 if it is not there.
+        """
         word = canonical(word)
         if word in self._labels:
             return len(self._vectors) + self._labels[word]
@@ -109,18 +152,28 @@ class Queries:
         return len(self._vectors) + word_hash(canonical(subword)) % self._parts.header.bucket
 
     def get_subwords(self, word: str, on_unicode_error: str = "strict") -> tuple[list[str], Counts]:
-        """A word, if it is known, and its n-grams, with their rows in the input matrix; n-grams that were pruned are left out."""
+        """A word, if it is known, and its n-grams, with their rows in the input matrix.
+
+        N-grams that were pruned are left out.
+        """
         word, subwords = canonical(word), self._parts.rows.subwords
         names, rows = [word], np.array([self._vectors.key_to_index.get(word, -1)], np.int64)
         if subwords.maxn:
             names += subwords.ngrams(word)
             rows = np.concatenate([rows, self._parts.numbers(subwords.ids(word))])
-        return shown([name for name, row in zip(names, rows, strict=True) if row >= 0], on_unicode_error), rows[rows >= 0]
+        return shown(
+            [name for name, row in zip(names, rows, strict=True) if row >= 0], on_unicode_error
+        ), rows[rows >= 0]
 
     def get_ngram_vectors(self, word: str) -> list[tuple[str, Floats]]:
-        """A word, if it is known, and its n-grams, with their rows; what fastText's program prints with print-ngrams."""
+        """A word, if it is known, and its n-grams, with their rows.
+
+        What fastText's program prints with print-ngrams.
+        """
         names, numbers = self.get_subwords(word, "surrogateescape")
-        return [(name, self.get_input_vector(int(number))) for name, number in zip(names, numbers, strict=True)]
+        return [
+            (name, self.get_input_vector(int(number))) for name, number in zip(names, numbers, strict=True)
+        ]
 
     def get_input_vector(self, ind: int) -> Floats:
         """A row of the input matrix."""
@@ -129,11 +182,16 @@ class Queries:
     def get_input_matrix(self) -> Floats:
         """The input matrix: rows of words, then of buckets. That of a file is mapped and read-only."""
         if self.is_quantized():
-            raise ConfigError("get_input_matrix: the rows of this model are quantised; get_input_vector gives one of them")
+            raise ConfigError(
+                "get_input_matrix: the rows of this model are quantised; get_input_vector gives one of them"
+            )
         return self._parts.input_matrix()
 
     def get_output_matrix(self) -> Floats:
-        """The output matrix: a row for each label or word; with loss hs, for each inner node of the tree. As `get_input_matrix`."""
+        """The output matrix: a row for each label or word; with loss hs, for each inner node of the tree.
+
+        As `get_input_matrix`.
+        """
         if not isinstance(self._parts.output, np.ndarray):
             raise ConfigError("get_output_matrix: the output rows of this model are quantised")
         return np.asarray(self._parts.output)
@@ -145,12 +203,16 @@ class Queries:
     def get_sentence_vector(self, text: str) -> Floats:
         """The vector of a line.
 
-        Of a supervised model: the mean of all rows that stand for the line. Otherwise: the mean of the words' vectors, each at length 1.
+        Of a supervised model: the mean of all rows that stand for the line. Otherwise: the mean of the words'
+        vectors, each at length 1.
         """
         return self.line_vector(ended(text, "get_sentence_vector"))
 
     def line_vector(self, line: str) -> Floats:
-        """`get_sentence_vector` of a line as it stands in a file: with its end, unless the file ends there."""
+        """`get_sentence_vector` of a line as it stands in a file.
+
+        With its end, unless the file ends there.
+        """
         if self.is_supervised:
             return self._parts.rows.mean(self._lines.rows(self._lines.split(line).words))
         units = [unit(self.get_word_vector(word)) for word in WORD.findall(line)]
@@ -159,10 +221,15 @@ class Queries:
         return np.asarray(total * np.float32(1.0 / max(1, len(units))))
 
     def get_nearest_neighbors(self, word: str, k: int = 10, on_unicode_error: str = "strict") -> Neighbours:
-        """The words nearest to a word, seen or not: (cosine, word), best first; none to a word whose vector is all zeros."""
+        """The words nearest to a word, seen or not: (cosine, word), best first.
+
+        None to a word whose vector is all zeros.
+        """
         return self._nearest([word], [], k, on_unicode_error)
 
-    def get_analogies(self, wordA: str, wordB: str, wordC: str, k: int = 10, on_unicode_error: str = "strict") -> Neighbours:
+    def get_analogies(
+        self, wordA: str, wordB: str, wordC: str, k: int = 10, on_unicode_error: str = "strict"
+    ) -> Neighbours:
         """The words nearest to A - B + C: (cosine, word), best first."""
         return self._nearest([wordA, wordC], [wordB], k, on_unicode_error)
 
@@ -172,14 +239,20 @@ class Queries:
         query, asked = np.sum(units, axis=0), {canonical(word) for word in (*added, *subtracted)}
         if not query.any():
             return []
-        found = [pair for pair in self._vectors.similar_by_vector(query, topn=k + len(asked)) if pair[0] not in asked][:k]
+        found = [
+            pair
+            for pair in self._vectors.similar_by_vector(query, topn=k + len(asked))
+            if pair[0] not in asked
+        ][:k]
         words = shown([word for word, _ in found], on_unicode_error)
         return [(cosine, word) for word, (_, cosine) in zip(words, found, strict=True)]
 
     def _unit(self, word: str) -> Floats:
         vector = self.get_word_vector(word)
         if not np.isfinite(vector).all():
-            raise DataError(f"{word!r}: its vector is not finite, so it has no neighbours; train again, with a lower rate")
+            raise DataError(
+                f"{word!r}: its vector is not finite, so it has no neighbours; train again, with a lower rate"
+            )
         return unit(vector)
 
 

@@ -1,6 +1,7 @@
 """fastText's parameters as settings of unhot.
 
-    model, dim, ws, epoch, minCount, t       architecture, dim, window, epochs, min_count, sample; minCount = 0: min_count = 1
+    model, dim, ws, epoch, minCount, t       architecture, dim, window, epochs, min_count, sample; minCount =
+                                             0: min_count = 1
     minn, maxn, bucket                       minn, maxn, buckets; minn > maxn: maxn = 0, no n-grams
     loss = ns, neg = k                       output = negative:k=k,power=0.5
     loss = hs | softmax | ova                output = hierarchical:tree=word2vec | softmax | one_vs_all
@@ -16,7 +17,12 @@ from typing import Any, NamedTuple
 from unhot.errors import ConfigError, at_least, one_of, whole
 
 ARCHITECTURES = ("skipgram", "cbow")
-LOSSES = {"hs": "hierarchical:tree=word2vec", "softmax": "softmax", "ova": "one_vs_all", "one-vs-all": "one_vs_all"}
+LOSSES = {
+    "hs": "hierarchical:tree=word2vec",
+    "softmax": "softmax",
+    "ova": "one_vs_all",
+    "one-vs-all": "one_vs_all",
+}
 NOISE_POWER = 0.5  # of fastText's negative sampling; word2vec has 0.75
 RENAMED = {  # names of fastText's first Python module, which the second still takes
     "min_count": "minCount",
@@ -99,7 +105,11 @@ class Unsupervised(NamedTuple):
     def notes(self) -> list[str]:
         """What was asked for and has no meaning here."""
         given = ((name, getattr(self, name), why) for name, why in WITHOUT_MEANING)
-        return [f"{name}={value}: not used; {why}" for name, value, why in given if value != self._field_defaults[name]]
+        return [
+            f"{name}={value}: not used; {why}"
+            for name, value, why in given
+            if value != self._field_defaults[name]
+        ]
 
 
 def reworded(message: str) -> str:
@@ -112,4 +122,7 @@ def reworded(message: str) -> str:
 def check_autotune(**given: Any) -> None:
     """Raise a `ConfigError` if autotune was asked for."""
     if given.get("autotuneValidationFile"):
-        raise ConfigError("autotuneValidationFile: autotune is for classifiers, which unhot does not train yet; leave it out")
+        raise ConfigError(
+            "autotuneValidationFile: autotune is for classifiers, which unhot does not train yet; leave it "
+            "out"
+        )

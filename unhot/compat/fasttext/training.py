@@ -76,7 +76,10 @@ def train_unsupervised(
     """
     check_autotune(autotuneValidationFile=autotuneValidationFile)
     if not isinstance(input, (str, os.PathLike)):
-        raise ConfigError(f"input of type {type(input).__name__}: must be a path; unhot.models.fasttext.FastText learns from sentences")
+        raise ConfigError(
+            f"input of type {type(input).__name__}: must be a path; unhot.models.fasttext.FastText learns "
+            "from sentences"
+        )
     given = Unsupervised(
         model, lr, dim, ws, epoch, minCount, minCountLabel, minn, maxn, neg, wordNgrams, loss, bucket,
         usual_threads() if thread is None else thread, lrUpdateRate, t, label, verbose, os.fspath(pretrainedVectors), seed,
@@ -100,4 +103,7 @@ def learned(source: str, given: Unsupervised, **telling: Any) -> models.FastText
 
 def train_supervised(*arguments: Any, **parameters: Any) -> NoReturn:
     """Raise a `ConfigError`: classifiers can be read and asked, not yet trained."""
-    raise ConfigError("train_supervised: unhot does not train classifiers yet; load_model reads and asks those that fastText trained")
+    raise ConfigError(
+        "train_supervised: unhot does not train classifiers yet; load_model reads and asks those that "
+        "fastText trained"
+    )

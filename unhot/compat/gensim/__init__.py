@@ -1,4 +1,6 @@
-"""gensim 4's word vectors by name, with unhot behind them: write `unhot.compat.gensim` where a script imports `gensim`.
+"""gensim 4's word vectors by name, with unhot behind them.
+
+Write `unhot.compat.gensim` where a script imports `gensim`.
 
     >>> from unhot.compat.gensim.models import Word2Vec
     >>> model = Word2Vec([["one", "hot", "word"], ["one", "cold", "word"]], vector_size=8, min_count=1, workers=1)
@@ -20,7 +22,15 @@ if TYPE_CHECKING:
     from unhot.compat.gensim.models.sentences import LineSentence, PathLineSentences, Text8Corpus
     from unhot.compat.gensim.models.word2vec import Word2Vec
 
-__all__ = ["CallbackAny2Vec", "KeyedVectors", "LineSentence", "PathLineSentences", "Text8Corpus", "Word2Vec", "models"]
+__all__ = [
+    "CallbackAny2Vec",
+    "KeyedVectors",
+    "LineSentence",
+    "PathLineSentences",
+    "Text8Corpus",
+    "Word2Vec",
+    "models",
+]
 
 _HOMES = {
     "CallbackAny2Vec": "callbacks",

@@ -7,7 +7,17 @@ from pathlib import Path
 from typing import NamedTuple
 
 from unhot.errors import ConfigError, DataError, FormatError
-from unhot.vectors.formats import floret, glove, model2vec, model_folder, npy, parquet, projector, tensor_file, word2vec
+from unhot.vectors.formats import (
+    floret,
+    glove,
+    model2vec,
+    model_folder,
+    npy,
+    parquet,
+    projector,
+    tensor_file,
+    word2vec,
+)
 from unhot.vectors.formats.fasttext import as_table as fasttext_file
 from unhot.vectors.formats.sniff import foreign, is_fasttext, sniff
 from unhot.vectors.formats.table import Options, Table, check_options, without_repeats
@@ -36,20 +46,39 @@ class Format(NamedTuple):
 
 
 FORMATS: dict[str, Format] = {
-    "unhot": Format(("",), "unhot's own folder: memory-mapped, with counts", model_folder.read, model_folder.write),
-    "word2vec-text": Format((".txt", ".vec"), "word2vec text, also of gensim and fastText", word2vec.read_text, word2vec.write_text),
+    "unhot": Format(
+        ("",), "unhot's own folder: memory-mapped, with counts", model_folder.read, model_folder.write
+    ),
+    "word2vec-text": Format(
+        (".txt", ".vec"),
+        "word2vec text, also of gensim and fastText",
+        word2vec.read_text,
+        word2vec.write_text,
+    ),
     "word2vec-binary": Format((".bin",), "word2vec binary", word2vec.read_binary, word2vec.write_binary),
     "fasttext": Format(
-        (".ftz",), "fastText's own .bin and .ftz; written without n-grams, with counts", fasttext_file.read, fasttext_file.write
+        (".ftz",),
+        "fastText's own .bin and .ftz; written without n-grams, with counts",
+        fasttext_file.read,
+        fasttext_file.write,
     ),
     "glove": Format((".glove",), "GloVe text, without a header", glove.read, glove.write),
     "npy": Format((".npy",), "NumPy matrix, and X.words.txt beside it", npy.read, npy.write),
-    "safetensors": Format((".safetensors",), "one safetensors file, with counts", tensor_file.read, tensor_file.write),
-    "model2vec": Format((), "folder for model2vec and sentence-transformers", model2vec.read, model2vec.write),
-    "parquet": Format((".parquet",), "columns word, count, vector (extra: arrow)", parquet.read, parquet.write),
-    "projector": Format((".tsv",), "TensorBoard projector: vectors and metadata", projector.read, projector.write),
+    "safetensors": Format(
+        (".safetensors",), "one safetensors file, with counts", tensor_file.read, tensor_file.write
+    ),
+    "model2vec": Format(
+        (), "folder for model2vec and sentence-transformers", model2vec.read, model2vec.write
+    ),
+    "parquet": Format(
+        (".parquet",), "columns word, count, vector (extra: arrow)", parquet.read, parquet.write
+    ),
+    "projector": Format(
+        (".tsv",), "TensorBoard projector: vectors and metadata", projector.read, projector.write
+    ),
 }
-WORDLESS = {"floret": floret.ENDING}  # rows of n-grams and no words, hence no tables: `Vectors` reads and writes them
+# rows of n-grams and no words, hence no tables: `Vectors` reads and writes them
+WORDLESS = {"floret": floret.ENDING}
 TEXT = {"word2vec-text", "glove"}  # share their endings when they are read
 BOTH = {"unhot", "fasttext"}  # have input and output vectors
 
@@ -59,12 +88,19 @@ def find_format(path: Path, name: str | None = None) -> Format:
     return FORMATS[format_name(path, name)]
 
 
-def read_table(path: Path, format: str | None = None, *, limit: int | None = None, bad_utf8: str = "escape", which: str = "in") -> Table:
+def read_table(
+    path: Path,
+    format: str | None = None,
+    *,
+    limit: int | None = None,
+    bad_utf8: str = "escape",
+    which: str = "in",
+) -> Table:
     """Read a file or folder, in the format that is named, or that its ending stands for, or that it looks like.
 
-    `limit`: only the first rows. `bad_utf8`: what becomes of bytes that are not UTF-8 in words: escape (they come back when the word is
-    written), error, replace (U+FFFD) or ignore. `which`: in or out vectors of a model folder or a fastText model. Of a word that occurs
-    twice the first row is kept.
+    `limit`: only the first rows. `bad_utf8`: what becomes of bytes that are not UTF-8 in words: escape (they
+    come back when the word is written), error, replace (U+FFFD) or ignore. `which`: in or out vectors of a
+    model folder or a fastText model. Of a word that occurs twice the first row is kept.
     """
     options = check_options(limit, bad_utf8, which)
     if not path.exists():
@@ -72,11 +108,13 @@ def read_table(path: Path, format: str | None = None, *, limit: int | None = Non
     name = existing_format(path, format)
     if name in WORDLESS:
         raise ConfigError(
-            f"{path}: a table of {name} has rows of n-grams and no words; Vectors.load opens it and makes vectors for any word"
+            f"{path}: a table of {name} has rows of n-grams and no words; Vectors.load opens it and makes "
+            "vectors for any word"
         )
     if which == "out" and name not in BOTH:
         raise ConfigError(
-            f"which='out': {path} is of format {name}, which has one vector per word; only {' and '.join(sorted(BOTH))} have both"
+            f"which='out': {path} is of format {name}, which has one vector per word; only "
+            f"{' and '.join(sorted(BOTH))} have both"
         )
     try:
         table = FORMATS[name].reader(path, options)
@@ -90,7 +128,10 @@ def read_table(path: Path, format: str | None = None, *, limit: int | None = Non
 
 
 def write_table(path: Path, table: Table, format: str | None = None) -> dict[str, str]:
-    """Write a file or folder, in the format that is named or that the ending stands for; return words that are written differently."""
+    """Write a file or folder, in the format that is named or that the ending stands for.
+
+    Return words that are written differently.
+    """
     return find_format(path, format).writer(path, table)
 
 
@@ -107,7 +148,10 @@ def format_name(path: Path, name: str | None = None) -> str:
     """Return the name of a format, if there is such a one, or that of the format that a path's ending stands for."""
     if name is not None:
         if name in WORDLESS:
-            raise ConfigError(f"format={name!r}: holds rows of n-grams and no words: only vectors that have such rows can be written so")
+            raise ConfigError(
+                f"format={name!r}: holds rows of n-grams and no words: only vectors that have such rows can "
+                "be written so"
+            )
         if name not in FORMATS:
             raise ConfigError(f"format={name!r}: must be one of {listed()}")
         return name
@@ -115,12 +159,18 @@ def format_name(path: Path, name: str | None = None) -> str:
     ending = path.suffix.lower()
     found = found or next((key for key, form in FORMATS.items() if ending in form.endings), None)
     if found is None:
-        raise ConfigError(f"{path}: the ending {path.suffix!r} stands for no format: choose one of {listed()}, or name the format")
+        raise ConfigError(
+            f"{path}: the ending {path.suffix!r} stands for no format: choose one of {listed()}, or name "
+            "the format"
+        )
     return found
 
 
 def existing_format(path: Path, format: str | None = None) -> str:
-    """The format to read with, also one of WORDLESS: a file without a known ending is looked at, as are text, for a header, and a .bin."""
+    """The format to read with, also one of WORDLESS.
+
+    A file without a known ending is looked at, as are text, for a header, and a .bin.
+    """
     if format in WORDLESS:
         return format
     if format is not None or path.is_dir():

@@ -3,15 +3,17 @@
     MODEL/CURRENT                  "v1": the live version
     MODEL/v1/config.json           what the model is
     MODEL/v1/vocab.txt             one word a line, in the order of the ids
-    MODEL/v1/model.safetensors     counts int64 [words], in_vectors float32 [words, dim], out_vectors float32 [rows, dim], ...
-                                   (with n-grams: see ngram_folder.py)
+    MODEL/v1/model.safetensors     counts int64 [words], in_vectors float32 [words, dim], out_vectors float32
+                                   [rows, dim], ... (with n-grams: see ngram_folder.py)
     MODEL/v1/manifest.json         size and sha256 of the three
-    MODEL/checkpoint/              while it is trained: a model folder of its own, with the state of the training in its config
+    MODEL/checkpoint/              while it is trained: a model folder of its own, with the state of the
+                                   training in its config
 
-A save writes a new version under a temporary name, renames it, replaces CURRENT and removes the old version, each step on the disk before
-the next begins. So a kill at any moment leaves the last complete model; the next save removes what was left over. A folder that has
-nothing but a checkpoint is opened as that; a model that is there is not touched before the next one is complete.
-Nothing in the files of a finished model depends on the time or the machine: the same model is the same bytes.
+A save writes a new version under a temporary name, renames it, replaces CURRENT and removes the old version,
+each step on the disk before the next begins. So a kill at any moment leaves the last complete model; the next
+save removes what was left over. A folder that has nothing but a checkpoint is opened as that; a model that is
+there is not touched before the next one is complete. Nothing in the files of a finished model depends on the
+time or the machine: the same model is the same bytes.
 """
 
 from __future__ import annotations
@@ -34,7 +36,13 @@ from unhot.vocab.vocabulary import Vocabulary
 
 FORMAT = "unhot model"
 FORMAT_VERSION = 1  # of this layout; a reader refuses what is newer than itself
-CURRENT, CONFIG, WORDS, TENSORS, MANIFEST = "CURRENT", "config.json", "vocab.txt", "model.safetensors", "manifest.json"
+CURRENT, CONFIG, WORDS, TENSORS, MANIFEST = (
+    "CURRENT",
+    "config.json",
+    "vocab.txt",
+    "model.safetensors",
+    "manifest.json",
+)
 CHECKPOINT = "checkpoint"
 FILES = (CONFIG, WORDS, TENSORS)
 VERSION_NAME = re.compile("v[1-9][0-9]{0,17}")
@@ -49,7 +57,9 @@ class SavedModel(NamedTuple):
     tensors: dict[str, Array]
 
 
-def save_model(path: str | Path, config: dict[str, Any], vocabulary: Vocabulary, tensors: dict[str, Array]) -> None:
+def save_model(
+    path: str | Path, config: dict[str, Any], vocabulary: Vocabulary, tensors: dict[str, Array]
+) -> None:
     """Write a model folder, or a new version of one; the tensor `counts` is the vocabulary's."""
     path = Path(path)
     tensors = {**tensors, "counts": vocabulary.counts}
@@ -109,7 +119,9 @@ def load_model(path: str | Path, verify: bool = False) -> SavedModel:
     while True:
         if live is None:
             advice = "give the folder of a saved model"
-            raise FormatError(f"{path}: is not an unhot model: byte 0 of {path / CURRENT} does not name a version; {advice}")
+            raise FormatError(
+                f"{path}: is not an unhot model: byte 0 of {path / CURRENT} does not name a version; {advice}"
+            )
         try:
             return _load_version(path / live, verify)
         except (FormatError, OSError) as error:
@@ -119,12 +131,17 @@ def load_model(path: str | Path, verify: bool = False) -> SavedModel:
             if live is None or path / live != before:
                 continue
             if isinstance(error, OSError):
-                raise FormatError(f"{before}: byte 0: cannot be read ({error.strerror or error}); the model is damaged") from error
+                raise FormatError(
+                    f"{before}: byte 0: cannot be read ({error.strerror or error}); the model is damaged"
+                ) from error
             raise
 
 
 def read_config(path: str | Path) -> dict[str, Any]:
-    """The config of a model folder alone; none if it cannot be read, about which `load_model` has more to say."""
+    """The config of a model folder alone.
+
+    None if it cannot be read, about which `load_model` has more to say.
+    """
     home = _home(Path(path))
     try:
         return _read_json(home / str(_live_version(home)) / CONFIG)
@@ -145,7 +162,8 @@ def checkpoint_of(path: str | Path) -> Path:
 def remove_checkpoint(path: str | Path) -> None:
     """Remove the checkpoint of the model at path, if there is one: the model is complete."""
     folder = checkpoint_of(path)
-    trash = folder.with_name(f"{TEMPORARY}old-{CHECKPOINT}")  # half a checkpoint must not look like one; the next save removes it
+    # half a checkpoint must not look like one; the next save removes it
+    trash = folder.with_name(f"{TEMPORARY}old-{CHECKPOINT}")
     with contextlib.suppress(OSError):  # without a name of its version it does no harm
         if _is_checkpoint(folder):
             try:
@@ -174,20 +192,29 @@ def _live_version(path: Path) -> str | None:
 def check_target(path: Path) -> str | None:
     """Return the live version of the model at path; `DataError` if something else is there."""
     live = _live_version(path)
-    if live is None and path.exists() and not (path.is_dir() and all(_is_leftover(entry) for entry in path.iterdir())):
+    if (
+        live is None
+        and path.exists()
+        and not (path.is_dir() and all(_is_leftover(entry) for entry in path.iterdir()))
+    ):
         raise DataError(f"{path}: is not an unhot model; choose another name")
     return live
 
 
 def check_writable(path: Path) -> None:
-    """Raise a `DataError` if a model cannot be saved at path: better before a long training than after it. Leaves nothing behind."""
+    """Raise a `DataError` if a model cannot be saved at path: better before a long training than after it.
+
+    Leaves nothing behind.
+    """
     check_target(path)
     folder = next(parent for parent in (path, *path.absolute().parents) if parent.is_dir())
     try:
         with tempfile.TemporaryDirectory(prefix=TEMPORARY, dir=folder):
             pass
     except OSError as error:
-        raise DataError(f"{path}: a model cannot be saved there ({error.strerror or error}); choose another place") from error
+        raise DataError(
+            f"{path}: a model cannot be saved there ({error.strerror or error}); choose another place"
+        ) from error
 
 
 def _is_leftover(entry: Path) -> bool:
@@ -201,11 +228,16 @@ def _is_leftover(entry: Path) -> bool:
 
 
 def _is_checkpoint(folder: Path) -> bool:
-    return folder.is_dir() and (_live_version(folder) is not None or all(_is_leftover(entry) for entry in folder.iterdir()))
+    return folder.is_dir() and (
+        _live_version(folder) is not None or all(_is_leftover(entry) for entry in folder.iterdir())
+    )
 
 
 def _remove_leftovers(path: Path, live: str | None) -> None:
-    """Remove temporary entries and all versions but the live one; what cannot be removed now stays for the next save."""
+    """Remove temporary entries and all versions but the live one.
+
+    What cannot be removed now stays for the next save.
+    """
     for entry in path.iterdir():
         if entry.is_symlink():
             continue
@@ -226,7 +258,9 @@ def _config_text(config: dict[str, Any]) -> str:
     try:
         return json.dumps(config, indent=2, sort_keys=True, allow_nan=False) + "\n"
     except (TypeError, ValueError) as error:
-        raise ConfigError(f"config cannot be written as JSON ({error}); use text, finite numbers, lists and dicts") from error
+        raise ConfigError(
+            f"config cannot be written as JSON ({error}); use text, finite numbers, lists and dicts"
+        ) from error
 
 
 def _write_version(folder: Path, config_text: str, vocabulary: Vocabulary, tensors: dict[str, Array]) -> None:
@@ -234,9 +268,13 @@ def _write_version(folder: Path, config_text: str, vocabulary: Vocabulary, tenso
     vocabulary.save_words(folder / WORDS)
     with (folder / TENSORS).open("wb") as file:
         write_safetensors(file, tensors)
-    files = {name: {"sha256": _sha256(folder / name), "size": (folder / name).stat().st_size} for name in FILES}
+    files = {
+        name: {"sha256": _sha256(folder / name), "size": (folder / name).stat().st_size} for name in FILES
+    }
     manifest = {"format": FORMAT, "format_version": FORMAT_VERSION, "files": files}
-    (folder / MANIFEST).write_text(json.dumps(manifest, indent=2, sort_keys=True) + "\n", encoding="ascii", newline="\n")
+    (folder / MANIFEST).write_text(
+        json.dumps(manifest, indent=2, sort_keys=True) + "\n", encoding="ascii", newline="\n"
+    )
     for name in (*FILES, MANIFEST):
         sync_file(folder / name)
     sync_folder(folder)
@@ -246,9 +284,15 @@ def _load_version(folder: Path, verify: bool) -> SavedModel:
     for name, entry in _read_manifest(folder).items():
         size = (folder / name).stat().st_size
         if size != entry["size"]:
-            raise FormatError(f"{folder / name}: ends at byte {size}, but {MANIFEST} says {entry['size']}; truncated or damaged")
+            raise FormatError(
+                f"{folder / name}: ends at byte {size}, but {MANIFEST} says {entry['size']}; truncated or "
+                "damaged"
+            )
         if verify and _sha256(folder / name) != entry["sha256"]:
-            raise FormatError(f"{folder / name}: bytes 0..{size}: the sha256 is not the one in {MANIFEST}; the file is damaged")
+            raise FormatError(
+                f"{folder / name}: bytes 0..{size}: the sha256 is not the one in {MANIFEST}; the file is "
+                "damaged"
+            )
     config = _read_json(folder / CONFIG)
     tensors = read_safetensors(folder / TENSORS)
     if "counts" not in tensors or tensors["counts"].dtype != np.int64:
@@ -258,8 +302,13 @@ def _load_version(folder: Path, verify: bool) -> SavedModel:
     return SavedModel(config, vocabulary, tensors)
 
 
-def _check_tensors(tensors: dict[str, Array], vocabulary: Vocabulary, error: type[DataError] | type[FormatError], where: str) -> None:
-    """How many rows out_vectors has is the output layer's business; with n-grams, in_vectors has a row for each of row_keys."""
+def _check_tensors(
+    tensors: dict[str, Array], vocabulary: Vocabulary, error: type[DataError] | type[FormatError], where: str
+) -> None:
+    """How many rows out_vectors has is the output layer's business.
+
+    With n-grams, in_vectors has a row for each of row_keys.
+    """
     keys = tensors.get("row_keys")
     for name in ("in_vectors", "out_vectors"):
         tensor = tensors.get(name)
@@ -267,7 +316,9 @@ def _check_tensors(tensors: dict[str, Array], vocabulary: Vocabulary, error: typ
         if tensor is not None and (tensor.dtype.name not in accepted or tensor.ndim != 2):
             what = f"tensor {name!r} is {tensor.dtype} of shape {tensor.shape}"
             raise error(f"{where}: byte 8: {what}: it must be {' or '.join(accepted)} of shape [rows, dim]")
-    expected, what = (len(vocabulary), "the vocabulary has {} words") if keys is None else (keys.size, "'row_keys' has {}")
+    expected, what = (
+        (len(vocabulary), "the vocabulary has {} words") if keys is None else (keys.size, "'row_keys' has {}")
+    )
     rows = len(tensors["in_vectors"]) if "in_vectors" in tensors else expected
     if rows != expected:
         raise error(f"{where}: byte 8: tensor 'in_vectors' has {rows} rows, but {what.format(expected)}")
@@ -280,11 +331,20 @@ def _read_manifest(folder: Path) -> dict[str, dict[str, Any]]:
         raise FormatError(f"{path}: byte 0: is not the manifest of an unhot model")
     version = manifest["format_version"]
     if version > FORMAT_VERSION:
-        raise FormatError(f"{path}: byte 0: format_version {version}: this unhot reads up to {FORMAT_VERSION}; install a newer one")
+        raise FormatError(
+            f"{path}: byte 0: format_version {version}: this unhot reads up to {FORMAT_VERSION}; install a "
+            "newer one"
+        )
     files = manifest.get("files")
-    if not isinstance(files, dict) or set(files) != set(FILES) or not all(isinstance(entry, dict) for entry in files.values()):
+    if (
+        not isinstance(files, dict)
+        or set(files) != set(FILES)
+        or not all(isinstance(entry, dict) for entry in files.values())
+    ):
         raise FormatError(f"{path}: byte 0: must list the files {', '.join(FILES)}")
-    if not all(type(entry.get("size")) is int and isinstance(entry.get("sha256"), str) for entry in files.values()):
+    if not all(
+        type(entry.get("size")) is int and isinstance(entry.get("sha256"), str) for entry in files.values()
+    ):
         raise FormatError(f"{path}: byte 0: must give size and sha256 of every file")
     return files
 
@@ -297,7 +357,9 @@ def _read_json(path: Path) -> dict[str, Any]:
     try:
         value = json.loads(data.decode("utf-8"))
     except (ValueError, RecursionError) as error:
-        raise FormatError(f"{path}: bytes 0..{len(data)} are not valid JSON ({error}); the file is damaged") from error
+        raise FormatError(
+            f"{path}: bytes 0..{len(data)} are not valid JSON ({error}); the file is damaged"
+        ) from error
     if not isinstance(value, dict):
         raise FormatError(f"{path}: byte 0: is not a JSON object")
     return value

@@ -1,10 +1,13 @@
-"""floret's tables: rows for n-grams, and no words. Any word has a vector: the mean of the rows of its pieces, and of the marked word.
+"""floret's tables: rows for n-grams, and no words.
+
+Any word has a vector: the mean of the rows of its pieces, and of the marked word.
 
     buckets dim minn maxn hashes seed < >       the first line: how words are cut and hashed
     0 0.1 -0.2 ...                              then the number of a row and the row, in their order
 
-That is what floret's `save_floret_vectors` writes and spaCy reads (`spacy init vectors --mode floret`). One difference to floret itself: it
-adds a row of its own to the word with id 0 (and to no other), which is not in its table. spaCy does not know of it either.
+That is what floret's `save_floret_vectors` writes and spaCy reads (`spacy init vectors --mode floret`). One
+difference to floret itself: it adds a row of its own to the word with id 0 (and to no other), which is not in
+its table. spaCy does not know of it either.
 """
 
 from __future__ import annotations
@@ -22,7 +25,9 @@ from unhot.vectors.formats.text_rows import glimpse, mapped, read_number_rows, t
 from unhot.vectors.subword_rows import SubwordRows
 from unhot.vocab.subwords import BEGIN, END, Subwords
 
-HEADER = re.compile(rb"([0-9]{1,10}) ([0-9]{1,10}) ([0-9]{1,10}) ([0-9]{1,10}) ([0-9]{1,10}) ([0-9]{1,10}) ([^ \r\n]+) ([^ \r\n]+)[ \r]*\n")
+HEADER = re.compile(
+    rb"([0-9]{1,10}) ([0-9]{1,10}) ([0-9]{1,10}) ([0-9]{1,10}) ([0-9]{1,10}) ([0-9]{1,10}) ([^ \r\n]+) ([^ \r\n]+)[ \r]*\n"
+)
 HEADER_BYTES = 200
 ENDING = ".floret"
 
@@ -39,7 +44,8 @@ def read_floret(path: str | Path) -> SubwordRows:
     marks = (found[7].decode("utf-8", "replace"), found[8].decode("utf-8", "replace"))
     if marks != (BEGIN, END):
         raise FormatError(
-            f"{path}: byte {found.start(7)}: words are marked with {marks[0]!r} and {marks[1]!r}: only {BEGIN} and {END} are read"
+            f"{path}: byte {found.start(7)}: words are marked with {marks[0]!r} and {marks[1]!r}: only "
+            f"{BEGIN} and {END} are read"
         )
     try:
         subwords = Subwords(minn=minn, maxn=maxn, buckets=buckets, scheme="floret", hashes=hashes, seed=seed)
@@ -57,16 +63,24 @@ def _check(path: Path, numbers: Floats, behind: bytes, place: int) -> None:
     wrong = np.flatnonzero(numbers[:, 0] != np.arange(len(numbers), dtype=np.float32))
     if wrong.size:
         row = int(wrong[0])
-        raise FormatError(f"{path}: row {row + 1}: begins with {numbers[row, 0]:.9g}: rows must be numbered from 0 on, in their order")
+        raise FormatError(
+            f"{path}: row {row + 1}: begins with {numbers[row, 0]:.9g}: rows must be numbered from 0 on, in "
+            "their order"
+        )
     if behind.strip():
-        raise FormatError(f"{path}: byte {place}: there is more after the {len(numbers)} rows that the first line announces")
+        raise FormatError(
+            f"{path}: byte {place}: there is more after the {len(numbers)} rows that the first line announces"
+        )
 
 
 def write_floret(path: str | Path, rows: SubwordRows) -> None:
     """Write a table of floret; buckets without a row are rows of zeros."""
     subwords = rows.subwords
     if subwords.scheme != "floret":
-        raise ConfigError(f"scheme={subwords.scheme}: a table of floret holds rows of scheme=floret only; choose another format")
+        raise ConfigError(
+            f"scheme={subwords.scheme}: a table of floret holds rows of scheme=floret only; choose another "
+            "format"
+        )
     settings = (subwords.buckets, rows.dim, subwords.minn, subwords.maxn, subwords.hashes, subwords.seed)
     first = 0
     with replacing(Path(path)) as file:

@@ -1,7 +1,8 @@
 """GloVe text: lines of a word and its numbers, without a first line that says how many.
 
-Words may hold spaces (some of Stanford's files have such): the last `dim` fields of a line are its numbers. `dim` is what most of the
-first lines have: fields at the end that are numbers, the first field of a line never being one.
+Words may hold spaces (some of Stanford's files have such): the last `dim` fields of a line are its numbers.
+`dim` is what most of the first lines have: fields at the end that are numbers, the first field of a line
+never being one.
 """
 
 from __future__ import annotations
@@ -41,10 +42,19 @@ def read(path: Path, options: Options = ALL) -> Table:
     text = mapped(path, file_size(path))
     dim = width(text)
     if dim is None:
-        raise FormatError(f"{path}: byte 0: not GloVe text: its first line must be a word and numbers, not {glimpse(text, 0)}")
-    rows = count_lines(text, len(text), len(text) if options.limit is None else options.limit) if options.limit != 0 else 0
+        raise FormatError(
+            f"{path}: byte 0: not GloVe text: its first line must be a word and numbers, not "
+            f"{glimpse(text, 0)}"
+        )
+    rows = (
+        count_lines(text, len(text), len(text) if options.limit is None else options.limit)
+        if options.limit != 0
+        else 0
+    )
     if rows * (2 * dim + 1) - 1 > len(text):
-        raise FormatError(f"{path}: byte 0: {rows} lines of {dim} numbers need more than the {len(text)} bytes of the file")
+        raise FormatError(
+            f"{path}: byte 0: {rows} lines of {dim} numbers need more than the {len(text)} bytes of the file"
+        )
     return read_text_rows(path, text, 0, (rows, dim), options)[0]
 
 

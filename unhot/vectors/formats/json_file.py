@@ -15,11 +15,15 @@ def read_json(path: Path) -> Any:
     """The value in a file."""
     size = path.stat().st_size
     if size > MAX_BYTES:
-        raise FormatError(f"{path}: byte {MAX_BYTES}: has {size} bytes, more than are read; the file is damaged")
+        raise FormatError(
+            f"{path}: byte {MAX_BYTES}: has {size} bytes, more than are read; the file is damaged"
+        )
     data = path.read_bytes()
     try:
         return json.loads(data.decode("utf-8"))
     except UnicodeDecodeError as error:
         raise FormatError(f"{path}: byte {error.start}: is not UTF-8, so it is no JSON") from error
     except (ValueError, RecursionError) as error:
-        raise FormatError(f"{path}: byte {getattr(error, 'pos', 0)}: is not valid JSON ({error}); the file is damaged") from error
+        raise FormatError(
+            f"{path}: byte {getattr(error, 'pos', 0)}: is not valid JSON ({error}); the file is damaged"
+        ) from error

@@ -1,14 +1,18 @@
-"""The folder that model2vec and sentence-transformers (StaticEmbedding) load: a matrix and a tokenizer whose tokens are its rows.
+"""The folder that model2vec and sentence-transformers (StaticEmbedding) load.
+
+A matrix and a tokenizer whose tokens are its rows.
 
     config.json, modules.json   what it is, for the one and the other
     model.safetensors           `embeddings` float32 [tokens, dim]
     tokenizer.json              the words as a WordLevel vocabulary
 
-A tokenizer needs a token for what it does not know. Where no word is called `[UNK]`, such a row of zeros is added behind the last word
-(config.json says so, and it is left out on reading). Text is lower-cased if all words are lower case, and split at white space and
-between letters and signs if most words are left whole by that, at white space alone otherwise.
+A tokenizer needs a token for what it does not know. Where no word is called `[UNK]`, such a row of zeros is
+added behind the last word (config.json says so, and it is left out on reading). Text is lower-cased if all
+words are lower case, and split at white space and between letters and signs if most words are left whole by
+that, at white space alone otherwise.
 
-Folders of others are read as well: any vocabulary in tokenizer.json; `mapping` (token -> row) and `weights` (of tokens) are applied.
+Folders of others are read as well: any vocabulary in tokenizer.json; `mapping` (token -> row) and `weights`
+(of tokens) are applied.
 """
 
 from __future__ import annotations
@@ -50,7 +54,11 @@ LAYOUTS = (
     Layout(Path("config.json"), Path("model.safetensors"), Path("tokenizer.json")),
     Layout(Path("config_sentence_transformers.json"), Path("model.safetensors"), Path("tokenizer.json")),
     Layout(Path("modules.json"), Path("model.safetensors"), Path("tokenizer.json")),
-    Layout(Path("modules.json"), Path("0_StaticEmbedding/model.safetensors"), Path("0_StaticEmbedding/tokenizer.json")),
+    Layout(
+        Path("modules.json"),
+        Path("0_StaticEmbedding/model.safetensors"),
+        Path("0_StaticEmbedding/tokenizer.json"),
+    ),
 )
 
 
@@ -61,7 +69,10 @@ def find_layout(path: Path) -> Layout | None:
 
 
 def write(path: Path, table: Table) -> dict[str, str]:
-    """Write a folder, or replace one; bytes that are not UTF-8 become U+FFFD. Return the words that were changed."""
+    """Write a folder, or replace one; bytes that are not UTF-8 become U+FFFD.
+
+    Return the words that were changed.
+    """
     check_table(table)
     names, renamed = writable_words(table.words, SURROGATES, REPLACEMENT, empty="")
     added = UNKNOWN not in names
@@ -70,8 +81,14 @@ def write(path: Path, table: Table) -> dict[str, str]:
         with (folder / "model.safetensors").open("wb") as file:
             unknown = np.zeros((int(added), table.vectors.shape[1]), np.float32)
             write_safetensors(file, {"embeddings": (table.vectors, unknown)})
-        for name, value in {"config.json": config, "modules.json": [MODULE], "tokenizer.json": _tokenizer(names)}.items():
-            (folder / name).write_text(json.dumps(value, ensure_ascii=False) + "\n", encoding="utf-8", newline="\n")
+        for name, value in {
+            "config.json": config,
+            "modules.json": [MODULE],
+            "tokenizer.json": _tokenizer(names),
+        }.items():
+            (folder / name).write_text(
+                json.dumps(value, ensure_ascii=False) + "\n", encoding="utf-8", newline="\n"
+            )
     return renamed
 
 
@@ -81,7 +98,9 @@ def _is_ours(path: Path) -> bool:
         config = read_json(path / "config.json")
     except (FormatError, OSError):
         return False
-    return {entry.name for entry in path.iterdir()} <= WRITTEN and isinstance(config, dict) and ADDED in config
+    return (
+        {entry.name for entry in path.iterdir()} <= WRITTEN and isinstance(config, dict) and ADDED in config
+    )
 
 
 def _tokenizer(names: list[str]) -> dict[str, Any]:
@@ -96,7 +115,9 @@ def _tokenizer(names: list[str]) -> dict[str, Any]:
         "truncation": None,
         "padding": None,
         "added_tokens": [special],
-        "normalizer": {"type": "Lowercase"} if all(name == name.lower() for name in names if name != UNKNOWN) else None,
+        "normalizer": {"type": "Lowercase"}
+        if all(name == name.lower() for name in names if name != UNKNOWN)
+        else None,
         "pre_tokenizer": {"type": "Whitespace" if whole else "WhitespaceSplit"},
         "post_processor": None,
         "decoder": None,
@@ -108,7 +129,9 @@ def read(path: Path, options: Options = ALL) -> Table:
     """Read a folder: tokens in the order of their ids."""
     layout = find_layout(path)
     if layout is None:
-        raise FormatError(f"{path}: byte 0: not a model2vec folder: it needs config.json, model.safetensors, tokenizer.json")
+        raise FormatError(
+            f"{path}: byte 0: not a model2vec folder: it needs config.json, model.safetensors, tokenizer.json"
+        )
     words = _vocabulary(layout.tokenizer)
     tokens = len(words)
     config = read_json(layout.config)
@@ -126,17 +149,32 @@ def _vocabulary(path: Path) -> list[str]:
     vocabulary = model.get("vocab") if isinstance(model, dict) else None
     pairs: list[tuple[Any, Any]]
     if isinstance(vocabulary, list):  # of a Unigram model: pairs of token and score
-        pairs = [(pair[0], row) if isinstance(pair, list) and pair else (None, row) for row, pair in enumerate(vocabulary)]
+        pairs = [
+            (pair[0], row) if isinstance(pair, list) and pair else (None, row)
+            for row, pair in enumerate(vocabulary)
+        ]
     elif isinstance(vocabulary, dict):
         pairs = list(vocabulary.items())
     else:
         raise FormatError(f"{path}: byte 0: has no vocabulary in model.vocab")
     added = value.get("added_tokens") or []
-    pairs += [(token.get("content"), token.get("id")) for token in (added if isinstance(added, list) else []) if isinstance(token, dict)]
+    pairs += [
+        (token.get("content"), token.get("id"))
+        for token in (added if isinstance(added, list) else [])
+        if isinstance(token, dict)
+    ]
     words: list[str | None] = [None] * len({word for word, _ in pairs if isinstance(word, str)})
     for word, row in pairs:
-        if not isinstance(word, str) or type(row) is not int or not 0 <= row < len(words) or words[row] not in (None, word):
-            raise FormatError(f"{path}: byte 0: token {str(word)[:40]!r} has the id {str(row)[:40]}: ids must be 0, 1, 2, ... once each")
+        if (
+            not isinstance(word, str)
+            or type(row) is not int
+            or not 0 <= row < len(words)
+            or words[row] not in (None, word)
+        ):
+            raise FormatError(
+                f"{path}: byte 0: token {str(word)[:40]!r} has the id {str(row)[:40]}: ids must be 0, 1, 2, "
+                "... once each"
+            )
         words[row] = word
     return [word for word in words if word is not None]
 
@@ -147,10 +185,16 @@ def _vectors(path: Path, tokens: int, rows: int) -> Floats:
     matrix = find_matrix(path, entries)
     mapping, weights = entries.get("mapping"), entries.get("weights")
     if mapping is None and matrix.shape[0] != tokens:
-        raise FormatError(f"{path}: byte {matrix.begin}: {matrix.shape[0]} rows for {tokens} tokens, and no tensor 'mapping'")
+        raise FormatError(
+            f"{path}: byte {matrix.begin}: {matrix.shape[0]} rows for {tokens} tokens, and no tensor "
+            "'mapping'"
+        )
     for name, entry, accepted in (("mapping", mapping, WHOLE_NUMBERS), ("weights", weights, FLOATS)):
         if entry is not None and (entry.shape != (tokens,) or entry.dtype not in accepted):
-            raise FormatError(f"{path}: byte {entry.begin}: {name} is {entry.dtype} {list(entry.shape)}: it must be a number per token")
+            raise FormatError(
+                f"{path}: byte {entry.begin}: {name} is {entry.dtype} {list(entry.shape)}: it must be a "
+                "number per token"
+            )
     if mapping is None:
         vectors = map_matrix(path, matrix, rows)
     else:
@@ -166,5 +210,7 @@ def _ids(path: Path, mapping: Entry, rows: int) -> Array:
     ids = map_tensor(path, mapping)
     wrong = np.flatnonzero((ids < 0) | (ids >= rows))
     if len(wrong):
-        raise FormatError(f"{path}: byte {mapping.begin}: mapping sends token {wrong[0]} to row {ids[wrong[0]]} of {rows}")
+        raise FormatError(
+            f"{path}: byte {mapping.begin}: mapping sends token {wrong[0]} to row {ids[wrong[0]]} of {rows}"
+        )
     return ids

@@ -1,4 +1,7 @@
-"""unhot's own model folder as a table: the input vectors of its words, or the output vectors where these are words, too."""
+"""unhot's own model folder as a table.
+
+The input vectors of its words, or the output vectors where these are words, too.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +39,9 @@ def read(path: Path, options: Options = ALL) -> Table:
     saved = load_model(path)
     name = f"{options.which}_vectors"
     if name not in saved.tensors:
-        raise FormatError(f"{path}: row 0: this model has no tensor {name!r}; it has {', '.join(sorted(saved.tensors))}")
+        raise FormatError(
+            f"{path}: row 0: this model has no tensor {name!r}; it has {', '.join(sorted(saved.tensors))}"
+        )
     if options.which == "out":
         _check_output(path, saved)
     rows = options.rows(len(saved.vocabulary))

@@ -1,6 +1,9 @@
-"""NumPy's `.npy`, memory-mapped, and beside it the words: `X.npy` and `X.words.txt` (one word a line, see words_text.py).
+"""NumPy's `.npy`, memory-mapped, and beside it the words.
 
-The head of the file is read here and not by NumPy: a damaged one makes NumPy raise a dozen different errors. Nothing is unpickled.
+`X.npy` and `X.words.txt` (one word a line, see words_text.py).
+
+The head of the file is read here and not by NumPy: a damaged one makes NumPy raise a dozen different errors.
+Nothing is unpickled.
 """
 
 from __future__ import annotations
@@ -49,7 +52,10 @@ def read(path: Path, options: Options = ALL) -> Table:
     matrix = _mapped(path, file_size(path))
     names = words_path(path)
     if not names.is_file():
-        raise FormatError(f"{path}: byte 0: {names} is missing, the words of these {len(matrix)} rows; write one word a line into it")
+        raise FormatError(
+            f"{path}: byte 0: {names} is missing, the words of these {len(matrix)} rows; write one word a "
+            "line into it"
+        )
     words = parse_words(names.read_bytes(), names, 0, options, len(matrix))
     return Table(words, as_float32(matrix[: options.rows(len(matrix))]), None)
 
@@ -57,7 +63,11 @@ def read(path: Path, options: Options = ALL) -> Table:
 def as_float32(matrix: NDArray[Any]) -> Floats:
     """Rows of float32, one behind the other: the matrix itself where it is that."""
     with np.errstate(over="ignore", invalid="ignore"):
-        return matrix if matrix.dtype == np.float32 and matrix.flags.c_contiguous else np.ascontiguousarray(matrix, np.float32)
+        return (
+            matrix
+            if matrix.dtype == np.float32 and matrix.flags.c_contiguous
+            else np.ascontiguousarray(matrix, np.float32)
+        )
 
 
 def _mapped(path: Path, size: int) -> NDArray[Any]:
@@ -65,7 +75,10 @@ def _mapped(path: Path, size: int) -> NDArray[Any]:
         dtype, shape, fortran, start = _read_header(path, file.read(12 + MAX_HEADER_BYTES))
     needed = math.prod(shape) * dtype.itemsize
     if needed != size - start:
-        raise FormatError(f"{path}: byte {start}: {shape[0]} rows of {shape[1]} numbers need {needed} bytes; the file has {size - start}")
+        raise FormatError(
+            f"{path}: byte {start}: {shape[0]} rows of {shape[1]} numbers need {needed} bytes; the file has "
+            f"{size - start}"
+        )
     if not needed:
         return np.empty(shape, dtype)
     return np.memmap(path, dtype, "r", start, shape, "F" if fortran else "C")
@@ -78,7 +91,10 @@ def _read_header(path: Path, data: bytes) -> tuple[np.dtype[Any], tuple[int, int
     start = 10 if data[6] == 1 else 12
     end = start + (struct.unpack("<H", data[8:10])[0] if data[6] == 1 else struct.unpack("<I", data[8:12])[0])
     if end > len(data):
-        raise FormatError(f"{path}: byte 8: a header of {end - start} bytes: longer than the file, or than {MAX_HEADER_BYTES} bytes")
+        raise FormatError(
+            f"{path}: byte 8: a header of {end - start} bytes: longer than the file, or than "
+            f"{MAX_HEADER_BYTES} bytes"
+        )
     try:
         header = ast.literal_eval(data[start:end].decode("utf-8").strip())
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError) as error:
@@ -86,7 +102,16 @@ def _read_header(path: Path, data: bytes) -> tuple[np.dtype[Any], tuple[int, int
     fields = header if isinstance(header, dict) else {}
     shape, descr = fields.get("shape"), fields.get("descr")
     if not isinstance(descr, str) or descr not in DTYPES:
-        raise FormatError(f"{path}: byte {start}: the header's dtype is {descr!r}: accepted are {', '.join(sorted(DTYPES))}")
-    if not isinstance(shape, tuple) or len(shape) != 2 or not all(type(n) is int and 0 <= n < 2**48 for n in shape) or shape[1] < 1:
-        raise FormatError(f"{path}: byte {start}: the header's shape is {shape!r}: a matrix [words, dim] is needed")
+        raise FormatError(
+            f"{path}: byte {start}: the header's dtype is {descr!r}: accepted are {', '.join(sorted(DTYPES))}"
+        )
+    if (
+        not isinstance(shape, tuple)
+        or len(shape) != 2
+        or not all(type(n) is int and 0 <= n < 2**48 for n in shape)
+        or shape[1] < 1
+    ):
+        raise FormatError(
+            f"{path}: byte {start}: the header's shape is {shape!r}: a matrix [words, dim] is needed"
+        )
     return np.dtype(descr), (shape[0], shape[1]), fields.get("fortran_order") is True, end

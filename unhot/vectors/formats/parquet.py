@@ -1,7 +1,8 @@
 """Parquet with the columns `word` (string), `count` (int64, if known) and `vector` (fixed-size list of float32); needs the extra `arrow`.
 
-Row groups are written and read one by one. What the file says about its size is checked before anything is read, but pages are unpacked
-by pyarrow, which believes the size that a page itself states: a file made to harm can make it ask for up to 2 GB.
+Row groups are written and read one by one. What the file says about its size is checked before anything is
+read, but pages are unpacked by pyarrow, which believes the size that a page itself states: a file made to
+harm can make it ask for up to 2 GB.
 """
 
 from __future__ import annotations
@@ -15,7 +16,15 @@ from unhot.corpus.atomic import replacing
 from unhot.errors import FormatError, extra
 from unhot.types import Counts, Floats
 from unhot.vectors.formats.naming import REPLACEMENT, SURROGATES, writable_words
-from unhot.vectors.formats.table import ALL, Options, Table, check_growth, check_table, file_size, treat_bad_utf8
+from unhot.vectors.formats.table import (
+    ALL,
+    Options,
+    Table,
+    check_growth,
+    check_table,
+    file_size,
+    treat_bad_utf8,
+)
 from unhot.vocab.vocabulary import decode_words
 
 MAGIC = b"PAR1"
@@ -30,15 +39,25 @@ COUNTS = ("count", "counts")
 
 
 def write(path: Path, table: Table) -> dict[str, str]:
-    """Write a file; bytes that are not UTF-8 cannot be held and become U+FFFD. Return the words that were changed."""
+    """Write a file; bytes that are not UTF-8 cannot be held and become U+FFFD.
+
+    Return the words that were changed.
+    """
     arrow, parquet = extra("pyarrow", "arrow", PURPOSE), extra("pyarrow.parquet", "arrow", PURPOSE)
     check_table(table)
     names, renamed = writable_words(table.words, SURROGATES, REPLACEMENT, empty="")
     dim = table.vectors.shape[1]
-    columns = [("word", arrow.string()), ("count", arrow.int64()), ("vector", arrow.list_(arrow.float32(), dim))]
+    columns = [
+        ("word", arrow.string()),
+        ("count", arrow.int64()),
+        ("vector", arrow.list_(arrow.float32(), dim)),
+    ]
     schema = arrow.schema([column for column in columns if column[0] != "count" or table.counts is not None])
     step = max(1, GROUP_NUMBERS // dim)
-    with replacing(path) as file, parquet.ParquetWriter(file, schema, compression="none", use_dictionary=False) as writer:
+    with (
+        replacing(path) as file,
+        parquet.ParquetWriter(file, schema, compression="none", use_dictionary=False) as writer,
+    ):
         for first in range(0, len(names), step):
             block = np.ascontiguousarray(table.vectors[first : first + step], np.float32)
             arrays = [arrow.array(names[first : first + step], arrow.string())]
@@ -54,17 +73,29 @@ def read(path: Path, options: Options = ALL) -> Table:
     arrow, parquet = extra("pyarrow", "arrow", PURPOSE), extra("pyarrow.parquet", "arrow", PURPOSE)
     size = file_size(path)
     try:
-        with parquet.ParquetFile(path, memory_map=True, page_checksum_verification=True, **THRIFT_LIMITS) as file:
+        with parquet.ParquetFile(
+            path, memory_map=True, page_checksum_verification=True, **THRIFT_LIMITS
+        ) as file:
             return _read_columns(path, file, options, arrow)
     except FormatError:
         raise
-    except (arrow.ArrowException, OSError, ValueError, OverflowError, MemoryError, IndexError, KeyError, TypeError) as error:
+    except (
+        arrow.ArrowException,
+        OSError,
+        ValueError,
+        OverflowError,
+        MemoryError,
+        IndexError,
+        KeyError,
+        TypeError,
+    ) as error:
         raise FormatError(f"{path}: bytes 0..{size}: pyarrow cannot read it ({str(error)[:200]})") from error
 
 
 def _read_columns(path: Path, file: Any, options: Options, arrow: Any) -> Table:
     """Read row groups in batches, until there are enough rows."""
-    # Of the metadata only this number is safe to ask for: pyarrow aborts the process where that of a group or column is damaged.
+    # Of the metadata only this number is safe to ask for: pyarrow aborts the process where that of a group or
+    # column is damaged.
     rows = options.rows(max(0, file.metadata.num_rows))
     names = file.schema_arrow.names
     word, vector = _find(path, names, WORDS), _find(path, names, VECTORS)
@@ -72,12 +103,16 @@ def _read_columns(path: Path, file: Any, options: Options, arrow: Any) -> Table:
     kind = file.schema_arrow.field(vector).type
     dim = kind.list_size if arrow.types.is_fixed_size_list(kind) else _first_length(path, file, vector)
     if dim < 1:
-        raise FormatError(f"{path}: row 1: the column {vector!r} is {kind}: lists of at least one float are needed")
+        raise FormatError(
+            f"{path}: row 1: the column {vector!r} is {kind}: lists of at least one float are needed"
+        )
     check_growth(path, (rows, dim), file_size(path))
     raws: list[bytes] = []
     vectors: Floats = np.empty((rows, dim), np.float32)
     counts: Counts | None = np.empty(rows, np.int64) if count else None
-    for batch in file.iter_batches(max(1, BATCH_NUMBERS // dim), columns=[word, vector, *([count] if count else [])], use_threads=False):
+    for batch in file.iter_batches(
+        max(1, BATCH_NUMBERS // dim), columns=[word, vector, *([count] if count else [])], use_threads=False
+    ):
         first, taken = len(raws), min(len(batch), rows - len(raws))
         batch = batch.slice(0, taken)
         batch.validate(full=True)
@@ -95,7 +130,9 @@ def _read_columns(path: Path, file: Any, options: Options, arrow: Any) -> Table:
 def _find(path: Path, names: list[str], accepted: tuple[str, ...]) -> str:
     found = next((name for name in accepted if name in names), None)
     if found is None or names.count(found) > 1:
-        raise FormatError(f"{path}: byte 4: needs one column called {' or '.join(accepted)}; it has {', '.join(names[:20])}")
+        raise FormatError(
+            f"{path}: byte 4: needs one column called {' or '.join(accepted)}; it has {', '.join(names[:20])}"
+        )
     return found
 
 
@@ -112,7 +149,9 @@ def _first_length(path: Path, file: Any, vector: str) -> int:
 def _matrix(path: Path, column: Any, arrow: Any, dim: int, first: int) -> Floats:
     """The lists of a column as rows."""
     kind = column.type
-    is_list = arrow.types.is_list(kind) or arrow.types.is_large_list(kind) or arrow.types.is_fixed_size_list(kind)
+    is_list = (
+        arrow.types.is_list(kind) or arrow.types.is_large_list(kind) or arrow.types.is_fixed_size_list(kind)
+    )
     if not is_list or not arrow.types.is_floating(kind.value_type):
         raise FormatError(f"{path}: row {first + 1}: vectors are {kind}: lists of floats are needed")
     values = column.flatten()
@@ -120,7 +159,10 @@ def _matrix(path: Path, column: Any, arrow: Any, dim: int, first: int) -> Floats
         lengths = np.diff(column.offsets.to_numpy())
         wrong = np.flatnonzero(lengths != dim)
         if len(wrong):
-            raise FormatError(f"{path}: row {first + int(wrong[0]) + 1}: a vector of {lengths[wrong[0]]} numbers, but the first has {dim}")
+            raise FormatError(
+                f"{path}: row {first + int(wrong[0]) + 1}: a vector of {lengths[wrong[0]]} numbers, but the "
+                f"first has {dim}"
+            )
     if column.null_count or values.null_count or len(values) != len(column) * dim:
         raise FormatError(f"{path}: row {first + 1}: from here on a vector or a number is missing (null)")
     with np.errstate(over="ignore", invalid="ignore"):
@@ -131,17 +173,30 @@ def _matrix(path: Path, column: Any, arrow: Any, dim: int, first: int) -> Floats
 def _words(path: Path, column: Any, arrow: Any, first: int) -> list[bytes]:
     if arrow.types.is_dictionary(column.type):
         column = column.dictionary_decode()
-    text = (arrow.types.is_string, arrow.types.is_large_string, arrow.types.is_binary, arrow.types.is_large_binary)
+    text = (
+        arrow.types.is_string,
+        arrow.types.is_large_string,
+        arrow.types.is_binary,
+        arrow.types.is_large_binary,
+    )
     if column.null_count or not any(is_text(column.type) for is_text in text):
-        raise FormatError(f"{path}: row {first + 1}: words are {column.type} with {column.null_count} missing: text in every row is needed")
+        raise FormatError(
+            f"{path}: row {first + 1}: words are {column.type} with {column.null_count} missing: text in "
+            "every row is needed"
+        )
     raws: list[bytes] = column.cast(arrow.large_binary()).to_pylist()
     return raws
 
 
 def _whole_numbers(path: Path, column: Any, arrow: Any, first: int) -> Counts:
     if column.null_count or not arrow.types.is_integer(column.type):
-        raise FormatError(f"{path}: row {first + 1}: counts are {column.type} with {column.null_count} missing: whole numbers are needed")
+        raise FormatError(
+            f"{path}: row {first + 1}: counts are {column.type} with {column.null_count} missing: whole "
+            "numbers are needed"
+        )
     counts: Counts = column.cast(arrow.int64()).to_numpy(zero_copy_only=False)
     if len(counts) and counts.min() < 0:
-        raise FormatError(f"{path}: row {first + int(counts.argmin()) + 1}: a count of {counts.min()}: counts must be >= 0")
+        raise FormatError(
+            f"{path}: row {first + int(counts.argmin()) + 1}: a count of {counts.min()}: counts must be >= 0"
+        )
     return counts

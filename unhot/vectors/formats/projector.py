@@ -1,11 +1,12 @@
 """TensorBoard's embedding projector: `X.tsv`, one vector a line, and its metadata beside it, one word a line.
 
     vectors.tsv              numbers, separated by tabs
-    metadata.tsv             without counts: one word a line; with counts: a line `word<tab>count`, then one pair a line
+    metadata.tsv             without counts: one word a line; with counts: a line `word<tab>count`, then one
+                             pair a line
     projector_config.pbtxt   tells TensorBoard where the two are, if the folder is its --logdir
 
-The metadata of `vectors.tsv` is `metadata.tsv`, that of any other `X.tsv` is `X.metadata.tsv`. The projector's web page loads both files.
-A word cannot hold a tab or a line's end; see naming.py.
+The metadata of `vectors.tsv` is `metadata.tsv`, that of any other `X.tsv` is `X.metadata.tsv`. The
+projector's web page loads both files. A word cannot hold a tab or a line's end; see naming.py.
 """
 
 from __future__ import annotations
@@ -45,7 +46,13 @@ def write(path: Path, table: Table) -> dict[str, str]:
             file.write(encode_word("".join(f"{name}\n" for name in names)))
         else:
             file.write(HEADER + b"\n")
-            file.write(encode_word("".join(f"{name}\t{count}\n" for name, count in zip(names, table.counts.tolist(), strict=True))))
+            file.write(
+                encode_word(
+                    "".join(
+                        f"{name}\t{count}\n" for name, count in zip(names, table.counts.tolist(), strict=True)
+                    )
+                )
+            )
     with replacing(path) as file:
         for _, block in blocks(table.vectors):
             file.write("".join(line % tuple(row) for row in shortest_doubles(block).tolist()).encode("ascii"))
@@ -64,14 +71,23 @@ def read(path: Path, options: Options = ALL) -> Table:
     announced = count_lines(text, len(text), max(1, len(text)))
     rows = options.rows(announced)
     if announced * 2 * dim - 1 > len(text):
-        raise FormatError(f"{path}: byte 0: {announced} lines of {dim} numbers need more than the {len(text)} bytes of the file")
+        raise FormatError(
+            f"{path}: byte 0: {announced} lines of {dim} numbers need more than the {len(text)} bytes of "
+            "the file"
+        )
     words, counts = _read_metadata(metadata_path(path), options, announced)
     return Table(words, read_number_rows(path, text, (rows, dim))[0], counts)
 
 
 def _config(path: Path) -> bytes:
     """The configuration; a `DataError` where the folder has one of somebody else's."""
-    lines = ("embeddings {", f'  tensor_path: "{path.name}"', f'  metadata_path: "{metadata_path(path).name}"', "}", "")
+    lines = (
+        "embeddings {",
+        f'  tensor_path: "{path.name}"',
+        f'  metadata_path: "{metadata_path(path).name}"',
+        "}",
+        "",
+    )
     config = encode_word("\n".join(lines))
     there = path.with_name(CONFIG)
     if there.is_file() and there.read_bytes() != config:
@@ -80,15 +96,23 @@ def _config(path: Path) -> bytes:
 
 
 def _read_metadata(path: Path, options: Options, announced: int) -> tuple[list[str], Counts | None]:
-    """The words and, where there is a column of that name, the counts. More than one column means that the first line names them."""
+    """The words and, where there is a column of that name, the counts.
+
+    More than one column means that the first line names them.
+    """
     data = path.read_bytes() if file_size(path) else b""
     lines = data.removesuffix(b"\n").split(b"\n") if data else []
     header = lines.pop(0).rstrip(b"\r").lower().split(b"\t") if len(lines) == announced + 1 else []
     if len(lines) != announced:
-        raise FormatError(f"{path}: byte {len(data)}: {len(lines)} lines for {announced} vectors; a first line with names may come on top")
+        raise FormatError(
+            f"{path}: byte {len(data)}: {len(lines)} lines for {announced} vectors; a first line with names "
+            "may come on top"
+        )
     del lines[options.rows(announced) :]
     if not header and any(b"\t" in line for line in lines):
-        raise FormatError(f"{path}: byte 0: several columns need a first line that names them, as TensorBoard wants it")
+        raise FormatError(
+            f"{path}: byte 0: several columns need a first line that names them, as TensorBoard wants it"
+        )
     column = next((i for i, name in enumerate(header) if name in WORD_COLUMNS), 0)
     words = treat_bad_utf8(decode_words(_column(path, lines, column)), path, options.bad_utf8)
     return words, _counts(path, _column(path, lines, header.index(b"count"))) if b"count" in header else None

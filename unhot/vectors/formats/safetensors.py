@@ -1,7 +1,8 @@
 """The safetensors file: header length (uint64), JSON header padded with spaces, then the tensors' bytes, little-endian and without gaps.
 
-Written by hand because the safetensors library wants every tensor contiguous in memory, while the training arrays are views of padded
-rows; read by hand because it does not tell where a tensor lies, and we memory-map. The tests hold both against the library.
+Written by hand because the safetensors library wants every tensor contiguous in memory, while the training
+arrays are views of padded rows; read by hand because it does not tell where a tensor lies, and we memory-map.
+The tests hold both against the library.
 """
 
 from __future__ import annotations
@@ -20,9 +21,20 @@ from unhot.errors import DataError, FormatError
 
 Array = NDArray[Any]
 
-DTYPES = {"F64": "<f8", "I64": "<i8", "U64": "<u8", "F32": "<f4", "I32": "<i4", "U32": "<u4", "F16": "<f2", "I8": "<i1", "U8": "<u1"}
+DTYPES = {
+    "F64": "<f8",
+    "I64": "<i8",
+    "U64": "<u8",
+    "F32": "<f4",
+    "I32": "<i4",
+    "U32": "<u4",
+    "F16": "<f2",
+    "I8": "<i1",
+    "U8": "<u1",
+}
 NAMES = {np.dtype(code): name for name, code in DTYPES.items()}
-# What only others write. NumPy has no bfloat16 and no 8-bit floats: such a tensor is mapped as whole numbers of the same size.
+# What only others write. NumPy has no bfloat16 and no 8-bit floats: such a tensor is mapped as whole numbers
+# of the same size.
 OTHERS = {"I16": "<i2", "U16": "<u2", "BOOL": "|b1", "BF16": "<u2", "F8_E4M3": "|u1", "F8_E5M2": "|u1"}
 ALIGNMENT = 64  # of the first tensor in the file: one cache line, one AVX-512 register
 BLOCK_BYTES = 1 << 20
@@ -30,9 +42,13 @@ MAX_HEADER_BYTES = 100_000_000  # the library's own limit
 
 
 def write_safetensors(file: BinaryIO, tensors: Mapping[str, Array | tuple[Array, ...]]) -> None:
-    """Write the tensors block by block; views of padded rows are never copied as a whole. A tuple of arrays is one tensor, row by row."""
+    """Write the tensors block by block; views of padded rows are never copied as a whole.
+
+    A tuple of arrays is one tensor, row by row.
+    """
     parts = {name: tensor if isinstance(tensor, tuple) else (tensor,) for name, tensor in tensors.items()}
-    # Widest first, so that every tensor starts at a multiple of its item size; then by name, so that the same tensors are the same bytes.
+    # Widest first, so that every tensor starts at a multiple of its item size; then by name, so that the same
+    # tensors are the same bytes.
     names = sorted(parts, key=lambda name: (-parts[name][0].dtype.itemsize, name))
     header: dict[str, Any] = {}
     end = 0
@@ -67,10 +83,16 @@ def read_entries(path: Path) -> dict[str, Entry]:
     """Where the tensors of a file lie, after checking the header against the file's size."""
     size = path.stat().st_size
     header, start = _read_header(path, size)
-    entries = {name: _checked_entry(path, name, entry, start) for name, entry in header.items() if name != "__metadata__"}
+    entries = {
+        name: _checked_entry(path, name, entry, start)
+        for name, entry in header.items()
+        if name != "__metadata__"
+    }
     for name, entry in entries.items():
         if entry.end > size:
-            raise FormatError(f"{path}: tensor {name!r} ends at byte {entry.end}, but the file ends at byte {size}")
+            raise FormatError(
+                f"{path}: tensor {name!r} ends at byte {entry.end}, but the file ends at byte {size}"
+            )
     _check_gapless(path, start, sorted((entry.begin, entry.end) for entry in entries.values()), size)
     return entries
 
@@ -78,7 +100,10 @@ def read_entries(path: Path) -> dict[str, Entry]:
 def _dtype_name(name: str, tensor: Array) -> str:
     found = NAMES.get(tensor.dtype.newbyteorder("<"))
     if found is None:
-        raise DataError(f"tensor {name!r} has dtype {tensor.dtype}: accepted are {', '.join(str(dtype) for dtype in NAMES)}")
+        raise DataError(
+            f"tensor {name!r} has dtype {tensor.dtype}: accepted are "
+            f"{', '.join(str(dtype) for dtype in NAMES)}"
+        )
     return found
 
 
@@ -102,15 +127,22 @@ def _read_header(path: Path, size: int) -> tuple[dict[str, Any], int]:
     with path.open("rb") as file:
         prefix = file.read(8)
         if len(prefix) < 8:
-            raise FormatError(f"{path}: ends at byte {size}, inside the header's length (8 bytes); the file is truncated")
+            raise FormatError(
+                f"{path}: ends at byte {size}, inside the header's length (8 bytes); the file is truncated"
+            )
         (length,) = struct.unpack("<Q", prefix)
         if length > min(size - 8, MAX_HEADER_BYTES):
-            raise FormatError(f"{path}: byte 0 says the header has {length} bytes, but the file has {size}; it is truncated or damaged")
+            raise FormatError(
+                f"{path}: byte 0 says the header has {length} bytes, but the file has {size}; it is "
+                "truncated or damaged"
+            )
         text = file.read(length)
     try:
         header = json.loads(text.decode("utf-8"), object_pairs_hook=_unique)
     except (ValueError, RecursionError) as error:  # bad UTF-8 and bad JSON are both ValueErrors
-        raise FormatError(f"{path}: the header at bytes 8..{8 + length} is not valid JSON ({error})") from error
+        raise FormatError(
+            f"{path}: the header at bytes 8..{8 + length} is not valid JSON ({error})"
+        ) from error
     if not isinstance(header, dict):
         raise FormatError(f"{path}: the header at byte 8 is not a JSON object")
     return header, 8 + length
@@ -125,14 +157,20 @@ def _checked_entry(path: Path, name: str, entry: object, start: int) -> Entry:
     fields = entry if isinstance(entry, dict) else {}
     dtype, shape, offsets = fields.get("dtype"), fields.get("shape"), fields.get("data_offsets")
     if not isinstance(dtype, str) or dtype not in DTYPES | OTHERS:
-        raise FormatError(f"{path}: tensor {name!r} in the header at byte 8 has dtype {dtype!r}: accepted are {', '.join(DTYPES | OTHERS)}")
+        raise FormatError(
+            f"{path}: tensor {name!r} in the header at byte 8 has dtype {dtype!r}: accepted are "
+            f"{', '.join(DTYPES | OTHERS)}"
+        )
     if not isinstance(shape, list) or len(shape) > 8 or not all(_is_size(length) for length in shape):
         raise FormatError(f"{path}: tensor {name!r} in the header at byte 8 has no valid shape")
     if not isinstance(offsets, list) or len(offsets) != 2 or not all(_is_size(offset) for offset in offsets):
         raise FormatError(f"{path}: tensor {name!r} in the header at byte 8 has no valid data_offsets")
     needed = math.prod(shape) * _item(dtype).itemsize
     if offsets[1] - offsets[0] != needed:
-        raise FormatError(f"{path}: byte 8: tensor {name!r} of shape {shape} needs {needed} bytes, but its data_offsets are {offsets}")
+        raise FormatError(
+            f"{path}: byte 8: tensor {name!r} of shape {shape} needs {needed} bytes, but its data_offsets "
+            f"are {offsets}"
+        )
     return Entry(dtype, tuple(shape), start + offsets[0], start + offsets[1])
 
 
@@ -144,7 +182,9 @@ def _check_gapless(path: Path, start: int, spans: list[tuple[int, int]], size: i
     position = start
     for begin, end in spans:
         if begin != position:
-            raise FormatError(f"{path}: a tensor begins at byte {begin}, but the one before ends at byte {position}")
+            raise FormatError(
+                f"{path}: a tensor begins at byte {begin}, but the one before ends at byte {position}"
+            )
         position = end
     if position != size:
         raise FormatError(f"{path}: the tensors end at byte {position}, but the file ends at byte {size}")
@@ -157,9 +197,12 @@ def map_tensor(path: Path, entry: Entry) -> Array:
         if math.prod(shape) == 0:  # nothing to map
             tensor: Array = np.zeros(shape, dtype)
         else:
-            # A foreign file may begin its tensors anywhere; kernels want them aligned, so such a one is copied.
+            # A foreign file may begin its tensors anywhere; kernels want them aligned, so such a one is
+            # copied.
             tensor = np.require(np.memmap(path, dtype, "r", offset, shape), requirements="A")
     except ValueError as error:  # [2**62, 2**62, 0] takes no bytes, yet is more than NumPy can describe
-        raise FormatError(f"{path}: a tensor in the header at byte 8 has the impossible shape {list(shape)}") from error
+        raise FormatError(
+            f"{path}: a tensor in the header at byte 8 has the impossible shape {list(shape)}"
+        ) from error
     tensor.flags.writeable = False
     return tensor

@@ -4,10 +4,11 @@ A float32 x needs at most 9 significant digits. For n = 6, 7, 8, 9 and p = n - 1
 
     m = round(x 10^p),   d = m / 10^p,   done when float32(d) == x
 
-m < 2^53 and 10^p (p <= 22) are exact doubles, so d is the double nearest to the decimal m 10^-p, and `"%.9g" % d` prints exactly
-those digits again. Trying n < 6 is needless: a decimal of up to 6 digits is also the nearest 6-digit decimal of its float32.
-Numbers out of this range take the slow way, NumPy's own printer, once per different number. Two subtle cases (x half way between two
-decimals; a power of two, whose gap below is half as wide as above) make no difference inside it: every such number was compared.
+m < 2^53 and 10^p (p <= 22) are exact doubles, so d is the double nearest to the decimal m 10^-p, and `"%.9g"
+% d` prints exactly those digits again. Trying n < 6 is needless: a decimal of up to 6 digits is also the
+nearest 6-digit decimal of its float32. Numbers out of this range take the slow way, NumPy's own printer, once
+per different number. Two subtle cases (x half way between two decimals; a power of two, whose gap below is
+half as wide as above) make no difference inside it: every such number was compared.
 """
 
 from __future__ import annotations
@@ -38,5 +39,7 @@ def shortest_doubles(values: Floats) -> Doubles:
         todo, exponent = todo[missed], exponent[missed]
     hard = np.flatnonzero(~easy & (size != 0.0))
     different, which = np.unique(x[hard], return_inverse=True)
-    out[hard] = np.array([float(str(number)) for number in different.astype(np.float32)], dtype=np.float64)[which]
+    out[hard] = np.array([float(str(number)) for number in different.astype(np.float32)], dtype=np.float64)[
+        which
+    ]
     return out.reshape(values.shape)

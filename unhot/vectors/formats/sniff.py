@@ -1,4 +1,7 @@
-"""What a file or folder looks like, by its first bytes: for paths without a known ending, and for errors about those with a wrong one."""
+"""What a file or folder looks like, by its first bytes.
+
+For paths without a known ending, and for errors about those with a wrong one.
+"""
 
 from __future__ import annotations
 

@@ -52,16 +52,26 @@ def check_options(limit: int | None, bad_utf8: str, which: str) -> Options:
 
 
 def check_table(table: Table) -> None:
-    """Raise a `DataError` unless a table can be written: one row of at least one number per word, each word once."""
+    """Raise a `DataError` unless a table can be written.
+
+    One row of at least one number per word, each word once.
+    """
     words, vectors, counts = table
     if vectors.ndim != 2 or len(vectors) != len(words) or vectors.shape[1] < 1:
-        raise DataError(f"{len(words)} words and vectors of shape {vectors.shape}: one row of at least one number per word is needed")
+        raise DataError(
+            f"{len(words)} words and vectors of shape {vectors.shape}: one row of at least one number per "
+            "word is needed"
+        )
     if vectors.dtype != np.float32:
-        raise DataError(f"vectors of {vectors.dtype}: float32 is needed; convert them with astype(np.float32)")
+        raise DataError(
+            f"vectors of {vectors.dtype}: float32 is needed; convert them with astype(np.float32)"
+        )
     if counts is not None:
         checked_counts(counts, len(words))
     if len(set(words)) < len(words):
-        raise DataError(f"{len(words) - len(set(words))} words occur more than once; remove the repeated rows")
+        raise DataError(
+            f"{len(words) - len(set(words))} words occur more than once; remove the repeated rows"
+        )
 
 
 def checked_counts(counts: ArrayLike, words: int) -> Counts:
@@ -89,11 +99,15 @@ def file_size(path: Path) -> int:
 
 
 def check_growth(path: Path, shape: tuple[int, int], size: int) -> None:
-    """Raise a `FormatError` if a few bytes of a file claim to be many vectors: nobody's numbers shrink like that."""
+    """Raise a `FormatError` if a few bytes of a file claim to be many vectors.
+
+    Nobody's numbers shrink like that.
+    """
     needed = 4 * shape[0] * shape[1]
     if needed > MOST_GROWTH * size + (1 << 20):
         raise FormatError(
-            f"{path}: bytes 0..{size}: {shape[0]} rows of {shape[1]} numbers would take {needed} bytes, more than {MOST_GROWTH} times the "
+            f"{path}: bytes 0..{size}: {shape[0]} rows of {shape[1]} numbers would take {needed} bytes, "
+            f"more than {MOST_GROWTH} times the "
             "file; it is damaged, or limit= must be lower"
         )
 
@@ -130,11 +144,17 @@ def _is_utf8(word: str) -> bool:
 
 
 def _not_utf8(path: Path, where: str, raw: bytes) -> FormatError:
-    return FormatError(f"{path}: {where}: the word's bytes {raw[:20]!r} are not UTF-8; read it with bad_utf8=escape, replace or ignore")
+    return FormatError(
+        f"{path}: {where}: the word's bytes {raw[:20]!r} are not UTF-8; read it with bad_utf8=escape, "
+        "replace or ignore"
+    )
 
 
 def without_repeats(table: Table, path: Path) -> Table:
-    """The table with the first row of each word; a warning if that leaves rows out. Real files have such rows."""
+    """The table with the first row of each word; a warning if that leaves rows out.
+
+    Real files have such rows.
+    """
     words, vectors, counts = table
     if len(set(words)) == len(words):
         return table

@@ -1,7 +1,7 @@
 """One safetensors file: `vectors` float32 [words, dim], `words` uint8, the text of vocab.txt, and `counts` int64 [words] if they are known.
 
-Files of others are read where they hold a matrix called `vectors`, `embeddings` or `embedding.weight` (float16, bfloat16, 32 or 64) and the
-words in a tensor `words`, or beside them in `X.words.txt`.
+Files of others are read where they hold a matrix called `vectors`, `embeddings` or `embedding.weight`
+(float16, bfloat16, 32 or 64) and the words in a tensor `words`, or beside them in `X.words.txt`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,10 @@ FLOATS = ("F16", "BF16", "F32", "F64")
 def write(path: Path, table: Table) -> dict[str, str]:
     """Write the file."""
     check_table(table)
-    tensors: dict[str, Array] = {"vectors": table.vectors, "words": np.frombuffer(words_text(table.words), np.uint8)}
+    tensors: dict[str, Array] = {
+        "vectors": table.vectors,
+        "words": np.frombuffer(words_text(table.words), np.uint8),
+    }
     if table.counts is not None:
         tensors["counts"] = table.counts
     with replacing(path) as file:
@@ -49,10 +52,15 @@ def find_matrix(path: Path, entries: dict[str, Entry]) -> Entry:
     name = next((name for name in MATRICES if name in entries), None)
     if name is None:
         found = ", ".join(sorted(entries)[:10])
-        raise FormatError(f"{path}: byte 8: no tensor is called {', '.join(MATRICES)}; the header has: {found}")
+        raise FormatError(
+            f"{path}: byte 8: no tensor is called {', '.join(MATRICES)}; the header has: {found}"
+        )
     entry = entries[name]
     if entry.dtype not in FLOATS or len(entry.shape) != 2 or entry.shape[1] < 1:
-        raise FormatError(f"{path}: byte 8: tensor {name!r} is {entry.dtype} {list(entry.shape)}: it must be floats [rows, dim]")
+        raise FormatError(
+            f"{path}: byte 8: tensor {name!r} is {entry.dtype} {list(entry.shape)}: it must be floats "
+            "[rows, dim]"
+        )
     return entry
 
 
@@ -68,11 +76,15 @@ def _words(path: Path, entries: dict[str, Entry], options: Options, announced: i
     entry = entries.get("words")
     if entry is not None:
         if entry.dtype != "U8" or len(entry.shape) != 1:
-            raise FormatError(f"{path}: byte 8: tensor 'words' is {entry.dtype} {list(entry.shape)}: it must be U8 [bytes]")
+            raise FormatError(
+                f"{path}: byte 8: tensor 'words' is {entry.dtype} {list(entry.shape)}: it must be U8 [bytes]"
+            )
         return parse_words(map_tensor(path, entry).tobytes(), path, entry.begin, options, announced)
     names = words_path(path)
     if not names.is_file():
-        raise FormatError(f"{path}: byte 8: no tensor 'words', and no file {names}; write one word a line into it")
+        raise FormatError(
+            f"{path}: byte 8: no tensor 'words', and no file {names}; write one word a line into it"
+        )
     return parse_words(names.read_bytes(), names, 0, options, announced)
 
 
@@ -81,7 +93,10 @@ def _counts(path: Path, entries: dict[str, Entry], announced: int, rows: int) ->
     if entry is None:
         return None
     if entry.dtype != "I64" or entry.shape != (announced,):
-        raise FormatError(f"{path}: byte 8: tensor 'counts' is {entry.dtype} {list(entry.shape)}: it must be I64 [{announced}]")
+        raise FormatError(
+            f"{path}: byte 8: tensor 'counts' is {entry.dtype} {list(entry.shape)}: it must be I64 "
+            f"[{announced}]"
+        )
     counts = np.array(map_tensor(path, entry)[:rows])
     if rows and counts.min() < 0:
         raise FormatError(f"{path}: byte {entry.begin}: a count of {counts.min()}: counts must be >= 0")

@@ -1,6 +1,9 @@
-"""Lines of a word and numbers, as word2vec text and GloVe have them; the numbers are parsed by `kernels/numbers.py`.
+"""Lines of a word and numbers, as word2vec text and GloVe have them.
 
-The file is memory-mapped and parsed in one go: the only arrays as big as the file are the result and the words' places.
+The numbers are parsed by `kernels/numbers.py`.
+
+The file is memory-mapped and parsed in one go: the only arrays as big as the file are the result and the
+words' places.
 """
 
 from __future__ import annotations
@@ -31,14 +34,19 @@ def glimpse(text: Bytes, start: int) -> str:
     return repr(bytes(text[start : start + GLIMPSE]).split(b"\n", 1)[0].decode("utf-8", "replace"))
 
 
-def read_text_rows(path: Path, text: Bytes, start: int, shape: tuple[int, int], options: Options) -> tuple[Table, int]:
+def read_text_rows(
+    path: Path, text: Bytes, start: int, shape: tuple[int, int], options: Options
+) -> tuple[Table, int]:
     """Read so many rows of a word and so many numbers from a place on: the table, and the place behind it."""
     words, vectors, place = _read_rows(path, text, start, shape, named=True)
     return Table(gathered(path, text, words, options.bad_utf8), vectors, None), place
 
 
 def read_number_rows(path: Path, text: Bytes, shape: tuple[int, int], start: int = 0) -> tuple[Floats, int]:
-    """Read so many rows of so many numbers and no words from a place on: the numbers, and the place behind them."""
+    """Read so many rows of so many numbers and no words from a place on.
+
+    The numbers, and the place behind them.
+    """
     return _read_rows(path, text, start, shape, named=False)[1:]
 
 
@@ -49,13 +57,19 @@ def warm() -> None:
     read_number_rows(Path(), text[2:], (1, 1))
 
 
-def _read_rows(path: Path, text: Bytes, start: int, shape: tuple[int, int], named: bool) -> tuple[Starts, Floats, int]:
+def _read_rows(
+    path: Path, text: Bytes, start: int, shape: tuple[int, int], named: bool
+) -> tuple[Starts, Floats, int]:
     from unhot.kernels import numbers
 
     vectors: Floats = np.empty(shape, np.float32)
     words: Starts = np.empty((shape[0], 2), np.int64)
     state: Starts = np.array([0, start, 0, 0], np.int64)
-    while (stopped := numbers.read_rows(text, len(text), numbers.Rows(vectors, words), named, numbers.POWERS, state)) != numbers.DONE:
+    while (
+        stopped := numbers.read_rows(
+            text, len(text), numbers.Rows(vectors, words), named, numbers.POWERS, state
+        )
+    ) != numbers.DONE:
         row, place = int(state[numbers.ROW]), int(state[numbers.PLACE])
         if stopped == numbers.SHORT:
             raise _too_short(path, text, place, row, shape)
@@ -79,7 +93,9 @@ def _too_short(path: Path, text: Bytes, place: int, row: int, shape: tuple[int, 
     if place == len(text):
         advice = f"the file is cut short or its first line lies; limit={row} reads the rows that are there"
         return FormatError(f"{path}: byte {place}: the file ends after row {row} of {rows}; {advice}")
-    return FormatError(f"{path}: byte {place}: row {row + 1} of {rows} has no word and {dim} numbers: {glimpse(text, place)}")
+    return FormatError(
+        f"{path}: byte {place}: row {row + 1} of {rows} has no word and {dim} numbers: {glimpse(text, place)}"
+    )
 
 
 def _read_hard(path: Path, text: Bytes, start: int, stop: int, row: Floats) -> None:
@@ -96,7 +112,8 @@ def _read_hard(path: Path, text: Bytes, start: int, stop: int, row: Floats) -> N
 
 def text_lines(names: list[str], vectors: Floats) -> Iterator[bytes]:
     """Blocks of lines; each number has the fewest digits that read back as the same float32."""
-    line = "%s" + " %.9g" * vectors.shape[1] + "\n"  # one call per row; twice as fast as `repr` of every number
+    # one call per row; twice as fast as `repr` of every number
+    line = "%s" + " %.9g" * vectors.shape[1] + "\n"
     for first, block in blocks(vectors):
         rows = zip(names[first : first + len(block)], shortest_doubles(block).tolist(), strict=True)
         yield encode_word("".join(line % (name, *row) for name, row in rows))

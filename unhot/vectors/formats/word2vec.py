@@ -1,10 +1,11 @@
 r"""The word2vec formats: a line `rows dim`, then one word and its vector per row.
 
-Text: `word 0.1 -0.2 ...\n`, each number with the fewest digits that read back as the same float32. Binary: `word `, then dim little-endian
-float32; the original C tool adds a line feed after each vector, gensim does not: we write none and read both.
+Text: `word 0.1 -0.2 ...\n`, each number with the fewest digits that read back as the same float32. Binary:
+`word `, then dim little-endian float32; the original C tool adds a line feed after each vector, gensim does
+not: we write none and read both.
 
-Neither can hold white space inside a word; see naming.py. Text of others is read all the same: the last `dim` fields of a line are its
-numbers.
+Neither can hold white space inside a word; see naming.py. Text of others is read all the same: the last `dim`
+fields of a line are its numbers.
 """
 
 from __future__ import annotations
@@ -70,12 +71,19 @@ def read_binary(path: Path, options: Options = ALL) -> Table:
     if not rows:
         return Table([], np.empty((0, dim), np.float32), None)
     joined = b"\n".join(words)
-    names = decode(joined, path, options.bad_utf8, lambda at: int(spaces[(row := joined.count(b"\n", 0, at))]) - len(words[row]))
+    names = decode(
+        joined,
+        path,
+        options.bad_utf8,
+        lambda at: int(spaces[(row := joined.count(b"\n", 0, at))]) - len(words[row]),
+    )
     vectors: Floats = sliding_window_view(text, 4 * dim)[spaces + 1].view("<f4")
     return Table(names.split("\n"), vectors.astype(np.float32, copy=False), None)
 
 
-def _find_rows(path: Path, text: Bytes, start: int, shape: tuple[int, int], announced: int) -> tuple[list[bytes], Starts]:
+def _find_rows(
+    path: Path, text: Bytes, start: int, shape: tuple[int, int], announced: int
+) -> tuple[list[bytes], Starts]:
     """The words of a binary file, and where the space behind each of them is.
 
     A plain loop over `find` takes as long as a compiled one, which would have to be loaded first.
@@ -90,12 +98,17 @@ def _find_rows(path: Path, text: Bytes, start: int, shape: tuple[int, int], anno
                 raise _no_word(path, at, len(text), len(spaces), (announced, shape[1]))
             add(space)
             at = space + step
-        words = [data[before + step : space] for before, space in zip([start - step, *spaces], spaces, strict=False)]
+        words = [
+            data[before + step : space]
+            for before, space in zip([start - step, *spaces], spaces, strict=False)
+        ]
     if b"\n" in b"".join(words):  # between the rows, or where there should be a word
         words = [word.lstrip(b"\n") for word in words]
         lost = next((row for row, word in enumerate(words) if b"\n" in word), None)
         if lost is not None:
-            raise _no_word(path, spaces[lost - 1] + step if lost else start, len(text), lost, (announced, shape[1]))
+            raise _no_word(
+                path, spaces[lost - 1] + step if lost else start, len(text), lost, (announced, shape[1])
+            )
     if at > len(text):
         lack = f"row {len(words)} of {announced} needs {step - 1} bytes for its vector, but the file ends at byte {len(text)}"
         raise FormatError(f"{path}: byte {spaces[-1]}: {lack}; limit={len(words) - 1} reads the rows before")
@@ -115,18 +128,24 @@ def _read_header(path: Path, text: Bytes, options: Options, smallest_row: int) -
     """Return (rows, dim, first byte of the rows) if the file is big enough for them at `smallest_row` bytes a number and one a word."""
     match = HEADER.match(bytes(text[:HEADER_BYTES]))
     if match is None:
-        raise FormatError(f"{path}: byte 0: not a word2vec file: its first line must be 'rows dim', not {glimpse(text, 0)}")
+        raise FormatError(
+            f"{path}: byte 0: not a word2vec file: its first line must be 'rows dim', not {glimpse(text, 0)}"
+        )
     rows, dim = int(match[1]), int(match[2])
-    # the last row of a text may lack its line feed, a word of a binary file takes at least the space behind it
+    # the last row of a text may lack its line feed, a word of a binary file takes at least the space behind
+    # it
     needed = max(0, options.rows(rows) * (smallest_row * dim + 1) - 1)
     if dim < 1 or needed > len(text) - match.end():
         announced = f"{rows} rows of {dim} numbers need at least {needed} bytes after this line; the file has {len(text)}"
-        raise FormatError(f"{path}: byte 0: {announced}; limit= reads the first rows of a file that was cut short")
+        raise FormatError(
+            f"{path}: byte 0: {announced}; limit= reads the first rows of a file that was cut short"
+        )
     return rows, dim, match.end()
 
 
 def _check_end(path: Path, text: Bytes, place: int, options: Options, rows: int) -> None:
     if options.limit is None and bytes(text[place : place + HEADER_BYTES]).strip():
         raise FormatError(
-            f"{path}: byte {place}: there is more after the {rows} rows that the first line announces; limit={rows} reads them"
+            f"{path}: byte {place}: there is more after the {rows} rows that the first line announces; "
+            f"limit={rows} reads them"
         )

@@ -29,7 +29,9 @@ def parse_words(data: bytes, path: Path, start: int, options: Options, announced
     """The words in some bytes of a file, of which there must be as many as announced; the last line may lack its end."""
     lines = data.count(b"\n") + (1 if data and not data.endswith(b"\n") else 0)
     if lines != announced:
-        raise FormatError(f"{path}: byte {start}: {lines} words, but {announced} vectors: there must be one line for each vector")
+        raise FormatError(
+            f"{path}: byte {start}: {lines} words, but {announced} vectors: there must be one line for each vector"
+        )
     rows = options.rows(announced)
     raws = data.split(b"\n", rows)[:rows] if rows < announced else data.removesuffix(b"\n").split(b"\n")
     if not rows:
@@ -38,8 +40,13 @@ def parse_words(data: bytes, path: Path, start: int, options: Options, announced
         raws = [ESCAPED.sub(lambda found: UNESCAPES[found[0]], raw.removesuffix(b"\r")) for raw in raws]
     joined = b"\n".join(raws)
     if joined.count(b"\n") == rows - 1:  # one call instead of many
-        return decode(joined, path, options.bad_utf8, lambda at: start + _place(data, joined.count(b"\n", 0, at))).split("\n")
-    return [decode(raw, path, options.bad_utf8, functools.partial(_line_place, data, start, row)) for row, raw in enumerate(raws)]
+        return decode(
+            joined, path, options.bad_utf8, lambda at: start + _place(data, joined.count(b"\n", 0, at))
+        ).split("\n")
+    return [
+        decode(raw, path, options.bad_utf8, functools.partial(_line_place, data, start, row))
+        for row, raw in enumerate(raws)
+    ]
 
 
 def _line_place(data: bytes, start: int, row: int, _at: int) -> int:

@@ -1,4 +1,7 @@
-"""What `gensim.models` has of word vectors. Names are loaded when they are first used: `KeyedVectors` alone needs no compiler."""
+"""What `gensim.models` has of word vectors.
+
+Names are loaded when they are first used: `KeyedVectors` alone needs no compiler.
+"""
 
 from __future__ import annotations
 

@@ -44,7 +44,9 @@ class Relay:
         if not self._callbacks or progress.event == "progress":
             return
         self._front.show(self._model)
-        names = {"start": ["on_train_begin"], "epoch": ["on_epoch_end"], "done": ["on_train_end"]}[progress.event]
+        names = {"start": ["on_train_begin"], "epoch": ["on_epoch_end"], "done": ["on_train_end"]}[
+            progress.event
+        ]
         if progress.event != "done" and progress.epoch < progress.epochs:
             names.append("on_epoch_begin")
         for name in names:
@@ -52,4 +54,7 @@ class Relay:
                 getattr(callback, name)(self._front)
         self.ended = progress.event == "done"
         if not self.ended and self._front.wv.vectors is not self._model.learned.params.in_vectors:
-            logger.warning("wv was changed in a callback: training goes on without the change; make it in on_train_end, or after train")
+            logger.warning(
+                "wv was changed in a callback: training goes on without the change; make it in "
+                "on_train_end, or after train"
+            )

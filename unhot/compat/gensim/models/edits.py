@@ -1,7 +1,8 @@
 """What was changed in `wv` between trainings, as what a model has learned.
 
-In gensim `wv` is the model's own matrix of input vectors. Here a change may give `wv` another matrix: the model takes it over before it
-trains or is saved. Words that were added have a count of 0 and output rows of zeros until they are trained.
+In gensim `wv` is the model's own matrix of input vectors. Here a change may give `wv` another matrix: the
+model takes it over before it trains or is saved. Words that were added have a count of 0 and output rows of
+zeros until they are trained.
 """
 
 from __future__ import annotations
@@ -32,7 +33,10 @@ def vocabulary_of(wv: Vectors, before: Vocabulary) -> Vocabulary:
 
 
 def ordered(counts: Mapping[str, int]) -> Vocabulary:
-    """All words, the most frequent first: also those with a count of 0, which `Vocabulary.from_counts` drops."""
+    """All words, the most frequent first.
+
+    Also those with a count of 0, which `Vocabulary.from_counts` drops.
+    """
     words = sorted(counts, key=lambda word: (-counts[word], encode_word(word)))
     return Vocabulary(words, [counts[word] for word in words])
 
@@ -41,7 +45,9 @@ def rows_of(wv: Vectors, vocabulary: Vocabulary) -> Floats:
     """The vectors of a vocabulary's words: the matrix itself if its rows are in their order."""
     vectors = np.asanyarray(wv.vectors, dtype=np.float32)
     if vectors.ndim != 2 or len(vectors) != len(wv.words):
-        raise DataError(f"wv.vectors of shape {vectors.shape}: give a row for each of the {len(wv.words)} words")
+        raise DataError(
+            f"wv.vectors of shape {vectors.shape}: give a row for each of the {len(wv.words)} words"
+        )
     if wv.words == vocabulary.words:
         return vectors
     return vectors[[wv.get_index(word) for word in vocabulary.words]]
@@ -60,7 +66,10 @@ def check_finite(vocabulary: Vocabulary, rows: Floats) -> None:
     """Raise a `DataError` that names a word from whose vector no training can begin."""
     bad = np.flatnonzero(~np.isfinite(rows).all(axis=1))
     if bad.size:
-        raise DataError(f"wv: the vector of {vocabulary.words[bad[0]]!r} holds a number that is not finite; give it another one")
+        raise DataError(
+            f"wv: the vector of {vocabulary.words[bad[0]]!r} holds a number that is not finite; give it "
+            "another one"
+        )
 
 
 def untrained(layer: OutputLayer, vocabulary: Vocabulary, rows: Floats) -> Learned:
@@ -77,7 +86,10 @@ def untrained(layer: OutputLayer, vocabulary: Vocabulary, rows: Floats) -> Learn
 
 
 def edited(old: Learned, vocabulary: Vocabulary, rows: Floats) -> Learned:
-    """What was learned, with other input vectors and perhaps more words; of a tree that these change, the nodes begin anew."""
+    """What was learned, with other input vectors and perhaps more words.
+
+    Of a tree that these change, the nodes begin anew.
+    """
     if vocabulary == old.vocabulary:
         return old._replace(params=old.params._replace(in_vectors=rows))
     new = untrained(old.layer, vocabulary, rows)

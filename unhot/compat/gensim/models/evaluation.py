@@ -1,6 +1,7 @@
 """gensim's two evaluators: its return shapes, with the questions answered by `unhot.evaluate`.
 
-The p-value of a correlation r of n pairs is that of Student's t-test with n - 2 degrees of freedom, of both sides:
+The p-value of a correlation r of n pairs is that of Student's t-test with n - 2 degrees of freedom, of both
+sides:
 
     p = I(1 - r^2; (n - 2) / 2, 1 / 2)          I: the regularised incomplete beta function
 """
@@ -31,11 +32,24 @@ class Correlation(NamedTuple):
     pvalue: float
 
 
-def word_analogies(lookup: Lookup, source: str | os.PathLike[str], method: str, keep_unknown: bool) -> tuple[float, list[dict[str, Any]]]:
-    """The accuracy over all sections; and each section, and all together, with its questions answered right and wrong."""
+def word_analogies(
+    lookup: Lookup, source: str | os.PathLike[str], method: str, keep_unknown: bool
+) -> tuple[float, list[dict[str, Any]]]:
+    """The accuracy over all sections.
+
+    And each section, and all together, with its questions answered right and wrong.
+    """
     relations = read_analogies(source)
-    rows = {word: lookup.row(word) for relation in relations for question in relation.questions for word in _words(question)}
-    known = [[min(rows[word] for word in _words(question)) >= 0 for question in relation.questions] for relation in relations]
+    rows = {
+        word: lookup.row(word)
+        for relation in relations
+        for question in relation.questions
+        for word in _words(question)
+    }
+    known = [
+        [min(rows[word] for word in _words(question)) >= 0 for question in relation.questions]
+        for relation in relations
+    ]
     asked = [
         question
         for relation, some in zip(relations, known, strict=True)
@@ -53,7 +67,10 @@ def word_analogies(lookup: Lookup, source: str | os.PathLike[str], method: str, 
             if ask or keep_unknown:
                 section["correct" if right else "incorrect"].append(_shown(question, lookup))
         sections.append(section)
-    total = {name: [question for section in sections for question in section[name]] for name in ("correct", "incorrect")}
+    total = {
+        name: [question for section in sections for question in section[name]]
+        for name in ("correct", "incorrect")
+    }
     asked_in_all = len(total["correct"]) + len(total["incorrect"])
     sections.append({"section": "Total accuracy", **total})
     return (len(total["correct"]) / asked_in_all if asked_in_all else 0.0), sections
@@ -68,7 +85,9 @@ def _shown(question: Question, lookup: Lookup) -> tuple[str, ...]:
     return tuple(word if lookup.case == "exact" else word.upper() for word in _words(question))
 
 
-def word_pairs(lookup: Lookup, source: str | os.PathLike[str], keep_unknown: bool) -> tuple[Correlation, Correlation, float]:
+def word_pairs(
+    lookup: Lookup, source: str | os.PathLike[str], keep_unknown: bool
+) -> tuple[Correlation, Correlation, float]:
     """Pearson's and Spearman's correlation of a file's scores with cosines, and per cent of pairs with an unknown word."""
     pairs = read_pairs(source)
     rows = np.array([(lookup.row(pair.a), lookup.row(pair.b)) for pair in pairs], np.int32)
@@ -77,10 +96,16 @@ def word_pairs(lookup: Lookup, source: str | os.PathLike[str], keep_unknown: boo
     cosines[known] = np.einsum("ij,ij->i", lookup.units(rows[known, 0]), lookup.units(rows[known, 1]))
     counted = known | keep_unknown
     if not counted.any():
-        raise DataError(f"{os.fspath(source)}: no pair has two known words: check the language and the case of the words")
+        raise DataError(
+            f"{os.fspath(source)}: no pair has two known words: check the language and the case of the words"
+        )
     scores, cosines = np.array([pair.score for pair in pairs])[counted], cosines[counted]
     unknown = 100.0 * float((~known).sum()) / len(pairs)
-    return _correlation(pearson(scores, cosines), scores), _correlation(spearman(scores, cosines), scores), unknown
+    return (
+        _correlation(pearson(scores, cosines), scores),
+        _correlation(spearman(scores, cosines), scores),
+        unknown,
+    )
 
 
 def _correlation(r: float, scores: Doubles) -> Correlation:
@@ -104,10 +129,14 @@ def incomplete_beta(x: float, a: float, b: float) -> float:
         return float(x >= 1.0)
     if x > (a + 1) / (a + b + 2):  # where the fraction converges slowly
         return 1.0 - incomplete_beta(1.0 - x, b, a)
-    front = math.exp(math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log1p(-x)) / a
+    front = (
+        math.exp(math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log1p(-x))
+        / a
+    )
     fraction = d = 1.0 / (1.0 - (a + b) * x / (a + 1))
     c = 1.0
-    for m in range(1, MOST_TERMS):  # Lentz's way: from the front, by the quotients c and d of numerators and denominators
+    # Lentz's way: from the front, by the quotients c and d of numerators and denominators
+    for m in range(1, MOST_TERMS):
         even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m))
         odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))
         for term in (even, odd):

@@ -24,7 +24,9 @@ PICKLE = b"\x80"  # the first byte of all protocols in use
 def path_of(fname_or_handle: object) -> Path:
     """The path to write to; a `ConfigError` for an open file: what is written is a folder."""
     if not isinstance(fname_or_handle, (str, os.PathLike)):
-        raise ConfigError(f"fname_or_handle of type {type(fname_or_handle).__name__}: a folder is written; give its path")
+        raise ConfigError(
+            f"fname_or_handle of type {type(fname_or_handle).__name__}: a folder is written; give its path"
+        )
     return Path(fname_or_handle)
 
 
@@ -35,8 +37,10 @@ def refuse_pickle(path: Path) -> None:
     with path.open("rb") as file:
         if file.read(1) == PICKLE:
             raise FormatError(
-                f"{path}: byte 0: a pickle, which can run any program and is never read here: load it in gensim, write it with "
-                "wv.save_word2vec_format(PATH, binary=True), and read that with KeyedVectors.load_word2vec_format(PATH, binary=True)"
+                f"{path}: byte 0: a pickle, which can run any program and is never read here: load it in "
+                "gensim, write it with "
+                "wv.save_word2vec_format(PATH, binary=True), and read that with "
+                "KeyedVectors.load_word2vec_format(PATH, binary=True)"
             )
 
 
@@ -83,7 +87,9 @@ def read_counts(path: Path, words: Sequence[str]) -> Counts:
         if line.strip():
             word, _, count = line.strip().rpartition(b" ")
             if not word or not count.isdigit():
-                raise FormatError(f"{path}: line {number}: {line[:80]!r}: must be a word, a space and its count")
+                raise FormatError(
+                    f"{path}: line {number}: {line[:80]!r}: must be a word, a space and its count"
+                )
             counts[decode_word(word)] = int(count)
     return np.array([counts.get(word, 0) for word in words], np.int64)
 

@@ -33,9 +33,12 @@ class KeyedVectors(Vectors):
     'queen'
     """
 
-    vectors_lockf: Floats = np.ones(1, np.float32)  # per word: 0 keeps its vector as it is in training; one number: for all
+    # per word: 0 keeps its vector as it is in training; one number: for all
+    vectors_lockf: Floats = np.ones(1, np.float32)
 
-    def __init__(self, vector_size: int, count: int = 0, dtype: Any = np.float32, mapfile_path: str | None = None) -> None:
+    def __init__(
+        self, vector_size: int, count: int = 0, dtype: Any = np.float32, mapfile_path: str | None = None
+    ) -> None:
         """No words yet. Room for `count` words need not be kept, and numbers are float32 whatever `dtype` says."""
         super().__init__([], np.zeros((0, vector_size), np.float32))
 
@@ -60,7 +63,10 @@ class KeyedVectors(Vectors):
         bad_utf8: str = "escape",
         which: str = "in",
     ) -> KeyedVectors:
-        """Open what `save` or unhot wrote, memory-mapped in any case, or a file in any format of `Vectors`. Pickles are not read."""
+        """Open what `save` or unhot wrote, memory-mapped in any case, or a file in any format of `Vectors`.
+
+        Pickles are not read.
+        """
         refuse_pickle(Path(fname))
         return cls.of_table(*read_table(Path(fname), format, limit=limit, bad_utf8=bad_utf8, which=which))
 
@@ -74,7 +80,10 @@ class KeyedVectors(Vectors):
         *,
         format: str | None = "unhot",
     ) -> dict[str, str]:
-        """Write unhot's own directory, whatever the ending; or the format named. What is said about a pickle has no meaning here."""
+        """Write unhot's own directory, whatever the ending; or the format named.
+
+        What is said about a pickle has no meaning here.
+        """
         return super().save(path_of(fname_or_handle), format)
 
     @classmethod
@@ -89,17 +98,27 @@ class KeyedVectors(Vectors):
         datatype: Any = np.float32,
         no_header: bool = False,
     ) -> KeyedVectors:
-        """Read word2vec's text or binary format, compressed or not; `no_header`: GloVe's. Numbers are float32 whatever `datatype` says."""
+        """Read word2vec's text or binary format, compressed or not; `no_header`: GloVe's.
+
+        Numbers are float32 whatever `datatype` says.
+        """
         if encoding.lower().replace("-", "") != "utf8":
-            raise ConfigError(f"encoding={encoding!r}: words must be UTF-8; convert the file, or choose unicode_errors='ignore'")
+            raise ConfigError(
+                f"encoding={encoding!r}: words must be UTF-8; convert the file, or choose "
+                "unicode_errors='ignore'"
+            )
         one_of("unicode_errors", unicode_errors, tuple(UNICODE_ERRORS))
         if binary and no_header:
-            raise ConfigError("binary=True, no_header=True: the binary format cannot be read without its header")
+            raise ConfigError(
+                "binary=True, no_header=True: the binary format cannot be read without its header"
+            )
         refuse_pickle(Path(fname))
         form = "word2vec-binary" if binary else "glove" if no_header else "word2vec-text"
         with unpacked(Path(fname)) as path:
             table = read_table(path, form, limit=limit, bad_utf8=UNICODE_ERRORS[unicode_errors])
-        return cls.of_table(table.words, table.vectors, read_counts(Path(fvocab), table.words) if fvocab is not None else None)
+        return cls.of_table(
+            table.words, table.vectors, read_counts(Path(fvocab), table.words) if fvocab is not None else None
+        )
 
     def save_word2vec_format(
         self,
@@ -112,9 +131,15 @@ class KeyedVectors(Vectors):
         append: bool = False,
         sort_attr: str = "count",
     ) -> None:
-        """Write word2vec's text or binary format, the most frequent words first; without a header, GloVe's. `fvocab`: the counts."""
+        """Write word2vec's text or binary format, the most frequent words first.
+
+        Without a header, GloVe's. `fvocab`: the counts.
+        """
         if append or total_vec not in (None, len(self)) or (binary and not write_header):
-            raise ConfigError("append, another total_vec, binary without a header: not written here, a file is written whole or not at all")
+            raise ConfigError(
+                "append, another total_vec, binary without a header: not written here, a file is written "
+                "whole or not at all"
+            )
         counts = np.zeros(len(self), np.int64) if self.counts is None else self.counts
         order = np.argsort(-counts, kind="stable")
         ordered = sort_attr != "count" or bool((order == np.arange(len(self))).all())
@@ -124,17 +149,32 @@ class KeyedVectors(Vectors):
             else Table([self.words[i] for i in order], self.vectors[order], counts[order])
         )
         if fvocab is not None:
-            write_counts(Path(fvocab), [prefix + word for word in table.words], table.counts if table.counts is not None else counts)
+            write_counts(
+                Path(fvocab),
+                [prefix + word for word in table.words],
+                table.counts if table.counts is not None else counts,
+            )
         form = "word2vec-binary" if binary else "word2vec-text" if write_header else "glove"
         write_table(Path(fname), table._replace(words=[prefix + word for word in table.words]), form)
 
     def intersect_word2vec_format(
-        self, fname: PathLike, lockf: float = 0.0, binary: bool = False, encoding: str = "utf8", unicode_errors: str = "strict"
+        self,
+        fname: PathLike,
+        lockf: float = 0.0,
+        binary: bool = False,
+        encoding: str = "utf8",
+        unicode_errors: str = "strict",
     ) -> None:
-        """Take the vectors of a file for the words that are here; with `lockf` 0 they stay as they are in training, with 1 they learn."""
+        """Take the vectors of a file for the words that are here.
+
+        With `lockf` 0 they stay as they are in training, with 1 they learn.
+        """
         other = self.load_word2vec_format(fname, None, binary, encoding, unicode_errors)
         if other.vector_size != self.vector_size:
-            raise DataError(f"{os.fspath(fname)}: vectors of {other.vector_size} numbers, here they have {self.vector_size}: give others")
+            raise DataError(
+                f"{os.fspath(fname)}: vectors of {other.vector_size} numbers, here they have "
+                f"{self.vector_size}: give others"
+            )
         common = [word for word in other.words if word in self]
         locks = np.ones(len(self), np.float32) * self.vectors_lockf
         if common:
@@ -146,8 +186,15 @@ class KeyedVectors(Vectors):
         """The words whose vectors stay as they are in training."""
         locks = np.asarray(self.vectors_lockf)
         if locks.shape not in ((1,), (len(self),)) or not np.isin(locks, (0.0, 1.0)).all():
-            raise ConfigError(f"vectors_lockf of shape {locks.shape}: give each of the {len(self)} words 0 (stays as it is) or 1 (learns)")
-        return [word for word, lock in zip(self.words, np.broadcast_to(locks, len(self)).tolist(), strict=True) if not lock]
+            raise ConfigError(
+                f"vectors_lockf of shape {locks.shape}: give each of the {len(self)} words 0 (stays as it "
+                "is) or 1 (learns)"
+            )
+        return [
+            word
+            for word, lock in zip(self.words, np.broadcast_to(locks, len(self)).tolist(), strict=True)
+            if not lock
+        ]
 
     def evaluate_word_analogies(
         self,
@@ -176,16 +223,25 @@ class KeyedVectors(Vectors):
         return word_pairs(lookup, pairs, dummy4unknown)
 
     def add_vectors(  # type: ignore[override]
-        self, keys: Key | Sequence[Key], weights: ArrayLike, extras: Mapping[str, ArrayLike] | None = None, replace: bool = False
+        self,
+        keys: Key | Sequence[Key],
+        weights: ArrayLike,
+        extras: Mapping[str, ArrayLike] | None = None,
+        replace: bool = False,
     ) -> None:
-        """Add words with their vectors, and their counts if `extras` has a "count"; see `Vectors.add_vectors`."""
+        """Add words with their vectors, and their counts if `extras` has a "count".
+
+        See `Vectors.add_vectors`.
+        """
         locks = np.asarray(self.vectors_lockf)
         each_has_one = locks.shape == (len(self),)
         super().add_vectors(keys, weights, replace=replace)
         if each_has_one:
             self.vectors_lockf = np.concatenate([locks, np.ones(len(self) - len(locks), locks.dtype)])
         for attr, values in (extras or {}).items():
-            for key, value in zip([keys] if isinstance(keys, KEYS) else keys, np.asarray(values).tolist(), strict=True):
+            for key, value in zip(
+                [keys] if isinstance(keys, KEYS) else keys, np.asarray(values).tolist(), strict=True
+            ):
                 self.set_vecattr(key, attr, value)
 
     def set_vecattr(self, key: Key, attr: str, val: int) -> None:
@@ -201,11 +257,17 @@ class KeyedVectors(Vectors):
             order = np.argsort(-self.counts, kind="stable")
             self.replace_all([self.words[row] for row in order], self.vectors[order], self.counts[order])
 
-    def vectors_for_all(self, keys: Iterable[str], allow_inference: bool = True, copy_vecattrs: bool = False) -> KeyedVectors:
+    def vectors_for_all(
+        self, keys: Iterable[str], allow_inference: bool = True, copy_vecattrs: bool = False
+    ) -> KeyedVectors:
         """Those of the words that are here, in their order, with their vectors."""
         known = [word for word in dict.fromkeys(keys) if word in self]
         rows = np.array([self.get_index(word) for word in known], np.intp)
-        return self.of_table(known, self.vectors[rows], self.counts[rows] if copy_vecattrs and self.counts is not None else None)
+        return self.of_table(
+            known,
+            self.vectors[rows],
+            self.counts[rows] if copy_vecattrs and self.counts is not None else None,
+        )
 
     def most_similar_to_given(self, key1: Key, keys_list: Sequence[Key]) -> Key:
         """The one of some words that is nearest to a word."""
@@ -224,6 +286,9 @@ class KeyedVectors(Vectors):
         return self.closer_than(word1, word2)
 
     def init_sims(self, replace: bool = False) -> None:
-        """An older name of `unit_normalize_all` if `replace`, else nothing: lengths are computed when they are needed."""
+        """An older name of `unit_normalize_all` if `replace`, else nothing.
+
+        Lengths are computed when they are needed.
+        """
         if replace:
             self.unit_normalize_all()

@@ -23,13 +23,24 @@ Sentences: TypeAlias = "Iterable[Sequence[str]] | LineSentence"
 
 
 class LineSentence:
-    """The lines of a file, as lists of tokens; longer ones than `max_sentence_length` are cut, and `limit` lines are read at most."""
+    """The lines of a file, as lists of tokens.
+
+    Longer ones than `max_sentence_length` are cut, and `limit` lines are read at most.
+    """
 
     cuts = b"\n"  # where the text may be cut into blocks
 
-    def __init__(self, source: str | os.PathLike[str], max_sentence_length: int = MAX_WORDS_IN_BATCH, limit: int | None = None) -> None:
+    def __init__(
+        self,
+        source: str | os.PathLike[str],
+        max_sentence_length: int = MAX_WORDS_IN_BATCH,
+        limit: int | None = None,
+    ) -> None:
         if not isinstance(source, (str, os.PathLike)):
-            raise DataError(f"a source of type {type(source).__name__}: give a path; other iterables of token lists need no wrapper")
+            raise DataError(
+                f"a source of type {type(source).__name__}: give a path; other iterables of token lists "
+                "need no wrapper"
+            )
         self.source, self.max_sentence_length, self.limit = Path(source), max_sentence_length, limit
 
     def __iter__(self) -> Iterator[list[str]]:
@@ -73,7 +84,10 @@ def source_of(sentences: Sentences | None, corpus_file: PathLike | None) -> Any:
     if corpus_file is not None:
         return Path(corpus_file)
     if isinstance(sentences, (str, os.PathLike)):
-        raise ConfigError(f"sentences={sentences!r:.80}: one string; give a list of token lists, or corpus_file=PATH")
+        raise ConfigError(
+            f"sentences={sentences!r:.80}: one string; give a list of token lists, or corpus_file=PATH"
+        )
     if isinstance(sentences, LineSentence) and sentences.limit is None:
         return sentences.source
-    return iter(sentences) if isinstance(sentences, (list, tuple)) else sentences  # a list of strings might be taken for paths
+    # a list of strings might be taken for paths
+    return iter(sentences) if isinstance(sentences, (list, tuple)) else sentences

@@ -5,8 +5,9 @@
     hs = 0, negative = k    output = negative:k=k,power=ns_exponent
     alpha                   lr = alpha, but for the mean in CBOW lr = 4 alpha
 
-In CBOW with the mean of m context vectors the true gradient of each is divided by m. gensim leaves that out, so that its rate is in effect
-m times greater; unhot's default rate is 4 times that of skip-gram instead, and so is every rate given here.
+In CBOW with the mean of m context vectors the true gradient of each is divided by m. gensim leaves that out,
+so that its rate is in effect m times greater; unhot's default rate is 4 times that of skip-gram instead, and
+so is every rate given here.
 """
 
 from __future__ import annotations
@@ -30,7 +31,10 @@ NAMES = {"dim": "vector_size", "threads": "workers"}  # of settings that gensim 
 def output_spec(hs: int, negative: int, ns_exponent: float) -> str:
     """The output layer; a `ConfigError` if there would be two or none."""
     if hs and negative:
-        raise ConfigError(f"hs={hs}, negative={negative}: two output layers at once; add negative=0 for hierarchical softmax, or hs=0")
+        raise ConfigError(
+            f"hs={hs}, negative={negative}: two output layers at once; add negative=0 for hierarchical "
+            "softmax, or hs=0"
+        )
     if not hs and not negative:
         raise ConfigError("hs=0, negative=0: nothing would be learned; set negative=5, or hs=1")
     return HIERARCHICAL if hs else f"{NEGATIVE}:k={negative},power={ns_exponent}"
@@ -51,7 +55,10 @@ def check_ranges(settings: dict[str, Any], alpha: float, max_final_vocab: int | 
 
 
 def check_last_rate(name: str, last: float, first: float) -> None:
-    """Raise a `ConfigError` if the last rate is not small: here the rate falls to nearly nothing in each training."""
+    """Raise a `ConfigError` if the last rate is not small.
+
+    Here the rate falls to nearly nothing in each training.
+    """
     if last > LOWEST_SHARE * first and last != USUAL_LAST_RATE:
         raise ConfigError(
             f"{name}={last}: the rate falls from {first} to nearly 0 within one call of train; "
@@ -62,7 +69,10 @@ def check_last_rate(name: str, last: float, first: float) -> None:
 def check_unsupported(trim_rule: Callable[..., int] | None) -> None:
     """Raise a `ConfigError` for what has no counterpart."""
     if trim_rule is not None:
-        raise ConfigError("trim_rule: not supported; count the words, drop what you want, and use build_vocab_from_freq(word -> count)")
+        raise ConfigError(
+            "trim_rule: not supported; count the words, drop what you want, and use "
+            "build_vocab_from_freq(word -> count)"
+        )
 
 
 def gensim_settings(model: WordModel) -> dict[str, Any]:
@@ -86,7 +96,10 @@ def gensim_settings(model: WordModel) -> dict[str, Any]:
 
 
 def _layer_settings(layer: OutputLayer) -> dict[str, Any]:
-    """`hs`, `negative` and `ns_exponent`; of any other layer of unhot, as negative sampling, which is next to it."""
+    """`hs`, `negative` and `ns_exponent`.
+
+    Of any other layer of unhot, as negative sampling, which is next to it.
+    """
     if layer.name == HIERARCHICAL:
         return {"hs": 1, "negative": 0}
     return {"negative": getattr(layer, "k", 5), "ns_exponent": getattr(layer, "power", 0.75)}

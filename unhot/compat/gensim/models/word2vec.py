@@ -13,7 +13,14 @@ from unhot.compat.gensim.models.callbacks import CallbackAny2Vec, Relay
 from unhot.compat.gensim.models.edits import check_finite, ordered, take_over, vocabulary_of
 from unhot.compat.gensim.models.files import path_of, refuse_pickle
 from unhot.compat.gensim.models.keyedvectors import SEP_LIMIT, KeyedVectors
-from unhot.compat.gensim.models.sentences import LineSentence, PathLike, PathLineSentences, Sentences, Text8Corpus, source_of
+from unhot.compat.gensim.models.sentences import (
+    LineSentence,
+    PathLike,
+    PathLineSentences,
+    Sentences,
+    Text8Corpus,
+    source_of,
+)
 from unhot.compat.gensim.models.settings import (
     USUAL_LAST_RATE,
     check_last_rate,
@@ -42,7 +49,8 @@ logger = logging.getLogger("unhot")
 class Word2Vec:
     """Word vectors; given `sentences` (token lists) or `corpus_file` (a sentence a line), they are learned at once.
 
-    `hashfxn`, `null_word`, `sorted_vocab`, `batch_words` and `max_vocab_size` are accepted, and have nothing to decide here.
+    `hashfxn`, `null_word`, `sorted_vocab`, `batch_words` and `max_vocab_size` are accepted, and have nothing
+    to decide here.
     """
 
     def __init__(
@@ -77,8 +85,20 @@ class Word2Vec:
     ) -> None:
         check_unsupported(trim_rule)
         self.vector_size = self.layer1_size = vector_size
-        self.alpha, self.min_alpha, self.epochs, self.workers, self.seed = alpha, min_alpha, epochs, workers, seed
-        self.window, self.shrink_windows, self.sample, self.sg, self.cbow_mean = window, shrink_windows, sample, int(sg), int(cbow_mean)
+        self.alpha, self.min_alpha, self.epochs, self.workers, self.seed = (
+            alpha,
+            min_alpha,
+            epochs,
+            workers,
+            seed,
+        )
+        self.window, self.shrink_windows, self.sample, self.sg, self.cbow_mean = (
+            window,
+            shrink_windows,
+            sample,
+            int(sg),
+            int(cbow_mean),
+        )
         self.min_count, self.max_vocab_size, self.max_final_vocab = min_count, max_vocab_size, max_final_vocab
         self.hs, self.negative, self.ns_exponent = int(hs), int(negative), ns_exponent
         self.compute_loss, self.comment = compute_loss, comment
@@ -93,7 +113,11 @@ class Word2Vec:
         check_last_rate("min_alpha", min_alpha, alpha)
         if sentences is not None or corpus_file is not None:
             with self._encode(source_of(sentences, corpus_file), known=None) as corpus:
-                self._vocabulary, self.corpus_count, self.corpus_total_words = corpus.vocabulary, corpus.sentences, corpus.words
+                self._vocabulary, self.corpus_count, self.corpus_total_words = (
+                    corpus.vocabulary,
+                    corpus.sentences,
+                    corpus.words,
+                )
                 self._train(corpus, epochs, alpha, callbacks)
 
     def _settings(self, epochs: int, alpha: float) -> WordModel:
@@ -116,13 +140,22 @@ class Word2Vec:
 
     def _encode(self, source: Any, known: Vocabulary | None, counts: Vocabulary | None = None) -> Corpus:
         model = self._settings(self.epochs, self.alpha)
-        return encode(source, known=known, counts=counts, min_count=model.min_count, max_vocab=model.max_vocab, threads=model.threads)
+        return encode(
+            source,
+            known=known,
+            counts=counts,
+            min_count=model.min_count,
+            max_vocab=model.max_vocab,
+            threads=model.threads,
+        )
 
     def _begin(self, vocabulary: Vocabulary, sentences: int, words: int, update: bool) -> None:
         """Vectors before training: with `update` those there are, and for new words as unhot begins them."""
         self._vocabulary, self.corpus_count, self.corpus_total_words = vocabulary, sentences, words
         random, size = np.random.default_rng(self.seed), (len(vocabulary), self.vector_size)
-        rows: Floats = (random.random(size, dtype=np.float32) - np.float32(0.5)) / np.float32(self.vector_size)
+        rows: Floats = (random.random(size, dtype=np.float32) - np.float32(0.5)) / np.float32(
+            self.vector_size
+        )
         if update:
             known = np.array([word in self._wv for word in vocabulary.words])
             rows[known] = self._wv[[word for word in vocabulary.words if word in self._wv]]
@@ -144,7 +177,10 @@ class Word2Vec:
         keep_raw_vocab: bool = False,
         trim_rule: Callable[..., int] | None = None,
     ) -> None:
-        """Count words; with `update`, the words of the model stay, and new ones join them. `progress_per`: as `batch_words`."""
+        """Count words; with `update`, the words of the model stay, and new ones join them. `progress_per`.
+
+        As `batch_words`.
+        """
         check_unsupported(trim_rule)
         source = source_of(corpus_iterable, corpus_file)
         with self._encode(source, known=self._known() if update else None) as corpus:
@@ -161,7 +197,10 @@ class Word2Vec:
     ) -> None:
         """Take words and their counts from a mapping instead of a text."""
         check_unsupported(trim_rule)
-        model, known = self._settings(self.epochs, self.alpha), self._known() if update else Vocabulary([], [])
+        model, known = (
+            self._settings(self.epochs, self.alpha),
+            self._known() if update else Vocabulary([], []),
+        )
         new = Vocabulary.from_counts(word_freq, min_count=model.min_count, max_vocab=model.max_vocab)
         counts = dict(zip(known.words, known.counts.tolist(), strict=True))
         for word, count in zip(new.words, new.counts.tolist(), strict=True):
@@ -183,7 +222,9 @@ class Word2Vec:
         compute_loss: bool = False,
         callbacks: Iterable[CallbackAny2Vec] = (),
     ) -> tuple[int, int]:
-        """Learn from a text, going on from what there is; words trained (about) and words read, over all epochs.
+        """Learn from a text, going on from what there is.
+
+        Words trained (about) and words read, over all epochs.
 
         The totals need not be given: the text is read before training begins.
         """
@@ -192,7 +233,10 @@ class Word2Vec:
         self.epochs, self.compute_loss = epochs or self.epochs, compute_loss
         check_last_rate("end_alpha" if end_alpha else "min_alpha", self.min_alpha, self.alpha)
         if corpus_iterable is not None and corpus_iterable is self._read:
-            raise DataError("this iterator was used up by build_vocab: give a list, or an object whose __iter__ starts again")
+            raise DataError(
+                "this iterator was used up by build_vocab: give a list, or an object whose __iter__ starts "
+                "again"
+            )
         with self._encode(source_of(corpus_iterable, corpus_file), known=None, counts=vocabulary) as corpus:
             self._train(corpus, self.epochs, self.alpha, callbacks)
             counts = vocabulary.counts
@@ -218,7 +262,10 @@ class Word2Vec:
             raise KeyboardInterrupt  # what was learned until then is kept
 
     def _current(self) -> WordModel:
-        """The model with the words and vectors that `wv` has now; before any training, one that has only these."""
+        """The model with the words and vectors that `wv` has now.
+
+        Before any training, one that has only these.
+        """
         vocabulary = self._known()
         model = self._model or self._settings(self.epochs, self.alpha)
         take_over(model, vocabulary, self._wv)
@@ -228,7 +275,9 @@ class Word2Vec:
         """Let `wv` be what a model has learned so far."""
         if model.vocabulary is not None:
             self._model = model
-            self._wv.replace_all(model.vocabulary.words, model.learned.params.in_vectors, model.vocabulary.counts)
+            self._wv.replace_all(
+                model.vocabulary.words, model.learned.params.in_vectors, model.vocabulary.counts
+            )
 
     def _known(self) -> Vocabulary:
         if self._vocabulary is None:
@@ -240,8 +289,13 @@ class Word2Vec:
         """The loss of all pairs of the last training so far, summed up over its epochs."""
         return self.running_training_loss
 
-    def predict_output_word(self, context_words_list: Sequence[str], topn: int = 10) -> list[tuple[str, float]] | None:
-        """The words most likely to stand near these, with their probabilities under the output layer; None if no word is known."""
+    def predict_output_word(
+        self, context_words_list: Sequence[str], topn: int = 10
+    ) -> list[tuple[str, float]] | None:
+        """The words most likely to stand near these, with their probabilities under the output layer.
+
+        None if no word is known.
+        """
         known = [word for word in context_words_list if word in self._wv]
         if not known:
             logger.warning("none of the context words is in the vocabulary")

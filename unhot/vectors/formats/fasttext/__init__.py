@@ -8,7 +8,8 @@ All numbers are little-endian. In this order:
     bool, matrix                        input rows: one a word, one a bucket         matrix.py, quantized.py
     bool, matrix                        output rows: one a word, or one a label
 
-A file is memory-mapped: what is not asked for is not read. Every size is checked against the bytes that are there before it is used.
+A file is memory-mapped: what is not asked for is not read. Every size is checked against the bytes that are
+there before it is used.
 """
 
 from unhot.vectors.formats.fasttext.dictionary import Dictionary, Pruned
@@ -19,4 +20,14 @@ from unhot.vectors.formats.fasttext.quantized import QuantizedMatrix
 from unhot.vectors.formats.fasttext.reader import read_fasttext
 from unhot.vectors.formats.fasttext.writer import write_fasttext
 
-__all__ = ["Dictionary", "FastTextFile", "Header", "Pruned", "QuantizedMatrix", "RowBlocks", "new_file", "read_fasttext", "write_fasttext"]
+__all__ = [
+    "Dictionary",
+    "FastTextFile",
+    "Header",
+    "Pruned",
+    "QuantizedMatrix",
+    "RowBlocks",
+    "new_file",
+    "read_fasttext",
+    "write_fasttext",
+]

@@ -13,7 +13,15 @@ from unhot.vectors.formats.fasttext.model_file import FastTextFile, matrix_rows,
 from unhot.vectors.formats.fasttext.reader import read_fasttext
 from unhot.vectors.formats.fasttext.writer import write_fasttext
 from unhot.vectors.formats.naming import writable_words
-from unhot.vectors.formats.table import ALL, Options, Table, check_growth, check_table, file_size, treat_bad_utf8
+from unhot.vectors.formats.table import (
+    ALL,
+    Options,
+    Table,
+    check_growth,
+    check_table,
+    file_size,
+    treat_bad_utf8,
+)
 from unhot.vocab.subwords import Subwords
 
 NUL = re.compile("\0")
@@ -34,12 +42,17 @@ def read(path: Path, options: Options = ALL) -> Table:
 def _input(file: FastTextFile, words: list[str]) -> Floats:
     if file.subwords().maxn:
         return file.rows().vectors(words)
-    return matrix_rows(file.input_matrix, np.arange(len(words)))  # as they are, bit for bit: a sum would lose -0.0
+    # as they are, bit for bit: a sum would lose -0.0
+    return matrix_rows(file.input_matrix, np.arange(len(words)))
 
 
 def _output(path: Path, file: FastTextFile, rows: int) -> Floats:
     header = file.header
-    if header.supervised or header.loss == "hs" or file.output_matrix.shape != output_shape(header, file.dictionary):
+    if (
+        header.supervised
+        or header.loss == "hs"
+        or file.output_matrix.shape != output_shape(header, file.dictionary)
+    ):
         what = f"the {file.output_matrix.shape[0]} output rows of a model {header.model!r} with loss {header.loss!r} do not stand for words"
         raise ConfigError(f"which='out': {path}: {what}; only which='in' can be read from this model")
     return matrix_rows(file.output_matrix, np.arange(rows))
@@ -49,8 +62,11 @@ def write(path: Path, table: Table) -> dict[str, str]:
     """Write a model without n-grams and without an output layer, whose vectors are the given ones."""
     check_table(table)
     names, renamed = writable_words(table.words, NUL, empty="")
-    counts = np.ones(len(names), np.int64) if table.counts is None else table.counts  # gensim drops words with count 0
+    # gensim drops words with count 0
+    counts = np.ones(len(names), np.int64) if table.counts is None else table.counts
     tokens = 0 if table.counts is None else None  # says that nobody counted
     none = Subwords(minn=0, maxn=0, buckets=0)
-    write_fasttext(path, new_file(names, counts, none, table.vectors, tokens=tokens, loss="softmax", min_count=1))
+    write_fasttext(
+        path, new_file(names, counts, none, table.vectors, tokens=tokens, loss="softmax", min_count=1)
+    )
     return renamed

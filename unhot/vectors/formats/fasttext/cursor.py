@@ -33,7 +33,11 @@ class Cursor:
     def need(self, count: int, what: str) -> None:
         """Raise a `FormatError` unless so many bytes are left."""
         if count > self.size - self.at:
-            raise self.error(self.at, f"{what}: needs {count} bytes, but the file ends at byte {self.size}; it is cut short or damaged")
+            raise self.error(
+                self.at,
+                f"{what}: needs {count} bytes, but the file ends at byte {self.size}; it is cut short or "
+                "damaged",
+            )
 
     def numbers(self, form: str, what: str) -> tuple[Any, ...]:
         """Read numbers, as `struct` names them."""

@@ -1,10 +1,12 @@
 r"""Words and labels with their counts, and for a pruned model the n-grams that were kept.
 
     int32 entries, int32 words, int32 labels, int64 tokens, int64 size of the prune index, -1: none
-    for each entry, words first        the bytes of the word, \0, int64 count, int8 0 for a word, 1 for a label
+    for each entry, words first        the bytes of the word, \0, int64 count, int8 0 for a word, 1 for a
+                                       label
     for each pair of the index         int32 bucket, int32 row, counted from the first row behind the words
 
-A word may hold any byte but \0, so the ends of the words are found one after the other; all else is done with whole arrays.
+A word may hold any byte but \0, so the ends of the words are found one after the other; all else is done with
+whole arrays.
 """
 
 from __future__ import annotations
@@ -51,11 +53,18 @@ def read_dictionary(cursor: Cursor, header: Header, bad_utf8: str) -> Dictionary
     at = cursor.at
     entries, words, labels, tokens, kept = cursor.numbers("3i2q", "the dictionary's sizes")
     if words < 0 or labels < 0 or words + labels != entries:
-        raise cursor.error(at, f"{entries} entries, {words} words, {labels} labels: the entries must be the words and the labels")
+        raise cursor.error(
+            at,
+            f"{entries} entries, {words} words, {labels} labels: the entries must be the words and the "
+            "labels",
+        )
     if tokens < 0:
         raise cursor.error(at + 12, f"{tokens} tokens: must be >= 0")
     if not -1 <= kept <= header.bucket:
-        raise cursor.error(at + 20, f"a prune index of {kept} pairs: must be from -1 to {header.bucket}, the number of buckets")
+        raise cursor.error(
+            at + 20,
+            f"a prune index of {kept} pairs: must be from -1 to {header.bucket}, the number of buckets",
+        )
     cursor.need(entries * (1 + BEHIND), f"{entries} words and labels")
     start = cursor.at
     ends = _find_ends(cursor, entries)
@@ -65,7 +74,10 @@ def read_dictionary(cursor: Cursor, header: Header, bad_utf8: str) -> Dictionary
     if wrong.size:
         entry = int(wrong[0])
         what = f"entry {entry + 1} has count {counts[entry]} and type {tails[entry, -1]}"
-        raise cursor.error(int(ends[entry]) + 1, f"{what}: a count is >= 0, and {words} words (0) come before {labels} labels (1)")
+        raise cursor.error(
+            int(ends[entry]) + 1,
+            f"{what}: a count is >= 0, and {words} words (0) come before {labels} labels (1)",
+        )
     names = _names(cursor, start, ends, bad_utf8)
     _check_ngrams(cursor, header, np.fromiter(map(len, names[:words]), np.int64, words))
     pruned = None if kept < 0 else _read_pruned(cursor, kept, header.bucket)
@@ -73,7 +85,10 @@ def read_dictionary(cursor: Cursor, header: Header, bad_utf8: str) -> Dictionary
 
 
 def _find_ends(cursor: Cursor, entries: int) -> Starts:
-    """Where the words end, from the cursor on. A loop over `find` takes as long as a compiled one, which would have to be loaded first."""
+    """Where the words end, from the cursor on.
+
+    A loop over `find` takes as long as a compiled one, which would have to be loaded first.
+    """
     ends = array("q")
     find, add, at = cursor.map.find, ends.append, cursor.at
     for _ in range(entries):
@@ -84,7 +99,9 @@ def _find_ends(cursor: Cursor, entries: int) -> Starts:
         at = end + 1 + BEHIND
     if len(ends) < entries or at > cursor.size:
         cursor.at = min(at, cursor.size)
-        raise cursor.error(cursor.at, f"entry {len(ends)} of {entries} has no end; the file is cut short or damaged")
+        raise cursor.error(
+            cursor.at, f"entry {len(ends)} of {entries} has no end; the file is cut short or damaged"
+        )
     cursor.at = at
     return np.array(ends, np.int64)
 
@@ -105,7 +122,9 @@ def _names(cursor: Cursor, start: int, ends: Starts, bad_utf8: str) -> list[str]
     for behind in range(1, BEHIND + 1):
         is_name[ends - start + behind] = False
     raw = entries[is_name].tobytes()[:-1]
-    return decode(raw, cursor.path, bad_utf8, lambda at: start + at + BEHIND * raw.count(b"\0", 0, at)).split("\0")
+    return decode(raw, cursor.path, bad_utf8, lambda at: start + at + BEHIND * raw.count(b"\0", 0, at)).split(
+        "\0"
+    )
 
 
 def _read_pruned(cursor: Cursor, kept: int, buckets: int) -> Pruned:
@@ -126,11 +145,16 @@ def dictionary_pieces(dictionary: Dictionary) -> Iterator[bytes]:
     words, labels = dictionary.words, dictionary.labels
     kept = -1 if dictionary.pruned is None else len(dictionary.pruned.buckets)
     yield struct.pack("<3i2q", len(words) + len(labels), len(words), len(labels), dictionary.tokens, kept)
-    for kind, names, counts in ((WORD, words, dictionary.word_counts), (LABEL, labels, dictionary.label_counts)):
+    for kind, names, counts in (
+        (WORD, words, dictionary.word_counts),
+        (LABEL, labels, dictionary.label_counts),
+    ):
         for name, count in zip(names, checked_counts(counts, len(names)).tolist(), strict=True):
             raw = encode_word(name)
             if 0 in raw:
-                raise DataError(f"{name!r}: holds a NUL, which ends a word in fastText's files; give it another name")
+                raise DataError(
+                    f"{name!r}: holds a NUL, which ends a word in fastText's files; give it another name"
+                )
             yield raw + struct.pack("<xqb", count, kind)
     if dictionary.pruned is not None:
         yield np.stack(dictionary.pruned, axis=1).astype("<i4").tobytes()

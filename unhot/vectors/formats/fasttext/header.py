@@ -1,4 +1,7 @@
-"""The first 64 bytes: signature, version, and the settings that a model was trained with. The names are fastText's."""
+"""The first 64 bytes: signature, version, and the settings that a model was trained with.
+
+The names are fastText's.
+"""
 
 from __future__ import annotations
 
@@ -66,7 +69,9 @@ class Header:
                 object.__setattr__(self, name, whole(name, getattr(self, name), low, high))
         object.__setattr__(self, "t", at_least("t", self.t, 0))
         if self._cuts_words and self.bucket == 0:
-            raise ConfigError(f"bucket=0: n-grams of {self.minn} to {self.maxn} characters need rows; set bucket, or maxn=0")
+            raise ConfigError(
+                f"bucket=0: n-grams of {self.minn} to {self.maxn} characters need rows; set bucket, or maxn=0"
+            )
 
     @property
     def supervised(self) -> bool:
@@ -98,17 +103,25 @@ def read_header(cursor: Cursor) -> Header:
         raise cursor.error(0, f"not a fastText model: it must begin with the number {MAGIC}, not {magic}")
     (version,) = cursor.numbers("i", "the version")
     if version not in VERSIONS:
-        raise cursor.error(4, f"version {version}: versions {' and '.join(map(str, VERSIONS))} of fastText's files are read here")
+        raise cursor.error(
+            4,
+            f"version {version}: versions {' and '.join(map(str, VERSIONS))} of fastText's files are read "
+            "here",
+        )
     values: dict[str, Any] = dict(zip(FIELDS, cursor.numbers("12i", "the settings"), strict=True))
     for name, (low, high) in FIELDS.items():
         if not low <= values[name] <= high:
-            raise cursor.error(PLACES[name], f"{name} is {values[name]}: must be from {low} to {high}; the file is damaged")
+            raise cursor.error(
+                PLACES[name], f"{name} is {values[name]}: must be from {low} to {high}; the file is damaged"
+            )
     (t,) = cursor.numbers("d", "t")
     if not 0 <= t < math.inf:
         raise cursor.error(T_PLACE, f"t is {t}: must be a finite number >= 0; the file is damaged")
     if 0 < t < 1e-300:  # whole numbers read as one that is not: floret's files have two settings more
         raise cursor.error(
-            T_PLACE, f"t is {t}: this is a .bin of floret, or damaged; floret's save_floret_vectors writes what is read here"
+            T_PLACE,
+            f"t is {t}: this is a .bin of floret, or damaged; floret's save_floret_vectors writes what is "
+            "read here",
         )
     values |= {"loss": LOSSES[values["loss"] - 1], "model": MODELS[values["model"] - 1]}
     try:

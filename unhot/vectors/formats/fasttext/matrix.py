@@ -1,6 +1,7 @@
 """Dense matrices: int64 rows, int64 columns, then the numbers row by row in float32.
 
-A matrix that is read is mapped and may begin at any byte: NumPy and Numba take such arrays, but `np.take` would copy all of it first.
+A matrix that is read is mapped and may begin at any byte: NumPy and Numba take such arrays, but `np.take`
+would copy all of it first.
 """
 
 from __future__ import annotations
@@ -30,12 +31,16 @@ def read_shape(cursor: Cursor, expected: tuple[int, int], which: str) -> None:
     found = cursor.numbers("2q", f"the shape of the {which} matrix")
     if found != expected:
         what = f"the {which} matrix has {found[0]} rows of {found[1]} numbers"
-        raise cursor.error(at, f"{what}; by the header and the dictionary it must have {expected[0]} rows of {expected[1]}")
+        raise cursor.error(
+            at, f"{what}; by the header and the dictionary it must have {expected[0]} rows of {expected[1]}"
+        )
 
 
 def read_dense(cursor: Cursor, shape: tuple[int, int], which: str) -> Floats:
     """Map a matrix of a shape that was read."""
-    return cursor.array("<f4", shape[0] * shape[1], f"the {which} matrix of {shape[0]} rows of {shape[1]} numbers").reshape(shape)
+    return cursor.array(
+        "<f4", shape[0] * shape[1], f"the {which} matrix of {shape[0]} rows of {shape[1]} numbers"
+    ).reshape(shape)
 
 
 def dense_pieces(matrix: Floats | RowBlocks) -> Iterator[bytes]:
@@ -45,8 +50,13 @@ def dense_pieces(matrix: Floats | RowBlocks) -> Iterator[bytes]:
     done = 0
     for block in matrix.blocks if isinstance(matrix, RowBlocks) else (block for _, block in blocks(matrix)):
         if block.ndim != 2 or block.shape[1] != dim or block.dtype != np.float32:
-            raise DataError(f"a block of shape {block.shape} and type {block.dtype}: rows of {dim} float32 numbers are needed")
+            raise DataError(
+                f"a block of shape {block.shape} and type {block.dtype}: rows of {dim} float32 numbers are "
+                "needed"
+            )
         done += len(block)
         yield np.ascontiguousarray(block, "<f4").tobytes()
     if done != rows:
-        raise DataError(f"blocks of {done} rows in all for a matrix of {rows}: give as many as its shape says")
+        raise DataError(
+            f"blocks of {done} rows in all for a matrix of {rows}: give as many as its shape says"
+        )

@@ -29,7 +29,8 @@ class FastTextFile(NamedTuple):
     dictionary: Dictionary
     input_matrix: Matrix  # [words + buckets, dim], or [words + n-grams kept, dim]
     output_matrix: Matrix  # [words, dim], supervised [labels, dim]; no rows: vectors without an output layer
-    quantized_output: bool = False  # what the file says; to fastText it counts only where the input is quantised
+    # what the file says; to fastText it counts only where the input is quantised
+    quantized_output: bool = False
 
     @property
     def quantized(self) -> bool:
@@ -41,7 +42,10 @@ class FastTextFile(NamedTuple):
         return self.header.subwords
 
     def rows(self) -> SubwordRows:
-        """Where the parts of words' vectors are. In a pruned file, n-grams without a row are left out of the mean."""
+        """Where the parts of words' vectors are.
+
+        In a pruned file, n-grams without a row are left out of the mean.
+        """
         if isinstance(self.input_matrix, RowBlocks):
             raise ConfigError(UNREAD)
         words, pruned = len(self.dictionary.words), self.dictionary.pruned
@@ -50,7 +54,9 @@ class FastTextFile(NamedTuple):
             return SubwordRows(self.subwords(), self.input_matrix, own, first_bucket=words)
         order = np.argsort(pruned.buckets)
         rows = pruned.rows[order] + np.int32(words)
-        return SubwordRows(self.subwords(), self.input_matrix, own, rows, skips=True, bucket_ids=pruned.buckets[order])
+        return SubwordRows(
+            self.subwords(), self.input_matrix, own, rows, skips=True, bucket_ids=pruned.buckets[order]
+        )
 
     def input_rows(self, ids: Ids | Starts) -> Floats:
         """Some rows of the input matrix."""
@@ -65,12 +71,18 @@ def matrix_rows(matrix: Matrix, ids: Ids | Starts) -> Floats:
     """Some rows of a matrix that is there."""
     if isinstance(matrix, RowBlocks):
         raise ConfigError(UNREAD)
-    return matrix.rows(ids) if isinstance(matrix, QuantizedMatrix) else np.ascontiguousarray(matrix[ids], np.float32)
+    return (
+        matrix.rows(ids)
+        if isinstance(matrix, QuantizedMatrix)
+        else np.ascontiguousarray(matrix[ids], np.float32)
+    )
 
 
 def input_shape(header: Header, dictionary: Dictionary) -> tuple[int, int]:
     """The rows and columns that the input matrix has."""
-    return len(dictionary.words) + (header.bucket if dictionary.pruned is None else len(dictionary.pruned.buckets)), header.dim
+    return len(dictionary.words) + (
+        header.bucket if dictionary.pruned is None else len(dictionary.pruned.buckets)
+    ), header.dim
 
 
 def output_shape(header: Header, dictionary: Dictionary) -> tuple[int, int]:
@@ -89,18 +101,30 @@ def new_file(
 ) -> FastTextFile:
     """A model from its pieces, without labels.
 
-    `input_matrix` has the rows of all words and then of all buckets; `tokens` is the size of the text where that is more than the sum of
-    the counts, or 0 where nobody counted; `fields` are those of `Header`.
+    `input_matrix` has the rows of all words and then of all buckets; `tokens` is the size of the text where
+    that is more than the sum of the counts, or 0 where nobody counted; `fields` are those of `Header`.
     """
     if subwords.scheme != "fasttext":
-        raise ConfigError(f"scheme={subwords.scheme}: fastText's files know fastText's own only; write a .floret table")
+        raise ConfigError(
+            f"scheme={subwords.scheme}: fastText's files know fastText's own only; write a .floret table"
+        )
     if len(set(words)) < len(words):
-        raise DataError(f"{len(words) - len(set(words))} words occur more than once; remove the repeated rows")
+        raise DataError(
+            f"{len(words) - len(set(words))} words occur more than once; remove the repeated rows"
+        )
     dim = input_matrix.shape[1]
     header = Header(dim=dim, bucket=subwords.buckets, minn=subwords.minn, maxn=subwords.maxn, **fields)
     checked = checked_counts(counts, len(words))
-    dictionary = Dictionary(list(words), checked, [], checked[:0], int(checked.sum()) if tokens is None else whole("tokens", tokens, 0))
-    file = FastTextFile(header, dictionary, input_matrix, RowBlocks((0, dim), []) if output_matrix is None else output_matrix)
+    dictionary = Dictionary(
+        list(words),
+        checked,
+        [],
+        checked[:0],
+        int(checked.sum()) if tokens is None else whole("tokens", tokens, 0),
+    )
+    file = FastTextFile(
+        header, dictionary, input_matrix, RowBlocks((0, dim), []) if output_matrix is None else output_matrix
+    )
     check_shapes(file)
     return file
 
@@ -109,8 +133,13 @@ def check_shapes(file: FastTextFile) -> None:
     """Raise a `DataError` unless the matrices have a row for everything."""
     wanted = input_shape(file.header, file.dictionary)
     if file.input_matrix.shape != wanted:
-        raise DataError(f"input rows {file.input_matrix.shape}: {wanted} are needed, one for each word and each bucket")
+        raise DataError(
+            f"input rows {file.input_matrix.shape}: {wanted} are needed, one for each word and each bucket"
+        )
     wanted = output_shape(file.header, file.dictionary)
     none = (0, file.header.dim)
     if file.output_matrix.shape != wanted and (file.header.supervised or file.output_matrix.shape != none):
-        raise DataError(f"output rows {file.output_matrix.shape}: {wanted} are needed, one for each word, or label of a supervised model")
+        raise DataError(
+            f"output rows {file.output_matrix.shape}: {wanted} are needed, one for each word, or label of a "
+            "supervised model"
+        )

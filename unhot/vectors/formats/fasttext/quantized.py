@@ -1,14 +1,17 @@
 """Product-quantised matrices, as `.ftz` files have them.
 
-A row is cut into pieces of `width` numbers (the last one may be shorter), and each piece is the number of one of 256 centroids. The length
-of the row may be kept apart, as the number of one of 256 lengths; the centroids then are those of unit rows.
+A row is cut into pieces of `width` numbers (the last one may be shorter), and each piece is the number of one
+of 256 centroids. The length of the row may be kept apart, as the number of one of 256 lengths; the centroids
+then are those of unit rows.
 
     row[i] = length[length_codes[i]] * (centroids_0[codes[i, 0]], centroids_1[codes[i, 1]], ...)
 
-In a file: bool lengths apart, int64 rows, int64 columns, int32 bytes of codes, codes, quantiser; with lengths: a code for each row and
-a quantiser of one number. A quantiser is int32 dim, pieces, width, width of the last piece, then 256 dim centroids.
+In a file: bool lengths apart, int64 rows, int64 columns, int32 bytes of codes, codes, quantiser; with
+lengths: a code for each row and a quantiser of one number. A quantiser is int32 dim, pieces, width, width of
+the last piece, then 256 dim centroids.
 
-Reference: Jegou, Douze & Schmid, Product quantization for nearest neighbor search, 2011; Joulin et al., FastText.zip, 2016.
+Reference: Jegou, Douze & Schmid, Product quantization for nearest neighbor search, 2011; Joulin et al.,
+FastText.zip, 2016.
 """
 
 from __future__ import annotations
@@ -86,20 +89,36 @@ def read_quantized(cursor: Cursor, shape: tuple[int, int], which: str) -> Quanti
     codes = cursor.array("u1", size, f"{size} bytes of codes")
     quantizer = _read_quantizer(cursor, dim)
     if size != rows * quantizer.pieces:
-        raise cursor.error(at, f"{size} bytes of codes: {rows} rows of {quantizer.pieces} pieces need {rows * quantizer.pieces}")
+        raise cursor.error(
+            at,
+            f"{size} bytes of codes: {rows} rows of {quantizer.pieces} pieces need {rows * quantizer.pieces}",
+        )
     codes = codes.reshape(rows, quantizer.pieces)
     if not apart:
         return QuantizedMatrix(shape, codes, quantizer)
-    return QuantizedMatrix(shape, codes, quantizer, cursor.array("u1", rows, "the codes of the lengths"), _read_quantizer(cursor, 1))
+    return QuantizedMatrix(
+        shape,
+        codes,
+        quantizer,
+        cursor.array("u1", rows, "the codes of the lengths"),
+        _read_quantizer(cursor, 1),
+    )
 
 
 def _read_quantizer(cursor: Cursor, dim: int) -> Quantizer:
     at = cursor.at
     found, pieces, width, last = cursor.numbers("4i", "the sizes of a quantiser")
-    if found != dim or not 1 <= width <= dim or pieces != -(-dim // width) or last != dim - (pieces - 1) * width:
+    if (
+        found != dim
+        or not 1 <= width <= dim
+        or pieces != -(-dim // width)
+        or last != dim - (pieces - 1) * width
+    ):
         what = f"a quantiser for {found} numbers in {pieces} pieces of {width}, the last of {last}"
         raise cursor.error(at, f"{what}: rows have {dim} numbers, and the pieces must make up a row")
-    return Quantizer(dim, width, cursor.array("<f4", CENTROIDS * dim, f"the {CENTROIDS} centroids of {dim} numbers"))
+    return Quantizer(
+        dim, width, cursor.array("<f4", CENTROIDS * dim, f"the {CENTROIDS} centroids of {dim} numbers")
+    )
 
 
 def quantized_pieces(matrix: QuantizedMatrix) -> Iterator[bytes]:

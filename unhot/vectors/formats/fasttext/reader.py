@@ -18,8 +18,8 @@ from unhot.vectors.formats.table import BAD_UTF8
 def read_fasttext(path: str | Path, bad_utf8: str = "escape") -> FastTextFile:
     """Open a `.bin` or `.ftz` file. The matrices are mapped, and read when they are looked at.
 
-    `bad_utf8`: what becomes of bytes in words that are not UTF-8: escape (they come back when the word is written), error,
-    replace or ignore.
+    `bad_utf8`: what becomes of bytes in words that are not UTF-8: escape (they come back when the word is
+    written), error, replace or ignore.
     """
     one_of("bad_utf8", bad_utf8, BAD_UTF8)
     cursor = Cursor(Path(path))
@@ -28,7 +28,9 @@ def read_fasttext(path: str | Path, bad_utf8: str = "escape") -> FastTextFile:
     at = cursor.at
     quantized = cursor.flag("whether the input is quantised")
     if dictionary.pruned is not None and not quantized:
-        raise cursor.error(at, "a prune index, but input rows that are not quantised: only quantised models are pruned")
+        raise cursor.error(
+            at, "a prune index, but input rows that are not quantised: only quantised models are pruned"
+        )
     shape = input_shape(header, dictionary)
     if quantized:
         input_matrix: Floats | QuantizedMatrix = read_quantized(cursor, shape, "input")
@@ -38,11 +40,16 @@ def read_fasttext(path: str | Path, bad_utf8: str = "escape") -> FastTextFile:
     quantized_output = cursor.flag("whether the output is quantised")
     output_matrix = _read_output(cursor, header, dictionary, quantized and quantized_output)
     if cursor.at < cursor.size:
-        raise cursor.error(cursor.at, f"the model ends here, but the file has {cursor.size - cursor.at} bytes more; it is damaged")
+        raise cursor.error(
+            cursor.at,
+            f"the model ends here, but the file has {cursor.size - cursor.at} bytes more; it is damaged",
+        )
     return FastTextFile(header, dictionary, input_matrix, output_matrix, quantized_output)
 
 
-def _read_output(cursor: Cursor, header: Header, dictionary: Dictionary, quantized: bool) -> Floats | QuantizedMatrix:
+def _read_output(
+    cursor: Cursor, header: Header, dictionary: Dictionary, quantized: bool
+) -> Floats | QuantizedMatrix:
     shape = output_shape(header, dictionary)
     if quantized:
         return read_quantized(cursor, shape, "output")

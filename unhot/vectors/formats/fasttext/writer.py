@@ -14,11 +14,15 @@ from unhot.vectors.formats.fasttext.quantized import QuantizedMatrix, quantized_
 
 
 def write_fasttext(path: str | Path, file: FastTextFile) -> None:
-    """Write a `.bin`, or a `.ftz` where the input matrix is quantised. What was read is written as the same bytes."""
+    """Write a `.bin`, or a `.ftz` where the input matrix is quantised.
+
+    What was read is written as the same bytes.
+    """
     check_shapes(file)
     if isinstance(file.output_matrix, QuantizedMatrix) != (file.quantized and file.quantized_output):
         raise ConfigError(
-            f"quantized_output={file.quantized_output}: must say whether the output is quantised, which needs quantised input"
+            f"quantized_output={file.quantized_output}: must say whether the output is quantised, which "
+            "needs quantised input"
         )
     if file.dictionary.pruned is not None and not file.quantized:
         raise ConfigError("a prune index: fastText accepts one with quantised input rows only")
