@@ -44,10 +44,10 @@ import numpy as np  # noqa: E402
 from unhot import Corpus, SkipGram  # noqa: E402
 from unhot.corpus.encoding import encode  # noqa: E402
 from unhot.kernels.aligned import aligned_zeros  # noqa: E402
-from unhot.kernels.blocks import shape  # noqa: E402
 from unhot.kernels.jit import kernel  # noqa: E402
-from unhot.kernels.ranges import exponentials, largest, scale_all, score_all, update_all  # noqa: E402
-from unhot.kernels.simd import LANES  # noqa: E402
+from unhot.kernels.simd.lanes import LANES  # noqa: E402
+from unhot.kernels.simd.ranges import exponentials, largest, scale_all, score_all, update_all  # noqa: E402
+from unhot.kernels.simd.tiles import shape  # noqa: E402
 
 LAYERS = (
     *(

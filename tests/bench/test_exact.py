@@ -29,7 +29,7 @@ from unhot.corpus.cooccurrence import cooccurrences
 from unhot.evaluate import held_out
 from unhot.models.skipgram import SkipGram
 from unhot.outputs import parse_output
-from unhot.train.on_cells import steps_of_epoch
+from unhot.train.exact_run import steps_of_epoch
 
 SHORT = {"dim": 8, "window": 3, "min_count": 1, "seconds": 0.2, "held_out": 0.1, "threads": 1, "lr": 0.05}
 

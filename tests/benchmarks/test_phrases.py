@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from phrases import COLUMNS, ENGLISH, check, compare, page
 
-from unhot.corpus import phrases
+from unhot.corpus.phrases import phrases
 
 
 def row(**columns: object) -> dict[str, str]:

@@ -11,7 +11,7 @@ import unhot
 from unhot.cli.main import main
 from unhot.evaluate import analogies, categories, held_out, outliers, similarity, stability
 from unhot.kernels.loop import Params
-from unhot.models.learned import Learned
+from unhot.models.learned_words import Learned
 
 TEXT = "The cat sat on the mat\nthe zebra sat on the cat\n"
 

@@ -16,7 +16,7 @@ from unhot.compat import fasttext
 from unhot.compat.fasttext.settings import Unsupervised
 from unhot.errors import ConfigError, DataError
 from unhot.models.fasttext import FastText
-from unhot.train import memory
+from unhot.train import memory_plan as memory
 
 PAGE = (Path(__file__).parents[2] / "docs" / "moving-from-fasttext.md").read_text(encoding="utf-8")
 GOLDEN = Path(__file__).parents[1] / "golden"

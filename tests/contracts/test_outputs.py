@@ -22,8 +22,8 @@ from unhot.kernels.loop import Params, scratch, train_chunk
 from unhot.kernels.rng import bits_at_integer, stream_key
 from unhot.kernels.windows import Chunk, Hot, Text, Window, keep_threshold
 from unhot.models.cbow import CBOW
+from unhot.models.compiled_kernel import make_kernel
 from unhot.models.fasttext import FastText
-from unhot.models.setup import make_kernel
 from unhot.models.skipgram import SkipGram
 from unhot.outputs import LAYERS, Head, parse_output
 from unhot.outputs.drawn import DrawnTables

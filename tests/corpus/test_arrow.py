@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unhot.corpus import arrow
-from unhot.corpus.blocks import Pool
 from unhot.corpus.encoding import encode
-from unhot.corpus.readers import FileReader
+from unhot.corpus.reading import arrow
+from unhot.corpus.reading.files import FileReader
+from unhot.corpus.reading.text_blocks import Pool
 from unhot.errors import ConfigError, DataError, MissingExtra
 from unhot.vocab.vocabulary import decode_word
 

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from small_corpora import as_dict
 
-from unhot.corpus import cells as module
 from unhot.corpus.cells import Cells, CellsWriter
+from unhot.corpus.cells import cells as module
 from unhot.errors import DataError, FormatError
 from unhot.vocab.vocabulary import Vocabulary
 

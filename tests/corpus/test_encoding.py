@@ -21,9 +21,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from unhot.corpus.corpus import Corpus
-from unhot.corpus.counting import check_given
 from unhot.corpus.encoding import Cut, Sizes, encode, encode_input, warm
-from unhot.corpus.inputs import open_input
+from unhot.corpus.reading.lexicon import check_given
+from unhot.corpus.reading.sources import open_input
 from unhot.corpus.workplace import Workplace
 from unhot.errors import ConfigError, DataError
 from unhot.vocab.vocabulary import Vocabulary, decode_word
@@ -421,7 +421,7 @@ def test_progress(tmp_path, monkeypatch):
     assert seen[-1] == (30, None)
 
 
-@pytest.mark.parametrize("name", ["unhot.corpus.spool.write_all", "unhot.corpus.shards.write_all"])
+@pytest.mark.parametrize("name", ["unhot.corpus.reading.spool.write_all", "unhot.corpus.shards.write_all"])
 def test_disk_full(own_tmp, monkeypatch, name):
     def full(file, ids):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))

@@ -10,9 +10,10 @@ from unittest import mock
 import numpy as np
 import pytest
 
-from unhot.corpus import phrase_counts, phrase_joining
 from unhot.corpus.encoding import encode
 from unhot.corpus.phrases import Phrases
+from unhot.corpus.phrases import counts as phrase_counts
+from unhot.corpus.phrases import joining as phrase_joining
 from unhot.errors import DataError
 
 NEW_YORK = [

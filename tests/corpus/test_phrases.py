@@ -20,15 +20,16 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import unhot
-from unhot.corpus import phrase_counts, phrase_text
 from unhot.corpus.corpus import Corpus
 from unhot.corpus.encoding import Cut, Sizes, encode, encode_input
-from unhot.corpus.inputs import open_input
-from unhot.corpus.phrases import ENGLISH, Phrases, warm
+from unhot.corpus.phrases import counts as phrase_counts
+from unhot.corpus.phrases import growing_text as phrase_text
+from unhot.corpus.phrases.ids import join
+from unhot.corpus.phrases.phrases import ENGLISH, Phrases, warm
+from unhot.corpus.reading.sources import open_input
 from unhot.corpus.workplace import Workplace
 from unhot.data import sotu_path
 from unhot.errors import ConfigError, DataError
-from unhot.kernels.phrases import join
 from unhot.vocab.vocabulary import Vocabulary
 
 TINY = Sizes(block=8, part=64, shard=5, table=1)

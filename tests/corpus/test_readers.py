@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from unhot.corpus.blocks import Pool
 from unhot.corpus.encoding import encode
-from unhot.corpus.readers import FileReader, are_paths, find_files
-from unhot.corpus.streams import _zstd, compression
+from unhot.corpus.reading.files import FileReader, are_paths, find_files
+from unhot.corpus.reading.streams import _zstd, compression
+from unhot.corpus.reading.text_blocks import Pool
 from unhot.errors import DataError
 
 zstd = _zstd()
@@ -181,7 +181,7 @@ def test_blocks_are_cut_behind_separators(tmp_path):
 
 
 def test_text_without_blanks_is_refused_in_time(tmp_path, monkeypatch):
-    monkeypatch.setattr("unhot.corpus.readers.LONGEST", 1000)
+    monkeypatch.setattr("unhot.corpus.reading.files.LONGEST", 1000)
     (tmp_path / "t").write_bytes(b"x" * 5000)
     with pytest.raises(DataError, match=r"t: \d+ bytes without white space"):
         read(tmp_path / "t")

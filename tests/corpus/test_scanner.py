@@ -6,8 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from unhot.corpus.runs import PADDING, WIDTH
-from unhot.corpus.scanner import (
+from unhot.corpus.reading.scanner import (
     ARENA,
     BREAKS,
     NULS,
@@ -20,7 +19,8 @@ from unhot.corpus.scanner import (
     scan,
     word_key,
 )
-from unhot.corpus.tokenizers import TEXT, TOKEN_LISTS
+from unhot.corpus.reading.separators import PADDING, WIDTH
+from unhot.corpus.reading.tokenizers import TEXT, TOKEN_LISTS
 from unhot.kernels.jit import inner
 
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unhot.corpus.runs import PADDING
-from unhot.corpus.tokenizers import escaped, normaliser, unescaped
+from unhot.corpus.reading.separators import PADDING
+from unhot.corpus.reading.tokenizers import escaped, normaliser, unescaped
 from unhot.errors import ConfigError
 
 

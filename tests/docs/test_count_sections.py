@@ -11,7 +11,7 @@ import pytest
 import unhot
 from unhot.cli.main import group, main
 from unhot.data import sotu_path
-from unhot.models.base import TextModel
+from unhot.models.model import TextModel
 
 ROOT = Path(__file__).resolve().parents[2]
 SECTIONS = {"README.md": "From counts: GloVe, PMI, SVD", "docs/training.md": "Models of counts: GloVe, SVD"}

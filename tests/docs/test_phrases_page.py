@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from unhot.cli.main import group, main
-from unhot.corpus.phrases import ENGLISH, Phrases
+from unhot.corpus.phrases.phrases import ENGLISH, Phrases
 from unhot.data import sotu_path
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from unhot.kernels.loop import Params
-from unhot.models.learned import Learned
+from unhot.models.learned_words import Learned
 from unhot.outputs import parse_output
 from unhot.vocab.vocabulary import Vocabulary
 

@@ -3,14 +3,15 @@
 import numpy as np
 import pytest
 
-from unhot.kernels import blocks, ids
-from unhot.kernels import rows as row_blocks_module
-from unhot.kernels.blocks import score, update, update_into
-from unhot.kernels.ids import copy_words, last_match
 from unhot.kernels.jit import inner
-from unhot.kernels.links import logistic, logistic_twin
-from unhot.kernels.rows import add_to_rows, copy_rows, prefetch, sum_rows
-from unhot.kernels.simd import LANES
+from unhot.kernels.simd import ids
+from unhot.kernels.simd import rows as row_blocks_module
+from unhot.kernels.simd import tiles as blocks
+from unhot.kernels.simd.ids import copy_words, last_match
+from unhot.kernels.simd.lanes import LANES
+from unhot.kernels.simd.links import logistic, logistic_twin
+from unhot.kernels.simd.rows import add_to_rows, copy_rows, prefetch, sum_rows
+from unhot.kernels.simd.tiles import score, update, update_into
 
 
 @inner

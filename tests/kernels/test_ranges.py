@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
-from unhot.kernels import blocks, ranges
 from unhot.kernels.jit import inner
-from unhot.kernels.simd import LANES
+from unhot.kernels.simd import ranges
+from unhot.kernels.simd import tiles as blocks
+from unhot.kernels.simd.lanes import LANES
 
 
 @inner

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from unhot.kernels import blocks
 from unhot.kernels.jit import inner
-from unhot.kernels.links import softmax, softmax_tile, softmax_twin
-from unhot.kernels.simd import LANES
+from unhot.kernels.simd import tiles as blocks
+from unhot.kernels.simd.lanes import LANES
+from unhot.kernels.simd.links import softmax, softmax_tile, softmax_twin
 from unhot.kernels.steps import tile_room
 
 WIDTHS = [width for width in (1, 2, 3, 6, 7, 8) if width <= blocks.MAX_WIDTH]

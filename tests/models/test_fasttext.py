@@ -14,10 +14,10 @@ from unhot import FastText, SkipGram
 from unhot.errors import ConfigError, DataError, FormatError
 from unhot.kernels.loop import train_chunk
 from unhot.models.fasttext_file import LAYERS
-from unhot.models.inputs import bags_of
 from unhot.models.load import holds_unfinished
+from unhot.models.ngram_rows import bags_of
 from unhot.train.checkpoint import Checkpoint
-from unhot.train.memory import readable
+from unhot.train.memory_plan import readable
 from unhot.train.params import padded
 from unhot.vectors.formats.directory import save_model
 from unhot.vectors.formats.fasttext import read_fasttext

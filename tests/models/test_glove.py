@@ -10,8 +10,8 @@ from unhot.corpus.encoding import encode
 from unhot.errors import ConfigError, DataError, Diverged, FormatError
 from unhot.models.glove import GloVe, biases_of, reference
 from unhot.models.load import load, load_unfinished
-from unhot.train import blocks
 from unhot.train.checkpoint import Checkpoint
+from unhot.train.glove import blocks
 from unhot.vectors.store import Vectors
 
 RNG = np.random.default_rng(2)

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from unhot.errors import DataError
-from unhot.models.inputs import bags_of, input_rows, old_rows, word_rows
+from unhot.models.ngram_rows import bags_of, input_rows, old_rows, word_rows
 from unhot.vocab.subwords import Subwords
 from unhot.vocab.vocabulary import Vocabulary
 

@@ -215,7 +215,7 @@ def test_divergence_also_takes_back_what_noise_has_counted(monkeypatch):
     settings = {**SMALL, "output": "negative:k=3,noise=learned"}
     whole = unhot.SkipGram(**{**settings, "epochs": 1}).fit(TEXT)
     monkeypatch.setattr(
-        "unhot.train.run.learning_rate", lambda lr, epoch, epochs, share: 1e-30 if epoch < 1 else 1e12
+        "unhot.train.epoch_run.learning_rate", lambda lr, epoch, epochs, share: 1e-30 if epoch < 1 else 1e12
     )
     model = unhot.SkipGram(**settings)
     with pytest.raises(Diverged, match="after 1 epochs"):

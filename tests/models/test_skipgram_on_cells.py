@@ -15,7 +15,7 @@ from unhot.evaluate import held_out
 from unhot.models.load import load_unfinished
 from unhot.models.skipgram import MOST_WORDS
 from unhot.train.checkpoint import Checkpoint, fingerprint
-from unhot.train.on_cells import mixed_rows, rows_of_step, steps_of_epoch
+from unhot.train.exact_run import mixed_rows, rows_of_step, steps_of_epoch
 from unhot.vocab.vocabulary import Vocabulary
 
 WORDS = 12

@@ -194,8 +194,8 @@ def test_the_same_without_the_compiler(tmp_path):
 def test_the_pairs_trained_are_those_of_the_definition(shard, tmp_path):
     """Whatever the shards, training has as many pairs as `corpus_pairs` yields."""
     from unhot.corpus.encoding import Cut, Sizes, encode_input
-    from unhot.corpus.inputs import open_input
     from unhot.corpus.pairing import corpus_pairs
+    from unhot.corpus.reading.sources import open_input
     from unhot.corpus.workplace import Workplace
     from unhot.vocab.subsampling import keep_probability
 

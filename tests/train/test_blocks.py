@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from unhot.corpus.cells import Cells
-from unhot.train import blocks as module
-from unhot.train.blocks import Blocks, cut_strips, order
+from unhot.train.glove import blocks as module
+from unhot.train.glove.blocks import Blocks, cut_strips, order
 from unhot.vocab.vocabulary import Vocabulary
 
 WORDS = 50

@@ -18,8 +18,8 @@ from unhot.corpus.pairing import corpus_pairs
 from unhot.errors import ConfigError
 from unhot.kernels.loop import Params
 from unhot.outputs import parse_output
-from unhot.train.cell_losses import RowCells, cell_loss, check_cells, softplus_and_sigmoid
-from unhot.train.on_cells import add_biases, gradient_of, row_cells
+from unhot.outputs.count_losses import RowCells, cell_loss, check_cells, softplus_and_sigmoid
+from unhot.train.exact_run import add_biases, gradient_of, row_cells
 from unhot.vocab.vocabulary import Vocabulary
 
 LAYERS = [

@@ -3,9 +3,9 @@ import pytest
 
 import unhot
 from unhot.kernels.loop import Params
-from unhot.kernels.simd import LANES
+from unhot.kernels.simd.lanes import LANES
 from unhot.outputs.layer import Biases
-from unhot.train.hot import HotRows, hot_rows
+from unhot.train.hot_rows import HotRows, hot_rows
 from unhot.train.params import HotSizes, Sizes, start_params
 
 

@@ -13,7 +13,7 @@ import pytest
 
 import unhot
 from unhot.errors import DataError, Diverged
-from unhot.train import memory
+from unhot.train import memory_plan as memory
 from unhot.train.progress import JsonLog
 from unhot.train.schedule import learning_rate, pieces
 
@@ -86,7 +86,7 @@ def test_divergence_goes_back_to_the_last_good_state(threads):
 
 def test_divergence_in_a_later_epoch_keeps_the_epochs_before(monkeypatch):
     monkeypatch.setattr(
-        "unhot.train.run.learning_rate", lambda lr, epoch, epochs, share: lr if epoch < 2 else 1e12
+        "unhot.train.epoch_run.learning_rate", lambda lr, epoch, epochs, share: lr if epoch < 2 else 1e12
     )
     model = unhot.SkipGram(dim=8, threads=1, epochs=4)
     with pytest.raises(Diverged, match="after 2 epochs"):

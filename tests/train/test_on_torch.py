@@ -15,7 +15,7 @@ from unhot.errors import ConfigError, DataError, Diverged, FormatError, MissingE
 from unhot.evaluate import held_out
 from unhot.models.load import load_unfinished
 from unhot.outputs import LAYERS
-from unhot.train import on_torch
+from unhot.train import torch_run as on_torch
 from unhot.train.checkpoint import Checkpoint
 from unhot.vectors.formats.directory import load_model, save_model
 
@@ -248,7 +248,8 @@ def test_ctrl_c_keeps_what_there_is(kind, tmp_path):
 @pytest.mark.parametrize("output", ["softmax", "negative:noise=learned", ADAPTIVE, "differentiated"])
 def test_divergence_goes_back_to_the_last_good_state(output, monkeypatch):
     monkeypatch.setattr(
-        "unhot.train.run.learning_rate", lambda lr, epoch, epochs, share: lr if epoch < 1 else float("nan")
+        "unhot.train.epoch_run.learning_rate",
+        lambda lr, epoch, epochs, share: lr if epoch < 1 else float("nan"),
     )
     model, good = unhot.SkipGram(**{**TORCH, "output": output}), []
 
@@ -450,7 +451,7 @@ def _huge(model):
 
 
 def test_memory_is_planned_before_it_is_used(monkeypatch):
-    monkeypatch.setattr("unhot.train.memory.available_memory", lambda: 10_000)
+    monkeypatch.setattr("unhot.train.memory_plan.available_memory", lambda: 10_000)
     with pytest.raises(DataError, match=r"a batch .*10 kB of memory is free"):
         fitted(unhot.SkipGram, TORCH)
 

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from unhot.corpus.shards import Shard
 from unhot.kernels.pairs import Examples
 from unhot.outputs import parse_output
-from unhot.train.batches import batch_memory, centre_pairs, context_bags, context_pairs
-from unhot.train.parts import Parts
 from unhot.train.schedule import pieces
+from unhot.train.text_parts import Parts
+from unhot.train.torch_batches import batch_memory, centre_pairs, context_bags, context_pairs
 
 
 class Text:

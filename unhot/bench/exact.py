@@ -1,6 +1,6 @@
 """The exact solution, which all layers of a comparison of skip-gram are measured by.
 
-The full softmax with biases, trained on the counts X of all pairs (see `unhot.train.on_cells`), on the same
+The full softmax with biases, trained on the counts X of all pairs (see `unhot.train.exact_run`), on the same
 lines as all layers and without a clock: as many epochs as it takes to come close to its minimum. It draws
 nothing, so what a layer is behind it is due to the layer's estimates, to its own target, and to the time it
 had. How far a layer is behind it:
@@ -34,8 +34,8 @@ from unhot.corpus.cooccurrence import cooccurrences
 from unhot.errors import DataError
 from unhot.evaluate.held_out import held_out
 from unhot.models.skipgram import MOST_WORDS, SkipGram
-from unhot.models.words import WordModel
-from unhot.train.on_cells import steps_of_epoch
+from unhot.models.word_model import WordModel
+from unhot.train.exact_run import steps_of_epoch
 from unhot.train.progress import Progress
 
 EPOCHS = 40  # at least; of 10,000 words of Wikipedia, 30 epochs came to a training loss of 6.435, 60 to 6.430

@@ -25,11 +25,11 @@ from unhot.bench.settings import Settings
 from unhot.bench.texts import Sentences, Texts, split_text, unigram_loss
 from unhot.bench.timed import LOOKS, RUNG, RUNGS, TUNING_LOOKS, Point, Stopwatch, best_lr, train_for
 from unhot.corpus.encoding import encode
-from unhot.corpus.inputs import Source
+from unhot.corpus.reading.sources import Source
 from unhot.errors import ConfigError, Diverged
 from unhot.evaluate.held_out import held_out
 from unhot.models.load import WORD_MODELS
-from unhot.models.words import WordModel
+from unhot.models.word_model import WordModel
 from unhot.outputs import LAYERS, OutputLayer, parse_output
 from unhot.outputs.layer import FILE
 

@@ -11,7 +11,7 @@ from unhot.bench.timed import Point
 from unhot.errors import UnhotError
 from unhot.evaluate.figures import plain
 from unhot.evaluate.held_out import HeldOut
-from unhot.models.learned import Learned
+from unhot.models.learned_words import Learned
 
 EXACT = "exact"  # the name of the exact solution
 CELLS = "cells"  # what trains it

@@ -7,7 +7,7 @@ from typing import Any
 
 from unhot.errors import ConfigError, at_least, one_of, whole
 from unhot.models.load import WORD_MODELS
-from unhot.models.words import WordModel
+from unhot.models.word_model import WordModel
 from unhot.outputs import OutputLayer, parse_output
 
 EPOCHS = 1 << 30  # the clock ends the training

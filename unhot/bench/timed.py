@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from unhot.corpus.corpus import Corpus
 from unhot.errors import Diverged
-from unhot.models.words import WordModel
+from unhot.models.word_model import WordModel
 from unhot.train.progress import Progress
 
 # as shares of the time; more at first, when much is learned

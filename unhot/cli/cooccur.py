@@ -235,7 +235,7 @@ def _glove_files(name: str | None) -> tuple[Path, Path] | None:
 
 def _check_places(target: str, files: tuple[Path, Path] | None) -> None:
     """Better before a long counting than after it."""
-    from unhot.corpus.cells import INDEX
+    from unhot.corpus.cells.cells import INDEX
     from unhot.errors import DataError
 
     path = Path(target)

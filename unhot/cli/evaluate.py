@@ -14,7 +14,7 @@ from unhot.cli.several import SeveralValues
 if TYPE_CHECKING:
     from unhot.evaluate.examples import Progress
     from unhot.evaluate.held_out import HeldOut
-    from unhot.models.words import WordModel
+    from unhot.models.word_model import WordModel
 
 KINDS = ("text", "similarity", "analogies", "categories", "outliers", "seeds")
 EXAMPLES = """

@@ -135,7 +135,7 @@ def _train(verb: str, input: str, output: str, thread: int | None, save_output: 
 
 def _files(input: str, output: str, save_output: bool, given: Unsupervised) -> dict[str, Path]:
     """The files to write, by what is in them; an error now if that cannot be, not after the training."""
-    from unhot.corpus.readers import find_files
+    from unhot.corpus.reading.files import find_files
     from unhot.errors import ConfigError
 
     given.settings()

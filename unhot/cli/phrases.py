@@ -117,7 +117,7 @@ def phrases(
     """
     from unhot.cli.show import TrainingBar
     from unhot.corpus.encoding import encode
-    from unhot.corpus.phrase_joining import check_delimiter
+    from unhot.corpus.phrases.joining import check_delimiter
 
     _check_outputs(inputs, out, list_path, options)
     found = _begun(context, options)
@@ -187,7 +187,7 @@ def _thresholds(text: str | None) -> list[float] | float | None:
 
 def _connectors(name: str) -> str | list[str]:
     """A name, or the words of a file."""
-    from unhot.corpus.phrases import NAMED
+    from unhot.corpus.phrases.phrases import NAMED
     from unhot.errors import DataError
     from unhot.vocab.vocabulary import decode_words
 
@@ -206,8 +206,8 @@ def _check_outputs(
     inputs: tuple[str, ...], out: str | None, list_path: str | None, options: dict[str, Any]
 ) -> None:
     """Better before a long reading than after it."""
-    from unhot.corpus.phrases import NAMED
-    from unhot.corpus.readers import find_files
+    from unhot.corpus.phrases.phrases import NAMED
+    from unhot.corpus.reading.files import find_files
     from unhot.errors import ConfigError, DataError
 
     if out == "-" and options["as_json"]:
@@ -246,7 +246,7 @@ def _write(found: Phrases, corpus: Corpus, out: str) -> int:
     """Write the joined text; the number of words."""
     if out == "-":
         return found.write(corpus, sys.stdout.buffer)
-    from unhot.corpus.atomic import replacing
+    from unhot.atomic import replacing
 
     with replacing(Path(out)) as file, _compressed(file, Path(out).suffix) as packed:
         return found.write(corpus, packed)

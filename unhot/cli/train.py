@@ -18,8 +18,8 @@ from unhot.cli.outputs import plugin_option
 
 if TYPE_CHECKING:
     from unhot.cli.show import TrainingBar
-    from unhot.models.base import TextModel
-    from unhot.models.words import WordModel
+    from unhot.models.model import TextModel
+    from unhot.models.word_model import WordModel
     from unhot.vectors.store import Vectors
 
 EXAMPLES = """
@@ -242,7 +242,7 @@ def _begun(inputs: tuple[str, ...], target: str, options: dict[str, Any]) -> tup
     """A new model, and what it begins with."""
     from unhot.errors import ConfigError
     from unhot.models.load import MODELS
-    from unhot.models.words import WordModel
+    from unhot.models.word_model import WordModel
 
     start = None if options["start"] is None else _open_start(options["start"])
     settings = {name: value for name, value in options.items() if name not in OTHERS and value is not None}
@@ -293,7 +293,7 @@ def _check_owner(kind: str, settings: dict[str, Any]) -> None:
 def _check_encoded(inputs: tuple[str, ...], options: dict[str, Any], on: str | None) -> None:
     """An error if a folder is given that was encoded, or counted, and options that come too late for it."""
     from unhot.errors import ConfigError
-    from unhot.models.base import holds_cells, holds_corpus
+    from unhot.models.model import holds_cells, holds_corpus
 
     if len(inputs) != 1 or not (holds_corpus(inputs[0]) or holds_cells(inputs[0])):
         return

@@ -28,11 +28,11 @@ def warmup(dims: tuple[int, ...], output: str) -> None:
 
     from unhot.cli.show import note
     from unhot.corpus.encoding import warm
-    from unhot.corpus.phrases import warm as warm_phrases
+    from unhot.corpus.phrases.phrases import warm as warm_phrases
     from unhot.index.screened import warm as warm_search
     from unhot.kernels.cache import cache_directory
-    from unhot.models.base import TextModel
     from unhot.models.load import MODELS, WORD_MODELS
+    from unhot.models.model import TextModel
     from unhot.vectors.formats.text_rows import warm as warm_reading
 
     began = time.perf_counter()

@@ -12,7 +12,7 @@ training. sides=both counts the words on both sides, so X is symmetric; left (or
 before (or behind) word i.
 
 The text is cut into sections that fit the budget. A section is counted row by row in compiled code
-(kernels/cooccurrence.py). One section is all there is to most texts; otherwise each leaves a run of sorted
+(cells/row_counts.py). One section is all there is to most texts; otherwise each leaves a run of sorted
 rows on disk, and the runs are added up, row by row, at the end. Sums are integers, in units of 1 / lcm(1 ..
 window) for 1 / d: the result is the same to the last bit for any budget and any number of threads. Where
 counts are so large and windows so wide that such sums might not fit 64 bits, 1 / d is rounded to a unit that
@@ -33,10 +33,7 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 
 from unhot.corpus.cells import Cells, CellsWriter
-from unhot.corpus.corpus import Corpus
-from unhot.corpus.in_order import in_order
-from unhot.errors import ConfigError, DataError, at_least, bytes_of, one_of, whole
-from unhot.kernels.cooccurrence import (
+from unhot.corpus.cells.row_counts import (
     Rows,
     Sums,
     count_rows,
@@ -46,6 +43,9 @@ from unhot.kernels.cooccurrence import (
     new_sums,
     read_section,
 )
+from unhot.corpus.corpus import Corpus
+from unhot.corpus.in_order import in_order
+from unhot.errors import ConfigError, DataError, at_least, bytes_of, one_of, whole
 from unhot.kernels.rng import key_from, stream_key
 from unhot.kernels.windows import Text, keep_threshold
 from unhot.types import Counts, Ids, Starts

@@ -17,9 +17,9 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from unhot.corpus.blocks import BLOCK, Block, Pool
 from unhot.corpus.corpus import Corpus, save_index, save_vocabulary
-from unhot.corpus.counting import (
+from unhot.corpus.in_order import in_order
+from unhot.corpus.reading.lexicon import (
     check_given,
     cut_vocabulary,
     extended_vocabulary,
@@ -28,13 +28,13 @@ from unhot.corpus.counting import (
     lexicon,
     merge_tables,
 )
-from unhot.corpus.in_order import in_order
-from unhot.corpus.inputs import Input, Source, open_input
+from unhot.corpus.reading.scanner import NULS, Table, grown, new_table, remap, scan
+from unhot.corpus.reading.sources import Input, Source, open_input
+from unhot.corpus.reading.spool import PART, Spool
+from unhot.corpus.reading.text_blocks import BLOCK, Block, Pool
+from unhot.corpus.reading.tokenizers import NAMES, Tokenizer
 from unhot.corpus.report import Report
-from unhot.corpus.scanner import NULS, Table, grown, new_table, remap, scan
 from unhot.corpus.shards import SHARD_IDS, ShardWriter, map_shard
-from unhot.corpus.spool import PART, Spool
-from unhot.corpus.tokenizers import NAMES, Tokenizer
 from unhot.corpus.workplace import Workplace
 from unhot.errors import DataError, at_least
 from unhot.types import Ids

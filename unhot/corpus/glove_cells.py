@@ -205,7 +205,7 @@ def _bring_together(
 
 def _write_parts(file: IO[bytes], lengths: Counts, parts: list[tuple[int, int]], writer: CellsWriter) -> None:
     """Put the records of each part in order, and write them."""
-    from unhot.kernels.cooccurrence import Rows, group_rows, merge_rows, new_sums
+    from unhot.corpus.cells.row_counts import Rows, group_rows, merge_rows, new_sums
 
     words = lengths.size
     row = new_sums(words)._replace(sums=np.zeros(words))

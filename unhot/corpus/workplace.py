@@ -20,8 +20,8 @@ from unhot.corpus.corpus import INDEX
 from unhot.errors import DataError
 
 if TYPE_CHECKING:
-    from unhot.corpus.blocks import Reader
-    from unhot.corpus.spool import Spool
+    from unhot.corpus.reading.spool import Spool
+    from unhot.corpus.reading.text_blocks import Reader
 
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 

@@ -6,7 +6,7 @@
 3CosAdd is what `most_similar(positive=[b, c], negative=[a])` finds: that divides all scores by one length.
 Thousands of questions are made of some hundred words, so the cosines of these words with a block of
 candidates are computed once (for vectors, in one matrix product), and a question only adds three rows of them
-(`kernels/analogies.py`).
+(`analogy_answers.py`).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def answers(lookup: WordLookup, asked: Ids, method: str, tell: Callable[[int, in
     Names of a, b and c (see `Lookup`) are never answers. `tell` is called with how many candidates are done,
     and of how many.
     """
-    from unhot.kernels.analogies import GROUP, Answers, Questions, Quotient, Sum, answer
+    from unhot.evaluate.analogy_answers import GROUP, Answers, Questions, Quotient, Sum, answer
 
     words, places = np.unique(asked, return_inverse=True)
     cosines = lookup.cosines_with(words)

@@ -15,7 +15,7 @@ import numpy as np
 from unhot.corpus.corpus import Corpus
 from unhot.evaluate.windows import Windows, read_windows
 from unhot.kernels.windows import Window
-from unhot.models.learned import WordInputs
+from unhot.models.learned_words import WordInputs
 from unhot.types import Counts, Doubles, Floats, Ids
 
 Progress: TypeAlias = Callable[[str, int, int | None], None]

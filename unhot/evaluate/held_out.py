@@ -22,12 +22,12 @@ import numpy as np
 
 from unhot.corpus.corpus import Corpus
 from unhot.corpus.encoding import encode
-from unhot.corpus.inputs import Source
-from unhot.corpus.tokenizers import Tokenizer
+from unhot.corpus.reading.sources import Source
+from unhot.corpus.reading.tokenizers import Tokenizer
 from unhot.errors import ConfigError, DataError, at_least, whole
 from unhot.evaluate.examples import Progress, Text, all_together, each_alone
 from unhot.kernels.windows import Window
-from unhot.models.words import WordModel
+from unhot.models.word_model import WordModel
 from unhot.types import Counts, Doubles
 from unhot.vocab.subsampling import keep_probability
 from unhot.vocab.vocabulary import Vocabulary

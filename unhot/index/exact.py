@@ -1,7 +1,7 @@
 """Exact search: the rows of a matrix nearest to queries by cosine.
 
 A compiled kernel screens all rows with 8-bit copies of them and confirms the best in float64 (see
-kernels/topk.py). The copy takes a quarter of the matrix's memory and is made at the first search; the matrix
+topk.py). The copy takes a quarter of the matrix's memory and is made at the first search; the matrix
 itself may stay memory-mapped on disk, and only the rows near a query are read. Few queries share the rows
 among the threads, many queries are shared themselves.
 
@@ -138,10 +138,10 @@ class Exact:
     def _loaded(self, work: int) -> Screened | None:
         """The compiled search, as soon as it is worth its loading."""
         self._plain_work += work
-        if self._screened is None and (self._plain_work > LOADING or "unhot.kernels.topk" in sys.modules):
+        if self._screened is None and (self._plain_work > LOADING or "unhot.index.topk" in sys.modules):
             from unhot.index.screened import Screened
+            from unhot.index.sketch import MAX_DIM
             from unhot.kernels.jit import ENABLED
-            from unhot.kernels.sketch import MAX_DIM
 
             # without the compiler, the kernel is a slow loop in Python
             if ENABLED and self.vectors.shape[1] <= MAX_DIM:

@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from unhot.index.sketch import DEPTH, STRIP, Rows, Sketch, fill_sketch, pack, tile
+from unhot.index.topk import Queries, best_of, find_nearest, merge_and_sort
 from unhot.kernels.aligned import aligned_zeros
-from unhot.kernels.sketch import DEPTH, STRIP, Rows, Sketch, fill_sketch, pack, tile
-from unhot.kernels.topk import Queries, best_of, find_nearest, merge_and_sort
 from unhot.types import Counts, Doubles, Floats
 
 FEW = 2  # queries that are quicker one by one: together they cost as much as a whole group

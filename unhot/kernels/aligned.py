@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
-from unhot.kernels.simd import LINE
+from unhot.kernels.simd.lanes import LINE
 
 PAIR = 2 * LINE  # lines are fetched in pairs
 

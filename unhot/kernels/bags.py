@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from unhot.kernels.jit import inner
-from unhot.kernels.rows import prefetch
+from unhot.kernels.simd.rows import prefetch
 from unhot.kernels.windows import hot_row
 from unhot.types import Floats, Ids, Starts
 

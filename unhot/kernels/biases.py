@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from unhot.kernels.blocks import Shape
 from unhot.kernels.jit import generic, inner
+from unhot.kernels.simd.tiles import Shape
 from unhot.kernels.steps import All, Tiles, score_place, tile_shape
 
 

@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from unhot.kernels.aligned import aligned_zeros
-from unhot.kernels.ids import last_match
 from unhot.kernels.jit import generic, inner
-from unhot.kernels.simd import LANES
+from unhot.kernels.simd.ids import last_match
+from unhot.kernels.simd.lanes import LANES
 from unhot.types import Counts, Floats, Ids
 
 AHEAD = 1  # windows whose columns are filled before they are trained

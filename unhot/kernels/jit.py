@@ -24,7 +24,7 @@ from numba.extending import intrinsic, overload
 from numba.np.arrayobj import make_array
 
 from unhot.kernels.cache import KernelCache
-from unhot.kernels.simd import FAST
+from unhot.kernels.simd.lanes import FAST
 
 ENABLED = not numba.config.DISABLE_JIT
 

@@ -25,10 +25,10 @@ from unhot.kernels.biases import (
     ln_z_of,
     sum_of_steps,
 )
-from unhot.kernels.blocks import Shape, score, update
 from unhot.kernels.columns import first_of
 from unhot.kernels.jit import generic, inner
-from unhot.kernels.rows import add_to_rows, copy_rows, sum_rows
+from unhot.kernels.simd.rows import add_to_rows, copy_rows, sum_rows
+from unhot.kernels.simd.tiles import Shape, score, update
 from unhot.kernels.steps import Tiles, link, score_columns, tile_shape, update_columns
 from unhot.kernels.windows import ones_at
 

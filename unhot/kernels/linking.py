@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from unhot.kernels.blocks import Shape
 from unhot.kernels.columns import first_of
 from unhot.kernels.jit import generic, inner
-from unhot.kernels.links import logistic, softmax, softmax_tile
+from unhot.kernels.simd.links import logistic, softmax, softmax_tile
+from unhot.kernels.simd.tiles import Shape
 from unhot.kernels.steps import Tiles, tile_room
 
 

@@ -28,8 +28,8 @@ from unhot.kernels.columns import (
 )
 from unhot.kernels.jit import generic, inner, kernel
 from unhot.kernels.rng import GAMMA
-from unhot.kernels.rows import prefetch
-from unhot.kernels.simd import LANES
+from unhot.kernels.simd.lanes import LANES
+from unhot.kernels.simd.rows import prefetch
 from unhot.kernels.steps import tile_shape
 from unhot.kernels.windows import (
     Inputs,

@@ -15,10 +15,10 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from unhot.kernels.blocks import MAX_WIDTH, Shape, score, shape, update_into
 from unhot.kernels.jit import generic, inner
-from unhot.kernels.ranges import score_all, update_all
-from unhot.kernels.simd import LANES
+from unhot.kernels.simd.lanes import LANES
+from unhot.kernels.simd.ranges import score_all, update_all
+from unhot.kernels.simd.tiles import MAX_WIDTH, Shape, score, shape, update_into
 
 
 class Tiles(NamedTuple):

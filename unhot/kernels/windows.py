@@ -17,10 +17,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from unhot.kernels.aligned import aligned_zeros
-from unhot.kernels.ids import copy_words, last_match
 from unhot.kernels.jit import inner
 from unhot.kernels.rng import bits_at
-from unhot.kernels.simd import LANES
+from unhot.kernels.simd.ids import copy_words, last_match
+from unhot.kernels.simd.lanes import LANES
 from unhot.types import Floats, Ids, Starts
 
 _32, _LOW = np.uint64(32), np.uint64(0xFFFFFFFF)

@@ -22,8 +22,8 @@ from unhot.kernels.bags import Bags
 from unhot.kernels.learning import learn_bag
 from unhot.kernels.loop import choose, fetch, fetch_entering, learn, predict_centre
 from unhot.kernels.windows import Window, fill_inputs
-from unhot.models.words import WordModel
-from unhot.train.batches import Batches, context_bags
+from unhot.models.word_model import WordModel
+from unhot.train.torch_batches import Batches, context_bags
 from unhot.types import Floats
 
 

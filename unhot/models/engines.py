@@ -16,23 +16,23 @@ from unhot.corpus.corpus import Corpus
 from unhot.errors import DataError, extra
 from unhot.kernels.loop import Params
 from unhot.kernels.pairs import warm_up as warm_up_pairs
-from unhot.models.inputs import InputRows
-from unhot.models.learned import NO_KEYS, Learned
-from unhot.models.setup import make_kernel, make_sizes, memory_plan
-from unhot.models.start import Start
-from unhot.train.batches import batch_memory
+from unhot.models.compiled_kernel import make_kernel, make_sizes, memory_plan
+from unhot.models.learned_words import NO_KEYS, Learned
+from unhot.models.ngram_rows import InputRows
+from unhot.models.starting_point import Start
+from unhot.train.epoch_run import Plan
+from unhot.train.exact_run import CellsRun, CellState, new_squares, step_memory
 from unhot.train.good_state import kept_in_memory
 from unhot.train.history import Position
-from unhot.train.local import LocalRun, State, warm_up
-from unhot.train.on_cells import CellsRun, CellState, new_squares, step_memory
+from unhot.train.hogwild import LocalRun, State, warm_up
 from unhot.train.params import HotSizes, Sizes, finite, frozen_rows, padded, start_params, without_copies
-from unhot.train.run import Plan
+from unhot.train.torch_batches import batch_memory
 from unhot.types import Bytes
 from unhot.vocab.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
-    from unhot.models.words import WordModel
-    from unhot.train.on_torch import Device
+    from unhot.models.word_model import WordModel
+    from unhot.train.torch_run import Device
 
 ENGINES = ("compiled", "torch")
 
@@ -60,7 +60,7 @@ def check_engine(model: WordModel) -> None:
 
 
 def _device(model: WordModel) -> Device:
-    from unhot.train.on_torch import Device
+    from unhot.train.torch_run import Device
 
     return Device(model.device, model.threads)
 
@@ -155,7 +155,7 @@ class OnTorch(Engine):
 
     def begin(self, start: Start | None) -> Learned:
         """Rows without padding; on the CPU those of the parameters themselves, elsewhere copies of them."""
-        from unhot.train.on_torch import Begun, Weights
+        from unhot.train.torch_run import Begun, Weights
 
         model, vocabulary = self._model, self._vocabulary
         params = without_copies(self._start_params(self._sizes, start, model.dim), self._sizes, model.dim)
@@ -166,7 +166,7 @@ class OnTorch(Engine):
 
     def train(self, plan: Plan) -> None:
         """In batches."""
-        from unhot.train.on_torch import TorchRun
+        from unhot.train.torch_run import TorchRun
 
         TorchRun(self._corpus, self._weights, self._model.batches(), self._frozen, plan).train()
 

@@ -33,12 +33,12 @@ from unhot.errors import ConfigError, DataError, FormatError, one_of
 from unhot.kernels.bags import Bags, fetch_bag, put_bag
 from unhot.kernels.learning import learn_bag
 from unhot.kernels.loop import choose, fetch, learn, predict_centre, predict_each_context
-from unhot.kernels.simd import HAS_HALVES
+from unhot.kernels.simd.lanes import HAS_HALVES
 from unhot.kernels.windows import contexts_of, ones_at
 from unhot.models.fasttext_file import read_model, write_model
-from unhot.models.inputs import InputRows, bags_of, input_rows
-from unhot.models.learned import Learned, WordInputs
-from unhot.models.words import WordModel
+from unhot.models.learned_words import Learned, WordInputs
+from unhot.models.ngram_rows import InputRows, bags_of, input_rows
+from unhot.models.word_model import WordModel
 from unhot.train.history import Position
 from unhot.train.params import Begin
 from unhot.types import Counts, Floats

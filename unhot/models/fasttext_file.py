@@ -24,7 +24,7 @@ import numpy as np
 
 from unhot.errors import ConfigError
 from unhot.kernels.loop import Params
-from unhot.models.learned import Learned
+from unhot.models.learned_words import Learned
 from unhot.outputs import parse_output
 from unhot.outputs.layer import Biases
 from unhot.tree.huffman import word2vec_tree

@@ -6,8 +6,8 @@
 u are the vectors of words, v those of contexts, b and c their biases. What is fitted are ratios: (u_i - u_k)
 . v_j is about log(P(j|i) / P(j|k)), up to a constant for the pair i, k. Cells are counted as
 `unhot.corpus.cooccurrences` counts them, by default with weights 1 / distance on both sides, and are trained
-by AdaGrad (kernels/glove.py), one after another, in an order that depends on the seed alone
-(train/blocks.py): any number of threads gives the same bytes.
+by AdaGrad (train/glove/step.py), one after another, in an order that depends on the seed alone
+(train/glove/blocks.py): any number of threads gives the same bytes.
 
 Biases begin at what independent words would have, b_i = log X_i. - 1/2 log X.. and likewise for contexts, so
 that u_i . v_j begins at PMI's zero and no time is spent on how frequent words are. Vectors begin uniformly in
@@ -30,20 +30,20 @@ import numpy as np
 from unhot.corpus.cells import Cells
 from unhot.corpus.cooccurrence import warm
 from unhot.corpus.corpus import Corpus
-from unhot.corpus.inputs import Source
 from unhot.corpus.phrases import Phrases
+from unhot.corpus.reading.sources import Source
 from unhot.errors import DataError, FormatError, at_least, one_of, whole
-from unhot.kernels.glove import BIASES
-from unhot.models.base import OTHER_TEXT, Note, Reading, Telling, named_again, names_of, opened, telling
-from unhot.models.cells import CellModel, Counting
-from unhot.train.blocks import Blocks, arranging_bytes
+from unhot.models.cell_model import CellModel, Counting
+from unhot.models.model import OTHER_TEXT, Note, Reading, Telling, named_again, names_of, opened, telling
 from unhot.train.checkpoint import Checkpoint, fingerprint
+from unhot.train.epoch_run import Plan
+from unhot.train.glove.blocks import Blocks, arranging_bytes
+from unhot.train.glove.glove_run import BlockRun, Sides, start_sides, stride_of, warm_up
+from unhot.train.glove.step import BIASES
 from unhot.train.good_state import kept_in_memory
 from unhot.train.history import History
-from unhot.train.memory import check_plan, describe
-from unhot.train.on_blocks import BlockRun, Sides, start_sides, stride_of, warm_up
+from unhot.train.memory_plan import check_plan, describe
 from unhot.train.progress import Callback
-from unhot.train.run import Plan
 from unhot.types import Doubles, Floats
 from unhot.vectors.formats.directory import SavedModel
 from unhot.vectors.store import Vectors

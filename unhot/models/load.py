@@ -6,14 +6,14 @@ import os
 from pathlib import Path
 
 from unhot.errors import DataError, FormatError
-from unhot.models.base import TextModel
 from unhot.models.cbow import CBOW
 from unhot.models.fasttext import FastText
 from unhot.models.fasttext_file import holds_model
 from unhot.models.glove import GloVe
+from unhot.models.model import TextModel
 from unhot.models.skipgram import SkipGram
 from unhot.models.svd import SVD
-from unhot.models.words import WordModel
+from unhot.models.word_model import WordModel
 from unhot.vectors.formats.directory import CURRENT, checkpoint_of, is_model, load_model
 from unhot.vectors.formats.sniff import is_fasttext
 

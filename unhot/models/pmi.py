@@ -111,7 +111,7 @@ def _terms(cells: Cells, shift: float, smoothing: float) -> tuple[Doubles, Doubl
 def _fill(
     writer: CellsWriter, cells: Cells, row_terms: Doubles, column_terms: Doubles, positive: bool, threads: int
 ) -> None:
-    from unhot.kernels.sparse import cuts, information, rows_of
+    from unhot.corpus.cells.sparse_rows import cuts, information, rows_of
 
     rows = rows_of(cells.starts, cells.columns, cells.values)
 

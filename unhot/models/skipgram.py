@@ -12,7 +12,7 @@ cheaper for it:
 
 The loss of a whole text depends only on how often each pair of words occurs. With `on="cells"` these counts,
 the cells, are what is trained on: no draw, every pair in every epoch, the exact loss (see
-`unhot.train.on_cells`). Rows are inputs and columns targets, and it takes a vocabulary of thousands of words,
+`unhot.train.exact_run`). Rows are inputs and columns targets, and it takes a vocabulary of thousands of words,
 not more.
 
 Reference: Mikolov et al., Efficient estimation of word representations in vector space, 2013.
@@ -30,21 +30,21 @@ import numpy as np
 from unhot.corpus.cells import Cells
 from unhot.corpus.cooccurrence import warm
 from unhot.corpus.corpus import Corpus
-from unhot.corpus.inputs import Source
+from unhot.corpus.reading.sources import Source
 from unhot.errors import ConfigError, DataError, one_of
 from unhot.kernels.bags import Bags
 from unhot.kernels.learning import learn_bag, learn_each
 from unhot.kernels.loop import choose, fetch, fetch_entering, learn, predict_centre, predict_contexts
 from unhot.kernels.steps import tile_shape
 from unhot.kernels.windows import Window, contexts_of, fill_inputs, ones_at
-from unhot.models.base import Note
-from unhot.models.cells import count_cells, some_cells, take_settings
-from unhot.models.words import WordModel
-from unhot.train.batches import Batches, centre_pairs, context_pairs
-from unhot.train.cell_losses import check_cells
-from unhot.train.on_cells import check_values
+from unhot.models.cell_model import count_cells, some_cells, take_settings
+from unhot.models.model import Note
+from unhot.models.word_model import WordModel
+from unhot.outputs.count_losses import check_cells
+from unhot.train.exact_run import check_values
+from unhot.train.torch_batches import Batches, centre_pairs, context_pairs
 
-CELLS_LR = 0.05  # what a step on cells is good with, see `unhot.train.on_cells`
+CELLS_LR = 0.05  # what a step on cells is good with, see `unhot.train.exact_run`
 # on cells, unless max_vocab allows more: every epoch computes a score for each pair of them
 MOST_WORDS = 10_000
 

@@ -21,15 +21,15 @@ from typing import Any, ClassVar, NamedTuple, TypeVar
 from unhot.corpus.cells import Cells
 from unhot.corpus.cooccurrence import warm
 from unhot.corpus.corpus import Corpus
-from unhot.corpus.inputs import Source
 from unhot.corpus.phrases import Phrases
+from unhot.corpus.reading.sources import Source
 from unhot.errors import ConfigError, DataError, FormatError, at_least, whole
-from unhot.models.base import Note, Reading, Telling, telling
-from unhot.models.cells import CellModel, Counting
+from unhot.models.cell_model import CellModel, Counting
+from unhot.models.model import Note, Reading, Telling, telling
 from unhot.models.pmi import SMALLEST_SHIFT, pmi
 from unhot.models.truncated_svd import plan, truncated_svd, warm_up, weighted
 from unhot.train.history import History
-from unhot.train.memory import check_plan, describe
+from unhot.train.memory_plan import check_plan, describe
 from unhot.train.progress import Callback, Progress
 from unhot.types import Doubles, Floats
 from unhot.vectors.formats.directory import SavedModel

@@ -114,7 +114,7 @@ def weighted(factors: Factors, power: float = 0.5, contexts: bool = False) -> Fl
 
 def plan(words: int, width: int, threads: int) -> dict[str, int]:
     """The bytes that it takes to follow `width` directions."""
-    from unhot.kernels.simd import LANES
+    from unhot.kernels.simd.lanes import LANES
 
     # in the end there are q, X q, u and v
     return {"directions": 4 * words * (-(-width // LANES) * LANES) * max(4, threads + 2)}
@@ -186,10 +186,10 @@ class _Products:
     """X and X', divided by the largest value, times dense matrices [words, stride]; on threads."""
 
     def __init__(self, cells: Cells, width: int, threads: int) -> None:
+        from unhot.corpus.cells.sparse_rows import cuts, rows_of
         from unhot.kernels.aligned import aligned_zeros
-        from unhot.kernels.blocks import shape
-        from unhot.kernels.simd import LANES
-        from unhot.kernels.sparse import cuts, rows_of
+        from unhot.kernels.simd.lanes import LANES
+        from unhot.kernels.simd.tiles import shape
 
         stride = -(-width // LANES) * LANES
         self.shape, self.rows = shape(stride, 1, 1), rows_of(cells.starts, cells.columns, cells.values)
@@ -210,7 +210,7 @@ class _Products:
 
     def times(self, q: Floats) -> Floats:
         """X q."""
-        from unhot.kernels.sparse import multiply
+        from unhot.corpus.cells.sparse_rows import multiply
 
         out = self.zeros()
         self._on_threads(
@@ -220,7 +220,7 @@ class _Products:
 
     def transposed_times(self, y: Floats) -> Floats:
         """X' y; each thread adds to a matrix of its own."""
-        from unhot.kernels.sparse import multiply_transposed
+        from unhot.corpus.cells.sparse_rows import multiply_transposed
 
         outs = [self.zeros() for _ in self.parts]
         self._on_threads(

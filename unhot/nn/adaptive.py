@@ -9,10 +9,10 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from unhot.errors import ConfigError
-from unhot.nn.batch import Batch
+from unhot.nn.flat_batch import Batch
 from unhot.nn.grouped import grouped_losses
 from unhot.nn.head import OutputHead, Rows, head_for
-from unhot.nn.wide import as_product, widened
+from unhot.nn.number_types import as_product, widened
 from unhot.outputs.adaptive import Adaptive
 from unhot.types import Counts
 

@@ -21,7 +21,7 @@ import torch
 from torch import Tensor
 
 from unhot.nn.classes import readable
-from unhot.nn.wide import wide
+from unhot.nn.number_types import wide
 
 
 class Penalty(NamedTuple):

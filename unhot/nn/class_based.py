@@ -5,10 +5,10 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from unhot.nn.batch import Batch
+from unhot.nn.flat_batch import Batch
 from unhot.nn.grouped import grouped_losses
 from unhot.nn.head import OutputHead, head_for
-from unhot.nn.wide import as_product
+from unhot.nn.number_types import as_product
 from unhot.outputs.class_based import ClassBased
 from unhot.types import Counts
 

@@ -8,9 +8,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from unhot.nn.batch import Batch
+from unhot.nn.flat_batch import Batch
 from unhot.nn.head import OutputHead, Rows, head_for
-from unhot.nn.wide import widened
+from unhot.nn.number_types import widened
 from unhot.outputs.differentiated import Differentiated
 from unhot.types import Counts
 

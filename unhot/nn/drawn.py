@@ -17,11 +17,11 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from unhot.errors import ConfigError
-from unhot.nn.batch import Batch
+from unhot.nn.flat_batch import Batch
 from unhot.nn.head import OutputHead, Rows, head_for
 from unhot.nn.links import first_of_equals, hits, masked, no, yes
 from unhot.nn.noise import alias_tensors, draw_alias, draw_different, draw_weights, expected_different
-from unhot.nn.wide import wide, widened
+from unhot.nn.number_types import wide, widened
 from unhot.noise.expected import expected_counts
 from unhot.outputs.drawn import DrawnLayer
 from unhot.outputs.nce import NCE

@@ -45,9 +45,9 @@ from unhot.nn.classes import (
     without_hits,
     without_last_hits,
 )
+from unhot.nn.number_types import widened
 from unhot.nn.samplers import Candidates, Seed, all, fixed_unigram, learned_unigram, log_uniform, uniform
 from unhot.nn.trees import TreePaths, steps_of, tree_paths
-from unhot.nn.wide import widened
 from unhot.tree.paths import Paths
 
 __all__ = [

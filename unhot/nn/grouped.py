@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from unhot.nn.wide import wide
+from unhot.nn.number_types import wide
 
 
 class Range(NamedTuple):

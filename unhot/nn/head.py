@@ -22,9 +22,9 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from unhot.errors import ConfigError, DataError, at_least, one_of, whole
-from unhot.nn.batch import Batch, flat_hidden, flatten
 from unhot.nn.classes import check_ids
-from unhot.nn.wide import exact_type, wide, widened
+from unhot.nn.flat_batch import Batch, flat_hidden, flatten
+from unhot.nn.number_types import exact_type, wide, widened
 from unhot.outputs import OutputLayer, parse_output
 from unhot.types import Counts
 

@@ -6,11 +6,11 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from unhot.nn.batch import Batch
+from unhot.nn.flat_batch import Batch
 from unhot.nn.head import OutputHead, head_for
 from unhot.nn.links import yes
+from unhot.nn.number_types import widened
 from unhot.nn.trees import TreePaths, steps_of, tree_paths
-from unhot.nn.wide import widened
 from unhot.outputs.hierarchical import Hierarchical
 from unhot.types import Counts
 

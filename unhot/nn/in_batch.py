@@ -5,10 +5,10 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from unhot.nn.batch import Batch
+from unhot.nn.flat_batch import Batch
 from unhot.nn.head import OutputHead, head_for
 from unhot.nn.links import masked
-from unhot.nn.wide import exact_type, widened
+from unhot.nn.number_types import exact_type, widened
 from unhot.outputs.in_batch import InBatch
 from unhot.outputs.layer import log_share
 from unhot.types import Counts

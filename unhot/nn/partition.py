@@ -8,11 +8,11 @@ from torch import Tensor
 from torch.nn import functional
 
 from unhot.errors import ConfigError, DataError
-from unhot.nn.batch import Batch
 from unhot.nn.classes import check_whole
+from unhot.nn.flat_batch import Batch
 from unhot.nn.head import OutputHead, head_for
 from unhot.nn.links import masked
-from unhot.nn.wide import widened
+from unhot.nn.number_types import widened
 from unhot.outputs.partition import Partition
 from unhot.types import Counts
 

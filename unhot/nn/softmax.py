@@ -10,11 +10,11 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from unhot.nn.batch import Batch
 from unhot.nn.chunked import Penalty, chunked_losses, chunked_total
+from unhot.nn.flat_batch import Batch
 from unhot.nn.head import OutputHead, head_for
 from unhot.nn.links import first_of_equals
-from unhot.nn.wide import as_product, wide
+from unhot.nn.number_types import as_product, wide
 from unhot.outputs.infrequent import Infrequent
 from unhot.outputs.one_vs_all import OneVsAll
 from unhot.outputs.self_normalized import SelfNormalized

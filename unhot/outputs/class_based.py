@@ -27,9 +27,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from unhot.errors import ConfigError, whole
-from unhot.kernels.blocks import MAX_WIDTH
 from unhot.kernels.columns import begin_groups, candidates, end_group, find_group, put
 from unhot.kernels.linking import softmax_link
+from unhot.kernels.simd.tiles import MAX_WIDTH
 from unhot.kernels.steps import link
 from unhot.outputs.layer import FILE, OutputLayer, output
 from unhot.probability import log_softmax, log_sum_exp

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from unhot.kernels.columns import candidates, put_targets
-from unhot.kernels.ranges import logistic_all
+from unhot.kernels.simd.ranges import logistic_all
 from unhot.kernels.steps import link
 from unhot.outputs.layer import OutputLayer, log_odds, log_share, output
 from unhot.outputs.softmax import step_targets, sum_over_targets

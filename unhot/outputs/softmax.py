@@ -27,7 +27,7 @@ import numpy as np
 from unhot.errors import whole
 from unhot.kernels.columns import candidates, first_of, put_targets
 from unhot.kernels.jit import inner
-from unhot.kernels.ranges import exponentials, largest, scale_all
+from unhot.kernels.simd.ranges import exponentials, largest, scale_all
 from unhot.kernels.steps import link
 from unhot.outputs.layer import OutputLayer, log_share, output
 from unhot.probability import log_sum_exp

@@ -8,8 +8,8 @@ import numpy as np
 
 from unhot.kernels.aligned import aligned_zeros
 from unhot.kernels.loop import Params
-from unhot.kernels.rows import as_floats
-from unhot.kernels.simd import LANES
+from unhot.kernels.simd.lanes import LANES
+from unhot.kernels.simd.rows import as_floats
 from unhot.outputs.layer import Biases
 from unhot.types import Bytes
 

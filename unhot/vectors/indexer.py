@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from unhot.corpus.atomic import replacing
+from unhot.atomic import replacing
 from unhot.errors import DataError, extra
 from unhot.index.hnsw import Hnsw, HnswSettings
 from unhot.types import Floats

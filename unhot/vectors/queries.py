@@ -9,7 +9,7 @@ import numpy as np
 
 from unhot.errors import DataError, finite
 from unhot.types import Floats
-from unhot.vectors.keyed import KEYS, Key
+from unhot.vectors.word_rows import KEYS, Key
 
 Item: TypeAlias = Key | Floats  # a word, the number of a row, or a vector
 Query: TypeAlias = Item | tuple[Item, float]  # alone, or with its weight

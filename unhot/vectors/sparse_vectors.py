@@ -24,13 +24,13 @@ from unhot.errors import DataError, whole
 from unhot.index.exact import usable_cores
 from unhot.index.lengths import rounded, unit
 from unhot.types import Counts, Doubles, Floats, Ids
-from unhot.vectors.keyed import KEYS, Key
 from unhot.vectors.queries import Query, weighted
 from unhot.vectors.store import Neighbours, best
+from unhot.vectors.word_rows import KEYS, Key
 from unhot.vocab.vocabulary import UnknownWord
 
 if TYPE_CHECKING:
-    from unhot.kernels.sparse import Rows  # needs the compiler
+    from unhot.corpus.cells.sparse_rows import Rows  # needs the compiler
 
 
 class SparseVectors:
@@ -82,7 +82,7 @@ class SparseVectors:
     @functools.cached_property
     def norms(self) -> Doubles:
         """The length of each row."""
-        from unhot.kernels.sparse import fill_lengths
+        from unhot.corpus.cells.sparse_rows import fill_lengths
 
         out = np.zeros(len(self))
         self._on_threads(lambda begin, end: fill_lengths(self._rows, begin, end, out), 0, len(self))
@@ -140,7 +140,7 @@ class SparseVectors:
         Words count by their unit vectors, with weight 1 in `positive` and -1 in `negative`, or as a pair
         (word, weight) says. Only the first `restrict_vocab` words are searched.
         """
-        from unhot.kernels.sparse import fill_dots
+        from unhot.corpus.cells.sparse_rows import fill_dots
 
         items, weights = weighted(positive, negative)
         if not items:
@@ -170,7 +170,7 @@ class SparseVectors:
 
     def pair_cosines(self, a: Ids, b: Ids) -> Doubles:
         """The cosine of row a[n] with row b[n], for each n; 0 if one of them is empty."""
-        from unhot.kernels.sparse import fill_pair_dots
+        from unhot.corpus.cells.sparse_rows import fill_pair_dots
 
         products, lengths = np.zeros(len(a)), self.norms[a] * self.norms[b]
         fill_pair_dots(self._rows, np.ascontiguousarray(a), np.ascontiguousarray(b), products)
@@ -178,7 +178,7 @@ class SparseVectors:
 
     def cosines_with(self, rows: Ids) -> Callable[[int, int], Floats]:
         """A function (first, last) -> their cosines with rows first .. last - 1, [rows, last - first]; NaN without a direction."""
-        from unhot.kernels.sparse import fill_cosines
+        from unhot.corpus.cells.sparse_rows import fill_cosines
 
         queries = self._by_columns(rows)
 
@@ -198,7 +198,7 @@ class SparseVectors:
 
         Row j of it has the numbers of those with a cell in column j.
         """
-        from unhot.kernels.sparse import rows_of
+        from unhot.corpus.cells.sparse_rows import rows_of
 
         parts = [self.cells.row(row) for row in rows.tolist()]
         columns = np.concatenate([columns for columns, _ in parts])
@@ -210,13 +210,13 @@ class SparseVectors:
 
     @functools.cached_property
     def _rows(self) -> Rows:
-        from unhot.kernels.sparse import rows_of
+        from unhot.corpus.cells.sparse_rows import rows_of
 
         return rows_of(self.cells.starts, self.cells.columns, self.cells.values)
 
     def _on_threads(self, work: Callable[[int, int], None], first: int, last: int) -> None:
         """Call work(begin, end) for parts of the rows first .. last - 1."""
-        from unhot.kernels.sparse import cuts
+        from unhot.corpus.cells.sparse_rows import cuts
 
         with ThreadPoolExecutor(whole("threads", self.threads, 1)) as pool:
             for job in [

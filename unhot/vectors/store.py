@@ -18,14 +18,14 @@ from unhot.index.exact import Exact, usable_cores
 from unhot.index.hnsw import Hnsw, HnswSettings
 from unhot.index.lengths import unit
 from unhot.types import Counts, Floats
-from unhot.vectors.compared import ComparedRows
+from unhot.vectors.comparisons import ComparedRows
 from unhot.vectors.formats import WORDLESS, Table, existing_format, format_name, read_table, write_table
 from unhot.vectors.formats.directory import read_config
 from unhot.vectors.formats.model_folder import has_ngrams
 from unhot.vectors.formats.table import check_options
 from unhot.vectors.indexer import WordIndex, open_hnsw
-from unhot.vectors.keyed import KEYS, Key
 from unhot.vectors.queries import Query, listed, weighted
+from unhot.vectors.word_rows import KEYS, Key
 
 KEEPING = ("unhot", "fasttext", "floret")  # formats that keep n-grams
 MULTIPLIED_FLOOR = 1e-6  # keeps a quotient of cosines finite; gensim's value

@@ -25,9 +25,9 @@ from unhot.vectors.formats.fasttext import FastTextFile, RowBlocks, new_file, re
 from unhot.vectors.formats.floret import read_floret, write_floret
 from unhot.vectors.formats.ngram_folder import read_rows, write_rows
 from unhot.vectors.formats.table import Options, Table, checked_counts, without_repeats
-from unhot.vectors.keyed import Key
 from unhot.vectors.store import KEEPING, Vectors, saved_format
 from unhot.vectors.subword_rows import Piece, SubwordRows
+from unhot.vectors.word_rows import Key
 from unhot.vocab.vocabulary import UnknownWord
 
 if TYPE_CHECKING:

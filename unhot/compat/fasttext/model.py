@@ -15,7 +15,7 @@ import numpy as np
 from unhot.compat.fasttext.lines import classifier_lines
 from unhot.compat.fasttext.losses import Predictor, check_asked
 from unhot.compat.fasttext.meter import Meter
-from unhot.compat.fasttext.parts import LONG_MODELS, Parts, open_parts, trained_parts
+from unhot.compat.fasttext.model_parts import LONG_MODELS, Parts, open_parts, trained_parts
 from unhot.compat.fasttext.queries import Queries, ended, shown
 from unhot.compat.fasttext.settings import Unsupervised
 from unhot.errors import ConfigError, DataError

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 
 from unhot.compat.fasttext.lines import WORD, Lines, word_hash
-from unhot.compat.fasttext.parts import Parts
+from unhot.compat.fasttext.model_parts import Parts
 from unhot.errors import ConfigError, DataError, whole
 from unhot.types import Counts, Floats
 from unhot.vectors.subword_vectors import SubwordVectors

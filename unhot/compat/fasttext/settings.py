@@ -72,7 +72,7 @@ class Unsupervised(NamedTuple):
 
     def settings(self) -> dict[str, Any]:
         """The settings of `unhot.models.fasttext.FastText`."""
-        from unhot.models.words import RANGES, SMALLEST_LR  # not for those who only ask
+        from unhot.models.word_model import RANGES, SMALLEST_LR  # not for those who only ask
         from unhot.vocab.subwords import MOST_BUCKETS
 
         one_of("model", self.model, ARCHITECTURES)

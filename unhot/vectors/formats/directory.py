@@ -29,7 +29,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from unhot.corpus.atomic import TEMPORARY, locked, replacing, sync_file, sync_folder, temporary_name
+from unhot.atomic import TEMPORARY, locked, replacing, sync_file, sync_folder, temporary_name
 from unhot.errors import ConfigError, DataError, FormatError
 from unhot.vectors.formats.safetensors import Array, read_safetensors, write_safetensors
 from unhot.vocab.vocabulary import Vocabulary

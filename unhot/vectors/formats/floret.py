@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-from unhot.corpus.atomic import replacing
+from unhot.atomic import replacing
 from unhot.errors import ConfigError, FormatError
 from unhot.types import Floats
 from unhot.vectors.formats.table import file_size

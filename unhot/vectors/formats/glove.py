@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from unhot.corpus.atomic import replacing
+from unhot.atomic import replacing
 from unhot.errors import FormatError
 from unhot.types import Bytes
 from unhot.vectors.formats.naming import writable_words
@@ -37,7 +37,7 @@ def write(path: Path, table: Table) -> dict[str, str]:
 
 def read(path: Path, options: Options = ALL) -> Table:
     """Read GloVe text."""
-    from unhot.kernels.numbers import count_lines
+    from unhot.vectors.formats.numbers import count_lines
 
     text = mapped(path, file_size(path))
     dim = width(text)
@@ -86,7 +86,7 @@ def _end_of_line(line: Bytes) -> int:
 
 def _numbers_at_end(line: Bytes, end: int) -> int:
     """Fields at a line's end that are numbers, also those that only Python reads, like `nan`."""
-    from unhot.kernels.numbers import PLACE, POWERS, trailing_numbers
+    from unhot.vectors.formats.numbers import PLACE, POWERS, trailing_numbers
 
     stop = len(bytes(line[:end]).rstrip(b" \t\r"))
     state, count = np.zeros(4, np.int64), 0

@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from unhot.corpus.atomic import replacing_folder
+from unhot.atomic import replacing_folder
 from unhot.errors import FormatError
 from unhot.types import Floats
 from unhot.vectors.formats.json_file import read_json

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unhot.corpus.atomic import replacing
+from unhot.atomic import replacing
 from unhot.errors import FormatError
 from unhot.types import Floats
 from unhot.vectors.formats.table import ALL, Options, Table, blocks, check_table, file_size

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from unhot.corpus.atomic import replacing
+from unhot.atomic import replacing
 from unhot.errors import FormatError, extra
 from unhot.types import Counts, Floats
 from unhot.vectors.formats.naming import REPLACEMENT, SURROGATES, writable_words

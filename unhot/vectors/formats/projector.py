@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from unhot.corpus.atomic import replacing
+from unhot.atomic import replacing
 from unhot.errors import DataError, FormatError
 from unhot.types import Counts
 from unhot.vectors.formats.naming import LINES_AND_TABS, writable_words
@@ -63,7 +63,7 @@ def write(path: Path, table: Table) -> dict[str, str]:
 
 def read(path: Path, options: Options = ALL) -> Table:
     """Read vectors and metadata; `path` is the file of vectors, or a folder that holds vectors.tsv."""
-    from unhot.kernels.numbers import count_lines
+    from unhot.vectors.formats.numbers import count_lines
 
     path = path / VECTORS if path.is_dir() else path
     text = mapped(path, file_size(path))

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from unhot.corpus.atomic import replacing
+from unhot.atomic import replacing
 from unhot.errors import FormatError
 from unhot.types import Counts, Floats
 from unhot.vectors.formats.npy import as_float32, words_path

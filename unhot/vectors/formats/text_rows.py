@@ -1,6 +1,6 @@
 """Lines of a word and numbers, as word2vec text and GloVe have them.
 
-The numbers are parsed by `kernels/numbers.py`.
+The numbers are parsed by `numbers.py`.
 
 The file is memory-mapped and parsed in one go: the only arrays as big as the file are the result and the
 words' places.
@@ -60,7 +60,7 @@ def warm() -> None:
 def _read_rows(
     path: Path, text: Bytes, start: int, shape: tuple[int, int], named: bool
 ) -> tuple[Starts, Floats, int]:
-    from unhot.kernels import numbers
+    from unhot.vectors.formats import numbers
 
     vectors: Floats = np.empty(shape, np.float32)
     words: Starts = np.empty((shape[0], 2), np.int64)
@@ -79,7 +79,7 @@ def _read_rows(
 
 def gathered(path: Path, text: Bytes, words: Starts, bad_utf8: str) -> list[str]:
     """The words that stand at places of a text; none of them holds a line feed."""
-    from unhot.kernels import numbers
+    from unhot.vectors.formats import numbers
 
     if not len(words):
         return []
@@ -100,7 +100,7 @@ def _too_short(path: Path, text: Bytes, place: int, row: int, shape: tuple[int, 
 
 def _read_hard(path: Path, text: Bytes, start: int, stop: int, row: Floats) -> None:
     """Read the numbers of a row that the kernel left as NaN."""
-    from unhot.kernels import numbers
+    from unhot.vectors.formats import numbers
 
     for column, field in enumerate(FIELD.finditer(text[start:stop].data)):
         if np.isnan(row[column]):

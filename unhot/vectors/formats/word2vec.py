@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from unhot.corpus.atomic import replacing
+from unhot.atomic import replacing
 from unhot.errors import FormatError
 from unhot.types import Bytes, Floats, Starts
 from unhot.vectors.formats.naming import writable_words

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from typing import Any
 
-from unhot.models.words import WordModel
+from unhot.models.word_model import WordModel
 from unhot.train.progress import Progress
 
 logger = logging.getLogger("unhot")

@@ -13,9 +13,9 @@ import numpy as np
 
 from unhot.errors import DataError
 from unhot.kernels.loop import Params
-from unhot.models.learned import Learned
-from unhot.models.start import from_learned
-from unhot.models.words import WordModel
+from unhot.models.learned_words import Learned
+from unhot.models.starting_point import from_learned
+from unhot.models.word_model import WordModel
 from unhot.outputs import OutputLayer
 from unhot.types import Floats
 from unhot.vectors.store import Vectors

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import numpy as np
 
-from unhot.corpus.atomic import replacing
-from unhot.corpus.streams import HEAD, TextStream, compression
+from unhot.atomic import replacing
+from unhot.corpus.reading.streams import HEAD, TextStream, compression
 from unhot.errors import ConfigError, DataError, FormatError
 from unhot.types import Counts
 from unhot.vocab.vocabulary import decode_word, encode_word

@@ -11,8 +11,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from unhot.corpus.blocks import Pool
-from unhot.corpus.readers import FileReader, find_files
+from unhot.corpus.reading.files import FileReader, find_files
+from unhot.corpus.reading.text_blocks import Pool
 from unhot.errors import ConfigError, DataError
 from unhot.vocab.vocabulary import decode_words
 

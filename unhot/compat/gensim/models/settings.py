@@ -18,7 +18,7 @@ from typing import Any
 from unhot.errors import ConfigError, at_least, whole
 from unhot.models.cbow import CBOW
 from unhot.models.skipgram import SkipGram
-from unhot.models.words import RANGES, SMALLEST_LR, WordModel
+from unhot.models.word_model import RANGES, SMALLEST_LR, WordModel
 from unhot.outputs import OutputLayer
 
 MEAN_RATE = CBOW.default_lr / SkipGram.default_lr  # 4

@@ -36,7 +36,7 @@ from unhot.errors import DataError
 from unhot.models.cbow import CBOW
 from unhot.models.load import load_words
 from unhot.models.skipgram import SkipGram
-from unhot.models.words import WordModel
+from unhot.models.word_model import WordModel
 from unhot.types import Floats
 from unhot.vocab.subsampling import keep_probability
 from unhot.vocab.vocabulary import Vocabulary

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from unhot.corpus.atomic import replacing
+from unhot.atomic import replacing
 from unhot.errors import ConfigError
 from unhot.vectors.formats.fasttext.dictionary import dictionary_pieces
 from unhot.vectors.formats.fasttext.matrix import dense_pieces

@@ -1,0 +1,7 @@
+"""Co-occurrence cells: which words stand near which, and how much."""
+
+from __future__ import annotations
+
+from unhot.corpus.cells.cells import Cells, CellsWriter
+
+__all__ = ["Cells", "CellsWriter"]

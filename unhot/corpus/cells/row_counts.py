@@ -1,0 +1,274 @@
+"""Counting which words stand near which: a section of text at a time, a row at a time.
+
+A section is read once: its words are copied, one after another with `GAP` between sentences, and the places
+of each word are listed (a counting sort). Then a row is counted by itself: all places of its word are
+visited, and the words around them are added up in an array with an entry for each word of the vocabulary,
+which lies in the second-level cache. Columns that are no longer zero are marked in a map of bits, so they
+come out in rising order: nothing is hashed and nothing is sorted.
+
+Sums are integers, in units that all weights are whole numbers of (`cooccurrence.weights_of`), so no sum
+depends on an order.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from llvmlite import ir
+
+from unhot.kernels.jit import block, inner, kernel
+from unhot.kernels.rng import bits_at
+from unhot.kernels.simd.ids import first_bit
+from unhot.kernels.simd.lanes import I8, I32, Value, call
+from unhot.types import Counts, Ids, Starts
+
+GAP = -1  # between sentences
+BITS, SHIFT = 64, 6  # of a number of the map
+AHEAD = 12  # places whose neighbours are asked for early
+_ONE, _LAST, _32 = np.uint64(1), np.uint64(BITS - 1), np.uint64(32)
+
+
+class Section(NamedTuple):
+    """The words of a piece of text, and where each one stands."""
+
+    words: Ids  # [room] words that were kept, GAP between sentences and at both ends
+    starts: Starts  # [vocabulary + 1] where the places of each word begin
+    places: Ids  # [room] in `words`, by word
+    size: Starts  # [1] numbers in `words`
+
+
+class Sums(NamedTuple):
+    """A row that is being added up."""
+
+    sums: Any  # [vocabulary] int64; or float64, where values of elsewhere are added up
+    marks: Any  # uint64: bit j is set if sums[j] is not zero
+    groups: Any  # uint64: bit g is set if marks[g] is not zero
+
+
+class Rows(NamedTuple):
+    """Rows that were added up."""
+
+    lengths: Counts
+    columns: Ids
+    sums: Any  # int64 or float64
+
+
+def new_section(room: int, vocabulary: int) -> Section:
+    """Room for so many words and gaps."""
+    return Section(
+        np.empty(room, np.int32),
+        np.zeros(vocabulary + 1, np.int64),
+        np.empty(room, np.int32),
+        np.zeros(1, np.int64),
+    )
+
+
+def new_sums(vocabulary: int) -> Sums:
+    """A row of zeros."""
+    marks = -(-vocabulary // BITS)
+    return Sums(
+        np.zeros(vocabulary, np.int64), np.zeros(marks, np.uint64), np.zeros(-(-marks // BITS), np.uint64)
+    )
+
+
+def new_rows(rows: int, cells: int) -> Rows:
+    """Room for so many rows, and cells."""
+    return Rows(np.empty(rows, np.int64), np.empty(cells, np.int32), np.empty(cells, np.int64))
+
+
+def _prefetch_twin(array: Any, at: int) -> None:
+    """Ask for array[at], to be read soon; changes nothing."""
+
+
+@block(_prefetch_twin)
+def _prefetch(types: Any, b: Value, array: Value, at: Value) -> None:
+    """One line of the cache."""
+    address = b.bitcast(b.gep(array, [at]), I8.as_pointer())
+    call(
+        b,
+        "llvm.prefetch.p0",
+        ir.VoidType(),
+        [address, ir.Constant(I32, 0), ir.Constant(I32, 3), ir.Constant(I32, 1)],
+    )
+
+
+@inner
+def _kept(text: Any, key: Any, position: Any) -> Any:
+    """Whether the token at a position survives sub-sampling, by the bits that training takes."""
+    return (bits_at(key, position) >> _32) <= np.uint64(text.keep[text.ids[position]])
+
+
+@inner
+def _before(text: Any, key: Any, start: Any, sentence: Any, window: Any, words: Any) -> Any:
+    """Write up to `window` words of the sentence before `start`, in their order; returns where to go on."""
+    kept, position = 0, start
+    while position > text.starts[sentence] and kept < window:
+        position -= 1
+        kept += _kept(text, key, position)
+    at = 1
+    for p in range(position, start):
+        if _kept(text, key, p):
+            words[at] = text.ids[p]
+            at += 1
+    return at
+
+
+@kernel
+def read_section(
+    text: Any, key: Any, start: Any, stop: Any, sentence: Any, window: Any, section: Any
+) -> None:
+    """Copy the words at positions [start, stop), with those that their windows reach at both ends, and list their places.
+
+    sentence    the one that `start` is in
+    key         the stream whose bits decide which words survive sub-sampling
+    """
+    words, starts, places = section.words, section.starts, section.places
+    words[0] = GAP
+    first = _before(text, key, start, sentence, window, words)
+    at, position = first, start
+    while position < stop:
+        end = min(text.starts[sentence + 1], stop)
+        for p in range(position, end):
+            if _kept(text, key, p):
+                words[at] = text.ids[p]
+                at += 1
+        position = end
+        if position == text.starts[sentence + 1]:
+            words[at] = GAP
+            at += 1
+            sentence += 1
+    last = at
+    if last > first and words[last - 1] != GAP:  # the sentence goes on
+        while position < text.starts[sentence + 1] and at < last + window:
+            if _kept(text, key, position):
+                words[at] = text.ids[position]
+                at += 1
+            position += 1
+    words[at] = GAP
+    section.size[0] = at + 1
+    _list_places(words, first, last, starts, places)
+
+
+@inner
+def _list_places(words: Any, first: Any, last: Any, starts: Any, places: Any) -> None:
+    """A counting sort of the places [first, last) by their words."""
+    for i in range(starts.size):
+        starts[i] = 0
+    for at in range(first, last):
+        if words[at] >= 0:
+            starts[words[at] + 1] += 1
+    for i in range(1, starts.size):
+        starts[i] += starts[i - 1]
+    for at in range(first, last):  # starts[w] moves to where w + 1 begins ...
+        word = words[at]
+        if word >= 0:
+            places[starts[word]] = at
+            starts[word] += 1
+    for i in range(starts.size - 1, 0, -1):  # ... so each one is now its follower's
+        starts[i] = starts[i - 1]
+    starts[0] = 0
+
+
+@inner
+def _add(row: Any, word: Any, amount: Any) -> None:
+    """Add to a column, and mark it if it was zero."""
+    old = row.sums[word]
+    row.sums[word] = old + amount
+    if old == 0:
+        mark = word >> SHIFT
+        row.marks[mark] |= _ONE << (np.uint64(word) & _LAST)
+        row.groups[mark >> SHIFT] |= _ONE << (np.uint64(mark) & _LAST)
+
+
+@inner
+def _take(row: Any, out: Any, at: Any) -> Any:
+    """Write the columns that are not zero behind cell `at` of `out`, and make them zero again.
+
+    Returns the cell to go on with.
+    """
+    for group in range(row.groups.size):
+        groups = row.groups[group]
+        while groups != 0:
+            mark = (group << SHIFT) + first_bit(groups)
+            marks = row.marks[mark]
+            while marks != 0:
+                word = (mark << SHIFT) + first_bit(marks)
+                out.columns[at], out.sums[at] = word, row.sums[word]
+                row.sums[word] = 0
+                at += 1
+                marks &= marks - _ONE
+            row.marks[mark] = 0
+            groups &= groups - _ONE
+        row.groups[group] = 0
+    return at
+
+
+@inner
+def _add_side(words: Any, place: Any, step: Any, weights: Any, row: Any) -> None:
+    """Add the words on one side of a place, up to the end of the sentence.
+
+    Step is 1 or -1, weights[d] is that of distance d.
+    """
+    for distance in range(1, weights.size):
+        word = words[place + step * distance]
+        if word < 0:
+            break
+        _add(row, word, weights[distance])
+
+
+@kernel
+def count_rows(section: Any, first: Any, last: Any, left: Any, right: Any, row: Any, out: Any) -> int:
+    """Count the rows first .. last - 1 of a section; returns how many cells they have.
+
+    left, right    weights of the words before and behind a place by their distance; weights of size 1: that
+                   side does not count
+    """
+    cells = 0
+    for word in range(first, last):
+        begin, end = section.starts[word], section.starts[word + 1]
+        for i in range(begin, end):
+            if i + AHEAD < section.starts[last]:
+                _prefetch(section.words, np.int64(section.places[i + AHEAD]))
+            place = section.places[i]
+            _add_side(section.words, place, -1, left, row)
+            _add_side(section.words, place, 1, right, row)
+        before = cells
+        cells = _take(row, out, cells)
+        out.lengths[word - first] = cells - before
+    return cells
+
+
+@kernel
+def merge_rows(starts: Any, columns: Any, sums: Any, first: Any, last: Any, row: Any, out: Any) -> int:
+    """Add up the rows first .. last - 1 of several runs; returns how many cells they have.
+
+    starts    [runs, vocabulary + 1] where each run's rows begin in columns and sums
+    """
+    cells = 0
+    for word in range(first, last):
+        for run in range(starts.shape[0]):
+            for cell in range(starts[run, word], starts[run, word + 1]):
+                _add(row, np.int64(columns[cell]), sums[cell])
+        before = cells
+        cells = _take(row, out, cells)
+        out.lengths[word - first] = cells - before
+    return cells
+
+
+@kernel
+def group_rows(
+    words: Any, contexts: Any, values: Any, first: Any, places: Any, columns: Any, out: Any
+) -> None:
+    """Bring the records (word, context, value) of each row together, in the order they have.
+
+    A step of a counting sort.
+
+    first     the number of the first row; words and contexts are counted from 1, columns from 0
+    places    where the next record of each row goes
+    """
+    for i in range(words.size):
+        row = words[i] - first
+        at = places[row]
+        columns[at], out[at] = contexts[i] - 1, values[i]
+        places[row] = at + 1

@@ -1,0 +1,7 @@
+"""Phrases: neighbouring words that belong together become one word, before any model sees them."""
+
+from __future__ import annotations
+
+from unhot.corpus.phrases.phrases import Phrases
+
+__all__ = ["Phrases"]

@@ -1,0 +1,240 @@
+"""How often each pair of neighbouring words stands in a text, within a budget of memory.
+
+The text is read once for each range of left sides (see ids.py): the successors of a range, four
+bytes a token, and the pairs that may come of them fit the budget. There is a range for each thread, and more
+only if the text is long. Every pair is counted exactly; nothing is dropped to save memory. If what is left,
+pairs seen often enough, does not fit, a `DataError` says so.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from unhot.corpus.in_order import in_order
+from unhot.corpus.phrases.growing_text import Text
+from unhot.corpus.phrases.ids import (
+    FOUND,
+    NONE,
+    Map,
+    Pairs,
+    collect,
+    count_row,
+    extend,
+    fill_map,
+    new_map,
+    tally,
+)
+from unhot.errors import ConfigError, DataError
+from unhot.types import Bytes, Counts, Ids
+
+PAIR_BYTES = 16  # of a pair in `Pairs`
+ROW_BYTES = 32  # of a row: its size, where its successors begin and go, and room for one more of each
+PREFIX_BYTES = 48  # of a prefix: its parent and connector, its row, and two slots of the map
+FEWEST = 1 << 12  # tokens of a range at least
+MOST = 2**31 - 1  # and at most: counts of a row are 32-bit
+PREFIXES = 1 << 12  # room for them to begin with
+BLOCK = 1 << 20  # tokens written at once
+
+
+class Lefts(NamedTuple):
+    """The left sides of pairs."""
+
+    shards: list[Ids]  # of every token
+    sizes: Counts  # [words + prefixes] how often each is there
+    parents: Ids  # [prefixes] the left side that each prolongs
+    ends: Ids  # [prefixes] by which connector
+
+
+class Counted(NamedTuple):
+    """What was counted."""
+
+    pairs: Pairs
+    different: int  # pairs, the rare ones too
+    lefts: Lefts
+
+
+def count_pairs(
+    text: Text, connectors: Bytes, *, least: int, rare: bool, threads: int, memory: int, folder: Path
+) -> Counted:
+    """Count all pairs of neighbours; those seen `least` times are returned.
+
+    connectors  [words] 1: a connector, which may stand inside a pair and is no side of one
+    rare        whether pairs whose left side is too rare must be counted, too, so that `different` is right
+    memory      bytes
+    folder      for files with left sides
+    """
+    lefts = left_sides(text, connectors, memory, folder)
+    sizes = lefts.sizes if rare else np.where(lefts.sizes >= least, lefts.sizes, 0)
+    room = _room(memory, sizes.size, text.counts.size, least, threads)
+    ranges = _ranges(sizes, room, threads)
+
+    def work(rows: tuple[int, int]) -> tuple[int, Pairs]:
+        begin, end = rows
+        count = _count_long if end - begin == 1 and sizes[begin] > room else _count_range
+        return count(text, lefts, sizes[begin:end], begin, least)
+
+    found: list[Pairs] = []
+    different = kept = 0
+    with contextlib.closing(in_order(ranges, work, threads)) as results:
+        for number, pairs in results:
+            different, kept = different + number, kept + pairs.counts.size
+            if kept * PAIR_BYTES > memory:
+                raise DataError(
+                    f"memory={memory:,}: {kept:,} pairs seen {least} times and more do not fit, and there "
+                    "may be others: "
+                    "allow more memory, or raise min_count"
+                )
+            found.append(pairs)
+    found.append(_empty(0))
+    lists = (
+        [pairs.lefts for pairs in found],
+        [pairs.words for pairs in found],
+        [pairs.counts for pairs in found],
+    )
+    return Counted(
+        Pairs(np.concatenate(lists[0]), np.concatenate(lists[1]), np.concatenate(lists[2])), different, lefts
+    )
+
+
+def _room(memory: int, rows: int, words: int, least: int, threads: int) -> int:
+    """Tokens of a range that memory allows."""
+    fixed = ROW_BYTES * rows + threads * 8 * words
+    each = 4 + -(-PAIR_BYTES // least)
+    if memory < fixed + threads * FEWEST * each:
+        raise ConfigError(
+            f"memory={memory:,}: counting pairs of {words:,} words with {threads} threads takes at least "
+            f"{fixed + threads * FEWEST * each:,} bytes: allow more, or use fewer threads"
+        )
+    return min((memory - fixed) // (threads * each), MOST)
+
+
+def _ranges(sizes: Counts, room: int, threads: int) -> list[tuple[int, int]]:
+    """Rows in ranges of at most `room` tokens, and of about equal parts for the threads.
+
+    A longer row is a range by itself.
+    """
+    ends = np.cumsum(sizes)
+    ranges: list[tuple[int, int]] = []
+    begin = 0
+    while begin < sizes.size:
+        before = int(ends[begin] - sizes[begin])
+        part = -(-(int(ends[-1]) - before) // max(1, threads - len(ranges)))  # of what is left
+        end = max(begin + 1, int(np.searchsorted(ends, before + min(room, part), side="right")))
+        if ends[end - 1] > before:
+            ranges.append((begin, end))
+        begin = end
+    return ranges
+
+
+def _empty(room: int) -> Pairs:
+    return Pairs(np.empty(room, np.int32), np.empty(room, np.int32), np.empty(room, np.int64))
+
+
+def _count_range(text: Text, lefts: Lefts, sizes: Counts, begin: int, least: int) -> tuple[int, Pairs]:
+    """The number of pairs whose left sides are begin, begin + 1, ..., and those that are frequent enough.
+
+    Runs in a thread.
+    """
+    begins = np.cumsum(sizes) - sizes
+    cursors = np.where(sizes > 0, begins, -1)
+    successors, out = np.empty(int(sizes.sum()), np.int32), _empty(int((sizes // least).sum()))
+    for shard, left in zip(text.shards, lefts.shards, strict=True):
+        collect(left, shard.ids, shard.starts, begin, cursors, successors)
+    different, n = tally(successors, begins, cursors, begin, least, np.zeros(text.counts.size, np.int32), out)
+    return int(different), Pairs(out.lefts[:n].copy(), out.words[:n].copy(), out.counts[:n].copy())
+
+
+def _count_long(text: Text, lefts: Lefts, sizes: Counts, row: int, least: int) -> tuple[int, Pairs]:
+    """The same for one left side, whose successors are too many to be collected."""
+    counts = np.zeros(text.counts.size, np.int64)
+    for shard, left in zip(text.shards, lefts.shards, strict=True):
+        count_row(left, shard.ids, shard.starts, row, counts)
+    words = np.flatnonzero(counts >= least).astype(np.int32)
+    return int(np.count_nonzero(counts)), Pairs(np.full(words.size, row, np.int32), words, counts[words])
+
+
+def left_sides(text: Text, connectors: Bytes, memory: int, folder: Path) -> Lefts:
+    """The left sides of a text; without connectors these are its words, and nothing is written."""
+    none = np.empty(0, np.int32)
+    if not connectors.any():
+        return Lefts([shard.ids for shard in text.shards], text.counts, none, none)
+    prefixes = _Prefixes(connectors, memory)
+    shards = [
+        prefixes.extend(shard.ids, shard.starts, folder / f"{number:05}.lefts")
+        for number, shard in enumerate(text.shards)
+    ]
+    n = int(prefixes.place[FOUND])
+    return Lefts(shards, prefixes.sizes[: connectors.size + n], prefixes.parents[:n], prefixes.ends[:n])
+
+
+class _Prefixes:
+    """Words with connectors behind them, numbered as they are met."""
+
+    def __init__(self, connectors: Bytes, memory: int) -> None:
+        self._connectors, self._memory = connectors, memory
+        self.place = np.zeros(4, np.int64)  # see `extend`
+        self.parents = self.ends = np.empty(0, np.int32)
+        self.sizes = np.zeros(connectors.size, np.int64)
+        self._map: Map = new_map(1)
+        self._grow(PREFIXES)
+
+    def extend(self, ids: Ids, starts: Counts, path: Path) -> Ids:
+        """The left sides of a shard, written to a file and mapped."""
+        # a full disk is an error here; in a mapped file with holes it would end the process
+        with path.open("wb") as file:
+            for at in range(0, ids.size, BLOCK):
+                file.write(ids[at : at + BLOCK].data)
+        written = np.memmap(path, np.int32, "r+")
+        self.place[:FOUND] = 0, 0, NONE
+        while not extend(
+            ids,
+            starts,
+            self._connectors,
+            self._map,
+            self.parents,
+            self.ends,
+            self.sizes,
+            self.place,
+            np.asarray(written),
+        ):
+            self._grow(2 * self.parents.size)
+        del written
+        return np.asarray(np.memmap(path, np.int32, "r"))
+
+    def _grow(self, room: int) -> None:
+        if room > PREFIXES and room * PREFIX_BYTES > self._memory:
+            raise DataError(
+                f"memory={self._memory:,}: more than {room // 2:,} different words with connectors behind "
+                "them do not fit: "
+                "allow more memory, or use fewer connectors"
+            )
+        n = self.parents.size
+        self.parents, self.ends = (
+            np.concatenate([part, np.empty(room - n, np.int32)]) for part in (self.parents, self.ends)
+        )
+        self.sizes = np.concatenate([self.sizes, np.zeros(room - n, np.int64)])
+        self._map = new_map(room)
+        fill_map(
+            self._map, self.parents[:n], self.ends[:n], np.arange(n, dtype=np.int64) + self._connectors.size
+        )
+
+
+def first_words(lefts: Lefts, words: int, some: Ids) -> Ids:
+    """The word that each of some left sides begins with."""
+    first = some.copy()
+    while (longer := np.flatnonzero(first >= words)).size:
+        first[longer] = lefts.parents[first[longer] - words]
+    return first
+
+
+def words_of(lefts: Lefts, words: int, left: int) -> list[int]:
+    """The ids of the word and the connectors that a left side is made of."""
+    behind = []
+    while left >= words:
+        behind.append(int(lefts.ends[left - words]))
+        left = int(lefts.parents[left - words])
+    return [left, *reversed(behind)]

@@ -1,0 +1,92 @@
+"""The phrases of a text, in one pass: count pairs, score how much their words belong together, take the best.
+
+With the counts of the words a and b, of a followed by b (ab), and of all words of the text (n):
+
+    word2vec   (ab - min_count) / (a b) n                          as in word2phrase
+    gensim     (ab - min_count) / (a b) different                  different: words, connectors apart, and pairs of words; gensim's default
+    npmi       log(p(ab) / (p(a) p(b))) / -log p(ab)               p = count / n; 1: never apart, 0: as by chance, -1: never together
+
+References: Mikolov et al., Distributed representations of words and phrases and their compositionality, 2013;
+Bouma, Normalized (pointwise) mutual information in collocation extraction, 2009.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from unhot.corpus.phrases.counts import count_pairs, first_words, words_of
+from unhot.corpus.phrases.growing_text import Text
+from unhot.corpus.phrases.ids import Pairs
+from unhot.corpus.phrases.joining import connector_flags
+from unhot.corpus.phrases.phrase_file import Entry
+from unhot.types import Counts, Doubles
+
+THRESHOLDS = {"word2vec": 100.0, "gensim": 10.0, "npmi": 0.5}  # usual ones
+SCORES = tuple(THRESHOLDS)
+
+
+class Finding(NamedTuple):
+    """How, see `Phrases`."""
+
+    score: str
+    target: int | None
+    min_count: int
+    connectors: frozenset[str]
+    threads: int
+    memory: int  # bytes
+
+
+def find_phrases(text: Text, how: Finding, threshold: float, folder: Path) -> list[Entry]:
+    """The phrases, best first; `folder`: for files meanwhile."""
+    connectors = connector_flags(text.index, how.connectors)
+    counted = count_pairs(
+        text,
+        connectors,
+        least=least_count(how.score, how.min_count),
+        rare=how.score == "gensim",
+        threads=how.threads,
+        memory=how.memory,
+        folder=folder,
+    )
+    pairs, lefts = counted.pairs, counted.lefts
+    a, b = text.counts[first_words(lefts, text.counts.size, pairs.lefts)], text.counts[pairs.words]
+    kinds = int(np.count_nonzero(text.counts[connectors == 0])) + counted.different
+    scores = pair_scores(how.score, a, b, pairs.counts, Sums(text.tokens, kinds, how.min_count))
+    words, entries = list(text.index), list[Entry]()
+    for place in best_pairs(pairs, scores, threshold, how.target).tolist():
+        ids = [*words_of(lefts, len(words), int(pairs.lefts[place])), int(pairs.words[place])]
+        entries.append((tuple(words[i] for i in ids), float(scores[place]), int(pairs.counts[place])))
+    return entries
+
+
+class Sums(NamedTuple):
+    """What scores need beside the counts of words and pairs."""
+
+    words: int  # of the text
+    different: int
+    min_count: int
+
+
+def least_count(score: str, min_count: int) -> int:
+    """How often a pair must be seen for a score that is not too low, with any threshold >= 0."""
+    return min_count if score == "npmi" else min_count + 1
+
+
+def pair_scores(score: str, a: Counts, b: Counts, ab: Counts, sums: Sums) -> Doubles:
+    """The scores of pairs whose words were seen a and b times, and together ab times."""
+    if score == "npmi":
+        p_a, p_b, p_ab = (count / float(sums.words) for count in (a, b, ab))
+        return np.asarray(np.log(p_ab / (p_a * p_b)) / -np.log(p_ab), np.float64)
+    times = sums.words if score == "word2vec" else sums.different
+    return np.asarray((ab - sums.min_count) / (a.astype(np.float64) * b) * times, np.float64)
+
+
+def best_pairs(pairs: Pairs, scores: Doubles, threshold: float, target: int | None) -> Any:
+    """The places of pairs that score more than the threshold, best first; the best `target` of them."""
+    above = np.flatnonzero(scores > threshold)
+    # the last one decides first
+    keys = (pairs.words[above], pairs.lefts[above], -pairs.counts[above], -scores[above])
+    return above[np.lexsort(keys)][:target]

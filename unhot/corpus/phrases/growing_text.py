@@ -1,0 +1,105 @@
+"""A text while its phrases are found and joined: ids on disk, and words that become more with every pass."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from unhot.corpus.corpus import Corpus
+from unhot.corpus.phrases.ids import add_counts
+from unhot.corpus.shards import Shard
+from unhot.corpus.workplace import FULL, Workplace
+from unhot.errors import DataError
+from unhot.types import Counts, Ids
+
+PIECE = 1 << 20  # tokens worked on together
+
+
+@dataclasses.dataclass(frozen=True)
+class Text:
+    """Sentences as ids; the words need not be in the order of their counts."""
+
+    shards: list[Shard]
+    index: dict[str, int]  # word -> id, in the order of the ids
+    counts: Counts  # [words] how often each stands in the shards; 0: in phrases only
+
+    @property
+    def tokens(self) -> int:
+        """How many there are."""
+        return sum(shard.ids.size for shard in self.shards)
+
+
+class Piece(NamedTuple):
+    """Some tokens of a shard."""
+
+    ids: Ids  # of the whole shard
+    begin: int
+    end: int
+    breaks: Ids  # ends of sentences, from `begin` on
+
+
+def whole_text(corpus: Corpus) -> Text:
+    """The text of a corpus; a `DataError` if words of it were dropped."""
+    if corpus.ids != corpus.words:
+        raise DataError(
+            f"a corpus that lacks {corpus.words - corpus.ids:,} of {corpus.words:,} words, which were too "
+            "rare: its neighbours need not be "
+            "neighbours in the text; encode it with min_count=1, or give the text itself"
+        )
+    # those of the vocabulary may have been given, and kernels trust these
+    counts = np.zeros(len(corpus.vocabulary), np.int64)
+    for shard in corpus.shards:
+        add_counts(shard.ids, counts)
+    return Text(corpus.shards, corpus.vocabulary.index, counts)
+
+
+def pieces(
+    shards: list[Shard], cut: Callable[[Ids, int, int], int] | None = None, size: int | None = None
+) -> Iterator[Piece]:
+    """All tokens in pieces of about `size`.
+
+    `cut(ids, at, end)` says where a piece may end in a sentence, from `at` on; None: anywhere.
+    """
+    size = size or PIECE
+    for shard in shards:
+        begin = 0
+        while begin < shard.ids.size:
+            end = min(begin + size, shard.ids.size)
+            following = int(np.searchsorted(shard.starts, end))  # the first sentence end at or behind it
+            if cut is not None and shard.starts[following] != end:
+                end = int(cut(shard.ids, end, int(shard.starts[following])))
+            first = int(np.searchsorted(shard.starts, begin, side="right"))
+            last = int(np.searchsorted(shard.starts, end, side="right"))
+            yield Piece(shard.ids, begin, end, (shard.starts[first:last] - begin).astype(np.int32))
+            begin = end
+
+
+@contextlib.contextmanager
+def joining_folder(place: Workplace | None = None) -> Iterator[Path]:
+    """A temporary folder, in a workplace or in that of the system.
+
+    A full disk becomes a `DataError` that says what to do.
+    """
+    where = None if place is None else place.directory
+    with tempfile.TemporaryDirectory(prefix=".joining-", dir=where, ignore_cleanup_errors=True) as name:
+        folder = Path(name)
+        try:
+            yield folder
+        except OSError as error:
+            if error.errno not in FULL:
+                raise
+            folders = [folder] if place is None else [folder, place.work]
+            used = sum(path.stat().st_size for each in folders for path in each.rglob("*"))
+            free = shutil.disk_usage(folder).free + used
+            raise DataError(
+                f"{folder.parent}: disk full: the text with phrases needs more than {used / 1e9:.3g} GB "
+                f"there, {free / 1e9:.3g} GB were "
+                "free: make room, or give another place (directory, or TMPDIR in the environment)"
+            ) from error

@@ -1,0 +1,301 @@
+"""Phrases in ids, counted and joined.
+
+The compiled part of `counts.py` and `joining.py`.
+
+**Counting.** A pair is a left side and a word. The left side is a word or, where connector words stand
+between ("bank of" + "america"), a *prefix*: the word and the connectors behind it, which `extend` gives
+numbers of their own. So `lefts` has an entry for each token:
+
+    a word         its id: it may be the right side of a pair, and the left side of the next
+    a connector    the prefix that ends here, or -1 if no word stands before it in the sentence
+
+Without connectors `lefts` is `ids` itself. Rows are left sides. To count the pairs of some rows, their
+successors are collected, row by row, in one pass over all tokens; then each row is tallied in an array with a
+place for every word.
+
+**Joining**, from left to right:
+
+    pending = nothing
+    for each token:    connector      goes behind what is pending, if anything is; else it is written
+                       word           pending + word is a phrase: the phrase is written, nothing is pending
+                                      else what is pending is written as it is, and the word is pending
+
+What is pending at the end of a sentence is written as it is.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from unhot.kernels.jit import inner, kernel
+from unhot.kernels.rng import mix
+from unhot.types import Bytes, Counts, Ids, Words64
+
+ZERO, HALF = np.uint64(0), np.uint64(32)
+NONE = -1  # no left side
+DEAD = -2  # something is pending that no phrase begins with
+SENTENCE, TOKEN, LEFT, FOUND = 0, 1, 2, 3  # positions in `place`, see `extend`
+
+
+class Map(NamedTuple):
+    """(left, word) -> a number, as an open-addressing hash table.
+
+    Slot i is two 64-bit words, the key and the number + 1 (0: empty).
+    """
+
+    slots: Words64  # [2 x capacity], capacity a power of two and more than the entries
+
+
+class Pairs(NamedTuple):
+    """Pairs that are frequent enough."""
+
+    lefts: Ids
+    words: Ids
+    counts: Counts
+
+
+class Rules(NamedTuple):
+    """What is joined: (left, word) -> the id of the phrase, (left, connector) -> the longer left."""
+
+    table: Map
+    begins: Bytes  # [lefts] 1: some phrase begins with it
+    connectors: Bytes  # [words] 1: a connector
+
+
+def new_map(entries: int) -> Map:
+    """An empty map with room for so many entries, at most half full."""
+    return Map(np.zeros(2 << max(2 * entries - 1, 1).bit_length(), np.uint64))
+
+
+@inner
+def find_slot(table: Any, left: Any, word: Any) -> Any:
+    """The slot of a key, or the empty one where it would be."""
+    key = (np.uint64(left) << HALF) | np.uint64(word)
+    mask = (table.slots.size >> 1) - 1
+    slot = np.int64(mix(key) & np.uint64(mask))
+    while table.slots[2 * slot + 1] != ZERO and table.slots[2 * slot] != key:
+        slot = (slot + 1) & mask
+    return slot
+
+
+@inner
+def found(table: Any, left: Any, word: Any) -> Any:
+    """The number of a key, or -1."""
+    return np.int64(table.slots[2 * find_slot(table, left, word) + 1]) - 1
+
+
+@inner
+def put(table: Any, left: Any, word: Any, number: Any) -> None:
+    """Give a key a number."""
+    slot = find_slot(table, left, word)
+    table.slots[2 * slot] = (np.uint64(left) << HALF) | np.uint64(word)
+    table.slots[2 * slot + 1] = np.uint64(number + 1)
+
+
+@kernel
+def fill_map(table: Any, lefts: Any, words: Any, numbers: Any) -> None:
+    """Put entries into a map."""
+    for i in range(lefts.size):
+        put(table, lefts[i], words[i], numbers[i])
+
+
+@kernel
+def extend(
+    ids: Any,
+    starts: Any,
+    connectors: Any,
+    table: Any,
+    parents: Any,
+    ends: Any,
+    sizes: Any,
+    place: Any,
+    lefts: Any,
+) -> bool:
+    """Write the left sides of a shard, from `place` on.
+
+    False if there are more prefixes than there is room for.
+
+    Prefix p is left side words + p: `parents[p]` and then the connector `ends[p]`. `sizes` counts each left
+    side. `place` has the sentence and the token to go on with, the left side before it, and the number of
+    prefixes so far.
+    """
+    at, left, prefixes = place[TOKEN], place[LEFT], place[FOUND]
+    for sentence in range(place[SENTENCE], starts.size - 1):
+        for i in range(at, starts[sentence + 1]):
+            if connectors[ids[i]] == 0:
+                left = np.int64(ids[i])
+            elif left != NONE:
+                known = found(table, left, ids[i])
+                if known < 0:
+                    if prefixes == parents.size:
+                        place[SENTENCE], place[TOKEN], place[LEFT], place[FOUND] = sentence, i, left, prefixes
+                        return False
+                    known = connectors.size + prefixes
+                    parents[prefixes], ends[prefixes] = left, ids[i]
+                    put(table, left, ids[i], known)
+                    prefixes += 1
+                left = known
+            lefts[i] = left
+            if left != NONE:
+                sizes[left] += 1
+        at, left = starts[sentence + 1], np.int64(NONE)
+    place[FOUND] = prefixes
+    return True
+
+
+@kernel
+def collect(lefts: Any, ids: Any, starts: Any, first: int, cursors: Any, successors: Any) -> None:
+    """Write the successors of rows first, first + 1, ...: that of row r goes to `cursors[r - first]`, which moves on; -1: not wanted."""
+    last = first + cursors.size
+    for sentence in range(starts.size - 1):
+        left = np.int64(NONE)
+        for i in range(starts[sentence], starts[sentence + 1]):
+            if first <= left and left < last and lefts[i] == ids[i]:
+                at = cursors[left - first]
+                if at >= 0:
+                    successors[at] = ids[i]
+                    cursors[left - first] = at + 1
+            left = np.int64(lefts[i])
+
+
+@kernel
+def tally(successors: Any, begins: Any, cursors: Any, first: int, least: int, counts: Any, out: Any) -> Any:
+    """Count each row's successors; pairs seen `least` times go to `out`.
+
+    The number of different pairs, and of those in `out`.
+
+    `counts` has a zero for each word, before and after.
+    """
+    different, n = np.int64(0), np.int64(0)
+    for row in range(cursors.size):
+        begin, distinct = begins[row], 0
+        for i in range(begin, cursors[row]):
+            word = successors[i]
+            if counts[word] == 0:
+                successors[begin + distinct] = word  # in place: those before i are done with
+                distinct += 1
+            counts[word] += 1
+        for i in range(begin, begin + distinct):
+            word = successors[i]
+            if counts[word] >= least:
+                out.lefts[n], out.words[n], out.counts[n] = first + row, word, counts[word]
+                n += 1
+            counts[word] = 0
+        different += distinct
+    return different, n
+
+
+@kernel
+def count_row(lefts: Any, ids: Any, starts: Any, row: int, counts: Any) -> None:
+    """Add the successors of one row to `counts`, which has a place for each word.
+
+    For a row that is longer than memory allows.
+    """
+    for sentence in range(starts.size - 1):
+        left = np.int64(NONE)
+        for i in range(starts[sentence], starts[sentence + 1]):
+            if left == row and lefts[i] == ids[i]:
+                counts[ids[i]] += 1
+            left = np.int64(lefts[i])
+
+
+@inner
+def looked_up(rules: Any, left: Any, word: Any) -> Any:
+    """What is behind a left side, or -1."""
+    if left < 0 or rules.begins[left] == 0:
+        return np.int64(-1)
+    return found(rules.table, left, word)
+
+
+@inner
+def copied(ids: Any, begin: Any, end: Any, out: Any, to: Any) -> Any:
+    """Write tokens as they are; where the next one goes."""
+    for i in range(begin, end):
+        out[to] = ids[i]
+        to += 1
+    return to
+
+
+@kernel
+def join(ids: Any, begin: int, breaks: Any, rules: Any, out: Any, ends: Any) -> int:
+    """Join in the tokens from `begin` on.
+
+    A sentence ends before each position in `breaks` (from `begin` on), and so does the work.
+
+    Writes tokens to `out` and the ends of sentences, in these, to `ends`. Returns the number of tokens.
+    """
+    to, at = 0, begin
+    for sentence in range(breaks.size):
+        end = begin + breaks[sentence]
+        pending, left = end, np.int64(NONE)  # where what is pending begins
+        for i in range(at, end):
+            word = ids[i]
+            if rules.connectors[word] != 0:
+                if left == NONE:
+                    out[to] = word
+                    to += 1
+                else:
+                    further = looked_up(rules, left, word)
+                    left = np.int64(DEAD) if further < 0 else further
+                continue
+            phrase = looked_up(rules, left, word)
+            if phrase >= 0:
+                out[to] = phrase
+                to += 1
+                pending, left = end, np.int64(NONE)
+                continue
+            if left != NONE:
+                to = copied(ids, pending, i, out, to)
+            pending, left = i, np.int64(word)
+        to = copied(ids, pending, end, out, to)
+        ends[sentence] = to
+        at = end
+    return to
+
+
+@kernel
+def next_cut(ids: Any, at: int, end: int, rules: Any) -> int:
+    """The first position from `at` on, up to the end of the sentence, before which tokens can be joined without those behind it.
+
+    That is between two words, not connectors, that are no phrase: whatever is pending there is written as it
+    is.
+    """
+    for i in range(at, end):
+        word, following = ids[i - 1], ids[i]
+        if (
+            rules.connectors[word] == 0
+            and rules.connectors[following] == 0
+            and looked_up(rules, np.int64(word), following) < 0
+        ):
+            return i
+    return end
+
+
+@kernel
+def add_counts(ids: Any, counts: Any) -> None:
+    """Count each id."""
+    for i in range(ids.size):
+        counts[ids[i]] += 1
+
+
+@kernel
+def spell(ids: Any, ends: Any, text: Any, offsets: Any, out: Any) -> int:
+    """Write words as bytes; a line feed behind those before a sentence end, a space behind all others.
+
+    Returns the number of bytes.
+
+    Word w is text[offsets[w] : offsets[w + 1]].
+    """
+    to, sentence = 0, 0
+    for i in range(ids.size):
+        for k in range(offsets[ids[i]], offsets[ids[i] + 1]):
+            out[to] = text[k]
+            to += 1
+        out[to] = 32
+        if sentence < ends.size and ends[sentence] == i + 1:
+            out[to] = 10
+            sentence += 1
+        to += 1
+    return to

@@ -1,0 +1,226 @@
+"""Phrases joined in a text of ids, and what becomes of it.
+
+Another text, a corpus to train on, or lines of words.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import IO, NamedTuple
+
+import numpy as np
+
+from unhot.corpus.corpus import Corpus
+from unhot.corpus.encoding import Cut, chosen_vocabulary, finished
+from unhot.corpus.in_order import in_order
+from unhot.corpus.phrases.growing_text import Piece, Text, pieces
+from unhot.corpus.phrases.ids import Rules, add_counts, fill_map, join, new_map, next_cut, spell
+from unhot.corpus.reading.lexicon import add_words
+from unhot.corpus.reading.scanner import BREAKS, TOKENS, new_table, remap
+from unhot.corpus.reading.separators import PADDING
+from unhot.corpus.reading.text_blocks import Block
+from unhot.corpus.reading.tokenizers import BLANKS
+from unhot.corpus.report import Report
+from unhot.corpus.shards import ShardWriter, map_shard
+from unhot.corpus.workplace import FULL, Workplace
+from unhot.errors import ConfigError, DataError
+from unhot.types import Bytes, Ids, Starts
+from unhot.vocab.vocabulary import Vocabulary, canonical, decode_word, encode_word
+
+Parts = tuple[str, ...]  # a word, connectors, a word
+
+
+def connector_flags(index: dict[str, int], connectors: Collection[str]) -> Bytes:
+    """1 for each word that is a connector."""
+    flags = np.zeros(len(index), np.uint8)
+    flags[[index[word] for word in connectors if word in index]] = 1
+    return flags
+
+
+def joined(parts: Iterable[str], delimiter: str) -> str:
+    """A phrase as one word, as it comes back from a file: bytes that are not UTF-8 may be, next to others."""
+    return canonical(delimiter.join(parts))
+
+
+def joined_words(
+    words: Iterable[str], phrases: Mapping[Parts, str], connectors: frozenset[str]
+) -> Iterator[str]:
+    """A sentence with phrases joined; `phrases`: parts -> phrase.
+
+    The plain twin of `kernels.phrases.join`.
+    """
+    pending: list[str] = []
+    for word in words:
+        if word in connectors:
+            if pending:
+                pending.append(word)
+            else:
+                yield word
+            continue
+        phrase = phrases.get((*pending, word)) if pending else None
+        if phrase is not None:
+            yield phrase
+            pending = []
+        else:
+            yield from pending
+            pending = [word]
+    yield from pending
+
+
+def join_text(
+    text: Text,
+    phrases: Iterable[Parts],
+    connectors: Collection[str],
+    delimiter: str,
+    folder: Path,
+    threads: int,
+) -> Text:
+    """The text with phrases joined, written to a folder.
+
+    Words that only joining made come behind all others.
+    """
+    index = dict(text.index)
+    rules = joining_rules(index, phrases, connectors, delimiter)
+    counts = np.zeros(len(index), np.int64)
+    writer = ShardWriter(folder)
+
+    def work(piece: Piece) -> tuple[Ids, Ids]:
+        size = piece.end - piece.begin
+        ended = piece.breaks.size > 0 and piece.breaks[-1] == size
+        breaks = piece.breaks if ended else np.append(piece.breaks, np.int32(size))
+        out, ends = np.empty(size, np.int32), np.empty(breaks.size, np.int32)
+        n = join(piece.ids, piece.begin, breaks, rules, out, ends)
+        return out[:n], ends if ended else ends[:-1]
+
+    cuttable = pieces(text.shards, lambda ids, at, end: int(next_cut(ids, at, end, rules)))
+    with contextlib.ExitStack() as stack:
+        stack.callback(writer.abort)
+        for out, ends in stack.enter_context(contextlib.closing(in_order(cuttable, work, threads))):
+            add_counts(out, counts)
+            writer.append(out, ends)
+        writer.close()
+    return Text([map_shard(folder, number) for number in range(len(writer.lengths))], index, counts)
+
+
+def joining_rules(
+    index: dict[str, int], phrases: Iterable[Parts], connectors: Collection[str], delimiter: str
+) -> Rules:
+    """What to join, in ids; phrases get an id in `index`.
+
+    Phrases of words that are not there are left out.
+    """
+    entries: dict[tuple[int, int], int] = {}
+    possible = [parts for parts in phrases if all(part in index for part in parts)]
+    for parts in possible:
+        index.setdefault(joined(parts, delimiter), len(index))
+    lefts = len(index)
+    for parts in possible:
+        left = index[parts[0]]
+        for part in parts[1:-1]:
+            key = left, index[part]
+            if key not in entries:
+                entries[key] = lefts
+                lefts += 1
+            left = entries[key]
+        entries[left, index[parts[-1]]] = index[joined(parts, delimiter)]
+    table, begins = new_map(len(entries)), np.zeros(lefts, np.uint8)
+    keys = np.array([*entries], np.int32).reshape(-1, 2)
+    fill_map(table, keys[:, 0].copy(), keys[:, 1].copy(), np.array([*entries.values()], np.int64))
+    begins[keys[:, 0]] = 1
+    return Rules(table, begins, connector_flags(index, connectors))
+
+
+class Spelling(NamedTuple):
+    """The bytes of all words."""
+
+    text: Bytes  # one word behind the other, and PADDING
+    offsets: Starts  # [words + 1]
+
+
+def spelling(words: Iterable[str]) -> Spelling:
+    """The bytes of words."""
+    raws = [encode_word(word) for word in words]
+    return Spelling(
+        np.frombuffer(b"".join(raws) + bytes(PADDING), np.uint8).copy(),
+        np.cumsum([0, *map(len, raws)], dtype=np.int64),
+    )
+
+
+def encoded_text(text: Text, report: Report, cut: Cut, place: Workplace, threads: int) -> Corpus:
+    """A corpus of a text, with the words that stay; `report`: of what it was read from."""
+    vocabulary, final = _vocabulary(text, cut)
+    writer = ShardWriter(place.work)
+
+    def work(piece: Piece) -> Block:
+        block, size = Block(), piece.end - piece.begin
+        block.reserve_ids(size, piece.breaks.size)
+        block.ids[:size], block.breaks[: piece.breaks.size] = piece.ids[piece.begin : piece.end], piece.breaks
+        block.place[TOKENS], block.place[BREAKS] = size, piece.breaks.size
+        remap(block.ids, block.breaks, block.place, final)
+        return block
+
+    with contextlib.ExitStack() as stack:
+        stack.callback(writer.abort)
+        for block in stack.enter_context(contextlib.closing(in_order(pieces(text.shards), work, threads))):
+            writer.append(*block.sentences())
+        writer.close()
+    report = Report(**{**report.to_json(), "words": text.tokens, "types": int(np.count_nonzero(text.counts))})
+    return finished(place, vocabulary, writer, report)
+
+
+def _vocabulary(text: Text, cut: Cut) -> tuple[Vocabulary, Ids]:
+    """The words that stay, and the final id of each (-1: dropped)."""
+    seen = np.flatnonzero(text.counts)  # others are there in phrases only
+    every = list(text.index)
+    words = spelling([every[i] for i in seen])
+    table, ids = add_words(
+        new_table(seen.size, len(words.text)), words.text, words.offsets, text.counts[seen]
+    )
+    vocabulary, chosen = chosen_vocabulary(table, False, cut)
+    final = np.full(len(every), -1, np.int32)
+    final[seen] = chosen[ids]
+    return vocabulary, final
+
+
+def write_text(text: Text, file: IO[bytes]) -> None:
+    """Write a text as lines of words with spaces between."""
+    words = spelling(text.index)
+    _check_blanks(words)
+    lengths = np.diff(words.offsets) + 1
+    for piece in pieces(text.shards):
+        ids = piece.ids[piece.begin : piece.end]
+        out = np.empty(int(lengths[ids].sum()), np.uint8)
+        spell(ids, piece.breaks, words.text, words.offsets, out)
+        try:
+            file.write(out.data)
+        except OSError as error:
+            if error.errno not in FULL:
+                raise
+            raise DataError(
+                "disk full: the joined text does not fit where it is written: make room there, or write to "
+                "another place"
+            ) from error
+
+
+def check_delimiter(delimiter: str) -> None:
+    """A `ConfigError` if phrases would be several words in a text."""
+    if any(chr(blank) in delimiter for blank in BLANKS):
+        raise ConfigError(
+            f"delimiter={delimiter!r}: in a text, phrases with white space are several words; use another "
+            "one, such as _"
+        )
+
+
+def _check_blanks(words: Spelling) -> None:
+    """A `DataError` if a word would be several ones in a text."""
+    raw = words.text[: words.offsets[-1]].tobytes()
+    at = max(raw.find(bytes([blank])) for blank in BLANKS)
+    if at >= 0:
+        word = int(np.searchsorted(words.offsets, at, side="right")) - 1
+        spelt = decode_word(raw[words.offsets[word] : words.offsets[word + 1]])
+        raise DataError(
+            f"the word {spelt!r:.80} holds white space: as text it would be several words; encode instead "
+            "of writing text"
+        )

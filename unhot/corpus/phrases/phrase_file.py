@@ -1,0 +1,97 @@
+"""A list of phrases as a file: JSON, with a line for each phrase.
+
+{"unhot": "phrases", "version": 1, "settings": {"score": "word2vec", "delimiter": "_", ...}, "passes": [[
+[["new", "york"], 1234.5, 678],
+...
+]]}
+
+The parts of a phrase, its score and how often the parts stood next to each other; a list of these for each
+pass, best first. Words that are not valid UTF-8 keep their bytes as escaped surrogates.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+from unhot.atomic import replacing
+from unhot.errors import DataError, FormatError
+
+KIND, VERSION = "phrases", 1
+MAX_BYTES = 1_000_000_000
+AGAIN = "the file is damaged, or no list of phrases; write it again"
+
+Entry = tuple[tuple[str, ...], float, int]  # parts, score, count
+
+
+def save_phrases(path: Path, settings: dict[str, Any], passes: list[list[Entry]]) -> None:
+    """Write a file, all or nothing."""
+    head = json.dumps({"unhot": KIND, "version": VERSION, "settings": settings})
+    lists = "], [".join("\n" + ",\n".join(map(json.dumps, entries)) + "\n" for entries in passes)
+    with replacing(path) as file:
+        file.write(f'{head[:-1]}, "passes": [{f"[{lists}]" if passes else ""}]}}\n'.encode("ascii"))
+
+
+def load_phrases(path: Path) -> tuple[dict[str, Any], list[list[Entry]]]:
+    """The settings and the phrases of each pass; a `FormatError` if the file is not what it should be."""
+    try:
+        size = path.stat().st_size
+        if size > MAX_BYTES:
+            raise FormatError(f"{path}: byte {MAX_BYTES}: has {size} bytes, more than are read; {AGAIN}")
+        data = path.read_bytes()
+    except OSError as error:
+        raise DataError(
+            f"{path}: cannot be read ({error.strerror or error}); give a file that `unhot phrases "
+            "--phrases` wrote"
+        ) from error
+    try:
+        content = json.loads(data.decode("utf-8"))
+    except UnicodeDecodeError as error:
+        raise FormatError(f"{path}: byte {error.start}: is not UTF-8; {AGAIN}") from error
+    except (ValueError, RecursionError) as error:
+        raise FormatError(
+            f"{path}: byte {getattr(error, 'pos', 0)}: is not valid JSON ({error}); {AGAIN}"
+        ) from error
+    if not isinstance(content, dict) or content.get("unhot") != KIND:
+        raise FormatError(f"{path}: byte 0: does not say that it holds phrases; {AGAIN}")
+    if content.get("version") != VERSION:
+        raise FormatError(
+            f"{path}: version {content.get('version')!r}: this unhot reads version {VERSION}; {AGAIN}"
+        )
+    settings, passes = content.get("settings"), content.get("passes")
+    if (
+        not isinstance(settings, dict)
+        or not isinstance(passes, list)
+        or not all(isinstance(entries, list) for entries in passes)
+    ):
+        raise FormatError(f"{path}: settings or passes are missing; {AGAIN}")
+    return settings, [
+        [_entry(path, number, entry) for entry in entries] for number, entries in enumerate(passes, 1)
+    ]
+
+
+def _entry(path: Path, number: int, entry: Any) -> Entry:
+    """A phrase as it should be."""
+    try:
+        parts, score, count = entry
+        words = (
+            isinstance(parts, list)
+            and len(parts) >= 2
+            and all(isinstance(part, str) and part for part in parts)
+        )
+        numbers = (
+            isinstance(score, (int, float))
+            and math.isfinite(score)
+            and isinstance(count, int)
+            and not isinstance(count, bool)
+        )
+        if words and numbers and count >= 1:
+            return tuple(parts), float(score), count
+    except (TypeError, ValueError, OverflowError):
+        pass
+    raise FormatError(
+        f"{path}: pass {number}: {entry!r:.80} is not a list of at least two words, a score and a count; "
+        f"{AGAIN}"
+    )

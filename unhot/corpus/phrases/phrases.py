@@ -1,0 +1,371 @@
+"""Phrases: neighbouring words that belong together become one word, before any model sees them.
+
+    >>> sentences = [["she", "lives", "in", "new", "york"], ["new", "york", "is", "big"], ["a", "big", "new", "house"]]
+    >>> phrases = Phrases(min_count=1, threshold=1.0).fit(sentences)
+    >>> phrases.transform(["in", "new", "york"])
+    ['in', 'new_york']
+
+`fit` encodes the text, counts neighbours in ids and keeps the pairs whose score is above a threshold (see
+phrase_finding.py). `transform` joins from left to right, so that a word is part of one phrase only. A second
+pass joins phrases with words, or with each other: new_york + times. `encode` gives the corpus with joined
+phrases that a model is trained on. `fit` and `encode` take an encoded text, too, so that it is read once.
+
+Connectors are words that may stand inside a phrase and not at its ends: with "of" a connector, "bank of
+america" is the pair bank + america with "of" between, which is another pair than "bank america" and is
+counted apart.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import io
+import os
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unhot.corpus.corpus import Corpus
+from unhot.corpus.encoding import Cut, Progress, encode
+from unhot.corpus.phrases.finding import SCORES, THRESHOLDS, Finding, find_phrases
+from unhot.corpus.phrases.growing_text import Text, joining_folder, whole_text
+from unhot.corpus.phrases.joining import (
+    check_delimiter,
+    encoded_text,
+    join_text,
+    joined,
+    joined_words,
+    write_text,
+)
+from unhot.corpus.phrases.phrase_file import Entry, load_phrases, save_phrases
+from unhot.corpus.reading.lexicon import check_given
+from unhot.corpus.reading.sources import Source
+from unhot.corpus.reading.tokenizers import Tokenizer
+from unhot.corpus.workplace import Workplace
+from unhot.errors import ConfigError, DataError, FormatError, bytes_of, finite, one_of, whole
+from unhot.vocab.vocabulary import Vocabulary, canonical, check_limits
+
+# articles, prepositions and conjunctions that stand inside English names
+ENGLISH = frozenset("a an and at by for from in of on or the to with without".split())
+OURS = ("threads", "memory")  # settings of this machine, not of a list
+NAMED = {"english": ENGLISH, "none": frozenset[str]()}
+
+
+@dataclasses.dataclass(kw_only=True)
+class Phrases:
+    """Settings; after `fit` or `load`, also the phrases.
+
+    score       word2vec | gensim | npmi, see phrase_finding.py
+    threshold   pairs that score more become phrases; for several passes one number for all, or one for each.
+                None: word2vec 100, gensim 10, npmi 0.5; with a target 0
+    target      at most so many phrases, the best, in each pass
+    min_count   of a pair. word2vec and gensim take it off the count, so that a pair must be seen more often
+    passes      as many as thresholds, if these are several. A phrase of the second pass may have four words
+                (without connectors), and so on
+    connectors  words that may stand inside a phrase; "english": the usual ones, "none"
+    delimiter   what is put between words
+    threads     of counting and joining
+    memory      bytes for counting, as a number or as 200MB, 1GB. More pairs than that are counted all the
+                same, in several turns
+    """
+
+    score: str = "word2vec"
+    threshold: float | Sequence[float] | NDArray[Any] | None = None
+    target: int | None = None
+    min_count: int = 5
+    passes: int | None = None
+    connectors: str | Iterable[str] = ()
+    delimiter: str = "_"
+    threads: int = 2
+    memory: int | str = "1GB"
+
+    def __post_init__(self) -> None:
+        """Check the ranges."""
+        one_of("score", self.score, SCORES)
+        self.min_count, self.threads = (
+            whole("min_count", self.min_count, 1, 2**62),
+            whole("threads", self.threads, 1, 1024),
+        )
+        self.target = None if self.target is None else whole("target", self.target, 1)
+        self.threshold = self.threshold.tolist() if isinstance(self.threshold, np.ndarray) else self.threshold
+        self.thresholds = self._thresholds(self.threshold)  # one for each pass
+        self.inside = _connectors(self.connectors)  # the words that are connectors
+        self.connectors = self.connectors if isinstance(self.connectors, str) else tuple(sorted(self.inside))
+        if not isinstance(self.delimiter, str) or not self.delimiter:
+            raise ConfigError(f"delimiter={self.delimiter!r}: must be a string of at least one character")
+        bytes_of("memory", self.memory)
+        self._found: list[list[Entry]] | None = None
+        self._joined: list[dict[tuple[str, ...], str]] = []  # parts -> phrase, for each pass
+
+    def _thresholds(self, given: object) -> tuple[float, ...]:
+        """A threshold for each pass."""
+        if given is None:
+            given = THRESHOLDS[self.score] if self.target is None else 0.0
+        passes = None if self.passes is None else whole("passes", self.passes, 1, 100)
+        if isinstance(given, (list, tuple)):
+            numbers = tuple(finite("threshold", number) for number in given)
+        else:
+            numbers = (finite("threshold", given),) * (passes or 1)
+        if not numbers or (passes is not None and passes != len(numbers)):
+            raise ConfigError(
+                f"threshold={given!r:.80}, passes={passes}: must be one number, or a list of one for each "
+                "pass"
+            )
+        low, high = (-1.0, 1.0) if self.score == "npmi" else (0.0, np.inf)
+        if not all(low <= number <= high for number in numbers):
+            accepted = "between -1 and 1" if self.score == "npmi" else ">= 0"
+            raise ConfigError(f"threshold={given!r:.80}: must be {accepted} with score={self.score}")
+        return numbers
+
+    @property
+    def found(self) -> list[list[Entry]]:
+        """The phrases of each pass, best first: parts, score, count."""
+        if self._found is None:
+            raise DataError("no phrases yet: call fit(text), or open saved ones with Phrases.load(path)")
+        return self._found
+
+    @property
+    def phrases(self) -> list[tuple[str, float, int]]:
+        """All phrases, best first: each as one word, its score, and how often its parts stood next to each other."""
+        each = [
+            (joined(parts, self.delimiter), score, count)
+            for entries in self.found
+            for parts, score, count in entries
+        ]
+        return sorted(each, key=lambda entry: -entry[1]) if len(self.found) > 1 else each
+
+    def fit(
+        self,
+        source: Source | Corpus,
+        *,
+        tokenizer: Tokenizer | None = None,
+        column: str | None = None,
+        progress: Progress | None = None,
+        note: Callable[[str], None] | None = None,
+    ) -> Phrases:
+        """Find the phrases of a text (see `unhot.corpus.encode` for what it can be), or of a corpus encoded with min_count=1.
+
+        tokenizer   of a text: whitespace, if none is given
+        progress    called now and then with the bytes of text read and the bytes there are (None if not
+                    known)
+        note        called with a line about each pass
+        """
+        with (
+            self._opened(source, tokenizer, column, progress, self.threads) as corpus,
+            joining_folder() as folder,
+        ):
+            text, found = whole_text(corpus), list[list[Entry]]()
+            how = Finding(
+                self.score,
+                self.target,
+                self.min_count,
+                self.inside,
+                self.threads,
+                bytes_of("memory", self.memory),
+            )
+            for number, threshold in enumerate(self.thresholds):
+                if number:
+                    text = self._join_pass(text, found[-1], folder, number, self.threads)
+                found.append(find_phrases(text, how, threshold, folder))
+                if note is not None:
+                    note(f"pass {number + 1}: {text.tokens:,} words, {len(found[-1]):,} phrases")
+            del text
+        return self._keep(found)
+
+    def _keep(self, found: list[list[Entry]]) -> Phrases:
+        self._found = found
+        self._joined = [
+            {parts: joined(parts, self.delimiter) for parts in _parts(entries)} for entries in found
+        ]
+        return self
+
+    def transform(self, sentence: Iterable[str]) -> list[str]:
+        """A sentence, a list of words, with phrases joined."""
+        if isinstance(sentence, (str, bytes)) or not isinstance(sentence, Iterable):
+            raise DataError(
+                f"the sentence {sentence!r:.40} is a {type(sentence).__name__}: give a list of words, such "
+                "as text.split()"
+            )
+        words = list(sentence)
+        if not all(isinstance(word, str) for word in words):
+            raise DataError(
+                f"the sentence {words!r:.80} holds something that is no str: give a list of words; convert "
+                "them with str()"
+            )
+        words = [canonical(word) for word in words if word]
+        for _, phrases in zip(self.found, self._joined, strict=True):
+            words = list(joined_words(words, phrases, self.inside))
+        return words
+
+    def stream(self, sentences: Iterable[Iterable[str]]) -> Iterator[list[str]]:
+        """Each of some sentences with phrases joined, one at a time."""
+        return (self.transform(sentence) for sentence in sentences)
+
+    def encode(
+        self,
+        source: Source | Corpus,
+        *,
+        directory: str | os.PathLike[str] | None = None,
+        tokenizer: Tokenizer | None = None,
+        min_count: int = 5,
+        max_vocab: int | None = None,
+        counts: Mapping[str, int] | Vocabulary | None = None,
+        known: Vocabulary | None = None,
+        column: str | None = None,
+        threads: int | None = None,
+        progress: Progress | None = None,
+    ) -> Corpus:
+        """A corpus to train on: a text, or a corpus encoded with min_count=1, with phrases joined.
+
+        The parameters are those of `unhot.corpus.encode`; min_count is that of words and phrases now, not
+        that of pairs.
+        """
+        check_limits(min_count, max_vocab)
+        threads = self.threads if threads is None else whole("threads", threads, 1, 1024)
+        cut = Cut(
+            min_count,
+            max_vocab,
+            check_given(counts, min_count, max_vocab) if counts is not None else None,
+            known,
+        )
+        found = self.found  # better missed before the text is read than after it
+        with (
+            self._opened(source, tokenizer, column, progress, threads) as corpus,
+            Workplace(directory) as place,
+        ):
+            with joining_folder(place) as folder:
+                return encoded_text(
+                    self._join_all(corpus, found, folder, threads), corpus.report, cut, place, threads
+                )
+
+    def write(
+        self,
+        source: Source | Corpus,
+        file: IO[bytes],
+        *,
+        tokenizer: Tokenizer | None = None,
+        column: str | None = None,
+        progress: Progress | None = None,
+    ) -> int:
+        """Write a text with phrases joined to an open file: a line for each sentence, spaces between words.
+
+        Returns the number of words.
+        """
+        if not hasattr(file, "write") or isinstance(file, io.TextIOBase):
+            raise ConfigError(
+                f"file={file!r:.80}: must be a file that is open for bytes, as by open(path, 'wb')"
+            )
+        check_delimiter(self.delimiter)
+        found = self.found
+        with (
+            self._opened(source, tokenizer, column, progress, self.threads) as corpus,
+            joining_folder() as folder,
+        ):
+            text = self._join_all(corpus, found, folder, self.threads)
+            write_text(text, file)
+            tokens = text.tokens
+            del text  # Windows removes no file that is mapped
+        return tokens
+
+    def _join_all(self, corpus: Corpus, found: list[list[Entry]], folder: Path, threads: int) -> Text:
+        """The text with the phrases of all passes."""
+        text = whole_text(corpus)
+        for number, entries in enumerate(found, 1):
+            text = self._join_pass(text, entries, folder, number, threads)
+        return text
+
+    def _join_pass(self, text: Text, entries: list[Entry], folder: Path, number: int, threads: int) -> Text:
+        """The text with the phrases of pass `number`; that of the pass before is removed."""
+        work = folder / f"pass-{number}"
+        work.mkdir()
+        text = join_text(text, _parts(entries), self.inside, self.delimiter, work, threads)
+        shutil.rmtree(folder / f"pass-{number - 1}", ignore_errors=True)
+        return text
+
+    @contextlib.contextmanager
+    def _opened(
+        self,
+        source: Source | Corpus,
+        tokenizer: Tokenizer | None,
+        column: str | None,
+        progress: Progress | None,
+        threads: int,
+    ) -> Iterator[Corpus]:
+        if isinstance(source, Corpus):
+            if tokenizer is not None or column is not None:
+                raise ConfigError(
+                    "tokenizer or column with an encoded Corpus: its words are encoded already; leave them "
+                    "out"
+                )
+            yield source
+            return
+        tokenizer = "whitespace" if tokenizer is None else tokenizer
+        with encode(
+            source, tokenizer=tokenizer, column=column, min_count=1, threads=threads, progress=progress
+        ) as corpus:
+            yield corpus
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write settings and phrases to a file, see phrase_file.py."""
+        settings: dict[str, Any] = {
+            field.name: getattr(self, field.name)
+            for field in dataclasses.fields(self)
+            if field.name not in OURS
+        }
+        settings |= {
+            "threshold": list(self.thresholds),
+            "passes": len(self.thresholds),
+            "connectors": sorted(self.inside),
+        }
+        save_phrases(Path(path), settings, self.found)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Phrases:
+        """Open a file that `save` wrote."""
+        settings, found = load_phrases(Path(path))
+        try:
+            phrases = cls(**settings)
+        except (TypeError, ConfigError) as error:
+            raise FormatError(f"{path}: settings: {error}; the file is damaged, write it again") from error
+        if len(found) != len(phrases.thresholds):
+            raise FormatError(
+                f"{path}: phrases of {len(found)} passes, settings of {len(phrases.thresholds)}; the file "
+                "is damaged, write it again"
+            )
+        connectors = phrases.inside
+        for parts in (parts for entries in found for parts in _parts(entries)):
+            if parts[0] in connectors or parts[-1] in connectors or not connectors.issuperset(parts[1:-1]):
+                raise FormatError(
+                    f"{path}: {parts!r:.80}: is not two words with connectors between; the file is damaged, "
+                    "write it again"
+                )
+        return phrases._keep(found)
+
+
+def warm() -> None:
+    """Compile all kernels, or load them from the disk cache."""
+    text = [["a", "of", "b"]] * 3
+    phrases = Phrases(min_count=1, threshold=0, connectors=["of"]).fit(text)
+    phrases.encode(text, min_count=1).close()
+    phrases.write(text, io.BytesIO())
+
+
+def _connectors(given: object) -> frozenset[str]:
+    """The words that are connectors."""
+    if isinstance(given, str):
+        one_of("connectors", given, tuple(NAMED))
+        return NAMED[given]
+    if not isinstance(given, Iterable):
+        raise ConfigError(f"connectors={given!r:.80}: must be words, or one of {', '.join(NAMED)}")
+    words = list(given)
+    if not all(isinstance(word, str) and word for word in words):
+        raise ConfigError(f"connectors={words!r:.80}: must be words, each a str that is not empty")
+    return frozenset(map(canonical, words))
+
+
+def _parts(entries: list[Entry]) -> Iterator[tuple[str, ...]]:
+    return (parts for parts, _, _ in entries)

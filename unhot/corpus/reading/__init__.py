@@ -1,0 +1,1 @@
+"""Text of any kind as blocks of bytes, and these as counted ids."""

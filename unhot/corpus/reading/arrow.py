@@ -1,0 +1,249 @@
+"""Columns of text in Arrow's memory (extra `arrow`).
+
+Parquet files, and everything that hands over record batches.
+
+A cell is a sentence: a string, whose line feeds are only white space, or a list of strings, which are tokens
+taken as they are. Empty cells (null) are left out. Cells become the bytes that the scanner reads without a
+Python object for each of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from unhot.corpus.reading.tokenizers import ESCAPE, SENTENCE_END, TOKEN_END
+from unhot.errors import DataError, extra
+
+MAGIC = b"PAR1"  # the first and the last bytes of a parquet file
+ENDINGS = (".parquet", ".pq")
+PIECE = 1 << 20  # bytes of text in a piece, about
+FEWEST, MOST = 64, 1 << 16  # rows of a batch
+USUAL_NAME = "text"
+
+
+class Column(NamedTuple):
+    """Where the text is."""
+
+    name: str
+    tokens: bool  # cells are lists of tokens
+
+
+def pyarrow(module: str = "pyarrow") -> Any:
+    """Pyarrow or a module of it; `MissingExtra` if it is not installed."""
+    return extra(module, "arrow", "reading parquet files and Arrow tables as text")
+
+
+def choose_column(columns: dict[str, bool | None], asked: str | None, where: str) -> Column:
+    """The column asked for, else the one called `text`, else the only one that can be text.
+
+    columns     name -> False: strings, True: lists of tokens, None: neither
+    """
+    able = [name for name, tokens in columns.items() if tokens is not None]
+    listed = (
+        ", ".join(
+            f"{name} ({ {False: 'text', True: 'tokens', None: 'no text'}[kind] })"
+            for name, kind in columns.items()
+        )
+        or "none"
+    )
+    if asked is not None and asked not in able:
+        trouble = (
+            "there is no such column"
+            if asked not in columns
+            else "it holds neither strings nor lists of strings"
+        )
+        raise DataError(f"{where}: column {asked!r}: {trouble}; the columns are {listed}")
+    if asked is None and USUAL_NAME not in able and len(able) != 1:
+        raise DataError(
+            f"{where}: {len(able)} columns can be text; choose one (column=, or --column): the columns are "
+            f"{listed}"
+        )
+    name = asked or (USUAL_NAME if USUAL_NAME in able else able[0])
+    return Column(name, bool(columns[name]))
+
+
+def column_of(schema: Any, asked: str | None, where: str) -> Column:
+    """The same for an Arrow schema."""
+    columns = {field.name: _holds_tokens(field.type) for field in schema}
+    column = choose_column(columns, asked, where)
+    if schema.names.count(column.name) > 1:
+        raise DataError(
+            f"{where}: {schema.names.count(column.name)} columns are called {column.name!r}; rename all but "
+            "one"
+        )
+    return column
+
+
+def _holds_tokens(kind: Any) -> bool | None:
+    """Whether cells of a type are token lists (True), strings (False) or neither (None)."""
+    is_type = pyarrow("pyarrow.types")
+    kind = kind.value_type if is_type.is_dictionary(kind) else kind
+    if is_type.is_string(kind) or is_type.is_large_string(kind) or is_type.is_string_view(kind):
+        return False
+    lists = (
+        is_type.is_list,
+        is_type.is_large_list,
+        is_type.is_fixed_size_list,
+        is_type.is_list_view,
+        is_type.is_large_list_view,
+    )
+    return True if any(test(kind) for test in lists) and _holds_tokens(kind.value_type) is False else None
+
+
+def batch_pieces(batches: Iterable[Any], column: Column) -> Iterator[bytes]:
+    """The text of record batches, as pieces of whole sentences."""
+    for batch in batches:
+        cells = batch.column(batch.schema.get_field_index(column.name))
+        cells = cells if column.tokens else _binary(cells).drop_null()
+        rows = max(1, len(cells) * PIECE // max(cells.nbytes, 1))
+        for start in range(0, len(cells), rows):
+            some = cells.slice(start, rows)
+            yield _token_bytes(some) if column.tokens else _text_bytes(some)
+
+
+def _text_bytes(cells: Any) -> bytes:
+    pa, compute = pyarrow(), pyarrow("pyarrow.compute")
+    lines = compute.replace_substring(cells, b"\n", b" ")
+    return _data(
+        compute.binary_join_element_wise(lines, *(pa.scalar(end, pa.large_binary()) for end in (b"", b"\n")))
+    )
+
+
+def _token_bytes(cells: Any) -> bytes:
+    pa, compute = pyarrow(), pyarrow("pyarrow.compute")
+    tokens = compute.fill_null(_binary(cells.flatten()), b"")  # an empty token is no token
+    text = np.frombuffer(_data(tokens), np.uint8)
+    if text.size and text.max() >= ESCAPE[0]:  # bytes that UTF-8 never uses; see `tokenizers.escaped`
+        for number, byte in enumerate((ESCAPE, SENTENCE_END, TOKEN_END)):
+            tokens = compute.replace_substring(tokens, byte, ESCAPE + bytes([number]))
+    starts = np.zeros(len(cells) + 1, np.int64)
+    # without a list, an empty sentence
+    np.cumsum(compute.fill_null(compute.list_value_length(cells), 0), out=starts[1:])
+    sentences = compute.binary_join(
+        pa.LargeListArray.from_arrays(pa.array(starts), tokens), pa.scalar(TOKEN_END, pa.large_binary())
+    )
+    return _data(
+        compute.binary_join_element_wise(
+            sentences, *(pa.scalar(end, pa.large_binary()) for end in (b"", SENTENCE_END))
+        )
+    )
+
+
+def _binary(cells: Any) -> Any:
+    """Strings as bytes, since nobody has checked that they are UTF-8, with offsets that cannot overflow."""
+    pa = pyarrow()
+    if pa.types.is_dictionary(cells.type):
+        cells = cells.dictionary_decode()
+    if pa.types.is_string_view(cells.type):
+        cells = cells.cast(pa.binary_view())
+    return cells.cast(pa.large_binary())
+
+
+def _data(array: Any) -> bytes:
+    """The bytes of all values, one behind the other."""
+    if len(array) == 0:
+        return b""
+    offsets = np.frombuffer(array.buffers()[1], np.int64)[array.offset : array.offset + len(array) + 1]
+    return (
+        b""
+        if array.buffers()[2] is None
+        else array.buffers()[2].slice(offsets[0], offsets[-1] - offsets[0]).to_pybytes()
+    )
+
+
+def is_parquet(path: Path | None) -> bool:
+    """Whether a path is a parquet file: by its name, or by its first and last bytes.
+
+    Nothing is taken from a pipe.
+    """
+    if path is None or not path.is_file():
+        return False
+    if path.suffix.lower() in ENDINGS:  # also if it is damaged: whoever reads it says so
+        return True
+    try:
+        with path.open("rb") as file:
+            if file.read(len(MAGIC)) != MAGIC:
+                return False
+            file.seek(-len(MAGIC), 2)
+            return file.tell() > 0 and file.read() == MAGIC
+    except OSError:  # whoever opens it to read it says why
+        return False
+
+
+class ParquetStream:
+    """The text of a parquet file's column, like `TextStream`.
+
+    Every trouble is a `DataError` that names the file.
+    """
+
+    marked = False  # there is no byte order mark
+
+    def __init__(self, path: Path, asked: str | None = None) -> None:
+        """Open a file and find its column."""
+        self.name = str(path)
+        parquet = pyarrow("pyarrow.parquet")
+        # bytes, rows given, text not yet given
+        self._size, self._done, self._rest = path.stat().st_size, 0, memoryview(b"")
+        try:
+            # with a buffer, a column of a row group is not read at once
+            self._file = parquet.ParquetFile(path, buffer_size=1 << 20, page_checksum_verification=True)
+        except self._troubles() as error:
+            raise self._explained(error) from error
+        try:
+            self.column = column_of(self._file.schema_arrow, asked, self.name)
+        except DataError:
+            self.close()
+            raise
+        self._rows = int(self._file.metadata.num_rows)
+        self._pieces = batch_pieces(self._batches(), self.column)
+
+    def readinto(self, view: memoryview) -> int:
+        """Read some bytes into a view; 0 at the end."""
+        try:
+            while not self._rest:
+                self._rest = memoryview(next(self._pieces))
+        except StopIteration:
+            return 0
+        except self._troubles() as error:
+            raise self._explained(error) from error
+        n = min(len(view), len(self._rest))
+        view[:n], self._rest = self._rest[:n], self._rest[n:]
+        return n
+
+    def position(self) -> int:
+        """Bytes read from the disk, as far as rows tell."""
+        return self._size * self._done // max(self._rows, 1)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+    def _batches(self) -> Iterator[Any]:
+        """Batches of about a piece each, so that long documents take no more memory than short lines."""
+        batch = max(FEWEST, min(MOST, self._rows * PIECE // max(self._bytes(), 1)))
+        for found in self._file.iter_batches(batch, columns=[self.column.name], use_threads=False):
+            yield found
+            self._done += len(found)
+
+    def _bytes(self) -> int:
+        """Of the column, unpacked."""
+        groups = [self._file.metadata.row_group(i) for i in range(self._file.metadata.num_row_groups)]
+        chunks = [group.column(i) for group in groups for i in range(group.num_columns)]
+        return sum(
+            int(chunk.total_uncompressed_size)
+            for chunk in chunks
+            if chunk.path_in_schema.split(".")[0] == self.column.name
+        )
+
+    @staticmethod
+    def _troubles() -> tuple[type[Exception], ...]:
+        return (OSError, pyarrow().ArrowException, ValueError)
+
+    def _explained(self, error: Exception) -> DataError:
+        return DataError(
+            f"{self.name}: the parquet file cannot be read: {error}; make or download the file again"
+        )

@@ -1,0 +1,201 @@
+"""From the tables of the scanner threads to one vocabulary, and from each table's local ids to final ids."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from unhot.corpus.reading.scanner import ARENA, WORDS, Table, grown, merge
+from unhot.corpus.reading.separators import PADDING
+from unhot.corpus.reading.tokenizers import ESCAPE, escaped, unescaped
+from unhot.errors import DataError
+from unhot.types import Bytes, Counts, Ids, Starts
+from unhot.vocab.vocabulary import Vocabulary, decode_words, encode_word
+
+CHUNK = 1 << 13  # words looked at together
+INVALID = re.compile("[\udc80-\udcff]")
+
+
+class Lexicon(NamedTuple):
+    """All words that were read."""
+
+    arena: bytes  # the words, one after the other
+    offsets: Starts  # [words + 1]
+    counts: Counts  # [words]
+
+    def raws(self, ids: Starts) -> list[bytes]:
+        """The bytes of some words."""
+        arena, starts, ends = self.arena, self.offsets[ids].tolist(), self.offsets[ids + 1].tolist()
+        return [arena[start:end] for start, end in zip(starts, ends, strict=True)]
+
+
+def merge_tables(tables: list[Table]) -> tuple[Table, list[Ids]]:
+    """One table of all words, and each table's local id -> id there."""
+    whole, ids = tables[0], [np.arange(tables[0].state[WORDS], dtype=np.int32)]
+    for table in tables[1:]:
+        n = int(table.state[WORDS])
+        whole, new = add_words(whole, table.arena, table.offsets[: n + 1], table.counts)
+        ids.append(new)
+    return whole, ids
+
+
+def add_words(table: Table, arena: Bytes, offsets: Starts, counts: Counts) -> tuple[Table, Ids]:
+    """Put words into a table, or into a bigger one; their ids there."""
+    ids = np.empty(len(offsets) - 1, np.int32)
+    with np.errstate(over="ignore"):  # hashes wrap around; matters only when the kernels run as plain Python
+        done = merge(arena, offsets, counts, table, ids, 0)
+        while done < len(ids):
+            table = grown(table, int(offsets[-1]))
+            done = merge(arena, offsets, counts, table, ids, done)
+    return table, ids
+
+
+def lexicon(table: Table, escapes: bool) -> Lexicon:
+    """The words of a table; `escapes`: they come from token lists."""
+    n, used = int(table.state[WORDS]), int(table.state[ARENA])
+    words = Lexicon(table.arena[:used].tobytes(), table.offsets[: n + 1], table.counts[:n])
+    if not escapes or ESCAPE not in words.arena:
+        return words
+    raws = [unescaped(raw) for raw in words.raws(np.arange(n))]
+    return Lexicon(b"".join(raws), _offsets(raws), words.counts)
+
+
+def invalid_tokens(words: Lexicon) -> int:
+    """The number of tokens whose bytes are not valid UTF-8."""
+    total = 0
+    for first in range(0, len(words.counts), CHUNK):
+        last = min(first + CHUNK, len(words.counts))
+        if words.arena[words.offsets[first] : words.offsets[last]].isascii():
+            continue
+        raws = words.raws(np.arange(first, last))
+        try:
+            b"\n".join(raws).decode()  # the quick way: all words of the chunk are valid
+        except UnicodeDecodeError:
+            total += sum(
+                int(words.counts[first + i])
+                for i, text in enumerate(decode_words(raws))
+                if INVALID.search(text)
+            )
+    return total
+
+
+def ranked(words: Lexicon, min_count: int, max_vocab: int | None) -> Starts:
+    """The words that stay, most frequent first, equal counts by their bytes."""
+    ids = np.flatnonzero(words.counts >= min_count)
+    # what is surely too rare need not be sorted; ties at the edge must be
+    if max_vocab is not None and len(ids) > max_vocab:
+        edge = np.partition(words.counts[ids], len(ids) - max_vocab)[len(ids) - max_vocab]
+        ids = ids[words.counts[ids] >= edge]
+    ids = _sorted(words, ids)
+    return ids[:max_vocab]
+
+
+def _sorted(words: Lexicon, ids: Starts) -> Starts:
+    """By count and the first eight bytes with numpy; the few that are equal in both by Python."""
+    heads = np.concatenate(
+        [_heads(words, ids[i : i + CHUNK]) for i in range(0, len(ids), CHUNK)] or [np.empty(0, np.uint64)]
+    )
+    order = np.lexsort((heads, -words.counts[ids]))
+    ids, heads = ids[order], heads[order]
+    counts = words.counts[ids]
+    ties = np.flatnonzero((counts[1:] == counts[:-1]) & (heads[1:] == heads[:-1]))
+    for run in np.split(ties, np.flatnonzero(np.diff(ties) > 1) + 1) if len(ties) else ():
+        part = slice(int(run[0]), int(run[-1]) + 2)
+        raws = words.raws(ids[part])
+        ids[part] = ids[part][sorted(range(len(raws)), key=raws.__getitem__)]
+    return ids
+
+
+def _heads(words: Lexicon, ids: Starts) -> np.ndarray[tuple[int], np.dtype[np.uint64]]:
+    """The first eight bytes of words as numbers that sort like the bytes."""
+    starts, ends = words.offsets[ids], words.offsets[ids + 1]
+    places = starts[:, None] + np.arange(8)  # [ids, 8]
+    heads = np.where(
+        places < ends[:, None],
+        np.frombuffer(words.arena, np.uint8)[np.minimum(places, len(words.arena) - 1)],
+        np.uint8(0),
+    )
+    return heads.view(">u8").ravel().astype(np.uint64)
+
+
+def cut_vocabulary(words: Lexicon, min_count: int, max_vocab: int | None) -> tuple[Vocabulary, Ids]:
+    """The vocabulary, and each word's final id (-1: dropped)."""
+    if not len(words.counts):
+        raise DataError("the text holds no words at all: give text, with the tokenizer that fits it")
+    ids = ranked(words, min_count, max_vocab)
+    if not len(ids):
+        types, tokens, most = len(words.counts), int(words.counts.sum()), int(words.counts.max())
+        raise DataError(
+            f"min_count={min_count} leaves nothing of {tokens} words ({types} different ones): the highest "
+            f"count is {most}; lower min_count"
+        )
+    final = np.full(len(words.counts), -1, np.int32)
+    final[ids] = np.arange(len(ids), dtype=np.int32)
+    return Vocabulary(decode_words(words.raws(ids)), words.counts[ids]), final
+
+
+def given_vocabulary(table: Table, escapes: bool, vocabulary: Vocabulary) -> tuple[Vocabulary, Ids]:
+    """The vocabulary that the user gave, and the final id (-1: dropped) of each word of the table."""
+    table, ids = _add_vocabulary(table, escapes, vocabulary, np.zeros(len(vocabulary), np.int64))
+    return vocabulary, _finals(table, ids)
+
+
+def extended_vocabulary(
+    table: Table, escapes: bool, known: Vocabulary, min_count: int, max_vocab: int | None
+) -> tuple[Vocabulary, Ids]:
+    """The words of a vocabulary and those of the text that are frequent enough there, with the sum of their counts; the final ids.
+
+    At most `max_vocab` in all, but no word of the vocabulary is dropped.
+    """
+    text = lexicon(table, escapes)
+    table, ids = _add_vocabulary(table, escapes, known, known.counts)
+    new = ranked(text._replace(counts=text.counts.copy()), min_count, None)
+    new = new[~np.isin(new, ids)][: None if max_vocab is None else max(0, max_vocab - len(ids))]
+    words = lexicon(table, escapes)
+    stay = _sorted(words, np.union1d(new, ids))
+    return Vocabulary(decode_words(words.raws(stay)), words.counts[stay]), _finals(table, stay)
+
+
+def _add_vocabulary(table: Table, escapes: bool, vocabulary: Vocabulary, counts: Counts) -> tuple[Table, Ids]:
+    """A table that also has the words of a vocabulary, and their ids there."""
+    raws = [encode_word(word) for word in vocabulary.words]
+    if escapes:
+        raws = [escaped(raw) for raw in raws]
+    arena = np.frombuffer(b"".join(raws) + bytes(PADDING), np.uint8).copy()
+    return add_words(table, arena, _offsets(raws), counts)
+
+
+def _finals(table: Table, ids: Ids | Starts) -> Ids:
+    """The final id of each word of a table, where `ids` are those that stay, in order."""
+    final = np.full(int(table.state[WORDS]), -1, np.int32)
+    final[ids] = np.arange(len(ids), dtype=np.int32)
+    return final
+
+
+def check_given(counts: Mapping[str, int] | Vocabulary, min_count: int, max_vocab: int | None) -> Vocabulary:
+    """The vocabulary of a mapping word -> count; `DataError` if nothing is left of it.
+
+    A vocabulary is taken as it is.
+    """
+    if isinstance(counts, Vocabulary):
+        if len(counts.index) and counts.is_ordered():
+            return counts
+        raise DataError(
+            "counts: a vocabulary without words, or not in the order of their counts; make one with "
+            "Vocabulary.from_counts"
+        )
+    named = {word: count for word, count in counts.items() if word != ""}  # no token is empty
+    vocabulary = Vocabulary.from_counts(named, min_count=min_count, max_vocab=max_vocab)
+    if not len(vocabulary):
+        raise DataError(
+            f"counts: none of {len(counts)} words has a count >= min_count={min_count}: lower min_count or "
+            "give more words"
+        )
+    return vocabulary
+
+
+def _offsets(raws: list[bytes]) -> Starts:
+    return np.cumsum([0, *map(len, raws)], dtype=np.int64)

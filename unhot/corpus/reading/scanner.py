@@ -1,0 +1,219 @@
+"""The compiled scanner: bytes -> local ids and sentence breaks, counting words on the way.
+
+Every scanner thread has a `Table` of its own. A local id is the rank of a word's first appearance in that
+table; `merge` brings the tables together at the end, and `remap` turns local ids into final ones.
+
+The table is an open-addressing hash table. Slot i is two 64-bit words, `slots[2 i]` the key and `slots[2 i +
+1]` = length << 32 | id + 1 (0: empty). The key of a word of at most 8 bytes is the word itself, so equal keys
+and lengths mean equal words; the key of a longer word is a hash, and its bytes in the arena are compared too.
+So nearly every token is found with one cache miss.
+
+Tokens are found 64 bytes at a time: a mask of the separators gives starts and ends as bits. A block always
+ends with a separator, so no token is open at its end. When the table or the arena is full the kernel returns,
+Python makes it bigger and calls again from where it stopped, so that the hot loop never allocates.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from unhot.corpus.reading.separators import PADDING, WIDTH, first_bytes, other_mask, special_mask
+from unhot.kernels.jit import inner, kernel
+from unhot.kernels.rng import mix
+from unhot.kernels.simd.ids import first_bit
+from unhot.types import Bytes, Counts, Ids, Starts, Words64
+
+ZERO, ONE, HALF = np.uint64(0), np.uint64(1), np.uint64(32)
+LOW, ALL = np.uint64(0xFFFFFFFF), np.uint64(0xFFFFFFFFFFFFFFFF)
+
+# Positions in `Table.state`.
+WORDS, ARENA, SHIFT = 0, 1, 2
+# Positions in `place`.
+POSITION, TOKENS, BREAKS, NULS = 0, 1, 2, 3
+
+
+class Table(NamedTuple):
+    """Words seen by one thread; the arrays are bigger than what is in use (see `state`)."""
+
+    slots: Words64  # [2 x capacity], capacity a power of two
+    offsets: Starts  # [capacity / 2 + 1], where each word begins in the arena
+    counts: Counts  # [capacity / 2]
+    arena: Bytes  # the words, one after the other, and PADDING
+    state: Starts  # [3]: number of words; bytes used in the arena; 64 - log2(capacity)
+
+
+def new_table(words: int, arena: int) -> Table:
+    """An empty table with room for so many words, and for so many bytes of words."""
+    bits = max(2 * words - 1, 1).bit_length()
+    capacity = 1 << bits
+    return Table(
+        np.zeros(2 * capacity, np.uint64),
+        np.zeros(capacity // 2 + 1, np.int64),
+        np.zeros(capacity // 2, np.int64),
+        np.zeros(arena + PADDING, np.uint8),
+        np.array([0, 0, 64 - bits], np.int64),
+    )
+
+
+def grown(table: Table, longest: int) -> Table:
+    """A bigger table with the same ids, instead of one that is full; no word is longer than `longest`."""
+    words, room = len(table.counts), len(table.arena)
+    n = int(table.state[WORDS])
+    bigger = new_table(2 * words, room) if n == words else new_table(words, 2 * room + longest)
+    merge(table.arena, table.offsets, table.counts, bigger, np.empty(n, np.int32), 0)
+    return bigger
+
+
+@inner
+def piece(text: Bytes, start: Any, length: Any) -> Any:
+    """The first min(length, 8) bytes as a number."""
+    bits = np.uint64(first_bytes(text, start))
+    return bits if length >= 8 else bits & (ALL >> np.uint64(64 - 8 * length))
+
+
+@inner
+def same(a: Bytes, i: Any, b: Bytes, j: Any, length: Any) -> Any:
+    """Whether a[i : i + length] == b[j : j + length], for length >= 8."""
+    for k in range(0, length - 8, 8):
+        if first_bytes(a, i + k) != first_bytes(b, j + k):
+            return False
+    return first_bytes(a, i + length - 8) == first_bytes(b, j + length - 8)
+
+
+@inner
+def word_key(text: Bytes, start: Any, length: Any) -> Any:
+    """The bytes of a short word; a hash of a long one."""
+    key = piece(text, start, length)
+    for k in range(8, length, 8):
+        key = mix(key) ^ piece(text, start + k, length - k)
+    return key
+
+
+@inner
+def look_up(table: Table, text: Bytes, start: Any, length: Any) -> Any:
+    """The id of a word, a new one if it has none; -1 if it would need one and the table is full."""
+    key = word_key(text, start, length)
+    mask = (len(table.slots) >> 1) - 1
+    slot = np.int64(mix(key) >> np.uint64(table.state[SHIFT]))
+    while True:
+        meta = table.slots[2 * slot + 1]
+        if meta == ZERO:
+            return insert(table, slot, key, text, start, length)
+        if table.slots[2 * slot] == key and np.int64(meta >> HALF) == length:
+            found = np.int64(meta & LOW) - 1
+            if length <= 8 or same(table.arena, table.offsets[found], text, start, length):
+                return found
+        slot = (slot + 1) & mask
+
+
+@inner
+def insert(table: Table, slot: Any, key: Any, text: Bytes, start: Any, length: Any) -> Any:
+    """Add a word at a free slot; its id, or -1 if the table or the arena is full."""
+    new, used = table.state[WORDS], table.state[ARENA]
+    if new == len(table.counts) or used + length + PADDING > len(table.arena):
+        return -1
+    table.slots[2 * slot] = key
+    table.slots[2 * slot + 1] = (np.uint64(length) << HALF) | np.uint64(new + 1)
+    for k in range(length):
+        table.arena[used + k] = text[start + k]
+    table.offsets[new + 1] = used + length
+    table.state[WORDS], table.state[ARENA] = new + 1, used + length
+    return new
+
+
+@inner
+def separators(text: Bytes, base: Any, size: Any, rows: Bytes) -> Any:
+    """For 64 bytes, one bit each: which are special separators, and which are separators at all.
+
+    None and all behind the end.
+    """
+    special = np.uint64(special_mask(text, base, rows))
+    blank = special | np.uint64(other_mask(text, base, rows))
+    if size - base < WIDTH:
+        inside = (ONE << np.uint64(size - base)) - ONE
+        special &= inside
+        blank |= ~inside
+    return special, blank
+
+
+@kernel
+def scan(text: Bytes, size: int, rows: Bytes, table: Table, ids: Ids, breaks: Ids, place: Starts) -> bool:
+    """Scan a block from `place` on; False if the table has to grow first.
+
+    `place` holds the position in the text, the tokens and breaks written, and the NUL bytes met so far. A
+    break b says that a sentence ends before token b of this block. `rows` says which bytes separate (see
+    runs.py).
+    """
+    base, tokens, n_breaks, nuls = place[POSITION], place[TOKENS], place[BREAKS], place[NULS]
+    last = np.int64(breaks[n_breaks - 1]) if n_breaks > 0 else -1
+    start = -1  # of the token that is open
+    while base < size:
+        special, blank = separators(text, base, size, rows)
+        before = (blank << ONE) | np.uint64(start < 0)  # bit i: byte i - 1 is blank
+        starts, ends = before & ~blank, blank & ~before
+        if start < 0 and starts != ZERO:
+            start = base + first_bit(starts)
+            starts &= starts - ONE
+        events = ends | special
+        while events != ZERO:
+            bit = first_bit(events)
+            lowest = events & (~events + ONE)
+            events ^= lowest
+            if ends & lowest != ZERO:
+                found = look_up(table, text, start, base + bit - start)
+                if found < 0:
+                    place[POSITION], place[TOKENS], place[BREAKS], place[NULS] = start, tokens, n_breaks, nuls
+                    return False
+                table.counts[found] += 1
+                ids[tokens] = found
+                tokens += 1
+                start = -1
+                if starts != ZERO:
+                    start = base + first_bit(starts)
+                    starts &= starts - ONE
+            if special & lowest != ZERO:
+                if text[base + bit] != rows[0]:
+                    nuls += 1
+                elif last != tokens:
+                    last = tokens
+                    breaks[n_breaks] = tokens
+                    n_breaks += 1
+        base += WIDTH
+    place[POSITION], place[TOKENS], place[BREAKS], place[NULS] = size, tokens, n_breaks, nuls
+    return True
+
+
+@kernel
+def merge(arena: Bytes, offsets: Starts, counts: Counts, table: Table, ids: Ids, first: int) -> int:
+    """Add words from `first` on to a table, with their counts; `ids` (one for each word) are their ids there.
+
+    Returns the number of words done: fewer than all if the table has to grow first.
+    """
+    for word in range(first, len(ids)):
+        found = look_up(table, arena, offsets[word], offsets[word + 1] - offsets[word])
+        if found < 0:
+            return word
+        table.counts[found] += counts[word]
+        ids[word] = found
+    return len(ids)
+
+
+@kernel
+def remap(ids: Ids, breaks: Ids, place: Starts, final: Ids) -> None:
+    """Local ids to final ids, in place; tokens whose final id is -1 vanish."""
+    tokens, n_breaks = place[TOKENS], place[BREAKS]
+    to, position, n, last = 0, 0, 0, -1
+    for b in range(n_breaks + 1):
+        end = breaks[b] if b < n_breaks else tokens
+        for i in range(position, end):
+            new = final[ids[i]]
+            ids[to] = new
+            to += new >= 0
+        position = end
+        if b < n_breaks and to != last:
+            breaks[n] = to
+            n += 1
+            last = to
+    place[TOKENS], place[BREAKS] = to, n

@@ -1,0 +1,100 @@
+"""Python objects with columns: Arrow tables, data frames, Hugging Face datasets, rows that are dicts.
+
+None of their libraries is imported to find out: an object is what it can do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
+from typing import Any, Protocol
+
+from unhot.corpus.reading.arrow import USUAL_NAME, Column, batch_pieces, choose_column, column_of, pyarrow
+from unhot.errors import DataError
+from unhot.vocab.vocabulary import decode_word
+
+DATASET_ROWS = 1000  # rows asked of a dataset at a time
+
+
+class ArrowStream(Protocol):
+    """What tables, data frames and readers of record batches have in common.
+
+    The Arrow PyCapsule interface.
+    """
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """A stream of record batches."""
+
+
+def table_pieces(source: Any, asked: str | None) -> tuple[Column, Iterator[bytes]] | None:
+    """The column of a table that holds its text, and its sentences as bytes.
+
+    None if the source is no table.
+    """
+    if isinstance(source, Mapping):
+        keys, first_key = ", ".join(map(repr, list(source)[:10])), next(iter(source), "")
+        raise DataError(
+            f"a {type(source).__name__} with the keys {keys}: give one of its values, for example "
+            f"source[{first_key!r}]"
+        )
+    batches = _batches(source)
+    if batches is None:
+        return None
+    first = next(batches, None)
+    if first is None:
+        return Column("", False), iter(())
+    column = column_of(first.schema, asked, f"a {type(source).__name__}")
+    return column, batch_pieces(chain([first], batches), column)
+
+
+def _batches(source: Any) -> Iterator[Any] | None:
+    """The record batches of a table; None if the source is no table."""
+    # Dataset, IterableDataset
+    if hasattr(source, "column_names") and hasattr(source, "with_format") and hasattr(source, "iter"):
+        pyarrow()
+        tables = source.with_format("arrow").iter(batch_size=DATASET_ROWS)
+        return (batch for table in tables for batch in table.to_batches())
+    if not any(hasattr(source, name) for name in ("column_names", "columns", "schema")):
+        return None
+    if hasattr(source, "__arrow_c_stream__"):  # tables, readers of record batches, data frames
+        batches: Iterator[Any] = iter(pyarrow().RecordBatchReader.from_stream(source))
+        return batches
+    if hasattr(source, "__dataframe__"):
+        raise DataError(
+            f"a {type(source).__name__} that gives no Arrow stream: give the column that holds the text"
+        )
+    return None
+
+
+def table_lines(pieces: Iterator[bytes]) -> Iterator[str]:
+    """The sentences of a table's text as strings."""
+    for piece in pieces:
+        yield from decode_word(piece).split("\n")[:-1]
+
+
+def row_cells(rows: Iterable[object], asked: str | None) -> Iterator[object]:
+    """The text column of rows that are dicts, chosen by the first row."""
+    column: Column | None = None
+    for number, row in enumerate(rows, 1):
+        if not isinstance(row, Mapping):
+            raise DataError(
+                f"row {number} is of type {type(row).__name__}, the first one was a dict: give dicts, "
+                "strings or token lists"
+            )
+        if column is None and row.get(asked or USUAL_NAME, "") is None:
+            continue  # an empty cell does not tell what the column holds
+        column = column or choose_column(
+            {name: _holds_tokens(cell) for name, cell in row.items()}, asked, f"row {number}"
+        )
+        if column.name not in row:
+            raise DataError(
+                f"row {number} has no column {column.name!r}: its columns are {', '.join(map(str, row))}"
+            )
+        if row[column.name] is not None:
+            yield row[column.name]
+
+
+def _holds_tokens(cell: object) -> bool | None:
+    if isinstance(cell, str):
+        return False
+    return True if isinstance(cell, (list, tuple)) and all(isinstance(token, str) for token in cell) else None

@@ -1,0 +1,199 @@
+"""The k rows nearest to a query by cosine.
+
+All rows screened by their sketch, the few that pass confirmed in float64.
+
+A row whose bound (see sketch.py) is not above the k-th best cosine so far cannot be among the best k. The
+cosines of the others are computed from the true rows in float64. So the result is exact, and the same in
+whatever order rows and queries go by, while a quarter of the matrix's bytes is read. Rows that pass wait a
+little while they come from memory.
+
+The best so far are a binary heap with the worst on top, of equal cosines the one with the higher row.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from llvmlite import ir
+
+from unhot.index.sketch import ALONE, DEPTH, GROUP, STRIP, Packed, depths, screen
+from unhot.kernels.jit import block, inner, kernel
+from unhot.kernels.simd.lanes import I1, I8, I32, I64, LANES, LINE, Value, call, i64
+from unhot.types import Counts, Doubles, Floats
+
+WAITING = 32  # rows that wait to be confirmed
+FETCHED = 8  # cache lines of a row asked for ahead
+GRID = 2.0**32
+# bytes of the sketch that are screened for all queries before the next: they stay in the second-level cache
+CACHE = 1 << 19
+
+
+class Queries(NamedTuple):
+    """What is asked for."""
+
+    units: Doubles  # [queries, dim]
+    packed: Packed
+    exclude: Counts  # [queries, m]: rows that are not to be found; -1 for none
+
+
+class Best(NamedTuple):
+    """The best so far of each query, as heaps, and room for the tile at hand."""
+
+    cosines: Floats  # [queries, k]; -inf where there is nothing yet
+    ids: Counts  # [queries, k]
+    passed: Counts  # [GROUP]: bits of the rows of a tile, for each query
+    waiting: Counts  # [2, WAITING]: query and row of what is to be confirmed
+
+
+def best_of(cosines: Floats, ids: Counts) -> Best:
+    """Heaps, with room."""
+    return Best(cosines, ids, np.zeros(GROUP, np.int64), np.zeros((2, WAITING), np.int64))
+
+
+def fetch_twin(values: Any, at: int) -> None:
+    """Nothing: a hint to the processor."""
+
+
+@block(fetch_twin)
+def fetch(types: Any, b: Value, values: Value, at: Value) -> None:
+    """Ask for the first cache lines of a row ahead of their use; behind the last row that does no harm."""
+    for line in range(FETCHED):
+        address = b.bitcast(b.gep(values, [b.add(at, i64(line * LINE // 4))]), I8.as_pointer())
+        call(
+            b, "llvm.prefetch.p0", ir.VoidType(), [address, *(ir.Constant(I32, value) for value in (0, 3, 1))]
+        )
+
+
+def lowest_twin(bits: int) -> int:
+    """The place of the lowest bit that is set."""
+    return (int(bits) & -int(bits)).bit_length() - 1
+
+
+@block(lowest_twin)
+def lowest(types: Any, b: Value, bits: Value) -> int:
+    """One instruction."""
+    return call(b, "llvm.cttz.i64", I64, [bits, ir.Constant(I1, 1)])  # type: ignore[no-any-return]
+
+
+@inner
+def push(cosines: Any, ids: Any, query: Any, size: Any, cosine: Any, row: Any) -> None:
+    """Put a row in the place of the worst in a heap of some size."""
+    place = 0
+    while True:
+        child = 2 * place + 1
+        if child >= size:
+            break
+        if child + 1 < size:
+            left, right = cosines[query, child], cosines[query, child + 1]
+            if right < left or (right == left and ids[query, child + 1] > ids[query, child]):
+                child += 1
+        if cosine < cosines[query, child] or (cosine == cosines[query, child] and row > ids[query, child]):
+            break
+        cosines[query, place], ids[query, place] = cosines[query, child], ids[query, child]
+        place = child
+    cosines[query, place], ids[query, place] = cosine, row
+
+
+@inner
+def confirm(rows: Any, queries: Any, best: Any, count: Any) -> None:
+    """Compute the cosines of waiting rows from the true ones, and keep those that are among the best."""
+    for i in range(count):
+        query, row, total = best.waiting[0, i], best.waiting[1, i], 0.0
+        begin = row * rows.stride
+        for d in range(queries.units.shape[1]):
+            total += np.float64(rows.values[begin + d]) * queries.units[query, d]
+        cosine = np.float32(np.rint(total / rows.norms[row] * GRID) / GRID)  # as `lengths.rounded`
+        # rows come in rising order: of equal cosines the first stays; false where the cosine is not a number
+        if cosine > best.cosines[query, 0] and not excluded(queries.exclude, query, row):
+            push(best.cosines, best.ids, query, best.cosines.shape[1], cosine, row)
+            error = queries.packed.errors[query]
+            queries.packed.limits[query] = (best.cosines[query, 0] - error) / (np.float32(1.0) + error)
+
+
+@inner
+def excluded(exclude: Any, query: Any, row: Any) -> Any:
+    """Whether a query must not find a row."""
+    for i in range(exclude.shape[1]):
+        if exclude[query, i] == row:
+            return True
+    return False
+
+
+@inner
+def line_up(
+    rows: Any, queries: Any, best: Any, query: Any, bits: Any, begin: Any, first: Any, last: Any, count: Any
+) -> Any:
+    """Let the rows of a query that passed wait, and confirm all when the room is full.
+
+    Returns how many wait.
+    """
+    while bits != 0:
+        row = begin + lowest(bits)
+        bits &= bits - 1
+        if first <= row and row < last:
+            fetch(rows.values, row * rows.stride)
+            best.waiting[0, count], best.waiting[1, count] = query, row
+            count += 1
+            if count == WAITING:
+                confirm(rows, queries, best, count)
+                count = 0
+    return count
+
+
+@kernel
+def find_nearest(
+    tile: Any,
+    rows: Any,
+    sketch: Any,
+    queries: Any,
+    best: Any,
+    first: Any,
+    last: Any,
+    first_group: Any,
+    last_group: Any,
+) -> None:
+    """Put the best rows of first .. last - 1 for the queries of some groups into their heaps."""
+    together, width, dim = len(tile.together), len(tile.queries), queries.units.shape[1]
+    step = ALONE * max(1, CACHE // (STRIP * DEPTH * depths(dim)))
+    end = (last + LANES - 1) // LANES
+    packed, count = queries.packed, 0
+    for begin in range(first // STRIP * ALONE, end, step):
+        for group in range(first_group, last_group):
+            for number in range(begin, min(begin + step, end), together):
+                if screen(
+                    tile, sketch.bytes, sketch.factors, sketch.slacks, dim, number, packed.numbers, packed.gains, packed.limits, group,
+                    best.passed,
+                ):  # fmt: skip
+                    for j in range(width):
+                        if best.passed[j] != 0:
+                            count = line_up(
+                                rows,
+                                queries,
+                                best,
+                                group * width + j,
+                                best.passed[j],
+                                number * LANES,
+                                first,
+                                last,
+                                count,
+                            )
+    confirm(rows, queries, best, count)
+
+
+@kernel
+def merge_and_sort(cosines: Any, ids: Any) -> None:
+    """Put the best of all parts [parts, queries, k] into the first one, best first, equal ones by row."""
+    parts, queries, k = cosines.shape
+    for query in range(queries):
+        for part in range(1, parts):
+            for i in range(k):
+                cosine, row = cosines[part, query, i], ids[part, query, i]
+                if cosine > cosines[0, query, 0] or (
+                    cosine == cosines[0, query, 0] and row < ids[0, query, 0]
+                ):
+                    push(cosines[0], ids[0], query, k, cosine, row)
+        for end in range(k - 1, 0, -1):
+            worst, worst_row = cosines[0, query, 0], ids[0, query, 0]
+            push(cosines[0], ids[0], query, end, cosines[0, query, end], ids[0, query, end])
+            cosines[0, query, end], ids[0, query, end] = worst, worst_row

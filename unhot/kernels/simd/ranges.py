@@ -1,0 +1,208 @@
+"""Blocks for layers whose columns are all rows of a matrix: softmax, one-vs-all.
+
+One input x and V rows: the same three phases as in blocks.py, but nothing is looked up. What limits them is
+how fast the matrix comes from memory, read once to score and once to update. Scores of rows are neighbours in
+their buffer, which needs LANES floats of slack.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from unhot.kernels.jit import block
+from unhot.kernels.simd.elementary import exp
+from unhot.kernels.simd.lanes import (
+    F32,
+    FAST,
+    LANES,
+    Value,
+    call,
+    element,
+    fma,
+    i64,
+    load,
+    loop,
+    row,
+    splat,
+    splat_constant,
+    store,
+    total,
+    totals,
+    when,
+)
+from unhot.kernels.simd.links import LOWEST, maximum, softplus
+from unhot.kernels.simd.tiles import UNROLLED, Shape, over_slices, sizes
+
+
+def score_all_twin(shape: Shape, x: Any, number: int, o: Any, rows: int, scores: Any) -> None:
+    """scores[w] = x[number] . o[w] for all w < rows."""
+    scores[:rows] = o[:rows] @ x[number]
+
+
+@block(score_all_twin)
+def score_all(
+    types: Any, b: Value, _: Value, x: Value, number: Value, o: Value, rows: Value, scores: Value
+) -> None:
+    """LANES rows at a time, their sums in registers and reduced together; then the rest one by one."""
+    blocks, _, _ = sizes(types[0])
+    stride = blocks * LANES
+    source = row(b, x, number, stride)
+
+    def score(first: Value, together: int) -> Value:
+        begin = row(b, o, first, stride)
+
+        def add_slice(at: Value, _: int, sums: list[Value]) -> list[Value]:
+            h = load(b, source, at)
+            return [fma(b, h, load(b, begin, b.add(at, i64(r * stride))), s) for r, s in enumerate(sums)]
+
+        return totals(b, over_slices(b, blocks, 1, [splat_constant(0.0)] * together, add_slice))
+
+    def many(i: Value, _: list[Value]) -> list[Value]:
+        first = b.mul(i, i64(LANES))
+        store(b, score(first, LANES), scores, first)
+        return []
+
+    def one(i: Value, _: list[Value]) -> list[Value]:
+        at = b.add(full, i)
+        store(b, score(at, 1), scores, at)  # the lanes behind it are written by the next, or are slack
+        return []
+
+    groups = b.sdiv(rows, i64(LANES))
+    full = b.mul(groups, i64(LANES))
+    _if_any(b, groups, many)
+    _if_any(b, b.sub(rows, full), one)
+
+
+def update_all_twin(shape: Shape, x: Any, number: int, o: Any, rows: int, steps: Any, gradient: Any) -> None:
+    """o[w] += e[w] x[number] and gradient[0] += sum_w e[w] o[w], from the old o."""
+    old = o[:rows].copy()
+    o[:rows] += steps[:rows, None] * x[number]
+    gradient[0] += steps[:rows] @ old
+
+
+@block(update_all_twin)
+def update_all(
+    types: Any,
+    b: Value,
+    _: Value,
+    x: Value,
+    number: Value,
+    o: Value,
+    rows: Value,
+    steps: Value,
+    gradient: Value,
+) -> None:
+    """Up to UNROLLED slices of x and of the gradient in registers while the rows go by."""
+    blocks, _, _ = sizes(types[0])
+    stride = blocks * LANES
+    source = row(b, x, number, stride)
+
+    def slices_at(place: Value, slices: int, _: list[Value]) -> list[Value]:
+        places = [b.add(place, i64(k * LANES)) for k in range(slices)]
+        h = [load(b, source, p) for p in places]
+
+        def update(w: Value, sums: list[Value]) -> list[Value]:
+            target, e = row(b, o, w, stride), splat(b, element(b, steps, w))
+            old = [load(b, target, p) for p in places]
+            for k, p in enumerate(places):
+                store(b, fma(b, e, h[k], old[k]), target, p)
+            return [fma(b, e, old[k], sums[k]) for k in range(slices)]
+
+        sums = loop(b, rows, [load(b, gradient, p) for p in places], update)
+        for s, p in zip(sums, places, strict=True):
+            store(b, s, gradient, p)
+        return []
+
+    over_slices(b, blocks, UNROLLED, [], slices_at)
+
+
+def largest_twin(scores: Any, count: int) -> float:
+    """The largest score; the slack behind them becomes LOWEST."""
+    scores[count : count + LANES - 1] = LOWEST
+    return float(scores[:count].max())
+
+
+@block(largest_twin)
+def largest(types: Any, b: Value, scores: Value, count: Value) -> float:
+    """A vector at a time."""
+    store(b, splat_constant(LOWEST), scores, count)
+    out = loop(
+        b,
+        _vectors(b, count),
+        [splat_constant(LOWEST)],
+        lambda i, c: [maximum(b, load(b, scores, b.mul(i, i64(LANES))), c[0])],
+    )
+    return call(b, f"llvm.vector.reduce.fmax.v{LANES}f32", F32, out)  # type: ignore[no-any-return]
+
+
+def exponentials_twin(scores: Any, count: int, top: float) -> float:
+    """Replace scores s by exp(s - top); return their sum, NaN if a score is not finite."""
+    scores[:count] = np.exp(scores[:count] - top)
+    return float(scores[:count].sum())
+
+
+@block(exponentials_twin)
+def exponentials(types: Any, b: Value, scores: Value, count: Value, top: Value) -> float:
+    """A vector at a time; the slack becomes next to nothing."""
+    highest = splat(b, top)
+
+    def one(i: Value, sums: list[Value]) -> list[Value]:
+        at = b.mul(i, i64(LANES))
+        below = b.fsub(load(b, scores, at), highest)
+        e = exp(b, below)
+        store(b, e, scores, at)
+        # 0 x: NaN where x is not finite
+        return [b.fadd(sums[0], e, flags=FAST), fma(b, below, splat_constant(0.0), sums[1])]
+
+    sums = loop(b, _vectors(b, count), [splat_constant(0.0), splat_constant(0.0)], one)
+    return b.fadd(total(b, sums[0]), total(b, sums[1]))  # type: ignore[no-any-return]
+
+
+def scale_all_twin(scores: Any, count: int, factor: float) -> None:
+    """Multiply."""
+    scores[:count] *= np.float32(factor)
+
+
+@block(scale_all_twin)
+def scale_all(types: Any, b: Value, scores: Value, count: Value, factor: Value) -> None:
+    """A vector at a time."""
+
+    def one(i: Value, _: list[Value]) -> list[Value]:
+        at = b.mul(i, i64(LANES))
+        store(b, b.fmul(load(b, scores, at), splat(b, factor), flags=FAST), scores, at)
+        return []
+
+    loop(b, _vectors(b, count), [], one)
+
+
+def logistic_all_twin(scores: Any, count: int, weight: float, lr: float) -> float:
+    """Replace scores by -lr weight sigmoid(s); return the loss, weight times the sum of softplus(s)."""
+    s = scores[:count].astype(np.float64)
+    scores[:count] = -lr * weight / (1.0 + np.exp(-s))
+    return float(weight * np.logaddexp(0.0, s).sum())
+
+
+@block(logistic_all_twin)
+def logistic_all(types: Any, b: Value, scores: Value, count: Value, weight: Value, lr: Value) -> float:
+    """A vector at a time."""
+    store(b, splat_constant(LOWEST), scores, count)
+    weights, rate = splat(b, weight), splat(b, lr)
+
+    def one(i: Value, losses: list[Value]) -> list[Value]:
+        at = b.mul(i, i64(LANES))
+        loss, error = softplus(b, load(b, scores, at), splat_constant(0.0), weights)
+        store(b, b.fmul(rate, error, flags=FAST), scores, at)
+        return [b.fadd(losses[0], loss, flags=FAST)]
+
+    return total(b, loop(b, _vectors(b, count), [splat_constant(0.0)], one)[0])  # type: ignore[no-any-return]
+
+
+def _vectors(b: Value, count: Value) -> Value:
+    return b.sdiv(b.add(count, i64(LANES - 1)), i64(LANES))
+
+
+def _if_any(b: Value, count: Value, body: Any) -> None:
+    """Loop from 0 to count - 1, which may be none."""
+    when(b, b.icmp_signed(">", count, i64(0)), [], lambda _: loop(b, count, [], body))

@@ -1,0 +1,191 @@
+"""Blocks over whole rows of a matrix: summed, added to, copied, prefetched.
+
+See blocks.py for shapes and twins.
+
+Rows that are summed, added to and prefetched may be 16-bit floats, in an array that says uint16: numba has no
+arithmetic for them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+
+from unhot.kernels.jit import block
+from unhot.kernels.simd.lanes import (
+    FAST,
+    GOLDEN,
+    I8,
+    I32,
+    LANES,
+    LINE,
+    LOST,
+    MIX_1,
+    MIX_2,
+    Value,
+    call,
+    element,
+    fma,
+    i64,
+    is_half,
+    load,
+    load_any,
+    loop,
+    noise_of,
+    row,
+    splat,
+    splat_constant,
+    store,
+    store_half,
+)
+from unhot.kernels.simd.tiles import UNROLLED, Shape, over_slices, sizes
+
+PREFETCHED = 8  # cache lines of a row asked for ahead
+
+
+def as_floats(matrix: Any) -> Any:
+    """A matrix as the numbers that it holds."""
+    return matrix.view(np.float16) if matrix.dtype == np.uint16 else matrix
+
+
+def sum_rows_twin(
+    shape: Shape, x: Any, inputs: Any, times: Any, times_at: int, count: int, scale: float, out: Any
+) -> None:
+    """out[0] = scale sum_b times[b] x[inputs[b]]."""
+    rows = as_floats(x)
+    out[0] = scale * sum(times[times_at + b] * rows[inputs[b]].astype(np.float32) for b in range(count))
+
+
+@block(sum_rows_twin)
+def sum_rows(
+    types: Any,
+    b: Value,
+    _: Value,
+    x: Value,
+    inputs: Value,
+    times: Value,
+    times_at: Value,
+    count: Value,
+    scale: Value,
+    out: Value,
+) -> None:
+    """All slices of the sum in registers, up to UNROLLED of them at a time."""
+    blocks, _, _ = sizes(types[0])
+    stride = blocks * LANES
+
+    def slices_at(place: Value, slices: int, _: list[Value]) -> list[Value]:
+        places = [b.add(place, i64(k * LANES)) for k in range(slices)]
+
+        def add_input(i: Value, sums: list[Value]) -> list[Value]:
+            source, weight = (
+                row(b, x, element(b, inputs, i), stride),
+                splat(b, element(b, times, b.add(times_at, i))),
+            )
+            return [fma(b, weight, load_any(b, source, p), s) for p, s in zip(places, sums, strict=True)]
+
+        sums = loop(b, count, [splat_constant(0.0)] * slices, add_input)
+        for p, s in zip(places, sums, strict=True):
+            store(b, b.fmul(splat(b, scale), s, flags=FAST), out, p)
+        return []
+
+    over_slices(b, blocks, UNROLLED, [], slices_at)
+
+
+def add_to_rows_twin(
+    shape: Shape, gradient: Any, scale: float, x: Any, inputs: Any, times: Any, times_at: int, count: int
+) -> None:
+    """x[inputs[b]] += scale times[b] gradient[0] for all b."""
+    rows, scaled = as_floats(x), np.float32(scale) * gradient[0]
+    for b in range(count):
+        new = rows[inputs[b]] + np.float32(times[times_at + b]) * scaled
+        rows[inputs[b]] = new if rows is x else rounded_twin(new, scaled, inputs[b])
+
+
+def rounded_twin(numbers: Any, gradient: Any, number: int) -> Any:
+    """Floats as 16-bit ones, as `store_half` with the noise of `noise_of` rounds them."""
+    with np.errstate(over="ignore"):
+        mixed = (gradient.view(np.uint32) ^ np.uint32(int(number) * GOLDEN % 2**32)) * np.uint32(MIX_1)
+        noise = (mixed ^ (mixed >> np.uint32(15))) * np.uint32(MIX_2)
+    raised = numbers.astype(np.float32).view(np.uint32) + (noise >> np.uint32(32 - LOST))
+    return (raised >> np.uint32(LOST) << np.uint32(LOST)).view(np.float32).astype(np.float16)
+
+
+@block(add_to_rows_twin)
+def add_to_rows(
+    types: Any,
+    b: Value,
+    _: Value,
+    gradient: Value,
+    scale: Value,
+    x: Value,
+    inputs: Value,
+    times: Value,
+    times_at: Value,
+    count: Value,
+) -> None:
+    """Up to UNROLLED slices of the gradient in registers while the rows go by.
+
+    16-bit floats are rounded at random.
+    """
+    blocks, _, _ = sizes(types[0])
+    stride = blocks * LANES
+
+    def slices_at(place: Value, slices: int, _: list[Value]) -> list[Value]:
+        places = [b.add(place, i64(k * LANES)) for k in range(slices)]
+        scaled = [b.fmul(splat(b, scale), load(b, gradient, p), flags=FAST) for p in places]
+
+        def add_row(i: Value, _: list[Value]) -> list[Value]:
+            number = element(b, inputs, i)
+            target, weight = row(b, x, number, stride), splat(b, element(b, times, b.add(times_at, i)))
+            for p, g in zip(places, scaled, strict=True):
+                new = fma(b, weight, g, load_any(b, target, p))
+                if is_half(x):
+                    store_half(b, new, target, p, noise_of(b, g, number))
+                else:
+                    store(b, new, target, p)
+            return []
+
+        loop(b, count, [], add_row)
+        return []
+
+    over_slices(b, blocks, UNROLLED, [], slices_at)
+
+
+def copy_rows_twin(shape: Shape, x: Any, inputs: Any, count: int, out: Any) -> None:
+    """out[b] = x[inputs[b]] for all b."""
+    for b in range(count):
+        out[b] = x[inputs[b]]
+
+
+@block(copy_rows_twin)
+def copy_rows(types: Any, b: Value, _: Value, x: Value, inputs: Value, count: Value, out: Value) -> None:
+    """A slice at a time."""
+    blocks, _, _ = sizes(types[0])
+    stride = blocks * LANES
+
+    def copy(i: Value, _: list[Value]) -> list[Value]:
+        source, target = row(b, x, element(b, inputs, i), stride), row(b, out, i, stride)
+
+        def copy_slice(place: Value, _slices: int, _: list[Value]) -> list[Value]:
+            store(b, load(b, source, place), target, place)
+            return []
+
+        return over_slices(b, blocks, 1, [], copy_slice)
+
+    loop(b, count, [], copy)
+
+
+def prefetch_twin(shape: Shape, matrix: Any, number: int) -> None:
+    """Ask for a row that will be written soon; changes nothing."""
+
+
+@block(prefetch_twin)
+def prefetch(types: Any, b: Value, _: Value, matrix: Value, number: Value) -> None:
+    """All cache lines of the row, up to PREFETCHED of them: the hardware follows a longer row by itself."""
+    blocks, _, _ = sizes(types[0])
+    start = b.bitcast(row(b, matrix, number, blocks * LANES), I8.as_pointer())
+    for line in range(0, min((2 if is_half(matrix) else 4) * blocks * LANES, PREFETCHED * LINE), LINE):
+        arguments = [b.gep(start, [i64(line)]), ir.Constant(I32, 1), ir.Constant(I32, 3), ir.Constant(I32, 1)]
+        call(b, "llvm.prefetch.p0", ir.VoidType(), arguments)

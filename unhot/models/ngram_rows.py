@@ -1,0 +1,114 @@
+"""The input rows of a model whose words are made of n-grams.
+
+A vocabulary uses few of millions of buckets (here a seventh: 68,000 words, 294,000 of 2,000,000), so only
+these have a row, and a bucket without one is a row of zeros. Rows lie in the order of how often a training
+touches them: those that it touches all the time are near each other, and the first ones get a copy for each
+thread (train/hot_rows.py).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from unhot.errors import DataError
+from unhot.kernels.bags import Bags
+from unhot.types import Counts, Doubles, Floats, Ids, Starts
+from unhot.vocab.subwords import Subwords
+from unhot.vocab.vocabulary import Vocabulary
+
+TABLE = 1 << 22  # buckets whose table is small in any case
+
+
+class InputRows(NamedTuple):
+    """What the rows are, and which of them make up each word."""
+
+    keys: Counts  # [rows] >= 0: a bucket of n-grams; < 0: the word with id -1 - key
+    bags: Bags
+
+
+def input_rows(vocabulary: Vocabulary, subwords: Subwords, use: Doubles, also: Counts) -> InputRows:
+    """Rows for the words and n-grams of a vocabulary, each word used so often, and for the buckets among `also`."""
+    pieces = subwords.bags(vocabulary.words)
+    used, places = _different(pieces.ids, subwords.buckets)
+    bucket_use = np.bincount(places, np.repeat(use, np.diff(pieces.starts)), used.size)
+    kept = np.setdiff1d(also[also >= 0], used)
+    own = len(vocabulary) if subwords.own_rows else 0
+    order = np.argsort(-np.concatenate([use[:own], bucket_use, np.zeros(kept.size)]), kind="stable")
+    keys = np.concatenate([-1 - np.arange(own), used, kept])[order]
+    row_of = np.empty(keys.size, np.int32)
+    row_of[order] = np.arange(keys.size, dtype=np.int32)
+    return InputRows(keys, _bags(pieces.starts, row_of[own:][places], row_of[:own]))
+
+
+def bags_of(keys: Counts, vocabulary: Vocabulary, subwords: Subwords) -> Bags:
+    """The rows of each word, from what the rows are."""
+    pieces, order = subwords.bags(vocabulary.words), np.argsort(keys)
+    own = -1 - np.arange(len(vocabulary) if subwords.own_rows else 0)
+    found = []
+    for wanted in (pieces.ids, own):
+        rows = order[np.minimum(np.searchsorted(keys, wanted, sorter=order), keys.size - 1)]
+        if (keys[rows] != wanted).any():
+            raise DataError(
+                f"the key {wanted[keys[rows] != wanted][0]} has no row, but a word of the vocabulary is "
+                "made of it"
+            )
+        found.append(rows.astype(np.int32))
+    return _bags(pieces.starts, *found)
+
+
+def _different(ids: Ids, buckets: int) -> tuple[Counts, Ids]:
+    """The different buckets among ids, rising, and which of them each id is.
+
+    By a table of all buckets, where that is not far too big.
+    """
+    if buckets > TABLE + 8 * ids.size:
+        found, places = np.unique(ids, return_inverse=True)
+        return found.astype(np.int64), places.astype(np.int32)
+    used = np.flatnonzero(np.bincount(ids, minlength=buckets)).astype(np.int64)
+    place = np.zeros(buckets, np.int32)
+    place[used] = np.arange(used.size, dtype=np.int32)
+    return used, place[ids]
+
+
+def _bags(starts: Starts, rows: Ids, own: Ids) -> Bags:
+    """Each word's own row, if words have one, and those of its pieces."""
+    if own.size:
+        starts = starts + np.arange(own.size + 1)
+        first = np.zeros(int(starts[-1]), bool)
+        first[starts[:-1]] = True
+        joined = np.empty(first.size, np.int32)
+        joined[first], joined[~first] = own, rows
+        rows = joined
+    return Bags(starts, rows, _squares(starts, rows))
+
+
+def _squares(starts: Starts, rows: Ids) -> Floats:
+    """For each word, the sum over its different rows of how often each stands in its bag, squared."""
+    word = np.repeat(np.arange(starts.size - 1), np.diff(starts))
+    pairs = np.sort(word * (int(rows.max(initial=0)) + 1) + rows)
+    first = np.flatnonzero(np.append(pairs.size > 0, pairs[1:] != pairs[:-1])[: pairs.size])
+    times = np.diff(np.append(first, pairs.size)).astype(np.float64)
+    owner = pairs[first] // (int(rows.max(initial=0)) + 1)
+    return np.bincount(owner, times**2, starts.size - 1).astype(np.float32)
+
+
+def old_rows(keys: Counts, old_keys: Counts, moved: Ids) -> Ids:
+    """The row that each key had in another model, -1 where it had none.
+
+    `moved` is the id that each word had there, or -1.
+    """
+    wanted = keys.copy()
+    own = keys < 0
+    ids = moved[-1 - keys[own]].astype(np.int64)
+    wanted[own] = np.where(ids >= 0, -1 - ids, np.iinfo(np.int64).min)
+    order = np.argsort(old_keys)
+    at = np.minimum(np.searchsorted(old_keys, wanted, sorter=order), old_keys.size - 1)
+    found = order[at]
+    return np.where(old_keys[found] == wanted, found, -1).astype(np.int32)
+
+
+def word_rows(keys: Counts, rows: Ids) -> Ids:
+    """For each input row, what `rows` says of its word; -1 for n-grams."""
+    return np.where(keys < 0, rows[np.maximum(-1 - keys, 0)], -1).astype(np.int32)

@@ -1,0 +1,1 @@
+"""Training of GloVe: cells in blocks, and the step over them."""

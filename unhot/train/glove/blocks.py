@@ -1,0 +1,232 @@
+"""Cells on disk in the order in which they are trained: a random one that keeps to the cache.
+
+Rows and columns are cut into strips, so that cells fall into a square of blocks. Blocks that share neither
+rows nor columns can be trained at the same time, and nobody notices in which order: in each of `strips`
+rounds every strip of rows meets another strip of columns. So threads never write to the same row, and the
+result is the same, byte for byte, for any number of them.
+
+A block is cut further, into tiles: so few rows and columns that they fit the second-level cache. In a tile
+cells are in a random order, which is made once. The order of the blocks is drawn anew for each epoch.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import shutil
+import tempfile
+import weakref
+from collections.abc import Callable
+from pathlib import Path
+from typing import IO, NamedTuple
+
+import numpy as np
+
+from unhot.corpus.cells import Cells
+from unhot.corpus.in_order import in_order
+from unhot.errors import DataError
+from unhot.kernels.rng import stream_key
+from unhot.train.glove.arranging import Arranged, Tiles, arrange
+from unhot.train.glove.step import CellBlock
+from unhot.types import Counts, Floats, Ids, Starts
+
+BLOCK_CELLS = 1 << 17  # about so many in a block: some milliseconds of work
+TILE_BYTES = 1 << 20  # of rows, for words and contexts together, with what AdaGrad keeps of them
+ARRAYS = 4  # numbers of a cell, of four bytes each: word, context, target, weight
+SHUFFLING = 2  # a purpose of random streams
+
+Value = Callable[[Floats], tuple[Floats, Floats]]  # targets and weights of counts
+
+
+class Strips(NamedTuple):
+    """Words cut into strips, and these into pieces."""
+
+    bounds: Starts  # [strips + 1] words
+    pieces: Counts  # [strips + 1] pieces before each strip
+    piece: Ids  # [words] the piece that a word is in, counted over all strips
+
+
+def cut_strips(sizes: Counts, strips: int, near: int) -> Strips:
+    """Strips with about equal sums of sizes, in pieces of at most `near` words."""
+    ends = np.cumsum(sizes)
+    inner = np.searchsorted(ends, np.arange(1, strips) * (ends[-1] / strips))
+    bounds = np.concatenate([[0], inner, [sizes.size]]).astype(np.int64)
+    pieces = np.concatenate([[0], np.cumsum(-(-np.diff(bounds) // near))])
+    piece = np.empty(sizes.size, np.int32)
+    for strip in range(strips):
+        first, last = bounds[strip : strip + 2]
+        piece[first:last] = pieces[strip] + np.arange(last - first) // near
+    return Strips(bounds, pieces, piece)
+
+
+class Blocks:
+    """Cells, block by block, in a temporary file."""
+
+    def __init__(self, cells: Cells, value: Value, stride: int, seed: int, threads: int) -> None:
+        """`stride`: floats in a row, for how many of them fit the cache."""
+        self.strips, near = strips_of(len(cells)), near_words(stride)
+        self._rows, self._columns = (cut_strips(sizes, self.strips, near) for sizes in _sizes(cells))
+        self.counts = np.zeros((self.strips, self.strips), np.int64)  # cells of each block
+        folder = Path(tempfile.mkdtemp(prefix="unhot-"))
+        self._remove = weakref.finalize(self, shutil.rmtree, str(folder), ignore_errors=True)
+        self._path = folder / "blocks"
+        try:
+            self._write(cells, value, seed, min(threads, self.strips))
+        except OSError as error:
+            self.close()
+            need, why = ARRAYS * 4 * len(cells) / 1e9, error.strerror
+            raise DataError(
+                f"{folder}: {need:.3g} GB cannot be written there: {why}; set TMPDIR to a folder with more "
+                "room"
+            ) from error
+        self.starts = np.concatenate([[0], np.cumsum(self.counts)])  # [blocks + 1]
+
+    def close(self) -> None:
+        """Remove the file."""
+        self._remove()
+
+    def reader(self) -> BlockReader:
+        """For one thread."""
+        return BlockReader(self._path, self)
+
+    def _write(self, cells: Cells, value: Value, seed: int, threads: int) -> None:
+        rows, columns = self._rows, self._columns
+        inside = np.diff(columns.pieces)
+        tiles = Tiles(columns.piece, np.repeat(columns.pieces[:-1], inside), np.repeat(inside, inside))
+        room = int(np.diff(cells.starts[rows.bounds]).max())
+        buffers = [
+            Arranged(np.empty(room, np.int32), np.empty(room, np.int32), np.empty(room, np.float32))
+            for _ in range(threads + 1)
+        ]
+
+        def work(strip: int) -> tuple[int, Counts, list[Ids | Floats]]:
+            first, last = rows.bounds[strip : strip + 2]
+            out, pieces = buffers[strip % len(buffers)], int(rows.pieces[strip + 1] - rows.pieces[strip])
+            row_piece, key = (
+                rows.piece[first:last] - np.int32(rows.pieces[strip]),
+                stream_key(seed, strip, SHUFFLING),
+            )
+            ends = np.zeros(1 + pieces * int(columns.pieces[-1]), np.int64)
+            arrange(
+                cells.starts, cells.columns, cells.values, first, row_piece, tiles, pieces, key, ends[1:], out
+            )
+            size = int(ends[-1])
+            return (
+                strip,
+                ends[columns.pieces * pieces],
+                [out.words[:size], out.contexts[:size], *value(out.values[:size])],
+            )
+
+        with (
+            self._path.open("wb") as file,
+            contextlib.closing(in_order(range(self.strips), work, threads)) as results,
+        ):
+            for strip, cut, arrays in results:
+                self.counts[strip] = np.diff(cut)
+                _write_strip(file, cut, arrays)
+
+
+class BlockReader:
+    """Reads blocks, one at a time, into the same memory."""
+
+    def __init__(self, path: Path, blocks: Blocks) -> None:
+        self._file, self._counts, self._starts = path.open("rb", 0), blocks.counts.reshape(-1), blocks.starts
+        weakref.finalize(self, self._file.close)
+        self._buffer = np.empty(ARRAYS * int(blocks.counts.max()), np.int32)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+    def read(self, block: int) -> CellBlock:
+        """A block by its number, strips * strip of rows + strip of columns."""
+        size = int(self._counts[block])
+        self._file.seek(ARRAYS * 4 * int(self._starts[block]))
+        view = self._buffer[: ARRAYS * size].data.cast("B")
+        while len(view):
+            got = self._file.readinto(view)
+            if not got:
+                raise DataError(
+                    f"{self._file.name}: was cut short while it was in use; free space on that disk, and "
+                    "train again"
+                )
+            view = view[got:]
+        return block_of(self._buffer, size)
+
+
+def block_of(numbers: Ids, size: int) -> CellBlock:
+    """So many cells, from numbers that are their words, contexts, targets and weights."""
+    words, contexts, targets, weights = numbers[: ARRAYS * size].reshape(ARRAYS, size)
+    return CellBlock(words, contexts, targets.view(np.float32), weights.view(np.float32))
+
+
+def order(strips: int, seed: int, epoch: int) -> list[tuple[int, int]]:
+    """The blocks of an epoch as (strip of rows, strip of columns).
+
+    Rounds in which each strip has one block.
+    """
+    random = np.random.default_rng([seed, epoch])
+    rows, columns, rounds = (random.permutation(strips).tolist() for _ in range(3))
+    return [(rows[k], columns[(k + shift) % strips]) for shift in rounds for k in range(strips)]
+
+
+def strips_of(cells: int) -> int:
+    """How many strips cells are cut into; it depends on nothing else, least of all on the threads."""
+    return max(1, math.isqrt(cells // BLOCK_CELLS))
+
+
+def near_words(stride: int) -> int:
+    """How many words a tile has on each side, in rows of so many floats."""
+    return max(1, TILE_BYTES // (2 * 2 * 4 * stride))
+
+
+def arranging_bytes(cells: Cells, stride: int, threads: int) -> int:
+    """Memory that is taken while blocks are made.
+
+    Strips of cells and what they are turned into, and where tiles end.
+    """
+    strips, words = strips_of(len(cells)), len(cells.vocabulary)
+    threads, strip = min(threads, strips), len(cells) // strips + words  # a strip ends with a whole row
+    pieces = -(-words // near_words(stride)) + strips
+    return (threads + 1) * 5 * 4 * strip + threads * (8 * strip + 8 * pieces * (pieces // strips + 1))
+
+
+def warm_up_arranging() -> None:
+    """Compile it, or load it from disk, with next to nothing."""
+    ids, starts, values = np.zeros(1, np.int32), np.array([0, 1]), np.ones(1)
+    for array in (ids, starts, values):
+        array.flags.writeable = False  # as cells are
+    tiles, out = (
+        Tiles(np.zeros(1, np.int32), np.zeros(1, np.int64), np.ones(1, np.int64)),
+        Arranged(ids.copy(), ids.copy(), np.zeros(1, np.float32)),
+    )
+    arrange(
+        starts,
+        ids,
+        values,
+        starts[0],
+        ids.copy(),
+        tiles,
+        1,
+        stream_key(0, 0, SHUFFLING),
+        np.zeros(2, np.int64)[1:],
+        out,
+    )
+
+
+def _sizes(cells: Cells) -> tuple[Counts, Counts]:
+    """How many cells rows and columns have."""
+    rows = np.diff(cells.starts)
+    if cells.is_symmetric():
+        return rows, rows
+    columns = np.zeros_like(rows)
+    for at in range(0, len(cells), 1 << 22):
+        columns += np.bincount(cells.columns[at : at + (1 << 22)], minlength=rows.size)
+    return rows, columns
+
+
+def _write_strip(file: IO[bytes], cut: Counts, arrays: list[Ids | Floats]) -> None:
+    """The blocks of a strip, each with its arrays one behind the other."""
+    for first, last in zip(cut[:-1], cut[1:], strict=True):
+        for array in arrays:
+            file.write(array[first:last].data)

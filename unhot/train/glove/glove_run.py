@@ -1,0 +1,137 @@
+"""Training on cells: GloVe's kernel on the blocks of a file, in an order that threads cannot be seen in."""
+
+from __future__ import annotations
+
+import os
+import threading
+from typing import NamedTuple
+
+import numpy as np
+
+from unhot.kernels.aligned import aligned_zeros
+from unhot.kernels.simd.tiles import shape
+from unhot.train.epoch_run import Plan, Run
+from unhot.train.glove.blocks import Blocks, block_of, order, warm_up_arranging
+from unhot.train.glove.step import BIASES, FIXED, Side, learn_cells
+from unhot.train.good_state import GoodState
+from unhot.train.params import BLOCK, padded
+from unhot.train.schedule import Turn
+from unhot.types import Doubles, Floats
+
+LOSS_UNITS = 1 << 20
+
+
+class Sides(NamedTuple):
+    """What is learned."""
+
+    words: Side
+    contexts: Side
+
+    def arrays(self) -> list[Floats]:
+        """All of them."""
+        return [*self.words, *self.contexts]
+
+    def finite(self) -> bool:
+        """Whether all numbers are."""
+        return all(
+            bool(np.isfinite(array[first : first + BLOCK]).all())
+            for array in self.arrays()
+            for first in range(0, len(array), BLOCK)
+        )
+
+
+def stride_of(dim: int) -> int:
+    """Floats in a row: a vector, and the biases behind it."""
+    return padded(dim + BIASES)
+
+
+def start_sides(words: int, dim: int, seed: int, biases: tuple[Doubles, Doubles]) -> Sides:
+    """Random vectors, uniform in (-1, 1) / sqrt(dim), and biases of words and contexts as they are given."""
+    random, sides = np.random.default_rng(seed), []
+    for own, other, bias in ((dim, dim + 1, biases[0]), (dim + 1, dim, biases[1])):
+        rows, squares = aligned_zeros((words, stride_of(dim))), aligned_zeros((words, stride_of(dim)))
+        for first in range(0, words, BLOCK):
+            block = rows[first : first + BLOCK, :dim]
+            block[:] = (random.random(block.shape, dtype=np.float32) - np.float32(0.5)) * np.float32(
+                2 / dim**0.5
+            )
+        squares[:] = 1.0
+        rows[:, own], rows[:, other], squares[:, other] = bias, 1.0, FIXED
+        sides.append(Side(rows, squares))
+    return Sides(*sides)
+
+
+def warm_up(dim: int) -> None:
+    """Compile the kernels, or load them from disk, by training nothing."""
+    warm_up_arranging()
+    nothing, sides = np.zeros(4, np.int32), start_sides(1, dim, 0, (np.zeros(1), np.zeros(1)))
+    learn_cells(shape(stride_of(dim), 1, 1), block_of(nothing, 0), sides.words, sides.contexts, np.float32(0))
+
+
+def rounded(loss: float) -> float:
+    """A loss whose sums do not depend on their order: to a millionth, up to some 8e9."""
+    return round(loss * LOSS_UNITS) / LOSS_UNITS if np.isfinite(loss) else loss
+
+
+class BlockRun(Run[Turn]):
+    """One training under way."""
+
+    def __init__(self, blocks: Blocks, sides: Sides, plan: Plan, threads: int) -> None:
+        cells, turns = int(blocks.counts.sum()), blocks.counts.size
+        cut = [Turn(number, cells * number // turns) for number in range(turns)]
+        super().__init__(cut, cells, cells, plan, threads)
+        self._blocks, self._sides, self._readers = blocks, sides, [blocks.reader() for _ in range(threads)]
+        if os.name == "posix":
+            blocks.close()  # the file is there as long as somebody has it open, and gone whatever happens
+        self._shape = shape(sides.words.rows.shape[1], 1, 1)
+        self._good = GoodState(sides.arrays())
+        self._order: list[tuple[int, int]] = []
+        # how many blocks of each strip of rows, and of columns, are done
+        self._rounds = np.zeros((2, blocks.strips), np.int64)
+        self._free = threading.Condition()
+
+    def close(self) -> None:
+        """Close the file."""
+        for reader in self._readers:
+            reader.close()
+        self._blocks.close()
+
+    def rate(self, epoch: int, piece: Turn) -> float:
+        """The same for all: AdaGrad has its own way to slow down."""
+        return self._plan.lr
+
+    def learn(self, epoch: int, piece: Turn, lr: float, thread: int) -> tuple[float, int]:
+        """One call of the kernel, when the blocks before it that share its rows or columns are done."""
+        strips = self._blocks.strips
+        row, column = self._order[piece.number]
+        turn = piece.number // strips
+        with self._free:
+            self._free.wait_for(lambda: self._rounds[0, row] == turn == self._rounds[1, column])
+        try:
+            cells = self._readers[thread].read(row * strips + column)
+            return rounded(
+                float(learn_cells(self._shape, cells, *self._sides, np.float32(lr)))
+            ), cells.words.size
+        finally:
+            with self._free:
+                self._rounds[0, row] += 1
+                self._rounds[1, column] += 1
+                self._free.notify_all()
+
+    def keep_state(self) -> None:
+        """Copy the rows, and draw the order of the epoch that begins, or goes on."""
+        self._good.keep()
+        at = self.history.position
+        self._order = order(self._blocks.strips, self._plan.seed, at.epoch)
+        self._rounds[:] = 0
+        for row, column in self._order[: at.chunk]:
+            self._rounds[0, row] += 1
+            self._rounds[1, column] += 1
+
+    def restore_state(self) -> None:
+        """Copy them back."""
+        self._good.restore()
+
+    def finite(self) -> bool:
+        """Whether the rows are."""
+        return self._sides.finite()

@@ -1,0 +1,332 @@
+"""Training by PyTorch: mini-batches, any output layer, any device.
+
+    h_i = x[input of example i], or the mean or sum of a bag;   L = sum_i loss(h_i, target_i);   every
+                                                                parameter -= lr dL/dparameter
+
+L is the *sum* over the batch, so that lr means what it means to the compiled engine, whose steps are single
+windows: a row that occurs once in a batch takes the same step. A row that occurs often takes all its steps at
+once, from where it stood before; so that this cannot run away, no row moves farther than `FARTHEST` in one
+batch.
+
+The windows are those of the compiled engine. Random draws belong to the chunk, so with one thread on the CPU
+the same seed gives the same bytes, and a training that was cut off goes on to them; PyTorch's own generator
+is as it was afterwards.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from unhot.corpus.corpus import Corpus
+from unhot.errors import ConfigError, FormatError
+from unhot.kernels.loop import Params
+from unhot.kernels.pairs import examples, places_buffer
+from unhot.kernels.windows import Hot
+from unhot.nn.head import OutputHead, Rows
+from unhot.nn.partition import PartitionHead
+from unhot.outputs import OutputLayer
+from unhot.outputs.partition import Partition
+from unhot.train.epoch_run import Plan
+from unhot.train.schedule import Piece, pieces
+from unhot.train.text_parts import Parts
+from unhot.train.text_run import TextRun
+from unhot.train.torch_batches import Bags, Batches, batch_columns
+from unhot.types import Bytes, Counts, Floats
+
+# that a row moves in one step: what keeps rows that are in every example, such as the root of a tree, from
+# leaping
+FARTHEST = 1.0
+GENERATOR = threading.Lock()  # PyTorch has one for the process
+NOWHERE = Hot(0, 0, 0, 0, 0, 0)  # no rows of threads
+NOTHING_FROZEN = np.zeros(0, np.uint8)
+
+
+class Device(NamedTuple):
+    """Where it is computed."""
+
+    name: str
+    threads: int  # of the CPU
+
+    def open(self) -> torch.device:
+        """The device; a `ConfigError` if there is none of that name."""
+        try:
+            device = torch.device(self.name)
+            torch.empty(1, device=device).item()
+        except (RuntimeError, AssertionError, ImportError) as error:
+            raise ConfigError(
+                f"device={self.name!r}: cannot be used here ({str(error).splitlines()[0]:.100}); use cpu, "
+                "for example"
+            ) from error
+        return device
+
+
+class Batch(NamedTuple):
+    """Examples on the device."""
+
+    ids: Tensor  # [inputs] rows of the input
+    bag: Tensor | None  # [inputs] the example that each belongs to; None: each is one
+    share: Tensor | None  # [inputs] of a row in its example; None: all of it
+    target: Tensor  # [examples]
+
+    def combine(self, rows: Tensor) -> Tensor:
+        """The inputs of the examples: rows, or sums or means of some."""
+        each = rows[self.ids]
+        if self.bag is None:
+            return each
+        return each.new_zeros(self.target.shape + each.shape[1:]).index_add_(0, self.bag, self._shared(each))
+
+    def spread(self, gradient: Tensor) -> Tensor:
+        """The gradient of each row from those of the examples."""
+        return gradient if self.bag is None else self._shared(gradient[self.bag])
+
+    def _shared(self, each: Tensor) -> Tensor:
+        if self.share is None:
+            return each
+        return each * (self.share[:, None] if each.ndim > 1 else self.share)
+
+
+def batches_of(bags: Bags, how: Batches, device: torch.device) -> Iterator[Batch]:
+    """The examples of a chunk, in the order of the text."""
+    ids, target = (torch.from_numpy(array).to(device).long() for array in (bags.ids, bags.target))
+    for first in range(0, len(target), how.size):
+        some = target[first : first + how.size]
+        if bags.starts is None:
+            yield Batch(ids[first : first + how.size], None, None, some)
+            continue
+        starts = torch.from_numpy(bags.starts[first : first + how.size + 1]).to(device)
+        sizes = starts.diff()
+        bag = torch.repeat_interleave(sizes)
+        yield Batch(
+            ids[bags.starts[first] : bags.starts[first + len(some)]],
+            bag,
+            sizes[bag].float().reciprocal() if how.mean else None,
+            some,
+        )
+
+
+class Begun(NamedTuple):
+    """What a training begins with."""
+
+    params: Params  # without padding
+    seen: Counts  # what was counted of targets; of size zero: nothing yet
+    own: Mapping[str, Any]  # parameters of the head that its rows are made of; empty: it begins from the rows
+    seed: int
+
+
+class Weights:
+    """What is learned, on its device, and the arrays in which a model sees it."""
+
+    @torch.inference_mode(False)
+    def __init__(self, layer: OutputLayer, counts: Counts, begun: Begun, device: Device) -> None:
+        self.device, self.threads = device.open(), device.threads
+        # those of a saved model cannot be written to, which torch warns of
+        params, counts = begun.params, counts.copy()
+        with seeded(self.device, begun.seed % 2**63):  # adaptive's projections begin at random
+            dim = params.in_vectors.shape[1]
+            self.head = OutputHead(
+                layer, dim, counts, share="example", device=self.device, dtype=torch.float32
+            )
+        self.head.sparse = not self.head.scores_all_words
+        self.in_vectors, self.in_bias = (
+            torch.from_numpy(array).to(self.device) for array in (params.in_vectors, params.in_bias)
+        )
+        self._begin(begun)
+        self.own: dict[str, Floats] = {
+            name: _array(parameter) for name, parameter in _own_parameters(self.head).items()
+        }
+        self.seen: Counts = _array(self.head.seen)
+        out_vectors, out_bias, ln_z = self._out_arrays()
+        self.params = Params(params.in_vectors, out_vectors, out_bias, params.in_bias, ln_z)
+
+    def _begin(self, begun: Begun) -> None:
+        params, own, parameters = begun.params, begun.own, dict(self.head.named_parameters())
+        out, bias, ln_z = (
+            torch.from_numpy(array).to(self.device)
+            for array in (params.out_vectors, params.out_bias, params.ln_z)
+        )
+        rows = torch.zeros_like(out) if own else out
+        self.head.begin(Rows(rows, bias if bias.numel() else None, ln_z if ln_z.numel() else None))
+        missing = _own_parameters(self.head).keys() - own.keys()
+        if own and missing:
+            raise FormatError(
+                f"a model with {self.head.layer.spec()}: without its tensor {min(missing)!r}; the file is "
+                "damaged"
+            )
+        with torch.no_grad():
+            for name, array in own.items():
+                if name not in parameters or parameters[name].shape != array.shape:
+                    raise FormatError(
+                        f"a model with {self.head.layer.spec()}: its tensor {name!r} {array.shape} is none "
+                        "of this layer's"
+                    )
+                parameters[name].copy_(torch.from_numpy(np.array(array)))
+            if begun.seen.size:
+                self.head.seen.copy_(torch.from_numpy(np.array(begun.seen)))
+
+    def state(self) -> list[Tensor]:
+        """Everything that changes while it trains."""
+        return [
+            self.in_vectors,
+            self.in_bias,
+            *(parameter.data for parameter in self.head.parameters()),
+            self.head.seen,
+        ]
+
+    def publish(self) -> None:
+        """Bring the model's arrays up to date; on the CPU most of them are the parameters themselves."""
+        tensors = [self.in_vectors, self.in_bias, self.head.seen, *_own_parameters(self.head).values()]
+        sources = [*map(_array, tensors), *self._out_arrays()]
+        params = self.params
+        targets: list[Any] = [params.in_vectors, params.in_bias, self.seen, *self.own.values()]
+        targets += [params.out_vectors, params.out_bias, params.ln_z]
+        for source, target in zip(sources, targets, strict=True):
+            target[...] = source
+
+    def _out_arrays(self) -> list[Floats]:
+        """What the NumPy head of a model takes: rows, their biases, ln Z; of size zero what there is not."""
+        return [
+            np.zeros(0, np.float32) if tensor is None else _array(tensor) for tensor in self.head.effective()
+        ]
+
+
+class TorchRun(TextRun):
+    """One training under way."""
+
+    paced = True  # draws come from PyTorch's own generator, which callbacks may use as well
+
+    def __init__(self, corpus: Corpus, weights: Weights, batches: Batches, frozen: Bytes, plan: Plan) -> None:
+        layer = weights.head.layer
+        self._parts = Parts(corpus, layer.size) if isinstance(layer, Partition) else None
+        columns, cuts = (
+            batch_columns(layer, corpus.vocabulary.counts, batches.size),
+            self._parts.cuts if self._parts else (),
+        )
+        cut = pieces(corpus.shards, columns, batches.fewest_positions(), cuts)
+        super().__init__(corpus, cut, plan, 1)
+        self._weights, self._batches = weights, batches
+        self._frozen = torch.from_numpy(frozen.astype(bool)).to(weights.device)
+        self._places = places_buffer(max(piece.stop - piece.start for piece in cut), batches.window.size)
+        self._good = [torch.empty_like(tensor) for tensor in weights.state()]
+
+    def train(self) -> None:
+        """With as many threads of PyTorch's as were asked for."""
+        before = torch.get_num_threads()
+        torch.set_num_threads(self._weights.threads)
+        try:
+            super().train()
+        finally:
+            torch.set_num_threads(before)
+
+    def learn(self, epoch: int, piece: Piece, lr: float, thread: int) -> tuple[float, int]:
+        """Batch after batch."""
+        head, device, how = self._weights.head, self._weights.device, self._batches
+        chunk = self.chunk(epoch, piece, lr, NOWHERE, NOTHING_FROZEN)
+        bags = how.bags(examples(self.texts[piece.shard], how.window, chunk, self._places))
+        if self._parts is not None and isinstance(head, PartitionHead):
+            head.set_partition(self._parts.words(piece))
+        with seeded(device, int(chunk.draw_key)), torch.enable_grad():
+            losses = [self._step(batch, lr) for batch in batches_of(bags, how, device)]
+        return (float(torch.stack(losses).cpu().double().sum()) if losses else 0.0), bags.target.size
+
+    def _step(self, batch: Batch, lr: float) -> Tensor:
+        """One step of gradient descent; returns the summed loss."""
+        weights = self._weights
+        hidden = batch.combine(weights.in_vectors).requires_grad_()
+        bias = batch.combine(weights.in_bias).requires_grad_() if weights.in_bias.numel() else None
+        loss: Tensor = weights.head(hidden, batch.target, reduction="sum", in_bias=bias)
+        loss.backward()
+        with torch.no_grad():
+            for rows, used in ((weights.in_vectors, hidden), (weights.in_bias, bias)):
+                if used is not None and used.grad is not None:
+                    self._descend_inputs(rows, batch, batch.spread(used.grad), lr)
+            for parameter in weights.head.parameters():
+                if parameter.grad is not None:
+                    _descend(parameter, parameter.grad, lr)
+                    parameter.grad = None
+        return loss.detach()
+
+    def _descend_inputs(self, rows: Tensor, batch: Batch, gradient: Tensor, lr: float) -> None:
+        """Input rows, but for those that are frozen."""
+        if self._frozen.numel():
+            stays = self._frozen[batch.ids]
+            gradient = torch.where(stays[:, None] if gradient.ndim > 1 else stays, 0.0, gradient)
+        _descend_rows(rows, batch.ids, gradient, lr)
+
+    def keep_state(self) -> None:
+        """Copy all that changes."""
+        for good, tensor in zip(self._good, self._weights.state(), strict=True):
+            good.copy_(tensor)
+
+    def restore_state(self) -> None:
+        """Copy it back."""
+        for good, tensor in zip(self._good, self._weights.state(), strict=True):
+            tensor.copy_(good)
+
+    def finite(self) -> bool:
+        """Whether all that is learned is."""
+        return all(bool(torch.isfinite(tensor).all()) for tensor in self._weights.state())
+
+    def publish(self) -> None:
+        """See `Weights.publish`."""
+        self._weights.publish()
+
+
+def _descend(parameter: Tensor, gradient: Tensor, lr: float) -> None:
+    """Rows that occur in a sparse gradient, or all."""
+    if gradient.is_sparse:
+        _descend_rows(parameter, gradient._indices()[0], gradient._values(), lr)
+    else:
+        parameter.sub_(_clipped(gradient, lr))
+
+
+def _descend_rows(rows: Tensor, ids: Tensor, gradient: Tensor, lr: float) -> None:
+    """Some rows, of which each may occur several times."""
+    different, place = ids.unique(return_inverse=True)
+    total = gradient.new_zeros(different.shape + gradient.shape[1:]).index_add_(0, place, gradient)
+    rows.index_add_(0, different, _clipped(total, lr), alpha=-1)
+
+
+def _clipped(gradient: Tensor, lr: float) -> Tensor:
+    """Lr times the gradient, of each row at most `FARTHEST`.
+
+    A row so long that it has no finite length shows that, and is not left out.
+    """
+    length = gradient.abs() if gradient.ndim == 1 else torch.linalg.vector_norm(gradient, dim=1, keepdim=True)
+    return gradient * torch.where(length.isinf(), torch.nan, (FARTHEST / length).clamp(max=lr))
+
+
+@contextmanager
+def seeded(device: torch.device, seed: int) -> Iterator[None]:
+    """Draw from a seed of our own, on the CPU and the device.
+
+    Afterwards PyTorch's generators are as they were.
+    """
+    if device.type == "cpu":
+        with GENERATOR, torch.random.fork_rng(devices=[]):
+            torch.default_generator.manual_seed(seed)
+            yield
+        return
+    others = range(torch.get_device_module(device).device_count())  # seeding is of all devices
+    with GENERATOR, torch.random.fork_rng(devices=others, device_type=device.type):
+        torch.manual_seed(seed)
+        yield
+
+
+def _own_parameters(head: OutputHead) -> dict[str, Tensor]:
+    """What the effective rows are made of, where these are not the parameters themselves."""
+    rows = {tensor.data_ptr() for tensor in head.effective() if tensor is not None}
+    return {
+        name: parameter for name, parameter in head.named_parameters() if parameter.data_ptr() not in rows
+    }
+
+
+def _array(tensor: Tensor) -> Any:
+    """As NumPy; on the CPU the same memory."""
+    return tensor.detach().cpu().numpy()
