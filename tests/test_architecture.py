@@ -10,8 +10,8 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 # a folder may import what stands before it, never what stands behind it
 ORDER = [
     "types",
-    "atomic",
     "errors",
+    "atomic",
     "probability",
     "kernels",
     "noise",
