@@ -12,6 +12,7 @@ ORDER = [
     "types",
     "errors",
     "atomic",
+    "threads",
     "probability",
     "kernels",
     "noise",

@@ -44,10 +44,10 @@ from unhot.corpus.cells.row_counts import (
     read_section,
 )
 from unhot.corpus.corpus import Corpus
-from unhot.corpus.in_order import in_order
 from unhot.errors import ConfigError, DataError, at_least, bytes_of, one_of, whole
 from unhot.kernels.rng import key_from, stream_key
 from unhot.kernels.windows import Text, keep_threshold
+from unhot.threads import in_order
 from unhot.types import Counts, Ids, Starts
 from unhot.vocab.subsampling import keep_probability
 

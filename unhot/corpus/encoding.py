@@ -18,7 +18,6 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from unhot.corpus.corpus import Corpus, save_index, save_vocabulary
-from unhot.corpus.in_order import in_order
 from unhot.corpus.reading.lexicon import (
     check_given,
     cut_vocabulary,
@@ -37,6 +36,7 @@ from unhot.corpus.report import Report
 from unhot.corpus.shards import SHARD_IDS, ShardWriter, map_shard
 from unhot.corpus.workplace import Workplace
 from unhot.errors import DataError, at_least
+from unhot.threads import in_order
 from unhot.types import Ids
 from unhot.vocab.vocabulary import Vocabulary, check_limits
 

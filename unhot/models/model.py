@@ -23,10 +23,10 @@ from unhot.corpus.reading.files import STDIN
 from unhot.corpus.reading.sources import Source, check_input, paths_of
 from unhot.errors import ConfigError, DataError, FormatError, whole
 from unhot.kernels.cache import cache_directory
+from unhot.threads import in_background
 from unhot.train.checkpoint import Checkpoint
 from unhot.train.history import History
 from unhot.train.progress import Callback
-from unhot.train.threads import in_background
 from unhot.vectors.formats.directory import (
     SavedModel,
     check_writable,

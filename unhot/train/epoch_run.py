@@ -22,11 +22,11 @@ from typing import Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar
 import numpy as np
 
 from unhot.errors import ConfigError, Diverged, FormatError, UnhotError
+from unhot.threads import working
 from unhot.train.checkpoint import Checkpoint, Timer
 from unhot.train.history import History, Position
 from unhot.train.progress import Callback, Progress
 from unhot.train.schedule import learning_rate
-from unhot.train.threads import working
 from unhot.types import Doubles
 
 

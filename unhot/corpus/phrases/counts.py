@@ -14,7 +14,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from unhot.corpus.in_order import in_order
 from unhot.corpus.phrases.growing_text import Text
 from unhot.corpus.phrases.ids import (
     FOUND,
@@ -29,6 +28,7 @@ from unhot.corpus.phrases.ids import (
     tally,
 )
 from unhot.errors import ConfigError, DataError
+from unhot.threads import in_order
 from unhot.types import Bytes, Counts, Ids
 
 PAIR_BYTES = 16  # of a pair in `Pairs`

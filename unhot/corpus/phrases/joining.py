@@ -14,7 +14,6 @@ import numpy as np
 
 from unhot.corpus.corpus import Corpus
 from unhot.corpus.encoding import Cut, chosen_vocabulary, finished
-from unhot.corpus.in_order import in_order
 from unhot.corpus.phrases.growing_text import Piece, Text, pieces
 from unhot.corpus.phrases.ids import Rules, add_counts, fill_map, join, new_map, next_cut, spell
 from unhot.corpus.reading.lexicon import add_words
@@ -26,6 +25,7 @@ from unhot.corpus.report import Report
 from unhot.corpus.shards import ShardWriter, map_shard
 from unhot.corpus.workplace import FULL, Workplace
 from unhot.errors import ConfigError, DataError
+from unhot.threads import in_order
 from unhot.types import Bytes, Ids, Starts
 from unhot.vocab.vocabulary import Vocabulary, canonical, decode_word, encode_word
 

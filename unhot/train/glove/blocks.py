@@ -23,9 +23,9 @@ from typing import IO, NamedTuple
 import numpy as np
 
 from unhot.corpus.cells import Cells
-from unhot.corpus.in_order import in_order
 from unhot.errors import DataError
 from unhot.kernels.rng import stream_key
+from unhot.threads import in_order
 from unhot.train.glove.arranging import Arranged, Tiles, arrange
 from unhot.train.glove.step import CellBlock
 from unhot.types import Counts, Floats, Ids, Starts

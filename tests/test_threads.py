@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from unhot.corpus.in_order import in_order
+from unhot.threads import in_order
 
 
 @pytest.mark.parametrize("threads", [1, 2, 5])
