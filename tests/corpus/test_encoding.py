@@ -21,14 +21,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from unhot.corpus.corpus import Corpus
-from unhot.corpus.encoding import Cut, Sizes, encode, encode_input, warm
+from unhot.corpus.encoding import EncodingSizes, WordChoice, encode, encode_input, warm_up_encoding
 from unhot.corpus.reading.lexicon import check_given
 from unhot.corpus.reading.sources import open_input
 from unhot.corpus.workplace import Workplace
 from unhot.errors import ConfigError, DataError
 from unhot.vocab.vocabulary import Vocabulary, decode_word
 
-TINY = Sizes(block=8, part=64, shard=5, table=1)
+TINY = EncodingSizes(block=8, part=64, shard=5, table=1)
 
 
 def run(
@@ -46,7 +46,7 @@ def run(
     with Workplace(directory) as place:
         return encode_input(
             open_input(source, tokenizer, sizes.block),
-            Cut(min_count, max_vocab, given),
+            WordChoice(min_count, max_vocab, given),
             place,
             threads,
             sizes,
@@ -124,7 +124,7 @@ def test_files(tmp_path_factory, texts, threads, min_count, max_vocab, sizes):
     for i, text in enumerate(texts):
         (folder / f"{i}.txt").write_bytes(text)
     kept, expected = oracle(lines_of(*texts), min_count, max_vocab)
-    sizes = Sizes(block=sizes[0], part=sizes[1], shard=sizes[2], table=1)
+    sizes = EncodingSizes(block=sizes[0], part=sizes[1], shard=sizes[2], table=1)
     if not kept:
         with pytest.raises(DataError, match="no words at all|leaves nothing"):
             run(folder, threads=threads, min_count=min_count, max_vocab=max_vocab, sizes=sizes)
@@ -218,7 +218,7 @@ def test_a_tokenizer_function_sees_broken_bytes(tmp_path):
 
 def test_one_long_line_in_little_memory(tmp_path):
     (tmp_path / "t").write_bytes(b"ab cd " * 20000)
-    with run(tmp_path / "t", sizes=Sizes(block=1000, part=5000, shard=100)) as corpus:
+    with run(tmp_path / "t", sizes=EncodingSizes(block=1000, part=5000, shard=100)) as corpus:
         assert corpus.sentences == 1
         assert len(corpus.shards) == 1
         assert corpus.ids == 40000
@@ -279,7 +279,10 @@ def test_result_does_not_depend_on_threads_or_blocks(tmp_path):
     with encode(tmp_path / "t", min_count=2, threads=1) as expected:
         for threads, block in ((1, 50), (2, 777), (3, 4096), (4, 10**6)):
             with run(
-                tmp_path / "t", min_count=2, threads=threads, sizes=Sizes(block=block, part=1000, table=1)
+                tmp_path / "t",
+                min_count=2,
+                threads=threads,
+                sizes=EncodingSizes(block=block, part=1000, table=1),
             ) as corpus:
                 assert corpus.vocabulary == expected.vocabulary
                 assert np.array_equal(corpus.shards[0].ids, expected.shards[0].ids)
@@ -411,7 +414,7 @@ def test_progress(tmp_path, monkeypatch):
     with Workplace(None) as place:
         text = open_input(tmp_path / "t", "whitespace", 100)
         encode_input(
-            text, Cut(1, None, None), place, 2, Sizes(block=100), lambda *now: seen.append(now)
+            text, WordChoice(1, None, None), place, 2, EncodingSizes(block=100), lambda *now: seen.append(now)
         ).close()
     assert len(seen) > 50
     assert seen == sorted(seen)
@@ -462,4 +465,4 @@ with encode([["a b", "a"], ["internationalization"] * 2], min_count=2) as c:
 
 
 def test_warm():
-    warm()
+    warm_up_encoding()

@@ -12,8 +12,8 @@ import pytest
 
 from unhot.corpus.encoding import encode
 from unhot.corpus.phrases import Phrases
-from unhot.corpus.phrases import counts as phrase_counts
 from unhot.corpus.phrases import joining as phrase_joining
+from unhot.corpus.phrases import pair_counts as phrase_counts
 from unhot.errors import DataError
 
 NEW_YORK = [

@@ -21,18 +21,18 @@ from hypothesis import strategies as st
 
 import unhot
 from unhot.corpus.corpus import Corpus
-from unhot.corpus.encoding import Cut, Sizes, encode, encode_input
-from unhot.corpus.phrases import counts as phrase_counts
+from unhot.corpus.encoding import EncodingSizes, WordChoice, encode, encode_input
 from unhot.corpus.phrases import growing_text as phrase_text
-from unhot.corpus.phrases.ids import join
-from unhot.corpus.phrases.phrases import ENGLISH, Phrases, warm
+from unhot.corpus.phrases import pair_counts as phrase_counts
+from unhot.corpus.phrases.pair_kernels import join
+from unhot.corpus.phrases.phrases import ENGLISH, Phrases, warm_up_phrases
 from unhot.corpus.reading.sources import open_input
 from unhot.corpus.workplace import Workplace
 from unhot.data import sotu_path
 from unhot.errors import ConfigError, DataError
 from unhot.vocab.vocabulary import Vocabulary
 
-TINY = Sizes(block=8, part=64, shard=5, table=1)
+TINY = EncodingSizes(block=8, part=64, shard=5, table=1)
 
 
 # the definition
@@ -82,7 +82,11 @@ def small_corpus(sentences, threads=2):
     """A corpus of many shards."""
     with Workplace(None) as place:
         return encode_input(
-            open_input(iter(sentences), "whitespace", TINY.block), Cut(1, None, None), place, threads, TINY
+            open_input(iter(sentences), "whitespace", TINY.block),
+            WordChoice(1, None, None),
+            place,
+            threads,
+            TINY,
         )
 
 
@@ -112,7 +116,7 @@ def test_against_the_definition(sentences, score, min_count, threshold, connecto
         score=score, threshold=[threshold] * 2, min_count=min_count, connectors=connectors, threads=threads
     )
     with (
-        mock.patch.object(phrase_text, "PIECE", piece),
+        mock.patch.object(phrase_text, "CHUNK", piece),
         mock.patch.object(phrase_counts, "_room", return_value=tokens),
     ):
         with small_corpus(sentences) as corpus:
@@ -269,7 +273,7 @@ def test_bytes_that_are_not_utf8(tmp_path):
 def test_one_long_sentence_is_cut_where_nothing_is_joined(speeches):
     words = list(itertools.chain.from_iterable(speeches))[:20_000]
     phrases = Phrases(min_count=2, threshold=20, passes=2, connectors="english").fit([words])
-    with mock.patch.object(phrase_text, "PIECE", 50), phrases.encode([words], min_count=1) as corpus:
+    with mock.patch.object(phrase_text, "CHUNK", 50), phrases.encode([words], min_count=1) as corpus:
         assert sentences_of(corpus) == [phrases.transform(words)]
         assert corpus.ids < 0.98 * len(words)
 
@@ -389,7 +393,7 @@ def test_counts_are_those_of_the_text():
 
 
 def test_warm():
-    warm()
+    warm_up_phrases()
     assert join.signatures
 
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from unhot.corpus.cells.row_counts import (
     GAP,
-    Rows,
+    CountedRows,
     count_rows,
     group_rows,
     merge_rows,
@@ -100,7 +100,7 @@ def test_records_in_any_order_become_rows(records, first):
     for part in (slice(0, half), slice(half, None)):
         group_rows(words[part], contexts[part], values[part], first + 1, places, columns, grouped)
     assert places.tolist() == starts[1:].tolist()
-    out = Rows(np.empty(6 - first, np.int64), np.empty_like(columns), np.empty_like(grouped))
+    out = CountedRows(np.empty(6 - first, np.int64), np.empty_like(columns), np.empty_like(grouped))
     cells = merge_rows(
         starts[None], columns, grouped, 0, 6 - first, new_sums(6)._replace(sums=np.zeros(6)), out
     )

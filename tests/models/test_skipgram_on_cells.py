@@ -382,7 +382,7 @@ def test_many_threads(text):
 
 def test_warming_up_compiles_what_counts(monkeypatch):
     called = []
-    monkeypatch.setattr("unhot.models.skipgram.warm", lambda: called.append(1))
+    monkeypatch.setattr("unhot.models.skipgram.warm_up_counting", lambda: called.append(1))
     unhot.SkipGram(on="cells").warm_up()
     assert called
 

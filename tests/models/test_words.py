@@ -193,7 +193,7 @@ def test_the_same_without_the_compiler(tmp_path):
 @pytest.mark.parametrize("shard", [1 << 27, 300])
 def test_the_pairs_trained_are_those_of_the_definition(shard, tmp_path):
     """Whatever the shards, training has as many pairs as `corpus_pairs` yields."""
-    from unhot.corpus.encoding import Cut, Sizes, encode_input
+    from unhot.corpus.encoding import EncodingSizes, WordChoice, encode_input
     from unhot.corpus.pairing import corpus_pairs
     from unhot.corpus.reading.sources import open_input
     from unhot.corpus.workplace import Workplace
@@ -201,7 +201,11 @@ def test_the_pairs_trained_are_those_of_the_definition(shard, tmp_path):
 
     with Workplace(tmp_path / "corpus") as place:
         corpus = encode_input(
-            open_input(TEXT, "whitespace", 1000), Cut(2, None, None), place, 1, Sizes(block=1000, shard=shard)
+            open_input(TEXT, "whitespace", 1000),
+            WordChoice(2, None, None),
+            place,
+            1,
+            EncodingSizes(block=1000, shard=shard),
         )
     with corpus:
         assert (len(corpus.shards) > 1) == (shard == 300)

@@ -27,8 +27,8 @@ def warmup(dims: tuple[int, ...], output: str) -> None:
     import time
 
     from unhot.cli.show import note
-    from unhot.corpus.encoding import warm
-    from unhot.corpus.phrases.phrases import warm as warm_phrases
+    from unhot.corpus.encoding import warm_up_encoding
+    from unhot.corpus.phrases.phrases import warm_up_phrases
     from unhot.index.screened import warm as warm_search
     from unhot.kernels.cache import cache_directory
     from unhot.models.load import MODELS, WORD_MODELS
@@ -40,10 +40,10 @@ def warmup(dims: tuple[int, ...], output: str) -> None:
         model(dim=dim, output=output) for model in WORD_MODELS.values() for dim in dims
     ]
     learners += [model(dim=dim) for name, model in MODELS.items() if name not in WORD_MODELS for dim in dims]
-    warm()
+    warm_up_encoding()
     warm_search()
     warm_reading()
-    warm_phrases()
+    warm_up_phrases()
     for learner in learners:
         learner.warm_up()
     note(f"kernels ready after {time.perf_counter() - began:.1f} s, kept in {cache_directory()}")

@@ -34,8 +34,8 @@ import numpy as np
 
 from unhot.corpus.cells import Cells, CellsWriter
 from unhot.corpus.cells.row_counts import (
-    Rows,
-    Sums,
+    CountedRows,
+    RowSums,
     count_rows,
     merge_rows,
     new_rows,
@@ -62,10 +62,10 @@ ROW_BYTES = 40  # of a row, whatever the number of threads: where it begins and 
 PART = 1 << 17  # sums divided together
 
 Progress = Callable[[int, int], None]
-Write = Callable[[Rows, int, int], None]
+Write = Callable[[CountedRows, int, int], None]
 
 
-class Weights(NamedTuple):
+class DistanceWeights(NamedTuple):
     """What a word at distance d counts, by d."""
 
     left: Counts  # [window + 1]; of size 1 if that side does not count
@@ -114,7 +114,7 @@ def cooccurrences(
         return writer.finish(how)
 
 
-def warm() -> None:
+def warm_up_counting() -> None:
     """Compile what counts, or load it from disk, by counting next to nothing; no file is written."""
     ids, starts = np.arange(2, dtype=np.int32), np.array([0, 2])
     ids.flags.writeable = starts.flags.writeable = False  # as the shards are, which are mapped for reading
@@ -130,7 +130,7 @@ def warm() -> None:
     count_rows(section, 0, 2, weights.left, weights.right, row, out)
 
 
-def weights_of(weights: str, sides: str, window: int, most: int) -> Weights:
+def weights_of(weights: str, sides: str, window: int, most: int) -> DistanceWeights:
     """Weights as integers, such that a word that occurs `most` times cannot have sums beyond 64 bits."""
     distances = range(1, window + 1)
     if weights == "distance":
@@ -142,7 +142,7 @@ def weights_of(weights: str, sides: str, window: int, most: int) -> Weights:
         unit = window if weights == "dynamic" else 1
         each = [window - d + 1 if weights == "dynamic" else 1 for d in distances]
     both, none = np.array([0, *each], np.int64), np.zeros(1, np.int64)
-    return Weights(both if sides != "right" else none, both if sides != "left" else none, unit)
+    return DistanceWeights(both if sides != "right" else none, both if sides != "left" else none, unit)
 
 
 class _Part(NamedTuple):
@@ -161,8 +161,8 @@ class _Task(NamedTuple):
 
     first: int
     last: int
-    row: Sums
-    out: Rows
+    row: RowSums
+    out: CountedRows
 
 
 class _Counter:
@@ -194,7 +194,7 @@ class _Counter:
     def count(self, writer: CellsWriter) -> None:
         """Count, and write all rows."""
 
-        def write(out: Rows, rows: int, cells: int) -> None:
+        def write(out: CountedRows, rows: int, cells: int) -> None:
             for at in range(0, cells, PART):
                 part = slice(at, min(at + PART, cells))
                 writer.append(
@@ -330,7 +330,7 @@ class _Runs:
         for file in self._files:
             file.close()
 
-    def write(self, out: Rows, rows: int, cells: int) -> None:
+    def write(self, out: CountedRows, rows: int, cells: int) -> None:
         """Add rows to the run."""
         ends = self._at + np.cumsum(out.lengths[:rows])
         self._files[0].write((ends - out.lengths[:rows]).data)

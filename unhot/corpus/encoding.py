@@ -27,7 +27,7 @@ from unhot.corpus.reading.lexicon import (
     lexicon,
     merge_tables,
 )
-from unhot.corpus.reading.scanner import NULS, Table, grown, new_table, remap, scan
+from unhot.corpus.reading.scanner import NULS, WordTable, grown, new_table, remap, scan
 from unhot.corpus.reading.sources import Input, Source, open_input
 from unhot.corpus.reading.spool import PART, Spool
 from unhot.corpus.reading.text_blocks import BLOCK, Block, Pool
@@ -45,7 +45,7 @@ Progress: TypeAlias = Callable[[int, int | None], None]
 PROGRESS_SECONDS = 0.1
 
 
-class Sizes(NamedTuple):
+class EncodingSizes(NamedTuple):
     """Sizes that change speed and files, but not the sentences."""
 
     block: int = BLOCK  # bytes of text
@@ -54,7 +54,7 @@ class Sizes(NamedTuple):
     table: int = 1 << 19  # words in all new tables together
 
 
-class Cut(NamedTuple):
+class WordChoice(NamedTuple):
     """Which words stay."""
 
     min_count: int
@@ -98,13 +98,15 @@ def encode(
     check_limits(min_count, max_vocab)
     at_least("threads", threads, 1)
     given = check_given(counts, min_count, max_vocab) if counts is not None else None
-    sizes = Sizes()
+    sizes = EncodingSizes()
     text = open_input(source, tokenizer, sizes.block, column)
     with Workplace(directory) as place:
-        return encode_input(text, Cut(min_count, max_vocab, given, known), place, threads, sizes, progress)
+        return encode_input(
+            text, WordChoice(min_count, max_vocab, given, known), place, threads, sizes, progress
+        )
 
 
-def warm(*tokenizers: Tokenizer) -> None:
+def warm_up_encoding(*tokenizers: Tokenizer) -> None:
     """Compile the kernels of some tokenisers (of all, if none is named), or load them from the disk cache."""
     for tokenizer in tokenizers or NAMES:
         encode(
@@ -113,7 +115,12 @@ def warm(*tokenizers: Tokenizer) -> None:
 
 
 def encode_input(
-    text: Input, cut: Cut, place: Workplace, threads: int, sizes: Sizes, progress: Progress | None = None
+    text: Input,
+    cut: WordChoice,
+    place: Workplace,
+    threads: int,
+    sizes: EncodingSizes,
+    progress: Progress | None = None,
 ) -> Corpus:
     """The three steps."""
     pool, spool, writer = Pool(), Spool(place.work, sizes.part), ShardWriter(place.work, sizes.shard)
@@ -153,7 +160,7 @@ class Scanner:
     def __init__(self, text: Input, threads: int, words: int) -> None:
         """`words`: room in a new table."""
         self.text = text
-        self.tables: list[Table] = [new_table(words, 8 * words) for _ in range(threads)]
+        self.tables: list[WordTable] = [new_table(words, 8 * words) for _ in range(threads)]
         self.nuls = [0] * threads  # NUL bytes met with each table
         self._free = list(range(threads))  # tables that no thread uses
 
@@ -190,7 +197,7 @@ class Remapper:
         return block
 
 
-def count(text: Input, scanner: Scanner, cut: Cut) -> tuple[Vocabulary, list[Ids], Report]:
+def count(text: Input, scanner: Scanner, cut: WordChoice) -> tuple[Vocabulary, list[Ids], Report]:
     """Step 2: the vocabulary, the final ids of each table's words (-1: dropped), and what was read."""
     table, ids = merge_tables(scanner.tables)
     words = lexicon(table, text.escapes)
@@ -207,7 +214,7 @@ def count(text: Input, scanner: Scanner, cut: Cut) -> tuple[Vocabulary, list[Ids
     return vocabulary, [final[local] for local in ids], report
 
 
-def chosen_vocabulary(table: Table, escapes: bool, cut: Cut) -> tuple[Vocabulary, Ids]:
+def chosen_vocabulary(table: WordTable, escapes: bool, cut: WordChoice) -> tuple[Vocabulary, Ids]:
     """The words that stay, and the final id of each word of the table (-1: dropped)."""
     if cut.given is not None:
         return given_vocabulary(table, escapes, cut.given)

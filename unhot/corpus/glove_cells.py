@@ -205,7 +205,7 @@ def _bring_together(
 
 def _write_parts(file: IO[bytes], lengths: Counts, parts: list[tuple[int, int]], writer: CellsWriter) -> None:
     """Put the records of each part in order, and write them."""
-    from unhot.corpus.cells.row_counts import Rows, group_rows, merge_rows, new_sums
+    from unhot.corpus.cells.row_counts import CountedRows, group_rows, merge_rows, new_sums
 
     words = lengths.size
     row = new_sums(words)._replace(sums=np.zeros(words))
@@ -218,7 +218,7 @@ def _write_parts(file: IO[bytes], lengths: Counts, parts: list[tuple[int, int]],
             group_rows(
                 records["word"], records["context"], records["value"], first + 1, ends, columns, values
             )
-        out = Rows(np.empty(last - first, np.int64), np.empty_like(columns), np.empty_like(values))
+        out = CountedRows(np.empty(last - first, np.int64), np.empty_like(columns), np.empty_like(values))
         cells = merge_rows(starts[None], columns, values, 0, last - first, row, out)
         if not np.isfinite(out.sums[:cells]).all():
             raise FormatError(

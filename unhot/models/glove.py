@@ -28,7 +28,7 @@ from typing import Any, ClassVar, NamedTuple, TypeVar
 import numpy as np
 
 from unhot.corpus.cells import Cells
-from unhot.corpus.cooccurrence import warm
+from unhot.corpus.cooccurrence import warm_up_counting
 from unhot.corpus.corpus import Corpus
 from unhot.corpus.phrases import Phrases
 from unhot.corpus.reading.sources import Source
@@ -276,7 +276,7 @@ class GloVe(CellModel):
 
     def warm_up(self) -> None:
         """Compile all kernels for this dim, or load them from disk."""
-        warm()
+        warm_up_counting()
         warm_up(self.dim)
 
     def tensors(self, *, complete: bool) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from unhot.corpus.cells import Cells
 from unhot.corpus.cells.cells import INDEX as CELLS_INDEX
 from unhot.corpus.corpus import INDEX as CORPUS_INDEX
 from unhot.corpus.corpus import Corpus
-from unhot.corpus.encoding import encode, warm
+from unhot.corpus.encoding import encode, warm_up_encoding
 from unhot.corpus.phrases import Phrases
 from unhot.corpus.reading.files import STDIN
 from unhot.corpus.reading.sources import Source, check_input, paths_of
@@ -158,7 +158,7 @@ class TextModel(ABC):
                 "compiling kernels for this machine, once: some seconds, overlapping with reading (kept in "
                 f"{cache_directory()})"
             )
-        warm(self.tokenizer)
+        warm_up_encoding(self.tokenizer)
         ready = began
 
         def work() -> None:

@@ -19,7 +19,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
 from unhot.corpus.cells import Cells
-from unhot.corpus.cooccurrence import warm
+from unhot.corpus.cooccurrence import warm_up_counting
 from unhot.corpus.corpus import Corpus
 from unhot.corpus.phrases import Phrases
 from unhot.corpus.reading.sources import Source
@@ -209,7 +209,7 @@ class SVD(CellModel):
 
     def warm_up(self) -> None:
         """Compile the kernels of these settings, or load them from disk."""
-        warm()
+        warm_up_counting()
         warm_up(self.dim + self.oversampling)
 
     def tensors(self, *, complete: bool) -> dict[str, Any]:

@@ -30,7 +30,7 @@ from unhot.vectors.word_rows import KEYS, Key
 from unhot.vocab.vocabulary import UnknownWord
 
 if TYPE_CHECKING:
-    from unhot.corpus.cells.sparse_rows import Rows  # needs the compiler
+    from unhot.corpus.cells.sparse_rows import SparseRows  # needs the compiler
 
 
 class SparseVectors:
@@ -193,7 +193,7 @@ class SparseVectors:
 
         return cosines
 
-    def _by_columns(self, rows: Ids) -> Rows:
+    def _by_columns(self, rows: Ids) -> SparseRows:
         """Some rows, of length one, by columns.
 
         Row j of it has the numbers of those with a cell in column j.
@@ -209,7 +209,7 @@ class SparseVectors:
         return rows_of(starts, numbers[order], np.concatenate([unit(values) for _, values in parts])[order])
 
     @functools.cached_property
-    def _rows(self) -> Rows:
+    def _rows(self) -> SparseRows:
         from unhot.corpus.cells.sparse_rows import rows_of
 
         return rows_of(self.cells.starts, self.cells.columns, self.cells.values)

@@ -30,7 +30,7 @@ from unhot.types import Ids, Starts
 from unhot.vocab.vocabulary import decode_word, encode_word
 
 if TYPE_CHECKING:
-    from unhot.vocab.pieces import Settings
+    from unhot.vocab.ngram_buckets import NgramSettings
 
 SCHEMES = ("fasttext", "floret")
 BEGIN, END = "<", ">"
@@ -115,7 +115,7 @@ class Subwords:
 
         With floret, all `hashes` of a piece together.
         """
-        from unhot.vocab.pieces import fill_ids
+        from unhot.vocab.ngram_buckets import fill_ids
 
         raw = encode_word(BEGIN + word + END)
         # as many as bytes can have
@@ -132,7 +132,7 @@ class Subwords:
 
     def bags(self, words: Sequence[str]) -> Pieces:
         """`ids` for many words."""
-        from unhot.vocab.pieces import fill_ids  # needs the compiler, which takes a while to load
+        from unhot.vocab.ngram_buckets import fill_ids  # needs the compiler, which takes a while to load
 
         marked = [encode_word(BEGIN + word + END) for word in words]
         offsets = np.zeros(len(words) + 1, np.int64)
@@ -149,10 +149,12 @@ class Subwords:
         return Pieces(starts, ids)
 
     @functools.cached_property
-    def _settings(self) -> Settings:
-        from unhot.vocab.pieces import Settings
+    def _settings(self) -> NgramSettings:
+        from unhot.vocab.ngram_buckets import NgramSettings
 
-        return Settings(self.minn, self.maxn, self.buckets, 0 if self.own_rows else self.hashes, self.seed)
+        return NgramSettings(
+            self.minn, self.maxn, self.buckets, 0 if self.own_rows else self.hashes, self.seed
+        )
 
     def _is_cut(self, word: str) -> bool:
         return self.maxn > 0 and not (self.own_rows and word == LINE_END)

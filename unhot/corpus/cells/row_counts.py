@@ -29,7 +29,7 @@ AHEAD = 12  # places whose neighbours are asked for early
 _ONE, _LAST, _32 = np.uint64(1), np.uint64(BITS - 1), np.uint64(32)
 
 
-class Section(NamedTuple):
+class TextSection(NamedTuple):
     """The words of a piece of text, and where each one stands."""
 
     words: Ids  # [room] words that were kept, GAP between sentences and at both ends
@@ -38,7 +38,7 @@ class Section(NamedTuple):
     size: Starts  # [1] numbers in `words`
 
 
-class Sums(NamedTuple):
+class RowSums(NamedTuple):
     """A row that is being added up."""
 
     sums: Any  # [vocabulary] int64; or float64, where values of elsewhere are added up
@@ -46,7 +46,7 @@ class Sums(NamedTuple):
     groups: Any  # uint64: bit g is set if marks[g] is not zero
 
 
-class Rows(NamedTuple):
+class CountedRows(NamedTuple):
     """Rows that were added up."""
 
     lengths: Counts
@@ -54,9 +54,9 @@ class Rows(NamedTuple):
     sums: Any  # int64 or float64
 
 
-def new_section(room: int, vocabulary: int) -> Section:
+def new_section(room: int, vocabulary: int) -> TextSection:
     """Room for so many words and gaps."""
-    return Section(
+    return TextSection(
         np.empty(room, np.int32),
         np.zeros(vocabulary + 1, np.int64),
         np.empty(room, np.int32),
@@ -64,17 +64,17 @@ def new_section(room: int, vocabulary: int) -> Section:
     )
 
 
-def new_sums(vocabulary: int) -> Sums:
+def new_sums(vocabulary: int) -> RowSums:
     """A row of zeros."""
     marks = -(-vocabulary // BITS)
-    return Sums(
+    return RowSums(
         np.zeros(vocabulary, np.int64), np.zeros(marks, np.uint64), np.zeros(-(-marks // BITS), np.uint64)
     )
 
 
-def new_rows(rows: int, cells: int) -> Rows:
+def new_rows(rows: int, cells: int) -> CountedRows:
     """Room for so many rows, and cells."""
-    return Rows(np.empty(rows, np.int64), np.empty(cells, np.int32), np.empty(cells, np.int64))
+    return CountedRows(np.empty(rows, np.int64), np.empty(cells, np.int32), np.empty(cells, np.int64))
 
 
 def _prefetch_twin(array: Any, at: int) -> None:

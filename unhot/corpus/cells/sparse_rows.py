@@ -16,7 +16,7 @@ from unhot.kernels.simd.rows import add_to_rows, sum_rows
 from unhot.types import Doubles, Floats, Ids, Starts
 
 
-class Rows(NamedTuple):
+class SparseRows(NamedTuple):
     """Sparse rows; read-only arrays, so that one compiled kernel serves those in memory and those on disk."""
 
     starts: Starts  # [rows + 1]
@@ -24,12 +24,12 @@ class Rows(NamedTuple):
     values: Doubles
 
 
-def rows_of(starts: Starts, columns: Ids, values: Doubles) -> Rows:
+def rows_of(starts: Starts, columns: Ids, values: Doubles) -> SparseRows:
     """Arrays as kernels take them."""
     views = starts.view(), columns.view(), values.view()
     for view in views:
         view.flags.writeable = False
-    return Rows(*views)
+    return SparseRows(*views)
 
 
 def cuts(starts: Starts, parts: int, first: int = 0, last: int | None = None) -> list[tuple[int, int]]:
@@ -54,7 +54,14 @@ def floats_of(rows: Any, i: Any, largest: Any, scratch: Any) -> Any:
 
 @kernel
 def multiply(
-    shape: Any, rows: Rows, largest: float, dense: Floats, scratch: Floats, begin: int, end: int, out: Floats
+    shape: Any,
+    rows: SparseRows,
+    largest: float,
+    dense: Floats,
+    scratch: Floats,
+    begin: int,
+    end: int,
+    out: Floats,
 ) -> None:
     """out[i] = sum_j x[i, j] / largest dense[j]: the matrix times a dense one.
 
@@ -73,7 +80,14 @@ def multiply(
 
 @kernel
 def multiply_transposed(
-    shape: Any, rows: Rows, largest: float, dense: Floats, scratch: Floats, begin: int, end: int, out: Floats
+    shape: Any,
+    rows: SparseRows,
+    largest: float,
+    dense: Floats,
+    scratch: Floats,
+    begin: int,
+    end: int,
+    out: Floats,
 ) -> None:
     """out[j] += sum_i x[i, j] / largest dense[i], for the rows i of a range.
 
@@ -91,7 +105,7 @@ def multiply_transposed(
 
 @kernel
 def information(
-    rows: Rows,
+    rows: SparseRows,
     row_terms: Doubles,
     column_terms: Doubles,
     positive: bool,
@@ -119,7 +133,7 @@ def information(
 
 
 @kernel
-def fill_lengths(rows: Rows, begin: int, end: int, out: Doubles) -> None:
+def fill_lengths(rows: SparseRows, begin: int, end: int, out: Doubles) -> None:
     """out[i] = sqrt(sum_j x[i, j]^2)."""
     for i in range(begin, end):
         total = 0.0
@@ -129,7 +143,7 @@ def fill_lengths(rows: Rows, begin: int, end: int, out: Doubles) -> None:
 
 
 @kernel
-def fill_dots(rows: Rows, dense: Doubles, begin: int, end: int, out: Doubles) -> None:
+def fill_dots(rows: SparseRows, dense: Doubles, begin: int, end: int, out: Doubles) -> None:
     """out[i] = sum_j x[i, j] dense[j]."""
     for i in range(begin, end):
         total = 0.0
@@ -139,7 +153,7 @@ def fill_dots(rows: Rows, dense: Doubles, begin: int, end: int, out: Doubles) ->
 
 
 @kernel
-def fill_pair_dots(rows: Rows, a: Ids, b: Ids, out: Doubles) -> None:
+def fill_pair_dots(rows: SparseRows, a: Ids, b: Ids, out: Doubles) -> None:
     """out[n] = sum_j x[a[n], j] x[b[n], j]: both rows go by, columns rising."""
     for n in range(out.size):
         p, q = rows.starts[a[n]], rows.starts[b[n]]
@@ -155,7 +169,14 @@ def fill_pair_dots(rows: Rows, a: Ids, b: Ids, out: Doubles) -> None:
 
 @kernel
 def fill_cosines(
-    rows: Rows, lengths: Doubles, queries: Rows, begin: int, end: int, first: int, sums: Doubles, out: Floats
+    rows: SparseRows,
+    lengths: Doubles,
+    queries: SparseRows,
+    begin: int,
+    end: int,
+    first: int,
+    sums: Doubles,
+    out: Floats,
 ) -> None:
     """out[q, i - first] = the cosine of row i with query q; NaN if the row has no direction.
 

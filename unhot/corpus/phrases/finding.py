@@ -17,11 +17,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from unhot.corpus.phrases.counts import count_pairs, first_words, words_of
-from unhot.corpus.phrases.growing_text import Text
-from unhot.corpus.phrases.ids import Pairs
+from unhot.corpus.phrases.growing_text import GrowingText
 from unhot.corpus.phrases.joining import connector_flags
-from unhot.corpus.phrases.phrase_file import Entry
+from unhot.corpus.phrases.pair_counts import count_pairs, first_words, words_of
+from unhot.corpus.phrases.pair_kernels import FrequentPairs
+from unhot.corpus.phrases.phrase_file import ScoredPhrase
 from unhot.types import Counts, Doubles
 
 THRESHOLDS = {"word2vec": 100.0, "gensim": 10.0, "npmi": 0.5}  # usual ones
@@ -39,7 +39,7 @@ class Finding(NamedTuple):
     memory: int  # bytes
 
 
-def find_phrases(text: Text, how: Finding, threshold: float, folder: Path) -> list[Entry]:
+def find_phrases(text: GrowingText, how: Finding, threshold: float, folder: Path) -> list[ScoredPhrase]:
     """The phrases, best first; `folder`: for files meanwhile."""
     connectors = connector_flags(text.index, how.connectors)
     counted = count_pairs(
@@ -54,15 +54,15 @@ def find_phrases(text: Text, how: Finding, threshold: float, folder: Path) -> li
     pairs, lefts = counted.pairs, counted.lefts
     a, b = text.counts[first_words(lefts, text.counts.size, pairs.lefts)], text.counts[pairs.words]
     kinds = int(np.count_nonzero(text.counts[connectors == 0])) + counted.different
-    scores = pair_scores(how.score, a, b, pairs.counts, Sums(text.tokens, kinds, how.min_count))
-    words, entries = list(text.index), list[Entry]()
+    scores = pair_scores(how.score, a, b, pairs.counts, ScoreTotals(text.tokens, kinds, how.min_count))
+    words, entries = list(text.index), list[ScoredPhrase]()
     for place in best_pairs(pairs, scores, threshold, how.target).tolist():
         ids = [*words_of(lefts, len(words), int(pairs.lefts[place])), int(pairs.words[place])]
         entries.append((tuple(words[i] for i in ids), float(scores[place]), int(pairs.counts[place])))
     return entries
 
 
-class Sums(NamedTuple):
+class ScoreTotals(NamedTuple):
     """What scores need beside the counts of words and pairs."""
 
     words: int  # of the text
@@ -75,7 +75,7 @@ def least_count(score: str, min_count: int) -> int:
     return min_count if score == "npmi" else min_count + 1
 
 
-def pair_scores(score: str, a: Counts, b: Counts, ab: Counts, sums: Sums) -> Doubles:
+def pair_scores(score: str, a: Counts, b: Counts, ab: Counts, sums: ScoreTotals) -> Doubles:
     """The scores of pairs whose words were seen a and b times, and together ab times."""
     if score == "npmi":
         p_a, p_b, p_ab = (count / float(sums.words) for count in (a, b, ab))
@@ -84,7 +84,7 @@ def pair_scores(score: str, a: Counts, b: Counts, ab: Counts, sums: Sums) -> Dou
     return np.asarray((ab - sums.min_count) / (a.astype(np.float64) * b) * times, np.float64)
 
 
-def best_pairs(pairs: Pairs, scores: Doubles, threshold: float, target: int | None) -> Any:
+def best_pairs(pairs: FrequentPairs, scores: Doubles, threshold: float, target: int | None) -> Any:
     """The places of pairs that score more than the threshold, best first; the best `target` of them."""
     above = np.flatnonzero(scores > threshold)
     # the last one decides first

@@ -13,17 +13,17 @@ from typing import NamedTuple
 import numpy as np
 
 from unhot.corpus.corpus import Corpus
-from unhot.corpus.phrases.ids import add_counts
+from unhot.corpus.phrases.pair_kernels import add_counts
 from unhot.corpus.shards import Shard
 from unhot.corpus.workplace import FULL, Workplace
 from unhot.errors import DataError
 from unhot.types import Counts, Ids
 
-PIECE = 1 << 20  # tokens worked on together
+CHUNK = 1 << 20  # tokens worked on together
 
 
 @dataclasses.dataclass(frozen=True)
-class Text:
+class GrowingText:
     """Sentences as ids; the words need not be in the order of their counts."""
 
     shards: list[Shard]
@@ -36,7 +36,7 @@ class Text:
         return sum(shard.ids.size for shard in self.shards)
 
 
-class Piece(NamedTuple):
+class TokenChunk(NamedTuple):
     """Some tokens of a shard."""
 
     ids: Ids  # of the whole shard
@@ -45,7 +45,7 @@ class Piece(NamedTuple):
     breaks: Ids  # ends of sentences, from `begin` on
 
 
-def whole_text(corpus: Corpus) -> Text:
+def whole_text(corpus: Corpus) -> GrowingText:
     """The text of a corpus; a `DataError` if words of it were dropped."""
     if corpus.ids != corpus.words:
         raise DataError(
@@ -57,17 +57,17 @@ def whole_text(corpus: Corpus) -> Text:
     counts = np.zeros(len(corpus.vocabulary), np.int64)
     for shard in corpus.shards:
         add_counts(shard.ids, counts)
-    return Text(corpus.shards, corpus.vocabulary.index, counts)
+    return GrowingText(corpus.shards, corpus.vocabulary.index, counts)
 
 
-def pieces(
+def chunks(
     shards: list[Shard], cut: Callable[[Ids, int, int], int] | None = None, size: int | None = None
-) -> Iterator[Piece]:
+) -> Iterator[TokenChunk]:
     """All tokens in pieces of about `size`.
 
     `cut(ids, at, end)` says where a piece may end in a sentence, from `at` on; None: anywhere.
     """
-    size = size or PIECE
+    size = size or CHUNK
     for shard in shards:
         begin = 0
         while begin < shard.ids.size:
@@ -77,7 +77,7 @@ def pieces(
                 end = int(cut(shard.ids, end, int(shard.starts[following])))
             first = int(np.searchsorted(shard.starts, begin, side="right"))
             last = int(np.searchsorted(shard.starts, end, side="right"))
-            yield Piece(shard.ids, begin, end, (shard.starts[first:last] - begin).astype(np.int32))
+            yield TokenChunk(shard.ids, begin, end, (shard.starts[first:last] - begin).astype(np.int32))
             begin = end
 
 

@@ -13,9 +13,9 @@ from typing import IO, NamedTuple
 import numpy as np
 
 from unhot.corpus.corpus import Corpus
-from unhot.corpus.encoding import Cut, chosen_vocabulary, finished
-from unhot.corpus.phrases.growing_text import Piece, Text, pieces
-from unhot.corpus.phrases.ids import Rules, add_counts, fill_map, join, new_map, next_cut, spell
+from unhot.corpus.encoding import WordChoice, chosen_vocabulary, finished
+from unhot.corpus.phrases.growing_text import GrowingText, TokenChunk, chunks
+from unhot.corpus.phrases.pair_kernels import Rules, add_counts, fill_map, join, new_map, next_cut, spell
 from unhot.corpus.reading.lexicon import add_words
 from unhot.corpus.reading.scanner import BREAKS, TOKENS, new_table, remap
 from unhot.corpus.reading.separators import PADDING
@@ -49,7 +49,7 @@ def joined_words(
 ) -> Iterator[str]:
     """A sentence with phrases joined; `phrases`: parts -> phrase.
 
-    The plain twin of `kernels.phrases.join`.
+    The plain twin of `pair_kernels.join`.
     """
     pending: list[str] = []
     for word in words:
@@ -70,13 +70,13 @@ def joined_words(
 
 
 def join_text(
-    text: Text,
+    text: GrowingText,
     phrases: Iterable[Parts],
     connectors: Collection[str],
     delimiter: str,
     folder: Path,
     threads: int,
-) -> Text:
+) -> GrowingText:
     """The text with phrases joined, written to a folder.
 
     Words that only joining made come behind all others.
@@ -86,22 +86,22 @@ def join_text(
     counts = np.zeros(len(index), np.int64)
     writer = ShardWriter(folder)
 
-    def work(piece: Piece) -> tuple[Ids, Ids]:
-        size = piece.end - piece.begin
-        ended = piece.breaks.size > 0 and piece.breaks[-1] == size
-        breaks = piece.breaks if ended else np.append(piece.breaks, np.int32(size))
+    def work(chunk: TokenChunk) -> tuple[Ids, Ids]:
+        size = chunk.end - chunk.begin
+        ended = chunk.breaks.size > 0 and chunk.breaks[-1] == size
+        breaks = chunk.breaks if ended else np.append(chunk.breaks, np.int32(size))
         out, ends = np.empty(size, np.int32), np.empty(breaks.size, np.int32)
-        n = join(piece.ids, piece.begin, breaks, rules, out, ends)
+        n = join(chunk.ids, chunk.begin, breaks, rules, out, ends)
         return out[:n], ends if ended else ends[:-1]
 
-    cuttable = pieces(text.shards, lambda ids, at, end: int(next_cut(ids, at, end, rules)))
+    cuttable = chunks(text.shards, lambda ids, at, end: int(next_cut(ids, at, end, rules)))
     with contextlib.ExitStack() as stack:
         stack.callback(writer.abort)
         for out, ends in stack.enter_context(contextlib.closing(in_order(cuttable, work, threads))):
             add_counts(out, counts)
             writer.append(out, ends)
         writer.close()
-    return Text([map_shard(folder, number) for number in range(len(writer.lengths))], index, counts)
+    return GrowingText([map_shard(folder, number) for number in range(len(writer.lengths))], index, counts)
 
 
 def joining_rules(
@@ -148,29 +148,31 @@ def spelling(words: Iterable[str]) -> Spelling:
     )
 
 
-def encoded_text(text: Text, report: Report, cut: Cut, place: Workplace, threads: int) -> Corpus:
+def encoded_text(
+    text: GrowingText, report: Report, cut: WordChoice, place: Workplace, threads: int
+) -> Corpus:
     """A corpus of a text, with the words that stay; `report`: of what it was read from."""
     vocabulary, final = _vocabulary(text, cut)
     writer = ShardWriter(place.work)
 
-    def work(piece: Piece) -> Block:
-        block, size = Block(), piece.end - piece.begin
-        block.reserve_ids(size, piece.breaks.size)
-        block.ids[:size], block.breaks[: piece.breaks.size] = piece.ids[piece.begin : piece.end], piece.breaks
-        block.place[TOKENS], block.place[BREAKS] = size, piece.breaks.size
+    def work(chunk: TokenChunk) -> Block:
+        block, size = Block(), chunk.end - chunk.begin
+        block.reserve_ids(size, chunk.breaks.size)
+        block.ids[:size], block.breaks[: chunk.breaks.size] = chunk.ids[chunk.begin : chunk.end], chunk.breaks
+        block.place[TOKENS], block.place[BREAKS] = size, chunk.breaks.size
         remap(block.ids, block.breaks, block.place, final)
         return block
 
     with contextlib.ExitStack() as stack:
         stack.callback(writer.abort)
-        for block in stack.enter_context(contextlib.closing(in_order(pieces(text.shards), work, threads))):
+        for block in stack.enter_context(contextlib.closing(in_order(chunks(text.shards), work, threads))):
             writer.append(*block.sentences())
         writer.close()
     report = Report(**{**report.to_json(), "words": text.tokens, "types": int(np.count_nonzero(text.counts))})
     return finished(place, vocabulary, writer, report)
 
 
-def _vocabulary(text: Text, cut: Cut) -> tuple[Vocabulary, Ids]:
+def _vocabulary(text: GrowingText, cut: WordChoice) -> tuple[Vocabulary, Ids]:
     """The words that stay, and the final id of each (-1: dropped)."""
     seen = np.flatnonzero(text.counts)  # others are there in phrases only
     every = list(text.index)
@@ -184,15 +186,15 @@ def _vocabulary(text: Text, cut: Cut) -> tuple[Vocabulary, Ids]:
     return vocabulary, final
 
 
-def write_text(text: Text, file: IO[bytes]) -> None:
+def write_text(text: GrowingText, file: IO[bytes]) -> None:
     """Write a text as lines of words with spaces between."""
     words = spelling(text.index)
     _check_blanks(words)
     lengths = np.diff(words.offsets) + 1
-    for piece in pieces(text.shards):
-        ids = piece.ids[piece.begin : piece.end]
+    for chunk in chunks(text.shards):
+        ids = chunk.ids[chunk.begin : chunk.end]
         out = np.empty(int(lengths[ids].sum()), np.uint8)
-        spell(ids, piece.breaks, words.text, words.offsets, out)
+        spell(ids, chunk.breaks, words.text, words.offsets, out)
         try:
             file.write(out.data)
         except OSError as error:

@@ -23,10 +23,10 @@ KIND, VERSION = "phrases", 1
 MAX_BYTES = 1_000_000_000
 AGAIN = "the file is damaged, or no list of phrases; write it again"
 
-Entry = tuple[tuple[str, ...], float, int]  # parts, score, count
+ScoredPhrase = tuple[tuple[str, ...], float, int]  # parts, score, count
 
 
-def save_phrases(path: Path, settings: dict[str, Any], passes: list[list[Entry]]) -> None:
+def save_phrases(path: Path, settings: dict[str, Any], passes: list[list[ScoredPhrase]]) -> None:
     """Write a file, all or nothing."""
     head = json.dumps({"unhot": KIND, "version": VERSION, "settings": settings})
     lists = "], [".join("\n" + ",\n".join(map(json.dumps, entries)) + "\n" for entries in passes)
@@ -34,7 +34,7 @@ def save_phrases(path: Path, settings: dict[str, Any], passes: list[list[Entry]]
         file.write(f'{head[:-1]}, "passes": [{f"[{lists}]" if passes else ""}]}}\n'.encode("ascii"))
 
 
-def load_phrases(path: Path) -> tuple[dict[str, Any], list[list[Entry]]]:
+def load_phrases(path: Path) -> tuple[dict[str, Any], list[list[ScoredPhrase]]]:
     """The settings and the phrases of each pass; a `FormatError` if the file is not what it should be."""
     try:
         size = path.stat().st_size
@@ -72,7 +72,7 @@ def load_phrases(path: Path) -> tuple[dict[str, Any], list[list[Entry]]]:
     ]
 
 
-def _entry(path: Path, number: int, entry: Any) -> Entry:
+def _entry(path: Path, number: int, entry: Any) -> ScoredPhrase:
     """A phrase as it should be."""
     try:
         parts, score, count = entry

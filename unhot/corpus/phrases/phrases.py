@@ -6,7 +6,7 @@
     ['in', 'new_york']
 
 `fit` encodes the text, counts neighbours in ids and keeps the pairs whose score is above a threshold (see
-phrase_finding.py). `transform` joins from left to right, so that a word is part of one phrase only. A second
+finding.py). `transform` joins from left to right, so that a word is part of one phrase only. A second
 pass joins phrases with words, or with each other: new_york + times. `encode` gives the corpus with joined
 phrases that a model is trained on. `fit` and `encode` take an encoded text, too, so that it is read once.
 
@@ -30,9 +30,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unhot.corpus.corpus import Corpus
-from unhot.corpus.encoding import Cut, Progress, encode
+from unhot.corpus.encoding import Progress, WordChoice, encode
 from unhot.corpus.phrases.finding import SCORES, THRESHOLDS, Finding, find_phrases
-from unhot.corpus.phrases.growing_text import Text, joining_folder, whole_text
+from unhot.corpus.phrases.growing_text import GrowingText, joining_folder, whole_text
 from unhot.corpus.phrases.joining import (
     check_delimiter,
     encoded_text,
@@ -41,7 +41,7 @@ from unhot.corpus.phrases.joining import (
     joined_words,
     write_text,
 )
-from unhot.corpus.phrases.phrase_file import Entry, load_phrases, save_phrases
+from unhot.corpus.phrases.phrase_file import ScoredPhrase, load_phrases, save_phrases
 from unhot.corpus.reading.lexicon import check_given
 from unhot.corpus.reading.sources import Source
 from unhot.corpus.reading.tokenizers import Tokenizer
@@ -59,7 +59,7 @@ NAMED = {"english": ENGLISH, "none": frozenset[str]()}
 class Phrases:
     """Settings; after `fit` or `load`, also the phrases.
 
-    score       word2vec | gensim | npmi, see phrase_finding.py
+    score       word2vec | gensim | npmi, see finding.py
     threshold   pairs that score more become phrases; for several passes one number for all, or one for each.
                 None: word2vec 100, gensim 10, npmi 0.5; with a target 0
     target      at most so many phrases, the best, in each pass
@@ -98,7 +98,7 @@ class Phrases:
         if not isinstance(self.delimiter, str) or not self.delimiter:
             raise ConfigError(f"delimiter={self.delimiter!r}: must be a string of at least one character")
         bytes_of("memory", self.memory)
-        self._found: list[list[Entry]] | None = None
+        self._found: list[list[ScoredPhrase]] | None = None
         self._joined: list[dict[tuple[str, ...], str]] = []  # parts -> phrase, for each pass
 
     def _thresholds(self, given: object) -> tuple[float, ...]:
@@ -122,7 +122,7 @@ class Phrases:
         return numbers
 
     @property
-    def found(self) -> list[list[Entry]]:
+    def found(self) -> list[list[ScoredPhrase]]:
         """The phrases of each pass, best first: parts, score, count."""
         if self._found is None:
             raise DataError("no phrases yet: call fit(text), or open saved ones with Phrases.load(path)")
@@ -158,7 +158,7 @@ class Phrases:
             self._opened(source, tokenizer, column, progress, self.threads) as corpus,
             joining_folder() as folder,
         ):
-            text, found = whole_text(corpus), list[list[Entry]]()
+            text, found = whole_text(corpus), list[list[ScoredPhrase]]()
             how = Finding(
                 self.score,
                 self.target,
@@ -176,7 +176,7 @@ class Phrases:
             del text
         return self._keep(found)
 
-    def _keep(self, found: list[list[Entry]]) -> Phrases:
+    def _keep(self, found: list[list[ScoredPhrase]]) -> Phrases:
         self._found = found
         self._joined = [
             {parts: joined(parts, self.delimiter) for parts in _parts(entries)} for entries in found
@@ -226,7 +226,7 @@ class Phrases:
         """
         check_limits(min_count, max_vocab)
         threads = self.threads if threads is None else whole("threads", threads, 1, 1024)
-        cut = Cut(
+        cut = WordChoice(
             min_count,
             max_vocab,
             check_given(counts, min_count, max_vocab) if counts is not None else None,
@@ -271,14 +271,18 @@ class Phrases:
             del text  # Windows removes no file that is mapped
         return tokens
 
-    def _join_all(self, corpus: Corpus, found: list[list[Entry]], folder: Path, threads: int) -> Text:
+    def _join_all(
+        self, corpus: Corpus, found: list[list[ScoredPhrase]], folder: Path, threads: int
+    ) -> GrowingText:
         """The text with the phrases of all passes."""
         text = whole_text(corpus)
         for number, entries in enumerate(found, 1):
             text = self._join_pass(text, entries, folder, number, threads)
         return text
 
-    def _join_pass(self, text: Text, entries: list[Entry], folder: Path, number: int, threads: int) -> Text:
+    def _join_pass(
+        self, text: GrowingText, entries: list[ScoredPhrase], folder: Path, number: int, threads: int
+    ) -> GrowingText:
         """The text with the phrases of pass `number`; that of the pass before is removed."""
         work = folder / f"pass-{number}"
         work.mkdir()
@@ -346,7 +350,7 @@ class Phrases:
         return phrases._keep(found)
 
 
-def warm() -> None:
+def warm_up_phrases() -> None:
     """Compile all kernels, or load them from the disk cache."""
     text = [["a", "of", "b"]] * 3
     phrases = Phrases(min_count=1, threshold=0, connectors=["of"]).fit(text)
@@ -367,5 +371,5 @@ def _connectors(given: object) -> frozenset[str]:
     return frozenset(map(canonical, words))
 
 
-def _parts(entries: list[Entry]) -> Iterator[tuple[str, ...]]:
+def _parts(entries: list[ScoredPhrase]) -> Iterator[tuple[str, ...]]:
     return (parts for parts, _, _ in entries)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from unhot.corpus.reading.scanner import ARENA, WORDS, Table, grown, merge
+from unhot.corpus.reading.scanner import ARENA, WORDS, WordTable, grown, merge
 from unhot.corpus.reading.separators import PADDING
 from unhot.corpus.reading.tokenizers import ESCAPE, escaped, unescaped
 from unhot.errors import DataError
@@ -32,7 +32,7 @@ class Lexicon(NamedTuple):
         return [arena[start:end] for start, end in zip(starts, ends, strict=True)]
 
 
-def merge_tables(tables: list[Table]) -> tuple[Table, list[Ids]]:
+def merge_tables(tables: list[WordTable]) -> tuple[WordTable, list[Ids]]:
     """One table of all words, and each table's local id -> id there."""
     whole, ids = tables[0], [np.arange(tables[0].state[WORDS], dtype=np.int32)]
     for table in tables[1:]:
@@ -42,7 +42,7 @@ def merge_tables(tables: list[Table]) -> tuple[Table, list[Ids]]:
     return whole, ids
 
 
-def add_words(table: Table, arena: Bytes, offsets: Starts, counts: Counts) -> tuple[Table, Ids]:
+def add_words(table: WordTable, arena: Bytes, offsets: Starts, counts: Counts) -> tuple[WordTable, Ids]:
     """Put words into a table, or into a bigger one; their ids there."""
     ids = np.empty(len(offsets) - 1, np.int32)
     with np.errstate(over="ignore"):  # hashes wrap around; matters only when the kernels run as plain Python
@@ -53,7 +53,7 @@ def add_words(table: Table, arena: Bytes, offsets: Starts, counts: Counts) -> tu
     return table, ids
 
 
-def lexicon(table: Table, escapes: bool) -> Lexicon:
+def lexicon(table: WordTable, escapes: bool) -> Lexicon:
     """The words of a table; `escapes`: they come from token lists."""
     n, used = int(table.state[WORDS]), int(table.state[ARENA])
     words = Lexicon(table.arena[:used].tobytes(), table.offsets[: n + 1], table.counts[:n])
@@ -137,14 +137,14 @@ def cut_vocabulary(words: Lexicon, min_count: int, max_vocab: int | None) -> tup
     return Vocabulary(decode_words(words.raws(ids)), words.counts[ids]), final
 
 
-def given_vocabulary(table: Table, escapes: bool, vocabulary: Vocabulary) -> tuple[Vocabulary, Ids]:
+def given_vocabulary(table: WordTable, escapes: bool, vocabulary: Vocabulary) -> tuple[Vocabulary, Ids]:
     """The vocabulary that the user gave, and the final id (-1: dropped) of each word of the table."""
     table, ids = _add_vocabulary(table, escapes, vocabulary, np.zeros(len(vocabulary), np.int64))
     return vocabulary, _finals(table, ids)
 
 
 def extended_vocabulary(
-    table: Table, escapes: bool, known: Vocabulary, min_count: int, max_vocab: int | None
+    table: WordTable, escapes: bool, known: Vocabulary, min_count: int, max_vocab: int | None
 ) -> tuple[Vocabulary, Ids]:
     """The words of a vocabulary and those of the text that are frequent enough there, with the sum of their counts; the final ids.
 
@@ -159,7 +159,9 @@ def extended_vocabulary(
     return Vocabulary(decode_words(words.raws(stay)), words.counts[stay]), _finals(table, stay)
 
 
-def _add_vocabulary(table: Table, escapes: bool, vocabulary: Vocabulary, counts: Counts) -> tuple[Table, Ids]:
+def _add_vocabulary(
+    table: WordTable, escapes: bool, vocabulary: Vocabulary, counts: Counts
+) -> tuple[WordTable, Ids]:
     """A table that also has the words of a vocabulary, and their ids there."""
     raws = [encode_word(word) for word in vocabulary.words]
     if escapes:
@@ -168,7 +170,7 @@ def _add_vocabulary(table: Table, escapes: bool, vocabulary: Vocabulary, counts:
     return add_words(table, arena, _offsets(raws), counts)
 
 
-def _finals(table: Table, ids: Ids | Starts) -> Ids:
+def _finals(table: WordTable, ids: Ids | Starts) -> Ids:
     """The final id of each word of a table, where `ids` are those that stay, in order."""
     final = np.full(int(table.state[WORDS]), -1, np.int32)
     final[ids] = np.arange(len(ids), dtype=np.int32)

@@ -34,7 +34,7 @@ WORDS, ARENA, SHIFT = 0, 1, 2
 POSITION, TOKENS, BREAKS, NULS = 0, 1, 2, 3
 
 
-class Table(NamedTuple):
+class WordTable(NamedTuple):
     """Words seen by one thread; the arrays are bigger than what is in use (see `state`)."""
 
     slots: Words64  # [2 x capacity], capacity a power of two
@@ -44,11 +44,11 @@ class Table(NamedTuple):
     state: Starts  # [3]: number of words; bytes used in the arena; 64 - log2(capacity)
 
 
-def new_table(words: int, arena: int) -> Table:
+def new_table(words: int, arena: int) -> WordTable:
     """An empty table with room for so many words, and for so many bytes of words."""
     bits = max(2 * words - 1, 1).bit_length()
     capacity = 1 << bits
-    return Table(
+    return WordTable(
         np.zeros(2 * capacity, np.uint64),
         np.zeros(capacity // 2 + 1, np.int64),
         np.zeros(capacity // 2, np.int64),
@@ -57,7 +57,7 @@ def new_table(words: int, arena: int) -> Table:
     )
 
 
-def grown(table: Table, longest: int) -> Table:
+def grown(table: WordTable, longest: int) -> WordTable:
     """A bigger table with the same ids, instead of one that is full; no word is longer than `longest`."""
     words, room = len(table.counts), len(table.arena)
     n = int(table.state[WORDS])
@@ -92,7 +92,7 @@ def word_key(text: Bytes, start: Any, length: Any) -> Any:
 
 
 @inner
-def look_up(table: Table, text: Bytes, start: Any, length: Any) -> Any:
+def look_up(table: WordTable, text: Bytes, start: Any, length: Any) -> Any:
     """The id of a word, a new one if it has none; -1 if it would need one and the table is full."""
     key = word_key(text, start, length)
     mask = (len(table.slots) >> 1) - 1
@@ -109,7 +109,7 @@ def look_up(table: Table, text: Bytes, start: Any, length: Any) -> Any:
 
 
 @inner
-def insert(table: Table, slot: Any, key: Any, text: Bytes, start: Any, length: Any) -> Any:
+def insert(table: WordTable, slot: Any, key: Any, text: Bytes, start: Any, length: Any) -> Any:
     """Add a word at a free slot; its id, or -1 if the table or the arena is full."""
     new, used = table.state[WORDS], table.state[ARENA]
     if new == len(table.counts) or used + length + PADDING > len(table.arena):
@@ -139,7 +139,7 @@ def separators(text: Bytes, base: Any, size: Any, rows: Bytes) -> Any:
 
 
 @kernel
-def scan(text: Bytes, size: int, rows: Bytes, table: Table, ids: Ids, breaks: Ids, place: Starts) -> bool:
+def scan(text: Bytes, size: int, rows: Bytes, table: WordTable, ids: Ids, breaks: Ids, place: Starts) -> bool:
     """Scan a block from `place` on; False if the table has to grow first.
 
     `place` holds the position in the text, the tokens and breaks written, and the NUL bytes met so far. A
@@ -186,7 +186,7 @@ def scan(text: Bytes, size: int, rows: Bytes, table: Table, ids: Ids, breaks: Id
 
 
 @kernel
-def merge(arena: Bytes, offsets: Starts, counts: Counts, table: Table, ids: Ids, first: int) -> int:
+def merge(arena: Bytes, offsets: Starts, counts: Counts, table: WordTable, ids: Ids, first: int) -> int:
     """Add words from `first` on to a table, with their counts; `ids` (one for each word) are their ids there.
 
     Returns the number of words done: fewer than all if the table has to grow first.

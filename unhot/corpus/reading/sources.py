@@ -29,7 +29,7 @@ class Input(NamedTuple):
     """A reader, and what its bytes mean."""
 
     reader: Reader
-    separators: Bytes  # see runs.py
+    separators: Bytes  # see separators.py
     normalise: Normaliser | None
 
     @property

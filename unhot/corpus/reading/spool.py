@@ -18,7 +18,7 @@ from unhot.errors import DataError
 PART = 1 << 26  # bytes
 
 
-class Entry(NamedTuple):
+class SpooledBlock(NamedTuple):
     """One block in the spool."""
 
     part: int
@@ -34,7 +34,7 @@ class Spool:
         """`part`: bytes after which a new file begins."""
         self._directory = directory
         self.part = part
-        self._entries: list[Entry] = []
+        self._entries: list[SpooledBlock] = []
         self._number = self._written = 0
         self.bytes = 0  # written in all
         self._file: IO[bytes] | None = None
@@ -46,7 +46,7 @@ class Spool:
         ids, breaks = block.sentences()
         write_all(self._file, ids)
         write_all(self._file, breaks)
-        self._entries.append(Entry(self._number, block.table, len(ids), len(breaks)))
+        self._entries.append(SpooledBlock(self._number, block.table, len(ids), len(breaks)))
         self._written += ids.nbytes + breaks.nbytes
         self.bytes += ids.nbytes + breaks.nbytes
         if self._written >= self.part:

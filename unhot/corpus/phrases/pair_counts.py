@@ -1,6 +1,6 @@
 """How often each pair of neighbouring words stands in a text, within a budget of memory.
 
-The text is read once for each range of left sides (see ids.py): the successors of a range, four
+The text is read once for each range of left sides (see pair_kernels.py): the successors of a range, four
 bytes a token, and the pairs that may come of them fit the budget. There is a range for each thread, and more
 only if the text is long. Every pair is counted exactly; nothing is dropped to save memory. If what is left,
 pairs seen often enough, does not fit, a `DataError` says so.
@@ -14,12 +14,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from unhot.corpus.phrases.growing_text import Text
-from unhot.corpus.phrases.ids import (
+from unhot.corpus.phrases.growing_text import GrowingText
+from unhot.corpus.phrases.pair_kernels import (
     FOUND,
     NONE,
+    FrequentPairs,
     Map,
-    Pairs,
     collect,
     count_row,
     extend,
@@ -52,13 +52,13 @@ class Lefts(NamedTuple):
 class Counted(NamedTuple):
     """What was counted."""
 
-    pairs: Pairs
+    pairs: FrequentPairs
     different: int  # pairs, the rare ones too
     lefts: Lefts
 
 
 def count_pairs(
-    text: Text, connectors: Bytes, *, least: int, rare: bool, threads: int, memory: int, folder: Path
+    text: GrowingText, connectors: Bytes, *, least: int, rare: bool, threads: int, memory: int, folder: Path
 ) -> Counted:
     """Count all pairs of neighbours; those seen `least` times are returned.
 
@@ -72,12 +72,12 @@ def count_pairs(
     room = _room(memory, sizes.size, text.counts.size, least, threads)
     ranges = _ranges(sizes, room, threads)
 
-    def work(rows: tuple[int, int]) -> tuple[int, Pairs]:
+    def work(rows: tuple[int, int]) -> tuple[int, FrequentPairs]:
         begin, end = rows
         count = _count_long if end - begin == 1 and sizes[begin] > room else _count_range
         return count(text, lefts, sizes[begin:end], begin, least)
 
-    found: list[Pairs] = []
+    found: list[FrequentPairs] = []
     different = kept = 0
     with contextlib.closing(in_order(ranges, work, threads)) as results:
         for number, pairs in results:
@@ -96,7 +96,9 @@ def count_pairs(
         [pairs.counts for pairs in found],
     )
     return Counted(
-        Pairs(np.concatenate(lists[0]), np.concatenate(lists[1]), np.concatenate(lists[2])), different, lefts
+        FrequentPairs(np.concatenate(lists[0]), np.concatenate(lists[1]), np.concatenate(lists[2])),
+        different,
+        lefts,
     )
 
 
@@ -130,11 +132,13 @@ def _ranges(sizes: Counts, room: int, threads: int) -> list[tuple[int, int]]:
     return ranges
 
 
-def _empty(room: int) -> Pairs:
-    return Pairs(np.empty(room, np.int32), np.empty(room, np.int32), np.empty(room, np.int64))
+def _empty(room: int) -> FrequentPairs:
+    return FrequentPairs(np.empty(room, np.int32), np.empty(room, np.int32), np.empty(room, np.int64))
 
 
-def _count_range(text: Text, lefts: Lefts, sizes: Counts, begin: int, least: int) -> tuple[int, Pairs]:
+def _count_range(
+    text: GrowingText, lefts: Lefts, sizes: Counts, begin: int, least: int
+) -> tuple[int, FrequentPairs]:
     """The number of pairs whose left sides are begin, begin + 1, ..., and those that are frequent enough.
 
     Runs in a thread.
@@ -145,19 +149,23 @@ def _count_range(text: Text, lefts: Lefts, sizes: Counts, begin: int, least: int
     for shard, left in zip(text.shards, lefts.shards, strict=True):
         collect(left, shard.ids, shard.starts, begin, cursors, successors)
     different, n = tally(successors, begins, cursors, begin, least, np.zeros(text.counts.size, np.int32), out)
-    return int(different), Pairs(out.lefts[:n].copy(), out.words[:n].copy(), out.counts[:n].copy())
+    return int(different), FrequentPairs(out.lefts[:n].copy(), out.words[:n].copy(), out.counts[:n].copy())
 
 
-def _count_long(text: Text, lefts: Lefts, sizes: Counts, row: int, least: int) -> tuple[int, Pairs]:
+def _count_long(
+    text: GrowingText, lefts: Lefts, sizes: Counts, row: int, least: int
+) -> tuple[int, FrequentPairs]:
     """The same for one left side, whose successors are too many to be collected."""
     counts = np.zeros(text.counts.size, np.int64)
     for shard, left in zip(text.shards, lefts.shards, strict=True):
         count_row(left, shard.ids, shard.starts, row, counts)
     words = np.flatnonzero(counts >= least).astype(np.int32)
-    return int(np.count_nonzero(counts)), Pairs(np.full(words.size, row, np.int32), words, counts[words])
+    return int(np.count_nonzero(counts)), FrequentPairs(
+        np.full(words.size, row, np.int32), words, counts[words]
+    )
 
 
-def left_sides(text: Text, connectors: Bytes, memory: int, folder: Path) -> Lefts:
+def left_sides(text: GrowingText, connectors: Bytes, memory: int, folder: Path) -> Lefts:
     """The left sides of a text; without connectors these are its words, and nothing is written."""
     none = np.empty(0, np.int32)
     if not connectors.any():

@@ -1,6 +1,6 @@
 """Phrases in ids, counted and joined.
 
-The compiled part of `counts.py` and `joining.py`.
+The compiled part of `pair_counts.py` and `joining.py`.
 
 **Counting.** A pair is a left side and a word. The left side is a word or, where connector words stand
 between ("bank of" + "america"), a *prefix*: the word and the connectors behind it, which `extend` gives
@@ -48,7 +48,7 @@ class Map(NamedTuple):
     slots: Words64  # [2 x capacity], capacity a power of two and more than the entries
 
 
-class Pairs(NamedTuple):
+class FrequentPairs(NamedTuple):
     """Pairs that are frequent enough."""
 
     lefts: Ids

@@ -10,7 +10,7 @@ from unhot.kernels.jit import inner, kernel
 from unhot.vocab.hashes import FNV_START, fnv_step, murmur, quarter
 
 
-class Settings(NamedTuple):
+class NgramSettings(NamedTuple):
     """`Subwords` for the kernel."""
 
     minn: int
