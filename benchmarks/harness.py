@@ -126,9 +126,12 @@ def _megabytes(peak: float) -> float:
     return peak / 1e6 if sys.platform == "darwin" else peak * 1024 / 1e6
 
 
-def child(name: str, parameters: Mapping[str, Any]) -> tuple[Run, dict[str, Any]]:
+def child(
+    name: str, parameters: Mapping[str, Any], *, extra: Mapping[str, str] | None = None
+) -> tuple[Run, dict[str, Any]]:
     """Run `children/<name>.py`: parameters go in as JSON, its answer comes back as one line of JSON."""
-    done = run([sys.executable, str(BENCHMARKS / "children" / f"{name}.py"), json.dumps(parameters)])
+    script = BENCHMARKS / "children" / f"{name}.py"
+    done = run([sys.executable, str(script), json.dumps(parameters)], extra=extra)
     return done, json.loads(done.output.splitlines()[-1])
 
 
@@ -240,9 +243,9 @@ def others_line(rows: Sequence[Row]) -> str:
     return line
 
 
-def commit() -> str:
-    """The commit of this working copy, with a + if files differ from it (results apart)."""
-    git = ["git", "--no-optional-locks", "-C", str(ROOT)]
+def commit(checkout: Path = ROOT) -> str:
+    """The commit of a working copy, with a + if files differ from it (results apart)."""
+    git = ["git", "--no-optional-locks", "-C", str(checkout)]
     try:
         head = subprocess.run(
             [*git, "rev-parse", "--short", "HEAD"], check=True, capture_output=True, text=True

@@ -6,7 +6,7 @@ import json
 import sys
 import time
 
-from unhot.corpus.encoding import encode
+from unhot.corpus import encode
 
 job = json.loads(sys.argv[1])
 start = time.perf_counter()

@@ -1,0 +1,191 @@
+"""CPU time of training, one revision of unhot against another.
+
+    python benchmarks/revisions.py --before OLD --after NEW [--rounds 5] [--epochs 5] [--threads 2]
+
+OLD and NEW are checkouts: folders with the package `unhot` in them. Both train the same encoded text with
+every model, in turns. Only the training itself is measured: not reading, counting cells or loading kernels.
+Writes docs/results/<name>.csv and .md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from harness import (
+    ORIGIN,
+    RESULTS,
+    Row,
+    Table,
+    child,
+    commit,
+    markdown_table,
+    origin,
+    origin_lines,
+    others_line,
+    ratios,
+    read_rows,
+    rounds,
+    say,
+    spread,
+)
+from options import existing, words_of
+from text import prepare
+
+COLUMNS = (
+    *ORIGIN,
+    *("round", "tool", "revision", "kind", "threads", "epochs", "words", "vocabulary"),
+    *("cpu_seconds", "seconds", "loss", "others_cores"),
+)
+TOOLS = ("before", "after")
+KINDS: dict[str, tuple[str, dict[str, Any]]] = {
+    "skip-gram": ("SkipGram", {}),
+    "cbow": ("CBOW", {}),
+    "hierarchical": ("SkipGram", {"output": "hierarchical"}),
+    "fasttext": ("FastText", {}),
+    "glove": ("GloVe", {}),
+}
+DIM, SEED, MIN_COUNT = 100, 1, 5
+WARM_UP_BYTES = 300_000
+
+NOTES = """\
+Every model has dim 100, and its other settings are the defaults. A figure is CPU time, of all threads together, from the training's
+beginning to its end: the median over the rounds (least..most). A ratio above 1 means that `after` takes less. It is the median of
+the ratios of each round (least..most); those of the single rounds stand behind it. Each training is a process of its own. The two of
+a round run one behind the other, and take turns at being the first. Losses are those of the last round.
+"""
+
+
+class Revision(NamedTuple):
+    """A checkout, and where its compiled kernels are kept."""
+
+    checkout: Path
+    kernels: Path
+
+    def ask(self, name: str, job: dict[str, Any]) -> tuple[dict[str, Any], str]:
+        """The answer of a child that imports this checkout, and how busy others kept the machine."""
+        extra = {"PYTHONPATH": str(self.checkout), "NUMBA_CACHE_DIR": str(self.kernels)}
+        done, answer = child(name, job, extra=extra)
+        return answer, done.others_text()
+
+
+def main() -> None:
+    """Parse, measure, write the page."""
+    options = parser().parse_args()
+    path = options.results / f"{options.name}.csv"
+    with tempfile.TemporaryDirectory() as directory, Table(path, COLUMNS) as table:
+        folder = Path(directory)
+        kernels = options.kernels or folder
+        revisions = {
+            "before": Revision(options.before, kernels / "before"),
+            "after": Revision(options.after, kernels / "after"),
+        }
+        texts = {
+            "few": encoded(revisions["before"], folder / "few", None, WARM_UP_BYTES),
+            "corpus": encoded(revisions["before"], folder / "corpus", options.corpus, None),
+        }
+        common = {**origin(["numpy", "numba"]), "threads": options.threads, "epochs": options.epochs}
+        commits = {tool: commit(revision.checkout) for tool, revision in revisions.items()}
+        for kind in options.kinds:
+            for tool in TOOLS:  # compiles the kernels
+                measure(kind, revisions[tool], {**texts, "corpus": texts["few"]}, options)
+            for number, tool in rounds(options.rounds, TOOLS):
+                row = measure(kind, revisions[tool], texts, options)
+                table.add({**common, "round": number, "tool": tool, "revision": commits[tool], **row})
+                say(f"round {number}  {kind:14}{tool:8}{row['cpu_seconds']} s of CPU  loss {row['loss']}")
+    path.with_suffix(".md").write_text(page(options.name, read_rows(path)), encoding="utf-8")
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command line."""
+    result = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    result.add_argument("--before", type=checkout, required=True, help="folder with the package unhot")
+    result.add_argument("--after", type=checkout, required=True, help="folder with the package unhot")
+    result.add_argument(
+        "--corpus", type=existing, help="text, words separated by white space; default: bundled"
+    )
+    result.add_argument("--kinds", type=words_of(*KINDS), default=list(KINDS))
+    result.add_argument("--rounds", type=int, default=5)
+    result.add_argument("--epochs", type=int, default=5)
+    result.add_argument("--threads", type=int, default=2)
+    result.add_argument(
+        "--kernels", type=Path, help="directory to keep compiled kernels in; default: a new one"
+    )
+    result.add_argument("--name", default="revisions", help="of the results")
+    result.add_argument("--results", type=Path, default=RESULTS, help="directory")
+    return result
+
+
+def checkout(text: str) -> Path:
+    """A folder that holds the package."""
+    path = Path(text).resolve()
+    if not (path / "unhot" / "__init__.py").is_file():
+        raise argparse.ArgumentTypeError(f"{text}: no package unhot in it")
+    return path
+
+
+def encoded(revision: Revision, folder: Path, corpus: Path | None, limit: int | None) -> str:
+    """The folder of an encoded text; the bundled one if None."""
+    folder.mkdir()
+    text = prepare(corpus, folder, limit=limit)
+    job = {"text": str(text.path), "min_count": MIN_COUNT, "threads": 1, "directory": str(folder / "ids")}
+    revision.ask("encode_unhot", job)
+    return str(folder / "ids")
+
+
+def measure(
+    kind: str, revision: Revision, texts: dict[str, str], options: argparse.Namespace
+) -> dict[str, Any]:
+    """One training."""
+    model, given = KINDS[kind]
+    settings = {"dim": DIM, "seed": SEED, "epochs": options.epochs, "threads": options.threads, **given}
+    answer, others = revision.ask("train_revision", {**texts, "model": model, "settings": settings})
+    package = revision.checkout / "unhot"
+    if not package.samefile(answer["package"]):
+        raise SystemExit(f"{answer['package']} was imported instead of {package}")
+    return {
+        "kind": kind,
+        "words": answer["words"],
+        "vocabulary": answer["vocabulary"],
+        "cpu_seconds": round(answer["cpu_seconds"], 3),
+        "seconds": round(answer["seconds"], 3),
+        "loss": round(answer["loss"], 6),
+        "others_cores": others,
+    }
+
+
+def page(name: str, rows: Sequence[Row]) -> str:
+    """The results page."""
+    lines = []
+    for kind in dict.fromkeys(row["kind"] for row in rows):
+        some = [row for row in rows if row["kind"] == kind]
+        own = [[row for row in some if row["tool"] == tool] for tool in TOOLS]
+        seconds = [spread(float(row["cpu_seconds"]) for row in mine) for mine in own]
+        quotients = ratios(some, "cpu_seconds", *TOOLS)
+        ratio = spread(quotients)
+        if ratio:
+            figures = [found.text(".2f") for found in seconds if found]
+            single = " ".join(f"{value:.3f}" for value in quotients)
+            lines.append([kind, *figures, ratio.text(".3f"), single, *(mine[-1]["loss"] for mine in own)])
+    first = rows[0]
+    revisions = {row["tool"]: row["revision"] for row in rows}
+    facts = (
+        f"- before: {revisions.get('before')}; after: {revisions.get('after')}\n"
+        f"- corpus: {int(first['words']):,} words, a vocabulary of {int(first['vocabulary']):,}\n"
+        f"- threads: {first['threads']}; epochs: {first['epochs']}\n"
+    )
+    head = f"# {name}\n\nGenerated by `benchmarks/revisions.py` from [{name}.csv]({name}.csv).\n"
+    header = ["model", *(f"{tool}, CPU s" for tool in TOOLS), "before / after", "round by round"]
+    header += [f"loss {tool}" for tool in TOOLS]
+    return "\n".join(
+        [head, f"{origin_lines(rows)}{facts}{others_line(rows)}", NOTES, markdown_table(header, lines)]
+    )
+
+
+if __name__ == "__main__":
+    main()
