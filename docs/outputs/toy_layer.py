@@ -4,8 +4,7 @@ The words stand in a ring, by id; the one noise word of a target t is n(t) = (t 
 
     L = -log sigmoid(s(t)) - log sigmoid(-s(n(t)))
 
-Converges to  s(w) -> log(P(w | h) / P(w - 1 | h)), so the sum of s over 1 .. w is log P(w | h) up to a
-              constant.
+Converges to  s(w) -> log(P(w | h) / P(w - 1 | h)), so s summed over 1 .. w is log P(w | h) up to a constant.
 Cost          O(dim) a target.
 Normalised    no: log_prob is log-softmax of that sum.
 """
@@ -38,9 +37,7 @@ class Ring(OutputLayer):
         return RingTables(counts.size)
 
     def reference(self, scores: Any, target: int, draws: Any, counts: Any) -> float:
-        return float(
-            np.logaddexp(0.0, -scores[target]) + np.logaddexp(0.0, scores[(target + 1) % counts.size])
-        )
+        return float(np.logaddexp(0.0, -scores[target]) + np.logaddexp(0.0, np.roll(scores, -1)[target]))
 
     def log_weight(self, scores: Any, counts: Any) -> Any:
         return np.cumsum(scores, axis=-1)
@@ -49,16 +46,13 @@ class Ring(OutputLayer):
 @candidates.register(RingTables)
 def _candidates(tables: Any, targets: Any, state: Any, columns: Any, first: Any) -> Any:
     n = 0
-    for i in range(2 * targets.n):  # each target, then the word behind it
-        row, times = (
-            (targets.word[targets.at + i // 2] + i % 2) % tables.words,
-            targets.times[targets.times_at + i // 2],
-        )
+    for i, step in np.ndindex(targets.n, 2):  # each target, then the word behind it
+        row, times = (targets.word[targets.at + i] + step) % tables.words, targets.times[targets.times_at + i]
         at = find(columns, first, n, row)
         if at < 0:  # a row is one column only
             put(columns, first + n, row, 0.0, 0.0, 0.0)
             at, n = n, n + 1
-        columns.label[first + at] += times * np.float32(1 - i % 2)
+        columns.label[first + at] += times * np.float32(1 - step)
         columns.weight[first + at] += times
     return n, state
 

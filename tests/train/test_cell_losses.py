@@ -18,7 +18,7 @@ from unhot.corpus.pairing import corpus_pairs
 from unhot.errors import ConfigError
 from unhot.kernels.loop import Params
 from unhot.outputs import parse_output
-from unhot.outputs.count_losses import RowCells, cell_loss, check_cells, softplus_and_sigmoid
+from unhot.outputs.count_losses import RowCells, softplus_and_sigmoid
 from unhot.train.exact_run import add_biases, gradient_of, row_cells
 from unhot.vocab.vocabulary import Vocabulary
 
@@ -75,7 +75,7 @@ def exact_loss(cells, layer, params):
     scores = params.in_vectors @ params.out_vectors.T
     add_biases(scores, params, rows)
     sums = cells.row_sums()
-    return cell_loss(layer, cells.vocabulary.counts).link(scores, row_cells(cells, rows, sums)) / sums.sum()
+    return layer.count_loss(cells.vocabulary.counts).link(scores, row_cells(cells, rows, sums)) / sums.sum()
 
 
 def single(arrays):
@@ -108,7 +108,7 @@ def test_the_gradient_is_that_of_central_differences(spec, text):
     with cooccurrences(corpus, window=2, weights="flat") as cells:
         scores = params.in_vectors @ params.out_vectors.T
         add_biases(scores, params, rows)
-        cell_loss(layer, counts).link(scores, row_cells(cells, rows, cells.row_sums()))
+        layer.count_loss(counts).link(scores, row_cells(cells, rows, cells.row_sums()))
     gradient = gradient_of(scores, params.in_vectors, params)
     step = 1e-5
     for array, found in zip(arrays, gradient, strict=True):
@@ -158,7 +158,7 @@ def test_any_counts(values, spec):
     arrays = random_params(layer, 4)
     scores = np.stack([scores_of(arrays, i) for i in range(4)]).astype(np.float32)
     pairs = [(i, j) for i in range(4) for j in range(4) for _ in range(matrix[i, j])]
-    found = cell_loss(layer, counts).link(
+    found = layer.count_loss(counts).link(
         scores, row_cells(cells, np.arange(4, dtype=np.int32), cells.row_sums())
     )
     assert found == pytest.approx(brute_force(layer, arrays, pairs, counts), rel=1e-5, abs=1e-5)
@@ -168,7 +168,7 @@ def test_scores_far_from_zero_are_finite():
     cells = RowCells(np.array([1]), np.ones(1, np.float32), np.ones(1))
     for spec in ("softmax", "one_vs_all", "negative"):
         scores = np.array([[1e4, -1e4, 0.0]], np.float32)
-        loss = cell_loss(parse_output(spec), np.array([3, 2, 1])).link(scores, cells)
+        loss = parse_output(spec).count_loss(np.array([3, 2, 1])).link(scores, cells)
         assert np.isfinite(loss)
         assert loss >= 1e4
         assert np.isfinite(scores).all()
@@ -179,7 +179,7 @@ def test_scores_far_from_zero_are_finite():
 )
 def test_layers_that_have_no_loss_in_counts(spec):
     with pytest.raises(ConfigError, match=r"cells.*(softmax|unigram)"):
-        check_cells(parse_output(spec))
+        parse_output(spec).check_cells()
 
 
 @pytest.mark.parametrize(
@@ -187,4 +187,4 @@ def test_layers_that_have_no_loss_in_counts(spec):
 )
 def test_distinct_draws_have_no_exact_expectation(spec):
     with pytest.raises(ConfigError, match=r"distinct draws.*set unique=false"):
-        check_cells(parse_output(spec))
+        parse_output(spec).check_cells()

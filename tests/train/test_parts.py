@@ -10,7 +10,7 @@ from unhot.kernels.pairs import Examples
 from unhot.outputs import parse_output
 from unhot.train.schedule import pieces
 from unhot.train.text_parts import Parts
-from unhot.train.torch_batches import batch_memory, centre_pairs, context_bags, context_pairs
+from unhot.train.torch_batches import centre_pairs, context_bags, context_pairs
 
 
 class Text:
@@ -78,4 +78,4 @@ def test_bags_of_windows():
     ],
 )
 def test_the_memory_of_a_batch(spec, least, most):
-    assert least < batch_memory(parse_output(spec), np.ones(10_000, np.int64), 100, 512) < most
+    assert least < parse_output(spec).batch_memory(np.ones(10_000, np.int64), 100, 512) < most

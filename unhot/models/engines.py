@@ -26,7 +26,6 @@ from unhot.train.good_state import kept_in_memory
 from unhot.train.history import Position
 from unhot.train.hogwild import LocalRun, State, warm_up
 from unhot.train.params import HotSizes, Sizes, finite, frozen_rows, padded, start_params, without_copies
-from unhot.train.torch_batches import batch_memory
 from unhot.types import Bytes
 from unhot.vocab.vocabulary import Vocabulary
 
@@ -122,7 +121,7 @@ class Compiled(Engine):
         """Views of rows that are padded, with copies for the threads behind them."""
         model, sizes = self._model, self._sizes
         params = self._start_params(sizes, start)
-        seen = getattr(self._kernel.tables, "seen", np.zeros(0, np.int64))
+        seen = model.layer.seen(self._kernel.tables)
         if start is not None and start.seen.size:
             seen[:] = start.seen
         self._state = State(params, seen, frozen_rows(sizes, self._frozen), sizes)
@@ -151,7 +150,7 @@ class OnTorch(Engine):
         self.memory = {"vectors": rows, "their last good state": rows}
         if model.device.partition(":")[0] == "cpu":
             size = min(model.batch, 2 * model.window * corpus.ids)  # a short text has no more
-            self.memory["a batch"] = batch_memory(model.layer, counts, model.dim, size)
+            self.memory["a batch"] = model.layer.batch_memory(counts, model.dim, size)
 
     def begin(self, start: Start | None) -> Learned:
         """Rows without padding; on the CPU those of the parameters themselves, elsewhere copies of them."""

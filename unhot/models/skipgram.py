@@ -40,7 +40,6 @@ from unhot.kernels.windows import Window, contexts_of, fill_inputs, ones_at
 from unhot.models.cell_model import count_cells, some_cells, take_settings
 from unhot.models.model import Note
 from unhot.models.word_model import WordModel
-from unhot.outputs.count_losses import check_cells
 from unhot.train.exact_run import check_values
 from unhot.train.torch_batches import Batches, centre_pairs, context_pairs
 
@@ -90,7 +89,7 @@ class SkipGram(WordModel):
             )
 
     def _check_cells(self) -> None:
-        check_cells(self.layer)
+        self.layer.check_cells()
         if self.engine != "compiled":
             raise ConfigError(
                 f"engine={self.engine}: on cells there is one engine, matrix products of NumPy; leave "

@@ -157,6 +157,10 @@ class OutputHead(nn.Module):
         """How many different draws there are."""
         return self.words
 
+    def set_partition(self, ids: ArrayLike | Tensor) -> None:
+        """Set the words of the part of the text that comes now, for layers that learn part by part."""
+        raise ConfigError(f"{self.layer.name}: learns from the whole text, so there are no parts to set")
+
     def total(self, batch: Batch, scale: Tensor) -> Tensor:
         """The sum of the losses, each times its scale: [batch] -> a number."""
         return (self.losses(batch) * scale).sum()

@@ -90,6 +90,11 @@ class Adaptive(OutputLayer):
         """A row for each word and each tail."""
         return counts.size + len(self.clusters(counts).cutoffs) - 1
 
+    def batch_columns(self, counts: Counts, size: int) -> int:
+        """The head and the largest tail."""
+        cutoffs = self.clusters(counts).cutoffs
+        return cutoffs[0] + int(max(np.diff(cutoffs), default=0))
+
     def start_bias(self, counts: Counts) -> Doubles:
         """Log P of the head's words and of the tails, by their counts."""
         (order, cutoffs), log_p = self.clusters(counts), log_share(counts)

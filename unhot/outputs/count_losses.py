@@ -16,18 +16,11 @@ one_vs_all is the one that draws every word once.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from unhot.errors import ConfigError
-from unhot.outputs import OutputLayer
-from unhot.outputs.drawn import DrawnTables
-from unhot.outputs.one_vs_all import OneVsAllTables
-from unhot.outputs.softmax import SoftmaxTables
-from unhot.types import Counts, Doubles, Floats, Starts
-
-ACCEPTED = "softmax, self_normalized, one_vs_all, negative, nce, sampled_logistic"
+from unhot.types import Doubles, Floats, Starts
 
 
 class RowCells(NamedTuple):
@@ -38,7 +31,7 @@ class RowCells(NamedTuple):
     total: Doubles  # [rows] N_i
 
 
-class CellLoss(Protocol):
+class CountLoss(Protocol):
     """A layer's loss of rows of scores."""
 
     def link(self, scores: Floats, cells: RowCells) -> float:
@@ -113,34 +106,3 @@ def softplus_and_sigmoid(scores: Floats) -> Floats:
     np.copyto(e, np.float32(1.0), where=positive)
     np.divide(e, u, out=scores)
     return out
-
-
-def cell_loss(layer: OutputLayer, counts: Counts) -> CellLoss:
-    """The loss of a layer, by the tables of its kernels: what has the same tables has the same loss."""
-    check_cells(layer)
-    tables: Any = layer.tables(counts)
-    if isinstance(tables, SoftmaxTables):
-        return SoftmaxLoss(float(tables.alpha))
-    if isinstance(tables, OneVsAllTables):
-        return LogisticLoss(np.ones(counts.size, np.float32), True, np.zeros(0, np.float32))
-    drawn: Any = layer
-    expected: Doubles = tables.k * drawn.probability(counts)
-    return LogisticLoss(expected.astype(np.float32), tables.drop_hits, tables.offset)
-
-
-def check_cells(layer: OutputLayer) -> None:
-    """Raise a `ConfigError` for a layer whose loss of a whole text is no sum over cells."""
-    if not layer.compiled or not isinstance(layer.sketch(), (SoftmaxTables, OneVsAllTables, DrawnTables)):
-        raise ConfigError(
-            f"output={layer.spec()}: cannot be trained on cells; use one of {ACCEPTED}, or train on text"
-        )
-    if getattr(layer, "unique", False):
-        raise ConfigError(
-            f"output={layer.spec()}: how often a word is among distinct draws is known by approximation "
-            "only; set unique=false"
-        )
-    if getattr(layer, "noise", "") == "learned":
-        raise ConfigError(
-            f"{layer.name}:noise=learned: is counted while text is read; on cells use unigram, uniform or "
-            "log_uniform"
-        )

@@ -24,6 +24,7 @@ from unhot.noise.alias import alias_table, draw
 from unhot.noise.choose import check_noise, noise_probability
 from unhot.noise.expected import expected_counts, tries
 from unhot.noise.unigram import unigram
+from unhot.outputs.count_losses import LogisticLoss
 from unhot.outputs.layer import OutputLayer
 from unhot.types import Counts, Doubles, Floats, Words64
 
@@ -52,6 +53,9 @@ class DrawnLayer(OutputLayer):
     unique: bool = False  # draw until k different words are found
     bias: bool = False  # learn a bias for each word
 
+    on_cells = True
+    own_columns = True
+
     def __post_init__(self) -> None:
         """Check the ranges."""
         super().__post_init__()
@@ -65,6 +69,14 @@ class DrawnLayer(OutputLayer):
     def columns(self, counts: Counts, targets: int) -> int:
         """The targets and k draws."""
         return self.k + targets
+
+    def draws(self) -> int:
+        """By setting."""
+        return self.k
+
+    def batch_memory(self, counts: Counts, dim: int, size: int) -> int:
+        """Distinct words are drawn from all of them, in doubles."""
+        return 20 * size * counts.size if self.unique else super().batch_memory(counts, dim, size)
 
     def set_of_draws(self) -> int:
         """The k draws; where they must all be different there is one set."""
@@ -126,6 +138,32 @@ class DrawnLayer(OutputLayer):
             return tables
         q = unigram(tables.seen, self.power)
         return tables._replace(noise=alias_table(q), offset=self.offset(q).astype(np.float32))
+
+    def seen(self, tables: Any) -> Counts:
+        """What learned noise is made from."""
+        seen: Counts = tables.seen
+        return seen
+
+    def check_cells(self) -> None:
+        """The expected counts must be exact, and known beforehand."""
+        super().check_cells()
+        if self.unique:
+            raise ConfigError(
+                f"output={self.spec()}: how often a word is among distinct draws is known by approximation "
+                "only; set unique=false"
+            )
+        if self.noise == "learned":
+            raise ConfigError(
+                f"{self.name}:noise=learned: is counted while text is read; on cells use unigram, uniform or "
+                "log_uniform"
+            )
+
+    def count_loss(self, counts: Counts) -> LogisticLoss:
+        """In expectation over the draws."""
+        self.check_cells()
+        q = self.probability(counts)
+        expected, offset = (self.k * q).astype(np.float32), self.offset(q).astype(np.float32)
+        return LogisticLoss(expected, self.drops_hits(), offset)
 
 
 def _tries(q: Doubles, k: int) -> float:

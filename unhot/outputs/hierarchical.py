@@ -57,6 +57,7 @@ class Hierarchical(OutputLayer):
     bias: bool = False  # learn a bias for each node
 
     rows_are_words = False
+    own_columns = True
 
     def __post_init__(self) -> None:
         """Check the settings."""

@@ -53,6 +53,10 @@ class InBatch(OutputLayer):
         one_of("in_batch:q", self.q, ("streaming", "counts"))
         one_of("in_batch:hits", self.hits, ("keep", "drop"))
 
+    def batch_columns(self, counts: Counts, size: int) -> int:
+        """The targets of the batch."""
+        return min(counts.size, size)
+
     def start_bias(self, counts: Counts) -> Doubles:
         """What gives each word its share of the text."""
         return self.temperature * log_share(counts)

@@ -52,6 +52,10 @@ class Infrequent(OutputLayer):
         """What scores have more than log P at the optimum."""
         return 1.0 / (2.0 * self.alpha)
 
+    def batch_columns(self, counts: Counts, size: int) -> int:
+        """All words, in few of the steps."""
+        return max(1, round(self.gamma * counts.size))
+
     def start_bias(self, counts: Counts) -> Doubles:
         """Log P of each word by its count, and the shift."""
         return log_share(counts) + self.shift()

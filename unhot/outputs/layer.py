@@ -19,6 +19,7 @@ from typing import Any, ClassVar, NamedTuple, TypeVar
 import numpy as np
 
 from unhot.errors import ConfigError, DataError, finite
+from unhot.outputs.count_losses import CountLoss
 from unhot.probability import log_sum_exp
 from unhot.types import Counts, Doubles, Ids
 
@@ -47,6 +48,8 @@ class OutputLayer:
     # the method's paper has biases, so that in unhot.nn it has them unless told otherwise
     biased: ClassVar[bool] = True
     compiled: ClassVar[bool] = True  # there is a kernel for it; otherwise it is for torch alone
+    on_cells: ClassVar[bool] = False  # its loss of a whole text is a sum over cells, see `count_loss`
+    own_columns: ClassVar[bool] = False  # each example of a batch has columns of its own
 
     def __post_init__(self) -> None:
         """Check the types; layers check the ranges."""
@@ -82,9 +85,31 @@ class OutputLayer:
         self.check_compiled()
         raise NotImplementedError
 
+    def draws(self) -> int:
+        """How many noise words are drawn for each target."""
+        return 0
+
     def set_of_draws(self) -> int:
         """How many columns each further set of draws adds, for layers that take several (`Targets.rounds`)."""
         return 0
+
+    def batch_columns(self, counts: Counts, size: int) -> int:
+        """About how many scores an example of a batch of that size has in memory at once, in torch."""
+        return self.rows(counts) if self.all_rows else self.columns(counts, 1)
+
+    def batch_memory(self, counts: Counts, dim: int, size: int) -> int:
+        """About how many bytes a step of torch takes beside what is learned.
+
+        These are scores and their gradients, with the rows of each example, or a gradient of all rows.
+        """
+        columns = self.batch_columns(counts, size)
+        if self.own_columns:
+            return 4 * size * columns * (3 + 2 * dim)
+        return 4 * (4 * size * columns + self.rows(counts) * dim + size * dim)
+
+    def part_words(self) -> int | None:
+        """How many different words a part of the text may have, for layers that learn part by part."""
+        return None
 
     def rows(self, counts: Counts) -> int:
         """How many output rows a vocabulary needs."""
@@ -141,6 +166,24 @@ class OutputLayer:
         The same ones unless the layer learns something while it reads.
         """
         return tables
+
+    def seen(self, tables: Any) -> Counts:
+        """The targets that the tables have counted, by word; of size zero if the layer counts none."""
+        return np.zeros(0, np.int64)
+
+    def check_cells(self) -> None:
+        """Raise a `ConfigError` if the loss of a whole text is no sum over cells."""
+        if not self.on_cells:
+            accepted = sorted((name for name, layer in LAYERS.items() if layer.on_cells), reverse=True)
+            raise ConfigError(
+                f"output={self.spec()}: cannot be trained on cells; use one of {', '.join(accepted)}, or "
+                "train on text"
+            )
+
+    def count_loss(self, counts: Counts) -> CountLoss:
+        """The loss of a whole text, given how often inputs and targets stand together."""
+        self.check_cells()
+        raise NotImplementedError
 
     def reference(self, scores: Doubles, target: int, draws: Ids, counts: Counts) -> float:
         """The loss of one input and one target, in float64: the executable formula.

@@ -25,6 +25,7 @@ import numpy as np
 from unhot.kernels.columns import candidates, put_targets
 from unhot.kernels.simd.ranges import logistic_all
 from unhot.kernels.steps import link
+from unhot.outputs.count_losses import LogisticLoss
 from unhot.outputs.layer import OutputLayer, log_odds, log_share, output
 from unhot.outputs.softmax import step_targets, sum_over_targets
 from unhot.types import Counts, Doubles, Ids
@@ -45,6 +46,7 @@ class OneVsAll(OutputLayer):
 
     predicts = "contexts"
     all_rows = True
+    on_cells = True
 
     def columns(self, counts: Counts, targets: int) -> int:
         """Only the targets are written down."""
@@ -53,6 +55,10 @@ class OneVsAll(OutputLayer):
     def tables(self, counts: Counts) -> OneVsAllTables:
         """Nothing but the type."""
         return OneVsAllTables(counts.size)
+
+    def count_loss(self, counts: Counts) -> LogisticLoss:
+        """As if every word were drawn once."""
+        return LogisticLoss(np.ones(counts.size, np.float32), True, np.zeros(0, np.float32))
 
     def start_bias(self, counts: Counts) -> Doubles:
         """The log odds of each word by its count."""

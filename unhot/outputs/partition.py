@@ -45,6 +45,14 @@ class Partition(OutputLayer):
         super().__post_init__()
         object.__setattr__(self, "size", whole("partition:size", self.size, 1))
 
+    def part_words(self) -> int:
+        """By setting."""
+        return self.size
+
+    def batch_columns(self, counts: Counts, size: int) -> int:
+        """The words of a part."""
+        return min(counts.size, self.size)
+
     def start_bias(self, counts: Counts) -> Doubles:
         """Log P of each word by its count."""
         return log_share(counts)

@@ -58,6 +58,8 @@ class SampledSoftmax(DrawnLayer):
     k: int = 100  # draws for each target
     hits: str = "keep"  # draws that are the target: keep | drop
 
+    on_cells = False
+
     def __post_init__(self) -> None:
         """Check the ranges."""
         super().__post_init__()

@@ -29,6 +29,7 @@ from unhot.kernels.columns import candidates, first_of, put_targets
 from unhot.kernels.jit import inner
 from unhot.kernels.simd.ranges import exponentials, largest, scale_all
 from unhot.kernels.steps import link
+from unhot.outputs.count_losses import SoftmaxLoss
 from unhot.outputs.layer import OutputLayer, log_share, output
 from unhot.probability import log_sum_exp
 from unhot.types import Counts, Doubles, Ids
@@ -50,6 +51,7 @@ class Softmax(OutputLayer):
 
     predicts = "contexts"
     all_rows = True
+    on_cells = True
 
     def __post_init__(self) -> None:
         """Check the ranges."""
@@ -63,6 +65,14 @@ class Softmax(OutputLayer):
     def tables(self, counts: Counts) -> SoftmaxTables:
         """No penalty."""
         return SoftmaxTables(np.float32(0.0))
+
+    def batch_columns(self, counts: Counts, size: int) -> int:
+        """A chunk of the words."""
+        return min(counts.size, self.chunk or counts.size)
+
+    def count_loss(self, counts: Counts) -> SoftmaxLoss:
+        """With the penalty that the kernel has."""
+        return SoftmaxLoss(float(self.tables(counts).alpha))
 
     def start_bias(self, counts: Counts) -> Doubles:
         """Log P of each word by its count."""

@@ -1,7 +1,7 @@
 """Training in count space: the exact loss of a whole text, from its co-occurrence cells, without any draw.
 
 A step takes some rows of inputs i and all targets j: with H the rows' vectors, O those of all words, and G =
-dL/ds (`cell_losses.py`),
+dL/ds (`outputs/count_losses.py`),
 
     S = H O' + biases,   dL/dH = G O,   dL/dO = G' H
 
@@ -38,7 +38,7 @@ from unhot.corpus.cells import Cells
 from unhot.errors import DataError
 from unhot.kernels.loop import Params
 from unhot.outputs import OutputLayer
-from unhot.outputs.count_losses import RowCells, cell_loss
+from unhot.outputs.count_losses import RowCells
 from unhot.train.epoch_run import Plan, Run
 from unhot.train.good_state import GoodState
 from unhot.train.params import finite
@@ -124,7 +124,7 @@ class CellsRun(Run[Turn]):
         cut = [Turn(number, number * words // self._steps) for number in range(self._steps)]
         super().__init__(cut, words, max(1, cells.words), plan, 1)
         self._cells, self._state, self._workers = cells, state, threads
-        self._loss = cell_loss(state.layer, cells.vocabulary.counts)
+        self._loss = state.layer.count_loss(cells.vocabulary.counts)
         self._row_sums, self._column_sums = cells.row_sums(), cells.column_sums()
         self._total = float(self._row_sums.sum())
         # weighted pairs are told about as whole ones

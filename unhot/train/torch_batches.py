@@ -14,15 +14,7 @@ import numpy as np
 
 from unhot.kernels.pairs import Examples
 from unhot.kernels.windows import Window
-from unhot.outputs import OutputLayer
-from unhot.outputs.adaptive import Adaptive
-from unhot.outputs.drawn import DrawnLayer
-from unhot.outputs.hierarchical import Hierarchical
-from unhot.outputs.in_batch import InBatch
-from unhot.outputs.infrequent import Infrequent
-from unhot.outputs.partition import Partition
-from unhot.outputs.softmax import Softmax
-from unhot.types import Counts, Ids, Starts
+from unhot.types import Ids, Starts
 
 
 class Bags(NamedTuple):
@@ -59,33 +51,3 @@ def context_pairs(windows: Examples) -> Bags:
 def context_bags(windows: Examples) -> Bags:
     """The words that a centre sees predict it together."""
     return Bags(windows.context, windows.starts, windows.centre)
-
-
-def batch_columns(layer: OutputLayer, counts: Counts, size: int) -> int:
-    """About how many scores an example of such a batch has in memory at once."""
-    words = counts.size
-    if isinstance(layer, Softmax):
-        return min(words, layer.chunk or words)
-    if isinstance(layer, InBatch):
-        return min(words, size)
-    if isinstance(layer, Partition):
-        return min(words, layer.size)
-    if isinstance(layer, Infrequent):
-        return max(1, round(layer.gamma * words))
-    if isinstance(layer, Adaptive):
-        cutoffs = layer.clusters(counts).cutoffs
-        return cutoffs[0] + int(max(np.diff(cutoffs), default=0))
-    return layer.rows(counts) if layer.all_rows else layer.columns(counts, 1)
-
-
-def batch_memory(layer: OutputLayer, counts: Counts, dim: int, size: int) -> int:
-    """About how many bytes a step takes beside what is learned: scores and their gradients.
-
-    The rows of each, or a gradient of all rows.
-    """
-    columns = batch_columns(layer, counts, size)
-    if getattr(layer, "unique", False):
-        return 20 * size * counts.size  # each example draws from all words, in doubles
-    if isinstance(layer, (DrawnLayer, Hierarchical)):  # each example has rows of its own
-        return 4 * size * (3 * columns + 2 * columns * dim)
-    return 4 * (4 * size * columns + layer.rows(counts) * dim + size * dim)

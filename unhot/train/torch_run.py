@@ -30,14 +30,12 @@ from unhot.kernels.loop import Params
 from unhot.kernels.pairs import examples, places_buffer
 from unhot.kernels.windows import Hot
 from unhot.nn.head import OutputHead, Rows
-from unhot.nn.partition import PartitionHead
 from unhot.outputs import OutputLayer
-from unhot.outputs.partition import Partition
 from unhot.train.epoch_run import Plan
 from unhot.train.schedule import Piece, pieces
 from unhot.train.text_parts import Parts
 from unhot.train.text_run import TextRun
-from unhot.train.torch_batches import Bags, Batches, batch_columns
+from unhot.train.torch_batches import Bags, Batches
 from unhot.types import Bytes, Counts, Floats
 
 # that a row moves in one step: what keeps rows that are in every example, such as the root of a tree, from
@@ -203,9 +201,10 @@ class TorchRun(TextRun):
 
     def __init__(self, corpus: Corpus, weights: Weights, batches: Batches, frozen: Bytes, plan: Plan) -> None:
         layer = weights.head.layer
-        self._parts = Parts(corpus, layer.size) if isinstance(layer, Partition) else None
+        words = layer.part_words()
+        self._parts = None if words is None else Parts(corpus, words)
         columns, cuts = (
-            batch_columns(layer, corpus.vocabulary.counts, batches.size),
+            layer.batch_columns(corpus.vocabulary.counts, batches.size),
             self._parts.cuts if self._parts else (),
         )
         cut = pieces(corpus.shards, columns, batches.fewest_positions(), cuts)
@@ -229,7 +228,7 @@ class TorchRun(TextRun):
         head, device, how = self._weights.head, self._weights.device, self._batches
         chunk = self.chunk(epoch, piece, lr, NOWHERE, NOTHING_FROZEN)
         bags = how.bags(examples(self.texts[piece.shard], how.window, chunk, self._places))
-        if self._parts is not None and isinstance(head, PartitionHead):
+        if self._parts is not None:
             head.set_partition(self._parts.words(piece))
         with seeded(device, int(chunk.draw_key)), torch.enable_grad():
             losses = [self._step(batch, lr) for batch in batches_of(bags, how, device)]
