@@ -9,7 +9,7 @@ import numpy as np
 
 from unhot.vectors.formats.fasttext import new_file, write_fasttext
 from unhot.vectors.formats.floret import write_floret
-from unhot.vectors.formats.ngram_folder import write_rows
+from unhot.vectors.formats.model_folder import write_rows
 from unhot.vectors.subword_rows import SubwordRows
 from unhot.vocab.subwords import Subwords
 

@@ -70,7 +70,8 @@ def convert(
 
     from unhot.cli.show import note, printable, show_json
     from unhot.errors import DataError
-    from unhot.vectors.store import KEEPING, Vectors, saved_format
+    from unhot.vectors.formats import saved_format
+    from unhot.vectors.store import KEEPING, Vectors
 
     if out == "-":
         raise click.UsageError("OUT is -: vectors are written to files, not to standard output; give a path")

@@ -100,7 +100,7 @@ def _of_model(path: Path) -> dict[str, Any]:
     commonest = dict(
         zip(saved.vocabulary.words[:FIRST], saved.vocabulary.counts[:FIRST].tolist(), strict=True)
     )
-    ngrams = _of_ngrams(Vectors.load(path)) if has_ngrams(saved.config) else {}
+    ngrams = _of_ngrams(Vectors.load(path)) if has_ngrams(saved) else {}
     facts = {**saved.config, "vocabulary": len(saved.vocabulary), "tensors": tensors, **ngrams}
     return {**facts, "commonest": commonest, "bytes": size_of(path)}
 

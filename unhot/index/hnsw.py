@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike
 
 from unhot.errors import DataError, extra, whole
 from unhot.index.exact import checked_queries, lines_of, usable_cores
-from unhot.index.lengths import norms, rounded, units
+from unhot.index.lengths import directed, norms, rounded, units
 from unhot.types import Counts, Doubles, Floats
 
 BLOCK_ROWS = 1 << 14  # rows added, and queries answered, at once
@@ -68,7 +68,7 @@ class Hnsw:
             )
         index = cls(vectors, _empty(vectors.shape[1], settings), settings)
         index.threads = usable_cores() if threads is None else whole("threads", threads, 1)
-        known = np.flatnonzero((index.norms > 0) & (index.norms < np.inf))
+        known = np.flatnonzero(directed(index.norms))
         cuts = [0, *range(min(FIRST_ROWS, len(known)), len(known), BLOCK_ROWS), len(known)]
         for first, stop in itertools.pairwise(cuts):
             rows = known[first:stop]

@@ -1,30 +1,25 @@
-"""Exact search by NumPy, a query at a time.
+"""Exact search by NumPy, a query at a time: for the first queries of a process.
 
-For the first few queries of a process, which end before a compiler would be loaded.
-
-All cosines in float32 by one product; the rows that rounding may have kept from the best k are computed again
-in float64.
+They end before a compiler would be loaded. All cosines are computed in float32 by one product. The rows that
+rounding may have kept from the best k are computed again in float64.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from unhot.index.lengths import rounded
+from unhot.index.lengths import cosines_with, directed, rounded
 from unhot.types import Counts, Doubles, Floats
 
 
 def search_plain(
     vectors: Floats, norms: Doubles, unit: Doubles, k: int, exclude: Counts, first: int
 ) -> tuple[Counts, Floats]:
-    """The rows (numbered from `first`) nearest to a unit vector and their cosines, at most k, best first, equal ones by row."""
-    with np.errstate(all="ignore"):  # what overflows or is not a number is dealt with below
-        scores = (vectors @ unit.astype(np.float32)) / norms
-    known = (norms > 0) & (norms < np.inf)
-    # float32 could not say
-    odd = np.flatnonzero(known & (~np.isfinite(scores) | (norms < 1e-15) | (norms > 1e15)))
-    scores[odd] = (vectors[odd].astype(np.float64) @ unit) / norms[odd]
-    scores[~known] = -np.inf
+    """At most k rows nearest to a unit vector, and their cosines: best first, equal ones by row.
+
+    Rows are numbered from `first` on.
+    """
+    scores = np.where(directed(norms), cosines_with(unit, vectors, norms), np.float32(-np.inf))
     here = exclude[(exclude >= first) & (exclude < first + len(vectors))]
     scores[here - first] = -np.inf
     count = min(k, int(np.count_nonzero(scores > -np.inf)))

@@ -24,6 +24,7 @@ import llvmlite.binding as llvm
 import numpy as np
 from llvmlite import ir
 
+from unhot.index.lengths import LARGE, SMALL
 from unhot.kernels.jit import block, inner, kernel
 from unhot.kernels.simd.lanes import (
     I32,
@@ -49,7 +50,6 @@ STRIP = ALONE * LANES  # rows that lie side by side
 DEPTH = 4  # dimensions in 32 bits
 STEPS = 127  # of the scale, on either side of zero
 MAX_DIM = 1 << 16  # sums of products of bytes fit into 32 bits
-SMALL, LARGE = 1e-15, 1e15  # lengths of rows between which float32 neither overflows nor loses digits
 
 _FEATURES = llvm.get_host_cpu_features()
 # a processor with sums of products of bytes (AVX-512 VNNI, AVX-VNNI), if it is the one that numba compiles

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from llvmlite import ir
 
+from unhot.index.lengths import GRID
 from unhot.index.sketch import ALONE, DEPTH, GROUP, STRIP, Packed, depths, screen
 from unhot.kernels.jit import block, inner, kernel
 from unhot.kernels.simd.lanes import I1, I8, I32, I64, LANES, LINE, Value, call, i64
@@ -24,7 +25,6 @@ from unhot.types import Counts, Doubles, Floats
 
 WAITING = 32  # rows that wait to be confirmed
 FETCHED = 8  # cache lines of a row asked for ahead
-GRID = 2.0**32
 # bytes of the sketch that are screened for all queries before the next: they stay in the second-level cache
 CACHE = 1 << 19
 

@@ -24,6 +24,7 @@ from unhot.atomic import replacing
 from unhot.errors import DataError, extra
 from unhot.index.hnsw import Hnsw, HnswSettings
 from unhot.types import Floats
+from unhot.vectors.neighbours import Neighbours, named
 
 BLOCK_ROWS = 1 << 14
 MAX_JSON_BYTES = 10_000
@@ -37,14 +38,10 @@ class WordIndex:
         """Take the words in the order of the rows."""
         self.words, self.index = list(words), index
 
-    def most_similar(self, vector: Floats, num_neighbors: int) -> list[tuple[str, float]]:
+    def most_similar(self, vector: Floats, num_neighbors: int) -> Neighbours:
         """The words nearest to a vector, with their cosines, best first."""
         ids, cosines = self.index.search(np.asarray(vector)[None], num_neighbors)
-        return [
-            (self.words[row], cosine)
-            for row, cosine in zip(ids[0].tolist(), cosines[0].tolist(), strict=True)
-            if row >= 0
-        ]
+        return named(self.words, ids[0], cosines[0])
 
 
 def open_hnsw(path: Path, vectors: Floats, settings: HnswSettings, threads: int) -> Hnsw:
@@ -92,7 +89,7 @@ def _trusted_bytes(path: Path, expected: dict[str, Any]) -> bytes | None:
 
 
 def _keep(path: Path, data: bytes, expected: dict[str, Any]) -> None:
-    """Write the two files; the graph first, so that a JSON file never belongs to a graph that is not there yet."""
+    """Write the two files, the graph first: a JSON file never belongs to a graph that is not there yet."""
     text = json.dumps({**expected, "graph": hashlib.sha256(data).hexdigest()}, indent=2) + "\n"
     try:
         for target, content in ((path, data), (_beside(path), text.encode())):

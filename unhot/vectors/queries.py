@@ -9,10 +9,18 @@ import numpy as np
 
 from unhot.errors import DataError, finite
 from unhot.types import Floats
-from unhot.vectors.word_rows import KEYS, Key
 
+Key: TypeAlias = str | int | np.integer[Any]  # a word, or the number of a row
+KEYS = (str, int, np.integer)
 Item: TypeAlias = Key | Floats  # a word, the number of a row, or a vector
 Query: TypeAlias = Item | tuple[Item, float]  # alone, or with its weight
+
+
+def row_number(key: object, count: int) -> int | None:
+    """A key that is the number of one of so many rows, as an int."""
+    if isinstance(key, (int, np.integer)) and not isinstance(key, bool) and 0 <= key < count:
+        return int(key)
+    return None
 
 
 def weighted(

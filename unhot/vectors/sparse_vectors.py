@@ -24,9 +24,8 @@ from unhot.errors import DataError, whole
 from unhot.index.exact import usable_cores
 from unhot.index.lengths import rounded, unit
 from unhot.types import Counts, Doubles, Floats, Ids
-from unhot.vectors.queries import Query, weighted
-from unhot.vectors.store import Neighbours, best
-from unhot.vectors.word_rows import KEYS, Key
+from unhot.vectors.neighbours import Neighbours, best
+from unhot.vectors.queries import KEYS, Key, Query, row_number, weighted
 from unhot.vocab.vocabulary import UnknownWord
 
 if TYPE_CHECKING:
@@ -102,9 +101,7 @@ class SparseVectors:
         """The row of a word or of the number of a row, if it is there."""
         if isinstance(key, str):
             return self.key_to_index.get(key)
-        if isinstance(key, (int, np.integer)) and not isinstance(key, bool) and 0 <= key < len(self):
-            return int(key)
-        return None
+        return row_number(key, len(self))
 
     def get_vector(self, key: Key) -> Floats:
         """The row of a word with all its zeros [words]."""

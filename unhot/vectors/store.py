@@ -1,60 +1,43 @@
-"""Word vectors in memory (or memory-mapped): load, save, find neighbours. The names are gensim's.
+"""Word vectors in memory or memory-mapped: load, save, compare words, find neighbours. Names are gensim's.
 
-What a key is and how rows are changed is in keyed.py, what compares words in compared.py. A vector of length
-zero, or with a number in it that is not finite, has no direction: it is nobody's neighbour and has none.
+    similarity(a, b) = a . b / (|a| |b|)          distance(a, b) = 1 - similarity(a, b)
+
+What a key is and how rows are looked up and changed is in word_rows.py. A vector of length zero, or with a
+number in it that is not finite, has no direction: it is nobody's neighbour and has none, and its similarity to
+everything is 0.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+from collections import Counter
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Protocol, overload
+from typing import Any, overload
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from unhot.errors import ConfigError, DataError, whole
 from unhot.index.exact import Exact, usable_cores
 from unhot.index.hnsw import Hnsw, HnswSettings
-from unhot.index.lengths import unit
-from unhot.types import Counts, Floats
-from unhot.vectors.comparisons import ComparedRows
-from unhot.vectors.formats import WORDLESS, Table, existing_format, format_name, read_table, write_table
-from unhot.vectors.formats.directory import read_config
-from unhot.vectors.formats.model_folder import has_ngrams
-from unhot.vectors.formats.table import check_options
+from unhot.index.lengths import cosines_with, directed, rounded, unit, units
+from unhot.types import Counts, Doubles, Floats
+from unhot.vectors.formats import Table, existing_format, read_table, write_table
+from unhot.vectors.formats.table import Options, check_options
 from unhot.vectors.indexer import WordIndex, open_hnsw
-from unhot.vectors.queries import Query, listed, weighted
-from unhot.vectors.word_rows import KEYS, Key
+from unhot.vectors.neighbours import Indexer, Neighbours, best, named
+from unhot.vectors.queries import KEYS, Key, Query, listed, weighted
+from unhot.vectors.transport import movers_distance
+from unhot.vectors.word_rows import WordRows
 
-KEEPING = ("unhot", "fasttext", "floret")  # formats that keep n-grams
 MULTIPLIED_FLOOR = 1e-6  # keeps a quotient of cosines finite; gensim's value
-
-Neighbours = list[tuple[str, float]]  # (word, cosine), best first
-
-
-def saved_format(path: Path, format: str | None) -> str:
-    """The format to write, also one that has no words.
-
-    The one named, or the one that the path's ending stands for.
-    """
-    ending = next(
-        (name for name, ending in WORDLESS.items() if path.suffix.lower() == ending and not path.is_dir()),
-        None,
-    )
-    if format in WORDLESS or (format is None and ending is not None):
-        return str(format or ending)
-    return format_name(path, format)
+# formats that can hold n-grams, and what opens them: as `SubwordVectors`, which registers all of them, or, where
+# there are no n-grams, as the class given
+KEEPING: dict[str, Callable[[type[Vectors], Path, Options], Vectors]] = {}
 
 
-class Indexer(Protocol):
-    """Whatever finds words near a vector."""
-
-    def most_similar(self, vector: Floats, num_neighbors: int) -> Neighbours:
-        """The words nearest to a vector."""
-
-
-class Vectors(ComparedRows):
+class Vectors(WordRows):
     """Words and their vectors, row by row.
 
     >>> vectors = Vectors(["king", "queen", "apple"], np.array([[1, 2], [1, 1.5], [-1, 0]], dtype=np.float32))
@@ -65,7 +48,6 @@ class Vectors(ComparedRows):
     def _take(self, words: list[str], vectors: Floats, counts: Counts | None) -> None:
         super()._take(words, vectors, counts)
         self.threads = usable_cores()  # for searches
-        self._exact: Exact | None = None
 
     @classmethod
     def load(
@@ -77,23 +59,21 @@ class Vectors(ComparedRows):
         bad_utf8: str = "escape",
         which: str = "in",
     ) -> Vectors:
-        """Open a model folder (memory-mapped) or read a file, by its ending, its content or as the format that is named.
+        """Open a model folder (memory-mapped) or read a file: by its ending, its content or the format named.
 
         `limit` reads the first words only; `which` ("in" or "out") chooses the vectors of a model folder;
         `bad_utf8` ("escape", "error", "replace" or "ignore") says what becomes of words that are not valid
         UTF-8. What has n-grams, as a fastText model, is opened as `SubwordVectors`, which know unseen words,
         too; unless words are to be replaced, since n-grams are those of the words as they are.
         """
-        path = Path(path)
-        name = (
-            existing_format(path, format)
-            if path.exists() and which == "in" and bad_utf8 in ("escape", "error")
-            else None
-        )
-        if name in KEEPING and (name != "unhot" or has_ngrams(read_config(path))):
-            from unhot.vectors.subword_vectors import open_subwords
-
-            return open_subwords(path, str(name), check_options(limit, bad_utf8, which))
+        path, options = Path(path), check_options(limit, bad_utf8, which)
+        if path.exists() and which == "in" and bad_utf8 in ("escape", "error"):
+            opens = KEEPING.get(existing_format(path, format))
+            if opens is not None:
+                try:
+                    return opens(cls, path, options)
+                except OSError as error:
+                    raise DataError(f"{path}: cannot be read ({error.strerror or error})") from error
         return cls.of_table(*read_table(path, format, limit=limit, bad_utf8=bad_utf8, which=which))
 
     def save(self, path: str | Path, format: str | None = None) -> dict[str, str]:
@@ -103,16 +83,118 @@ class Vectors(ComparedRows):
         """
         return write_table(Path(path), Table(self.words, self.vectors, self.counts), format)
 
+    def similarity(self, w1: Key, w2: Key) -> float:
+        """Return the cosine of the angle between two words' vectors."""
+        return float(unit(self.get_vector(w1)) @ unit(self.get_vector(w2)))
+
+    def distance(self, w1: Key, w2: Key) -> float:
+        """1 - similarity."""
+        return 1.0 - self.similarity(w1, w2)
+
+    def distances(self, word_or_vector: Key | ArrayLike, other_words: Sequence[Key] = ()) -> Floats:
+        """1 - cosine between a word or vector and each of the other words; without these, and all words."""
+        unit_query = unit(self._vector(word_or_vector))
+        if len(other_words):
+            return (1.0 - units(self[other_words]) @ unit_query).astype(np.float32)
+        return np.float32(1.0) - cosines_with(unit_query, self.vectors, self.norms)
+
+    def n_similarity(self, ws1: Sequence[Key], ws2: Sequence[Key]) -> float:
+        """The cosine between the mean vectors of two lists of words; unknown words are left out."""
+        means = []
+        for words in (ws1, ws2):
+            self._known(words)
+            means.append(unit(self._mean(words, None, pre_normalize=False, ignore_missing=True)))
+        return float(means[0] @ means[1])
+
+    @staticmethod
+    def cosine_similarities(vector_1: ArrayLike, vectors_all: ArrayLike) -> Floats:
+        """The cosines between a vector and each row of a matrix."""
+        return (units(vectors_all) @ unit(vector_1)).astype(np.float32)
+
+    def get_mean_vector(
+        self,
+        keys: Sequence[Key | Floats],
+        weights: ArrayLike | None = None,
+        pre_normalize: bool = True,
+        post_normalize: bool = False,
+        ignore_missing: bool = True,
+    ) -> Floats:
+        """The mean of words' vectors, divided by their lengths before if `pre_normalize`.
+
+        Vectors among the keys are taken as they are.
+
+        With weights w_i: sum w_i v_i / sum |w_i|. All zeros if no word is known.
+        """
+        mean = self._mean(keys, weights, pre_normalize, ignore_missing)
+        return (unit(mean) if post_normalize else mean).astype(np.float32)
+
+    def rank_by_centrality(self, words: Sequence[Key], use_norm: bool = True) -> list[tuple[float, Key]]:
+        """(similarity to the mean of all, word), the most similar first; unknown words are left out."""
+        known = self._known(words)
+        rows = units(self[known]) if use_norm else self[known].astype(np.float64)
+        cosines = (rows @ unit(rows.mean(axis=0))).astype(np.float32).tolist()
+        return sorted(zip(cosines, known, strict=True), reverse=True)
+
+    def doesnt_match(self, words: Sequence[Key]) -> Key:
+        """The word farthest from the mean of all; unknown words are left out."""
+        return self.rank_by_centrality(words)[-1][1]
+
+    def closer_than(self, key1: Key, key2: Key) -> list[str]:
+        """All words that are closer to `key1` than `key2` is."""
+        query, other = unit(self.get_vector(key1)), self.get_vector(key2)
+        cosines = cosines_with(query, self.vectors, self.norms)
+        limit = rounded(units(other[None]) @ query)
+        # where float32 products could not tell, in float64: equal rows are equally close
+        margin = (self.vector_size + 8) * 2.0**-22
+        near = np.flatnonzero(np.abs(cosines - limit) <= margin)
+        cosines[near] = rounded(units(self.vectors[near]) @ query)
+        own = self._find(key1)
+        return [self.words[row] for row in np.flatnonzero(cosines > limit).tolist() if row != own]
+
+    def rank(self, key1: Key, key2: Key) -> int:
+        """How many words are closer to `key1` than `key2` is, plus one."""
+        return len(self.closer_than(key1, key2)) + 1
+
+    def wmdistance(self, document1: Sequence[Key], document2: Sequence[Key], norm: bool = True) -> float:
+        """Word mover's distance between two lists of words (needs the extra `wmd`).
+
+        Unknown words are left out, inf if none is known.
+        """
+        sides = []
+        for document in (document1, document2):
+            # a word and the number of its row are the same
+            times = Counter(
+                word if (row := self._find(word)) is None else row for word in document if word in self
+            )
+            if not times:
+                return float("inf")
+            vectors, counts = self._several(list(times)), np.array(list(times.values()))
+            sides.append((units(vectors) if norm else vectors.astype(np.float64), counts / counts.sum()))
+        return movers_distance(*sides[0], *sides[1])
+
     @overload
     def most_similar(
-        self, positive: Query | Sequence[Query] | None = ..., negative: Query | Sequence[Query] | None = ..., topn: int = ...,
-        clip_start: int = ..., clip_end: int | None = ..., restrict_vocab: int | None = ..., indexer: Indexer | None = ...,
-    ) -> Neighbours: ...  # fmt: skip
+        self,
+        positive: Query | Sequence[Query] | None = ...,
+        negative: Query | Sequence[Query] | None = ...,
+        topn: int = ...,
+        clip_start: int = ...,
+        clip_end: int | None = ...,
+        restrict_vocab: int | None = ...,
+        indexer: Indexer | None = ...,
+    ) -> Neighbours: ...
     @overload
     def most_similar(
-        self, positive: Query | Sequence[Query] | None = ..., negative: Query | Sequence[Query] | None = ..., *, topn: None,
-        clip_start: int = ..., clip_end: int | None = ..., restrict_vocab: int | None = ..., indexer: Indexer | None = ...,
-    ) -> Floats: ...  # fmt: skip
+        self,
+        positive: Query | Sequence[Query] | None = ...,
+        negative: Query | Sequence[Query] | None = ...,
+        *,
+        topn: None,
+        clip_start: int = ...,
+        clip_end: int | None = ...,
+        restrict_vocab: int | None = ...,
+        indexer: Indexer | None = ...,
+    ) -> Floats: ...
     def most_similar(
         self,
         positive: Query | Sequence[Query] | None = None,
@@ -136,26 +218,21 @@ class Vectors(ComparedRows):
         items, weights = weighted(positive, negative)
         if not items:
             raise DataError("most_similar without a word: give at least one in positive or negative")
-        mean = unit(self._mean(items, weights, pre_normalize=True, ignore_missing=False))
-        own = self._own(items)
-        first, last = self._range(clip_start, clip_end, restrict_vocab)
+        mean, own = unit(self._mean(items, weights)), self._own(items)
+        rows = self._range(clip_start, clip_end, restrict_vocab)
         if topn is None:
-            return self._cosines(mean, first, last)
-        topn = min(whole("topn", topn, 1), max(1, len(self)))
-        if indexer is not None:
-            if (first, last) != (0, len(self)):
-                raise ConfigError(
-                    "indexer with restrict_vocab or a clip: an indexer searches all words; leave one of "
-                    "them out"
-                )
-            mine = {self.words[row] for row in own}
-            return [
-                pair
-                for pair in indexer.most_similar(mean.astype(np.float32), topn + len(mine))
-                if pair[0] not in mine
-            ][:topn]
-        ids, cosines = self._index().search_units(mean[None], topn, exclude=[own], rows=slice(first, last))
-        return self._named(ids, cosines)[0]
+            return cosines_with(mean, self.vectors[rows], self.norms[rows])
+        topn = self._topn(topn)
+        if indexer is None:
+            ids, cosines = self._index().search_units(mean[None], topn, exclude=[own], rows=rows)
+            return named(self.words, ids[0], cosines[0])
+        if rows != slice(0, len(self)):
+            raise ConfigError(
+                "indexer with restrict_vocab or a clip: an indexer searches all words; leave one of them out"
+            )
+        mine = {self.words[row] for row in own}
+        found = indexer.most_similar(mean.astype(np.float32), topn + len(mine))
+        return [pair for pair in found if pair[0] not in mine][:topn]
 
     def similar_by_word(self, word: Key, topn: int = 10, restrict_vocab: int | None = None) -> Neighbours:
         """The words nearest to a word."""
@@ -186,21 +263,20 @@ class Vectors(ComparedRows):
         above, below = listed(positive), listed(negative)
         if not above:
             raise DataError("most_similar_cosmul without a positive word: give at least one")
-        first, last = self._range(0, None, restrict_vocab)
-        shares = [
-            (1.0 + self._cosines(unit(self._vector(item)), first, last).astype(np.float64)) / 2.0
-            for item in [*above, *below]
-        ]
-        scores = np.prod(shares[: len(above)], axis=0) / (
-            np.prod(shares[len(above) :], axis=0) + MULTIPLIED_FLOOR
+        rows = self._range(0, None, restrict_vocab)
+        lengths = self.norms[rows]
+        cosines = np.array(
+            [cosines_with(unit(self._vector(item)), self.vectors[rows], lengths) for item in [*above, *below]],
+            np.float64,
         )
+        shares = (1.0 + cosines) / 2.0
+        scores = shares[: len(above)].prod(axis=0) / (shares[len(above) :].prod(axis=0) + MULTIPLIED_FLOOR)
         if topn is None:
             return np.asarray(scores, dtype=np.float32)
-        scores[~((self.norms[first:last] > 0) & (self.norms[first:last] < np.inf))] = -np.inf
-        scores[[row for row in self._own([*above, *below]) if row < last]] = -np.inf
-        return [
-            (self.words[row], float(scores[row])) for row in best(scores, whole("topn", topn, 1)).tolist()
-        ]
+        scores[~directed(lengths)] = -np.inf
+        scores[[row for row in self._own([*above, *below]) if row < rows.stop]] = -np.inf
+        found = best(scores, whole("topn", topn, 1))
+        return named(self.words, found, scores[found])
 
     def nearest(
         self,
@@ -215,14 +291,12 @@ class Vectors(ComparedRows):
 
         A word is not its own neighbour. Many queries at once are much quicker than one by one.
         """
-        first, last = self._range(0, None, restrict_vocab)
+        rows = self._range(0, None, restrict_vocab)
         if len(queries) and not isinstance(queries[0], KEYS):
-            return self._index().search(np.asarray(queries), k, rows=slice(first, last))
+            return self._index().search(np.asarray(queries), k, rows=rows)
         keys: list[Any] = [queries] if isinstance(queries, str) else list(queries)
-        own = [-1 if (row := self._find(key)) is None else row for key in keys]
-        return self._index().search(
-            self._several(keys), k, exclude=np.array(own, np.int64)[:, None], rows=slice(first, last)
-        )
+        own = np.array([-1 if (row := self._find(key)) is None else row for key in keys], np.int64)
+        return self._index().search(self._several(keys), k, exclude=own[:, None], rows=rows)
 
     def most_similar_each(
         self,
@@ -231,8 +305,8 @@ class Vectors(ComparedRows):
         restrict_vocab: int | None = None,
     ) -> list[Neighbours]:
         """`most_similar` for each word or each row of a matrix, all at once."""
-        topn = min(whole("topn", topn, 1), max(1, len(self)))
-        return self._named(*self.nearest(queries, topn, restrict_vocab=restrict_vocab))
+        ids, cosines = self.nearest(queries, self._topn(topn), restrict_vocab=restrict_vocab)
+        return [named(self.words, *line) for line in zip(ids, cosines, strict=True)]
 
     def build_index(self, path: str | Path | None = None, **settings: int) -> WordIndex:
         """A graph for approximate search (needs the extra `ann`), to be given to `most_similar` as `indexer`.
@@ -241,50 +315,74 @@ class Vectors(ComparedRows):
         settings are those of `HnswSettings`. Vectors that are added later are not in it.
         """
         chosen = HnswSettings(**settings)
-        index = (
-            Hnsw.build(self.vectors, chosen, self.threads)
-            if path is None
-            else open_hnsw(Path(path), self.vectors, chosen, self.threads)
-        )
-        return WordIndex(self.words, index)
+        if path is None:
+            return WordIndex(self.words, Hnsw.build(self.vectors, chosen, self.threads))
+        return WordIndex(self.words, open_hnsw(Path(path), self.vectors, chosen, self.threads))
+
+    @functools.cached_property
+    def _exact(self) -> Exact:
+        return Exact(self.vectors, self.norms)
 
     def _index(self) -> Exact:
         """The exact search over these vectors."""
-        if self._exact is None:
-            self._exact = Exact(self.vectors, self.norms)
         self._exact.threads = whole("threads", self.threads, 1)
         return self._exact
 
     def _changed(self) -> None:
         super()._changed()
-        self._exact = None
+        self.__dict__.pop("_exact", None)
 
-    def _range(self, start: int, end: int | None, restrict_vocab: int | None) -> tuple[int, int]:
+    def _topn(self, topn: int) -> int:
+        """How many neighbours to look for: no more than there are words."""
+        return min(whole("topn", topn, 1), max(1, len(self)))
+
+    def _range(self, start: int, end: int | None, restrict_vocab: int | None) -> slice:
         """The rows to search; `restrict_vocab` goes before the clip."""
         if restrict_vocab is not None:
-            return 0, min(whole("restrict_vocab", restrict_vocab, 1), len(self))
+            return slice(0, min(whole("restrict_vocab", restrict_vocab, 1), len(self)))
         first = min(whole("clip_start", start, 0), len(self))
         last = len(self) if end is None else min(whole("clip_end", end, 0), len(self))
-        return first, max(first, last)
+        return slice(first, max(first, last))
 
-    def _named(self, ids: Counts, cosines: Floats) -> list[Neighbours]:
-        """Rows as words; places where nothing was found are left out."""
-        words = self.words
-        return [
-            [(words[row], cosine) for row, cosine in zip(*line, strict=True) if row >= 0]
-            for line in zip(ids.tolist(), cosines.tolist(), strict=True)
-        ]
+    def _known(self, words: Sequence[Key]) -> list[Key]:
+        """Those of some words that have a vector; a `DataError` if none has."""
+        known = [word for word in words if word in self]
+        if not known:
+            raise DataError(f"none of the words {list(words)[:5]} has a vector: give at least one that has")
+        return known
 
+    def _mean(
+        self,
+        keys: Sequence[Key | Floats],
+        weights: ArrayLike | None,
+        pre_normalize: bool = True,
+        ignore_missing: bool = False,
+    ) -> Doubles:
+        factors = np.ones(len(keys)) if weights is None else np.asarray(weights, dtype=np.float64)
+        if len(keys) == 0:
+            raise DataError("no words for a mean: give at least one")
+        if factors.shape != (len(keys),):
+            raise DataError(
+                f"{len(keys)} words and weights of shape {factors.shape}: give one weight for each word"
+            )
+        mean, total = np.zeros(self.vector_size), 0.0
+        for key, weight in zip(keys, factors.tolist(), strict=True):
+            is_key = isinstance(key, KEYS)
+            if is_key and ignore_missing and key not in self:
+                continue
+            vector = self._vector(key)
+            mean += weight * (unit(vector) if is_key and pre_normalize else vector.astype(np.float64))
+            total += abs(weight)
+        return mean / total if total > 0 else mean
 
-def best(scores: NDArray[np.floating[Any]], topn: int) -> NDArray[np.intp]:
-    """The places of the topn highest scores, highest first, equal ones in their order.
-
-    -inf is never among them.
-    """
-    n = min(topn, int(np.count_nonzero(scores > -np.inf)))
-    if n < 1:
-        return np.empty(0, np.intp)
-    least = np.partition(scores, len(scores) - n)[len(scores) - n]
-    above = np.flatnonzero(scores > least)
-    chosen = np.concatenate([above, np.flatnonzero(scores == least)[: n - len(above)]])
-    return chosen[np.lexsort((chosen, -scores[chosen]))]
+    def _vector(self, item: Key | ArrayLike) -> NDArray[np.floating]:
+        """A word's vector, or a vector, checked."""
+        if isinstance(item, KEYS):
+            return self.get_vector(item)
+        vector = np.asarray(item)
+        if vector.shape != (self.vector_size,) or vector.dtype.kind not in "fiu":
+            raise DataError(
+                f"a query of type {type(item).__name__} and shape {vector.shape}: give a word or "
+                f"{self.vector_size} numbers"
+            )
+        return vector

@@ -14,24 +14,24 @@ import dataclasses
 import functools
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import numpy as np
 
 from unhot.errors import DataError, whole
 from unhot.index.exact import usable_cores
 from unhot.types import Counts, Floats, Ids
+from unhot.vectors.formats import saved_format
+from unhot.vectors.formats.directory import load_model
 from unhot.vectors.formats.fasttext import FastTextFile, RowBlocks, new_file, read_fasttext, write_fasttext
 from unhot.vectors.formats.floret import read_floret, write_floret
-from unhot.vectors.formats.ngram_folder import read_rows, write_rows
+from unhot.vectors.formats.model_folder import as_rows, as_table, has_ngrams, write_rows
 from unhot.vectors.formats.table import Options, Table, checked_counts, without_repeats
-from unhot.vectors.store import KEEPING, Vectors, saved_format
+from unhot.vectors.queries import Key
+from unhot.vectors.store import KEEPING, Vectors
 from unhot.vectors.subword_rows import Piece, SubwordRows
-from unhot.vectors.word_rows import Key
+from unhot.vocab.subwords import Subwords
 from unhot.vocab.vocabulary import UnknownWord
-
-if TYPE_CHECKING:
-    from unhot.vocab.subwords import Subwords
 
 ONE_BY_ONE = 64  # a word composed alone takes as long as so many together
 
@@ -40,7 +40,8 @@ class SubwordVectors(Vectors):
     """Words and where the parts of their vectors are.
 
     >>> from unhot.vocab.subwords import Subwords
-    >>> parts = SubwordRows(Subwords(minn=3, maxn=3, buckets=5), np.eye(6, dtype=np.float32), np.array([0], np.int32), first_bucket=1)
+    >>> cut, own = Subwords(minn=3, maxn=3, buckets=5), np.array([0], np.int32)
+    >>> parts = SubwordRows(cut, np.eye(6, dtype=np.float32), own, first_bucket=1)
     >>> vectors = SubwordVectors(["cat"], None, parts)
     >>> "cats" in vectors, vectors.has_index_for("cats"), vectors["cats"].round(2).tolist()
     (True, False, [0.0, 0.0, 0.5, 0.25, 0.25, 0.0])
@@ -62,10 +63,13 @@ class SubwordVectors(Vectors):
         expected = len(words) if rows.subwords.own_rows else 0
         if len(rows.word_rows) != expected:
             raise DataError(f"{len(words)} words and rows of {len(rows.word_rows)}: give {expected}")
-        self.words, self.counts = list(words), None if counts is None else checked_counts(counts, len(words))
-        self.rows, self.subwords = rows, rows.subwords
+        self.words = list(words)
+        self.counts = None if counts is None else checked_counts(counts, len(words))
+        self.rows = rows
+        self.subwords = rows.subwords
         self.threads = usable_cores()
-        self._exact, self._source, self._edited = None, source, False
+        self._source = source
+        self._edited = False
 
     @functools.cached_property
     def vectors(self) -> Floats:  # type: ignore[override]
@@ -116,16 +120,17 @@ class SubwordVectors(Vectors):
         return [(piece.text, piece.vector) for piece in self.pieces(word)]
 
     def save(self, path: str | Path, format: str | None = None) -> dict[str, str]:
-        """As of `Vectors`. The formats unhot, fasttext and floret keep the n-grams, all others the words' vectors only."""
+        """As of `Vectors`.
+
+        The formats unhot, fasttext and floret keep the n-grams, all others the words' vectors only.
+        """
         name = saved_format(Path(path), format)
         if name not in KEEPING:
             return super().save(path, name)
         if self._edited:
-            what = (
-                "vectors were changed, so they are no longer those of their n-grams, which this format keeps"
-            )
             raise DataError(
-                f"format={name}: {what}; save vectors[:], which is without them, or choose another format"
+                f"format={name}: vectors were changed, so they are no longer those of their n-grams, which "
+                "this format keeps; save vectors[:], which is without them, or choose another format"
             )
         if name == "unhot":
             write_rows(Path(path), self.words, self.counts, self.rows)
@@ -139,18 +144,16 @@ class SubwordVectors(Vectors):
         """All rows in fastText's order; they are written block by block."""
         shape = (len(self) + self.subwords.buckets, self.vector_size)
         if self.rows.skips:
-            what = "n-grams that were pruned are left out of these vectors; a model that is not quantised would count them as zeros"
             raise DataError(
-                f"format=fasttext: {what}; write all words of the file as they were read, or choose the "
-                "format unhot"
+                "format=fasttext: n-grams that were pruned are left out of these vectors; a model that is "
+                "not quantised would count them as zeros; write all words of the file as they were read, or "
+                "choose the format unhot"
             )
         # fastText's files say so by 0 tokens; gensim drops words with count 0
-        uncounted = self.counts is None
         counts = np.ones(len(self), np.int64) if self.counts is None else self.counts
-        tokens = 0 if uncounted else None
-        return new_file(
-            self.words, counts, self.subwords, RowBlocks(shape, self.rows.expanded()), tokens=tokens
-        )
+        tokens = 0 if self.counts is None else None
+        blocks = RowBlocks(shape, self.rows.expanded())
+        return new_file(self.words, counts, self.subwords, blocks, tokens=tokens)
 
     @property
     def _composed(self) -> bool:
@@ -163,11 +166,9 @@ class SubwordVectors(Vectors):
 
     def _unknown(self, key: Key) -> UnknownWord:
         error = super()._unknown(key)
-        return (
-            error
-            if self._unseen(key) is not None
-            else UnknownWord(f"{error} (and none of its n-grams has a row)")
-        )
+        if self._unseen(key) is not None:
+            return error
+        return UnknownWord(f"{error} (and none of its n-grams has a row)")
 
     def _row(self, row: int) -> Floats:
         return super()._row(row) if self._composed else self.rows.vector(self.words[row], self._part(row))
@@ -179,26 +180,29 @@ class SubwordVectors(Vectors):
     def _several(self, keys: Sequence[Key]) -> Floats:
         if self._composed or len(keys) * ONE_BY_ONE > len(self):
             return super()._several(keys)
-        return np.array([self.get_vector(key) for key in keys], np.float32).reshape(
-            len(keys), self.vector_size
-        )
+        vectors = np.array([self.get_vector(key) for key in keys], np.float32)
+        return vectors.reshape(len(keys), self.vector_size)
 
     def _changed(self) -> None:
         super()._changed()
         self._edited = True
 
 
-def open_subwords(path: Path, name: str, options: Options) -> SubwordVectors:
-    """Open what has n-grams, in the format named; `limit` is for words, n-grams are there in any case."""
-    try:
-        if name == "floret":
-            return SubwordVectors([], None, read_floret(path))
-        return SubwordVectors(*read_rows(path, options)) if name == "unhot" else _open_fasttext(path, options)
-    except OSError as error:
-        raise DataError(f"{path}: cannot be read ({error.strerror or error})") from error
+def open_folder(kind: type[Vectors], path: Path, options: Options) -> Vectors:
+    """Open a model folder, with n-grams or without."""
+    saved = load_model(path)
+    if has_ngrams(saved):
+        return SubwordVectors(*as_rows(path, saved, options))
+    return kind.of_table(*as_table(path, saved, options))
 
 
-def _open_fasttext(path: Path, options: Options) -> SubwordVectors:
+def open_floret(kind: type[Vectors], path: Path, options: Options) -> SubwordVectors:
+    """Open a table of floret, which has no words that `options` could be about."""
+    return SubwordVectors([], None, read_floret(path))
+
+
+def open_fasttext(kind: type[Vectors], path: Path, options: Options) -> SubwordVectors:
+    """Open a file of fastText; `limit` is for words, n-grams are there in any case."""
     file = read_fasttext(path, options.bad_utf8)
     all_words, rows = file.dictionary.words, file.rows()
     kept = slice(options.rows(len(all_words)))
@@ -210,3 +214,6 @@ def _open_fasttext(path: Path, options: Options) -> SubwordVectors:
     if len(words) == len(all_words):
         return SubwordVectors(words, counts, rows, file)
     return SubwordVectors(words, counts, dataclasses.replace(rows, word_rows=cast(Ids, own)))
+
+
+KEEPING.update(unhot=open_folder, fasttext=open_fasttext, floret=open_floret)

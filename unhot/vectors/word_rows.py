@@ -1,45 +1,42 @@
-"""Words and their rows: look up, slice, add.
+"""Words and their rows: `get_vector`, `get_index`, slices, `add_vectors`.
 
-The names are gensim's; a *key* is a word or the number of a row.
+The names are gensim's. A *key* is a word or the number of a row.
 """
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, overload
+from typing import Any, Self, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from unhot.errors import ConfigError, DataError
-from unhot.index.lengths import norms, unit
+from unhot.index.lengths import directed, norms, unit
 from unhot.types import Counts, Doubles, Floats
 from unhot.vectors.formats.table import checked_counts
+from unhot.vectors.queries import KEYS, Key, row_number
 from unhot.vectors.spelling import similar_spellings
+from unhot.vocab.subwords import Subwords
 from unhot.vocab.vocabulary import UnknownWord
 
-if TYPE_CHECKING:
-    from unhot.vocab.subwords import Subwords  # needs the compiler
 
-Key: TypeAlias = str | int | np.integer[Any]
-KEYS = (str, int, np.integer)
-
-Self = TypeVar("Self", bound="KeyedRows")
-
-
-class KeyedRows:
+class WordRows:
     """Words and a matrix with a row for each of them."""
 
     subwords: Subwords | None = None  # how words are cut, where unseen ones have vectors, too
 
     def __init__(self, words: Sequence[str], vectors: Floats, counts: Counts | None = None) -> None:
-        """Take words, a matrix [words, dim] (kept as it is if float32, memory-mapped or not) and the words' counts, if known."""
+        """Take words, a matrix [words, dim] and the words' counts, if known.
+
+        A float32 matrix is kept as it is, memory-mapped or not.
+        """
         self._take(list(words), vectors, counts)
         len(self.key_to_index)  # checks that the words are different
 
     @classmethod
-    def of_table(cls: type[Self], words: list[str], vectors: Floats, counts: Counts | None) -> Self:
+    def of_table(cls, words: list[str], vectors: Floats, counts: Counts | None) -> Self:
         """The same for a list of words that are known to be different.
 
         It is kept as it is, and looked up in when that is needed.
@@ -88,11 +85,14 @@ class KeyedRows:
         return np.array(self.vectors, dtype=dtype, copy=copy, subok=False)
 
     @overload
-    def __getitem__(self: Self, key: slice) -> Self: ...
+    def __getitem__(self, key: slice) -> Self: ...
     @overload
     def __getitem__(self, key: Key | Sequence[Key]) -> Floats: ...
-    def __getitem__(self: Self, key: Key | Sequence[Key] | slice) -> Floats | Self:
-        """The vector of a word [dim]; the vectors of several [words, dim]; or, for a slice of rows, these words with their vectors."""
+    def __getitem__(self, key: Key | Sequence[Key] | slice) -> Floats | Self:
+        """The vector of a word [dim], or the vectors of several [words, dim].
+
+        For a slice of rows: these words with their vectors.
+        """
         if isinstance(key, KEYS):
             return self.get_vector(key)
         if isinstance(key, slice):
@@ -133,7 +133,10 @@ class KeyedRows:
         return self.get_index(word)
 
     def get_index(self, key: Key, default: int | None = None) -> int:
-        """The row of a word; for one that is not there, the default, or an `UnknownWord` with similar spellings if there is none."""
+        """The row of a word.
+
+        For a word that is not there: the default, or an `UnknownWord` with similar spellings if there is none.
+        """
         row = self._find(key)
         if row is not None:
             return row
@@ -159,14 +162,8 @@ class KeyedRows:
     def get_normed_vectors(self) -> Floats:
         """All vectors divided by their lengths; one without a direction is all zeros."""
         lengths = self.norms[:, None]
-        known = (lengths > 0) & (lengths < np.inf)
-        return np.divide(
-            self.vectors,
-            lengths,
-            out=np.zeros(self.vectors.shape, np.float32),
-            where=known,
-            casting="same_kind",
-        )
+        zeros = np.zeros(self.vectors.shape, np.float32)
+        return np.divide(self.vectors, lengths, out=zeros, where=directed(lengths), casting="same_kind")
 
     def get_vecattr(self, key: Key, attr: str) -> int:
         """What is known about a word beside its vector: its "count"."""
@@ -232,9 +229,7 @@ class KeyedRows:
         """The row of a word or of a number of a row, if it is there."""
         if isinstance(key, str):
             return self.key_to_index.get(key)
-        if isinstance(key, (int, np.integer)) and not isinstance(key, bool) and 0 <= key < len(self):
-            return int(key)
-        return None
+        return row_number(key, len(self))
 
     def _unseen(self, key: object) -> Floats | None:
         """The vector of a word without a row, if it has one: here none has."""

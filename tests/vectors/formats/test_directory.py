@@ -71,6 +71,47 @@ def test_layout_and_same_bytes(tmp_path: Path) -> None:
     assert (tmp_path / "a/CURRENT").read_bytes() == b"v1\n"
 
 
+LABELS = ["spam", "caf\u00e9", "line\nfeed"]
+
+
+def save_with_labels(path: Path) -> Path:
+    words, labels = Vocabulary(WORDS, np.arange(7, 0, -1)), Vocabulary(LABELS, [5, 0, 3])
+    save_model(path, CONFIG, words, {"in_vectors": np.ones((7, 3), np.float32)}, labels)
+    return path
+
+
+def test_a_second_vocabulary(tmp_path: Path) -> None:
+    saved = load_model(save_with_labels(tmp_path / "m"), verify=True)
+    assert saved.vocabulary.words == WORDS
+    assert saved.out_vocabulary == Vocabulary(LABELS, [5, 0, 3])
+    assert saved.tensors["out_counts"].tolist() == [5, 0, 3]
+    files = json.loads((tmp_path / "m/v1/manifest.json").read_text())["files"]
+    assert sorted(files) == ["config.json", "model.safetensors", "out_vocab.txt", "vocab.txt"]
+    save_with_labels(tmp_path / "other")
+    assert tree(tmp_path / "m") == tree(tmp_path / "other")
+    save(tmp_path / "m")  # the next version has none
+    assert load_model(tmp_path / "m").out_vocabulary is None
+    assert not (tmp_path / "m/v2/out_vocab.txt").exists()
+
+
+def test_a_damaged_second_vocabulary(tmp_path: Path) -> None:
+    path = save_with_labels(tmp_path / "m") / "v1/out_vocab.txt"
+    assert_damage_is_found(path)
+    save_with_labels(tmp_path / "n")
+    rewrite_header(
+        tmp_path / "n/v1/model.safetensors", lambda header: header["out_counts"].update(dtype="F64")
+    )
+    with pytest.raises(FormatError, match="no int64 tensor 'out_counts'"):
+        load_model(tmp_path / "n")
+
+
+def test_a_manifest_with_other_files(tmp_path: Path) -> None:
+    path = save_with_labels(tmp_path / "m") / "v1/manifest.json"
+    path.write_text(path.read_text().replace("out_vocab.txt", "other.txt"))
+    with pytest.raises(FormatError, match="manifest.json: byte 0: must list the files"):
+        load_model(tmp_path / "m")
+
+
 def test_a_second_save_replaces_the_first_even_while_it_is_open(tmp_path: Path) -> None:
     save(tmp_path / "m", 1.0)
     old = load_model(tmp_path / "m")
@@ -259,19 +300,23 @@ def test_lying_headers(change: Any, tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["config.json", "vocab.txt", "model.safetensors", "manifest.json"])
 def test_missing_truncated_and_flipped_files(name: str, tmp_path: Path) -> None:
     save(tmp_path / "m")
-    path = tmp_path / "m/v1" / name
-    whole = path.read_bytes()
+    assert_damage_is_found(tmp_path / "m/v1" / name)
+
+
+def assert_damage_is_found(path: Path) -> None:
+    """A file of a model that is cut short, changed or not there."""
+    model, whole = path.parents[1], path.read_bytes()
     for length in range(0, len(whole) - 1, 7):
         path.write_bytes(whole[:length])
-        with pytest.raises(FormatError, match=f"{name}: .*byte"):
-            load_model(tmp_path / "m")
+        with pytest.raises(FormatError, match=f"{path.name}: .*byte"):
+            load_model(model)
     path.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
-    if name != "manifest.json":  # its last byte is white space
-        with pytest.raises(FormatError, match=name):
-            load_model(tmp_path / "m", verify=True)
+    if path.name != "manifest.json":  # its last byte is white space
+        with pytest.raises(FormatError, match=path.name):
+            load_model(model, verify=True)
     path.unlink()
     with pytest.raises(FormatError, match="cannot be read.*damaged"):
-        load_model(tmp_path / "m")
+        load_model(model)
 
 
 def test_a_newer_format_is_refused(tmp_path: Path) -> None:

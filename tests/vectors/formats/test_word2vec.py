@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from unhot.errors import DataError, FormatError
 from unhot.types import Floats
+from unhot.vectors.formats import write_table
 from unhot.vectors.formats.naming import writable_words
 from unhot.vectors.formats.shortest import shortest_doubles
 from unhot.vectors.formats.table import Options, Table
@@ -118,7 +119,7 @@ def test_written_words_are_unique_and_hold_no_white_space(words: list[str]) -> N
 
 def test_words_twice_are_refused(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="more than once"):
-        write_text(tmp_path / "out", Table(["a", "a"], random_vectors(2, 2), None))
+        write_table(tmp_path / "out.txt", Table(["a", "a"], random_vectors(2, 2), None))
     assert list(tmp_path.iterdir()) == []
 
 

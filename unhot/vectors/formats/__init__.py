@@ -1,4 +1,7 @@
-"""One file per format, and the registry that finds them by name, by a path's ending, or by what a file looks like."""
+"""One file per format, and their registry.
+
+A format is found by its name, by a path's ending, or by what a file looks like.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,7 @@ from unhot.vectors.formats import (
 )
 from unhot.vectors.formats.fasttext import as_table as fasttext_file
 from unhot.vectors.formats.sniff import foreign, is_fasttext, sniff
-from unhot.vectors.formats.table import Options, Table, check_options, without_repeats
+from unhot.vectors.formats.table import Options, Table, check_options, check_table, without_repeats
 
 __all__ = [
     "FORMATS",
@@ -32,6 +35,7 @@ __all__ = [
     "find_format",
     "format_name",
     "read_table",
+    "saved_format",
     "write_table",
 ]
 
@@ -96,7 +100,7 @@ def read_table(
     bad_utf8: str = "escape",
     which: str = "in",
 ) -> Table:
-    """Read a file or folder, in the format that is named, or that its ending stands for, or that it looks like.
+    """Read a file or folder, in the format that is named, that its ending stands for, or that it looks like.
 
     `limit`: only the first rows. `bad_utf8`: what becomes of bytes that are not UTF-8 in words: escape (they
     come back when the word is written), error, replace (U+FFFD) or ignore. `which`: in or out vectors of a
@@ -132,7 +136,9 @@ def write_table(path: Path, table: Table, format: str | None = None) -> dict[str
 
     Return words that are written differently.
     """
-    return find_format(path, format).writer(path, table)
+    form = find_format(path, format)
+    check_table(table)
+    return form.writer(path, table)
 
 
 def listed() -> str:
@@ -145,7 +151,7 @@ def _endings(form: Format) -> str:
 
 
 def format_name(path: Path, name: str | None = None) -> str:
-    """Return the name of a format, if there is such a one, or that of the format that a path's ending stands for."""
+    """The name of a format, if there is such a one, or of the one that a path's ending stands for."""
     if name is not None:
         if name in WORDLESS:
             raise ConfigError(
@@ -166,18 +172,22 @@ def format_name(path: Path, name: str | None = None) -> str:
     return found
 
 
+def saved_format(path: Path, format: str | None = None) -> str:
+    """The format to write: the one named, or that of the path's ending. Also one of WORDLESS."""
+    return _wordless(path, format) or format_name(path, format)
+
+
 def existing_format(path: Path, format: str | None = None) -> str:
     """The format to read with, also one of WORDLESS.
 
     A file without a known ending is looked at, as are text, for a header, and a .bin.
     """
-    if format in WORDLESS:
-        return format
+    wordless = _wordless(path, format)
+    if wordless is not None:
+        return wordless
     if format is not None or path.is_dir():
         return format_name(path, format)
     ending = path.suffix.lower()
-    if ending in WORDLESS.values():
-        return next(name for name, other in WORDLESS.items() if other == ending)
     if ending in FORMATS["word2vec-binary"].endings and is_fasttext(path):
         return "fasttext"
     by_ending = next((key for key, form in FORMATS.items() if ending and ending in form.endings), None)
@@ -191,6 +201,13 @@ def existing_format(path: Path, format: str | None = None) -> str:
         what = f"it is {known}" if known else f"name its format, one of {listed()}"
         raise FormatError(f"{path}: byte 0: looks like no format that is read here; {what}")
     return looks
+
+
+def _wordless(path: Path, format: str | None) -> str | None:
+    """The one of WORDLESS that is named, or that the ending of a file stands for."""
+    if format is not None or path.is_dir():
+        return format if format in WORDLESS else None
+    return next((name for name, ending in WORDLESS.items() if path.suffix.lower() == ending), None)
 
 
 def _with_hint(error: FormatError, path: Path, name: str) -> FormatError:

@@ -2,10 +2,11 @@
 
     MODEL/CURRENT                  "v1": the live version
     MODEL/v1/config.json           what the model is
-    MODEL/v1/vocab.txt             one word a line, in the order of the ids
-    MODEL/v1/model.safetensors     counts int64 [words], in_vectors float32 [words, dim], out_vectors float32
-                                   [rows, dim], ... (with n-grams: see ngram_folder.py)
-    MODEL/v1/manifest.json         size and sha256 of the three
+    MODEL/v1/vocab.txt             what goes in: one word a line, in the order of the ids
+    MODEL/v1/out_vocab.txt         what is predicted, if that is something else: the labels of a classifier
+    MODEL/v1/model.safetensors     counts int64 [words], out_counts int64 [labels], and whatever was learned:
+                                   in_vectors, out_vectors float32 [rows, dim] (see model_folder.py), ...
+    MODEL/v1/manifest.json         size and sha256 of all these
     MODEL/checkpoint/              while it is trained: a model folder of its own, with the state of the
                                    training in its config
 
@@ -31,50 +32,63 @@ import numpy as np
 
 from unhot.atomic import TEMPORARY, locked, replacing, sync_file, sync_folder, temporary_name
 from unhot.errors import ConfigError, DataError, FormatError
+from unhot.vectors.formats.json_file import read_json
 from unhot.vectors.formats.safetensors import Array, read_safetensors, write_safetensors
+from unhot.vectors.formats.words_text import words_text
 from unhot.vocab.vocabulary import Vocabulary
 
 FORMAT = "unhot model"
 FORMAT_VERSION = 1  # of this layout; a reader refuses what is newer than itself
-CURRENT, CONFIG, WORDS, TENSORS, MANIFEST = (
-    "CURRENT",
-    "config.json",
-    "vocab.txt",
-    "model.safetensors",
-    "manifest.json",
-)
+CURRENT = "CURRENT"
+CONFIG = "config.json"
+WORDS = "vocab.txt"
+OUT_WORDS = "out_vocab.txt"
+TENSORS = "model.safetensors"
+MANIFEST = "manifest.json"
 CHECKPOINT = "checkpoint"
-FILES = (CONFIG, WORDS, TENSORS)
+FILES = (CONFIG, WORDS, TENSORS)  # every version has them
+COUNTS = {WORDS: "counts", OUT_WORDS: "out_counts"}  # the tensors with the counts of these words
 VERSION_NAME = re.compile("v[1-9][0-9]{0,17}")
-MAX_JSON_BYTES = 100_000_000
 
 
 class SavedModel(NamedTuple):
     """What a model folder holds; the tensors are memory-mapped and read-only."""
 
     config: dict[str, Any]
-    vocabulary: Vocabulary
+    vocabulary: Vocabulary  # what goes in
     tensors: dict[str, Array]
+    out_vocabulary: Vocabulary | None = None  # what is predicted; None: the same as what goes in
 
 
 def save_model(
-    path: str | Path, config: dict[str, Any], vocabulary: Vocabulary, tensors: dict[str, Array]
+    path: str | Path,
+    config: dict[str, Any],
+    vocabulary: Vocabulary,
+    tensors: dict[str, Array],
+    out_vocabulary: Vocabulary | None = None,
 ) -> None:
-    """Write a model folder, or a new version of one; the tensor `counts` is the vocabulary's."""
+    """Write a model folder, or a new version of one.
+
+    The tensors `counts` and `out_counts` are those of the vocabularies. A model need not have vectors.
+    """
     path = Path(path)
-    tensors = {**tensors, "counts": vocabulary.counts}
+    tensors = dict(tensors)
+    texts = {CONFIG: _config_text(config)}
+    for name, words in ((WORDS, vocabulary), (OUT_WORDS, out_vocabulary)):
+        if words is not None:
+            texts[name] = words_text(words.words)
+            tensors[COUNTS[name]] = words.counts
     _check_tensors(tensors, vocabulary, DataError, str(path))
-    text = _config_text(config)
     live = check_target(path)
     try:
         _make_folder(path)
     except OSError as error:
         raise _not_saved(path, error, live) from error
     with locked(path):
-        _save_version(path, text, vocabulary, tensors)
+        _save_version(path, texts, tensors)
 
 
-def _save_version(path: Path, text: str, vocabulary: Vocabulary, tensors: dict[str, Array]) -> None:
+def _save_version(path: Path, texts: dict[str, bytes], tensors: dict[str, Array]) -> None:
     """Write the next version; nobody else is saving there."""
     live = check_target(path)
     new = f"v{int(live[1:]) + 1 if live else 1}"
@@ -82,7 +96,7 @@ def _save_version(path: Path, text: str, vocabulary: Vocabulary, tensors: dict[s
     try:
         _remove_leftovers(path, live)
         temporary.mkdir()
-        _write_version(temporary, text, vocabulary, tensors)
+        _write_version(temporary, texts, tensors)
         temporary.rename(path / new)
         sync_folder(path)
         with replacing(path / CURRENT) as file:
@@ -135,18 +149,6 @@ def load_model(path: str | Path, verify: bool = False) -> SavedModel:
                     f"{before}: byte 0: cannot be read ({error.strerror or error}); the model is damaged"
                 ) from error
             raise
-
-
-def read_config(path: str | Path) -> dict[str, Any]:
-    """The config of a model folder alone.
-
-    None if it cannot be read, about which `load_model` has more to say.
-    """
-    home = _home(Path(path))
-    try:
-        return _read_json(home / str(_live_version(home)) / CONFIG)
-    except (FormatError, OSError):
-        return {}
 
 
 def is_model(path: str | Path) -> bool:
@@ -254,34 +256,38 @@ def _remove_leftovers(path: Path, live: str | None) -> None:
                 entry.unlink(missing_ok=True)
 
 
-def _config_text(config: dict[str, Any]) -> str:
+def _config_text(config: dict[str, Any]) -> bytes:
     try:
-        return json.dumps(config, indent=2, sort_keys=True, allow_nan=False) + "\n"
+        return _json_text(config)
     except (TypeError, ValueError) as error:
         raise ConfigError(
             f"config cannot be written as JSON ({error}); use text, finite numbers, lists and dicts"
         ) from error
 
 
-def _write_version(folder: Path, config_text: str, vocabulary: Vocabulary, tensors: dict[str, Array]) -> None:
-    (folder / CONFIG).write_text(config_text, encoding="ascii", newline="\n")
-    vocabulary.save_words(folder / WORDS)
+def _json_text(value: dict[str, Any]) -> bytes:
+    return json.dumps(value, indent=2, sort_keys=True, allow_nan=False).encode("ascii") + b"\n"
+
+
+def _write_version(folder: Path, texts: dict[str, bytes], tensors: dict[str, Array]) -> None:
+    for name, text in texts.items():
+        (folder / name).write_bytes(text)
     with (folder / TENSORS).open("wb") as file:
         write_safetensors(file, tensors)
     files = {
-        name: {"sha256": _sha256(folder / name), "size": (folder / name).stat().st_size} for name in FILES
+        name: {"sha256": _sha256(folder / name), "size": (folder / name).stat().st_size}
+        for name in (*texts, TENSORS)
     }
     manifest = {"format": FORMAT, "format_version": FORMAT_VERSION, "files": files}
-    (folder / MANIFEST).write_text(
-        json.dumps(manifest, indent=2, sort_keys=True) + "\n", encoding="ascii", newline="\n"
-    )
-    for name in (*FILES, MANIFEST):
+    (folder / MANIFEST).write_bytes(_json_text(manifest))
+    for name in (*files, MANIFEST):
         sync_file(folder / name)
     sync_folder(folder)
 
 
 def _load_version(folder: Path, verify: bool) -> SavedModel:
-    for name, entry in _read_manifest(folder).items():
+    files = _read_manifest(folder)
+    for name, entry in files.items():
         size = (folder / name).stat().st_size
         if size != entry["size"]:
             raise FormatError(
@@ -293,13 +299,18 @@ def _load_version(folder: Path, verify: bool) -> SavedModel:
                 f"{folder / name}: bytes 0..{size}: the sha256 is not the one in {MANIFEST}; the file is "
                 "damaged"
             )
-    config = _read_json(folder / CONFIG)
     tensors = read_safetensors(folder / TENSORS)
-    if "counts" not in tensors or tensors["counts"].dtype != np.int64:
-        raise FormatError(f"{folder / TENSORS}: the header at byte 8 has no int64 tensor 'counts'")
-    vocabulary = Vocabulary.load(folder / WORDS, tensors["counts"])
+    vocabulary = _read_vocabulary(folder, WORDS, tensors)
     _check_tensors(tensors, vocabulary, FormatError, str(folder / TENSORS))
-    return SavedModel(config, vocabulary, tensors)
+    out_vocabulary = _read_vocabulary(folder, OUT_WORDS, tensors) if OUT_WORDS in files else None
+    return SavedModel(_read_object(folder / CONFIG), vocabulary, tensors, out_vocabulary)
+
+
+def _read_vocabulary(folder: Path, name: str, tensors: dict[str, Array]) -> Vocabulary:
+    counts = tensors.get(COUNTS[name])
+    if counts is None or counts.dtype != np.int64:
+        raise FormatError(f"{folder / TENSORS}: the header at byte 8 has no int64 tensor {COUNTS[name]!r}")
+    return Vocabulary.load(folder / name, counts)
 
 
 def _check_tensors(
@@ -326,7 +337,7 @@ def _check_tensors(
 
 def _read_manifest(folder: Path) -> dict[str, dict[str, Any]]:
     path = folder / MANIFEST
-    manifest = _read_json(path)
+    manifest = _read_object(path)
     if manifest.get("format") != FORMAT or type(manifest.get("format_version")) is not int:
         raise FormatError(f"{path}: byte 0: is not the manifest of an unhot model")
     version = manifest["format_version"]
@@ -338,10 +349,10 @@ def _read_manifest(folder: Path) -> dict[str, dict[str, Any]]:
     files = manifest.get("files")
     if (
         not isinstance(files, dict)
-        or set(files) != set(FILES)
+        or files.keys() - {OUT_WORDS} != set(FILES)
         or not all(isinstance(entry, dict) for entry in files.values())
     ):
-        raise FormatError(f"{path}: byte 0: must list the files {', '.join(FILES)}")
+        raise FormatError(f"{path}: byte 0: must list the files {', '.join(FILES)}, {OUT_WORDS} or not")
     if not all(
         type(entry.get("size")) is int and isinstance(entry.get("sha256"), str) for entry in files.values()
     ):
@@ -349,17 +360,8 @@ def _read_manifest(folder: Path) -> dict[str, dict[str, Any]]:
     return files
 
 
-def _read_json(path: Path) -> dict[str, Any]:
-    size = path.stat().st_size
-    if size > MAX_JSON_BYTES:
-        raise FormatError(f"{path}: has {size} bytes, more than {MAX_JSON_BYTES}; the file is damaged")
-    data = path.read_bytes()
-    try:
-        value = json.loads(data.decode("utf-8"))
-    except (ValueError, RecursionError) as error:
-        raise FormatError(
-            f"{path}: bytes 0..{len(data)} are not valid JSON ({error}); the file is damaged"
-        ) from error
+def _read_object(path: Path) -> dict[str, Any]:
+    value = read_json(path)
     if not isinstance(value, dict):
         raise FormatError(f"{path}: byte 0: is not a JSON object")
     return value

@@ -17,7 +17,7 @@ from unhot.atomic import replacing
 from unhot.errors import FormatError
 from unhot.types import Bytes
 from unhot.vectors.formats.naming import writable_words
-from unhot.vectors.formats.table import ALL, Options, Table, check_table, file_size
+from unhot.vectors.formats.table import ALL, Options, Table, file_size
 from unhot.vectors.formats.text_rows import glimpse, mapped, read_text_rows, text_lines
 
 LOOKED_AT = 100  # lines
@@ -28,7 +28,6 @@ LONGEST = 64  # bytes of `nan` or `inf`, in any spelling
 
 def write(path: Path, table: Table) -> dict[str, str]:
     """Write GloVe text; return the words that had to be written differently, with what was written."""
-    check_table(table)
     names, renamed = writable_words(table.words)
     with replacing(path) as file:
         file.writelines(text_lines(names, table.vectors))

@@ -30,7 +30,7 @@ from unhot.types import Floats
 from unhot.vectors.formats.json_file import read_json
 from unhot.vectors.formats.naming import REPLACEMENT, SURROGATES, writable_words
 from unhot.vectors.formats.safetensors import Array, Entry, map_tensor, read_entries, write_safetensors
-from unhot.vectors.formats.table import ALL, Options, Table, check_growth, check_table, treat_bad_utf8
+from unhot.vectors.formats.table import ALL, Options, Table, check_growth, treat_bad_utf8
 from unhot.vectors.formats.tensor_file import FLOATS, find_matrix, map_matrix
 
 UNKNOWN = "[UNK]"
@@ -73,7 +73,6 @@ def write(path: Path, table: Table) -> dict[str, str]:
 
     Return the words that were changed.
     """
-    check_table(table)
     names, renamed = writable_words(table.words, SURROGATES, REPLACEMENT, empty="")
     added = UNKNOWN not in names
     config = {"model_type": "model2vec", "architectures": ["StaticModel"], "normalize": False, ADDED: added}

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from unhot.atomic import replacing
 from unhot.errors import FormatError
 from unhot.types import Floats
-from unhot.vectors.formats.table import ALL, Options, Table, blocks, check_table, file_size
+from unhot.vectors.formats.table import ALL, Options, Table, blocks, file_size
 from unhot.vectors.formats.words_text import parse_words, words_text
 
 MAGIC = b"\x93NUMPY"
@@ -35,7 +35,6 @@ def words_path(path: Path) -> Path:
 
 def write(path: Path, table: Table) -> dict[str, str]:
     """Write the words, then the matrix: where the matrix is new, so are its words."""
-    check_table(table)
     head = f"{{'descr': '<f4', 'fortran_order': False, 'shape': {table.vectors.shape}, }}"
     head += " " * (-(len(MAGIC) + 4 + len(head) + 1) % 64) + "\n"
     with replacing(words_path(path)) as file:

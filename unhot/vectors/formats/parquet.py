@@ -21,7 +21,6 @@ from unhot.vectors.formats.table import (
     Options,
     Table,
     check_growth,
-    check_table,
     file_size,
     treat_bad_utf8,
 )
@@ -44,7 +43,6 @@ def write(path: Path, table: Table) -> dict[str, str]:
     Return the words that were changed.
     """
     arrow, parquet = extra("pyarrow", "arrow", PURPOSE), extra("pyarrow.parquet", "arrow", PURPOSE)
-    check_table(table)
     names, renamed = writable_words(table.words, SURROGATES, REPLACEMENT, empty="")
     dim = table.vectors.shape[1]
     columns = [

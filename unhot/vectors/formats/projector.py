@@ -20,7 +20,7 @@ from unhot.errors import DataError, FormatError
 from unhot.types import Counts
 from unhot.vectors.formats.naming import LINES_AND_TABS, writable_words
 from unhot.vectors.formats.shortest import shortest_doubles
-from unhot.vectors.formats.table import ALL, Options, Table, blocks, check_table, file_size, treat_bad_utf8
+from unhot.vectors.formats.table import ALL, Options, Table, blocks, file_size, treat_bad_utf8
 from unhot.vectors.formats.text_rows import mapped, read_number_rows
 from unhot.vocab.vocabulary import decode_words, encode_word
 
@@ -37,7 +37,6 @@ def metadata_path(path: Path) -> Path:
 def write(path: Path, table: Table) -> dict[str, str]:
     """Write the three files; return the words that had to be written differently, with what was written."""
     path = path / VECTORS if path.is_dir() else path
-    check_table(table)
     names, renamed = writable_words(table.words, LINES_AND_TABS)
     config = _config(path)
     line = "\t".join(["%.9g"] * table.vectors.shape[1]) + "\n"

@@ -15,7 +15,7 @@ from unhot.errors import FormatError
 from unhot.types import Counts, Floats
 from unhot.vectors.formats.npy import as_float32, words_path
 from unhot.vectors.formats.safetensors import Array, Entry, map_tensor, read_entries, write_safetensors
-from unhot.vectors.formats.table import ALL, Options, Table, check_table, file_size
+from unhot.vectors.formats.table import ALL, Options, Table, file_size
 from unhot.vectors.formats.words_text import parse_words, words_text
 
 MATRICES = ("vectors", "embeddings", "embedding.weight")
@@ -24,7 +24,6 @@ FLOATS = ("F16", "BF16", "F32", "F64")
 
 def write(path: Path, table: Table) -> dict[str, str]:
     """Write the file."""
-    check_table(table)
     tensors: dict[str, Array] = {
         "vectors": table.vectors,
         "words": np.frombuffer(words_text(table.words), np.uint8),

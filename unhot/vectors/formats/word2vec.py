@@ -21,7 +21,7 @@ from unhot.atomic import replacing
 from unhot.errors import FormatError
 from unhot.types import Bytes, Floats, Starts
 from unhot.vectors.formats.naming import writable_words
-from unhot.vectors.formats.table import ALL, Options, Table, blocks, check_table, decode, file_size
+from unhot.vectors.formats.table import ALL, Options, Table, blocks, decode, file_size
 from unhot.vectors.formats.text_rows import glimpse, mapped, read_text_rows, text_lines
 from unhot.vocab.vocabulary import encode_word
 
@@ -31,7 +31,6 @@ HEADER_BYTES = 100
 
 def write_text(path: Path, table: Table) -> dict[str, str]:
     """Write a word2vec text file; return the words that had to be written differently, with what was written."""
-    check_table(table)
     names, renamed = writable_words(table.words)
     with replacing(path) as file:
         file.write(_header(table.vectors))
@@ -41,7 +40,6 @@ def write_text(path: Path, table: Table) -> dict[str, str]:
 
 def write_binary(path: Path, table: Table) -> dict[str, str]:
     """Write a word2vec binary file; return the words that had to be written differently, with what was written."""
-    check_table(table)
     names, renamed = writable_words(table.words)
     with replacing(path) as file:
         file.write(_header(table.vectors))

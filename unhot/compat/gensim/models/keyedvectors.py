@@ -16,8 +16,8 @@ from unhot.errors import ConfigError, DataError, one_of
 from unhot.evaluate.lookup import Lookup
 from unhot.types import Counts, Floats
 from unhot.vectors.formats import Table, read_table, write_table
+from unhot.vectors.queries import KEYS, Key
 from unhot.vectors.store import Vectors
-from unhot.vectors.word_rows import KEYS, Key
 
 UNICODE_ERRORS = {"strict": "error", "replace": "replace", "ignore": "ignore"}
 PathLike = str | os.PathLike[str]

@@ -18,7 +18,6 @@ from unhot.vectors.formats.table import (
     Options,
     Table,
     check_growth,
-    check_table,
     file_size,
     treat_bad_utf8,
 )
@@ -60,7 +59,6 @@ def _output(path: Path, file: FastTextFile, rows: int) -> Floats:
 
 def write(path: Path, table: Table) -> dict[str, str]:
     """Write a model without n-grams and without an output layer, whose vectors are the given ones."""
-    check_table(table)
     names, renamed = writable_words(table.words, NUL, empty="")
     # gensim drops words with count 0
     counts = np.ones(len(names), np.int64) if table.counts is None else table.counts

@@ -1,4 +1,4 @@
-"""Folders of models with n-grams: what is read must fit together."""
+"""Model folders as vectors, above all those with n-grams: what is read must fit together."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import pytest
 from unhot.errors import ConfigError, DataError, FormatError
 from unhot.vectors import Vectors
 from unhot.vectors.formats import Table, read_table
-from unhot.vectors.formats.directory import load_model, read_config, save_model
-from unhot.vectors.formats.ngram_folder import read_rows
+from unhot.vectors.formats.directory import load_model, save_model
+from unhot.vectors.formats.model_folder import as_rows
 from unhot.vectors.formats.table import ALL
 from unhot.vectors.subword_vectors import SubwordVectors
 from unhot.vocab.vocabulary import Vocabulary
@@ -135,7 +135,7 @@ def test_vectors_never_replace_a_trained_model(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="trained model"):
         Vectors.load(path).save(path)
     Vectors.load(path).save(tmp_path / "other")
-    assert read_config(tmp_path / "other")["model"] == "vectors"
+    assert load_model(tmp_path / "other").config["model"] == "vectors"
     np.testing.assert_array_equal(load_model(tmp_path / "other").tensors["row_keys"], KEYS)
     Vectors.load(path).save(tmp_path / "other")  # but others that are vectors
     Vectors.load(path)[:].save(tmp_path / "other")
@@ -143,18 +143,17 @@ def test_vectors_never_replace_a_trained_model(tmp_path: Path) -> None:
 
 
 def test_counts_that_are_not_known(tmp_path: Path) -> None:
-    words, _, rows = read_rows(write(tmp_path / "m"), ALL)
+    path = write(tmp_path / "m")
+    words, _, rows = as_rows(path, load_model(path), ALL)
     SubwordVectors(words, None, rows).save(tmp_path / "other")
     assert Vectors.load(tmp_path / "other").counts is None
 
 
-def test_a_config_that_cannot_be_read_says_nothing(tmp_path: Path) -> None:
+def test_a_config_that_cannot_be_read(tmp_path: Path) -> None:
     path = write(tmp_path / "m")
     (path / "v1" / "config.json").write_text("{")
-    assert read_config(path) == {}
     with pytest.raises(FormatError, match="config.json"):
         Vectors.load(path)
-    assert read_config(tmp_path / "nowhere") == {}
 
 
 def test_output_rows_that_are_no_words(tmp_path: Path) -> None:
@@ -162,3 +161,46 @@ def test_output_rows_that_are_no_words(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="which='out'"):
         Vectors.load(path, which="out")
     assert isinstance(read_table(path), Table)
+
+
+@pytest.mark.parametrize("layer", ["hierarchical", "negative"])
+def test_the_config_says_whether_output_rows_are_words(layer: str, tmp_path: Path) -> None:
+    path = write(tmp_path / "m", {**CONFIG, "output": layer, "out_rows_are_words": True})
+    np.testing.assert_array_equal(Vectors.load(path, which="out").vectors, OUT)
+    write(path, {**CONFIG, "output": layer, "out_rows_are_words": False})
+    with pytest.raises(ConfigError, match=f"3 output rows of layer '{layer}' do not stand for its 3 words"):
+        Vectors.load(path, which="out")
+    write(path, {**CONFIG, "output": layer, "out_rows_are_words": True}, out_vectors=OUT[:2])
+    with pytest.raises(ConfigError, match="2 output rows"):
+        Vectors.load(path, which="out")
+
+
+def test_a_classifier_has_buckets_and_labels_but_no_ngrams_of_words(tmp_path: Path) -> None:
+    labels = Vocabulary(["good", "bad", "neither"], [2, 1, 1])
+    tensors = {"in_vectors": OUT, "out_vectors": MATRIX[:3]}
+    config = {"model": "classifier", "buckets": 20, "minn": 0, "maxn": 0}
+    save_model(tmp_path / "m", config, Vocabulary(WORDS, [3, 2, 1]), tensors, labels)
+    vectors = Vectors.load(tmp_path / "m")
+    assert type(vectors) is Vectors
+    np.testing.assert_array_equal(vectors.vectors, OUT)
+    with pytest.raises(ConfigError, match="do not stand for its 3 words"):
+        Vectors.load(tmp_path / "m", which="out")
+    with pytest.raises(DataError, match="trained model"):
+        vectors.save(tmp_path / "m")
+
+
+def test_a_model_without_vectors(tmp_path: Path) -> None:
+    tensors = {"pairs": np.array([[0, 1], [1, 2]], np.int32), "discount": np.array([0.5, 0.75])}
+    save_model(tmp_path / "m", {"model": "ngram", "order": 2}, Vocabulary(WORDS, [3, 2, 1]), tensors)
+    saved = load_model(tmp_path / "m", verify=True)
+    assert saved.vocabulary.words == WORDS
+    assert {name: tensor.tolist() for name, tensor in saved.tensors.items()} == {
+        "counts": [3, 2, 1],
+        "discount": [0.5, 0.75],
+        "pairs": [[0, 1], [1, 2]],
+    }
+    for which in ("in", "out"):
+        with pytest.raises(FormatError, match=f"no vectors of words: it has no tensor '{which}_vectors'"):
+            Vectors.load(tmp_path / "m", which=which)
+    with pytest.raises(DataError, match="trained model"):
+        Vectors(WORDS, OUT).save(tmp_path / "m")
