@@ -15,27 +15,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from harness import (
-    ORIGIN,
-    RESULTS,
-    Row,
-    Table,
-    child,
-    markdown_table,
-    origin,
-    origin_lines,
-    others_line,
-    ratios,
-    read_rows,
-    rounds,
-    say,
-    spread,
-)
-from options import existing, numbers
-from text import Text, prepare
+from harness import child, rounds, say
+from options import add_corpus, new_parser, numbers, results_path
+from report import Row, Table, cells, head, markdown_table, of_tool, origin, ratio, write_page
+from text import Text, check_read, prepare
 
 COLUMNS = (
-    *ORIGIN,
     *("round", "tool", "threads", "bytes", "words", "vocabulary"),
     *("seconds", "total_seconds", "mb_per_second", "peak_mb", "others_cores"),
 )
@@ -43,9 +28,10 @@ MIN_COUNT = 5
 FIGURES = {"seconds": ".2f", "total_seconds": ".2f", "mb_per_second": ".1f", "peak_mb": ",.0f"}
 
 NOTES = """\
-unhot: `encode`, which counts words *and* writes the text as ids to disk. gensim: `build_vocab(corpus_file=...)`, which counts words, on one
-thread. Each run is a process of its own, round by round. `seconds` is the call alone (unhot: loading its compiled kernels included),
-`total_seconds` the whole process. A figure is the median (least..most); a ratio is the median of the ratios of each round.
+unhot: `encode`, which counts words *and* writes the text as ids to disk. gensim:
+`build_vocab(corpus_file=...)`, which counts words, on one thread. Each run is a process of its own, round by
+round. `seconds` is the call alone (unhot: loading its compiled kernels included), `total_seconds` the whole
+process. A figure is the median (least..most); a ratio is the median of the ratios of each round.
 """
 
 
@@ -54,47 +40,31 @@ def main() -> None:
     options = parser().parse_args()
     with tempfile.TemporaryDirectory() as directory:
         text = prepare(options.corpus, Path(directory))
-        name = options.name or f"encode-{text.name}"
-        path = options.results / f"{name}.csv"
+        path = results_path(options, text.name)
         tools = {**{f"unhot, threads {n}": ("unhot", n) for n in options.threads}, "gensim": ("gensim", 1)}
-        common = origin(["numpy", "numba", "gensim"])
         for threads in options.threads:  # compiles the kernels, once on a machine
             measure("unhot, warm-up", "unhot", threads, text)
-        with Table(path, COLUMNS) as table:
+        with Table(path, COLUMNS, origin(["numpy", "numba", "gensim"])) as table:
             for number, tool in rounds(options.rounds, list(tools)):
                 row = measure(tool, *tools[tool], text)
-                table.add({**common, "round": number, **row})
+                table.add({"round": number, **row})
                 say(f"round {number}  {tool:16}  {row['seconds']} s  {row['peak_mb']} MB")
-    path.with_suffix(".md").write_text(page(name, read_rows(path)), encoding="utf-8")
+    write_page(path, page)
 
 
 def parser() -> argparse.ArgumentParser:
     """The command line."""
-    result = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    result.add_argument(
-        "corpus",
-        nargs="?",
-        type=existing,
-        help="text, words separated by white space; default: the bundled text",
-    )
-    result.add_argument("--rounds", type=int, default=5)
+    result = new_parser(__doc__, rounds=5, name="encode-CORPUS")
+    add_corpus(result)
     result.add_argument("--threads", type=numbers, default=[1, 2], help="of unhot")
-    result.add_argument("--name", help="of the results; default: encode-CORPUS")
-    result.add_argument("--results", type=Path, default=RESULTS, help="directory")
     return result
 
 
 def measure(label: str, tool: str, threads: int, text: Text) -> dict[str, Any]:
     """One run."""
-    done, answer = child(
-        f"encode_{tool}", {"text": str(text.path), "min_count": MIN_COUNT, "threads": threads}
-    )
-    if answer["words"] != text.words:
-        raise SystemExit(
-            f"{label} read {answer['words']} words of {text.words}: the comparison would not be fair"
-        )
+    job = {"text": str(text.path), "min_count": MIN_COUNT, "threads": threads}
+    done, answer = child(f"encode_{tool}", job)
+    check_read(label, answer["words"], text.words)
     return {
         "tool": label,
         "threads": threads,
@@ -102,32 +72,21 @@ def measure(label: str, tool: str, threads: int, text: Text) -> dict[str, Any]:
         "words": text.words,
         "vocabulary": answer["vocabulary"],
         "seconds": round(answer["seconds"], 3),
-        "total_seconds": round(done.seconds, 3),
         "mb_per_second": round(text.bytes / 1e6 / answer["seconds"], 2),
-        "peak_mb": round(done.peak_mb, 1),
-        "others_cores": done.others_text(),
+        **done.columns(),
     }
 
 
 def page(name: str, rows: Sequence[Row]) -> str:
     """The results page."""
-    tools = sorted({row["tool"] for row in rows}, reverse=True)  # unhot first
     lines = []
-    for tool in tools:
-        mine = [row for row in rows if row["tool"] == tool]
-        spreads = [(spread(float(row[column]) for row in mine), form) for column, form in FIGURES.items()]
-        quotient = spread(ratios(rows, "seconds", tool, "gensim"))
-        lines.append(
-            [
-                tool,
-                *(value.text(form) for value, form in spreads if value),
-                quotient.text(".2f") if quotient else "-",
-            ]
-        )
+    for tool in sorted({row["tool"] for row in rows}, reverse=True):  # unhot first
+        share = ratio(rows, "seconds", tool, "gensim", ".2f")
+        lines.append([tool, *cells(of_tool(rows, tool), FIGURES), share])
     size, words, vocabulary = (int(rows[0][column]) for column in ("bytes", "words", "vocabulary"))
-    corpus = f"- corpus: {size / 1e6:,.1f} MB, {words:,} words, a vocabulary of {vocabulary:,}\n"
-    head = f"# {name}\n\nGenerated by `benchmarks/encode.py` from [{name}.csv]({name}.csv).\n\n{origin_lines(rows)}{corpus}{others_line(rows)}"
-    return "\n".join([head, NOTES, markdown_table(["tool", *FIGURES, "seconds / gensim's"], lines)])
+    corpus = f"corpus: {size / 1e6:,.1f} MB, {words:,} words, a vocabulary of {vocabulary:,}"
+    table = markdown_table(["tool", *FIGURES, "seconds / gensim's"], lines)
+    return "\n".join([head("encode", name, rows, [corpus]), NOTES, table])
 
 
 if __name__ == "__main__":

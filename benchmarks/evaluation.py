@@ -14,26 +14,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from harness import (
-    ORIGIN,
-    RESULTS,
-    Row,
-    Table,
-    child,
-    markdown_table,
-    origin,
-    origin_lines,
-    others_line,
-    ratios,
-    read_rows,
-    rounds,
-    say,
-    spread,
-)
-from options import existing
+from harness import child, rounds, say
+from options import existing, new_parser, results_path
+from report import Row, Table, cells, groups, head, markdown_table, of_tool, origin, ratio, write_page
 
 COLUMNS = (
-    *ORIGIN,
     *("round", "tool", "threads", "words", "dim", "candidates", "questions", "answered", "correct"),
     *("seconds", "total_seconds", "peak_mb", "others_cores"),
 )
@@ -41,21 +26,21 @@ TOOLS = ("unhot", "gensim")
 FIGURES = {"seconds": ".2f", "total_seconds": ".2f", "peak_mb": ",.0f"}
 
 NOTES = """\
-3CosAdd. Each run is a process of its own, round by round, with as many threads for each tool (gensim: of its matrix product). `seconds` is
-the call alone (unhot: loading its compiled kernels included), `total_seconds` the whole process with reading the vectors. Both tools gave
-the same number of right answers in every section, or the benchmark would have stopped. A figure is the median (least..most); a ratio is the
-median of the ratios of each round.
+3CosAdd. Each run is a process of its own, round by round, with as many threads for each tool (gensim: of its
+matrix product). `seconds` is the call alone (unhot: loading its compiled kernels included), `total_seconds`
+the whole process with reading the vectors. Both tools gave the same number of right answers in every section,
+or the benchmark would have stopped. A figure is the median (least..most); a ratio is the median of the ratios
+of each round.
 """
 
 
 def main() -> None:
     """Parse, measure, write the page."""
     options = parser().parse_args()
-    path = options.results / f"{options.name}.csv"
-    common = origin(["numpy", "numba", "gensim"])
+    path = results_path(options)
     job = {"vectors": str(options.vectors), "questions": str(options.questions), "threads": options.threads}
     child("analogies_unhot", {**job, "restrict_vocab": 1000})  # compiles the kernels, once on a machine
-    with Table(path, COLUMNS) as table:
+    with Table(path, COLUMNS, origin(["numpy", "numba", "gensim"])) as table:
         for restrict_vocab in (None, options.restrict_vocab):
             expected: list[Any] = []
             for number, tool in rounds(options.rounds, TOOLS):
@@ -65,23 +50,18 @@ def main() -> None:
                     raise SystemExit(
                         f"{tool} has other figures than the run before: {sections} instead of {expected}"
                     )
-                table.add({**common, "round": number, **row})
+                table.add({"round": number, **row})
                 say(f"round {number}  {tool:8}  {row['candidates']} words  {row['seconds']} s")
-    path.with_suffix(".md").write_text(page(options.name, read_rows(path)), encoding="utf-8")
+    write_page(path, page)
 
 
 def parser() -> argparse.ArgumentParser:
     """The command line."""
-    result = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    result = new_parser(__doc__, rounds=3, name="evaluation")
     result.add_argument("vectors", type=existing, help="word2vec's binary format")
     result.add_argument("questions", type=existing, help="word2vec's format of analogies")
-    result.add_argument("--rounds", type=int, default=3)
     result.add_argument("--threads", type=int, default=2)
     result.add_argument("--restrict-vocab", type=int, default=30_000)
-    result.add_argument("--name", default="evaluation", help="of the results")
-    result.add_argument("--results", type=Path, default=RESULTS, help="directory")
     return result
 
 
@@ -89,22 +69,18 @@ def measure(tool: str, job: dict[str, Any]) -> tuple[dict[str, Any], list[Any]]:
     """One run, and (name, right, asked) of every section."""
     done, answer = child(f"analogies_{tool}", job)
     sections = answer["sections"]
+    lines = Path(job["questions"]).read_text(encoding="utf-8").splitlines()
     row = {
         "tool": tool,
         "threads": job["threads"],
         "words": answer["words"],
         "dim": answer["dim"],
         "candidates": job["restrict_vocab"] or "all",
-        "questions": sum(
-            not line.startswith(":")
-            for line in Path(job["questions"]).read_text(encoding="utf-8").splitlines()
-        ),
+        "questions": sum(not line.startswith(":") for line in lines),
         "answered": sum(asked for _, _, asked in sections),
         "correct": sum(right for _, right, _ in sections),
         "seconds": round(answer["seconds"], 3),
-        "total_seconds": round(done.seconds, 3),
-        "peak_mb": round(done.peak_mb, 1),
-        "others_cores": done.others_text(),
+        **done.columns(),
     }
     return row, sections
 
@@ -112,29 +88,19 @@ def measure(tool: str, job: dict[str, Any]) -> tuple[dict[str, Any], list[Any]]:
 def page(name: str, rows: Sequence[Row]) -> str:
     """The results page."""
     lines = []
-    for candidates in dict.fromkeys(row["candidates"] for row in rows):
-        some = [row for row in rows if row["candidates"] == candidates]
+    for (candidates,), some in groups(rows, "candidates").items():
         for tool in TOOLS:
-            mine = [row for row in some if row["tool"] == tool]
-            spreads = [(spread(float(row[column]) for row in mine), form) for column, form in FIGURES.items()]
-            quotient = spread(ratios(some, "seconds", "gensim", tool))
-            figures = [value.text(form) for value, form in spreads if value]
+            mine = of_tool(some, tool)
             asked = f"{int(mine[0]['correct']):,} of {int(mine[0]['answered']):,}"
-            lines.append(
-                [f"{candidates}: {tool}", asked, *figures, quotient.text(".1f") if quotient else "-"]
-            )
+            times = ratio(some, "seconds", "gensim", tool, ".1f")
+            lines.append([f"{candidates}: {tool}", asked, *cells(mine, FIGURES), times])
     first = rows[0]
-    what = f"- vectors: {int(first['words']):,} x {first['dim']}; questions: {int(first['questions']):,}; threads: {first['threads']}\n"
-    head = f"# {name}\n\nGenerated by `benchmarks/evaluation.py` from [{name}.csv]({name}.csv).\n"
-    facts = f"{origin_lines(rows)}{what}{others_line(rows)}"
-    return "\n".join(
-        [
-            head,
-            facts,
-            NOTES,
-            markdown_table(["candidates", "correct", *FIGURES, "gensim's seconds / its"], lines),
-        ]
+    what = (
+        f"vectors: {int(first['words']):,} x {first['dim']}; "
+        f"questions: {int(first['questions']):,}; threads: {first['threads']}"
     )
+    table = markdown_table(["candidates", "correct", *FIGURES, "gensim's seconds / its"], lines)
+    return "\n".join([head("evaluation", name, rows, [what]), NOTES, table])
 
 
 if __name__ == "__main__":

@@ -20,9 +20,10 @@ from pathlib import Path
 from typing import Any
 
 from families_report import COLUMNS, page, plot
-from harness import RESULTS, ChildFailed, Table, child, origin, read_rows, say
-from options import existing, numbers, words_of
-from text import Text, prepare
+from harness import ChildFailed, child, say
+from options import TESTS, add_corpus, add_tests, evaluation_files, new_parser, numbers, words_of
+from report import Table, origin, read_rows
+from text import WARM_UP_BYTES, Text, prepare
 
 FAMILIES: dict[str, dict[str, Any]] = {
     "skipgram": {"dim": 100, "window": 5, "epochs": 5},
@@ -33,44 +34,35 @@ FAMILIES: dict[str, dict[str, Any]] = {
     "svd": {"dim": 100, "window": 5, "weights": "dynamic", "smoothing": 0.75},
 }
 SEEDED = ("skipgram", "cbow", "fasttext", "glove", "svd")  # PPMI has nothing random
-MIN_COUNT, NEAR = 5, 5
-TESTS = ("analogies", "wordsim", "simlex")
-# what stands on the page: words whose neighbours are shown; two words, and what stands near one, the other,
-# both, neither
+MIN_COUNT = 5
+NEAR = 5  # neighbours shown
+NAMES = {"bundled": "families-bundled", "given": "families"}  # of the results
+# on the page: words whose neighbours are shown; two words, and what stands near one, the other, both, neither
 ASKED = {"bundled": "war,tax,ships,gold", "given": "king,river,computer,blue"}
 RATIOS = {"bundled": "navy,army,ships,troops,war,schools", "given": "ice,steam,solid,gas,water,fashion"}
-WARM_UP_BYTES = 300_000
 
 
 def main() -> None:
     """Parse, measure, write the page."""
     options = parser().parse_args()
     kind = "bundled" if options.corpus is None else "given"
-    path = (
-        options.results
-        / f"{options.name or ('families-bundled' if options.corpus is None else 'families')}.csv"
-    )
+    path = options.results / f"{options.name or NAMES[kind]}.csv"
     with tempfile.TemporaryDirectory() as directory:
         text = prepare(options.corpus, Path(directory), limit=options.limit)
         say(f"{text.words:,} words -> {path}")
         Path(directory, "few").mkdir()
         few = prepare(None, Path(directory, "few"), limit=WARM_UP_BYTES)
-        common = {**origin(["numpy", "numba"]), "threads": options.threads, "words": text.words}
+        facts = {"threads": options.threads, "words": text.words}
+        asked = options.words or ASKED[kind]
+        ratios = options.ratios or RATIOS[kind]
         try:
-            with Table(path, COLUMNS) as table:
+            with Table(path, COLUMNS, origin(["numpy", "numba"])) as table:
                 for family in options.families:
                     measure(family, few, 1, options, "")  # compiles the kernels, once on a machine
                 for family, seed in product(options.families, options.seeds):
                     if seed == options.seeds[0] or family in SEEDED:
-                        table.add(
-                            {**common, **measure(family, text, seed, options, options.words or ASKED[kind])}
-                        )
-                table.add(
-                    {
-                        **common,
-                        **ratio_row(text, options.threads, (options.ratios or RATIOS[kind]).split(",")),
-                    }
-                )
+                        table.add({**facts, **measure(family, text, seed, options, asked)})
+                table.add({**facts, **ratio_row(text, options.threads, ratios.split(","))})
         finally:  # a page of what there is, also after Ctrl-C
             rows = read_rows(path)
             if rows:
@@ -80,27 +72,16 @@ def main() -> None:
 
 def parser() -> argparse.ArgumentParser:
     """The command line."""
-    result = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    result.add_argument(
-        "corpus",
-        nargs="?",
-        type=existing,
-        help="text, words separated by white space; default: the bundled text",
-    )
+    result = new_parser(__doc__, name="")
+    add_corpus(result)
+    add_tests(result)
     result.add_argument("--limit", type=int, help="bytes of the text; default: all")
     result.add_argument("--families", type=words_of(*FAMILIES), default=list(FAMILIES))
     result.add_argument("--seeds", type=numbers, default=[1])
     result.add_argument("--threads", type=int, default=2)
-    for name in TESTS:
-        result.add_argument(f"--{name}", type=existing, help="evaluation file")
     result.add_argument("--words", help="whose neighbours are shown, separated by commas")
-    result.add_argument(
-        "--ratios", metavar="A,B,PROBE...", help="two words, and words that may stand near them"
-    )
-    result.add_argument("--name", help="of the results; default: families, or families-bundled")
-    result.add_argument("--results", type=Path, default=RESULTS, help="directory")
+    near = "two words, and words that may stand near them"
+    result.add_argument("--ratios", metavar="A,B,PROBE...", help=near)
     return result
 
 
@@ -108,7 +89,7 @@ def measure(family: str, text: Text, seed: int, options: argparse.Namespace, wor
     """One run. One that fails becomes a row that says so."""
     seeds = {"seed": seed} if family in SEEDED else {}
     settings = {**FAMILIES[family], **seeds, "min_count": MIN_COUNT, "threads": options.threads}
-    files = {name: str(getattr(options, name) or "") if words else "" for name in TESTS}
+    files = evaluation_files(options) if words else dict.fromkeys(TESTS, "")
     row = {"family": family, "seed": seed, "settings": json.dumps(FAMILIES[family])}
     job = {
         "family": family,
@@ -120,9 +101,8 @@ def measure(family: str, text: Text, seed: int, options: argparse.Namespace, wor
     try:
         done, answer = child("train_family", {**job, **files})
         if words:
-            say(
-                f"{family}, seed {seed}: {', '.join(f'{name} {answer[name]}' for name in ('seconds', 'peak_mb', *TESTS) if name in answer)}"
-            )
+            told = [f"{name} {answer[name]}" for name in ("seconds", "peak_mb", *TESTS) if name in answer]
+            say(f"{family}, seed {seed}: {', '.join(told)}")
         return {**row, **answer, "total_seconds": round(done.seconds, 2), "others_cores": done.others_text()}
     except ChildFailed as error:
         say(str(error))

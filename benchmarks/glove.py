@@ -1,8 +1,8 @@
 """GloVe beside Stanford's C programs: every stage, the counts, memory within a budget, quality.
 
-    python benchmarks/glove.py [CORPUS] --glove DIR [--rounds 3] [--analogies FILE --wordsim FILE --simlex FILE]
-    python benchmarks/glove.py CORPUS --glove DIR --limit 3000000 --rounds 1 --whole 0            # a short
-                                                                                                  one
+    python benchmarks/glove.py [CORPUS] --glove DIR [--rounds 3]
+                               [--analogies FILE --wordsim FILE --simlex FILE]
+    python benchmarks/glove.py CORPUS --glove DIR --limit 3000000 --rounds 1 --whole 0     # a short one
 
 DIR holds the programs vocab_count, cooccur, shuffle and glove (several DIRs: several builds; the first one is
 compared in full). Without it unhot is measured alone. Rounds go from text to vectors with a few iterations;
@@ -20,65 +20,47 @@ from pathlib import Path
 from typing import Any
 
 from glove_report import COLUMNS, page
-from harness import RESULTS, Table, child, origin, read_rows, rounds, say
-from options import existing, numbers
-from text import Text, prepare
+from harness import child, rounds, say
+from options import TESTS, add_corpus, add_tests, evaluation_files, new_parser, numbers, results_path
+from report import Table, origin, write_page
+from text import WARM_UP_BYTES, Text, prepare
 
 SETTINGS = {"window": 10, "min_count": 5, "dim": 100, "x_max": 10.0, "alpha": 0.75, "lr": 0.05}
 PROGRAMS = ("vocab_count", "cooccur", "shuffle", "glove")
 STAGES = ("vocabulary_seconds", "cells_seconds", "order_seconds", "rest_seconds")
-TESTS = ("analogies", "wordsim", "simlex")
-WARM_UP_BYTES = 300_000
 
 
 def main() -> None:
     """Parse, measure, write the page."""
     options = parser().parse_args()
-    path = options.results / f"{options.name}.csv"
+    path = results_path(options)
     with tempfile.TemporaryDirectory() as directory:
         folder = Path(directory)
         text = prepare(options.corpus, folder, limit=options.limit)
         say(f"{text.words:,} words -> {path}")
         try:
-            with Table(path, COLUMNS) as table:
+            with Table(path, COLUMNS, origin(["numpy", "numba"])) as table:
                 Benchmark(options, text, folder, table).run()
         finally:  # a page of what there is, also after Ctrl-C
-            rows = read_rows(path)
-            if rows:
-                path.with_suffix(".md").write_text(page(options.name, rows), encoding="utf-8")
+            write_page(path, page)
 
 
 def parser() -> argparse.ArgumentParser:
     """The command line."""
-    result = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    result.add_argument(
-        "corpus",
-        nargs="?",
-        type=existing,
-        help="text, words separated by white space; default: the bundled text",
-    )
-    result.add_argument(
-        "--glove", type=built, nargs="*", default=[], metavar="DIR", help="with the C programs"
-    )
-    result.add_argument("--limit", type=int, help="bytes of the text; default: all")
-    result.add_argument("--rounds", type=int, default=3)
-    result.add_argument("--iterations", type=int, default=2, help="of a round")
-    result.add_argument(
-        "--whole", type=int, default=15, metavar="ITERATIONS", help="of the runs that are scored; 0: none"
-    )
-    result.add_argument("--seeds", type=numbers, default=[1], help="of the runs that are scored")
-    result.add_argument("--threads", type=int, default=2)
-    result.add_argument("--gigabytes", type=float, default=8, help="memory of the C programs, their -memory")
-    result.add_argument("--memory", default="1GB", help="budget of unhot's co-occurrences in rounds")
-    result.add_argument(
-        "--budgets", default="100MB,200MB,1GB", help="that co-occurrences are counted with alone; empty: none"
-    )
-    for name in TESTS:
-        result.add_argument(f"--{name}", type=existing, help="evaluation file")
-    result.add_argument("--name", default="glove", help="of the results")
-    result.add_argument("--results", type=Path, default=RESULTS, help="directory")
+    result = new_parser(__doc__, rounds=3, name="glove")
+    add_corpus(result)
+    add_tests(result)
+    add = result.add_argument
+    add("--glove", type=built, nargs="*", default=[], metavar="DIR", help="with the C programs")
+    add("--limit", type=int, help="bytes of the text; default: all")
+    add("--iterations", type=int, default=2, help="of a round")
+    add("--whole", type=int, default=15, metavar="ITERATIONS", help="of the runs that are scored; 0: none")
+    add("--seeds", type=numbers, default=[1], help="of the runs that are scored")
+    add("--threads", type=int, default=2)
+    add("--gigabytes", type=float, default=8, help="memory of the C programs, their -memory")
+    add("--memory", default="1GB", help="budget of unhot's co-occurrences in rounds")
+    alone = "that co-occurrences are counted with alone; empty: none"
+    add("--budgets", default="100MB,200MB,1GB", help=alone)
     return result
 
 
@@ -96,8 +78,11 @@ class Benchmark:
     """One text, and where everything goes."""
 
     def __init__(self, options: argparse.Namespace, text: Text, folder: Path, table: Table) -> None:
-        self._options, self._text, self._folder, self._table = options, text, folder, table
-        self._common = {**origin(["numpy", "numba"]), "threads": options.threads, "words": text.words}
+        self._options = options
+        self._text = text
+        self._folder = folder
+        self._table = table
+        self._facts = {"threads": options.threads, "words": text.words}
         self._programs = {f"C ({directory.name})": directory for directory in options.glove}
 
     def run(self) -> None:
@@ -122,11 +107,9 @@ class Benchmark:
         return folder
 
     def _add(self, kind: str, number: int, row: dict[str, Any]) -> None:
-        self._table.add({**self._common, "kind": kind, "round": number, **row})
+        self._table.add({**self._facts, "kind": kind, "round": number, **row})
         told = ("tool", "budget", "total_seconds", "cells_seconds", "iteration_seconds", "peak_mb", *TESTS)
-        say(
-            f"{kind} {number}  {', '.join(f'{name} {row[name]}' for name in told if row.get(name, '') != '')}"
-        )
+        say(f"{kind} {number}  {', '.join(f'{name} {row[name]}' for name in told if row.get(name))}")
 
     def _train(
         self, tool: str, text: Text, iterations: int, seed: int, *, score: bool = False
@@ -140,19 +123,17 @@ class Benchmark:
             "threads": self._options.threads,
             "seed": seed,
         }
-        name, own = ("glove_unhot", {"memory": self._options.memory})
-        if tool != "unhot":
-            name, own = (
-                "glove_programs",
-                {"memory": self._options.gigabytes, "programs": str(self._programs[tool])},
-            )
+        if tool == "unhot":
+            name = "glove_unhot"
+            own = {"memory": self._options.memory}
+        else:
+            name = "glove_programs"
+            own = {"memory": self._options.gigabytes, "programs": str(self._programs[tool])}
         done, answer = child(name, {**job, "iterations": iterations, **own})
-        files = {test: str(getattr(self._options, test) or "") for test in TESTS}
-        scores = (
-            child("score_vectors", {"vectors": answer["vectors"], **files})[1]
-            if score and any(files.values())
-            else {}
-        )
+        files = evaluation_files(self._options)
+        scores = {}
+        if score and any(files.values()):
+            scores = child("score_vectors", {"vectors": answer["vectors"], **files})[1]
         return {
             "tool": tool,
             "seed": seed,
@@ -176,11 +157,8 @@ class Benchmark:
             "theirs": theirs / "cells.bin",
             "vocabulary": theirs / "vocab.txt",
         }
-        self._add(
-            "counts",
-            0,
-            {"tool": "unhot", **child("compare_cells", {name: str(file) for name, file in files.items()})[1]},
-        )
+        found = child("compare_cells", {name: str(file) for name, file in files.items()})[1]
+        self._add("counts", 0, {"tool": "unhot", **found})
 
     def _count(self) -> None:
         """Co-occurrences alone, with each budget."""

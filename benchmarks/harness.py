@@ -1,50 +1,39 @@
-"""What every benchmark needs: run a child and measure it, interleave the tools, medians of ratios, CSV and Markdown.
+"""How every benchmark measures: run a child in a process of its own, and let tools take turns.
 
 Two rules make the figures comparable:
 
 - *One process for each run.* Its peak memory is then its own. Linux counts the parent's memory at the moment
-  of the fork as the child's,
-  so the parent imports nothing but the standard library and holds no text (and a peak below the parent's 20
-  MB is not seen).
+  of the fork as the child's, so the parent imports nothing but the standard library and holds no text. (A
+  peak below the parent's 20 MB is not seen.)
 - *Round by round.* A round runs every tool once, and each round starts with another tool. Machines get slower
-  and faster over the minutes;
-  the ratio of two runs of the same round hardly notices, so a comparison is the median of the ratios, not the
-  ratio of the medians.
+  and faster over the minutes; the ratio of two runs of the same round hardly notices. So a comparison is the
+  median of the ratios, not the ratio of the medians.
 
-Neither helps against another job that comes and goes within a round, which hits long runs more surely than
-short ones and so flatters the fast tool. Each row therefore says how many cores other processes used during
-the run, and the page warns if that was too much.
+Neither helps against another job that comes and goes within a round. It hits long runs more surely than short
+ones, and so flatters the fast tool. Each row therefore says how many cores other processes used during the
+run, and the page warns if that was too much (`report.py`).
 """
 
 from __future__ import annotations
 
-import csv
-import datetime
-import importlib.metadata
 import json
 import os
 import platform
-import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from types import TracebackType
-from typing import Any, NamedTuple, TextIO, TypeAlias
+from typing import Any, NamedTuple
 
 BENCHMARKS = Path(__file__).resolve().parent
 ROOT = BENCHMARKS.parent
 RESULTS = ROOT / "docs" / "results"
 
-Row: TypeAlias = Mapping[str, str]  # of a CSV file
-
 # A run uses as many threads as it was told to, and no others.
 ONE_BLAS_THREAD = {name: "1" for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")}
 
-
-QUIET = 0.15  # cores; what a system does by itself stays below
 SHORT = 0.5  # seconds; the clock of busy cores has steps of 10 ms, too coarse for a shorter run
 
 
@@ -61,8 +50,16 @@ class Run(NamedTuple):
     others_cores: float | None  # cores that other processes kept busy meanwhile; None if not known
 
     def others_text(self) -> str:
-        """The same for a CSV file."""
+        """`others_cores` for a CSV file."""
         return "" if self.others_cores is None else f"{self.others_cores:.2f}"
+
+    def columns(self) -> dict[str, Any]:
+        """What a CSV file says of it."""
+        return {
+            "total_seconds": round(self.seconds, 3),
+            "peak_mb": round(self.peak_mb, 1),
+            "others_cores": self.others_text(),
+        }
 
 
 def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
@@ -104,8 +101,7 @@ def busy_seconds() -> float | None:
     lines = _lines("/proc/stat")
     if not lines:
         return None
-    # user, nice, system, idle, waiting for disk, interrupts, soft interrupts, stolen by other virtual
-    # machines
+    # user, nice, system, idle, waiting for disk, interrupts, soft interrupts, stolen by other machines
     times = [int(part) for part in lines[0].split()[1:9]]
     return (sum(times) - times[3] - times[4]) / os.sysconf("SC_CLK_TCK")
 
@@ -127,11 +123,18 @@ def _megabytes(peak: float) -> float:
 
 
 def child(
-    name: str, parameters: Mapping[str, Any], *, extra: Mapping[str, str] | None = None
+    name: str,
+    parameters: Mapping[str, Any],
+    *,
+    extra: Mapping[str, str] | None = None,
+    python: str = sys.executable,
 ) -> tuple[Run, dict[str, Any]]:
-    """Run `children/<name>.py`: parameters go in as JSON, its answer comes back as one line of JSON."""
+    """Run `children/<name>.py`: parameters go in as JSON, its answer comes back as one line of JSON.
+
+    `extra` adds to its environment.
+    """
     script = BENCHMARKS / "children" / f"{name}.py"
-    done = run([sys.executable, str(script), json.dumps(parameters)], extra=extra)
+    done = run([python, str(script), json.dumps(parameters)], extra=extra)
     return done, json.loads(done.output.splitlines()[-1])
 
 
@@ -141,106 +144,6 @@ def rounds(count: int, names: Sequence[str]) -> Iterator[tuple[int, str]]:
         shift = number % len(names)
         for name in (*names[shift:], *names[:shift]):
             yield number + 1, name
-
-
-class Spread(NamedTuple):
-    """A median, and how far the values lie apart."""
-
-    median: float
-    low: float
-    high: float
-
-    def text(self, form: str) -> str:
-        """Like `1.52 (1.48..1.60)`."""
-        return f"{self.median:{form}} ({self.low:{form}}..{self.high:{form}})"
-
-
-def spread(values: Iterable[float]) -> Spread | None:
-    """The spread of some values; None if there are none."""
-    numbers = list(values)
-    return Spread(statistics.median(numbers), min(numbers), max(numbers)) if numbers else None
-
-
-def ratios(rows: Iterable[Row], column: str, tool: str, other: str) -> list[float]:
-    """Value of `tool` / value of `other`, for each round that has both."""
-    found: dict[tuple[str, str], float] = {}
-    for row in rows:
-        if row[column]:
-            found[row["round"], row["tool"]] = float(row[column])
-    return [
-        value / found[number, other]
-        for (number, name), value in found.items()
-        if name == tool and (number, other) in found
-    ]
-
-
-class Table:
-    """A CSV file that grows row by row, so that an interrupted benchmark leaves what it measured."""
-
-    def __init__(self, path: Path, columns: Sequence[str]) -> None:
-        """Start the file anew."""
-        path.parent.mkdir(parents=True, exist_ok=True)
-        self._file: TextIO = path.open("w", newline="", encoding="utf-8")
-        self._writer = csv.DictWriter(self._file, columns, restval="", lineterminator="\n")
-        self._writer.writeheader()
-
-    def add(self, row: Mapping[str, Any]) -> None:
-        """Append a row; columns that it lacks stay empty."""
-        self._writer.writerow(row)
-        self._file.flush()
-
-    def __enter__(self) -> Table:
-        """The table itself."""
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Close the file."""
-        self._file.close()
-
-
-def read_rows(path: Path) -> list[Row]:
-    """All rows of a CSV file."""
-    with path.open(newline="", encoding="utf-8") as file:
-        return list(csv.DictReader(file))
-
-
-def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table with its first column to the left and all others to the right."""
-    lines = [header, [":--", *["--:"] * (len(header) - 1)], *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
-
-
-ORIGIN = ("date", "commit", "machine", "versions")
-
-
-def origin(packages: Sequence[str]) -> dict[str, str]:
-    """The columns that say where and with what a row was measured."""
-    versions = [
-        f"python {platform.python_version()}",
-        *(f"{name} {importlib.metadata.version(name)}" for name in packages),
-    ]
-    today = datetime.datetime.now(datetime.UTC).date().isoformat()
-    return dict(zip(ORIGIN, (today, commit(), machine(), ", ".join(versions)), strict=True))
-
-
-def origin_lines(rows: Sequence[Row]) -> str:
-    """The same for the head of a page."""
-    return "".join(f"- {name}: {'; '.join(sorted({row[name] for row in rows}))}\n" for name in ORIGIN)
-
-
-def others_line(rows: Sequence[Row]) -> str:
-    """How busy the machine was with other things; a warning if that may have changed the figures."""
-    cores = [float(row["others_cores"]) for row in rows if row["others_cores"]]
-    found = spread(cores)
-    if found is None:
-        return ""
-    line = f"- cores kept busy by other processes: {found.text('.2f')}\n"
-    disturbed = sum(busy > QUIET for busy in cores)
-    if disturbed:
-        line += f"- **disturbed: more than {QUIET} in {disturbed} of {len(rows)} rows; do not quote these figures, measure again**\n"
-    return line
 
 
 def commit(checkout: Path = ROOT) -> str:
@@ -260,9 +163,8 @@ def commit(checkout: Path = ROOT) -> str:
 
 def machine() -> str:
     """Processor, cores and memory, in a line."""
-    names = [
-        line.split(":", 1)[1].strip() for line in _lines("/proc/cpuinfo") if line.startswith("model name")
-    ]
+    lines = _lines("/proc/cpuinfo")
+    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
     name = names[0] if names else platform.processor() or platform.machine()
     return f"{name}, {os.cpu_count()} cores, {memory:.0f} GiB, {platform.system()}"

@@ -1,42 +1,26 @@
-"""How fast and how big a step of every output layer is in torch, beside torch's own softmax and TensorFlow's sampled one.
+"""How fast and how big a step of every output layer is in torch.
+
+Beside it: torch's own softmax, and TensorFlow's sampled one.
 
     python benchmarks/heads.py [--rounds 5] [--threads 2] [--tensorflow /path/to/python]
 
 A step is forward, backward and SGD. --tensorflow names the Python of an environment that has tensorflow.
-Writes docs/results/heads.csv and heads.md.
+Writes docs/results/<name>.csv and .md.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
-import sys
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from harness import (
-    BENCHMARKS,
-    ORIGIN,
-    RESULTS,
-    Row,
-    Table,
-    markdown_table,
-    origin,
-    origin_lines,
-    others_line,
-    ratios,
-    read_rows,
-    rounds,
-    run,
-    say,
-    spread,
-)
+from harness import child, rounds, say
+from options import new_parser, results_path
+from report import Row, Table, cells, head, markdown_table, of_tool, origin, ratio, ratios, write_page
 
-PLAIN, TENSORFLOW, FUNCTIONAL = (
-    "cross_entropy",
-    "tensorflow sampled_softmax_loss:k=1000",
-    "functional sampled_softmax_loss:k=1000",
-)
+PLAIN = "cross_entropy"
+TENSORFLOW = "tensorflow sampled_softmax_loss:k=1000"
+FUNCTIONAL = "functional sampled_softmax_loss:k=1000"
 LAYERS = (
     "softmax",
     "sampled:k=1000",
@@ -48,7 +32,17 @@ LAYERS = (
     "in_batch",
     "differentiated",
 )
-COLUMNS = (*ORIGIN, *("tensorflow", "size", "round", "tool", "threads", "ms", "memory_mb", "others_cores"))
+COLUMNS = ("tensorflow", "size", "round", "tool", "threads", "ms", "memory_mb", "others_cores")
+FIGURES = {"ms": ",.2f", "memory_mb": ",.1f"}
+
+NOTES = """\
+A step of `unhot.nn.OutputHead`: forward, backward (gradients of the hidden vectors included) and SGD,
+gradients of the weight sparse where the layer does not score all words. Words are distributed as Zipf has it.
+`cross_entropy` is `torch.nn.functional.cross_entropy(linear(hidden), target)`; `softmax` makes its scores
+4,096 words at a time. Memory: the most that a step held, without parameters and their dense gradients.
+TensorFlow runs in a graph, with sparse updates. Every figure is the median over the rounds, a process each
+(least..most), a ratio the median of each round's ratios.
+"""
 
 
 class Size(NamedTuple):
@@ -74,36 +68,22 @@ SIZES = (
 def main() -> None:
     """Parse, measure, write the page."""
     options = parser().parse_args()
-    path = options.results / "heads.csv"
-    common = origin(["torch", "numpy"])
-    with Table(path, COLUMNS) as table:
+    path = results_path(options)
+    with Table(path, COLUMNS, origin(["torch", "numpy"])) as table:
         for size in SIZES:
             tools = [tool for tool in size.tools if tool != TENSORFLOW or options.tensorflow]
             for number, tool in rounds(options.rounds, tools):
                 row = measure(tool, size, options)
-                table.add(
-                    {
-                        **common,
-                        "size": size.text(),
-                        "round": number,
-                        "tool": tool,
-                        "threads": options.threads,
-                        **row,
-                    }
-                )
+                table.add({"size": size.text(), "round": number, "tool": tool, **row})
                 say(f"{size.text()}  round {number}  {tool:24}  {row['ms']} ms  {row['memory_mb']} MB")
-    path.with_suffix(".md").write_text(page(read_rows(path)), encoding="utf-8")
+    write_page(path, page)
 
 
 def parser() -> argparse.ArgumentParser:
     """The command line."""
-    result = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    result.add_argument("--rounds", type=int, default=5)
+    result = new_parser(__doc__, rounds=5, name="heads")
     result.add_argument("--threads", type=int, default=2)
     result.add_argument("--tensorflow", default=None, help="the Python of an environment with tensorflow")
-    result.add_argument("--results", type=Path, default=RESULTS, help="directory")
     return result
 
 
@@ -116,95 +96,63 @@ def measure(tool: str, size: Size, options: argparse.Namespace) -> dict[str, Any
         "steps": size.steps,
         "threads": options.threads,
     }
+    extra = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS"), str(options.threads))
     if tool == TENSORFLOW:
-        command = [
-            options.tensorflow,
-            str(BENCHMARKS / "children" / "step_tensorflow.py"),
-            json.dumps({**job, "sampled": 1000}),
-        ]
+        given = {**job, "sampled": 1000}
+        done, answer = child("step_tensorflow", given, extra=extra, python=options.tensorflow)
     else:
-        command = [
-            sys.executable,
-            str(BENCHMARKS / "children" / "step_torch.py"),
-            json.dumps({**job, "spec": tool}),
-        ]
-    done = run(
-        command, extra={"OMP_NUM_THREADS": str(options.threads), "MKL_NUM_THREADS": str(options.threads)}
-    )
-    answer = json.loads(done.output.splitlines()[-1])
-    memory = f"{answer['memory'] / 1e6:.1f}" if "memory" in answer else ""
+        done, answer = child("step_torch", {**job, "spec": tool}, extra=extra)
     return {
         "tensorflow": answer.get("version", ""),
+        "threads": options.threads,
         "ms": f"{1000 * answer['seconds']:.3f}",
-        "memory_mb": memory,
+        "memory_mb": f"{answer['memory'] / 1e6:.1f}" if "memory" in answer else "",
         "others_cores": done.others_text(),
     }
 
 
-def page(rows: list[Row]) -> str:
+def page(name: str, rows: Sequence[Row]) -> str:
     """The results as Markdown."""
-    parts = []
+    facts = [
+        f"tensorflow: {max(row['tensorflow'] for row in rows) or 'not there'}",
+        f"threads: {rows[0]['threads']}",
+    ]
+    header = ["layer", "ms a step", "MB above parameters and gradients"]
+    header += ["times as fast as cross_entropy", "as softmax"]
+    parts = [head("heads", name, rows, facts), NOTES]
     for size in SIZES:
         own = [row for row in rows if row["size"] == size.text()]
-        lines = [line(own, tool) for tool in size.tools if any(row["tool"] == tool for row in own)]
-        header = [
-            "layer",
-            "ms a step",
-            "MB above parameters and gradients",
-            "times as fast as cross_entropy",
-            "as softmax",
-        ]
         count = len({row["round"] for row in own})
-        parts.append(
-            f"## {size.text()}, {count} "
-            f"rounds\n\n{markdown_table(header, lines)}{tensorflow_line(own)}{memory_line(own)}"
-        )
-    return (
-        "# heads\n\nGenerated by `benchmarks/heads.py` from [heads.csv](heads.csv).\n\n"
-        f"{origin_lines(rows)}- tensorflow: {max(row['tensorflow'] for row in rows) or 'not there'}\n"
-        f"- threads: {rows[0]['threads']}\n{others_line(rows)}\n"
-        "A step of `unhot.nn.OutputHead`: forward, backward (gradients of the hidden vectors included) and "
-        "SGD, gradients of the weight "
-        "sparse where the layer does not score all words. Words are distributed as Zipf has it. "
-        "`cross_entropy` is "
-        "`torch.nn.functional.cross_entropy(linear(hidden), target)`; `softmax` makes its scores 4,096 "
-        "words at a time. Memory: the most "
-        "that a step held, without parameters and their dense gradients. TensorFlow runs in a graph, with "
-        "sparse updates. Every figure is "
-        "the median over the rounds, a process each (least..most), a ratio the median of each round's "
-        "ratios.\n\n" + "\n".join(parts)
-    )
+        table = markdown_table(header, [line(own, tool) for tool in size.tools if of_tool(own, tool)])
+        told = tensorflow_line(own) + memory_line(own)
+        parts.append(f"## {size.text()}, {count} rounds\n\n{table}{told}")
+    return "\n".join(parts)
 
 
-def line(rows: list[Row], tool: str) -> list[str]:
+def line(rows: Sequence[Row], tool: str) -> list[str]:
     """A layer's figures."""
-    own = [row for row in rows if row["tool"] == tool]
-    found = [spread(float(row[column]) for row in own if row[column]) for column in ("ms", "memory_mb")]
-    times = [spread(ratios(rows, "ms", other, tool)) for other in (PLAIN, "softmax")]
-    texts = [
-        one.text(form) if one else ""
-        for one, form in zip((*found, *times), (",.2f", ",.1f", ".3g", ".3g"), strict=True)
-    ]
-    return [f"`{tool}`", *texts]
+    times = [ratio(rows, "ms", other, tool, ".3g") for other in (PLAIN, "softmax")]
+    return [f"`{tool}`", *cells(of_tool(rows, tool), FIGURES), *times]
 
 
-def tensorflow_line(rows: list[Row]) -> str:
+def tensorflow_line(rows: Sequence[Row]) -> str:
     """The same layer in TensorFlow, by ratio."""
-    layer, same = (spread(ratios(rows, "ms", TENSORFLOW, tool)) for tool in ("sampled:k=1000", FUNCTIONAL))
-    if layer is None or same is None:
+    if not of_tool(rows, TENSORFLOW):
         return ""
+    layer, same = (ratio(rows, "ms", TENSORFLOW, tool, ".2f") for tool in ("sampled:k=1000", FUNCTIONAL))
     return (
-        f"\nBeside TensorFlow's `sampled_softmax_loss`, `sampled:k=1000` is {layer.text('.2f')} times as "
-        "fast, and "
+        f"\nBeside TensorFlow's `sampled_softmax_loss`, `sampled:k=1000` is {layer} times as fast, and "
         "`unhot.nn.functional.sampled_softmax_loss`, which draws and masks as TensorFlow does, "
-        f"{same.text('.2f')} times.\n"
+        f"{same} times.\n"
     )
 
 
-def memory_line(rows: list[Row]) -> str:
+def memory_line(rows: Sequence[Row]) -> str:
     """The share of the memory that torch's own softmax needs."""
-    found = spread(ratios(rows, "memory_mb", "softmax", PLAIN))
-    return f"\n`softmax` needs {found.text('.3f')} of the memory of `cross_entropy`.\n" if found else ""
+    if not ratios(rows, "memory_mb", "softmax", PLAIN):
+        return ""
+    share = ratio(rows, "memory_mb", "softmax", PLAIN, ".3f")
+    return f"\n`softmax` needs {share} of the memory of `cross_entropy`.\n"
 
 
 if __name__ == "__main__":

@@ -11,89 +11,62 @@ from __future__ import annotations
 import argparse
 import tempfile
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
-from harness import (
-    ORIGIN,
-    RESULTS,
-    Row,
-    Table,
-    child,
-    markdown_table,
-    origin,
-    origin_lines,
-    others_line,
-    ratios,
-    read_rows,
-    rounds,
-    say,
-    spread,
-)
+from harness import child, rounds, say
+from options import new_parser, results_path
+from report import Row, Table, cells, groups, head, markdown_table, of_tool, origin, ratio, write_page
+from text import check_read
 
 COLUMNS = (
-    *ORIGIN,
-    "round",
-    "format",
-    "tool",
-    "words",
-    "dim",
-    "repeats",
-    "first_seconds",
-    "seconds",
-    "peak_mb",
-    "others_cores",
+    *("round", "format", "tool", "words", "dim", "repeats"),
+    *("first_seconds", "seconds", "peak_mb", "others_cores"),
 )
+TOOLS = ("unhot", "gensim")
 WORDS, DIM = 68_000, 100
 REPEATS = {"text": 1, "binary": 5, "own": 15}  # loads behind the first; gensim takes seconds for a text
 
+FIGURES = {"first_seconds": ".3f", "seconds": ".4f", "peak_mb": ",.0f"}
+
 NOTES = """\
-unhot: `Vectors.load`. gensim: `KeyedVectors.load_word2vec_format`, and for its own format `KeyedVectors.load(mmap="r")`. Each line is a
-process of its own, round by round. `first` is the first load of the process (of unhot: finding its compiled kernels on disk included,
-compiling them not), `seconds` the median of the loads behind it. A figure is the median over the rounds (least..most); the ratio is the
-median of the ratios of each round, gensim's seconds / unhot's.
+unhot: `Vectors.load`. gensim: `KeyedVectors.load_word2vec_format`, and for its own format
+`KeyedVectors.load(mmap="r")`. Each line is a process of its own, round by round. `first` is the first load of
+the process (of unhot: finding its compiled kernels on disk included, compiling them not), `seconds` the
+median of the loads behind it. A figure is the median over the rounds (least..most); the ratio is the median
+of the ratios of each round, gensim's seconds / unhot's.
 """
 
 
 def main() -> None:
     """Parse, measure, write the page."""
     options = parser().parse_args()
-    path = options.results / f"{options.name}.csv"
+    path = results_path(options)
     common = origin(["numpy", "numba", "gensim"])
-    with tempfile.TemporaryDirectory() as folder, Table(path, COLUMNS) as table:
+    with tempfile.TemporaryDirectory() as folder, Table(path, COLUMNS, common) as table:
         job = {"folder": folder, "model": options.model, "words": WORDS, "dim": DIM}
         size = child("load_files", job)[1]
         for form in REPEATS:  # compiles the kernels, once on a machine
             child("load_unhot", {"folder": folder, "format": form, "repeats": 1})
         for form, repeats in REPEATS.items():
-            for number, tool in rounds(options.rounds, ["unhot", "gensim"]):
+            for number, tool in rounds(options.rounds, TOOLS):
                 row = measure(tool, {"folder": folder, "format": form, "repeats": repeats}, size)
-                table.add({**common, "round": number, **size, **row})
+                table.add({"round": number, **size, **row})
                 say(f"round {number}  {form:8}{tool:8}{row['first_seconds']} s, then {row['seconds']} s")
-    path.with_suffix(".md").write_text(page(options.name, read_rows(path)), encoding="utf-8")
+    write_page(path, page)
 
 
 def parser() -> argparse.ArgumentParser:
     """The command line."""
-    result = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    result.add_argument(
-        "model", nargs="?", help=f"vectors in any format; default: {WORDS} x {DIM} random numbers"
-    )
-    result.add_argument("--rounds", type=int, default=5)
-    result.add_argument("--name", default="loading", help="of the results")
-    result.add_argument("--results", type=Path, default=RESULTS, help="directory")
+    result = new_parser(__doc__, rounds=5, name="loading")
+    told = f"vectors in any format; default: {WORDS} x {DIM} random numbers"
+    result.add_argument("model", nargs="?", help=told)
     return result
 
 
 def measure(tool: str, job: dict[str, Any], size: dict[str, int]) -> dict[str, Any]:
     """One process."""
     done, answer = child(f"load_{tool}", job)
-    if answer["words"] != size["words"]:
-        raise SystemExit(
-            f"{tool} loaded {answer['words']} words of {size['words']}: the comparison would not be fair"
-        )
+    check_read(tool, answer["words"], size["words"])
     return {
         "format": job["format"],
         "tool": tool,
@@ -108,29 +81,13 @@ def measure(tool: str, job: dict[str, Any], size: dict[str, int]) -> dict[str, A
 def page(name: str, rows: Sequence[Row]) -> str:
     """The results page."""
     lines = []
-    for form in dict.fromkeys(row["format"] for row in rows):
-        here = [row for row in rows if row["format"] == form]
-        for tool in ("unhot", "gensim"):
-            mine = [row for row in here if row["tool"] == tool]
-            first, seconds = (
-                spread(float(row[column]) for row in mine) for column in ("first_seconds", "seconds")
-            )
-            peak = spread(float(row["peak_mb"]) for row in mine)
-            ratio = spread(ratios(here, "seconds", "gensim", tool))
-            if first and seconds and peak and ratio:
-                figures = [
-                    first.text(".3f"),
-                    seconds.text(".4f"),
-                    peak.text(",.0f"),
-                    ratio.text(".1f") if tool == "unhot" else "1",
-                ]
-                lines.append([f"{form}, {tool}", *figures])
-    head = f"# {name}\n\nGenerated by `benchmarks/loading.py` from [{name}.csv]({name}.csv).\n"
-    table = f"- vectors: {int(rows[0]['words']):,} words, dim {rows[0]['dim']}\n"
-    header = ["format, tool", "first", "seconds", "peak MB", "times gensim"]
-    return "\n".join(
-        [head, f"{origin_lines(rows)}{table}{others_line(rows)}", NOTES, markdown_table(header, lines)]
-    )
+    for (form,), here in groups(rows, "format").items():
+        for tool in TOOLS:
+            times = ratio(here, "seconds", "gensim", tool, ".1f") if tool == "unhot" else "1"
+            lines.append([f"{form}, {tool}", *cells(of_tool(here, tool), FIGURES), times])
+    size = f"vectors: {int(rows[0]['words']):,} words, dim {rows[0]['dim']}"
+    table = markdown_table(["format, tool", "first", "seconds", "peak MB", "times gensim"], lines)
+    return "\n".join([head("loading", name, rows, [size]), NOTES, table])
 
 
 if __name__ == "__main__":

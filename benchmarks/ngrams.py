@@ -1,7 +1,7 @@
 """Words made of n-grams: unhot's fasttext model beside fastText.
 
-    python benchmarks/ngrams.py [CORPUS] [--rounds 3] [--limit 30000000] [--analogies FILE --wordsim FILE
-    --simlex FILE]
+    python benchmarks/ngrams.py [CORPUS] [--rounds 3] [--limit 30000000]
+                                [--analogies FILE --wordsim FILE --simlex FILE]
 
 Speed: rounds on the first `--limit` bytes of the text. Then, once, the whole text: time, memory, the file
 that each tool writes, its quality (also on words that are not in the vocabulary, and as if none were), and
@@ -18,23 +18,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from harness import (
-    ORIGIN,
-    RESULTS,
-    Row,
-    Table,
-    child,
-    markdown_table,
-    origin,
-    origin_lines,
-    others_line,
-    ratios,
-    read_rows,
-    rounds,
-    run,
-    say,
-    spread,
-)
+from harness import child, rounds, run, say
+from options import add_corpus, add_tests, evaluation_files, new_parser, results_path
+from report import Row, Table, cells, groups, head, markdown_table, of_tool, origin, ratio, write_page
 from text import Text, prepare
 from trainers import read_log
 
@@ -52,45 +38,57 @@ SETTINGS = {
 TOOLS = {"fastText": [], "unhot": [], "unhot float16": ["--float16"]}
 SCORES = ("analogies", "wordsim", "wordsim_all", "wordsim_ngrams", "simlex", "simlex_all", "simlex_ngrams")
 COLUMNS = (
-    *ORIGIN, "round", "tool", "model", "threads", "bytes", "words", "vocabulary", "lr", "train_seconds", "total_seconds",
-    "words_per_second", "peak_mb", "file_mb", "open_seconds", "ask_seconds", *SCORES, "others_cores",
-)  # fmt: skip
+    *("round", "tool", "model", "threads", "bytes", "words", "vocabulary", "lr", "train_seconds"),
+    *("total_seconds", "words_per_second", "peak_mb", "file_mb", "open_seconds", "ask_seconds"),
+    *(*SCORES, "others_cores"),
+)
+FIGURES = {"words_per_second": ",.0f", "peak_mb": ",.0f"}  # of the rounds
+WHOLE = {  # column of the whole text -> its header
+    "lr": "lr",
+    "train_seconds": "seconds",
+    "words_per_second": "words/s",
+    "peak_mb": "peak MB",
+    "file_mb": "file MB",
+    "open_seconds": "open s",
+    "ask_seconds": "first word s",
+    **{score: score.replace("_", ", ") for score in SCORES},
+}
 UNSEEN = "unseenwordish"
 
 NOTES = """\
-Skip-gram or CBOW with n-grams of 3 to 6 characters, 2,000,000 buckets, dim 100, window 5, 5 negatives, min count 5, sub-sampling 1e-3, one
-epoch, each tool with its default learning rate. Each line is a process of its own, round by round. Words a second are those of the text
-over the seconds of training; of fastText also those of counting words, which its Python function does not take apart (about a twentieth).
-Peak memory is that of the whole process. Figures are medians (least..most) over the rounds; the ratio is the median of the ratios of each
-round. In the second table the whole text is trained once; the file is fastText's own .bin, read by the fasttext package for both tools;
-`open` is the time to open it, `first word` the time until a seen and an unseen word have their vectors (of unhot this loads the compiler),
-each tool opening what it wrote. Analogies in percent; word pairs: 100 x Spearman's correlation, over the pairs with both words in the
-vocabulary, over all pairs (unseen words from their n-grams), and with all words from their n-grams alone.
+Skip-gram or CBOW with n-grams of 3 to 6 characters, 2,000,000 buckets, dim 100, window 5, 5 negatives, min
+count 5, sub-sampling 1e-3, one epoch, each tool with its default learning rate. Each line is a process of its
+own, round by round. Words a second are those of the text over the seconds of training; of fastText also those
+of counting words, which its Python function does not take apart (about a twentieth). Peak memory is that of
+the whole process. Figures are medians (least..most) over the rounds; the ratio is the median of the ratios of
+each round. In the second table the whole text is trained once; the file is fastText's own .bin, read by the
+fasttext package for both tools; `open` is the time to open it, `first word` the time until a seen and an
+unseen word have their vectors (of unhot this loads the compiler), each tool opening what it wrote. Analogies
+in percent; word pairs: 100 x Spearman's correlation, over the pairs with both words in the vocabulary, over
+all pairs (unseen words from their n-grams), and with all words from their n-grams alone.
 """
 
 
 def main() -> None:
     """Parse, measure, write the page."""
     options = parser().parse_args()
-    path = options.results / f"{options.name}.csv"
+    path = results_path(options)
     common = origin(["numpy", "numba", "fasttext"])
-    with tempfile.TemporaryDirectory() as folder, Table(path, COLUMNS) as table:
-        corpus = None if options.corpus is None else Path(options.corpus)
-        part, whole = (
-            prepare(corpus, made(Path(folder) / name), limit=limit)
-            for name, limit in (("part", options.limit), ("whole", None))
-        )
+    with tempfile.TemporaryDirectory() as directory, Table(path, COLUMNS, common) as table:
+        folder = Path(directory)
+        part = prepare(options.corpus, made(folder / "part"), limit=options.limit)
+        whole = prepare(options.corpus, made(folder / "whole"))
+        files = evaluation_files(options)
         for model in options.models:
             for tool in TOOLS:  # compiles the kernels, once on a machine
                 if tool != "fastText":
-                    warm_up(tool, model, Path(folder))
+                    warm_up(tool, model, folder)
             for number, tool in rounds(options.rounds, list(TOOLS)):
-                add(table, common, number, train(tool, model, part, Path(folder), options.threads))
-            files = {name: getattr(options, name) for name in ("analogies", "wordsim", "simlex")}
+                add(table, number, train(tool, model, part, folder, options.threads))
             for tool in TOOLS if options.whole else ():
-                row = train(tool, model, whole, Path(folder), options.threads)
-                add(table, common, 0, {**row, **look(tool, Path(folder), whole, files)})
-    path.with_suffix(".md").write_text(page(options.name, read_rows(path)), encoding="utf-8")
+                row = train(tool, model, whole, folder, options.threads)
+                add(table, 0, {**row, **look(tool, folder, whole, files)})
+    write_page(path, page)
 
 
 def made(folder: Path) -> Path:
@@ -101,31 +99,22 @@ def made(folder: Path) -> Path:
 
 def parser() -> argparse.ArgumentParser:
     """The command line."""
-    result = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    result.add_argument("corpus", nargs="?", help="text, plain or gz, bz2, xz; default: the bundled one")
-    result.add_argument("--rounds", type=int, default=3)
-    result.add_argument(
-        "--limit", type=int, default=30_000_000, help="bytes of the text that rounds are trained on"
-    )
+    result = new_parser(__doc__, rounds=3, name="ngrams")
+    add_corpus(result)
+    add_tests(result)
+    rounds_of = "bytes of the text that rounds are trained on"
+    result.add_argument("--limit", type=int, default=30_000_000, help=rounds_of)
     result.add_argument("--threads", type=int, default=2)
     result.add_argument("--models", nargs="*", default=["skipgram"], choices=["skipgram", "cbow"])
     result.add_argument("--no-whole", dest="whole", action="store_false", help="only the rounds")
-    for name in ("analogies", "wordsim", "simlex"):
-        result.add_argument(f"--{name}", default="", help="file of questions or word pairs")
-    result.add_argument("--name", default="ngrams", help="of the results")
-    result.add_argument("--results", type=Path, default=RESULTS, help="directory")
     return result
 
 
-def add(table: Table, common: dict[str, str], number: int, row: dict[str, Any]) -> None:
+def add(table: Table, number: int, row: dict[str, Any]) -> None:
     """A row, also on the screen."""
-    table.add({**common, "round": number, **row})
-    say(
-        f"round {number}  {row['tool']:14}{row['model']:10}{row['words_per_second']:>11,} words/s  "
-        f"{row['peak_mb']:>7} MB"
-    )
+    table.add({"round": number, **row})
+    speed = f"{row['words_per_second']:>11,} words/s"
+    say(f"round {number}  {row['tool']:14}{row['model']:10}{speed}  {row['peak_mb']:>7} MB")
 
 
 def warm_up(tool: str, model: str, folder: Path) -> None:
@@ -139,25 +128,18 @@ def command(
     tool: str, model: str, text: Path, saved: Path, threads: int, log: Path | None = None
 ) -> list[str]:
     """Unhot's command line."""
-    given = {
-        "--model": "fasttext", "--architecture": model, "--dim": SETTINGS["dim"], "--window": SETTINGS["window"],
-        "--output": f"negative:k={SETTINGS['k']}", "--min-count": SETTINGS["min_count"], "--sample": SETTINGS["sample"],
-        "--epochs": SETTINGS["epochs"], "--minn": SETTINGS["minn"], "--maxn": SETTINGS["maxn"], "--buckets": SETTINGS["buckets"],
-        "--threads": threads, **({} if log is None else {"--log-json": log}),
-    }  # fmt: skip
-    parts = [str(part) for pair in given.items() for part in pair]
-    return [
-        sys.executable,
-        "-m",
-        "unhot",
-        "train",
-        str(text),
-        "-o",
-        str(saved),
-        "--overwrite",
-        *parts,
-        *TOOLS[tool],
-    ]
+    given: dict[str, Any] = {
+        "model": "fasttext",
+        "architecture": model,
+        "output": f"negative:k={SETTINGS['k']}",
+        "threads": threads,
+        **{name.replace("_", "-"): value for name, value in SETTINGS.items() if name != "k"},
+    }
+    if log is not None:
+        given["log-json"] = log
+    parts = [part for name, value in given.items() for part in (f"--{name}", str(value))]
+    start = [sys.executable, "-m", "unhot", "train", str(text), "-o", str(saved), "--overwrite"]
+    return [*start, *parts, *TOOLS[tool]]
 
 
 def train(tool: str, model: str, text: Text, folder: Path, threads: int) -> dict[str, Any]:
@@ -216,53 +198,29 @@ def look(tool: str, folder: Path, text: Text, files: dict[str, str]) -> dict[str
 
 def page(name: str, rows: Sequence[Row]) -> str:
     """The results page."""
-    speed, whole = [], []
-    for model in dict.fromkeys(row["model"] for row in rows):
-        here = [row for row in rows if row["model"] == model and row["round"] != "0"]
+    speed: list[list[str]] = []
+    whole: list[list[str]] = []
+    for (model,), here in groups(rows, "model").items():
+        in_rounds = [row for row in here if row["round"] != "0"]
         for tool in TOOLS:
-            mine = [row for row in here if row["tool"] == tool]
-            quick, peak = (
-                spread(float(row[column]) for row in mine) for column in ("words_per_second", "peak_mb")
-            )
-            ratio = spread(ratios(here, "words_per_second", tool, "fastText"))
-            if quick and peak and ratio:
-                speed.append([f"{model}, {tool}", quick.text(",.0f"), ratio.text(".1f"), peak.text(",.0f")])
-        for row in rows:
-            if row["model"] == model and row["round"] == "0":
-                columns = (
-                    "lr",
-                    "train_seconds",
-                    "words_per_second",
-                    "peak_mb",
-                    "file_mb",
-                    "open_seconds",
-                    "ask_seconds",
-                    *SCORES,
-                )
-                whole.append([f"{model}, {row['tool']}", *(row[column] for column in columns)])
-    head = f"# {name}\n\nGenerated by `benchmarks/ngrams.py` from [{name}.csv]({name}.csv).\n"
+            mine = of_tool(in_rounds, tool)
+            if mine:
+                times = ratio(in_rounds, "words_per_second", tool, "fastText", ".1f")
+                quick, peak = cells(mine, FIGURES)
+                speed.append([f"{model}, {tool}", quick, times, peak])
+        for row in here:
+            if row["round"] == "0":
+                whole.append([f"{model}, {row['tool']}", *(row[column] for column in WHOLE)])
     first = rows[0]
-    facts = f"- text of the rounds: {int(first['words']):,} words, {int(first['bytes']):,} bytes; {first['threads']} threads\n"
-    parts = [head, f"{origin_lines(rows)}{facts}{others_line(rows)}", NOTES]
+    size = f"{int(first['words']):,} words, {int(first['bytes']):,} bytes"
+    facts = [f"text of the rounds: {size}; {first['threads']} threads"]
+    parts = [head("ngrams", name, rows, facts), NOTES]
     parts.append(markdown_table(["rounds", "words/s", "times fastText", "peak MB"], speed))
     if whole:
         text = next(row for row in rows if row["round"] == "0")
-        parts.append(
-            f"Whole text: {int(text['words']):,} words, {int(text['bytes']):,} bytes, a vocabulary of "
-            f"{int(text['vocabulary']):,}.\n"
-        )
-        header = [
-            "whole text",
-            "lr",
-            "seconds",
-            "words/s",
-            "peak MB",
-            "file MB",
-            "open s",
-            "first word s",
-            *(s.replace("_", ", ") for s in SCORES),
-        ]
-        parts.append(markdown_table(header, whole))
+        size = f"{int(text['words']):,} words, {int(text['bytes']):,} bytes"
+        parts.append(f"Whole text: {size}, a vocabulary of {int(text['vocabulary']):,}.\n")
+        parts.append(markdown_table(["whole text", *WHOLE.values()], whole))
     return "\n".join(parts)
 
 

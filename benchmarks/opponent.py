@@ -11,7 +11,6 @@ and the median of the ratios.
 
 from __future__ import annotations
 
-import argparse
 import importlib.util
 import statistics
 import time
@@ -19,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from options import existing, new_parser
 
 from unhot import Corpus, SkipGram
 from unhot.corpus.encoding import encode
@@ -26,17 +26,15 @@ from unhot.noise.unigram import unigram
 from unhot.types import Counts, Ids
 from unhot.vocab.subsampling import keep_probability
 
-SAMPLE, NOISE_CELLS = 1e-3, 1 << 22
+SAMPLE = 1e-3
+NOISE_CELLS = 1 << 22
 
 
 def main() -> None:
     """Parse, measure, print."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("corpus")
-    parser.add_argument("--opponent", type=Path, required=True)
-    parser.add_argument("--rounds", type=int, default=5)
+    parser = new_parser(__doc__, rounds=5)
+    parser.add_argument("corpus", type=existing)
+    parser.add_argument("--opponent", type=existing, required=True)
     parser.add_argument("--dim", type=int, default=100)
     options = parser.parse_args()
     with encode(options.corpus) as corpus:
@@ -49,11 +47,8 @@ def main() -> None:
             theirs = corpus.words / opponent.train()
             ours = corpus.words / model.fit(corpus).history.seconds
             ratios.append(ours / theirs)
-            print(
-                f"round {number + 1}: unhot {ours:,.0f} words/s, opponent {theirs:,.0f} words/s, ratio "
-                f"{ratios[-1]:.3f}",
-                flush=True,
-            )
+            speeds = f"unhot {ours:,.0f} words/s, opponent {theirs:,.0f} words/s"
+            print(f"round {number + 1}: {speeds}, ratio {ratios[-1]:.3f}", flush=True)
     print(f"median of ratios: {statistics.median(ratios):.3f}")
 
 

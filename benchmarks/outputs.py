@@ -17,25 +17,13 @@ import argparse
 import os
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from harness import (
-    ONE_BLAS_THREAD,
-    ORIGIN,
-    RESULTS,
-    Row,
-    Table,
-    markdown_table,
-    origin,
-    origin_lines,
-    ratios,
-    read_rows,
-    rounds,
-    say,
-    spread,
-)
+from harness import ONE_BLAS_THREAD, rounds, say
+from options import existing, new_parser, results_path
+from report import Row, Table, cell, cells, head, markdown_table, of_tool, origin, ratio, read_rows, spread
 
 os.environ.update(ONE_BLAS_THREAD)  # before numpy is imported
 
@@ -50,49 +38,30 @@ from unhot.kernels.simd.ranges import exponentials, largest, scale_all, score_al
 from unhot.kernels.simd.tiles import shape  # noqa: E402
 
 LAYERS = (
-    *(
-        "negative:k=5",
-        "nce:k=5",
-        "sampled_logistic:k=5",
-        "sampled:k=5",
-        "hierarchical",
-        "nce:k=25",
-        "sampled:k=100",
-    ),
-    *("class_based", "softmax", "self_normalized", "one_vs_all:bias=true"),
+    *("negative:k=5", "nce:k=5", "sampled_logistic:k=5", "sampled:k=5", "hierarchical", "nce:k=25"),
+    *("sampled:k=100", "class_based", "softmax", "self_normalized", "one_vs_all:bias=true"),
 )
 # that a layer is trained on; others: all
 WORDS = {"nce:k=25": 1_000_000, "sampled:k=100": 1_000_000, "class_based": 1_000_000}
 WORDS |= dict.fromkeys(("softmax", "self_normalized", "one_vs_all:bias=true"), 3_000)
 COLUMNS = (
-    *ORIGIN,
-    "round",
-    "tool",
-    "threads",
-    "words",
-    "vocabulary",
-    "pairs",
-    "seconds",
-    "words_per_second",
-    "pairs_per_second",
-    "loss",
+    *("round", "tool", "threads", "words", "vocabulary", "pairs"),
+    *("seconds", "words_per_second", "pairs_per_second", "loss"),
 )
-SOFTMAX_WORDS, SOFTMAX_DIM, REPEATS = 10_000, 100, 200
+FIGURES = {"words_per_second": ",.0f", "pairs_per_second": ",.0f"}
+SOFTMAX_WORDS = 10_000
+SOFTMAX_DIM = 100
+REPEATS = 200
 
 
 def main() -> None:
     """Parse, measure, write the page."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("corpus")
-    parser.add_argument("--rounds", type=int, default=3)
+    parser = new_parser(__doc__, rounds=3, name="outputs")
+    parser.add_argument("corpus", type=existing)
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--dim", type=int, default=100)
-    parser.add_argument("--name", default="outputs")
-    parser.add_argument("--results", type=Path, default=RESULTS)
     options = parser.parse_args()
-    path = options.results / f"{options.name}.csv"
+    path = results_path(options)
     with encode(options.corpus) as corpus:
         measure_layers(options, corpus, path)
     text = page(options.name, read_rows(path), softmax_lines(options.rounds))
@@ -110,40 +79,29 @@ def measure_layers(options: argparse.Namespace, corpus: Corpus, path: Path) -> N
     }
     for model in models.values():
         model.warm_up()
-    common = origin(["numpy", "numba"])
-    with Table(path, COLUMNS) as table:
+    with Table(path, COLUMNS, origin(["numpy", "numba"])) as table:
         for number, spec in rounds(options.rounds, LAYERS):
-            model = models[spec]
-            history = model.fit(texts[WORDS[spec]] if spec in WORDS else corpus).history
-            figures = {"words_per_second": history.words, "pairs_per_second": history.pairs}
-            speed = {name: round(amount / history.seconds) for name, amount in figures.items()}
+            history = models[spec].fit(texts[WORDS[spec]] if spec in WORDS else corpus).history
             row = {
                 "words": history.words,
                 "vocabulary": len(corpus.vocabulary),
                 "pairs": history.pairs,
                 "seconds": round(history.seconds, 3),
+                "words_per_second": round(history.words / history.seconds),
+                "pairs_per_second": round(history.pairs / history.seconds),
+                "loss": round(history.losses[-1], 4),
             }
-            loss = round(history.losses[-1], 4)
-            table.add(
-                {
-                    **common,
-                    "round": number,
-                    "tool": spec,
-                    "threads": options.threads,
-                    **row,
-                    **speed,
-                    "loss": loss,
-                }
-            )
+            table.add({"round": number, "tool": spec, "threads": options.threads, **row})
+            speed = f"{row['words_per_second']:,} words/s, {row['pairs_per_second']:,} examples/s"
             say(f"round {number}  {spec:20}  {speed}")
     for text in texts.values():
         text.close()
 
 
-def first_words(path: str, words: int) -> list[list[str]]:
+def first_words(path: Path, words: int) -> list[list[str]]:
     """The first lines of a text, up to so many words."""
     out: list[list[str]] = []
-    with Path(path).open(encoding="utf-8") as file:
+    with path.open(encoding="utf-8") as file:
         for line in file:
             if words <= 0:
                 break
@@ -152,35 +110,24 @@ def first_words(path: str, words: int) -> list[list[str]]:
     return out
 
 
-def page(name: str, rows: list[Row], softmax: str) -> str:
+def page(name: str, rows: Sequence[Row], softmax: str) -> str:
     """The results as Markdown."""
-    lines, some = [], ", ".join(f"{spec} {words:,}" for spec, words in WORDS.items())
+    lines = []
     for spec in LAYERS:
-        own = [row for row in rows if row["tool"] == spec]
-        columns = [
-            spread(float(row[column]) for row in own) for column in ("words_per_second", "pairs_per_second")
-        ]
-        shares = [
-            spread(ratios(rows, "pairs_per_second", spec, other)) for other in ("negative:k=5", "softmax")
-        ]
-        texts = [
-            found.text(form) if found else ""
-            for found, form in zip((*columns, *shares), (",.0f", ",.0f", ".3g", ",.3g"), strict=True)
-        ]
-        lines.append([f"`{spec}`", *texts])
-    table = markdown_table(
-        ["layer", "words/s", "examples/s", "examples/s / negative:k=5", "examples/s / softmax"], lines
+        own = of_tool(rows, spec)
+        share = ratio(rows, "pairs_per_second", spec, "negative:k=5", ".3g")
+        times = ratio(rows, "pairs_per_second", spec, "softmax", ",.3g")
+        lines.append([f"`{spec}`", *cells(own, FIGURES), share, times])
+    header = ["layer", "words/s", "examples/s", "examples/s / negative:k=5", "examples/s / softmax"]
+    some = ", ".join(f"{spec} {words:,}" for spec, words in WORDS.items())
+    facts = [f"threads: {rows[0]['threads']}; vocabulary: {int(rows[0]['vocabulary']):,} words"]
+    notes = (
+        "Skip-gram, one epoch, window 5, sample 1e-3. Slow layers are trained on the first words of the\n"
+        f"text only: {some}.\n"
+        f"A figure is the median over {len({row['round'] for row in rows})} rounds (least..most), "
+        "a ratio the median of the ratios of each round.\n"
     )
-    return (
-        f"# {name}\n\nGenerated by `benchmarks/outputs.py` from "
-        f"[{name}.csv]({name}.csv).\n\n{origin_lines(rows)}"
-        f"- threads: {rows[0]['threads']}; vocabulary: {int(rows[0]['vocabulary']):,} words\n\n"
-        "Skip-gram, one epoch, window 5, sample 1e-3. Slow layers are trained on the first words of the "
-        f"text only: {some}. A figure is "
-        f"the median over {len({row['round'] for row in rows})} rounds (least..most), a ratio the median of "
-        "the ratios of each round.\n\n"
-        f"{table}\n{softmax}"
-    )
+    return "\n".join([head("outputs", name, rows, facts, []), notes, markdown_table(header, lines), softmax])
 
 
 @kernel
@@ -204,10 +151,8 @@ def softmax_lines(count: int) -> str:
     stride = -(-SOFTMAX_DIM // LANES) * LANES
     tile, rng = shape(stride, 1, 1), np.random.default_rng(1)
     o, x = aligned_zeros((SOFTMAX_WORDS, stride)), aligned_zeros((1, stride))
-    o[:, :SOFTMAX_DIM], x[:, :SOFTMAX_DIM] = (
-        rng.normal(size=(SOFTMAX_WORDS, SOFTMAX_DIM)),
-        rng.normal(size=SOFTMAX_DIM),
-    )
+    o[:, :SOFTMAX_DIM] = rng.normal(size=(SOFTMAX_WORDS, SOFTMAX_DIM))
+    x[:, :SOFTMAX_DIM] = rng.normal(size=SOFTMAX_DIM)
     plain, vector = np.ascontiguousarray(o[:, :SOFTMAX_DIM]), np.ascontiguousarray(x[0, :SOFTMAX_DIM])
     scores, gradient = aligned_zeros(SOFTMAX_WORDS + 2 * LANES), aligned_zeros((1, stride))
     runs: dict[str, Callable[[], Any]] = {
@@ -224,13 +169,11 @@ def softmax_lines(count: int) -> str:
         seconds[name].append((time.perf_counter() - start) / REPEATS)
     shares = [theirs / ours for theirs, ours in zip(seconds["numpy"], seconds["score"], strict=True)]
     micro = {name: statistics.median(values) * 1e6 for name, values in seconds.items()}
-    found = spread(shares)
     lines = (
         f"## Full softmax, {SOFTMAX_WORDS:,} words, dim {SOFTMAX_DIM}, one thread\n\n"
         f"numpy's `O @ x`: {micro['numpy']:.0f} us; our score phase: {micro['score']:.0f} us, that is "
-        f"{found.text('.2f') if found else ''} "
-        "times its speed (median of the ratios, least..most); the whole step (score, link, update): "
-        f"{micro['step']:.0f} us.\n"
+        f"{cell(spread(shares), '.2f')} times its speed (median of the ratios, least..most); the whole step "
+        f"(score, link, update): {micro['step']:.0f} us.\n"
     )
     say(lines)
     return lines

@@ -16,27 +16,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from harness import (
-    ORIGIN,
-    RESULTS,
-    Row,
-    Table,
-    child,
-    markdown_table,
-    origin,
-    origin_lines,
-    others_line,
-    ratios,
-    read_rows,
-    rounds,
-    say,
-    spread,
-)
-from options import existing, numbers, words_of
-from text import Text, prepare
+from harness import child, rounds, say
+from options import add_corpus, new_parser, numbers, results_path, words_of
+from report import Row, Table, cells, groups, head, markdown_table, of_tool, origin, ratio, write_page
+from text import Text, check_read, prepare
 
 COLUMNS = (
-    *ORIGIN,
     *("round", "kind", "tool", "threads", "bytes", "words", "phrases"),
     *("seconds", "total_seconds", "peak_mb", "others_cores"),
 )
@@ -51,11 +36,12 @@ KINDS: dict[str, tuple[str, float, list[str]]] = {
 FIGURES = {"seconds": ".2f", "total_seconds": ".2f", "peak_mb": ",.0f"}
 
 NOTES = f"""\
-unhot: `Phrases(...).fit(file)`, which encodes the text and counts neighbouring words. gensim: `Phrases(LineSentence(file), ...)`, told not
-to prune, and its `export_phrases()`, on one thread. Same score, threshold (gensim 10, npmi 0.5) and min_count ({MIN_COUNT}); the phrases
-are the same in every run, their scores equal to 1e-12 (checked). Each run is a process of its own, round by round. `seconds` is the calls
-alone (unhot: loading its compiled kernels included), `total_seconds` the whole process. A figure is the median (least..most); a ratio is
-the median of the ratios of each round.
+unhot: `Phrases(...).fit(file)`, which encodes the text and counts neighbouring words. gensim:
+`Phrases(LineSentence(file), ...)`, told not to prune, and its `export_phrases()`, on one thread. Same score,
+threshold (gensim 10, npmi 0.5) and min_count ({MIN_COUNT}); the phrases are the same in every run, their
+scores equal to 1e-12 (checked). Each run is a process of its own, round by round. `seconds` is the calls
+alone (unhot: loading its compiled kernels included), `total_seconds` the whole process. A figure is the
+median (least..most); a ratio is the median of the ratios of each round.
 """
 
 
@@ -64,39 +50,27 @@ def main() -> None:
     options = parser().parse_args()
     with tempfile.TemporaryDirectory() as directory:
         text = prepare(options.corpus, Path(directory))
-        name = options.name or f"phrases-{text.name}"
-        path = options.results / f"{name}.csv"
+        path = results_path(options, text.name)
         tools = {**{f"unhot, threads {n}": ("unhot", n) for n in options.threads}, "gensim": ("gensim", 1)}
-        common = origin(["numpy", "numba", "gensim"])
         for threads in options.threads:  # compiles the kernels, once on a machine
             for kind in options.kinds:
                 measure(kind, "unhot, warm-up", "unhot", threads, text, Path(directory) / "warm-up")
-        with Table(path, COLUMNS) as table:
+        with Table(path, COLUMNS, origin(["numpy", "numba", "gensim"])) as table:
             for kind in options.kinds:
                 for number, tool in rounds(options.rounds, list(tools)):
                     row = measure(kind, tool, *tools[tool], text, Path(directory) / tool)
-                    table.add({**common, "round": number, **row})
+                    table.add({"round": number, **row})
                     say(f"{kind}  round {number}  {tool:16}  {row['seconds']} s  {row['peak_mb']} MB")
                     compare(*(Path(directory) / each for each in tools))
-    path.with_suffix(".md").write_text(page(name, read_rows(path)), encoding="utf-8")
+    write_page(path, page)
 
 
 def parser() -> argparse.ArgumentParser:
     """The command line."""
-    result = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    result.add_argument(
-        "corpus",
-        nargs="?",
-        type=existing,
-        help="text, words separated by white space; default: the bundled text",
-    )
-    result.add_argument("--rounds", type=int, default=5)
+    result = new_parser(__doc__, rounds=5, name="phrases-CORPUS")
+    add_corpus(result)
     result.add_argument("--threads", type=numbers, default=[2], help="of unhot")
     result.add_argument("--kinds", type=words_of(*KINDS), default=list(KINDS), help="what is measured")
-    result.add_argument("--name", help="of the results; default: phrases-CORPUS")
-    result.add_argument("--results", type=Path, default=RESULTS, help="directory")
     return result
 
 
@@ -111,10 +85,7 @@ def measure(kind: str, label: str, tool: str, threads: int, text: Text, found: P
         "threads": threads,
     }
     done, answer = child(f"phrases_{tool}", {"text": str(text.path), "found": str(found), **settings})
-    if answer["words"] != text.words:
-        raise SystemExit(
-            f"{label} read {answer['words']} words of {text.words}: the comparison would not be fair"
-        )
+    check_read(label, answer["words"], text.words)
     return {
         "kind": kind,
         "tool": label,
@@ -123,9 +94,7 @@ def measure(kind: str, label: str, tool: str, threads: int, text: Text, found: P
         "words": text.words,
         "phrases": answer["phrases"],
         "seconds": round(answer["seconds"], 3),
-        "total_seconds": round(done.seconds, 3),
-        "peak_mb": round(done.peak_mb, 1),
-        "others_cores": done.others_text(),
+        **done.columns(),
     }
 
 
@@ -154,42 +123,16 @@ def check(name: str, phrases: Mapping[str, float], other: str, others: Mapping[s
 def page(name: str, rows: Sequence[Row]) -> str:
     """The results page."""
     lines = []
-    for kind in dict.fromkeys(row["kind"] for row in rows):
-        these = [row for row in rows if row["kind"] == kind]
+    for (kind,), these in groups(rows, "kind").items():
         for tool in sorted({row["tool"] for row in these}, reverse=True):  # unhot first
-            mine = [row for row in these if row["tool"] == tool]
-            spreads = [(spread(float(row[column]) for row in mine), form) for column, form in FIGURES.items()]
-            quotients = [
-                spread(ratios(these, column, "gensim", tool)) for column in ("seconds", "total_seconds")
-            ]
-            figures = [value.text(form) for value, form in spreads if value]
-            lines.append(
-                [
-                    kind,
-                    tool,
-                    f"{int(mine[0]['phrases']):,}",
-                    *figures,
-                    *(q.text(".1f") if q else "-" for q in quotients),
-                ]
-            )
+            mine = of_tool(these, tool)
+            times = [ratio(these, name, "gensim", tool, ".1f") for name in ("seconds", "total_seconds")]
+            lines.append([kind, tool, f"{int(mine[0]['phrases']):,}", *cells(mine, FIGURES), *times])
     size, words = (int(rows[0][column]) for column in ("bytes", "words"))
-    corpus = f"- corpus: {size / 1e6:,.1f} MB, {words:,} words\n"
-    made = f"Generated by `benchmarks/phrases.py` from [{name}.csv]({name}.csv)."
-    header = [
-        "score",
-        "tool",
-        "phrases",
-        *FIGURES,
-        "gensim's seconds / these",
-        "gensim's total_seconds / these",
-    ]
-    return "\n".join(
-        [
-            f"# {name}\n\n{made}\n\n{origin_lines(rows)}{corpus}{others_line(rows)}",
-            NOTES,
-            markdown_table(header, lines),
-        ]
-    )
+    corpus = f"corpus: {size / 1e6:,.1f} MB, {words:,} words"
+    header = ["score", "tool", "phrases", *FIGURES]
+    header += ["gensim's seconds / these", "gensim's total_seconds / these"]
+    return "\n".join([head("phrases", name, rows, [corpus]), NOTES, markdown_table(header, lines)])
 
 
 if __name__ == "__main__":

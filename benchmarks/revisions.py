@@ -15,32 +15,17 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from harness import (
-    ORIGIN,
-    RESULTS,
-    Row,
-    Table,
-    child,
-    commit,
-    markdown_table,
-    origin,
-    origin_lines,
-    others_line,
-    ratios,
-    read_rows,
-    rounds,
-    say,
-    spread,
-)
-from options import existing, words_of
-from text import prepare
+from harness import child, commit, rounds, say
+from options import existing, new_parser, results_path, words_of
+from report import Row, Table, cells, groups, head, markdown_table, of_tool, origin, ratio, ratios, write_page
+from text import WARM_UP_BYTES, prepare
 
 COLUMNS = (
-    *ORIGIN,
     *("round", "tool", "revision", "kind", "threads", "epochs", "words", "vocabulary"),
     *("cpu_seconds", "seconds", "loss", "others_cores"),
 )
 TOOLS = ("before", "after")
+FIGURES = {"cpu_seconds": ".2f"}
 KINDS: dict[str, tuple[str, dict[str, Any]]] = {
     "skip-gram": ("SkipGram", {}),
     "cbow": ("CBOW", {}),
@@ -48,14 +33,16 @@ KINDS: dict[str, tuple[str, dict[str, Any]]] = {
     "fasttext": ("FastText", {}),
     "glove": ("GloVe", {}),
 }
-DIM, SEED, MIN_COUNT = 100, 1, 5
-WARM_UP_BYTES = 300_000
+DIM = 100
+SEED = 1
+MIN_COUNT = 5
 
 NOTES = """\
-Every model has dim 100, and its other settings are the defaults. A figure is CPU time, of all threads together, from the training's
-beginning to its end: the median over the rounds (least..most). A ratio above 1 means that `after` takes less. It is the median of
-the ratios of each round (least..most); those of the single rounds stand behind it. Each training is a process of its own. The two of
-a round run one behind the other, and take turns at being the first. Losses are those of the last round.
+Every model has dim 100, and its other settings are the defaults. A figure is CPU time, of all threads
+together, from the training's beginning to its end: the median over the rounds (least..most). A ratio above 1
+means that `after` takes less. It is the median of the ratios of each round (least..most); those of the single
+rounds stand behind it. Each training is a process of its own. The two of a round run one behind the other,
+and take turns at being the first. Losses are those of the last round.
 """
 
 
@@ -75,8 +62,9 @@ class Revision(NamedTuple):
 def main() -> None:
     """Parse, measure, write the page."""
     options = parser().parse_args()
-    path = options.results / f"{options.name}.csv"
-    with tempfile.TemporaryDirectory() as directory, Table(path, COLUMNS) as table:
+    path = results_path(options)
+    common = origin(["numpy", "numba"])
+    with tempfile.TemporaryDirectory() as directory, Table(path, COLUMNS, common) as table:
         folder = Path(directory)
         kernels = options.kernels or folder
         revisions = {
@@ -87,37 +75,31 @@ def main() -> None:
             "few": encoded(revisions["before"], folder / "few", None, WARM_UP_BYTES),
             "corpus": encoded(revisions["before"], folder / "corpus", options.corpus, None),
         }
-        common = {**origin(["numpy", "numba"]), "threads": options.threads, "epochs": options.epochs}
         commits = {tool: commit(revision.checkout) for tool, revision in revisions.items()}
         for kind in options.kinds:
             for tool in TOOLS:  # compiles the kernels
                 measure(kind, revisions[tool], {**texts, "corpus": texts["few"]}, options)
             for number, tool in rounds(options.rounds, TOOLS):
                 row = measure(kind, revisions[tool], texts, options)
-                table.add({**common, "round": number, "tool": tool, "revision": commits[tool], **row})
+                table.add({"round": number, "tool": tool, "revision": commits[tool], **row})
                 say(f"round {number}  {kind:14}{tool:8}{row['cpu_seconds']} s of CPU  loss {row['loss']}")
-    path.with_suffix(".md").write_text(page(options.name, read_rows(path)), encoding="utf-8")
+    write_page(path, page)
 
 
 def parser() -> argparse.ArgumentParser:
     """The command line."""
-    result = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    result = new_parser(__doc__, rounds=5, name="revisions")
     result.add_argument("--before", type=checkout, required=True, help="folder with the package unhot")
     result.add_argument("--after", type=checkout, required=True, help="folder with the package unhot")
     result.add_argument(
         "--corpus", type=existing, help="text, words separated by white space; default: bundled"
     )
     result.add_argument("--kinds", type=words_of(*KINDS), default=list(KINDS))
-    result.add_argument("--rounds", type=int, default=5)
     result.add_argument("--epochs", type=int, default=5)
     result.add_argument("--threads", type=int, default=2)
     result.add_argument(
         "--kernels", type=Path, help="directory to keep compiled kernels in; default: a new one"
     )
-    result.add_argument("--name", default="revisions", help="of the results")
-    result.add_argument("--results", type=Path, default=RESULTS, help="directory")
     return result
 
 
@@ -150,6 +132,8 @@ def measure(
         raise SystemExit(f"{answer['package']} was imported instead of {package}")
     return {
         "kind": kind,
+        "threads": options.threads,
+        "epochs": options.epochs,
         "words": answer["words"],
         "vocabulary": answer["vocabulary"],
         "cpu_seconds": round(answer["cpu_seconds"], 3),
@@ -162,29 +146,22 @@ def measure(
 def page(name: str, rows: Sequence[Row]) -> str:
     """The results page."""
     lines = []
-    for kind in dict.fromkeys(row["kind"] for row in rows):
-        some = [row for row in rows if row["kind"] == kind]
-        own = [[row for row in some if row["tool"] == tool] for tool in TOOLS]
-        seconds = [spread(float(row["cpu_seconds"]) for row in mine) for mine in own]
-        quotients = ratios(some, "cpu_seconds", *TOOLS)
-        ratio = spread(quotients)
-        if ratio:
-            figures = [found.text(".2f") for found in seconds if found]
-            single = " ".join(f"{value:.3f}" for value in quotients)
-            lines.append([kind, *figures, ratio.text(".3f"), single, *(mine[-1]["loss"] for mine in own)])
+    for (kind,), some in groups(rows, "kind").items():
+        own = [of_tool(some, tool) for tool in TOOLS]
+        seconds = [*cells(own[0], FIGURES), *cells(own[1], FIGURES)]
+        single = " ".join(f"{value:.3f}" for value in ratios(some, "cpu_seconds", *TOOLS))
+        losses = [mine[-1]["loss"] if mine else "-" for mine in own]
+        lines.append([kind, *seconds, ratio(some, "cpu_seconds", *TOOLS, ".3f"), single, *losses])
     first = rows[0]
     revisions = {row["tool"]: row["revision"] for row in rows}
-    facts = (
-        f"- before: {revisions.get('before')}; after: {revisions.get('after')}\n"
-        f"- corpus: {int(first['words']):,} words, a vocabulary of {int(first['vocabulary']):,}\n"
-        f"- threads: {first['threads']}; epochs: {first['epochs']}\n"
-    )
-    head = f"# {name}\n\nGenerated by `benchmarks/revisions.py` from [{name}.csv]({name}.csv).\n"
-    header = ["model", *(f"{tool}, CPU s" for tool in TOOLS), "before / after", "round by round"]
-    header += [f"loss {tool}" for tool in TOOLS]
-    return "\n".join(
-        [head, f"{origin_lines(rows)}{facts}{others_line(rows)}", NOTES, markdown_table(header, lines)]
-    )
+    facts = [
+        "; ".join(f"{tool}: {revision}" for tool, revision in revisions.items()),
+        f"corpus: {int(first['words']):,} words, a vocabulary of {int(first['vocabulary']):,}",
+        f"threads: {first['threads']}; epochs: {first['epochs']}",
+    ]
+    header = ["model", "before, CPU s", "after, CPU s", "before / after", "round by round"]
+    table = markdown_table([*header, "loss before", "loss after"], lines)
+    return "\n".join([head("revisions", name, rows, facts), NOTES, table])
 
 
 if __name__ == "__main__":

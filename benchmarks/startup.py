@@ -9,7 +9,6 @@ docs/results/<name>.csv and .md.
 
 from __future__ import annotations
 
-import argparse
 import sys
 import tempfile
 import time
@@ -17,50 +16,33 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from harness import (
-    ORIGIN,
-    RESULTS,
-    ChildFailed,
-    Row,
-    Table,
-    markdown_table,
-    origin,
-    origin_lines,
-    others_line,
-    read_rows,
-    run,
-    say,
-    spread,
-)
+from harness import ChildFailed, Run, run, say
+from options import new_parser, results_path
+from report import Row, Table, cells, groups, head, markdown_table, origin, write_page
 from text import Text, prepare
 
-COLUMNS = (*ORIGIN, "round", "what", "seconds", "others_cores")
+COLUMNS = ("round", "what", "seconds", "others_cores")
 TEXT_BYTES = 1_000_000
 
 NOTES = """\
-Every line is a process of its own, the start of Python included (`python` shows that alone). Cold: the folder of compiled kernels is empty,
-as on the first use on a machine. Warm: it holds the kernels of the run before. Seconds are the median over the rounds (least..most).
+Every line is a process of its own, the start of Python included (`python` shows that alone). Cold: the folder
+of compiled kernels is empty, as on the first use on a machine. Warm: it holds the kernels of the run before.
+Seconds are the median over the rounds (least..most).
 """
 
 
 def main() -> None:
     """Parse, measure, write the page."""
-    result = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    result.add_argument("--rounds", type=int, default=5)
-    result.add_argument("--name", default="startup", help="of the results")
-    result.add_argument("--results", type=Path, default=RESULTS, help="directory")
-    options = result.parse_args()
-    path = options.results / f"{options.name}.csv"
+    options = new_parser(__doc__, rounds=5, name="startup").parse_args()
+    path = results_path(options)
     common = origin(["numpy", "numba"])
-    with tempfile.TemporaryDirectory() as directory, Table(path, COLUMNS) as table:
+    with tempfile.TemporaryDirectory() as directory, Table(path, COLUMNS, common) as table:
         text = prepare(None, Path(directory), limit=TEXT_BYTES)
         for number in range(1, options.rounds + 1):
             for row in measure(text):
-                table.add({**common, "round": number, **row})
+                table.add({"round": number, **row})
                 say(f"round {number}  {row['what']:32}  {row['seconds']} s")
-    path.with_suffix(".md").write_text(page(options.name, read_rows(path)), encoding="utf-8")
+    write_page(path, page)
 
 
 def measure(text: Text) -> Iterator[dict[str, Any]]:
@@ -72,7 +54,7 @@ def measure(text: Text) -> Iterator[dict[str, Any]]:
         ("unhot --help", [python, "-m", "unhot", "--help"]),
     ):
         done = run(command)
-        yield {"what": what, "seconds": round(done.seconds, 3), "others_cores": done.others_text()}
+        yield row_of(what, done.seconds, done)
     with tempfile.TemporaryDirectory() as directory:
         kernels = Path(directory, "kernels")
         for cache in ("cold", "warm"):  # the second finds what the first compiled
@@ -91,46 +73,25 @@ def train(text: Text, kernels: Path, saved: Path, cache: str) -> Iterator[dict[s
             started.append(time.perf_counter())
 
     begin = time.perf_counter()
-    command = [
-        sys.executable,
-        "-m",
-        "unhot",
-        "train",
-        str(text.path),
-        "-o",
-        str(saved),
-        "--epochs",
-        "1",
-        "--log-json",
-        str(log),
-    ]
+    command = [sys.executable, "-m", "unhot", "train", str(text.path), "-o", str(saved)]
+    command += ["--epochs", "1", "--log-json", str(log)]
     done = run(command, extra={"NUMBA_CACHE_DIR": str(kernels)}, watch=watch)
     if not started:
         raise ChildFailed(f"no start event in the log of: {' '.join(command)}")
-    for what, seconds in (("to the start", started[0] - begin), ("to the end", done.seconds)):
-        yield {
-            "what": f"unhot train, {cache}: {what}",
-            "seconds": round(seconds, 3),
-            "others_cores": done.others_text(),
-        }
+    yield row_of(f"unhot train, {cache}: to the start", started[0] - begin, done)
+    yield row_of(f"unhot train, {cache}: to the end", done.seconds, done)
+
+
+def row_of(what: str, seconds: float, done: Run) -> dict[str, Any]:
+    """A row of the table."""
+    return {"what": what, "seconds": round(seconds, 3), "others_cores": done.others_text()}
 
 
 def page(name: str, rows: Sequence[Row]) -> str:
     """The results page."""
-    lines = []
-    for what in dict.fromkeys(row["what"] for row in rows):
-        seconds = spread(float(row["seconds"]) for row in rows if row["what"] == what)
-        if seconds:
-            lines.append([what, seconds.text(".2f")])
-    head = f"# {name}\n\nGenerated by `benchmarks/startup.py` from [{name}.csv]({name}.csv).\n"
-    return "\n".join(
-        [
-            head,
-            f"{origin_lines(rows)}- text: 1 MB\n{others_line(rows)}",
-            NOTES,
-            markdown_table(["what", "seconds"], lines),
-        ]
-    )
+    lines = [[what, *cells(some, {"seconds": ".2f"})] for (what,), some in groups(rows, "what").items()]
+    table = markdown_table(["what", "seconds"], lines)
+    return "\n".join([head("startup", name, rows, ["text: 1 MB"]), NOTES, table])
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple, TextIO
 from harness import ROOT
 
 LINE_WORDS = 1000
+WARM_UP_BYTES = 300_000  # of a text that only makes kernels compile
 CHUNK = 1 << 20  # characters; a line may be as long as the file
 BUNDLED = ROOT / "unhot" / "data" / "sotu.txt.xz"
 OPENERS: dict[str, Callable[..., Any]] = {".xz": lzma.open, ".gz": gzip.open, ".bz2": bz2.open}
@@ -58,21 +59,27 @@ def prepare(corpus: Path | None, directory: Path, *, limit: int | None = None) -
     return Text(name, copy, words, size)
 
 
+def check_read(tool: str, words: int, expected: int) -> None:
+    """End the benchmark if a tool read other words."""
+    if words != expected:
+        raise SystemExit(f"{tool} read {words} words of {expected}: the comparison would not be fair")
+
+
 def plain_words(text: str) -> list[str]:
     """The words of running text in lower case."""
     return re.findall(r"\w+", text.lower())
 
 
 def sentences(file: TextIO, split: Callable[[str], list[str]], chunk: int = CHUNK) -> Iterator[list[str]]:
-    """The words of each line; a line with more than `LINE_WORDS` of them comes in pieces, an empty line not at all."""
+    """The words of each line that has any; a line with more than `LINE_WORDS` of them comes in parts."""
     words: list[str] = []
     rest = ""  # of a word that may go on in the next chunk
-    while piece := file.readline(chunk):
-        piece = rest + piece.replace("\0", " ")
-        ended = piece.endswith("\n")
-        cut = len(piece) if ended else max(piece.rfind(" "), piece.rfind("\t")) + 1
-        words += split(piece[:cut])
-        rest = piece[cut:]
+    while read := file.readline(chunk):
+        part = rest + read.replace("\0", " ")
+        ended = part.endswith("\n")
+        end = len(part) if ended else max(part.rfind(" "), part.rfind("\t")) + 1
+        words += split(part[:end])
+        rest = part[end:]
         while len(words) > LINE_WORDS or (ended and words):
             yield words[:LINE_WORDS]
             del words[:LINE_WORDS]

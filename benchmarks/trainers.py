@@ -13,7 +13,10 @@ from text import Text
 TOOLS = ("unhot", "gensim", "fasttext")
 PACKAGES = {"unhot": ("numba",), "gensim": ("gensim",), "fasttext": ("fasttext",)}
 
-WINDOW, K, MIN_COUNT, SAMPLE = 5, 5, 5, 1e-3
+WINDOW = 5
+K = 5
+MIN_COUNT = 5
+SAMPLE = 1e-3
 
 
 class Setup(NamedTuple):
@@ -29,9 +32,10 @@ class Setup(NamedTuple):
 
 def train(tool: str, text: Text, setup: Setup, saved: Path) -> dict[str, Any]:
     """Train in a process of its own, save to a path, and return the columns of the run."""
-    done, answer = (
-        train_unhot(text, setup, saved) if tool == "unhot" else train_peer(tool, text, setup, saved)
-    )
+    if tool == "unhot":
+        done, answer = train_unhot(text, setup, saved)
+    else:
+        done, answer = train_peer(tool, text, setup, saved)
     return {
         "tool": tool,
         **setup._asdict(),
@@ -39,10 +43,8 @@ def train(tool: str, text: Text, setup: Setup, saved: Path) -> dict[str, Any]:
         "words": text.words,
         "vocabulary": answer["vocabulary"],
         "train_seconds": round(answer["seconds"], 3),
-        "total_seconds": round(done.seconds, 3),
         "words_per_second": round(text.words * setup.epochs / answer["seconds"]),
-        "peak_mb": round(done.peak_mb, 1),
-        "others_cores": done.others_text(),
+        **done.columns(),
         "loss": answer.get("loss", ""),
     }
 

@@ -89,7 +89,7 @@ def backward(head: nn.Module, hidden: Tensor, target: Tensor) -> None:
 
 
 def memory_above(head: nn.Module, hidden: Tensor, target: Tensor) -> int:
-    """The most that a step held, without what was there before it and without the gradients that it leaves."""
+    """The most that a step held, without what was there before it and the gradients that it leaves."""
     before = status("VmRSS")
     Path("/proc/self/clear_refs").write_text("5", encoding="ascii")  # the peak begins anew
     backward(head, hidden, target)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from evaluation import COLUMNS, page
+from rows import row_of
 
 
 def row(**columns: object) -> dict[str, str]:
@@ -16,10 +17,7 @@ def row(**columns: object) -> dict[str, str]:
         "total_seconds": 9,
         "peak_mb": 90,
     }
-    return {
-        **dict.fromkeys(COLUMNS, ""),
-        **{name: str(value) for name, value in {**usual, **columns}.items()},
-    }
+    return row_of(COLUMNS, usual, columns)
 
 
 def test_ratios_are_taken_within_rounds_and_candidates() -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from families_report import COLUMNS, NAMES, page, plot
+from rows import row_of
 
 USUAL = {
     "words": 4000,
@@ -20,10 +21,7 @@ USUAL = {
 
 def row(family: str, seed: int = 1, **columns: object) -> dict[str, str]:
     usual = {**USUAL, "near": json.dumps({"king": ["queen", "prince"]}), "family": family, "seed": seed}
-    return {
-        **dict.fromkeys(COLUMNS, ""),
-        **{name: str(value) for name, value in {**usual, **columns}.items()},
-    }
+    return row_of(COLUMNS, usual, columns)
 
 
 def test_a_line_for_each_model_over_its_seeds() -> None:

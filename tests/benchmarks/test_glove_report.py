@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from glove_report import COLUMNS, page
+from rows import row_of
 
 
 def row(**columns: object) -> dict[str, str]:
     usual = {"words": 4000, "vocabulary": 300, "cells": 5_000_000, "threads": 2, "iterations": 2, "seed": 1}
-    return {
-        **dict.fromkeys(COLUMNS, ""),
-        **{name: str(value) for name, value in {**usual, **columns}.items()},
-    }
+    return row_of(COLUMNS, usual, columns)
 
 
 def run(tool: str, number: int, seconds: float, **columns: object) -> dict[str, str]:

@@ -10,9 +10,10 @@ from pathlib import Path
 from statistics import median
 
 import pytest
-from harness import ChildFailed, Table, markdown_table, others_line, ratios, read_rows, rounds, run, spread
+from harness import ChildFailed, rounds, run
 from hypothesis import given
 from hypothesis import strategies as st
+from report import Table, markdown_table, others_line, ratios, read_rows, spread
 
 
 @given(st.integers(0, 7), st.lists(st.sampled_from("abcd"), min_size=1, unique=True))

@@ -9,6 +9,7 @@ import pytest
 from harness import ChildFailed
 from peers import COLUMNS
 from peers_report import page
+from rows import row_of
 from trainers import read_log
 
 
@@ -26,10 +27,7 @@ def row(**columns: object) -> dict[str, str]:
         "vocabulary": 70,
     }
     figures = {"words_per_second": 1000, "total_seconds": 3.0, "train_seconds": 2.0, "peak_mb": 50}
-    return {
-        **dict.fromkeys(COLUMNS, ""),
-        **{name: str(value) for name, value in {**usual, **figures, **columns}.items()},
-    }
+    return row_of(COLUMNS, {**usual, **figures}, columns)
 
 
 def test_ratios_of_rounds() -> None:

@@ -7,16 +7,14 @@ from pathlib import Path
 
 import pytest
 from phrases import COLUMNS, ENGLISH, check, compare, page
+from rows import row_of
 
 from unhot.corpus.phrases import phrases
 
 
 def row(**columns: object) -> dict[str, str]:
     usual = {"kind": "npmi", "bytes": 2_000_000, "words": 300_000, "phrases": 1234, "peak_mb": 100}
-    return {
-        **dict.fromkeys(COLUMNS, ""),
-        **{name: str(value) for name, value in {**usual, **columns}.items()},
-    }
+    return row_of(COLUMNS, usual, columns)
 
 
 def test_ratios_of_rounds() -> None:

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import pytest
 from queries import COLUMNS, check, page
+from rows import row_of
 
 
 def row(**columns: object) -> dict[str, str]:
     usual = {"words": 68000, "dim": 100, "threads": 2, "first_ms": 30, "loading_ms": 200}
-    return {
-        **dict.fromkeys(COLUMNS, ""),
-        **{name: str(value) for name, value in {**usual, **columns}.items()},
-    }
+    return row_of(COLUMNS, usual, columns)
 
 
 def test_ratios_of_rounds() -> None:

@@ -7,14 +7,12 @@ from pathlib import Path
 
 import pytest
 from revisions import COLUMNS, checkout, page
+from rows import row_of
 
 
 def row(**columns: object) -> dict[str, str]:
     usual = {"words": 300_000, "vocabulary": 5000, "threads": 2, "epochs": 1}
-    return {
-        **dict.fromkeys(COLUMNS, ""),
-        **{name: str(value) for name, value in {**usual, **columns}.items()},
-    }
+    return row_of(COLUMNS, usual, columns)
 
 
 def test_ratios_of_rounds() -> None:
