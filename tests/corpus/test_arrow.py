@@ -68,7 +68,7 @@ def test_all_types_of_lists(wrap):
 def test_lists_in_a_file_with_small_batches(tmp_path, monkeypatch):
     rows = [[f"w{i % 7}", "x y"] for i in range(5000)]
     path = parquet(tmp_path / "t.parquet", {"tokens": rows, "n": range(5000)}, row_group_size=700)
-    monkeypatch.setattr(arrow, "PIECE", 1000)
+    monkeypatch.setattr(arrow, "CHUNK", 1000)
     assert read(path) == rows
     monkeypatch.setattr(arrow, "FEWEST", 3)
     assert read([path, path]) == rows + rows

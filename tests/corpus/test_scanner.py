@@ -21,6 +21,7 @@ from unhot.corpus.reading.scanner import (
 )
 from unhot.corpus.reading.separators import PADDING, WIDTH
 from unhot.corpus.reading.tokenizers import TEXT, TOKEN_LISTS
+from unhot.corpus.shards import Keeping
 from unhot.kernels.jit import inner
 
 
@@ -36,39 +37,37 @@ def words_of(table) -> list[bytes]:
     return [arena[table.offsets[i] : table.offsets[i + 1]] for i in range(n)]
 
 
-def scanned(text: bytes, rows=TEXT, table=None):
+def scanned(text: bytes, rows=TEXT, table=None, empty_lines=False):
     """Tokens, sentence breaks, NULs and the table, growing it from almost nothing."""
     table = table if table is not None else new_table(1, 1)
-    ids, breaks, place = (
-        np.empty(len(text) // 2 + 1, np.int32),
-        np.empty(len(text) // 2 + 2, np.int32),
-        np.zeros(4, np.int64),
-    )
+    ids, breaks = np.empty(len(text) // 2 + 1, np.int32), np.empty(len(text) + 1, np.int32)
+    place = np.zeros(4, np.int64)
     with np.errstate(over="ignore"):
-        while not scan(padded(text), len(text), rows, table, ids, breaks, place):
+        while not scan(padded(text), len(text), rows, table, ids, breaks, place, empty_lines):
             table = grown(table, len(text))
     return ids[: place[TOKENS]], breaks[: place[BREAKS]].tolist(), int(place[NULS]), table
 
 
-def oracle(text: bytes) -> tuple[list[bytes], list[int]]:
+def oracle(text: bytes, empty_lines: bool) -> tuple[list[bytes], list[int]]:
     tokens, breaks = [], []
     lines = text.split(b"\n")
     for number, line in enumerate(lines):
         tokens += line.replace(b"\0", b" ").split()
-        if number < len(lines) - 1 and breaks[-1:] != [len(tokens)]:
+        if number < len(lines) - 1 and (empty_lines or breaks[-1:] != [len(tokens)]):
             breaks.append(len(tokens))
     return tokens, breaks
 
 
 def check(text: bytes) -> None:
-    ids, breaks, nuls, table = scanned(text)
-    tokens, expected_breaks = oracle(text)
-    words = words_of(table)
-    assert [words[i] for i in ids] == tokens
-    assert breaks == expected_breaks
-    assert nuls == text.count(b"\0")
-    assert words == list(dict.fromkeys(tokens))
-    assert table.counts[: len(words)].tolist() == [Counter(tokens)[w] for w in words]
+    for empty_lines in (False, True):
+        ids, breaks, nuls, table = scanned(text, empty_lines=empty_lines)
+        tokens, expected_breaks = oracle(text, empty_lines)
+        words = words_of(table)
+        assert [words[i] for i in ids] == tokens
+        assert breaks == expected_breaks
+        assert nuls == text.count(b"\0")
+        assert words == list(dict.fromkeys(tokens))
+        assert table.counts[: len(words)].tolist() == [Counter(tokens)[w] for w in words]
 
 
 @given(
@@ -173,14 +172,21 @@ def test_merge_adds_counts(parts):
     assert dict(zip(words_of(whole), whole.counts.tolist(), strict=False)) == everything
 
 
-@given(st.lists(st.integers(0, 4), max_size=30), st.data())
-def test_remap_drops_and_moves_breaks(local, data):
+@given(
+    st.lists(st.integers(0, 4), max_size=30),
+    st.booleans(),
+    st.booleans(),
+    st.data(),
+)
+def test_remap_drops_and_moves_breaks(local, empty_lines, unknown, data):
     final = np.array(data.draw(st.permutations([0, 1, 2, -1, -1])), np.int32)
-    breaks = sorted(data.draw(st.sets(st.integers(0, len(local)), max_size=8)))
+    breaks = sorted(data.draw(st.lists(st.integers(0, len(local)), max_size=8, unique=not empty_lines)))
     ids, ends, place = np.array(local, np.int32), np.array(breaks, np.int32), np.zeros(4, np.int64)
     place[TOKENS], place[BREAKS] = len(local), len(breaks)
-    remap(ids, ends, place, final)
-    kept = [int(final[i]) for i in local if final[i] >= 0]
-    expected = list(dict.fromkeys(sum(final[i] >= 0 for i in local[:b]) for b in breaks))
+    remap(ids, ends, place, final, Keeping(empty_lines, unknown))
+    kept = [int(final[i]) for i in local if unknown or final[i] >= 0]
+    expected = [sum(unknown or final[i] >= 0 for i in local[:b]) for b in breaks]
+    if not empty_lines:
+        expected = list(dict.fromkeys(expected))
     assert ids[: place[TOKENS]].tolist() == kept
     assert ends[: place[BREAKS]].tolist() == expected

@@ -13,10 +13,12 @@ if TYPE_CHECKING:
     from unhot.corpus.glove_cells import read_glove_cells, write_glove_cells
     from unhot.corpus.pairing import corpus_pairs, pairs
     from unhot.corpus.phrases import Phrases
+    from unhot.corpus.reading.sources import Column
     from unhot.vocab.subsampling import keep_probability, rank_keep_probability
 
 __all__ = [
     "Cells",
+    "Column",
     "Corpus",
     "Phrases",
     "cooccurrences",
@@ -31,6 +33,7 @@ __all__ = [
 
 _HOMES = {
     "Cells": "unhot.corpus.cells",
+    "Column": "unhot.corpus.reading.sources",
     "Corpus": "unhot.corpus.corpus",
     "Phrases": "unhot.corpus.phrases",
     "cooccurrences": "unhot.corpus.cooccurrence",

@@ -1,7 +1,7 @@
 """Co-occurrence counts of an encoded corpus, exact, within a budget of memory.
 
-    X[i, j] = sum of weight(d) over all places of word i and all places of word j in the same sentence, d <=
-    window words apart
+    X[i, j] = sum of weight(d) over all places of word i and all places of word j in the same sentence,
+              d <= window words apart
 
     weights=distance    1 / d, as GloVe has it
     weights=flat        1
@@ -12,11 +12,12 @@ training. sides=both counts the words on both sides, so X is symmetric; left (or
 before (or behind) word i.
 
 The text is cut into sections that fit the budget. A section is counted row by row in compiled code
-(cells/row_counts.py). One section is all there is to most texts; otherwise each leaves a run of sorted
-rows on disk, and the runs are added up, row by row, at the end. Sums are integers, in units of 1 / lcm(1 ..
-window) for 1 / d: the result is the same to the last bit for any budget and any number of threads. Where
-counts are so large and windows so wide that such sums might not fit 64 bits, 1 / d is rounded to a unit that
-does.
+(cells/row_counts.py). One section is all there is to most texts; otherwise each leaves a run of sorted rows
+on disk, and the runs are added up, row by row, at the end.
+
+Sums are integers, in units of 1 / lcm(1 .. window) for 1 / d. So the result is the same to the last bit for
+any budget and any number of threads. Where counts are so large and windows so wide that such sums might not
+fit 64 bits, 1 / d is rounded to a unit that does.
 """
 
 from __future__ import annotations
@@ -27,8 +28,7 @@ import os
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import TracebackType
-from typing import IO, Any, NamedTuple
+from typing import IO, Any, NamedTuple, Self
 
 import numpy as np
 
@@ -56,8 +56,8 @@ LARGEST = 2**63 - 1
 TASK_CELLS = 1 << 20  # cells that are counted, and written, together; as many as there are words in any case
 FEWEST = 1 << 12  # words of a section at least
 MOST = 1 << 30  # and at most: places are 32-bit
-# of a word in a section: itself and its place; of a cell: its column and its sum
-WORD_BYTES, CELL_BYTES = 8, 12
+WORD_BYTES = 8  # of a word in a section: itself and its place
+CELL_BYTES = 12  # of a cell: its column and its sum
 ROW_BYTES = 40  # of a row, whatever the number of threads: where it begins and ends, how long it is
 PART = 1 << 17  # sums divided together
 
@@ -97,7 +97,9 @@ def cooccurrences(
     directory   where to keep the cells, see `Cells.open`; None: a temporary directory, removed with them
     progress    called now and then with how much is done, and how much there is to do
     """
-    window, threads = whole("window", window, 1, 10_000), whole("threads", threads, 1, 1024)
+    corpus.check_windows()
+    window = whole("window", window, 1, 10_000)
+    threads = whole("threads", threads, 1, 1024)
     one_of("weights", weights, WEIGHTS)
     one_of("sides", sides, SIDES)
     how = {
@@ -118,16 +120,11 @@ def warm_up_counting() -> None:
     """Compile what counts, or load it from disk, by counting next to nothing; no file is written."""
     ids, starts = np.arange(2, dtype=np.int32), np.array([0, 2])
     ids.flags.writeable = starts.flags.writeable = False  # as the shards are, which are mapped for reading
-    weights, section, row, out = (
-        weights_of("flat", "both", 1, 2),
-        new_section(8, 2),
-        new_sums(2),
-        new_rows(2, 4),
-    )
-    read_section(
-        Text(ids, starts, keep_threshold(np.ones(2))), key_from(stream_key(0, 0, 0), 0), 0, 2, 0, 1, section
-    )
-    count_rows(section, 0, 2, weights.left, weights.right, row, out)
+    text = Text(ids, starts, keep_threshold(np.ones(2)))
+    section = new_section(8, 2)
+    read_section(text, key_from(stream_key(0, 0, 0), 0), 0, 2, 0, 1, section)
+    weights = weights_of("flat", "both", 1, 2)
+    count_rows(section, 0, 2, weights.left, weights.right, new_sums(2), new_rows(2, 4))
 
 
 def weights_of(weights: str, sides: str, window: int, most: int) -> DistanceWeights:
@@ -146,7 +143,7 @@ def weights_of(weights: str, sides: str, window: int, most: int) -> DistanceWeig
 
 
 class _Part(NamedTuple):
-    """A piece of a shard that is a section."""
+    """Positions of a shard that are a section."""
 
     shard: int
     start: int
@@ -172,14 +169,15 @@ class _Counter:
         self, corpus: Corpus, how: dict[str, Any], threads: int, memory: int, progress: Progress | None
     ) -> None:
         counts = corpus.vocabulary.counts
-        self._corpus, self._threads, self._words, self._window = corpus, threads, counts.size, how["window"]
+        self._corpus = corpus
+        self._threads = threads
+        self._words = counts.size
+        self._window = how["window"]
         # counts that were given with the text may be smaller than the text's own
         most = int(counts.max()) if int(counts.sum()) == corpus.ids else corpus.ids
         self._weights = weights_of(how["weights"], how["sides"], how["window"], most)
-        self._key, self._keep = (
-            stream_key(how["seed"], 0, 0),
-            keep_threshold(keep_probability(counts, how["sample"])),
-        )
+        self._key = stream_key(how["seed"], 0, 0)
+        self._keep = keep_threshold(keep_probability(counts, how["sample"]))
         room, self._cells = self._plan(memory)
         self._parts = self._cut(room)
         if not self._parts:
@@ -224,15 +222,17 @@ class _Counter:
         if memory < least:
             raise ConfigError(
                 f"memory={memory}: counting {words:,} words with {self._threads} threads takes at least "
-                f"{least:,} bytes; "
-                "allow more, use fewer threads, or fewer words (min_count, max_vocab)"
+                f"{least:,} bytes; allow more, use fewer threads, or fewer words (min_count, max_vocab)"
             )
         spare = (memory - least) // (4 * buffers * CELL_BYTES)  # a quarter of what is left
         more = max(0, min(TASK_CELLS - words, words**2 - words, spare))
         return min((memory - fixed - buffers * CELL_BYTES * more) // WORD_BYTES, MOST), words + more
 
     def _cut(self, room: int) -> list[_Part]:
-        """The text in parts that have room, gaps between sentences and what windows reach at both ends included."""
+        """The text in parts that have room.
+
+        Gaps between sentences, and what windows reach at both ends, take some of it.
+        """
         parts, before = [], 0
         around = 2 * self._window + 3  # what windows reach at both ends, and a gap there
         for number, shard in enumerate(self._corpus.shards):
@@ -245,34 +245,22 @@ class _Counter:
                     stop = int(shard.starts[last])
                 else:
                     stop = min(start + room - around - 1, int(shard.starts[sentence + 1]))
-                parts.append(
-                    _Part(
-                        number, start, stop, sentence, before, stop - start + max(last - sentence, 1) + around
-                    )
-                )
+                needed = stop - start + max(last - sentence, 1) + around
+                parts.append(_Part(number, start, stop, sentence, before, needed))
                 start = stop
             before += shard.ids.size
         return parts
 
     def _count_part(self, part: _Part, write: Write) -> None:
-        shard = self._corpus.shards[part.shard]
-        text, section, weights = Text(shard.ids, shard.starts, self._keep), self._section, self._weights
-        read_section(
-            text,
-            key_from(self._key, part.before),
-            part.start,
-            part.stop,
-            part.sentence,
-            self._window,
-            section,
-        )
-        reach = (weights.left.size - 1) + (weights.right.size - 1)
-        most = np.diff(section.starts) * reach
+        text = Text(*self._corpus.shards[part.shard], self._keep)
+        section = self._section
+        key = key_from(self._key, part.before)
+        read_section(text, key, part.start, part.stop, part.sentence, self._window, section)
+        left, right, _ = self._weights
+        most = np.diff(section.starts) * (left.size - 1 + right.size - 1)
         self._each(
             most,
-            lambda task: count_rows(
-                section, task.first, task.last, weights.left, weights.right, task.row, task.out
-            ),
+            lambda task: count_rows(section, task.first, task.last, left, right, task.row, task.out),
             write,
         )
 
@@ -288,7 +276,7 @@ class _Counter:
         )
 
     def _each(self, most: Counts, work: Callable[[_Task], int], write: Write) -> None:
-        """Work on all rows, which have at most so many cells each, or words, and write them in their order."""
+        """Work on all rows and write them in their order; no row has more cells than `most` says, or words."""
 
         def tasks() -> Iterator[_Task]:
             ends = np.cumsum(np.minimum(most, self._words))
@@ -313,20 +301,21 @@ def _last_at_most(most: int, starts: Starts) -> int:
 
 
 class _Runs:
-    """Runs of sorted rows on disk: one behind the other in two files, and where their rows begin in a third."""
+    """Runs of sorted rows on disk.
+
+    They lie one behind the other in two files; where their rows begin is in a third.
+    """
 
     def __init__(self, folder: Path) -> None:
         self._paths = [folder / f"runs.{name}" for name in ("starts", "columns", "sums")]
         self._files: list[IO[bytes]] = []
         self._at = 0
 
-    def __enter__(self) -> _Runs:
+    def __enter__(self) -> Self:
         self._files = [path.open("wb") for path in self._paths]
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *stopped: object) -> None:
         for file in self._files:
             file.close()
 

@@ -1,39 +1,39 @@
 """An encoded corpus: a directory with shards, the vocabulary and `corpus.json`.
 
-corpus.json       version, lengths of the shards, report; written last, so a directory without it is not
-                  finished
-vocab.txt         one word a line (see `Vocabulary.save_words`)
-counts.bin        their counts, little-endian int64
+corpus.json       version, lengths of the shards, report, what is kept beside words; written last, so a
+                  directory without it is not finished
+vocab.txt         see indexed_folder.py
+counts.bin
 00000.ids ...     see shards.py
+beside/NAME/      a corpus of its own: line i of it belongs to line i of the text (see `encode`)
 """
 
 from __future__ import annotations
 
-import json
 import os
-import shutil
-import weakref
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import accumulate, pairwise
 from pathlib import Path
-from types import TracebackType
-from typing import Any
 
-import numpy as np
-
+from unhot.corpus.indexed_folder import WORDS, OpenedFolder, read_index, read_vocabulary, save_index
 from unhot.corpus.report import Report
-from unhot.corpus.shards import Shard, check_shard, map_shard
-from unhot.errors import FormatError
+from unhot.corpus.shards import AGAIN, WORDS_ONLY, Keeping, Lines, Shard, check_shard, map_shards
+from unhot.errors import ConfigError, FormatError
 from unhot.vocab.vocabulary import Vocabulary
 
 VERSION = 1
-INDEX, WORDS, COUNTS = "corpus.json", "vocab.txt", "counts.bin"
-AGAIN = "encode the text again"
+INDEX = "corpus.json"
+BESIDE = "beside"
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")  # of something beside the text
 
 
-class Corpus:
+class Corpus(OpenedFolder):
     """Text as ids, with its vocabulary and a report; made by `encode` or `Corpus.open`.
 
     Use it as a context manager or call `close()`. A temporary corpus removes its directory then, or when it
-    is garbage collected.
+    is garbage collected. `beside` has what was encoded beside the text: name -> Corpus.
     """
 
     def __init__(
@@ -43,16 +43,18 @@ class Corpus:
         shards: list[Shard],
         report: Report,
         *,
+        keeping: Keeping = WORDS_ONLY,
+        beside: Mapping[str, Corpus] | None = None,
         temporary: bool = False,
     ) -> None:
         """Use `encode` or `Corpus.open`."""
+        super().__init__(directory, temporary)
         self.directory = directory
         self.vocabulary = vocabulary
         self.shards = shards
         self.report = report
-        self._remove = (
-            weakref.finalize(self, shutil.rmtree, directory, ignore_errors=True) if temporary else None
-        )
+        self.keeping = keeping
+        self.beside = dict(beside or {})
 
     @classmethod
     def open(cls, directory: str | os.PathLike[str]) -> Corpus:
@@ -60,31 +62,30 @@ class Corpus:
         path = Path(directory)
         index = read_index(path / INDEX, VERSION, AGAIN)
         try:
-            words, lengths = (
-                int(index["words"]),
-                [(int(ids), int(sentences)) for ids, sentences in index["shards"]],
-            )
+            words = int(index["words"])
+            lengths = [(int(ids), int(sentences)) for ids, sentences in index["shards"]]
             report = Report.from_json(index["report"])
+            keeping = Keeping(*(bool(index.get(name, False)) for name in Keeping._fields))
+            names = checked_names(index.get(BESIDE, []))
         except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise FormatError(
-                f"{path / INDEX}: {error}: the file is damaged, encode the text again"
-            ) from error
+            raise FormatError(f"{path / INDEX}: {error}: the file is damaged, {AGAIN}") from error
         vocabulary = read_vocabulary(path, words, AGAIN)
         if not vocabulary.is_ordered():
             raise FormatError(
                 f"{path / WORDS}: words are not in the order of their counts: the file is damaged, {AGAIN}"
             )
         for number, length in enumerate(lengths):
-            check_shard(path, number, *length, words)
-        if (report.kept, report.sentences) != (
-            sum(ids for ids, _ in lengths),
-            sum(sentences for _, sentences in lengths),
-        ):
+            check_shard(path, number, *length, words, keeping)
+        beside = {name: cls.open(path / BESIDE / name) for name in names}
+        numbers = {report.sentences, *(other.sentences for other in beside.values())}
+        ids = report.words if keeping.unknown else report.kept
+        if ids != sum(ids for ids, _ in lengths) or numbers != {sum(lines for _, lines in lengths)}:
             raise FormatError(
-                f"{path / INDEX}: the report does not fit the shards: the file is damaged, encode the text "
-                "again"
+                f"{path / INDEX}: the report does not fit the shards, or what is beside the text: the file "
+                f"is damaged, {AGAIN}"
             )
-        return cls(path, vocabulary, [map_shard(path, number) for number in range(len(lengths))], report)
+        shards = map_shards(path, len(lengths))
+        return cls(path, vocabulary, shards, report, keeping=keeping, beside=beside)
 
     @property
     def words(self) -> int:
@@ -93,77 +94,88 @@ class Corpus:
 
     @property
     def ids(self) -> int:
-        """Tokens kept."""
+        """Tokens that are in the vocabulary."""
         return self.report.kept
 
     @property
     def sentences(self) -> int:
-        """Sentences with at least one token kept."""
+        """Sentences with at least one token kept; all lines if empty ones are kept."""
         return self.report.sentences
+
+    @property
+    def keeps_empty_lines(self) -> bool:
+        """Whether sentence i is line i of the text, also if it is empty."""
+        return self.keeping.empty_lines
+
+    @property
+    def keeps_unknown(self) -> bool:
+        """Whether words outside the vocabulary keep their places, as ids of -1."""
+        return self.keeping.unknown
+
+    def check_windows(self) -> None:
+        """Raise a `ConfigError` if ids of -1 stand in the text, which have no row in any matrix."""
+        if self.keeps_unknown:
+            raise ConfigError(
+                "a corpus that keeps the places of unknown words: windows, cells and phrases are made of "
+                "known words; encode the text without unknown=True"
+            )
+
+    def aligned(self, first: int, last: int, *names: str) -> Iterator[tuple[Lines, ...]]:
+        """Lines first .. last - 1 of the text, with the same lines of what is beside it under these names.
+
+        Shards end at different lines, so there are several parts, each in one shard of every corpus; mostly
+        it is one. A part is as many lines of the text, of the first name, and so on.
+        """
+        if not 0 <= first <= last <= self.sentences:
+            raise IndexError(f"lines {first} .. {last - 1}: there are lines 0 .. {self.sentences - 1}")
+        together = [self, *(self.beside[name] for name in names)]
+        edges = {edge for corpus in together for edge in corpus._edges() if first < edge < last}
+        for begin, end in pairwise(sorted({first, last} | edges)):
+            yield tuple(corpus._lines(begin, end) for corpus in together)
+
+    def _edges(self) -> list[int]:
+        """The lines at which shards begin, and the number of lines."""
+        return list(accumulate((shard.starts.size - 1 for shard in self.shards), initial=0))
+
+    def _lines(self, first: int, last: int) -> Lines:
+        """Lines that lie in one shard."""
+        edges = self._edges()
+        number = bisect_right(edges, first) - 1
+        ids, starts = self.shards[number]
+        return Lines(ids, starts[first - edges[number] : last - edges[number] + 1])
 
     def close(self) -> None:
         """Let go of the shards; remove the directory if it is temporary."""
         self.shards = []
-        if self._remove is not None:
-            self._remove()
-
-    def __enter__(self) -> Corpus:
-        """The corpus itself."""
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Close."""
-        self.close()
+        for other in self.beside.values():
+            other.close()
+        super().close()
 
     def __repr__(self) -> str:
         """The numbers, and where it is."""
-        numbers = f"{self.ids} ids, {self.sentences} sentences, {len(self.vocabulary)} words, {len(self.shards)} shards"
-        return f"Corpus({numbers} in {self.directory})"
+        return (
+            f"Corpus({self.ids} ids, {self.sentences} sentences, {len(self.vocabulary)} words, "
+            f"{len(self.shards)} shards in {self.directory})"
+        )
 
 
-def save_vocabulary(directory: Path, vocabulary: Vocabulary) -> None:
-    """Write the vocabulary of a corpus."""
-    vocabulary.save_words(directory / WORDS)
-    (directory / COUNTS).write_bytes(vocabulary.counts.astype("<i8").tobytes())
+def save_corpus_index(corpus: Corpus) -> None:
+    """Write `corpus.json`."""
+    index = {
+        "version": VERSION,
+        "words": len(corpus.vocabulary),
+        "shards": [(shard.ids.size, shard.starts.size - 1) for shard in corpus.shards],
+        "report": corpus.report.to_json(),
+    }
+    index |= {name: True for name, kept in corpus.keeping._asdict().items() if kept}
+    if corpus.beside:
+        index[BESIDE] = list(corpus.beside)
+    save_index(corpus.directory / INDEX, index)
 
 
-def save_index(directory: Path, words: int, lengths: list[tuple[int, int]], report: Report) -> None:
-    """Write `corpus.json`, all or nothing."""
-    save_json(
-        directory / INDEX, {"version": VERSION, "words": words, "shards": lengths, "report": report.to_json()}
-    )
-
-
-def save_json(path: Path, index: dict[str, Any]) -> None:
-    """Write the file that makes a directory valid, all or nothing."""
-    part = path.with_name(f"{path.name}.part")
-    with part.open("w", encoding="utf-8") as file:
-        json.dump(index, file, indent=1)
-        file.flush()
-        os.fsync(file.fileno())
-    part.replace(path)
-
-
-def read_index(path: Path, version: int, again: str) -> dict[str, Any]:
-    """Such a file; a `FormatError` that says what to do (`again`) if it is missing, damaged or of another version."""
-    if not path.is_file():
-        raise FormatError(f"{path}: no such file: the directory holds none, or it was not finished; {again}")
-    try:
-        index = json.loads(path.read_bytes())
-    except (ValueError, RecursionError) as error:
-        raise FormatError(f"{path}: {error}: the file is damaged, {again}") from error
-    if not isinstance(index, dict) or index.get("version") != version:
-        found = index.get("version") if isinstance(index, dict) else None
-        raise FormatError(f"{path}: version {found!r}: this unhot reads version {version}; {again}")
-    return index
-
-
-def read_vocabulary(directory: Path, words: int, again: str) -> Vocabulary:
-    """The vocabulary that `save_vocabulary` wrote."""
-    path = directory / COUNTS
-    size = path.stat().st_size if path.is_file() else -1
-    if size != 8 * words or not (directory / WORDS).is_file():
-        raise FormatError(f"{path}: {size} bytes, expected {8 * words}, and {WORDS} beside it: {again}")
-    return Vocabulary.load(directory / WORDS, np.fromfile(path, "<i8"))
+def checked_names(names: Iterable[str]) -> list[str]:
+    """Names of what is beside a text; a `ConfigError` if one cannot be the name of a folder."""
+    for name in names:
+        if not isinstance(name, str) or not NAME.fullmatch(name):
+            raise ConfigError(f"beside: the name {name!r}: must be letters, digits, - and _ only")
+    return list(names)

@@ -10,14 +10,17 @@ The result does not depend on the number of threads or on the size of the blocks
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import os
 import time
 from collections.abc import Callable, Generator, Mapping
+from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from unhot.corpus.corpus import Corpus, save_index, save_vocabulary
+from unhot.corpus.corpus import BESIDE, Corpus, checked_names, save_corpus_index
+from unhot.corpus.indexed_folder import save_vocabulary
 from unhot.corpus.reading.lexicon import (
     check_given,
     cut_vocabulary,
@@ -28,12 +31,12 @@ from unhot.corpus.reading.lexicon import (
     merge_tables,
 )
 from unhot.corpus.reading.scanner import NULS, WordTable, grown, new_table, remap, scan
-from unhot.corpus.reading.sources import Input, Source, open_input
+from unhot.corpus.reading.sources import Column, Input, Source, open_beside, open_input
 from unhot.corpus.reading.spool import PART, Spool
 from unhot.corpus.reading.text_blocks import BLOCK, Block, Pool
 from unhot.corpus.reading.tokenizers import NAMES, Tokenizer
 from unhot.corpus.report import Report
-from unhot.corpus.shards import SHARD_IDS, ShardWriter, map_shard
+from unhot.corpus.shards import SHARD_IDS, WORDS_ONLY, Keeping, ShardWriter, map_shards
 from unhot.corpus.workplace import Workplace
 from unhot.errors import DataError, at_least
 from unhot.threads import in_order
@@ -59,7 +62,7 @@ class WordChoice(NamedTuple):
 
     min_count: int
     max_vocab: int | None
-    given: Vocabulary | None  # instead of the words of the text
+    given: Vocabulary | None = None  # instead of the words of the text
     known: Vocabulary | None = None  # words that stay in any case; their counts are added
 
 
@@ -73,6 +76,9 @@ def encode(
     counts: Mapping[str, int] | Vocabulary | None = None,
     known: Vocabulary | None = None,
     column: str | None = None,
+    empty_lines: bool = False,
+    unknown: bool = False,
+    beside: Mapping[str, Source | Column] | None = None,
     threads: int = 2,
     progress: Progress | None = None,
 ) -> Corpus:
@@ -92,6 +98,12 @@ def encode(
     known       a vocabulary to extend: its words stay, and their counts are added to those of the text
     column      of a table, where the sentences are: strings, or lists of tokens; None: the column `text`, or
                 the only one it can be
+    empty_lines keep lines without a word, or with unknown ones only, as empty sentences: sentence i is line i
+                of the text, item i of an iterable, row i of a table
+    unknown     keep the places of words outside the vocabulary, as ids of -1
+    beside      name -> what belongs to the text line by line, such as labels or users: another source, or
+                Column(name) of the same table. Its words are split at white space, or token lists; all are
+                kept, in a vocabulary of its own, as the corpus `beside[name]`. It implies empty_lines.
     threads     scanner threads
     progress    called now and then with the bytes read and the bytes there are (None if not known)
     """
@@ -99,67 +111,106 @@ def encode(
     at_least("threads", threads, 1)
     given = check_given(counts, min_count, max_vocab) if counts is not None else None
     sizes = EncodingSizes()
-    text = open_input(source, tokenizer, sizes.block, column)
+    keeping = Keeping(empty_lines or bool(beside), unknown)
+    text = open_input(source, tokenizer, sizes.block, column, keeping.empty_lines)
+    beside = beside or {}
+    others = {name: open_beside(beside[name], source, sizes.block) for name in checked_names(beside)}
     with Workplace(directory) as place:
-        return encode_input(
-            text, WordChoice(min_count, max_vocab, given, known), place, threads, sizes, progress
-        )
+        lines = {
+            name: _encode_beside(other, place.work / BESIDE / name, threads, sizes)
+            for name, other in others.items()
+        }
+        choice = WordChoice(min_count, max_vocab, given, known)
+        return encode_input(text, choice, place, threads, sizes, progress, keeping, lines)
 
 
 def warm_up_encoding(*tokenizers: Tokenizer) -> None:
     """Compile the kernels of some tokenisers (of all, if none is named), or load them from the disk cache."""
     for tokenizer in tokenizers or NAMES:
-        encode(
-            iter(["a b"]), tokenizer=tokenizer if isinstance(tokenizer, str) else "whitespace", min_count=1
-        ).close()
+        name = tokenizer if isinstance(tokenizer, str) else "whitespace"
+        encode(iter(["a b"]), tokenizer=name, min_count=1).close()
 
 
 def encode_input(
     text: Input,
-    cut: WordChoice,
+    choice: WordChoice,
     place: Workplace,
     threads: int,
     sizes: EncodingSizes,
     progress: Progress | None = None,
+    keeping: Keeping = WORDS_ONLY,
+    beside: Mapping[str, int] | None = None,
 ) -> Corpus:
-    """The three steps."""
-    pool, spool, writer = Pool(), Spool(place.work, sizes.part), ShardWriter(place.work, sizes.shard)
-    with contextlib.ExitStack() as stack, place.disk_full_explained(text.reader, spool):
-        stack.callback(spool.close)
-        stack.callback(writer.abort)
-        scanner = Scanner(text, threads, sizes.table // threads)
+    """The three steps; `beside`: the number of lines of what is in the workplace beside the text."""
+    pool = Pool()
+    spool = Spool(place.work, sizes.part)
+    writer = ShardWriter(place.work, sizes.shard, empty_lines=keeping.empty_lines)
+    with place.disk_full_explained(text.reader, spool), contextlib.closing(spool):
+        scanner = Scanner(text, threads, sizes.table // threads, keeping.empty_lines)
         _pipe(_reported(text, pool, sizes.block, progress), scanner.scan, spool.write, pool, threads)
-        vocabulary, finals, counted = count(text, scanner, cut)
-        remapper = Remapper(finals)
-        _pipe(
-            spool.read(pool), remapper.remap, lambda block: writer.append(*block.sentences()), pool, threads
-        )
-        writer.close()
-        return finished(place, vocabulary, writer, counted)
+        vocabulary, finals, report = count(text, scanner, choice)
+
+        def remapped(block: Block) -> Block:
+            remap(block.ids, block.breaks, block.place, finals[block.table], keeping)
+            return block
+
+        with writer:
+            _pipe(spool.read(pool), remapped, lambda block: writer.append(*block.sentences()), pool, threads)
+        return finished(place, vocabulary, writer, report, keeping, beside)
 
 
-def finished(place: Workplace, vocabulary: Vocabulary, writer: ShardWriter, report: Report) -> Corpus:
+def _encode_beside(text: Input, directory: Path, threads: int, sizes: EncodingSizes) -> int:
+    """Write a corpus of what is beside a text; the number of its lines."""
+    with Workplace(directory) as place:
+        choice = WordChoice(min_count=1, max_vocab=None)
+        with encode_input(text, choice, place, threads, sizes, None, Keeping(empty_lines=True)) as corpus:
+            return corpus.sentences
+
+
+def finished(
+    place: Workplace,
+    vocabulary: Vocabulary,
+    writer: ShardWriter,
+    report: Report,
+    keeping: Keeping = WORDS_ONLY,
+    beside: Mapping[str, int] | None = None,
+) -> Corpus:
     """The corpus whose shards are written; `report`: of what was read."""
-    if not writer.lengths:
+    if not report.kept:
         raise DataError(
             f"none of the {len(vocabulary)} words in counts occurs in the text: check the tokenizer and the "
             "vocabulary"
         )
+    report = dataclasses.replace(report, sentences=sum(lines for _, lines in writer.lengths))
+    beside = beside or {}
+    for name, lines in beside.items():
+        if lines != report.sentences:
+            raise DataError(
+                f"beside: {name} has {lines} lines, the text has {report.sentences}: give one for each line "
+                "of the text; it may be empty"
+            )
     save_vocabulary(place.work, vocabulary)
     place.publish()
-    kept, sentences = (sum(numbers) for numbers in zip(*writer.lengths, strict=True))
-    report = Report(**{**report.to_json(), "kept": kept, "sentences": sentences})
-    save_index(place.directory, len(vocabulary), writer.lengths, report)
-    shards = [map_shard(place.directory, number) for number in range(len(writer.lengths))]
-    return Corpus(place.directory, vocabulary, shards, report, temporary=place.temporary)
+    corpus = Corpus(
+        place.directory,
+        vocabulary,
+        map_shards(place.directory, len(writer.lengths)),
+        report,
+        keeping=keeping,
+        beside={name: Corpus.open(place.directory / BESIDE / name) for name in beside},
+        temporary=place.temporary,
+    )
+    save_corpus_index(corpus)
+    return corpus
 
 
 class Scanner:
     """Step 1: one table for each thread."""
 
-    def __init__(self, text: Input, threads: int, words: int) -> None:
+    def __init__(self, text: Input, threads: int, words: int, empty_lines: bool) -> None:
         """`words`: room in a new table."""
         self.text = text
+        self.empty_lines = empty_lines
         self.tables: list[WordTable] = [new_table(words, 8 * words) for _ in range(threads)]
         self.nuls = [0] * threads  # NUL bytes met with each table
         self._free = list(range(threads))  # tables that no thread uses
@@ -170,13 +221,17 @@ class Scanner:
         if self.text.normalise is not None:
             block.normalised, size = self.text.normalise(text, size, block.normalised)
             text = block.normalised
-        block.reserve_ids(size // 2 + 1, size // 2 + 2)  # "a a a": every second byte is a token
+        most = size // 2 + 1  # tokens, and sentences with a token: "a a a"
+        block.reserve_ids(most, 1 + (size if self.empty_lines else most))
         block.place[:] = 0
         block.table = self._free.pop()
         table = self.tables[block.table]
+        separators = self.text.separators
         # hashes wrap around; matters only when the kernels run as plain Python
         with np.errstate(over="ignore"):
-            while not scan(text, size, self.text.separators, table, block.ids, block.breaks, block.place):
+            while not scan(
+                text, size, separators, table, block.ids, block.breaks, block.place, self.empty_lines
+            ):
                 table = grown(table, size)
         self.tables[block.table] = table
         self.nuls[block.table] += int(block.place[NULS])
@@ -184,43 +239,32 @@ class Scanner:
         return block
 
 
-class Remapper:
-    """Step 3: local ids to final ids, with the final ids of each table."""
-
-    def __init__(self, finals: list[Ids]) -> None:
-        """One array for each table."""
-        self._finals = finals
-
-    def remap(self, block: Block) -> Block:
-        """Remap a block in place; runs in a thread."""
-        remap(block.ids, block.breaks, block.place, self._finals[block.table])
-        return block
-
-
-def count(text: Input, scanner: Scanner, cut: WordChoice) -> tuple[Vocabulary, list[Ids], Report]:
+def count(text: Input, scanner: Scanner, choice: WordChoice) -> tuple[Vocabulary, list[Ids], Report]:
     """Step 2: the vocabulary, the final ids of each table's words (-1: dropped), and what was read."""
     table, ids = merge_tables(scanner.tables)
     words = lexicon(table, text.escapes)
+    counts = words.counts.copy()  # the table's own may be added to
+    vocabulary, final = chosen_vocabulary(table, text.escapes, choice)
     report = Report(
         files=text.reader.files,
         bytes=text.reader.bytes,
-        words=int(words.counts.sum()),
-        types=len(words.counts),
-        invalid_utf8=invalid_tokens(words),
+        words=int(counts.sum()),
+        kept=int(counts[final[: counts.size] >= 0].sum()),
+        types=counts.size,
+        invalid_utf8=invalid_tokens(words._replace(counts=counts)),
         nul_bytes=sum(scanner.nuls),
         byte_order_marks=text.reader.byte_order_marks,
     )
-    vocabulary, final = chosen_vocabulary(table, text.escapes, cut)
     return vocabulary, [final[local] for local in ids], report
 
 
-def chosen_vocabulary(table: WordTable, escapes: bool, cut: WordChoice) -> tuple[Vocabulary, Ids]:
+def chosen_vocabulary(table: WordTable, escapes: bool, choice: WordChoice) -> tuple[Vocabulary, Ids]:
     """The words that stay, and the final id of each word of the table (-1: dropped)."""
-    if cut.given is not None:
-        return given_vocabulary(table, escapes, cut.given)
-    if cut.known is not None:
-        return extended_vocabulary(table, escapes, cut.known, cut.min_count, cut.max_vocab)
-    return cut_vocabulary(lexicon(table, escapes), cut.min_count, cut.max_vocab)
+    if choice.given is not None:
+        return given_vocabulary(table, escapes, choice.given)
+    if choice.known is not None:
+        return extended_vocabulary(table, escapes, choice.known, choice.min_count, choice.max_vocab)
+    return cut_vocabulary(lexicon(table, escapes), choice.min_count, choice.max_vocab)
 
 
 def _pipe(
@@ -240,7 +284,7 @@ def _pipe(
 def _reported(text: Input, pool: Pool, size: int, progress: Progress | None) -> Generator[Block, None, None]:
     """The blocks of a text, telling `progress` now and then."""
     last = time.monotonic()
-    with contextlib.closing(text.reader.blocks(pool, size)) as blocks:
+    with contextlib.closing(text.blocks(pool, size)) as blocks:
         for block in blocks:
             yield block
             if progress is not None and time.monotonic() - last >= PROGRESS_SECONDS:

@@ -1,6 +1,4 @@
-"""GloVe's files of co-occurrences.
-
-Those that its programs wrote become cells, and cells become files that its programs read.
+"""GloVe's files of co-occurrences: what its programs wrote becomes cells, and cells become such files.
 
 cooccurrence.bin    records of 16 bytes, little-endian: int32 word, int32 context, both from 1; float64 value
 vocab.txt           a line for each word: the word, a space, how often it was seen; in the order of the ids
@@ -25,6 +23,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from unhot.atomic import replacing
 from unhot.corpus.cells import Cells, CellsWriter
 from unhot.errors import DataError, FormatError
 from unhot.types import Counts
@@ -42,7 +41,7 @@ Records = NDArray[np.void]
 
 def write_glove_cells(cells: Cells, path: str | os.PathLike[str]) -> None:
     """Write cells as GloVe's `cooccur` writes them, all or nothing."""
-    with _replacing(Path(path)) as file:
+    with replacing(Path(path)) as file:
         for at in range(0, len(cells), BLOCK):
             end = min(at + BLOCK, len(cells))
             records = np.empty(end - at, RECORD)
@@ -61,7 +60,7 @@ def write_glove_cells(cells: Cells, path: str | os.PathLike[str]) -> None:
 def write_glove_vocabulary(vocabulary: Vocabulary, path: str | os.PathLike[str]) -> None:
     """Write the words as GloVe's `vocab_count` writes them, all or nothing."""
     check_glove_words(vocabulary)
-    with _replacing(Path(path)) as file:
+    with replacing(Path(path)) as file:
         for word, count in zip(vocabulary.words, vocabulary.counts.tolist(), strict=True):
             file.write(encode_word(word) + b" %d\n" % count)
 
@@ -82,10 +81,8 @@ def read_glove_vocabulary(path: str | os.PathLike[str]) -> Vocabulary:
     with _opened(Path(path)) as file:
         data = file.read()
     if not data.endswith(b"\n"):
-        raise FormatError(
-            f"{path}: byte {len(data)}: {'the last line has no end' if data else 'the file is empty'}: make "
-            "it again"
-        )
+        trouble = "the last line has no end" if data else "the file is empty"
+        raise FormatError(f"{path}: byte {len(data)}: {trouble}: make it again")
     counts: dict[bytes, int] = {}
     at = 0
     for line in data.split(b"\n")[:-1]:
@@ -135,7 +132,9 @@ def _look_through(file: IO[bytes], words: int) -> tuple[Counts, bool]:
 
     `FormatError` if one is wrong.
     """
-    lengths, together, last = np.zeros(words, np.int64), True, 0
+    lengths = np.zeros(words, np.int64)
+    together = True
+    last = 0
     size = file.seek(0, os.SEEK_END)
     if size % RECORD.itemsize:
         raise FormatError(
@@ -143,21 +142,16 @@ def _look_through(file: IO[bytes], words: int) -> tuple[Counts, bool]:
             "short; make it again"
         )
     for at, records in _blocks(file):
-        rows, columns, values = records["word"], records["context"], records["value"]
-        wrong = (
-            (rows < 1)
-            | (rows > words)
-            | (columns < 1)
-            | (columns > words)
-            | ~((values > 0) & np.isfinite(values))
-        )
+        rows, columns = records["word"], records["context"]
+        values = records["value"]
+        inside = (np.minimum(rows, columns) >= 1) & (np.maximum(rows, columns) <= words)
+        wrong = ~(inside & (values > 0) & np.isfinite(values))
         if wrong.any():
             first = int(wrong.argmax())
             raise FormatError(
                 f"{file.name}: byte {at + first * RECORD.itemsize}: words {rows[first]} and "
-                f"{columns[first]}, value {values[first]}: "
-                f"words must be in 1..{words}, values finite and above zero: the file is damaged, none of "
-                "GloVe's, or of another vocabulary"
+                f"{columns[first]}, value {values[first]}: words must be in 1..{words}, values finite and "
+                "above zero: the file is damaged, none of GloVe's, or of another vocabulary"
             )
         lengths += np.bincount(rows - 1, minlength=words)
         together = together and rows[0] >= last and bool((np.diff(rows) >= 0).all())
@@ -253,22 +247,3 @@ def _opened(path: Path) -> Iterator[IO[bytes]]:
         ) from error
     with file:
         yield file
-
-
-@contextlib.contextmanager
-def _replacing(path: Path) -> Iterator[IO[bytes]]:
-    """A file to write that takes the place of `path` when it is complete."""
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        with part.open("wb") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        part.replace(path)
-    except OSError as error:
-        raise DataError(
-            f"{path}: cannot be written ({error.strerror or error}); what was there before is untouched"
-        ) from error
-    finally:
-        with contextlib.suppress(OSError):
-            part.unlink(missing_ok=True)

@@ -1,6 +1,4 @@
-"""The pairs a skip-gram model is trained on, in plain Python.
-
-The definition that the kernels are checked against.
+"""The pairs a skip-gram model is trained on, in plain Python: what kernels are checked against.
 
     >>> sentence = "the cat sit on the mat".split()
     >>> list(pairs(sentence, window=1, shrink=False, edges=False))[:3]
@@ -72,6 +70,7 @@ def corpus_pairs(
     epoch: int = 0,
 ) -> Iterator[tuple[int, int]]:
     """`pairs` of ids for all sentences of an encoded corpus."""
+    corpus.check_windows()
     before = 0  # positions of the shards before this one
     for shard in corpus.shards:
         for start, stop in zip(shard.starts[:-1].tolist(), shard.starts[1:].tolist(), strict=True):

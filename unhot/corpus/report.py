@@ -16,7 +16,7 @@ class Report:
     bytes: int = 0  # uncompressed; for sentences given from Python, of their UTF-8 form
     words: int = 0  # tokens read
     kept: int = 0  # tokens that are in the vocabulary
-    sentences: int = 0  # that hold at least one kept token
+    sentences: int = 0  # that hold at least one kept token; all lines if empty ones are kept
     types: int = 0  # different words before the vocabulary was cut
     invalid_utf8: int = 0  # tokens
     nul_bytes: int = 0
@@ -38,7 +38,8 @@ class Report:
 
     def __str__(self) -> str:
         """One line of numbers, then what was odd."""
-        read = f"{self.words:,} words ({self.types:,} different) in {self.sentences:,} sentences, {self.bytes:,} bytes"
+        read = f"{self.words:,} words ({self.types:,} different) in {self.sentences:,} sentences"
+        read += f", {self.bytes:,} bytes"
         if self.files:
             read += f", {self.files:,} file{'s' if self.files > 1 else ''}"
         return "\n".join([f"{read}; {self.kept:,} words kept", *self.lines()])

@@ -1,23 +1,27 @@
 """Ids on disk, memory-mapped: the only training input, however big the corpus.
 
 A shard is two files of little-endian numbers: `00000.ids` (int32) and `00000.starts` (int64), where sentence
-s is `ids[starts[s] : starts[s + 1]]`. No sentence is empty, and none reaches over two shards: a shard ends at
-the first sentence end at or behind `SHARD_IDS`.
+s is `ids[starts[s] : starts[s + 1]]`. No sentence reaches over two shards: a shard ends at the first sentence
+end at or behind `SHARD_IDS`. Every shard has ids.
+
+Usually no sentence is empty and no id is negative; see `Keeping` for what else a corpus can keep.
 """
 
 from __future__ import annotations
 
 import contextlib
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import IO, NamedTuple, Self
 
 import numpy as np
 
+from unhot.corpus.indexed_folder import check_size
 from unhot.errors import FormatError
 from unhot.types import Ids, Starts
 
 SHARD_IDS = 1 << 27
 CHUNK = 1 << 20  # numbers checked together
+AGAIN = "encode the text again"
 
 
 class Shard(NamedTuple):
@@ -27,65 +31,96 @@ class Shard(NamedTuple):
     starts: Starts  # [sentences + 1], the last entry is n
 
 
-class ShardWriter:
-    """Write ids and sentence breaks, in the order of the text, to shards in a directory."""
+class Lines(NamedTuple):
+    """Lines that lie in one shard: line i is ids[starts[i] : starts[i + 1]]."""
 
-    def __init__(self, directory: Path, limit: int = SHARD_IDS) -> None:
+    ids: Ids  # of the whole shard
+    starts: Starts  # [lines + 1]
+
+
+class Keeping(NamedTuple):
+    """What a corpus keeps beside the words of its vocabulary."""
+
+    empty_lines: bool = False  # as sentences without ids
+    unknown: bool = False  # the places of words outside the vocabulary, as ids of -1
+
+
+WORDS_ONLY = Keeping()
+
+
+class ShardWriter:
+    """Write ids and sentence breaks, in the order of the text, to shards in a directory.
+
+    A context: leaving it ends the last shard, an error only closes its files.
+    """
+
+    def __init__(self, directory: Path, limit: int = SHARD_IDS, *, empty_lines: bool = False) -> None:
         """`limit`: ids after which a shard ends at the next sentence end."""
         self.directory = directory
         self.limit = limit
+        self.empty_lines = empty_lines
         self.lengths: list[tuple[int, int]] = []  # ids and sentences of each closed shard
-        self._files: tuple[IO[bytes], IO[bytes]] | None = None
+        self._files: list[IO[bytes]] = []
         self._length = self._starts = self._last = 0
+
+    def __enter__(self) -> Self:
+        """The writer itself."""
+        return self
+
+    def __exit__(self, kind: object, *stopped: object) -> None:
+        """End the last shard, or close its files as they are."""
+        if kind is None:
+            self.close()
+        for file in self._files:
+            with contextlib.suppress(OSError):
+                file.close()
 
     def append(self, ids: Ids, breaks: Ids) -> None:
         """Add ids; a sentence ends before each position in `breaks` (ascending, len(ids) allowed)."""
         while True:
+            if self._last == self._length >= self.limit:  # the shard is full
+                empty = int(np.searchsorted(breaks, 0, side="right"))  # lines without ids may still follow
+                self._write(ids[:0], breaks[:empty])
+                breaks = breaks[empty:]
+                if not len(ids):
+                    return
+                self.close()
             over = int(np.searchsorted(breaks, self.limit - self._length))
             if over == len(breaks):
                 self._write(ids, breaks)
                 return
             end = int(breaks[over])
             self._write(ids[:end], breaks[: over + 1])
-            self.close()
             ids, breaks = ids[end:], breaks[over + 1 :] - np.int32(end)
 
     def close(self) -> None:
         """End the current shard, if there is one."""
-        if self._files is None:
+        if not self._files:
             return
         if self._last != self._length:
             self._write(np.empty(0, np.int32), np.zeros(1, np.int32))
         for file in self._files:
             file.close()
         self.lengths.append((self._length, self._starts - 1))
-        self._files = None
+        self._files = []
         self._length = self._starts = self._last = 0
 
-    def abort(self) -> None:
-        """Close the files as they are; for when something else went wrong already."""
-        for file in self._files or ():
-            with contextlib.suppress(OSError):
-                file.close()
-        self._files = None
-
     def _write(self, ids: Ids, breaks: Ids) -> None:
-        if self._files is None:
-            if len(ids) == 0:
-                return
-            names = shard_names(len(self.lengths))
-            self._files = ((self.directory / names[0]).open("wb", 0), (self.directory / names[1]).open("wb"))
+        starts = breaks + np.int64(self._length)
+        if len(starts) and starts[0] == self._last and not self.empty_lines:
+            starts = starts[1:]
+        if not len(ids) and not len(starts):
+            return
+        if not self._files:
+            ids_path, starts_path = (self.directory / name for name in shard_names(len(self.lengths)))
+            self._files = [ids_path.open("wb", 0), starts_path.open("wb")]
             self._put_starts(np.zeros(1, np.int64))
         write_all(self._files[0], ids)
-        starts = breaks + np.int64(self._length)
         self._length += len(ids)
-        if len(starts) and starts[0] == self._last:  # a sentence without ids: no sentence
-            starts = starts[1:]
         if len(starts):
             self._put_starts(starts)
 
     def _put_starts(self, starts: Starts) -> None:
-        assert self._files is not None
         self._files[1].write(starts.astype("<i8", copy=False).data)
         self._starts += len(starts)
         self._last = int(starts[-1])
@@ -103,57 +138,56 @@ def shard_names(number: int) -> tuple[str, str]:
     return f"{number:05}.ids", f"{number:05}.starts"
 
 
+def map_shards(directory: Path, number: int) -> list[Shard]:
+    """Map the files of so many shards into memory."""
+    return [map_shard(directory, each) for each in range(number)]
+
+
 def map_shard(directory: Path, number: int) -> Shard:
     """Map the files of a shard into memory."""
     ids, starts = shard_names(number)
-    mapped = (
-        np.memmap(directory / ids, dtype="<i4", mode="r"),
-        np.memmap(directory / starts, dtype="<i8", mode="r"),
+    return Shard(
+        np.asarray(np.memmap(directory / ids, dtype="<i4", mode="r"), np.int32),
+        np.asarray(np.memmap(directory / starts, dtype="<i8", mode="r"), np.int64),
     )
-    return Shard(np.asarray(mapped[0], np.int32), np.asarray(mapped[1], np.int64))
 
 
-def check_shard(directory: Path, number: int, ids: int, sentences: int, words: int) -> None:
+def check_shard(
+    directory: Path, number: int, ids: int, sentences: int, words: int, keeping: Keeping = WORDS_ONLY
+) -> None:
     """Raise a `FormatError` unless sizes, order of starts and ids are right.
 
     Kernels trust them and would read wild memory.
     """
-    names = shard_names(number)
-    for name, size in zip(names, (4 * ids, 8 * (sentences + 1)), strict=True):
-        path = directory / name
-        found = path.stat().st_size if path.is_file() else -1
-        if found != size or ids < 1:
-            raise FormatError(
-                f"{path}: {'no such file' if found < 0 else f'{found} bytes'}, expected {size}: encode the "
-                "text again"
-            )
-    _check_starts(directory / names[1], ids)
-    _check_ids(directory / names[0], words)
+    ids_name, starts_name = shard_names(number)
+    check_size(directory / ids_name, 4 * ids, AGAIN)
+    check_size(directory / starts_name, 8 * (sentences + 1), AGAIN)
+    _check_starts(directory / starts_name, ids, 0 if keeping.empty_lines else 1)
+    _check_ids(directory / ids_name, -1 if keeping.unknown else 0, words - 1)
 
 
-def _check_starts(path: Path, ids: int) -> None:
-    last, position = -1, 0
+def _check_starts(path: Path, ids: int, shortest: int) -> None:
+    """`shortest`: ids that a sentence has at least."""
+    last = -shortest
+    position = 0
     with path.open("rb") as file:
+        # read, not mapped, so that the check does not fill the memory
         while len(part := np.fromfile(file, "<i8", CHUNK)):
-            # read, not mapped, so that the check does not fill the memory
-            if (position == 0 and part[0] != 0) or part[0] <= last or (np.diff(part) <= 0).any():
+            rising = part.min() >= 0 and np.diff(part, prepend=last).min() >= shortest
+            if not rising or (position == 0 and part[0] != 0):
                 raise FormatError(
-                    f"{path}: byte {8 * position}: sentence starts are not rising from 0: encode the text "
-                    "again"
+                    f"{path}: byte {8 * position}: sentence starts are not rising from 0: {AGAIN}"
                 )
-            last, position = int(part[-1]), position + len(part)
-    if last != ids:
-        raise FormatError(
-            f"{path}: the last sentence ends at {last}, but there are {ids} ids: encode the text again"
-        )
+            last = int(part[-1])
+            position += len(part)
+    if last != ids or ids < 1:
+        raise FormatError(f"{path}: the last sentence ends at {last}, but there are {ids} ids: {AGAIN}")
 
 
-def _check_ids(path: Path, words: int) -> None:
+def _check_ids(path: Path, lowest: int, highest: int) -> None:
     position = 0
     with path.open("rb") as file:
         while len(part := np.fromfile(file, "<i4", CHUNK)):
-            if part.min() < 0 or part.max() >= words:
-                raise FormatError(
-                    f"{path}: byte {4 * position}: an id outside 0..{words - 1}: encode the text again"
-                )
+            if part.min() < lowest or part.max() > highest:
+                raise FormatError(f"{path}: byte {4 * position}: an id outside {lowest}..{highest}: {AGAIN}")
             position += len(part)

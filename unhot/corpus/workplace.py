@@ -13,10 +13,9 @@ import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
-from unhot.corpus.corpus import INDEX
+from unhot.corpus.corpus import BESIDE, INDEX
 from unhot.errors import DataError
 
 if TYPE_CHECKING:
@@ -47,13 +46,11 @@ class Workplace:
                 f"{where}: cannot be written: {error.strerror}; give a directory that can"
             ) from error
 
-    def __enter__(self) -> Workplace:
+    def __enter__(self) -> Self:
         """The workplace itself."""
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: object, *stopped: object) -> None:
         """Clean up."""
         shutil.rmtree(self.work, ignore_errors=True)
         if kind is not None and self.made:
@@ -70,8 +67,14 @@ class Workplace:
         for pattern in numbered:
             for old in self.directory.glob(pattern):
                 old.unlink()
-        for path in sorted(self.work.iterdir()):
-            path.replace(self.directory / path.name)
+        for old in self.directory.glob(f"{BESIDE}/*/{INDEX}"):
+            shutil.rmtree(old.parent)
+        for path in sorted(self.work.rglob("*")):
+            target = self.directory / path.relative_to(self.work)
+            if path.is_dir():
+                target.mkdir(exist_ok=True)
+            else:
+                path.replace(target)
 
     @contextlib.contextmanager
     def disk_full_explained(self, reader: Reader, spool: Spool) -> Iterator[None]:

@@ -8,8 +8,8 @@ Only cells that are not zero are there, row by row, columns rising (CSR). On dis
 
 cells.json       version, number of words and cells, how they were counted; written last, so a directory
                  without it is not finished
-vocab.txt        one word a line (see `Vocabulary.save_words`)
-counts.bin       their counts, little-endian int64
+vocab.txt        see indexed_folder.py
+counts.bin
 cells.starts     int64 [words + 1]: row i is starts[i] : starts[i + 1]
 cells.columns    int32 [cells]
 cells.values     float64 [cells]
@@ -20,15 +20,20 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
-import weakref
 from collections.abc import Mapping
 from pathlib import Path
-from types import TracebackType
-from typing import IO, Any
+from typing import IO, Any, Self
 
 import numpy as np
 
-from unhot.corpus.corpus import read_index, read_vocabulary, save_json, save_vocabulary
+from unhot.corpus.indexed_folder import (
+    OpenedFolder,
+    check_size,
+    read_index,
+    read_vocabulary,
+    save_index,
+    save_vocabulary,
+)
 from unhot.corpus.workplace import FULL, Workplace
 from unhot.errors import DataError, FormatError, whole
 from unhot.types import Counts, Doubles, Ids, Starts
@@ -36,12 +41,14 @@ from unhot.vocab.vocabulary import Vocabulary
 
 VERSION = 1
 INDEX = "cells.json"
-STARTS, COLUMNS, VALUES = "cells.starts", "cells.columns", "cells.values"
+STARTS = "cells.starts"
+COLUMNS = "cells.columns"
+VALUES = "cells.values"
 CHUNK = 1 << 20  # numbers checked together
 AGAIN = "count them again"
 
 
-class Cells:
+class Cells(OpenedFolder):
     """Cells of a vocabulary; made by `cooccurrences`, `Cells.open` or `Cells.from_arrays`.
 
     Use it as a context manager or call `close()`. Temporary cells remove their directory then, or when they
@@ -63,13 +70,11 @@ class Cells:
         temporary: bool = False,
     ) -> None:
         """Use `cooccurrences`, `Cells.open` or `Cells.from_arrays`."""
+        super().__init__(directory, temporary)
         self.vocabulary = vocabulary
         self.starts, self.columns, self.values = arrays
         self.settings = dict(settings)
         self.directory = directory
-        self._remove = (
-            weakref.finalize(self, shutil.rmtree, str(directory), ignore_errors=True) if temporary else None
-        )
 
     @classmethod
     def open(cls, directory: str | os.PathLike[str]) -> Cells:
@@ -77,17 +82,14 @@ class Cells:
         path = Path(directory)
         index = read_index(path / INDEX, VERSION, AGAIN)
         try:
-            words, cells, settings = int(index["words"]), int(index["cells"]), dict(index["settings"])
+            words = int(index["words"])
+            cells = int(index["cells"])
+            settings = dict(index["settings"])
         except (KeyError, TypeError, ValueError) as error:
             raise FormatError(f"{path / INDEX}: {error}: the file is damaged, {AGAIN}") from error
         vocabulary = read_vocabulary(path, words, AGAIN)
         for name, size in ((STARTS, 8 * (words + 1)), (COLUMNS, 4 * cells), (VALUES, 8 * cells)):
-            found = (path / name).stat().st_size if (path / name).is_file() else -1
-            if found != size:
-                raise FormatError(
-                    f"{path / name}: {'no such file' if found < 0 else f'{found} bytes'}, expected {size}: "
-                    f"{AGAIN}"
-                )
+            check_size(path / name, size, AGAIN)
         made = cls(vocabulary, _map(path, cells), settings, path)
         if (wrong := _wrong_with(made)) is not None:
             raise FormatError(f"{path}: {wrong}: {AGAIN}")
@@ -183,19 +185,10 @@ class Cells:
 
     def close(self) -> None:
         """Let go of the cells; remove the directory if it is temporary."""
-        self.starts, self.columns, self.values = np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(0)
-        if self._remove is not None:
-            self._remove()
-
-    def __enter__(self) -> Cells:
-        """The cells themselves."""
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Close."""
-        self.close()
+        self.starts = np.zeros(1, np.int64)
+        self.columns = np.zeros(0, np.int32)
+        self.values = np.zeros(0)
+        super().close()
 
     def __repr__(self) -> str:
         """The numbers, and where they are."""
@@ -215,20 +208,18 @@ class CellsWriter:
         self._lengths: list[Counts] = []
         self._files: list[IO[bytes]] = []
 
-    def __enter__(self) -> CellsWriter:
+    def __enter__(self) -> Self:
         """The writer itself."""
         self._place.__enter__()
         try:
             for name in (COLUMNS, VALUES):
                 self._files.append((self.work / name).open("wb"))
         except BaseException as stopped:  # a context that is not entered is not left, either
-            self.__exit__(type(stopped), stopped, stopped.__traceback__)
+            self.__exit__(type(stopped), stopped)
             raise
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, *stopped: object) -> None:
         """Clean up; a full disk becomes a `DataError` that says what to do."""
         for file in self._files:
             with contextlib.suppress(OSError):
@@ -236,14 +227,13 @@ class CellsWriter:
         full = isinstance(error, OSError) and error.errno in FULL
         used = sum(path.stat().st_size for path in self.work.iterdir()) if full else 0
         free = shutil.disk_usage(self._place.directory).free + used if full else 0
-        self._place.__exit__(kind, error, trace)
+        self._place.__exit__(kind)
         if full:
             raise DataError(
                 f"{self._place.directory}: disk full: the cells need more than {used / 1e9:.3g} GB there, "
-                f"{free / 1e9:.3g} GB were free: "
-                "make room, give another place (directory, or TMPDIR in the environment), take fewer words "
-                "(min_count, max_vocab), or "
-                "allow more memory (what does not fit there goes to disk, too)"
+                f"{free / 1e9:.3g} GB were free: make room, give another place (directory, or TMPDIR in the "
+                "environment), take fewer words (min_count, max_vocab), or allow more memory (what does not "
+                "fit there goes to disk, too)"
             ) from error
 
     @property
@@ -268,20 +258,11 @@ class CellsWriter:
         save_vocabulary(self.work, self.vocabulary)
         place, cells = self._place, int(starts[-1])
         place.publish(INDEX, ())
-        index = {
-            "version": VERSION,
-            "words": len(self.vocabulary),
-            "cells": cells,
-            "settings": dict(settings),
-        }
-        save_json(place.directory / INDEX, index)
-        return Cells(
-            self.vocabulary,
-            _map(place.directory, cells),
-            settings,
-            place.directory,
-            temporary=place.temporary,
-        )
+        words = len(self.vocabulary)
+        index = {"version": VERSION, "words": words, "cells": cells, "settings": dict(settings)}
+        save_index(place.directory / INDEX, index)
+        arrays = _map(place.directory, cells)
+        return Cells(self.vocabulary, arrays, settings, place.directory, temporary=place.temporary)
 
 
 def _map(directory: Path, cells: int) -> tuple[Starts, Ids, Doubles]:

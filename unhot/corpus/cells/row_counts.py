@@ -26,11 +26,12 @@ from unhot.types import Counts, Ids, Starts
 GAP = -1  # between sentences
 BITS, SHIFT = 64, 6  # of a number of the map
 AHEAD = 12  # places whose neighbours are asked for early
-_ONE, _LAST, _32 = np.uint64(1), np.uint64(BITS - 1), np.uint64(32)
+_ONE, _LAST = np.uint64(1), np.uint64(BITS - 1)
+_32 = np.uint64(32)
 
 
 class TextSection(NamedTuple):
-    """The words of a piece of text, and where each one stands."""
+    """The words of a part of a text, and where each one stands."""
 
     words: Ids  # [room] words that were kept, GAP between sentences and at both ends
     starts: Starts  # [vocabulary + 1] where the places of each word begin
@@ -118,12 +119,14 @@ def _before(text: Any, key: Any, start: Any, sentence: Any, window: Any, words: 
 def read_section(
     text: Any, key: Any, start: Any, stop: Any, sentence: Any, window: Any, section: Any
 ) -> None:
-    """Copy the words at positions [start, stop), with those that their windows reach at both ends, and list their places.
+    """Copy the words at positions [start, stop), and list their places.
+
+    Words that their windows reach at both ends are copied, too.
 
     sentence    the one that `start` is in
     key         the stream whose bits decide which words survive sub-sampling
     """
-    words, starts, places = section.words, section.starts, section.places
+    words = section.words
     words[0] = GAP
     first = _before(text, key, start, sentence, window, words)
     at, position = first, start
@@ -147,7 +150,7 @@ def read_section(
             position += 1
     words[at] = GAP
     section.size[0] = at + 1
-    _list_places(words, first, last, starts, places)
+    _list_places(words, first, last, section.starts, section.places)
 
 
 @inner

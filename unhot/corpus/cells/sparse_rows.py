@@ -33,10 +33,7 @@ def rows_of(starts: Starts, columns: Ids, values: Doubles) -> SparseRows:
 
 
 def cuts(starts: Starts, parts: int, first: int = 0, last: int | None = None) -> list[tuple[int, int]]:
-    """Rows first .. last - 1 in parts with about equally many cells.
-
-    (begin, end) of each that is not empty.
-    """
+    """Rows first .. last - 1 in parts with about equally many cells: (begin, end) of each that has rows."""
     last = starts.size - 1 if last is None else last
     places = np.linspace(starts[first], starts[last], parts + 1)[1:-1]
     ends = [first, *(first + np.searchsorted(starts[first : last + 1], places)).tolist(), last]
@@ -91,9 +88,7 @@ def multiply_transposed(
 ) -> None:
     """out[j] += sum_i x[i, j] / largest dense[i], for the rows i of a range.
 
-    The transposed matrix times a dense one.
-
-    No transposed copy of it is needed. Threads have an `out` each.
+    This is the transposed matrix times a dense one; no transposed copy is needed. Threads have an `out` each.
     """
     one = np.float32(1.0)
     for i in range(begin, end):
@@ -115,8 +110,9 @@ def information(
     columns: Ids,
     values: Doubles,
 ) -> int:
-    """Fill in log x[i, j] + row_terms[i] + column_terms[j] for each cell, or for those where it is above zero; returns how many.
+    """Fill in log x[i, j] + row_terms[i] + column_terms[j] for each cell; returns how many there are.
 
+    positive  only where it is above zero
     lengths   [end - begin] how many cells of each row
     columns   [cells], and values: these, one row behind the other
     """

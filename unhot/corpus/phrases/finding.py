@@ -2,9 +2,11 @@
 
 With the counts of the words a and b, of a followed by b (ab), and of all words of the text (n):
 
-    word2vec   (ab - min_count) / (a b) n                          as in word2phrase
-    gensim     (ab - min_count) / (a b) different                  different: words, connectors apart, and pairs of words; gensim's default
-    npmi       log(p(ab) / (p(a) p(b))) / -log p(ab)               p = count / n; 1: never apart, 0: as by chance, -1: never together
+    word2vec   (ab - min_count) / (a b) n              as in word2phrase
+    gensim     (ab - min_count) / (a b) different      gensim's default; different: words, connectors apart,
+                                                       and pairs of words
+    npmi       log(p(ab) / (p(a) p(b))) / -log p(ab)   p = count / n; 1: never apart, 0: as by chance, -1:
+                                                       never together
 
 References: Mikolov et al., Distributed representations of words and phrases and their compositionality, 2013;
 Bouma, Normalized (pointwise) mutual information in collocation extraction, 2009.
@@ -75,13 +77,15 @@ def least_count(score: str, min_count: int) -> int:
     return min_count if score == "npmi" else min_count + 1
 
 
-def pair_scores(score: str, a: Counts, b: Counts, ab: Counts, sums: ScoreTotals) -> Doubles:
+def pair_scores(score: str, a: Counts, b: Counts, ab: Counts, totals: ScoreTotals) -> Doubles:
     """The scores of pairs whose words were seen a and b times, and together ab times."""
     if score == "npmi":
-        p_a, p_b, p_ab = (count / float(sums.words) for count in (a, b, ab))
+        n = float(totals.words)
+        p_a, p_b = a / n, b / n
+        p_ab = ab / n
         return np.asarray(np.log(p_ab / (p_a * p_b)) / -np.log(p_ab), np.float64)
-    times = sums.words if score == "word2vec" else sums.different
-    return np.asarray((ab - sums.min_count) / (a.astype(np.float64) * b) * times, np.float64)
+    times = totals.words if score == "word2vec" else totals.different
+    return np.asarray((ab - totals.min_count) / (a.astype(np.float64) * b) * times, np.float64)
 
 
 def best_pairs(pairs: FrequentPairs, scores: Doubles, threshold: float, target: int | None) -> Any:

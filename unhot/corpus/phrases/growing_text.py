@@ -46,26 +46,34 @@ class TokenChunk(NamedTuple):
 
 
 def whole_text(corpus: Corpus) -> GrowingText:
-    """The text of a corpus; a `DataError` if words of it were dropped."""
+    """The text of a corpus, without empty lines; a `DataError` if words of it were dropped."""
+    corpus.check_windows()
     if corpus.ids != corpus.words:
         raise DataError(
             f"a corpus that lacks {corpus.words - corpus.ids:,} of {corpus.words:,} words, which were too "
-            "rare: its neighbours need not be "
-            "neighbours in the text; encode it with min_count=1, or give the text itself"
+            "rare: its neighbours need not be neighbours in the text; encode it with min_count=1, or give "
+            "the text itself"
         )
     # those of the vocabulary may have been given, and kernels trust these
     counts = np.zeros(len(corpus.vocabulary), np.int64)
     for shard in corpus.shards:
         add_counts(shard.ids, counts)
-    return GrowingText(corpus.shards, corpus.vocabulary.index, counts)
+    shards = [_without_empty(shard) for shard in corpus.shards] if corpus.keeps_empty_lines else corpus.shards
+    return GrowingText(shards, corpus.vocabulary.index, counts)
+
+
+def _without_empty(shard: Shard) -> Shard:
+    starts = np.unique(shard.starts)
+    starts.flags.writeable = False  # as those that are mapped, so that no kernel is compiled twice
+    return Shard(shard.ids, starts)
 
 
 def chunks(
     shards: list[Shard], cut: Callable[[Ids, int, int], int] | None = None, size: int | None = None
 ) -> Iterator[TokenChunk]:
-    """All tokens in pieces of about `size`.
+    """All tokens in chunks of about `size`.
 
-    `cut(ids, at, end)` says where a piece may end in a sentence, from `at` on; None: anywhere.
+    `cut(ids, at, end)` says where a chunk may end in a sentence, from `at` on; None: anywhere.
     """
     size = size or CHUNK
     for shard in shards:
@@ -100,6 +108,6 @@ def joining_folder(place: Workplace | None = None) -> Iterator[Path]:
             free = shutil.disk_usage(folder).free + used
             raise DataError(
                 f"{folder.parent}: disk full: the text with phrases needs more than {used / 1e9:.3g} GB "
-                f"there, {free / 1e9:.3g} GB were "
-                "free: make room, or give another place (directory, or TMPDIR in the environment)"
+                f"there, {free / 1e9:.3g} GB were free: make room, or give another place (directory, or "
+                "TMPDIR in the environment)"
             ) from error

@@ -6,9 +6,10 @@ Another text, a corpus to train on, or lines of words.
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import IO
 
 import numpy as np
 
@@ -16,18 +17,17 @@ from unhot.corpus.corpus import Corpus
 from unhot.corpus.encoding import WordChoice, chosen_vocabulary, finished
 from unhot.corpus.phrases.growing_text import GrowingText, TokenChunk, chunks
 from unhot.corpus.phrases.pair_kernels import Rules, add_counts, fill_map, join, new_map, next_cut, spell
-from unhot.corpus.reading.lexicon import add_words
+from unhot.corpus.reading.lexicon import Spelling, add_words, spelt
 from unhot.corpus.reading.scanner import BREAKS, TOKENS, new_table, remap
-from unhot.corpus.reading.separators import PADDING
 from unhot.corpus.reading.text_blocks import Block
 from unhot.corpus.reading.tokenizers import BLANKS
 from unhot.corpus.report import Report
-from unhot.corpus.shards import ShardWriter, map_shard
+from unhot.corpus.shards import WORDS_ONLY, ShardWriter, map_shards
 from unhot.corpus.workplace import FULL, Workplace
 from unhot.errors import ConfigError, DataError
 from unhot.threads import in_order
-from unhot.types import Bytes, Ids, Starts
-from unhot.vocab.vocabulary import Vocabulary, canonical, decode_word, encode_word
+from unhot.types import Bytes, Ids
+from unhot.vocab.vocabulary import Vocabulary, canonical, decode_word
 
 Parts = tuple[str, ...]  # a word, connectors, a word
 
@@ -84,7 +84,6 @@ def join_text(
     index = dict(text.index)
     rules = joining_rules(index, phrases, connectors, delimiter)
     counts = np.zeros(len(index), np.int64)
-    writer = ShardWriter(folder)
 
     def work(chunk: TokenChunk) -> tuple[Ids, Ids]:
         size = chunk.end - chunk.begin
@@ -95,13 +94,11 @@ def join_text(
         return out[:n], ends if ended else ends[:-1]
 
     cuttable = chunks(text.shards, lambda ids, at, end: int(next_cut(ids, at, end, rules)))
-    with contextlib.ExitStack() as stack:
-        stack.callback(writer.abort)
-        for out, ends in stack.enter_context(contextlib.closing(in_order(cuttable, work, threads))):
+    with ShardWriter(folder) as writer, contextlib.closing(in_order(cuttable, work, threads)) as results:
+        for out, ends in results:
             add_counts(out, counts)
             writer.append(out, ends)
-        writer.close()
-    return GrowingText([map_shard(folder, number) for number in range(len(writer.lengths))], index, counts)
+    return GrowingText(map_shards(folder, len(writer.lengths)), index, counts)
 
 
 def joining_rules(
@@ -132,55 +129,44 @@ def joining_rules(
     return Rules(table, begins, connector_flags(index, connectors))
 
 
-class Spelling(NamedTuple):
-    """The bytes of all words."""
-
-    text: Bytes  # one word behind the other, and PADDING
-    offsets: Starts  # [words + 1]
-
-
-def spelling(words: Iterable[str]) -> Spelling:
-    """The bytes of words."""
-    raws = [encode_word(word) for word in words]
-    return Spelling(
-        np.frombuffer(b"".join(raws) + bytes(PADDING), np.uint8).copy(),
-        np.cumsum([0, *map(len, raws)], dtype=np.int64),
-    )
-
-
 def encoded_text(
-    text: GrowingText, report: Report, cut: WordChoice, place: Workplace, threads: int
+    text: GrowingText, report: Report, choice: WordChoice, place: Workplace, threads: int
 ) -> Corpus:
     """A corpus of a text, with the words that stay; `report`: of what it was read from."""
-    vocabulary, final = _vocabulary(text, cut)
-    writer = ShardWriter(place.work)
+    vocabulary, final = _vocabulary(text, choice)
 
     def work(chunk: TokenChunk) -> Block:
-        block, size = Block(), chunk.end - chunk.begin
+        block = Block()
+        size = chunk.end - chunk.begin
         block.reserve_ids(size, chunk.breaks.size)
-        block.ids[:size], block.breaks[: chunk.breaks.size] = chunk.ids[chunk.begin : chunk.end], chunk.breaks
+        block.ids[:size] = chunk.ids[chunk.begin : chunk.end]
+        block.breaks[: chunk.breaks.size] = chunk.breaks
         block.place[TOKENS], block.place[BREAKS] = size, chunk.breaks.size
-        remap(block.ids, block.breaks, block.place, final)
+        remap(block.ids, block.breaks, block.place, final, WORDS_ONLY)
         return block
 
-    with contextlib.ExitStack() as stack:
-        stack.callback(writer.abort)
-        for block in stack.enter_context(contextlib.closing(in_order(chunks(text.shards), work, threads))):
+    results = in_order(chunks(text.shards), work, threads)
+    with ShardWriter(place.work) as writer, contextlib.closing(results):
+        for block in results:
             writer.append(*block.sentences())
-        writer.close()
-    report = Report(**{**report.to_json(), "words": text.tokens, "types": int(np.count_nonzero(text.counts))})
+    report = dataclasses.replace(
+        report,
+        words=text.tokens,
+        kept=int(text.counts[final >= 0].sum()),
+        types=int(np.count_nonzero(text.counts)),
+    )
     return finished(place, vocabulary, writer, report)
 
 
-def _vocabulary(text: GrowingText, cut: WordChoice) -> tuple[Vocabulary, Ids]:
+def _vocabulary(text: GrowingText, choice: WordChoice) -> tuple[Vocabulary, Ids]:
     """The words that stay, and the final id of each (-1: dropped)."""
     seen = np.flatnonzero(text.counts)  # others are there in phrases only
     every = list(text.index)
-    words = spelling([every[i] for i in seen])
+    words = spelt([every[i] for i in seen])
     table, ids = add_words(
         new_table(seen.size, len(words.text)), words.text, words.offsets, text.counts[seen]
     )
-    vocabulary, chosen = chosen_vocabulary(table, False, cut)
+    vocabulary, chosen = chosen_vocabulary(table, False, choice)
     final = np.full(len(every), -1, np.int32)
     final[seen] = chosen[ids]
     return vocabulary, final
@@ -188,7 +174,7 @@ def _vocabulary(text: GrowingText, cut: WordChoice) -> tuple[Vocabulary, Ids]:
 
 def write_text(text: GrowingText, file: IO[bytes]) -> None:
     """Write a text as lines of words with spaces between."""
-    words = spelling(text.index)
+    words = spelt(text.index)
     _check_blanks(words)
     lengths = np.diff(words.offsets) + 1
     for chunk in chunks(text.shards):
@@ -221,8 +207,8 @@ def _check_blanks(words: Spelling) -> None:
     at = max(raw.find(bytes([blank])) for blank in BLANKS)
     if at >= 0:
         word = int(np.searchsorted(words.offsets, at, side="right")) - 1
-        spelt = decode_word(raw[words.offsets[word] : words.offsets[word + 1]])
+        blank = decode_word(raw[words.offsets[word] : words.offsets[word + 1]])
         raise DataError(
-            f"the word {spelt!r:.80} holds white space: as text it would be several words; encode instead "
+            f"the word {blank!r:.80} holds white space: as text it would be several words; encode instead "
             "of writing text"
         )

@@ -2,8 +2,8 @@
 
 The text is read once for each range of left sides (see pair_kernels.py): the successors of a range, four
 bytes a token, and the pairs that may come of them fit the budget. There is a range for each thread, and more
-only if the text is long. Every pair is counted exactly; nothing is dropped to save memory. If what is left,
-pairs seen often enough, does not fit, a `DataError` says so.
+only if the text is long. Every pair is counted exactly; nothing is dropped to save memory. If the pairs that
+are seen often enough do not fit, a `DataError` says so.
 """
 
 from __future__ import annotations
@@ -81,25 +81,17 @@ def count_pairs(
     different = kept = 0
     with contextlib.closing(in_order(ranges, work, threads)) as results:
         for number, pairs in results:
-            different, kept = different + number, kept + pairs.counts.size
+            different += number
+            kept += pairs.counts.size
             if kept * PAIR_BYTES > memory:
                 raise DataError(
                     f"memory={memory:,}: {kept:,} pairs seen {least} times and more do not fit, and there "
-                    "may be others: "
-                    "allow more memory, or raise min_count"
+                    "may be others: allow more memory, or raise min_count"
                 )
             found.append(pairs)
     found.append(_empty(0))
-    lists = (
-        [pairs.lefts for pairs in found],
-        [pairs.words for pairs in found],
-        [pairs.counts for pairs in found],
-    )
-    return Counted(
-        FrequentPairs(np.concatenate(lists[0]), np.concatenate(lists[1]), np.concatenate(lists[2])),
-        different,
-        lefts,
-    )
+    pairs = FrequentPairs(*(np.concatenate(arrays) for arrays in zip(*found, strict=True)))
+    return Counted(pairs, different, lefts)
 
 
 def _room(memory: int, rows: int, words: int, least: int, threads: int) -> int:
@@ -217,18 +209,16 @@ class _Prefixes:
         if room > PREFIXES and room * PREFIX_BYTES > self._memory:
             raise DataError(
                 f"memory={self._memory:,}: more than {room // 2:,} different words with connectors behind "
-                "them do not fit: "
-                "allow more memory, or use fewer connectors"
+                "them do not fit: allow more memory, or use fewer connectors"
             )
         n = self.parents.size
-        self.parents, self.ends = (
-            np.concatenate([part, np.empty(room - n, np.int32)]) for part in (self.parents, self.ends)
-        )
-        self.sizes = np.concatenate([self.sizes, np.zeros(room - n, np.int64)])
+        more = np.zeros(room - n, np.int32)
+        self.parents = np.concatenate([self.parents, more])
+        self.ends = np.concatenate([self.ends, more])
+        self.sizes = np.concatenate([self.sizes, more])
         self._map = new_map(room)
-        fill_map(
-            self._map, self.parents[:n], self.ends[:n], np.arange(n, dtype=np.int64) + self._connectors.size
-        )
+        numbers = np.arange(n, dtype=np.int64) + self._connectors.size
+        fill_map(self._map, self.parents[:n], self.ends[:n], numbers)
 
 
 def first_words(lefts: Lefts, words: int, some: Ids) -> Ids:

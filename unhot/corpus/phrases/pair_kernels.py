@@ -36,7 +36,11 @@ from unhot.types import Bytes, Counts, Ids, Words64
 ZERO, HALF = np.uint64(0), np.uint64(32)
 NONE = -1  # no left side
 DEAD = -2  # something is pending that no phrase begins with
-SENTENCE, TOKEN, LEFT, FOUND = 0, 1, 2, 3  # positions in `place`, see `extend`
+# positions in `place`, see `extend`
+SENTENCE = 0
+TOKEN = 1
+LEFT = 2
+FOUND = 3
 
 
 class Map(NamedTuple):
@@ -113,15 +117,15 @@ def extend(
     place: Any,
     lefts: Any,
 ) -> bool:
-    """Write the left sides of a shard, from `place` on.
-
-    False if there are more prefixes than there is room for.
+    """Write the left sides of a shard, from `place` on; False if there is no room for another prefix.
 
     Prefix p is left side words + p: `parents[p]` and then the connector `ends[p]`. `sizes` counts each left
     side. `place` has the sentence and the token to go on with, the left side before it, and the number of
     prefixes so far.
     """
-    at, left, prefixes = place[TOKEN], place[LEFT], place[FOUND]
+    at = place[TOKEN]
+    left = place[LEFT]
+    prefixes = place[FOUND]
     for sentence in range(place[SENTENCE], starts.size - 1):
         for i in range(at, starts[sentence + 1]):
             if connectors[ids[i]] == 0:
@@ -130,7 +134,10 @@ def extend(
                 known = found(table, left, ids[i])
                 if known < 0:
                     if prefixes == parents.size:
-                        place[SENTENCE], place[TOKEN], place[LEFT], place[FOUND] = sentence, i, left, prefixes
+                        place[SENTENCE] = sentence
+                        place[TOKEN] = i
+                        place[LEFT] = left
+                        place[FOUND] = prefixes
                         return False
                     known = connectors.size + prefixes
                     parents[prefixes], ends[prefixes] = left, ids[i]
@@ -147,7 +154,10 @@ def extend(
 
 @kernel
 def collect(lefts: Any, ids: Any, starts: Any, first: int, cursors: Any, successors: Any) -> None:
-    """Write the successors of rows first, first + 1, ...: that of row r goes to `cursors[r - first]`, which moves on; -1: not wanted."""
+    """Write the successors of rows first, first + 1, ...
+
+    That of row r goes to `cursors[r - first]`, which moves on; -1: it is not wanted.
+    """
     last = first + cursors.size
     for sentence in range(starts.size - 1):
         left = np.int64(NONE)
@@ -164,9 +174,8 @@ def collect(lefts: Any, ids: Any, starts: Any, first: int, cursors: Any, success
 def tally(successors: Any, begins: Any, cursors: Any, first: int, least: int, counts: Any, out: Any) -> Any:
     """Count each row's successors; pairs seen `least` times go to `out`.
 
-    The number of different pairs, and of those in `out`.
-
-    `counts` has a zero for each word, before and after.
+    Returns the number of different pairs, and of those in `out`. `counts` has a zero for each word, before
+    and after.
     """
     different, n = np.int64(0), np.int64(0)
     for row in range(cursors.size):
@@ -180,7 +189,9 @@ def tally(successors: Any, begins: Any, cursors: Any, first: int, least: int, co
         for i in range(begin, begin + distinct):
             word = successors[i]
             if counts[word] >= least:
-                out.lefts[n], out.words[n], out.counts[n] = first + row, word, counts[word]
+                out.lefts[n] = first + row
+                out.words[n] = word
+                out.counts[n] = counts[word]
                 n += 1
             counts[word] = 0
         different += distinct
@@ -220,11 +231,10 @@ def copied(ids: Any, begin: Any, end: Any, out: Any, to: Any) -> Any:
 
 @kernel
 def join(ids: Any, begin: int, breaks: Any, rules: Any, out: Any, ends: Any) -> int:
-    """Join in the tokens from `begin` on.
+    """Join in the tokens from `begin` on; returns the number of tokens.
 
-    A sentence ends before each position in `breaks` (from `begin` on), and so does the work.
-
-    Writes tokens to `out` and the ends of sentences, in these, to `ends`. Returns the number of tokens.
+    A sentence ends before each position in `breaks` (from `begin` on), and the work ends with the last one.
+    Tokens are written to `out`, and the ends of sentences, in these, to `ends`.
     """
     to, at = 0, begin
     for sentence in range(breaks.size):
@@ -257,10 +267,10 @@ def join(ids: Any, begin: int, breaks: Any, rules: Any, out: Any, ends: Any) -> 
 
 @kernel
 def next_cut(ids: Any, at: int, end: int, rules: Any) -> int:
-    """The first position from `at` on, up to the end of the sentence, before which tokens can be joined without those behind it.
+    """The first position from `at` on before which tokens can be joined without those behind it.
 
     That is between two words, not connectors, that are no phrase: whatever is pending there is written as it
-    is.
+    is. Or it is the end of the sentence.
     """
     for i in range(at, end):
         word, following = ids[i - 1], ids[i]
@@ -284,9 +294,7 @@ def add_counts(ids: Any, counts: Any) -> None:
 def spell(ids: Any, ends: Any, text: Any, offsets: Any, out: Any) -> int:
     """Write words as bytes; a line feed behind those before a sentence end, a space behind all others.
 
-    Returns the number of bytes.
-
-    Word w is text[offsets[w] : offsets[w + 1]].
+    Word w is text[offsets[w] : offsets[w + 1]]. Returns the number of bytes.
     """
     to, sentence = 0, 0
     for i in range(ids.size):

@@ -76,18 +76,8 @@ def _entry(path: Path, number: int, entry: Any) -> ScoredPhrase:
     """A phrase as it should be."""
     try:
         parts, score, count = entry
-        words = (
-            isinstance(parts, list)
-            and len(parts) >= 2
-            and all(isinstance(part, str) and part for part in parts)
-        )
-        numbers = (
-            isinstance(score, (int, float))
-            and math.isfinite(score)
-            and isinstance(count, int)
-            and not isinstance(count, bool)
-        )
-        if words and numbers and count >= 1:
+        words = isinstance(parts, list) and all(isinstance(part, str) and part for part in parts)
+        if words and len(parts) >= 2 and type(count) is int and count >= 1 and math.isfinite(score):
             return tuple(parts), float(score), count
     except (TypeError, ValueError, OverflowError):
         pass

@@ -1,7 +1,7 @@
 """Phrases: neighbouring words that belong together become one word, before any model sees them.
 
-    >>> sentences = [["she", "lives", "in", "new", "york"], ["new", "york", "is", "big"], ["a", "big", "new", "house"]]
-    >>> phrases = Phrases(min_count=1, threshold=1.0).fit(sentences)
+    >>> text = ["she lives in new york", "new york is big", "a big new house"]
+    >>> phrases = Phrases(min_count=1, threshold=1.0).fit(iter(text))
     >>> phrases.transform(["in", "new", "york"])
     ['in', 'new_york']
 
@@ -70,7 +70,7 @@ class Phrases:
     delimiter   what is put between words
     threads     of counting and joining
     memory      bytes for counting, as a number or as 200MB, 1GB. More pairs than that are counted all the
-                same, in several turns
+                same: the text is read several times
     """
 
     score: str = "word2vec"
@@ -86,10 +86,8 @@ class Phrases:
     def __post_init__(self) -> None:
         """Check the ranges."""
         one_of("score", self.score, SCORES)
-        self.min_count, self.threads = (
-            whole("min_count", self.min_count, 1, 2**62),
-            whole("threads", self.threads, 1, 1024),
-        )
+        self.min_count = whole("min_count", self.min_count, 1, 2**62)
+        self.threads = whole("threads", self.threads, 1, 1024)
         self.target = None if self.target is None else whole("target", self.target, 1)
         self.threshold = self.threshold.tolist() if isinstance(self.threshold, np.ndarray) else self.threshold
         self.thresholds = self._thresholds(self.threshold)  # one for each pass
@@ -130,7 +128,7 @@ class Phrases:
 
     @property
     def phrases(self) -> list[tuple[str, float, int]]:
-        """All phrases, best first: each as one word, its score, and how often its parts stood next to each other."""
+        """All phrases, best first: each as one word, its score, and how often its parts were neighbours."""
         each = [
             (joined(parts, self.delimiter), score, count)
             for entries in self.found
@@ -147,8 +145,9 @@ class Phrases:
         progress: Progress | None = None,
         note: Callable[[str], None] | None = None,
     ) -> Phrases:
-        """Find the phrases of a text (see `unhot.corpus.encode` for what it can be), or of a corpus encoded with min_count=1.
+        """Find the phrases of a text, or of a corpus encoded with min_count=1.
 
+        source      see `unhot.corpus.encode` for what a text can be
         tokenizer   of a text: whitespace, if none is given
         progress    called now and then with the bytes of text read and the bytes there are (None if not
                     known)
@@ -226,21 +225,18 @@ class Phrases:
         """
         check_limits(min_count, max_vocab)
         threads = self.threads if threads is None else whole("threads", threads, 1, 1024)
-        cut = WordChoice(
-            min_count,
-            max_vocab,
-            check_given(counts, min_count, max_vocab) if counts is not None else None,
-            known,
-        )
+        given = check_given(counts, min_count, max_vocab) if counts is not None else None
+        choice = WordChoice(min_count, max_vocab, given, known)
         found = self.found  # better missed before the text is read than after it
         with (
             self._opened(source, tokenizer, column, progress, threads) as corpus,
             Workplace(directory) as place,
+            joining_folder(place) as folder,
         ):
-            with joining_folder(place) as folder:
-                return encoded_text(
-                    self._join_all(corpus, found, folder, threads), corpus.report, cut, place, threads
-                )
+            # no name for the text: Windows removes no file that is mapped
+            return encoded_text(
+                self._join_all(corpus, found, folder, threads), corpus.report, choice, place, threads
+            )
 
     def write(
         self,
@@ -307,9 +303,13 @@ class Phrases:
                 )
             yield source
             return
-        tokenizer = "whitespace" if tokenizer is None else tokenizer
         with encode(
-            source, tokenizer=tokenizer, column=column, min_count=1, threads=threads, progress=progress
+            source,
+            tokenizer="whitespace" if tokenizer is None else tokenizer,
+            column=column,
+            min_count=1,
+            threads=threads,
+            progress=progress,
         ) as corpus:
             yield corpus
 

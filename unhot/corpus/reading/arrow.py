@@ -3,7 +3,7 @@
 Parquet files, and everything that hands over record batches.
 
 A cell is a sentence: a string, whose line feeds are only white space, or a list of strings, which are tokens
-taken as they are. Empty cells (null) are left out. Cells become the bytes that the scanner reads without a
+taken as they are. Cells become the bytes that the scanner reads without a
 Python object for each of them.
 """
 
@@ -20,12 +20,12 @@ from unhot.errors import DataError, extra
 
 MAGIC = b"PAR1"  # the first and the last bytes of a parquet file
 ENDINGS = (".parquet", ".pq")
-PIECE = 1 << 20  # bytes of text in a piece, about
+CHUNK = 1 << 20  # bytes of text that are made together, about
 FEWEST, MOST = 64, 1 << 16  # rows of a batch
 USUAL_NAME = "text"
 
 
-class Column(NamedTuple):
+class ChosenColumn(NamedTuple):
     """Where the text is."""
 
     name: str
@@ -37,7 +37,7 @@ def pyarrow(module: str = "pyarrow") -> Any:
     return extra(module, "arrow", "reading parquet files and Arrow tables as text")
 
 
-def choose_column(columns: dict[str, bool | None], asked: str | None, where: str) -> Column:
+def choose_column(columns: dict[str, bool | None], asked: str | None, where: str) -> ChosenColumn:
     """The column asked for, else the one called `text`, else the only one that can be text.
 
     columns     name -> False: strings, True: lists of tokens, None: neither
@@ -63,10 +63,10 @@ def choose_column(columns: dict[str, bool | None], asked: str | None, where: str
             f"{listed}"
         )
     name = asked or (USUAL_NAME if USUAL_NAME in able else able[0])
-    return Column(name, bool(columns[name]))
+    return ChosenColumn(name, bool(columns[name]))
 
 
-def column_of(schema: Any, asked: str | None, where: str) -> Column:
+def column_of(schema: Any, asked: str | None, where: str) -> ChosenColumn:
     """The same for an Arrow schema."""
     columns = {field.name: _holds_tokens(field.type) for field in schema}
     column = choose_column(columns, asked, where)
@@ -94,12 +94,14 @@ def _holds_tokens(kind: Any) -> bool | None:
     return True if any(test(kind) for test in lists) and _holds_tokens(kind.value_type) is False else None
 
 
-def batch_pieces(batches: Iterable[Any], column: Column) -> Iterator[bytes]:
-    """The text of record batches, as pieces of whole sentences."""
+def batch_chunks(batches: Iterable[Any], column: ChosenColumn, nulls: bool) -> Iterator[bytes]:
+    """The text of record batches, in chunks of whole sentences; `nulls`: a cell without value is one, too."""
     for batch in batches:
         cells = batch.column(batch.schema.get_field_index(column.name))
-        cells = cells if column.tokens else _binary(cells).drop_null()
-        rows = max(1, len(cells) * PIECE // max(cells.nbytes, 1))
+        if not column.tokens:
+            cells = _binary(cells)
+            cells = cells.fill_null(b"") if nulls else cells.drop_null()
+        rows = max(1, len(cells) * CHUNK // max(cells.nbytes, 1))
         for start in range(0, len(cells), rows):
             some = cells.slice(start, rows)
             yield _token_bytes(some) if column.tokens else _text_bytes(some)
@@ -182,12 +184,13 @@ class ParquetStream:
 
     marked = False  # there is no byte order mark
 
-    def __init__(self, path: Path, asked: str | None = None) -> None:
-        """Open a file and find its column."""
+    def __init__(self, path: Path, asked: str | None = None, nulls: bool = False) -> None:
+        """Open a file and find its column; `nulls`: see `batch_chunks`."""
         self.name = str(path)
         parquet = pyarrow("pyarrow.parquet")
-        # bytes, rows given, text not yet given
-        self._size, self._done, self._rest = path.stat().st_size, 0, memoryview(b"")
+        self._size = path.stat().st_size
+        self._done = 0  # rows given
+        self._rest = memoryview(b"")  # text not yet given
         try:
             # with a buffer, a column of a row group is not read at once
             self._file = parquet.ParquetFile(path, buffer_size=1 << 20, page_checksum_verification=True)
@@ -199,13 +202,13 @@ class ParquetStream:
             self.close()
             raise
         self._rows = int(self._file.metadata.num_rows)
-        self._pieces = batch_pieces(self._batches(), self.column)
+        self._chunks = batch_chunks(self._batches(), self.column, nulls)
 
     def readinto(self, view: memoryview) -> int:
         """Read some bytes into a view; 0 at the end."""
         try:
             while not self._rest:
-                self._rest = memoryview(next(self._pieces))
+                self._rest = memoryview(next(self._chunks))
         except StopIteration:
             return 0
         except self._troubles() as error:
@@ -223,8 +226,8 @@ class ParquetStream:
         self._file.close()
 
     def _batches(self) -> Iterator[Any]:
-        """Batches of about a piece each, so that long documents take no more memory than short lines."""
-        batch = max(FEWEST, min(MOST, self._rows * PIECE // max(self._bytes(), 1)))
+        """Batches of about CHUNK bytes, so that long documents take no more memory than short lines."""
+        batch = max(FEWEST, min(MOST, self._rows * CHUNK // max(self._bytes(), 1)))
         for found in self._file.iter_batches(batch, columns=[self.column.name], use_threads=False):
             yield found
             self._done += len(found)

@@ -92,7 +92,8 @@ def _below(folder: Path) -> list[Path | None]:
 def _matches(pattern: str) -> list[Path]:
     if not any(c in pattern for c in "*?["):
         return []
-    return [Path(match) for match in sorted(glob.glob(pattern, recursive=True))]  # noqa: PTH207 (Path.glob takes no absolute pattern)
+    # Path.glob takes no absolute pattern
+    return [Path(match) for match in sorted(glob.glob(pattern, recursive=True))]  # noqa: PTH207
 
 
 def _names_a_file(text: str) -> bool:
@@ -112,14 +113,21 @@ class FileReader:
     In parquet files, a row is a line.
     """
 
-    def __init__(self, paths: Sequence[PathLike], cuts: bytes = BLANKS, column: str | None = None) -> None:
+    def __init__(
+        self,
+        paths: Sequence[PathLike],
+        cuts: bytes = BLANKS,
+        column: str | None = None,
+        nulls: bool = False,
+    ) -> None:
         """`cuts`: the bytes behind which the text may be cut into blocks.
 
-        `column`: of parquet files, where the text is.
+        Of parquet files: `column`, where the text is; `nulls`, a cell without value is a line, too.
         """
         self._paths = [file for path in paths for file in find_files(path)]
         self._parquet = {path for path in self._paths if path is not None and is_parquet(path)}
         self._column = column
+        self._nulls = nulls
         self.token_lists = self._are_token_lists()
         self._cuts, self._end = (
             (TOKEN_END + SENTENCE_END, SENTENCE_END) if self.token_lists else (cuts, b"\n")
@@ -224,11 +232,10 @@ class FileReader:
         if self._next == len(self._paths):
             return False
         path = self._paths[self._next]
-        self._stream = (
-            ParquetStream(path, self._column)
-            if path in self._parquet and path is not None
-            else TextStream(path)
-        )
+        if path is not None and path in self._parquet:
+            self._stream = ParquetStream(path, self._column, self._nulls)
+        else:
+            self._stream = TextStream(path)
         self._next += 1
         self.files += 1
         self.bytes += 3 * self._stream.marked

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -28,8 +28,21 @@ class Lexicon(NamedTuple):
 
     def raws(self, ids: Starts) -> list[bytes]:
         """The bytes of some words."""
-        arena, starts, ends = self.arena, self.offsets[ids].tolist(), self.offsets[ids + 1].tolist()
-        return [arena[start:end] for start, end in zip(starts, ends, strict=True)]
+        starts, ends = self.offsets[ids].tolist(), self.offsets[ids + 1].tolist()
+        return [self.arena[start:end] for start, end in zip(starts, ends, strict=True)]
+
+
+class Spelling(NamedTuple):
+    """The bytes of words."""
+
+    text: Bytes  # one word behind the other, and PADDING
+    offsets: Starts  # [words + 1]
+
+
+def spelt(words: Iterable[str], escapes: bool = False) -> Spelling:
+    """The bytes of words; `escapes`: as they stand in token lists."""
+    raws = [escaped(encode_word(word)) if escapes else encode_word(word) for word in words]
+    return Spelling(np.frombuffer(b"".join(raws) + bytes(PADDING), np.uint8).copy(), _offsets(raws))
 
 
 def merge_tables(tables: list[WordTable]) -> tuple[WordTable, list[Ids]]:
@@ -127,52 +140,46 @@ def cut_vocabulary(words: Lexicon, min_count: int, max_vocab: int | None) -> tup
         raise DataError("the text holds no words at all: give text, with the tokenizer that fits it")
     ids = ranked(words, min_count, max_vocab)
     if not len(ids):
-        types, tokens, most = len(words.counts), int(words.counts.sum()), int(words.counts.max())
         raise DataError(
-            f"min_count={min_count} leaves nothing of {tokens} words ({types} different ones): the highest "
-            f"count is {most}; lower min_count"
+            f"min_count={min_count} leaves nothing of {words.counts.sum()} words ({len(words.counts)} "
+            f"different ones): the highest count is {words.counts.max()}; lower min_count"
         )
-    final = np.full(len(words.counts), -1, np.int32)
-    final[ids] = np.arange(len(ids), dtype=np.int32)
-    return Vocabulary(decode_words(words.raws(ids)), words.counts[ids]), final
+    return Vocabulary(decode_words(words.raws(ids)), words.counts[ids]), _finals(len(words.counts), ids)
 
 
 def given_vocabulary(table: WordTable, escapes: bool, vocabulary: Vocabulary) -> tuple[Vocabulary, Ids]:
     """The vocabulary that the user gave, and the final id (-1: dropped) of each word of the table."""
     table, ids = _add_vocabulary(table, escapes, vocabulary, np.zeros(len(vocabulary), np.int64))
-    return vocabulary, _finals(table, ids)
+    return vocabulary, _finals(int(table.state[WORDS]), ids)
 
 
 def extended_vocabulary(
     table: WordTable, escapes: bool, known: Vocabulary, min_count: int, max_vocab: int | None
 ) -> tuple[Vocabulary, Ids]:
-    """The words of a vocabulary and those of the text that are frequent enough there, with the sum of their counts; the final ids.
+    """The words of a vocabulary and the frequent ones of the text, with the sum of their counts; final ids.
 
-    At most `max_vocab` in all, but no word of the vocabulary is dropped.
+    There are at most `max_vocab` in all, but no word of the vocabulary is dropped.
     """
     text = lexicon(table, escapes)
     table, ids = _add_vocabulary(table, escapes, known, known.counts)
-    new = ranked(text._replace(counts=text.counts.copy()), min_count, None)
+    new = ranked(text, min_count, None)
     new = new[~np.isin(new, ids)][: None if max_vocab is None else max(0, max_vocab - len(ids))]
     words = lexicon(table, escapes)
     stay = _sorted(words, np.union1d(new, ids))
-    return Vocabulary(decode_words(words.raws(stay)), words.counts[stay]), _finals(table, stay)
+    final = _finals(len(words.counts), stay)
+    return Vocabulary(decode_words(words.raws(stay)), words.counts[stay]), final
 
 
 def _add_vocabulary(
     table: WordTable, escapes: bool, vocabulary: Vocabulary, counts: Counts
 ) -> tuple[WordTable, Ids]:
     """A table that also has the words of a vocabulary, and their ids there."""
-    raws = [encode_word(word) for word in vocabulary.words]
-    if escapes:
-        raws = [escaped(raw) for raw in raws]
-    arena = np.frombuffer(b"".join(raws) + bytes(PADDING), np.uint8).copy()
-    return add_words(table, arena, _offsets(raws), counts)
+    return add_words(table, *spelt(vocabulary.words, escapes), counts)
 
 
-def _finals(table: WordTable, ids: Ids | Starts) -> Ids:
-    """The final id of each word of a table, where `ids` are those that stay, in order."""
-    final = np.full(int(table.state[WORDS]), -1, np.int32)
+def _finals(words: int, ids: Ids | Starts) -> Ids:
+    """The final id of each of so many words, where `ids` are those that stay, in order; -1: dropped."""
+    final = np.full(words, -1, np.int32)
     final[ids] = np.arange(len(ids), dtype=np.int32)
     return final
 

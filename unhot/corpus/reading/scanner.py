@@ -1,6 +1,6 @@
 """The compiled scanner: bytes -> local ids and sentence breaks, counting words on the way.
 
-Every scanner thread has a `Table` of its own. A local id is the rank of a word's first appearance in that
+Every scanner thread has a `WordTable` of its own. A local id is the rank of a word's first appearance in that
 table; `merge` brings the tables together at the end, and `remap` turns local ids into final ones.
 
 The table is an open-addressing hash table. Slot i is two 64-bit words, `slots[2 i]` the key and `slots[2 i +
@@ -20,18 +20,25 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from unhot.corpus.reading.separators import PADDING, WIDTH, first_bytes, other_mask, special_mask
+from unhot.corpus.shards import Keeping
 from unhot.kernels.jit import inner, kernel
 from unhot.kernels.rng import mix
 from unhot.kernels.simd.ids import first_bit
 from unhot.types import Bytes, Counts, Ids, Starts, Words64
 
-ZERO, ONE, HALF = np.uint64(0), np.uint64(1), np.uint64(32)
+ZERO, ONE = np.uint64(0), np.uint64(1)
+HALF = np.uint64(32)
 LOW, ALL = np.uint64(0xFFFFFFFF), np.uint64(0xFFFFFFFFFFFFFFFF)
 
-# Positions in `Table.state`.
-WORDS, ARENA, SHIFT = 0, 1, 2
-# Positions in `place`.
-POSITION, TOKENS, BREAKS, NULS = 0, 1, 2, 3
+# positions in `WordTable.state`
+WORDS = 0
+ARENA = 1
+SHIFT = 2
+# positions in `place`
+POSITION = 0
+TOKENS = 1
+BREAKS = 2
+NULS = 3
 
 
 class WordTable(NamedTuple):
@@ -119,7 +126,8 @@ def insert(table: WordTable, slot: Any, key: Any, text: Bytes, start: Any, lengt
     for k in range(length):
         table.arena[used + k] = text[start + k]
     table.offsets[new + 1] = used + length
-    table.state[WORDS], table.state[ARENA] = new + 1, used + length
+    table.state[WORDS] = new + 1
+    table.state[ARENA] = used + length
     return new
 
 
@@ -138,15 +146,36 @@ def separators(text: Bytes, base: Any, size: Any, rows: Bytes) -> Any:
     return special, blank
 
 
+@inner
+def keep_place(place: Starts, position: Any, tokens: Any, breaks: Any, nuls: Any) -> None:
+    """Note how far a block is scanned."""
+    place[POSITION] = position
+    place[TOKENS] = tokens
+    place[BREAKS] = breaks
+    place[NULS] = nuls
+
+
 @kernel
-def scan(text: Bytes, size: int, rows: Bytes, table: WordTable, ids: Ids, breaks: Ids, place: Starts) -> bool:
+def scan(
+    text: Bytes,
+    size: int,
+    rows: Bytes,
+    table: WordTable,
+    ids: Ids,
+    breaks: Ids,
+    place: Starts,
+    empty_lines: bool,
+) -> bool:
     """Scan a block from `place` on; False if the table has to grow first.
 
     `place` holds the position in the text, the tokens and breaks written, and the NUL bytes met so far. A
-    break b says that a sentence ends before token b of this block. `rows` says which bytes separate (see
-    runs.py).
+    break b says that a sentence ends before token b of this block; with `empty_lines` several may end there.
+    `rows` says which bytes separate (see separators.py).
     """
-    base, tokens, n_breaks, nuls = place[POSITION], place[TOKENS], place[BREAKS], place[NULS]
+    base = place[POSITION]
+    tokens = place[TOKENS]
+    n_breaks = place[BREAKS]
+    nuls = place[NULS]
     last = np.int64(breaks[n_breaks - 1]) if n_breaks > 0 else -1
     start = -1  # of the token that is open
     while base < size:
@@ -164,7 +193,7 @@ def scan(text: Bytes, size: int, rows: Bytes, table: WordTable, ids: Ids, breaks
             if ends & lowest != ZERO:
                 found = look_up(table, text, start, base + bit - start)
                 if found < 0:
-                    place[POSITION], place[TOKENS], place[BREAKS], place[NULS] = start, tokens, n_breaks, nuls
+                    keep_place(place, start, tokens, n_breaks, nuls)
                     return False
                 table.counts[found] += 1
                 ids[tokens] = found
@@ -176,12 +205,12 @@ def scan(text: Bytes, size: int, rows: Bytes, table: WordTable, ids: Ids, breaks
             if special & lowest != ZERO:
                 if text[base + bit] != rows[0]:
                     nuls += 1
-                elif last != tokens:
+                elif last != tokens or empty_lines:
                     last = tokens
                     breaks[n_breaks] = tokens
                     n_breaks += 1
         base += WIDTH
-    place[POSITION], place[TOKENS], place[BREAKS], place[NULS] = size, tokens, n_breaks, nuls
+    keep_place(place, size, tokens, n_breaks, nuls)
     return True
 
 
@@ -201,18 +230,22 @@ def merge(arena: Bytes, offsets: Starts, counts: Counts, table: WordTable, ids: 
 
 
 @kernel
-def remap(ids: Ids, breaks: Ids, place: Starts, final: Ids) -> None:
-    """Local ids to final ids, in place; tokens whose final id is -1 vanish."""
+def remap(ids: Ids, breaks: Ids, place: Starts, final: Ids, keeping: Keeping) -> None:
+    """Local ids to final ids, in place; tokens whose final id is -1, and empty lines, vanish unless kept."""
     tokens, n_breaks = place[TOKENS], place[BREAKS]
-    to, position, n, last = 0, 0, 0, -1
+    lowest = -1 if keeping.unknown else 0
+    to = 0
+    position = 0
+    n = 0
+    last = -1
     for b in range(n_breaks + 1):
         end = breaks[b] if b < n_breaks else tokens
         for i in range(position, end):
             new = final[ids[i]]
             ids[to] = new
-            to += new >= 0
+            to += new >= lowest
         position = end
-        if b < n_breaks and to != last:
+        if b < n_breaks and (to != last or keeping.empty_lines):
             breaks[n] = to
             n += 1
             last = to

@@ -15,46 +15,32 @@ from unhot.vocab.vocabulary import decode_word, encode_word
 
 
 class SentenceReader:
-    """Pieces of bytes, each one a sentence with its end, put together to blocks."""
+    """Sentences as bytes, each with its end, put together to blocks."""
 
-    def __init__(self, pieces: Iterator[bytes], files: FileReader | None = None) -> None:
-        """`files`: where the pieces come from, if they do."""
-        self._pieces = pieces
-        self._files = files
-        self._bytes = 0
+    files = byte_order_marks = 0  # there are none
 
-    @property
-    def files(self) -> int:
-        """Files read so far."""
-        return self._files.files if self._files else 0
-
-    @property
-    def bytes(self) -> int:
-        """Bytes read so far."""
-        return self._files.bytes if self._files else self._bytes
-
-    @property
-    def byte_order_marks(self) -> int:
-        """Files that began with one."""
-        return self._files.byte_order_marks if self._files else 0
+    def __init__(self, sentences: Iterator[bytes]) -> None:
+        """Several sentences may come together."""
+        self._sentences = sentences
+        self.bytes = 0  # read so far
 
     def progress(self) -> tuple[int, int | None]:
-        """Bytes read; of how many is known for files only."""
-        return self._files.progress() if self._files else (self._bytes, None)
+        """Bytes read; of how many is not known."""
+        return self.bytes, None
 
     def blocks(self, pool: Pool, size: int) -> Generator[Block, None, None]:
-        """Blocks of whole sentences."""
+        """Blocks of whole sentences of about `size` bytes."""
         block = pool.take()
-        for piece in self._pieces:
-            block.append(piece)
-            self._bytes += len(piece)
+        for sentence in self._sentences:
+            block.append(sentence)
+            self.bytes += len(sentence)
             if block.size >= size:
                 yield block
                 block = pool.take()
         yield block
 
 
-def string_pieces(sentences: Iterable[object]) -> Iterator[bytes]:
+def joined_strings(sentences: Iterable[object]) -> Iterator[bytes]:
     """Strings for the scanner of text: a line feed inside a sentence is only white space."""
     for number, sentence in enumerate(sentences, 1):
         if not isinstance(sentence, str):
@@ -66,7 +52,7 @@ def string_pieces(sentences: Iterable[object]) -> Iterator[bytes]:
         yield encode_word(sentence.replace("\n", " ")) + b"\n"
 
 
-def token_pieces(sentences: Iterable[object]) -> Iterator[bytes]:
+def joined_lists(sentences: Iterable[object]) -> Iterator[bytes]:
     """Token lists for the scanner of token lists; an empty token is no token."""
     for number, sentence in enumerate(sentences, 1):
         if isinstance(sentence, (str, bytes)) or not isinstance(sentence, Iterable):
@@ -96,18 +82,14 @@ def joined(tokens: Sequence[str], number: int) -> bytes:
     return TOKEN_END.join(raws) + SENTENCE_END
 
 
-def line_pieces(files: FileReader, size: int, tokenizer: Callable[[str], Iterable[str]]) -> Iterator[bytes]:
-    """The lines of files, split by a function; `files` must cut at line feeds only."""
+def file_lines(files: FileReader, size: int) -> Iterator[str]:
+    """The lines of files, which must cut at line feeds only."""
     pool = Pool()
-
-    def lines() -> Iterator[str]:
-        for block in files.blocks(pool, size):
-            text = decode_word(block.text[: block.size].tobytes())
-            pool.give(block)
-            for line in text.removesuffix("\n").split("\n") if text else ():
-                yield line.removesuffix("\r")
-
-    return tokenized(lines(), tokenizer)
+    for block in files.blocks(pool, size):
+        text = decode_word(block.text[: block.size].tobytes())
+        pool.give(block)
+        for line in text.removesuffix("\n").split("\n") if text else ():
+            yield line.removesuffix("\r")
 
 
 def tokenized(lines: Iterable[object], tokenizer: Callable[[str], Iterable[str]]) -> Iterator[bytes]:

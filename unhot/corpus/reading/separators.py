@@ -1,6 +1,4 @@
-"""Looks at raw bytes that plain loops are slow at.
-
-Which of 64 bytes are separators, and eight bytes as one number.
+"""Which of 64 bytes are separators, and eight bytes as one number: what plain loops are slow at.
 
 They read up to `PADDING` bytes from the position they are asked about, so every buffer is that much longer
 than its text.

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from itertools import chain, islice
 from typing import Any, NamedTuple, TypeAlias
 
 from unhot.corpus.reading.files import FileReader, PathLike, are_paths, find_files
-from unhot.corpus.reading.sentences import SentenceReader, line_pieces, string_pieces, token_pieces, tokenized
-from unhot.corpus.reading.tables import ArrowStream, row_cells, table_lines, table_pieces
-from unhot.corpus.reading.text_blocks import Reader
+from unhot.corpus.reading.sentences import (
+    SentenceReader,
+    file_lines,
+    joined_lists,
+    joined_strings,
+    tokenized,
+)
+from unhot.corpus.reading.tables import ArrowStream, row_cells, table_chunks, table_lines
+from unhot.corpus.reading.text_blocks import Block, Pool, Reader
 from unhot.corpus.reading.tokenizers import TEXT, TOKEN_LISTS, Normaliser, Tokenizer, normaliser
 from unhot.errors import ConfigError, DataError
 from unhot.types import Bytes
@@ -25,10 +31,17 @@ Source: TypeAlias = (
 )
 
 
+class Column(NamedTuple):
+    """A column of the table that a text is in, for what is beside the text."""
+
+    name: str
+
+
 class Input(NamedTuple):
-    """A reader, and what its bytes mean."""
+    """Text as blocks of bytes, and what these bytes mean."""
 
     reader: Reader
+    blocks: Callable[[Pool, int], Generator[Block, None, None]]
     separators: Bytes  # see separators.py
     normalise: Normaliser | None
 
@@ -38,28 +51,32 @@ class Input(NamedTuple):
         return self.separators is TOKEN_LISTS
 
 
-def open_input(source: Source, tokenizer: Tokenizer, block: int, column: str | None = None) -> Input:
+def open_input(
+    source: Source, tokenizer: Tokenizer, block: int, column: str | None = None, empty_lines: bool = False
+) -> Input:
     """Find out what a source is (the rules are in `encode`)."""
     paths = paths_of(source)
     if not isinstance(tokenizer, str):
-        return _split_by(tokenizer, source, paths, block, column)
+        return _split_by(tokenizer, source, paths, block, column, empty_lines)
     normalise = normaliser(tokenizer)
     if paths is not None:
-        reader = FileReader(paths, column=column)
-        return Input(reader, TOKEN_LISTS, None) if reader.token_lists else Input(reader, TEXT, normalise)
-    table = table_pieces(source, column)
+        files = FileReader(paths, column=column, nulls=empty_lines)
+        return _input(files, files.token_lists, normalise)
+    table = table_chunks(source, column, empty_lines)
     if table is not None:
-        lists, pieces = table[0].tokens, table[1]
-    else:
-        items = _items(source, column)
-        first = next(items, "")
-        lists, items = not isinstance(first, str), chain([first], items)
-        pieces = token_pieces(items) if lists else string_pieces(items)
-    return (
-        Input(SentenceReader(pieces), TOKEN_LISTS, None)
-        if lists
-        else Input(SentenceReader(pieces), TEXT, normalise)
-    )
+        return _input(SentenceReader(table[1]), table[0].tokens, normalise)
+    items = _items(source, column, empty_lines)
+    first = next(items, "")
+    lists = not isinstance(first, str)
+    items = chain([first], items)
+    return _input(SentenceReader(joined_lists(items) if lists else joined_strings(items)), lists, normalise)
+
+
+def _input(reader: FileReader | SentenceReader, lists: bool, normalise: Normaliser | None) -> Input:
+    """Token lists are taken as they are."""
+    if lists:
+        return Input(reader, reader.blocks, TOKEN_LISTS, None)
+    return Input(reader, reader.blocks, TEXT, normalise)
 
 
 def _split_by(
@@ -68,20 +85,36 @@ def _split_by(
     paths: list[PathLike] | None,
     block: int,
     column: str | None,
+    empty_lines: bool,
 ) -> Input:
     """A function splits what must be strings."""
-    if paths is not None:
-        reader = FileReader(paths, cuts=b"\n", column=column)
-        if not reader.token_lists:
-            return Input(SentenceReader(line_pieces(reader, block, tokenizer), reader), TOKEN_LISTS, None)
-    table = table_pieces(source, column) if paths is None else None
-    if paths is not None or (table is not None and table[0].tokens):
+    files = None if paths is None else FileReader(paths, b"\n", column, empty_lines)
+    table = table_chunks(source, column, empty_lines) if paths is None else None
+    if (files is not None and files.token_lists) or (table is not None and table[0].tokens):
         raise DataError(
             "a column with lists of tokens: a tokenizer function takes str; leave it out, or choose a "
             "column of strings"
         )
-    lines = table_lines(table[1]) if table is not None else _items(source, column)
-    return Input(SentenceReader(tokenized(lines, tokenizer)), TOKEN_LISTS, None)
+    if files is not None:
+        lines: Iterator[object] = file_lines(files, block)
+    elif table is not None:
+        lines = table_lines(table[1])
+    else:
+        lines = _items(source, column, empty_lines)
+    reader = SentenceReader(tokenized(lines, tokenizer))
+    return Input(files or reader, reader.blocks, TOKEN_LISTS, None)
+
+
+def open_beside(other: Source | Column, text: Source, block: int) -> Input:
+    """What is beside a text: another source, or a column of the same table."""
+    if not isinstance(other, Column):
+        return open_input(other, "whitespace", block, None, True)
+    if isinstance(text, Iterator):
+        raise ConfigError(
+            f"beside: the column {other.name!r} of a {type(text).__name__}, which can be read once only; "
+            "give a table, or a list of rows"
+        )
+    return open_input(text, "whitespace", block, other.name, True)
 
 
 def check_input(source: object, tokenizer: Tokenizer) -> None:
@@ -104,7 +137,7 @@ def paths_of(source: object) -> list[PathLike] | None:
     return None
 
 
-def _items(source: Source, column: str | None) -> Iterator[object]:
+def _items(source: Source, column: str | None, nulls: bool) -> Iterator[object]:
     """The sentences of an iterable; of rows that are dicts, the text column."""
     if isinstance(source, (bytes, bytearray, memoryview)) or not isinstance(source, Iterable):
         kind = type(source).__name__
@@ -116,7 +149,7 @@ def _items(source: Source, column: str | None) -> Iterator[object]:
     head = list(islice(items, 1))
     items = chain(head, items)
     if head and isinstance(head[0], Mapping):
-        return row_cells(items, column)
+        return row_cells(items, column, nulls)
     if column is not None:
         raise ConfigError(
             f"column={column!r}: only parquet files and tables have columns, this is a "

@@ -64,7 +64,8 @@ class Spool:
                 self._file = self._path(part).open("rb", 0)
             block = pool.take()
             block.reserve_ids(entry.tokens, entry.breaks)
-            block.place[TOKENS], block.place[BREAKS], block.table = entry.tokens, entry.breaks, entry.table
+            block.place[TOKENS], block.place[BREAKS] = entry.tokens, entry.breaks
+            block.table = entry.table
             self._read(block.ids.data[: entry.tokens].cast("B"))
             self._read(block.breaks.data[: entry.breaks].cast("B"))
             yield block

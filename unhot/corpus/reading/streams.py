@@ -17,12 +17,13 @@ BUFFER = 1 << 18  # compressed bytes read together
 BZIP2_BLOCKS = (b"1AY&SY", b"\x17rE8P\x90")
 ZSTD_FRAME, ZSTD_SKIPPABLE = b"\x28\xb5\x2f\xfd", b"\x2a\x4d\x18"
 UTF8_MARK = b"\xef\xbb\xbf"
+# the longer ones first
 OTHER_MARKS = {
     b"\xff\xfe\x00\x00": "UTF-32",
     b"\x00\x00\xfe\xff": "UTF-32",
     b"\xff\xfe": "UTF-16",
     b"\xfe\xff": "UTF-16",
-}  # the longer ones first
+}
 
 
 class Rejoined(io.RawIOBase):
@@ -56,8 +57,8 @@ class TextStream:
         try:
             self._raw = path.open("rb", 0) if path else _standard_input()
             self._seekable = bool(path) and self._raw.seekable()
-            self._stream = self._decompressed(read_fully(self._raw, HEAD))
-            self._head = self._without_mark(read_fully(self._stream, 4))
+            stream = self._decompressed(read_fully(self._raw, HEAD))
+            self._stream = Rejoined(self._without_mark(read_fully(stream, 4)), stream)
         except _troubles() as error:
             self.close()
             raise self._explained(error) from error
@@ -67,12 +68,8 @@ class TextStream:
 
     def readinto(self, view: memoryview) -> int:
         """Read some bytes into a view; 0 at the end."""
-        if self._head:
-            n = min(len(view), len(self._head))
-            view[:n], self._head = self._head[:n], self._head[n:]
-            return n
         try:
-            return self._stream.readinto(view) or 0
+            return self._stream.readinto(view)
         except _troubles() as error:
             raise self._explained(error) from error
 

@@ -9,7 +9,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 from typing import Any, Protocol
 
-from unhot.corpus.reading.arrow import USUAL_NAME, Column, batch_pieces, choose_column, column_of, pyarrow
+from unhot.corpus.reading.arrow import (
+    USUAL_NAME,
+    ChosenColumn,
+    batch_chunks,
+    choose_column,
+    column_of,
+    pyarrow,
+)
 from unhot.errors import DataError
 from unhot.vocab.vocabulary import decode_word
 
@@ -26,10 +33,10 @@ class ArrowStream(Protocol):
         """A stream of record batches."""
 
 
-def table_pieces(source: Any, asked: str | None) -> tuple[Column, Iterator[bytes]] | None:
-    """The column of a table that holds its text, and its sentences as bytes.
+def table_chunks(source: Any, asked: str | None, nulls: bool) -> tuple[ChosenColumn, Iterator[bytes]] | None:
+    """The column of a table that holds its text, and its sentences as bytes; None if it is no table.
 
-    None if the source is no table.
+    `nulls`: a cell without value is a sentence, too.
     """
     if isinstance(source, Mapping):
         keys, first_key = ", ".join(map(repr, list(source)[:10])), next(iter(source), "")
@@ -42,9 +49,9 @@ def table_pieces(source: Any, asked: str | None) -> tuple[Column, Iterator[bytes
         return None
     first = next(batches, None)
     if first is None:
-        return Column("", False), iter(())
+        return ChosenColumn("", False), iter(())
     column = column_of(first.schema, asked, f"a {type(source).__name__}")
-    return column, batch_pieces(chain([first], batches), column)
+    return column, batch_chunks(chain([first], batches), column, nulls)
 
 
 def _batches(source: Any) -> Iterator[Any] | None:
@@ -66,15 +73,16 @@ def _batches(source: Any) -> Iterator[Any] | None:
     return None
 
 
-def table_lines(pieces: Iterator[bytes]) -> Iterator[str]:
+def table_lines(chunks: Iterator[bytes]) -> Iterator[str]:
     """The sentences of a table's text as strings."""
-    for piece in pieces:
-        yield from decode_word(piece).split("\n")[:-1]
+    for chunk in chunks:
+        yield from decode_word(chunk).split("\n")[:-1]
 
 
-def row_cells(rows: Iterable[object], asked: str | None) -> Iterator[object]:
-    """The text column of rows that are dicts, chosen by the first row."""
-    column: Column | None = None
+def row_cells(rows: Iterable[object], asked: str | None, nulls: bool) -> Iterator[object]:
+    """The text column of rows that are dicts, chosen by the first row; `nulls`: see `table_chunks`."""
+    column: ChosenColumn | None = None
+    before = 0  # rows without value, which do not tell what the column holds
     for number, row in enumerate(rows, 1):
         if not isinstance(row, Mapping):
             raise DataError(
@@ -82,16 +90,21 @@ def row_cells(rows: Iterable[object], asked: str | None) -> Iterator[object]:
                 "strings or token lists"
             )
         if column is None and row.get(asked or USUAL_NAME, "") is None:
-            continue  # an empty cell does not tell what the column holds
-        column = column or choose_column(
-            {name: _holds_tokens(cell) for name, cell in row.items()}, asked, f"row {number}"
-        )
+            before += 1
+            continue
+        if column is None:
+            holds = {name: _holds_tokens(cell) for name, cell in row.items()}
+            column = choose_column(holds, asked, f"row {number}")
+            empty: object = [] if column.tokens else ""
+            yield from [empty] * (before if nulls else 0)
         if column.name not in row:
             raise DataError(
                 f"row {number} has no column {column.name!r}: its columns are {', '.join(map(str, row))}"
             )
         if row[column.name] is not None:
             yield row[column.name]
+        elif nulls:
+            yield empty
 
 
 def _holds_tokens(cell: object) -> bool | None:

@@ -1,8 +1,7 @@
-"""A block: some megabytes of text that end where a token ends, with the arrays for what the scanner makes of it."""
+"""A block: about a megabyte of text that ends where a token ends, and the arrays for what becomes of it."""
 
 from __future__ import annotations
 
-from collections.abc import Generator
 from typing import Protocol
 
 import numpy as np
@@ -73,7 +72,7 @@ class Pool:
 
 
 class Reader(Protocol):
-    """Where blocks come from."""
+    """What tells how much of a text is read."""
 
     @property
     def files(self) -> int:
@@ -86,9 +85,6 @@ class Reader(Protocol):
     @property
     def byte_order_marks(self) -> int:
         """Files that began with one."""
-
-    def blocks(self, pool: Pool, size: int) -> Generator[Block, None, None]:
-        """Blocks of about `size` bytes, each ending behind a separator."""
 
     def progress(self) -> tuple[int, int | None]:
         """How much is done, and of how much, if that is known."""

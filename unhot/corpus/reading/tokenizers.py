@@ -31,7 +31,9 @@ BLANKS = b" \t\n\v\f\r\0"  # bytes between tokens: a text may be cut behind any 
 
 # Token lists are joined with bytes that UTF-8 never uses. A token that holds one of the last three bytes all
 # the same (from a file that is not UTF-8) is escaped: ESCAPE and 0, 1 or 2.
-ESCAPE, TOKEN_END, SENTENCE_END = b"\xfd", b"\xff", b"\xfe"
+ESCAPE = b"\xfd"
+SENTENCE_END = b"\xfe"
+TOKEN_END = b"\xff"
 
 SPACE = 32
 KEPT = b"\n\0"  # separators that mean something to the scanner
