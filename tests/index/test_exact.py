@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from unhot.errors import ConfigError, DataError
 from unhot.index import Exact, exact
-from unhot.index.screened import Screened, _tasks
+from unhot.index.screened import Screened, _shares
 
 
 def compiled(vectors, threads=None):
@@ -137,7 +137,7 @@ def test_threads_and_company_change_nothing(monkeypatch):
 @given(groups=st.integers(1, 100), rows=st.integers(1, 1000), threads=st.integers(1, 9))
 def test_tasks_cover_every_query_and_row_once(groups, rows, threads):
     seen = np.zeros((groups, rows), int)
-    for task in _tasks(groups, 0, rows, threads):
+    for task in _shares(groups, 0, rows, threads):
         seen[task.first_group : task.last_group, task.first : task.last] += 1
     assert (seen == 1).all()
 

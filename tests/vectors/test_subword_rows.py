@@ -112,7 +112,6 @@ def test_a_word_is_the_mean_of_its_pieces(found: tuple[list[str], SubwordRows]) 
     words, rows = found
     for i, word in enumerate(words):
         pieces = rows.pieces(word, i)
-        assert [text for text, _ in rows.ngram_vectors(word, i)] == [piece.text for piece in pieces]
         if not rows.skips:
             assert [piece.text for piece in pieces if piece.buckets] == rows.subwords.ngrams(word)
             assert sum((piece.buckets for piece in pieces), []) == rows.subwords.ids(word).tolist()

@@ -17,10 +17,10 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from unhot.errors import ConfigError, DataError, whole
 from unhot.index.lengths import norms as lengths
@@ -41,24 +41,28 @@ def usable_cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def checked_queries(queries: ArrayLike, dim: int) -> Doubles:
-    """Queries [n, dim] as unit vectors."""
+def checked_queries(queries: ArrayLike, dim: int) -> NDArray[Any]:
+    """Queries as a matrix [n, dim], if they are one."""
     given = np.asarray(queries)
     if given.ndim != 2 or given.shape[1] != dim:
         raise DataError(f"queries of shape {given.shape}: give a matrix with {dim} numbers in each row")
-    return to_units(given)
+    return given
 
 
 def lines_of(exclude: ArrayLike | None, queries: int) -> Counts:
     """What queries must not find: a line of rows for each."""
-    barred = (
-        np.empty((queries, 0), np.int64) if exclude is None else np.ascontiguousarray(exclude, dtype=np.int64)
-    )
+    given = np.empty((queries, 0)) if exclude is None else exclude
+    barred = np.ascontiguousarray(given, dtype=np.int64)
     if barred.ndim != 2 or len(barred) != queries:
         raise DataError(
             f"exclude of shape {barred.shape} for {queries} queries: give a line of rows for each query"
         )
     return barred
+
+
+def nothing_found(*shape: int) -> tuple[Counts, Floats]:
+    """Rows and cosines of neighbours, before there are any: -1 and -inf."""
+    return np.full(shape, -1, np.int64), np.full(shape, -np.inf, np.float32)
 
 
 class Exact:
@@ -87,39 +91,32 @@ class Exact:
     def search(
         self, queries: ArrayLike, k: int, *, exclude: ArrayLike | None = None, rows: slice | None = None
     ) -> tuple[Counts, Floats]:
-        """The k rows nearest to each query [n, dim], best first, and their cosines, both [n, k]; -1 and -inf where there are fewer.
+        """The k rows nearest to each query [n, dim], best first, and their cosines.
 
-        `exclude` [n, m] holds rows that a query must not find, -1 for none; `rows` is the range of rows to
-        search.
+        Both are [n, k], -1 and -inf where there are fewer. `exclude` [n, m] holds rows that a query must not
+        find, -1 for none. `rows` is the range of rows to search.
         """
-        return self.search_units(
-            checked_queries(queries, self.vectors.shape[1]), k, exclude=exclude, rows=rows
-        )
+        units = to_units(checked_queries(queries, self.vectors.shape[1]))
+        return self.search_units(units, k, exclude=exclude, rows=rows)
 
     def search_units(
         self, units: Doubles, k: int, *, exclude: ArrayLike | None = None, rows: slice | None = None
     ) -> tuple[Counts, Floats]:
         """The same for queries that are unit vectors already, or zeros."""
-        k, units = whole("k", k, 1), np.ascontiguousarray(units, dtype=np.float64)
+        k = whole("k", k, 1)
         first, last, step = (slice(None) if rows is None else rows).indices(len(self.vectors))
         if step != 1:
             raise ConfigError(f"rows={rows}: must be a range without a step")
-        if units.ndim != 2 or units.shape[1] != self.vectors.shape[1]:
-            raise DataError(
-                f"queries of shape {units.shape}: give a matrix with {self.vectors.shape[1]} numbers in "
-                "each row"
-            )
+        dim = self.vectors.shape[1]
+        units = np.ascontiguousarray(checked_queries(units, dim), dtype=np.float64)
         barred = lines_of(exclude, len(units))
+        ids, cosines = nothing_found(len(units), k)
         found = min(k, max(0, last - first))
-        if found == k and 0 < len(units) <= CHUNK and units.shape[1]:
-            return self._search(units, k, barred, first, last)
-        ids, cosines = np.full((len(units), k), -1, np.int64), np.full((len(units), k), -np.inf, np.float32)
-        if found and units.shape[1]:
+        if found and dim:
             for begin in range(0, len(units), CHUNK):
                 part = slice(begin, begin + CHUNK)
-                ids[part, :found], cosines[part, :found] = self._search(
-                    units[part], found, barred[part], first, last
-                )
+                near = self._search(units[part], found, barred[part], first, last)
+                ids[part, :found], cosines[part, :found] = near
         return ids, cosines
 
     def _search(
@@ -128,7 +125,7 @@ class Exact:
         screened = self._loaded(len(units) * (last - first) * units.shape[1])
         if screened is not None:
             return screened.search(units, k, exclude, first, last, self.threads)
-        ids, cosines = np.full((len(units), k), -1, np.int64), np.full((len(units), k), -np.inf, np.float32)
+        ids, cosines = nothing_found(len(units), k)
         here = self.vectors[first:last]
         for query, unit in enumerate(units):
             found, near = search_plain(here, self.norms[first:last], unit, k, exclude[query], first)

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from unhot.errors import DataError, extra, whole
-from unhot.index.exact import checked_queries, lines_of, usable_cores
+from unhot.index.exact import checked_queries, lines_of, nothing_found, usable_cores
 from unhot.index.lengths import directed, norms, rounded, units
 from unhot.types import Counts, Doubles, Floats
 
@@ -100,14 +100,15 @@ class Hnsw:
     def search(
         self, queries: ArrayLike, k: int, *, exclude: ArrayLike | None = None
     ) -> tuple[Counts, Floats]:
-        """About the k rows nearest to each query [n, dim], best first, and their cosines, both [n, k]; -1 and -inf where there are fewer.
+        """About the k rows nearest to each query [n, dim], best first, and their cosines.
 
-        `exclude` [n, m] holds rows that a query must not find, -1 for none.
+        Both are [n, k], -1 and -inf where there are fewer. `exclude` [n, m] holds rows that a query must not
+        find, -1 for none.
         """
         k = whole("k", k, 1)
-        given = checked_queries(queries, self.vectors.shape[1])
+        given = units(checked_queries(queries, self.vectors.shape[1]))
         barred = lines_of(exclude, len(given))
-        ids, cosines = np.full((len(given), k), -1, np.int64), np.full((len(given), k), -np.inf, np.float32)
+        ids, cosines = nothing_found(len(given), k)
         count = min(k + barred.shape[1], len(self))
         if count:
             with self._lock:  # the width of the search belongs to the graph, not to the query

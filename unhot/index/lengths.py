@@ -1,7 +1,7 @@
 """Lengths of vectors, vectors of length one and their products, the cosines.
 
-Lengths are computed in float64, where squares of float32 neither overflow nor vanish. A vector of length zero, or with a number in it that is not finite, has no direction: as a unit vector it is
-all zeros.
+Lengths are computed in float64, where squares of float32 neither overflow nor vanish. A vector of length
+zero, or with a number in it that is not finite, has no direction: as a unit vector it is all zeros.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def units(vectors: ArrayLike) -> Doubles:
 
 
 def cosines_with(unit: Doubles, vectors: Floats, norms: Doubles) -> Floats:
-    """The cosine of a unit vector with every row, by one product in float32; 0 for rows without a direction."""
+    """The cosine of a unit vector with every row, by one product in float32; 0 without a direction."""
     usual = (norms > SMALL) & (norms < LARGE)
     with np.errstate(all="ignore"):
         products = vectors @ unit.astype(np.float32)

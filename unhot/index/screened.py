@@ -1,34 +1,32 @@
-"""Exact search by the compiled kernel.
-
-The 8-bit copy of the rows, the queries packed for it, and the threads.
-"""
+"""Exact search by the compiled kernel: the 8-bit copy of the rows, the queries packed for it, the threads."""
 
 from __future__ import annotations
 
-import collections
+import itertools
 import threading
 from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
-from unhot.index.sketch import DEPTH, STRIP, Rows, Sketch, fill_sketch, pack, tile
+from unhot.index.exact import nothing_found
+from unhot.index.sketch import DEPTH, STRIP, FlatRows, Sketch, fill_sketch, pack, tile
 from unhot.index.topk import Queries, best_of, find_nearest, merge_and_sort
 from unhot.kernels.aligned import aligned_zeros
 from unhot.types import Counts, Doubles, Floats
 
 FEW = 2  # queries that are quicker one by one: together they cost as much as a whole group
 SHARED = 1 << 25  # numbers multiplied, above which a second thread is worth its start: some 0.3 ms
-PIECE = 4  # groups of queries that a thread takes at once, at least, so that it reads the sketch less often
+AT_ONCE = 4  # groups of queries that a thread takes at least, so that it reads the sketch less often
 
 
-class Task(NamedTuple):
+class Share(NamedTuple):
     """What a thread does at once: some groups of queries, some rows."""
 
-    first_group: int
-    last_group: int
     first: int
     last: int
+    first_group: int
+    last_group: int
     part: int  # which range of rows that is
 
 
@@ -47,7 +45,7 @@ class Screened:
             vectors, ((count - 1) * stride + dim,), (4,), writeable=False
         ).view(np.ndarray)
         places = -(-count // STRIP) * STRIP
-        self.rows = Rows(flat, stride, norms)
+        self.rows = FlatRows(flat, stride, norms)
         room = aligned_zeros(places * -(-dim // DEPTH) * DEPTH, np.int8)
         self.sketch = Sketch(room, np.zeros(places, np.float32), np.full(places, -np.inf, np.float32))
         fill_sketch(self.rows, dim, self.sketch)
@@ -60,35 +58,22 @@ class Screened:
         sizes = tile(alone=count <= FEW)
         packed = pack(units, sizes)
         groups = len(packed.limits) // len(sizes.queries)
-        tasks = _tasks(groups, first, last, threads if count * (last - first) * dim > SHARED else 1)
+        tasks = _shares(groups, first, last, threads if count * (last - first) * dim > SHARED else 1)
         parts = 1 + max(task.part for task in tasks)
-        cosines, ids = (
-            np.full((parts, count, k), -np.inf, np.float32),
-            np.full((parts, count, k), -1, np.int64),
-        )
+        ids, cosines = nothing_found(parts, count, k)
 
-        def work(task: Task) -> None:
+        def work(task: Share) -> None:
             # each range of rows is a search of its own, with its own limits
             own = packed if parts == 1 else packed._replace(limits=packed.limits.copy())
             best, queries = best_of(cosines[task.part], ids[task.part]), Queries(units, own, exclude)
-            find_nearest(
-                sizes,
-                self.rows,
-                self.sketch,
-                queries,
-                best,
-                task.first,
-                task.last,
-                task.first_group,
-                task.last_group,
-            )
+            find_nearest(sizes, self.rows, self.sketch, queries, best, *task[:4])
 
         _share(tasks, work, threads)
         merge_and_sort(cosines, ids)
         return ids[0], cosines[0]
 
 
-def warm() -> None:
+def warm_up_search() -> None:
     """Compile the search, for one query and for many, or find it on disk."""
     vectors = np.eye(4, dtype=np.float32)
     search = Screened(vectors, np.ones(4))
@@ -96,36 +81,27 @@ def warm() -> None:
         search.search(np.eye(4)[:count], 1, np.empty((count, 0), np.int64), 0, 4, 1)
 
 
-def _tasks(groups: int, first: int, last: int, threads: int) -> list[Task]:
+def _shares(groups: int, first: int, last: int, threads: int) -> list[Share]:
     """Many queries are shared among the threads; few queries share the rows."""
     if groups >= 2 * threads:
-        pieces = threads * max(1, groups // (threads * PIECE)) if threads > 1 else 1  # as many for each
-        cuts = [groups * i // pieces for i in range(pieces + 1)]
-        return [Task(begin, end, first, last, 0) for begin, end in zip(cuts, cuts[1:], strict=False)]
+        shares = threads * max(1, groups // (threads * AT_ONCE)) if threads > 1 else 1  # as many for each
+        cuts = [groups * i // shares for i in range(shares + 1)]
+        return [Share(first, last, begin, end, 0) for begin, end in itertools.pairwise(cuts)]
     cuts = [first + (last - first) * i // threads for i in range(threads + 1)]
-    return [
-        Task(0, groups, begin, end, part)
-        for part, (begin, end) in enumerate(zip(cuts, cuts[1:], strict=False))
-    ]
+    return [Share(begin, end, 0, groups, part) for part, (begin, end) in enumerate(itertools.pairwise(cuts))]
 
 
-def _share(tasks: list[Task], work: Callable[[Task], None], threads: int) -> None:
+def _share(tasks: list[Share], work: Callable[[Share], None], threads: int) -> None:
     """Do the tasks on some threads, this one among them."""
-    if len(tasks) == 1:
-        return work(tasks[0])
-    waiting, errors = collections.deque(tasks), list[BaseException]()
+    waiting, errors = iter(tasks), list[BaseException]()
 
     def run() -> None:
-        while waiting:
-            try:
-                task = waiting.popleft()
-            except IndexError:  # another thread was quicker
-                return
-            try:
+        try:
+            for task in waiting:
                 work(task)
-            except BaseException as error:
-                waiting.clear()
-                errors.append(error)
+        except BaseException as error:
+            errors.append(error)
+            list(waiting)  # so that the others find no more
 
     others = [threading.Thread(target=run) for _ in range(min(threads, len(tasks)) - 1)]
     for other in others:

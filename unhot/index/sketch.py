@@ -52,8 +52,7 @@ STEPS = 127  # of the scale, on either side of zero
 MAX_DIM = 1 << 16  # sums of products of bytes fit into 32 bits
 
 _FEATURES = llvm.get_host_cpu_features()
-# a processor with sums of products of bytes (AVX-512 VNNI, AVX-VNNI), if it is the one that numba compiles
-# for
+# a processor with sums of products of bytes (AVX-512 VNNI, AVX-VNNI), if numba compiles for this one
 _OTHER = any(os.environ.get(name) for name in ("NUMBA_CPU_NAME", "NUMBA_CPU_FEATURES"))
 BYTE_PRODUCTS = not _OTHER and bool(_FEATURES.get({16: "avx512vnni", 8: "avxvnni"}.get(LANES, "none")))
 
@@ -71,7 +70,7 @@ def tile(alone: bool, byte_products: bool = BYTE_PRODUCTS) -> Tile:
     return Tile((0,) * (ALONE if alone else 1), (0,) * (1 if alone else GROUP), (0,) * byte_products)
 
 
-class Rows(NamedTuple):
+class FlatRows(NamedTuple):
     """The true rows; of a matrix with padded rows, the whole memory that they lie in."""
 
     values: Floats  # row r begins at r * stride
@@ -153,7 +152,8 @@ def fill_packed(tile: Any, units: Any, numbers: Any, data: Any, packed: Any) -> 
     width, byte_products = len(tile.queries), len(tile.bytes)
     count, dim = units.shape
     for query in range(count):
-        group, place, top = query // width, query % width, 0.0
+        group, place = query // width, query % width
+        top = 0.0
         for d in range(dim):
             top = max(top, abs(units[query, d]))
         if top == 0.0:
@@ -163,7 +163,9 @@ def fill_packed(tile: Any, units: Any, numbers: Any, data: Any, packed: Any) -> 
             for d in range(dim):
                 numbers[group, 1 + d, place] = units[query, d]
             continue
-        scale, total, error = top / STEPS, 0, 0.0
+        scale = top / STEPS
+        total = 0
+        error = 0.0
         for d in range(dim):
             rounded = np.rint(units[query, d] / scale)
             error += (units[query, d] - rounded * scale) ** 2
@@ -193,20 +195,16 @@ def screen_twin(
 
     Returns whether there is any.
     """
-    width, count, steps, first = (
-        len(tile.queries),
-        len(tile.together) * LANES,
-        -(-dim // DEPTH),
-        number * LANES,
-    )
-    strip = data[first // STRIP * STRIP * steps * DEPTH :][: STRIP * steps * DEPTH].reshape(
-        steps, STRIP, DEPTH
-    )
+    width = len(tile.queries)
+    count = len(tile.together) * LANES
+    steps = -(-dim // DEPTH)
+    first = number * LANES
+    begin = first // STRIP * STRIP * steps * DEPTH
+    strip = data[begin : begin + STRIP * steps * DEPTH].reshape(steps, STRIP, DEPTH)
     z = strip[:, first % STRIP :][:, :count].transpose(1, 0, 2).reshape(count, -1).astype(np.float32)
     lines = 1 + (steps if tile.bytes else steps * DEPTH)
-    packed = np.ascontiguousarray(
-        numbers[group * lines * width :][: lines * width].reshape(lines, width)[1:].T
-    )  # [width, steps]
+    packed = numbers[group * lines * width :][: lines * width].reshape(lines, width)[1:]
+    packed = np.ascontiguousarray(packed.T)  # [width, steps]
     q = packed.view(np.int8).astype(np.float32) if tile.bytes else packed
     here, there = slice(group * width, (group + 1) * width), slice(first, first + count)
     above = (q @ z.T) * gains[here, None] * factors[there] + slacks[there] > limits[here, None]
@@ -217,9 +215,20 @@ def screen_twin(
 
 @block(screen_twin)
 def screen(
-    types: Any, b: Value, tile: Value, data: Value, factors: Value, slacks: Value, dim: Value, number: Value, numbers: Value, gains: Value,
-    limits: Value, group: Value, passed: Value,
-) -> int:  # fmt: skip
+    types: Any,
+    b: Value,
+    tile: Value,
+    data: Value,
+    factors: Value,
+    slacks: Value,
+    dim: Value,
+    number: Value,
+    numbers: Value,
+    gains: Value,
+    limits: Value,
+    group: Value,
+    passed: Value,
+) -> int:
     """All sums of the tiles in registers."""
     together, width, byte_products = (t.count for t in types[0].types)
     steps = b.sdiv(b.add(dim, i64(DEPTH - 1)), i64(DEPTH))

@@ -1,6 +1,4 @@
-"""The k rows nearest to a query by cosine.
-
-All rows screened by their sketch, the few that pass confirmed in float64.
+"""The k rows nearest to a query by cosine: all are screened, the few that pass are confirmed in float64.
 
 A row whose bound (see sketch.py) is not above the k-th best cosine so far cannot be among the best k. The
 cosines of the others are computed from the true rows in float64. So the result is exact, and the same in
@@ -60,9 +58,8 @@ def fetch(types: Any, b: Value, values: Value, at: Value) -> None:
     """Ask for the first cache lines of a row ahead of their use; behind the last row that does no harm."""
     for line in range(FETCHED):
         address = b.bitcast(b.gep(values, [b.add(at, i64(line * LINE // 4))]), I8.as_pointer())
-        call(
-            b, "llvm.prefetch.p0", ir.VoidType(), [address, *(ir.Constant(I32, value) for value in (0, 3, 1))]
-        )
+        hints = [ir.Constant(I32, value) for value in (0, 3, 1)]
+        call(b, "llvm.prefetch.p0", ir.VoidType(), [address, *hints])
 
 
 def lowest_twin(bits: int) -> int:
@@ -99,8 +96,9 @@ def push(cosines: Any, ids: Any, query: Any, size: Any, cosine: Any, row: Any) -
 def confirm(rows: Any, queries: Any, best: Any, count: Any) -> None:
     """Compute the cosines of waiting rows from the true ones, and keep those that are among the best."""
     for i in range(count):
-        query, row, total = best.waiting[0, i], best.waiting[1, i], 0.0
+        query, row = best.waiting[0, i], best.waiting[1, i]
         begin = row * rows.stride
+        total = 0.0
         for d in range(queries.units.shape[1]):
             total += np.float64(rows.values[begin + d]) * queries.units[query, d]
         cosine = np.float32(np.rint(total / rows.norms[row] * GRID) / GRID)  # as `lengths.rounded`
@@ -122,22 +120,25 @@ def excluded(exclude: Any, query: Any, row: Any) -> Any:
 
 @inner
 def line_up(
-    rows: Any, queries: Any, best: Any, query: Any, bits: Any, begin: Any, first: Any, last: Any, count: Any
+    tile: Any, rows: Any, queries: Any, best: Any, group: Any, begin: Any, first: Any, last: Any, count: Any
 ) -> Any:
-    """Let the rows of a query that passed wait, and confirm all when the room is full.
+    """Let the rows that passed for the queries of a group wait, and confirm all when the room is full.
 
     Returns how many wait.
     """
-    while bits != 0:
-        row = begin + lowest(bits)
-        bits &= bits - 1
-        if first <= row and row < last:
-            fetch(rows.values, row * rows.stride)
-            best.waiting[0, count], best.waiting[1, count] = query, row
-            count += 1
-            if count == WAITING:
-                confirm(rows, queries, best, count)
-                count = 0
+    width = len(tile.queries)
+    for j in range(width):
+        bits = best.passed[j]
+        while bits != 0:
+            row = begin + lowest(bits)
+            bits &= bits - 1
+            if first <= row and row < last:
+                fetch(rows.values, row * rows.stride)
+                best.waiting[0, count], best.waiting[1, count] = group * width + j, row
+                count += 1
+                if count == WAITING:
+                    confirm(rows, queries, best, count)
+                    count = 0
     return count
 
 
@@ -154,30 +155,27 @@ def find_nearest(
     last_group: Any,
 ) -> None:
     """Put the best rows of first .. last - 1 for the queries of some groups into their heaps."""
-    together, width, dim = len(tile.together), len(tile.queries), queries.units.shape[1]
+    dim = queries.units.shape[1]
     step = ALONE * max(1, CACHE // (STRIP * DEPTH * depths(dim)))
     end = (last + LANES - 1) // LANES
     packed, count = queries.packed, 0
     for begin in range(first // STRIP * ALONE, end, step):
         for group in range(first_group, last_group):
-            for number in range(begin, min(begin + step, end), together):
+            for number in range(begin, min(begin + step, end), len(tile.together)):
                 if screen(
-                    tile, sketch.bytes, sketch.factors, sketch.slacks, dim, number, packed.numbers, packed.gains, packed.limits, group,
+                    tile,
+                    sketch.bytes,
+                    sketch.factors,
+                    sketch.slacks,
+                    dim,
+                    number,
+                    packed.numbers,
+                    packed.gains,
+                    packed.limits,
+                    group,
                     best.passed,
-                ):  # fmt: skip
-                    for j in range(width):
-                        if best.passed[j] != 0:
-                            count = line_up(
-                                rows,
-                                queries,
-                                best,
-                                group * width + j,
-                                best.passed[j],
-                                number * LANES,
-                                first,
-                                last,
-                                count,
-                            )
+                ):
+                    count = line_up(tile, rows, queries, best, group, number * LANES, first, last, count)
     confirm(rows, queries, best, count)
 
 

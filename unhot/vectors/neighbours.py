@@ -25,9 +25,7 @@ def named(
 ) -> Neighbours:
     """Rows as words with their scores; -1, where nothing was found, is left out."""
     return [
-        (words[row], score)
-        for row, score in zip(rows.tolist(), scores.tolist(), strict=True)
-        if row >= 0
+        (words[row], score) for row, score in zip(rows.tolist(), scores.tolist(), strict=True) if row >= 0
     ]
 
 

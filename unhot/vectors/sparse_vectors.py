@@ -14,7 +14,6 @@ from __future__ import annotations
 import functools
 import os
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,8 +22,9 @@ from unhot.corpus.cells import Cells
 from unhot.errors import DataError, whole
 from unhot.index.exact import usable_cores
 from unhot.index.lengths import rounded, unit
+from unhot.threads import in_order
 from unhot.types import Counts, Doubles, Floats, Ids
-from unhot.vectors.neighbours import Neighbours, best
+from unhot.vectors.neighbours import Neighbours, best, named
 from unhot.vectors.queries import KEYS, Key, Query, row_number, weighted
 from unhot.vocab.vocabulary import UnknownWord
 
@@ -36,7 +36,8 @@ class SparseVectors:
     """The rows of cells as vectors of words.
 
     >>> from unhot.vocab.vocabulary import Vocabulary
-    >>> cells = Cells.from_arrays(Vocabulary(["a", "b", "c"], [3, 2, 1]), [0, 2, 4, 5], [1, 2, 1, 2, 0], [1.0, 2.0, 1.0, 1.0, 3.0])
+    >>> starts, columns, values = [0, 2, 4, 5], [1, 2, 1, 2, 0], [1.0, 2.0, 1.0, 1.0, 3.0]
+    >>> cells = Cells.from_arrays(Vocabulary(["a", "b", "c"], [3, 2, 1]), starts, columns, values)
     >>> round(SparseVectors(cells).similarity("a", "b"), 4)
     0.9487
     """
@@ -113,15 +114,13 @@ class SparseVectors:
     def contexts(self, key: Key, topn: int = 10) -> Neighbours:
         """The contexts of a word with the largest numbers: what its vector is made of."""
         columns, values = self.cells.row(self.id(key))
-        return [
-            (self.words[columns[p]], float(values[p])) for p in best(values, whole("topn", topn, 1)).tolist()
-        ]
+        found = best(values, whole("topn", topn, 1))
+        return named(self.words, columns[found], values[found])
 
     def similarity(self, w1: Key, w2: Key) -> float:
         """The cosine of the angle between two words' rows; 0 if one of them is empty."""
-        return float(
-            self.pair_cosines(np.array([self.id(w1)], np.int32), np.array([self.id(w2)], np.int32))[0]
-        )
+        a, b = np.array([[self.id(w1)], [self.id(w2)]], np.int32)
+        return float(self.pair_cosines(a, b)[0])
 
     def most_similar(
         self,
@@ -152,18 +151,15 @@ class SparseVectors:
             own.append(self.id(item))
             columns, values = self.cells.row(own[-1])
             mean[columns] += weight * unit(values)
-        query, last = (
-            unit(mean),
-            len(self)
-            if restrict_vocab is None
-            else min(whole("restrict_vocab", restrict_vocab, 1), len(self)),
-        )
-        products, lengths = np.zeros(last), self.norms[:last]
+        wanted = len(self) if restrict_vocab is None else whole("restrict_vocab", restrict_vocab, 1)
+        last = min(wanted, len(self))
+        query, lengths = unit(mean), self.norms[:last]
+        products = np.zeros(last)
         self._on_threads(lambda begin, end: fill_dots(self._rows, query, begin, end, products), 0, last)
         cosines = rounded(np.divide(products, lengths, out=np.full(last, -np.inf), where=lengths > 0))
         cosines[[row for row in own if row < last]] = -np.inf
-        found = best(cosines, whole("topn", topn, 1)).tolist() if query.any() else []
-        return [(self.words[row], float(cosines[row])) for row in found]
+        found = best(cosines, whole("topn", topn, 1))
+        return named(self.words, found, cosines[found]) if query.any() else []
 
     def pair_cosines(self, a: Ids, b: Ids) -> Doubles:
         """The cosine of row a[n] with row b[n], for each n; 0 if one of them is empty."""
@@ -174,7 +170,10 @@ class SparseVectors:
         return np.divide(products, lengths, out=np.zeros(len(a)), where=lengths > 0)
 
     def cosines_with(self, rows: Ids) -> Callable[[int, int], Floats]:
-        """A function (first, last) -> their cosines with rows first .. last - 1, [rows, last - first]; NaN without a direction."""
+        """A function (first, last) -> their cosines with rows first .. last - 1, [rows, last - first].
+
+        NaN without a direction.
+        """
         from unhot.corpus.cells.sparse_rows import fill_cosines
 
         queries = self._by_columns(rows)
@@ -191,10 +190,7 @@ class SparseVectors:
         return cosines
 
     def _by_columns(self, rows: Ids) -> SparseRows:
-        """Some rows, of length one, by columns.
-
-        Row j of it has the numbers of those with a cell in column j.
-        """
+        """Some rows, of length one, by columns: row j has the numbers of those with a cell in column j."""
         from unhot.corpus.cells.sparse_rows import rows_of
 
         parts = [self.cells.row(row) for row in rows.tolist()]
@@ -215,8 +211,5 @@ class SparseVectors:
         """Call work(begin, end) for parts of the rows first .. last - 1."""
         from unhot.corpus.cells.sparse_rows import cuts
 
-        with ThreadPoolExecutor(whole("threads", self.threads, 1)) as pool:
-            for job in [
-                pool.submit(work, *part) for part in cuts(self.cells.starts, self.threads, first, last)
-            ]:
-                job.result()
+        parts = cuts(self.cells.starts, whole("threads", self.threads, 1), first, last)
+        list(in_order(parts, lambda part: work(*part), self.threads))

@@ -3,8 +3,8 @@
     similarity(a, b) = a . b / (|a| |b|)          distance(a, b) = 1 - similarity(a, b)
 
 What a key is and how rows are looked up and changed is in word_rows.py. A vector of length zero, or with a
-number in it that is not finite, has no direction: it is nobody's neighbour and has none, and its similarity to
-everything is 0.
+number in it that is not finite, has no direction: it is nobody's neighbour and has none, and its similarity
+to everything is 0.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ from unhot.vectors.transport import movers_distance
 from unhot.vectors.word_rows import WordRows
 
 MULTIPLIED_FLOOR = 1e-6  # keeps a quotient of cosines finite; gensim's value
-# formats that can hold n-grams, and what opens them: as `SubwordVectors`, which registers all of them, or, where
-# there are no n-grams, as the class given
+# formats that can hold n-grams, and what opens them: as `SubwordVectors`, which registers all of them, or as
+# the class given where there are none
 KEEPING: dict[str, Callable[[type[Vectors], Path, Options], Vectors]] = {}
 
 
@@ -266,7 +266,10 @@ class Vectors(WordRows):
         rows = self._range(0, None, restrict_vocab)
         lengths = self.norms[rows]
         cosines = np.array(
-            [cosines_with(unit(self._vector(item)), self.vectors[rows], lengths) for item in [*above, *below]],
+            [
+                cosines_with(unit(self._vector(item)), self.vectors[rows], lengths)
+                for item in [*above, *below]
+            ],
             np.float64,
         )
         shares = (1.0 + cosines) / 2.0

@@ -1,10 +1,8 @@
 """Vectors of words from rows of their pieces.
 
-    vector(word) = 1/n (row of the word, if it has one + sum of the rows of its n-grams' buckets)        n:
-                                                                                                         how
-                                                                                                         many
-                                                                                                         these
-                                                                                                         are
+    vector(word) = 1/n (row of the word, if it has one + sum of the rows of its n-grams' buckets)
+
+where n is how many rows these are.
 
 A matrix holds all rows; where the row of a word and that of a bucket are in it is said by arrays, since the
 files differ: fastText's .bin has all words and then all buckets, a pruned .ftz some of both, floret buckets
@@ -33,9 +31,7 @@ if TYPE_CHECKING:
 
 BLOCK_PIECES = 1 << 15  # n-grams of words that a thread composes at once: some 1,000 usual words
 BLOCK_ROWS = 1 << 13
-# buckets for each row above which the rows are found by bisection: a table of all buckets would be bigger
-# than the matrix
-SPARSE = 8
+SPARSE = 8  # buckets for each row above which rows are found by bisection: a table would be bigger than they
 SMALL_TABLE = 1 << 18  # buckets whose table is small, whatever there is in it
 
 
@@ -66,7 +62,8 @@ class Piece(NamedTuple):
 class SubwordRows:
     """Where the parts of words' vectors are.
 
-    >>> rows = SubwordRows(Subwords(minn=3, maxn=3, buckets=4), np.eye(5, dtype=np.float32), np.array([0], np.int32), first_bucket=1)
+    >>> cut, own = Subwords(minn=3, maxn=3, buckets=4), np.array([0], np.int32)
+    >>> rows = SubwordRows(cut, np.eye(5, dtype=np.float32), own, first_bucket=1)
     >>> rows.vector("a", 0).tolist(), rows.vector("a").tolist()
     ([0.5, 0.5, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0, 0.0])
     """
@@ -129,10 +126,8 @@ class SubwordRows:
             raise DataError(
                 f"keys of buckets up to {buckets[-1]}: they must be different, and below {subwords.buckets}"
             )
-        word_rows, bucket_rows = (
-            of_words[word_order].astype(np.int32),
-            of_buckets[bucket_order].astype(np.int32),
-        )
+        word_rows = of_words[word_order].astype(np.int32)
+        bucket_rows = of_buckets[bucket_order].astype(np.int32)
         if subwords.buckets > SPARSE * len(keys) + SMALL_TABLE:
             return cls(subwords, matrix, word_rows, bucket_rows, bucket_ids=buckets.astype(np.int32))
         table = np.full(subwords.buckets, -1, np.int32)
@@ -166,11 +161,9 @@ class SubwordRows:
     @property
     def used_buckets(self) -> int:
         """How many buckets have a row."""
-        return (
-            self.subwords.buckets
-            if self.bucket_rows is None
-            else int(np.count_nonzero(self.bucket_rows >= 0))
-        )
+        if self.bucket_rows is None:
+            return self.subwords.buckets
+        return int(np.count_nonzero(self.bucket_rows >= 0))
 
     def first_words(self, words: int) -> SubwordRows:
         """The same with rows of the first words only, and of all buckets."""
@@ -223,20 +216,18 @@ class SubwordRows:
 
     def vectors(self, words: Sequence[str], first: int = 0, threads: int | None = None) -> Floats:
         """`vector` for the words of the vocabulary from the first-th on [words, dim]."""
-        from concurrent.futures import ThreadPoolExecutor
-
+        from unhot.threads import in_order
         from unhot.vectors.row_means import flat  # needs the compiler, which takes a while to load
 
         out = np.zeros((len(words), self.dim), np.float32)
         matrix = flat(self.matrix) if isinstance(self.matrix, np.ndarray) else None
         edges = self._edges(words)
-        with ThreadPoolExecutor(1 if len(edges) < 3 else threads or usable_cores()) as pool:
-            blocks = pool.map(
-                lambda at, end: self._fill(matrix, words[at:end], first + at, out[at:end]),
-                edges[:-1],
-                edges[1:],
-            )
-            list(blocks)  # an error of a thread is raised here
+
+        def fill(at: int) -> None:
+            begin, end = edges[at : at + 2]
+            self._fill(matrix, words[begin:end], first + begin, out[begin:end])
+
+        list(in_order(range(len(edges) - 1), fill, 1 if len(edges) < 3 else threads or usable_cores()))
         return out
 
     def _edges(self, words: Sequence[str]) -> list[int]:
@@ -264,10 +255,7 @@ class SubwordRows:
         fill_means(matrix, own, bags.starts, pieces, self.skips, out)
 
     def pieces(self, word: str, id: int | None = None) -> list[Piece]:
-        """What a word is made of: the word first, if it has a row, then its n-grams.
-
-        Without those that are left out.
-        """
+        """What a word is made of: the word first, if it has a row, then its n-grams that count."""
         own = [] if id is None else self.word_rows[id : id + 1].tolist()
         found = [Piece(word, [], [row], self.take(np.array([row]))[0]) for row in own]
         buckets = self.subwords.ids(word).reshape(-1, self.subwords.hashes)
@@ -277,10 +265,6 @@ class SubwordRows:
                 found.append(Piece(ngram, some.tolist(), rows.tolist(), self.mean(rows)))
         return found
 
-    def ngram_vectors(self, word: str, id: int | None = None) -> list[tuple[str, Floats]]:
-        """A word's pieces with their vectors; the mean of all is the word's."""
-        return [(piece.text, piece.vector) for piece in self.pieces(word, id)]
-
     def expanded(self) -> Iterator[Floats]:
         """Blocks of the rows in fastText's order.
 
@@ -289,9 +273,8 @@ class SubwordRows:
         for first in range(0, len(self.word_rows), BLOCK_ROWS):
             yield self.take(self.word_rows[first : first + BLOCK_ROWS].astype(np.int64))
         for first in range(0, self.subwords.buckets, BLOCK_ROWS):
-            yield self.take(
-                self.rows_of(np.arange(first, min(first + BLOCK_ROWS, self.subwords.buckets), dtype=np.int32))
-            )
+            last = min(first + BLOCK_ROWS, self.subwords.buckets)
+            yield self.take(self.rows_of(np.arange(first, last, dtype=np.int32)))
 
 
 def _check_rows(what: str, rows: Ids, low: int, count: int) -> None:

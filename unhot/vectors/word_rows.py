@@ -135,7 +135,7 @@ class WordRows:
     def get_index(self, key: Key, default: int | None = None) -> int:
         """The row of a word.
 
-        For a word that is not there: the default, or an `UnknownWord` with similar spellings if there is none.
+        For a word that is not there: the default, or an `UnknownWord` with similar spellings without one.
         """
         row = self._find(key)
         if row is not None:

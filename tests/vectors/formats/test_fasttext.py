@@ -26,6 +26,7 @@ from unhot.vectors.formats.fasttext import (
     read_fasttext,
     write_fasttext,
 )
+from unhot.vectors.formats.fasttext.model_file import matrix_rows
 from unhot.vocab.subwords import Subwords
 
 GOLDEN = Path(__file__).parents[2] / "golden"
@@ -61,9 +62,13 @@ def test_settings_words_and_counts(name: str) -> None:
         assert file.dictionary.word_counts.tolist() == expected["counts"]
         assert file.input_matrix.shape[0] == expected["input_rows"]
         first = expected["input_matrix_first_rows"]
-        np.testing.assert_array_equal(file.input_rows(np.arange(len(first))), np.array(first, np.float32))
+        np.testing.assert_array_equal(
+            matrix_rows(file.input_matrix, np.arange(len(first))), np.array(first, np.float32)
+        )
         first = expected["output_matrix_first_rows"]
-        np.testing.assert_array_equal(file.output_rows(np.arange(len(first))), np.array(first, np.float32))
+        np.testing.assert_array_equal(
+            matrix_rows(file.output_matrix, np.arange(len(first))), np.array(first, np.float32)
+        )
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -94,7 +99,9 @@ def test_quantised_output_and_pruned_ngrams() -> None:
     rows, ids = file.rows(), {word: id for id, word in enumerate(file.dictionary.words)}
     for word, vector in expected["word_vectors"].items():
         np.testing.assert_allclose(rows.vector(word, ids.get(word)), vector, rtol=1e-6, atol=1e-7)
-    scores = file.output_matrix.dense() @ np.array(expected["sentence_vector"], np.float32)
+    scores = matrix_rows(file.output_matrix, np.arange(file.output_matrix.shape[0])) @ np.array(
+        expected["sentence_vector"], np.float32
+    )
     probabilities = np.exp(scores) / np.exp(scores).sum() + 1e-5  # fastText adds it
     best = np.argsort(-probabilities)[: len(expected["labels"])]
     assert [file.dictionary.labels[id] for id in best] == expected["labels"]
@@ -285,7 +292,7 @@ def test_what_cannot_be_written(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="come in blocks, to be written only"):
         small()._replace(input_matrix=RowBlocks((56, 5), [])).rows()
     with pytest.raises(ConfigError, match="come in blocks, to be written only"):
-        small()._replace(output_matrix=RowBlocks((6, 5), [])).output_rows(np.arange(2))
+        matrix_rows(RowBlocks((6, 5), []), np.arange(2))
 
 
 def read_quantised() -> QuantizedMatrix:

@@ -1,6 +1,6 @@
 """Text to float32: every decimal to its nearest float32, against exact fractions.
 
-Rows of words and numbers.
+ParsedRows of words and numbers.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from unhot.types import Floats
 from unhot.vectors.formats import numbers
-from unhot.vectors.formats.numbers import DONE, HARD, POWERS, ROW, SHORT, Rows, nearest, read_rows
+from unhot.vectors.formats.numbers import DONE, HARD, POWERS, ROW, SHORT, ParsedRows, nearest, read_rows
 
 # half way between the largest float32 and the next there would be
 BEYOND = Fraction(2) ** 128 - Fraction(2) ** 103
@@ -40,7 +40,7 @@ def exact(text: str) -> float:
 def read(line: bytes, dim: int = 1, named: bool = False) -> tuple[int, Floats, bytes]:
     """One row: why the kernel stopped, the numbers, the word."""
     text = np.frombuffer(line, np.uint8)
-    rows = Rows(np.zeros((1, dim), np.float32), np.zeros((1, 2), np.int64))
+    rows = ParsedRows(np.zeros((1, dim), np.float32), np.zeros((1, 2), np.int64))
     state = np.zeros(4, np.int64)
     stopped = read_rows(text, len(text), rows, named, POWERS, state)
     start, end = rows.words[0]
@@ -181,7 +181,7 @@ def test_rows_without_words(line: bytes) -> None:
 
 def test_state_goes_on_behind_a_hard_row() -> None:
     text = np.frombuffer(b"a 1\nb nan\nc 3\n", np.uint8)
-    rows, state = Rows(np.zeros((3, 1), np.float32), np.zeros((3, 2), np.int64)), np.zeros(4, np.int64)
+    rows, state = ParsedRows(np.zeros((3, 1), np.float32), np.zeros((3, 2), np.int64)), np.zeros(4, np.int64)
     assert read_rows(text, len(text), rows, True, POWERS, state) == HARD
     assert state.tolist() == [2, 10, 6, 9]
     assert read_rows(text, len(text), rows, True, POWERS, state) == DONE

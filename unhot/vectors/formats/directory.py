@@ -350,13 +350,16 @@ def _read_manifest(folder: Path) -> dict[str, dict[str, Any]]:
     if (
         not isinstance(files, dict)
         or files.keys() - {OUT_WORDS} != set(FILES)
-        or not all(isinstance(entry, dict) for entry in files.values())
+        or not all(
+            isinstance(entry, dict)
+            and type(entry.get("size")) is int
+            and isinstance(entry.get("sha256"), str)
+            for entry in files.values()
+        )
     ):
-        raise FormatError(f"{path}: byte 0: must list the files {', '.join(FILES)}, {OUT_WORDS} or not")
-    if not all(
-        type(entry.get("size")) is int and isinstance(entry.get("sha256"), str) for entry in files.values()
-    ):
-        raise FormatError(f"{path}: byte 0: must give size and sha256 of every file")
+        raise FormatError(
+            f"{path}: byte 0: must list {', '.join(FILES)}, {OUT_WORDS} or not, each with its size and sha256"
+        )
     return files
 
 

@@ -25,9 +25,7 @@ from unhot.vectors.formats.text_rows import glimpse, mapped, read_number_rows, t
 from unhot.vectors.subword_rows import SubwordRows
 from unhot.vocab.subwords import BEGIN, END, Subwords
 
-HEADER = re.compile(
-    rb"([0-9]{1,10}) ([0-9]{1,10}) ([0-9]{1,10}) ([0-9]{1,10}) ([0-9]{1,10}) ([0-9]{1,10}) ([^ \r\n]+) ([^ \r\n]+)[ \r]*\n"
-)
+HEADER = re.compile(rb"([0-9]{1,10}) " * 6 + rb"([^ \r\n]+) ([^ \r\n]+)[ \r]*\n")
 HEADER_BYTES = 200
 ENDING = ".floret"
 
@@ -38,8 +36,10 @@ def read_floret(path: str | Path) -> SubwordRows:
     text = mapped(path, file_size(path))
     found = HEADER.match(bytes(text[:HEADER_BYTES]))
     if found is None:
-        what = "its first line must be 'buckets dim minn maxn hashes seed < >'"
-        raise FormatError(f"{path}: byte 0: not a table of floret: {what}, not {glimpse(text, 0)}")
+        raise FormatError(
+            f"{path}: byte 0: not a table of floret: its first line must be 'buckets dim minn maxn hashes "
+            f"seed < >', not {glimpse(text, 0)}"
+        )
     buckets, dim, minn, maxn, hashes, seed = map(int, found.groups()[:6])
     marks = (found[7].decode("utf-8", "replace"), found[8].decode("utf-8", "replace"))
     if marks != (BEGIN, END):
@@ -51,9 +51,12 @@ def read_floret(path: str | Path) -> SubwordRows:
         subwords = Subwords(minn=minn, maxn=maxn, buckets=buckets, scheme="floret", hashes=hashes, seed=seed)
     except ConfigError as error:
         raise FormatError(f"{path}: byte 0: {error}") from error
-    if dim < 1 or buckets * 2 * (dim + 1) - 1 > len(text) - found.end():
-        what = f"{buckets} rows of {dim} numbers need at least {buckets * 2 * (dim + 1) - 1} bytes after this line"
-        raise FormatError(f"{path}: byte 0: {what}; the file has {len(text)}")
+    needed = buckets * 2 * (dim + 1) - 1
+    if dim < 1 or needed > len(text) - found.end():
+        raise FormatError(
+            f"{path}: byte 0: {buckets} rows of {dim} numbers need at least {needed} bytes after this line; "
+            f"the file has {len(text)}"
+        )
     numbers, place = read_number_rows(path, text, (buckets, dim + 1), found.end())
     _check(path, numbers, bytes(text[place : place + HEADER_BYTES]), place)
     return SubwordRows(subwords, numbers[:, 1:], np.empty(0, np.int32))

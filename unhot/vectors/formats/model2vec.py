@@ -29,7 +29,7 @@ from unhot.errors import FormatError
 from unhot.types import Floats
 from unhot.vectors.formats.json_file import read_json
 from unhot.vectors.formats.naming import REPLACEMENT, SURROGATES, writable_words
-from unhot.vectors.formats.safetensors import Array, Entry, map_tensor, read_entries, write_safetensors
+from unhot.vectors.formats.safetensors import Array, TensorPlace, map_tensor, read_entries, write_safetensors
 from unhot.vectors.formats.table import ALL, Options, Table, check_growth, treat_bad_utf8
 from unhot.vectors.formats.tensor_file import FLOATS, find_matrix, map_matrix
 
@@ -205,7 +205,7 @@ def _vectors(path: Path, tokens: int, rows: int) -> Floats:
     return vectors
 
 
-def _ids(path: Path, mapping: Entry, rows: int) -> Array:
+def _ids(path: Path, mapping: TensorPlace, rows: int) -> Array:
     ids = map_tensor(path, mapping)
     wrong = np.flatnonzero((ids < 0) | (ids >= rows))
     if len(wrong):

@@ -96,9 +96,7 @@ def has_ngrams(saved: SavedModel) -> bool:
     return ROW_KEYS in saved.tensors or all(name in saved.config for name in SETTINGS)
 
 
-def as_rows(
-    path: Path, saved: SavedModel, options: Options
-) -> tuple[list[str], Counts | None, SubwordRows]:
+def as_rows(path: Path, saved: SavedModel, options: Options) -> tuple[list[str], Counts | None, SubwordRows]:
     """The words of a model with n-grams, their counts and the parts of their vectors, mapped."""
     words, counts = _words(path, saved, options)
     return words, counts, rows_of(path, saved).first_words(len(words))

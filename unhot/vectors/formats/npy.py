@@ -1,9 +1,7 @@
-"""NumPy's `.npy`, memory-mapped, and beside it the words.
+"""NumPy's `.npy`, memory-mapped, and beside it the words: `X.npy` and `X.words.txt`.
 
-`X.npy` and `X.words.txt` (one word a line, see words_text.py).
-
-The head of the file is read here and not by NumPy: a damaged one makes NumPy raise a dozen different errors.
-Nothing is unpickled.
+There is one word a line, see words_text.py. The head of the matrix is read here and not by NumPy: a damaged
+one makes NumPy raise a dozen different errors. Nothing is unpickled.
 """
 
 from __future__ import annotations
@@ -84,7 +82,7 @@ def _mapped(path: Path, size: int) -> NDArray[Any]:
 
 
 def _read_header(path: Path, data: bytes) -> tuple[np.dtype[Any], tuple[int, int], bool, int]:
-    """Return (dtype, shape, whether columns come first, first byte of the numbers) if they are those of a matrix."""
+    """(dtype, shape, whether columns come first, first byte of the numbers), if those are of a matrix."""
     if data[:6] != MAGIC or data[6:7] not in (b"\x01", b"\x02", b"\x03") or len(data) < 12:
         raise FormatError(f"{path}: byte 0: not a .npy file of version 1, 2 or 3")
     start = 10 if data[6] == 1 else 12

@@ -2,14 +2,14 @@
 
 A decimal is m 10^e, where m is the whole number of its first 19 significant digits. In doubles
 
-    d = m 10^e (1 + r),   |r| < 2^-51       m, 10^e and their product are each off by at most 2^-53, digits
-                          left out by 10^-18
+    d = m 10^e (1 + r),   |r| < 2^-51
 
-so the true value lies between d (1 - 2^-50) and d (1 + 2^-50). Rounding to float32 never swaps two numbers:
-where both ends round to the same float32, that is the nearest one to the decimal. They differ for one number
-in some ten million, for those beyond the float32, and for those with an exponent outside the table. Such a
-number, and anything that is spelt differently (nan, inf, 1_000), is *hard*: the kernel leaves a NaN and stops
-behind its row, and `nearest` reads it in Python.
+since m, 10^e and their product are each off by at most 2^-53, and digits that are left out change it by
+10^-18. So the true value lies between d (1 - 2^-50) and d (1 + 2^-50). Rounding to float32 never swaps two
+numbers: where both ends round to the same float32, that is the nearest one to the decimal. They differ for
+one number in some ten million, for those beyond the float32, and for those with an exponent outside the
+table. Such a number, and anything that is spelt differently (nan, inf, 1_000), is *hard*: the kernel leaves a
+NaN and stops behind its row, and `nearest` reads it in Python.
 
 A row is a word, then `dim` numbers, separated by one space or tab each. A row that does not read like that
 from the left (its word holds spaces, or more than one blank separates) is split from the right: the last
@@ -34,15 +34,15 @@ DIGITS = 19  # 10^19 < 2^64
 FAR = 1 << 50  # an exponent beyond that is outside the table, however far the digits move the point
 BEYOND = 2.0**128  # what would follow the largest float32
 
-SPACE, TAB, RETURN, LINE_FEED = 32, 9, 13, 10
-PLUS, MINUS, POINT, ZERO, CAPITAL_E, SMALL_E = 43, 45, 46, 48, 69, 101
+SPACE, TAB, RETURN, LINE_FEED = b" \t\r\n"
+PLUS, MINUS, POINT, ZERO, CAPITAL_E, SMALL_E = b"+-.0Ee"
 
-DONE, HARD, SHORT = 0, 1, 2  # why `read_rows` stopped
+DONE, HARD, SHORT = range(3)  # why `read_rows` stopped
 # its state: next row and line; first byte of the last row's numbers, and behind them
-ROW, PLACE, NUMBERS, STOP = 0, 1, 2, 3
+ROW, PLACE, NUMBERS, STOP = range(4)
 
 
-class Rows(NamedTuple):
+class ParsedRows(NamedTuple):
     """Where rows go."""
 
     vectors: Floats  # [rows, dim]
@@ -57,7 +57,7 @@ def is_blank(byte: Any) -> Any:
 
 @inner
 def digit_run(text: Bytes, at: Any, end: Any, mantissa: Any, digits: Any) -> Any:
-    """Read digits: (mantissa, significant digits in it, digits that were left out, first byte behind them)."""
+    """Read digits: (mantissa, significant digits in it, digits left out, first byte behind them)."""
     left_out = 0
     while at < end:
         digit = np.int64(text[at]) - ZERO
@@ -182,10 +182,10 @@ def from_right(text: Bytes, start: Any, end: Any, row: Floats, named: Any, power
 
 
 @kernel
-def read_rows(text: Bytes, size: int, rows: Rows, named: bool, powers: Doubles, state: Starts) -> int:
+def read_rows(text: Bytes, size: int, rows: ParsedRows, named: bool, powers: Doubles, state: Starts) -> int:
     """Read lines from state[PLACE] on into rows from state[ROW] on, until all are there.
 
-    They begin with a word if they are `named`.
+    Lines begin with a word if they are `named`.
 
     HARD: the row before state[ROW] has hard numbers, NaN in `rows`. SHORT: the line at state[PLACE] has not
     what it should.
@@ -205,7 +205,9 @@ def read_rows(text: Bytes, size: int, rows: Rows, named: bool, powers: Doubles, 
             if word_end < 0:
                 return SHORT
         rows.words[row, 0], rows.words[row, 1] = start, word_end
-        state[ROW], state[PLACE], state[STOP] = row + 1, min(stop + 1, size), end
+        state[ROW] = row + 1
+        state[PLACE] = min(stop + 1, size)
+        state[STOP] = end
         if hard:
             return HARD
     return DONE
@@ -215,7 +217,7 @@ def read_rows(text: Bytes, size: int, rows: Rows, named: bool, powers: Doubles, 
 def trailing_numbers(text: Bytes, start: int, end: int, powers: Doubles, state: Starts) -> int:
     """How many fields at a line's end are numbers, never counting one at its start.
 
-    State[PLACE] is the end of what is left before them.
+    The end of what is left before them goes to state[PLACE].
     """
     count, state[PLACE] = 0, end
     while True:
@@ -261,7 +263,7 @@ def gather_words(text: Bytes, words: Starts, joined: Bytes) -> int:
 def nearest(text: bytes) -> float:
     """The float32 nearest to a number in any spelling that `float` takes.
 
-    `ValueError` if it is none, or a finite one beyond float32.
+    Raises `ValueError` if it is none, or a finite one beyond float32.
 
     `float` rounds to a double first; the decimal itself decides only where that double lies half way between
     two float32.

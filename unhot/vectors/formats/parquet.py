@@ -1,4 +1,8 @@
-"""Parquet with the columns `word` (string), `count` (int64, if known) and `vector` (fixed-size list of float32); needs the extra `arrow`.
+"""Parquet; needs the extra `arrow`.
+
+    word       string
+    count      int64, if known
+    vector     fixed-size list of float32
 
 Row groups are written and read one by one. What the file says about its size is checked before anything is
 read, but pages are unpacked by pyarrow, which believes the size that a page itself states: a file made to

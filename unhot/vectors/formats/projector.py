@@ -1,8 +1,7 @@
 """TensorBoard's embedding projector: `X.tsv`, one vector a line, and its metadata beside it, one word a line.
 
     vectors.tsv              numbers, separated by tabs
-    metadata.tsv             without counts: one word a line; with counts: a line `word<tab>count`, then one
-                             pair a line
+    metadata.tsv             one word a line; with counts: a line `word<tab>count`, then one pair a line
     projector_config.pbtxt   tells TensorBoard where the two are, if the folder is its --logdir
 
 The metadata of `vectors.tsv` is `metadata.tsv`, that of any other `X.tsv` is `X.metadata.tsv`. The
@@ -24,8 +23,10 @@ from unhot.vectors.formats.table import ALL, Options, Table, blocks, file_size, 
 from unhot.vectors.formats.text_rows import mapped, read_number_rows
 from unhot.vocab.vocabulary import decode_words, encode_word
 
-VECTORS, METADATA, CONFIG = "vectors.tsv", "metadata.tsv", "projector_config.pbtxt"
-HEADER = b"word\tcount"
+VECTORS = "vectors.tsv"
+METADATA = "metadata.tsv"
+CONFIG = "projector_config.pbtxt"
+HEADER = "word\tcount"
 WORD_COLUMNS = (b"word", b"words", b"label", b"name", b"token")
 
 
@@ -41,17 +42,11 @@ def write(path: Path, table: Table) -> dict[str, str]:
     config = _config(path)
     line = "\t".join(["%.9g"] * table.vectors.shape[1]) + "\n"
     with replacing(metadata_path(path)) as file:
-        if table.counts is None:
-            file.write(encode_word("".join(f"{name}\n" for name in names)))
-        else:
-            file.write(HEADER + b"\n")
-            file.write(
-                encode_word(
-                    "".join(
-                        f"{name}\t{count}\n" for name, count in zip(names, table.counts.tolist(), strict=True)
-                    )
-                )
-            )
+        lines = names
+        if table.counts is not None:
+            pairs = zip(names, table.counts.tolist(), strict=True)
+            lines = [HEADER, *(f"{name}\t{count}" for name, count in pairs)]
+        file.write(encode_word("".join(f"{each}\n" for each in lines)))
     with replacing(path) as file:
         for _, block in blocks(table.vectors):
             file.write("".join(line % tuple(row) for row in shortest_doubles(block).tolist()).encode("ascii"))

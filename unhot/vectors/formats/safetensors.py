@@ -1,8 +1,11 @@
-"""The safetensors file: header length (uint64), JSON header padded with spaces, then the tensors' bytes, little-endian and without gaps.
+"""The safetensors file.
 
-Written by hand because the safetensors library wants every tensor contiguous in memory, while the training
-arrays are views of padded rows; read by hand because it does not tell where a tensor lies, and we memory-map.
-The tests hold both against the library.
+It has the header's length (uint64), a JSON header padded with spaces, then the tensors' bytes, little-endian
+and without gaps.
+
+It is written by hand because the safetensors library wants every tensor contiguous in memory, while the
+training arrays are views of padded rows. It is read by hand because the library does not tell where a tensor
+lies, and we memory-map. The tests hold both against the library.
 """
 
 from __future__ import annotations
@@ -65,7 +68,7 @@ def write_safetensors(file: BinaryIO, tensors: Mapping[str, Array | tuple[Array,
             _write_rows(file, part)
 
 
-class Entry(NamedTuple):
+class TensorPlace(NamedTuple):
     """Where a tensor lies in a file, and what it is."""
 
     dtype: str  # a key of DTYPES or OTHERS
@@ -79,7 +82,7 @@ def read_safetensors(path: Path) -> dict[str, Array]:
     return {name: map_tensor(path, entry) for name, entry in read_entries(path).items()}
 
 
-def read_entries(path: Path) -> dict[str, Entry]:
+def read_entries(path: Path) -> dict[str, TensorPlace]:
     """Where the tensors of a file lie, after checking the header against the file's size."""
     size = path.stat().st_size
     header, start = _read_header(path, size)
@@ -88,11 +91,6 @@ def read_entries(path: Path) -> dict[str, Entry]:
         for name, entry in header.items()
         if name != "__metadata__"
     }
-    for name, entry in entries.items():
-        if entry.end > size:
-            raise FormatError(
-                f"{path}: tensor {name!r} ends at byte {entry.end}, but the file ends at byte {size}"
-            )
     _check_gapless(path, start, sorted((entry.begin, entry.end) for entry in entries.values()), size)
     return entries
 
@@ -152,10 +150,12 @@ def _is_size(value: object) -> bool:
     return type(value) is int and 0 <= value < 2**63  # not isinstance: True is an int
 
 
-def _checked_entry(path: Path, name: str, entry: object, start: int) -> Entry:
+def _checked_entry(path: Path, name: str, entry: object, start: int) -> TensorPlace:
     """Return dtype, shape and the span of bytes of one tensor, if they agree; offsets count from `start`."""
     fields = entry if isinstance(entry, dict) else {}
-    dtype, shape, offsets = fields.get("dtype"), fields.get("shape"), fields.get("data_offsets")
+    dtype = fields.get("dtype")
+    shape = fields.get("shape")
+    offsets = fields.get("data_offsets")
     if not isinstance(dtype, str) or dtype not in DTYPES | OTHERS:
         raise FormatError(
             f"{path}: tensor {name!r} in the header at byte 8 has dtype {dtype!r}: accepted are "
@@ -171,7 +171,7 @@ def _checked_entry(path: Path, name: str, entry: object, start: int) -> Entry:
             f"{path}: byte 8: tensor {name!r} of shape {shape} needs {needed} bytes, but its data_offsets "
             f"are {offsets}"
         )
-    return Entry(dtype, tuple(shape), start + offsets[0], start + offsets[1])
+    return TensorPlace(dtype, tuple(shape), start + offsets[0], start + offsets[1])
 
 
 def _item(dtype: str) -> np.dtype[Any]:
@@ -190,16 +190,15 @@ def _check_gapless(path: Path, start: int, spans: list[tuple[int, int]], size: i
         raise FormatError(f"{path}: the tensors end at byte {position}, but the file ends at byte {size}")
 
 
-def map_tensor(path: Path, entry: Entry) -> Array:
+def map_tensor(path: Path, entry: TensorPlace) -> Array:
     """A tensor, read-only, read when it is looked at."""
-    dtype, shape, offset = _item(entry.dtype), entry.shape, entry.begin
+    dtype, shape = _item(entry.dtype), entry.shape
     try:
         if math.prod(shape) == 0:  # nothing to map
             tensor: Array = np.zeros(shape, dtype)
         else:
-            # A foreign file may begin its tensors anywhere; kernels want them aligned, so such a one is
-            # copied.
-            tensor = np.require(np.memmap(path, dtype, "r", offset, shape), requirements="A")
+            # a foreign file may begin its tensors anywhere; kernels want them aligned: such a one is copied
+            tensor = np.require(np.memmap(path, dtype, "r", entry.begin, shape), requirements="A")
     except ValueError as error:  # [2**62, 2**62, 0] takes no bytes, yet is more than NumPy can describe
         raise FormatError(
             f"{path}: a tensor in the header at byte 8 has the impossible shape {list(shape)}"

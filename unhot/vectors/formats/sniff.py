@@ -1,6 +1,6 @@
 """What a file or folder looks like, by its first bytes.
 
-For paths without a known ending, and for errors about those with a wrong one.
+That is asked for paths without a known ending, and for errors about those with a wrong one.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from unhot.vectors.formats.text_rows import mapped
 
 # What is known, but not read: what to do instead.
 FOREIGN = {
-    b"\x80": "a pickle, e.g. of gensim's save: unhot never opens these; let gensim write it with save_word2vec_format",
+    b"\x80": "a pickle, e.g. of gensim's save: unhot never opens these; let gensim write it with "
+    "save_word2vec_format",
     b"\x1f\x8b": "compressed by gzip: unpack it first",
     b"PK\x03\x04": "a zip archive: unpack it first",
     b"BZh": "compressed by bzip2: unpack it first",
@@ -27,9 +28,7 @@ def sniff(path: Path) -> str | None:
     """The name of the format that something looks like; None if it looks like none."""
     if path.is_dir():
         return _sniff_folder(path)
-    size = path.stat().st_size
-    with path.open("rb") as file:
-        head = file.read(floret.HEADER_BYTES)
+    size, head = path.stat().st_size, _head(path)
     if head.startswith(SIGNATURE):
         return "fasttext"
     found = floret.HEADER.match(head)
@@ -48,22 +47,24 @@ def sniff(path: Path) -> str | None:
 
 def is_fasttext(path: Path) -> bool:
     """Whether a file is one of fastText's own: their .bin has the ending of word2vec's."""
-    if not path.is_file():  # a pipe would be waited for
-        return False
     try:
-        with path.open("rb") as file:
-            return file.read(len(SIGNATURE)) == SIGNATURE
+        return _head(path).startswith(SIGNATURE)
     except OSError:  # about which the reader has more to say
         return False
 
 
 def foreign(path: Path) -> str | None:
     """What a file is that is none of our formats, and what to do with it."""
-    if not path.is_file():
-        return None
-    with path.open("rb") as file:
-        head = file.read(8)
+    head = _head(path)
     return next((about for magic, about in FOREIGN.items() if head.startswith(magic)), None)
+
+
+def _head(path: Path) -> bytes:
+    """The first bytes of a file; none of anything else: a pipe would be waited for."""
+    if not path.is_file():
+        return b""
+    with path.open("rb") as file:
+        return file.read(floret.HEADER_BYTES)
 
 
 def _sniff_folder(path: Path) -> str | None:

@@ -52,10 +52,7 @@ def check_options(limit: int | None, bad_utf8: str, which: str) -> Options:
 
 
 def check_table(table: Table) -> None:
-    """Raise a `DataError` unless a table can be written.
-
-    One row of at least one number per word, each word once.
-    """
+    """Raise a `DataError` unless a table can be written: a row of numbers per word, each word once."""
     words, vectors, counts = table
     if vectors.ndim != 2 or len(vectors) != len(words) or vectors.shape[1] < 1:
         raise DataError(
@@ -99,16 +96,12 @@ def file_size(path: Path) -> int:
 
 
 def check_growth(path: Path, shape: tuple[int, int], size: int) -> None:
-    """Raise a `FormatError` if a few bytes of a file claim to be many vectors.
-
-    Nobody's numbers shrink like that.
-    """
+    """Raise a `FormatError` if a few bytes of a file claim to be many vectors: nothing shrinks like that."""
     needed = 4 * shape[0] * shape[1]
     if needed > MOST_GROWTH * size + (1 << 20):
         raise FormatError(
             f"{path}: bytes 0..{size}: {shape[0]} rows of {shape[1]} numbers would take {needed} bytes, "
-            f"more than {MOST_GROWTH} times the "
-            "file; it is damaged, or limit= must be lower"
+            f"more than {MOST_GROWTH} times the file; it is damaged, or limit= must be lower"
         )
 
 
@@ -128,19 +121,11 @@ def treat_bad_utf8(words: list[str], path: Path, bad_utf8: str) -> list[str]:
         return words
     treated = list(words)
     for row, word in enumerate(words):
-        if not word.isascii() and not _is_utf8(word):
+        if not word.isascii() and encode_word(word).decode("utf-8", "ignore") != word:
             if bad_utf8 == "error":
                 raise _not_utf8(path, f"row {row + 1}", encode_word(word))
             treated[row] = encode_word(word).decode("utf-8", bad_utf8)
     return treated
-
-
-def _is_utf8(word: str) -> bool:
-    try:
-        word.encode("utf-8")
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def _not_utf8(path: Path, where: str, raw: bytes) -> FormatError:
@@ -151,10 +136,7 @@ def _not_utf8(path: Path, where: str, raw: bytes) -> FormatError:
 
 
 def without_repeats(table: Table, path: Path) -> Table:
-    """The table with the first row of each word; a warning if that leaves rows out.
-
-    Real files have such rows.
-    """
+    """The table with the first row of each word; a warning if that leaves rows out, which real files have."""
     words, vectors, counts = table
     if len(set(words)) == len(words):
         return table

@@ -1,4 +1,8 @@
-"""One safetensors file: `vectors` float32 [words, dim], `words` uint8, the text of vocab.txt, and `counts` int64 [words] if they are known.
+"""One safetensors file with words and vectors.
+
+    vectors     float32 [words, dim]
+    words       uint8: the text of vocab.txt
+    counts      int64 [words], if they are known
 
 Files of others are read where they hold a matrix called `vectors`, `embeddings` or `embedding.weight`
 (float16, bfloat16, 32 or 64) and the words in a tensor `words`, or beside them in `X.words.txt`.
@@ -14,7 +18,7 @@ from unhot.atomic import replacing
 from unhot.errors import FormatError
 from unhot.types import Counts, Floats
 from unhot.vectors.formats.npy import as_float32, words_path
-from unhot.vectors.formats.safetensors import Array, Entry, map_tensor, read_entries, write_safetensors
+from unhot.vectors.formats.safetensors import Array, TensorPlace, map_tensor, read_entries, write_safetensors
 from unhot.vectors.formats.table import ALL, Options, Table, file_size
 from unhot.vectors.formats.words_text import parse_words, words_text
 
@@ -46,7 +50,7 @@ def read(path: Path, options: Options = ALL) -> Table:
     return Table(words, map_matrix(path, entry, rows), _counts(path, entries, announced, rows))
 
 
-def find_matrix(path: Path, entries: dict[str, Entry]) -> Entry:
+def find_matrix(path: Path, entries: dict[str, TensorPlace]) -> TensorPlace:
     """The tensor that holds the vectors."""
     name = next((name for name in MATRICES if name in entries), None)
     if name is None:
@@ -63,7 +67,7 @@ def find_matrix(path: Path, entries: dict[str, Entry]) -> Entry:
     return entry
 
 
-def map_matrix(path: Path, entry: Entry, rows: int) -> Floats:
+def map_matrix(path: Path, entry: TensorPlace, rows: int) -> Floats:
     """The first rows as float32, mapped if they are that in the file."""
     matrix = map_tensor(path, entry)[:rows]
     if entry.dtype == "BF16":  # the upper half of a float32
@@ -71,7 +75,7 @@ def map_matrix(path: Path, entry: Entry, rows: int) -> Floats:
     return as_float32(matrix)
 
 
-def _words(path: Path, entries: dict[str, Entry], options: Options, announced: int) -> list[str]:
+def _words(path: Path, entries: dict[str, TensorPlace], options: Options, announced: int) -> list[str]:
     entry = entries.get("words")
     if entry is not None:
         if entry.dtype != "U8" or len(entry.shape) != 1:
@@ -87,7 +91,7 @@ def _words(path: Path, entries: dict[str, Entry], options: Options, announced: i
     return parse_words(names.read_bytes(), names, 0, options, announced)
 
 
-def _counts(path: Path, entries: dict[str, Entry], announced: int, rows: int) -> Counts | None:
+def _counts(path: Path, entries: dict[str, TensorPlace], announced: int, rows: int) -> Counts | None:
     entry = entries.get("counts")
     if entry is None:
         return None

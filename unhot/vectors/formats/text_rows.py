@@ -1,6 +1,4 @@
-"""Lines of a word and numbers, as word2vec text and GloVe have them.
-
-The numbers are parsed by `numbers.py`.
+"""Lines of a word and numbers, as word2vec text and GloVe have them. Numbers are parsed by numbers.py.
 
 The file is memory-mapped and parsed in one go: the only arrays as big as the file are the result and the
 words' places.
@@ -50,7 +48,7 @@ def read_number_rows(path: Path, text: Bytes, shape: tuple[int, int], start: int
     return _read_rows(path, text, start, shape, named=False)[1:]
 
 
-def warm() -> None:
+def warm_up_reading() -> None:
     """Compile the parser, or find it on disk."""
     text = np.frombuffer(b"a 1\n", np.uint8)
     read_text_rows(Path(), text, 0, (1, 1), ALL)
@@ -65,11 +63,8 @@ def _read_rows(
     vectors: Floats = np.empty(shape, np.float32)
     words: Starts = np.empty((shape[0], 2), np.int64)
     state: Starts = np.array([0, start, 0, 0], np.int64)
-    while (
-        stopped := numbers.read_rows(
-            text, len(text), numbers.Rows(vectors, words), named, numbers.POWERS, state
-        )
-    ) != numbers.DONE:
+    rows = numbers.ParsedRows(vectors, words)
+    while (stopped := numbers.read_rows(text, len(text), rows, named, numbers.POWERS, state)) != numbers.DONE:
         row, place = int(state[numbers.ROW]), int(state[numbers.PLACE])
         if stopped == numbers.SHORT:
             raise _too_short(path, text, place, row, shape)

@@ -30,7 +30,7 @@ HEADER_BYTES = 100
 
 
 def write_text(path: Path, table: Table) -> dict[str, str]:
-    """Write a word2vec text file; return the words that had to be written differently, with what was written."""
+    """Write a word2vec text file; return the words that are written differently, with what was written."""
     names, renamed = writable_words(table.words)
     with replacing(path) as file:
         file.write(_header(table.vectors))
@@ -39,7 +39,7 @@ def write_text(path: Path, table: Table) -> dict[str, str]:
 
 
 def write_binary(path: Path, table: Table) -> dict[str, str]:
-    """Write a word2vec binary file; return the words that had to be written differently, with what was written."""
+    """Write a word2vec binary file; return the words that are written differently, with what was written."""
     names, renamed = writable_words(table.words)
     with replacing(path) as file:
         file.write(_header(table.vectors))
@@ -52,7 +52,7 @@ def write_binary(path: Path, table: Table) -> dict[str, str]:
 def read_text(path: Path, options: Options = ALL) -> Table:
     """Read a word2vec text file."""
     text = mapped(path, file_size(path))
-    announced, dim, start = _read_header(path, text, options, smallest_row=2)
+    announced, dim, start = _read_header(path, text, options, smallest=2)
     rows = options.rows(announced)
     table, place = read_text_rows(path, text, start, (rows, dim), options)
     _check_end(path, text, place, options, announced)
@@ -62,7 +62,7 @@ def read_text(path: Path, options: Options = ALL) -> Table:
 def read_binary(path: Path, options: Options = ALL) -> Table:
     """Read a word2vec binary file, with or without line feeds between the rows."""
     text = mapped(path, file_size(path))
-    announced, dim, start = _read_header(path, text, options, smallest_row=4)
+    announced, dim, start = _read_header(path, text, options, smallest=4)
     rows = options.rows(announced)
     words, spaces = _find_rows(path, text, start, (rows, dim), announced)
     _check_end(path, text, int(spaces[-1]) + 1 + 4 * dim if rows else start, options, announced)
@@ -108,8 +108,10 @@ def _find_rows(
                 path, spaces[lost - 1] + step if lost else start, len(text), lost, (announced, shape[1])
             )
     if at > len(text):
-        lack = f"row {len(words)} of {announced} needs {step - 1} bytes for its vector, but the file ends at byte {len(text)}"
-        raise FormatError(f"{path}: byte {spaces[-1]}: {lack}; limit={len(words) - 1} reads the rows before")
+        raise FormatError(
+            f"{path}: byte {spaces[-1]}: row {len(words)} of {announced} needs {step - 1} bytes for its "
+            f"vector, but the file ends at byte {len(text)}; limit={len(words) - 1} reads the rows before"
+        )
     return words, np.array(spaces, np.int64)
 
 
@@ -122,21 +124,23 @@ def _header(vectors: Floats) -> bytes:
     return f"{vectors.shape[0]} {vectors.shape[1]}\n".encode("ascii")
 
 
-def _read_header(path: Path, text: Bytes, options: Options, smallest_row: int) -> tuple[int, int, int]:
-    """Return (rows, dim, first byte of the rows) if the file is big enough for them at `smallest_row` bytes a number and one a word."""
+def _read_header(path: Path, text: Bytes, options: Options, smallest: int) -> tuple[int, int, int]:
+    """(rows, dim, first byte of the rows), if the file is big enough for them.
+
+    A number takes at least `smallest` bytes, a word one.
+    """
     match = HEADER.match(bytes(text[:HEADER_BYTES]))
     if match is None:
         raise FormatError(
             f"{path}: byte 0: not a word2vec file: its first line must be 'rows dim', not {glimpse(text, 0)}"
         )
     rows, dim = int(match[1]), int(match[2])
-    # the last row of a text may lack its line feed, a word of a binary file takes at least the space behind
-    # it
-    needed = max(0, options.rows(rows) * (smallest_row * dim + 1) - 1)
+    # the last row of a text may lack its line feed; a word of a binary file takes at least the space behind
+    needed = max(0, options.rows(rows) * (smallest * dim + 1) - 1)
     if dim < 1 or needed > len(text) - match.end():
-        announced = f"{rows} rows of {dim} numbers need at least {needed} bytes after this line; the file has {len(text)}"
         raise FormatError(
-            f"{path}: byte 0: {announced}; limit= reads the first rows of a file that was cut short"
+            f"{path}: byte 0: {rows} rows of {dim} numbers need at least {needed} bytes after this line; the "
+            f"file has {len(text)}; limit= reads the first rows of a file that was cut short"
         )
     return rows, dim, match.end()
 

@@ -1,4 +1,7 @@
-"""fastText's files as tables: the composed vectors of the words, and a model without n-grams around given ones."""
+"""fastText's files as tables.
+
+What is read are the composed vectors of the words, what is written is a model without n-grams.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +42,7 @@ def read(path: Path, options: Options = ALL) -> Table:
 
 
 def _input(file: FastTextFile, words: list[str]) -> Floats:
-    if file.subwords().maxn:
+    if file.header.subwords.maxn:
         return file.rows().vectors(words)
     # as they are, bit for bit: a sum would lose -0.0
     return matrix_rows(file.input_matrix, np.arange(len(words)))
@@ -52,8 +55,10 @@ def _output(path: Path, file: FastTextFile, rows: int) -> Floats:
         or header.loss == "hs"
         or file.output_matrix.shape != output_shape(header, file.dictionary)
     ):
-        what = f"the {file.output_matrix.shape[0]} output rows of a model {header.model!r} with loss {header.loss!r} do not stand for words"
-        raise ConfigError(f"which='out': {path}: {what}; only which='in' can be read from this model")
+        raise ConfigError(
+            f"which='out': {path}: the {file.output_matrix.shape[0]} output rows of a model {header.model!r} "
+            f"with loss {header.loss!r} do not stand for words; only which='in' can be read from this model"
+        )
     return matrix_rows(file.output_matrix, np.arange(rows))
 
 
@@ -64,7 +69,6 @@ def write(path: Path, table: Table) -> dict[str, str]:
     counts = np.ones(len(names), np.int64) if table.counts is None else table.counts
     tokens = 0 if table.counts is None else None  # says that nobody counted
     none = Subwords(minn=0, maxn=0, buckets=0)
-    write_fasttext(
-        path, new_file(names, counts, none, table.vectors, tokens=tokens, loss="softmax", min_count=1)
-    )
+    file = new_file(names, counts, none, table.vectors, tokens=tokens, loss="softmax", min_count=1)
+    write_fasttext(path, file)
     return renamed

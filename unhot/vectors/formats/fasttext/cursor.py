@@ -1,4 +1,7 @@
-"""A place in a memory-mapped file that moves on as numbers are read, and says where it was when they are wrong."""
+"""A place in a memory-mapped file that moves on as numbers are read.
+
+It says where it was when they are wrong.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,9 @@ class Cursor:
 
     def __init__(self, path: Path) -> None:
         """Map a file."""
-        self.path, self.at, self.size = path, 0, file_size(path)
+        self.path = path
+        self.at = 0
+        self.size = file_size(path)
         if not self.size:
             raise self.error(0, "the file is empty")
         with path.open("rb") as file:

@@ -1,8 +1,7 @@
 r"""Words and labels with their counts, and for a pruned model the n-grams that were kept.
 
     int32 entries, int32 words, int32 labels, int64 tokens, int64 size of the prune index, -1: none
-    for each entry, words first        the bytes of the word, \0, int64 count, int8 0 for a word, 1 for a
-                                       label
+    for each entry, words first        the bytes of the word, \0, int64 count, int8: 0 a word, 1 a label
     for each pair of the index         int32 bucket, int32 row, counted from the first row behind the words
 
 A word may hold any byte but \0, so the ends of the words are found one after the other; all else is done with
@@ -90,7 +89,8 @@ def _find_ends(cursor: Cursor, entries: int) -> Starts:
     A loop over `find` takes as long as a compiled one, which would have to be loaded first.
     """
     ends = array("q")
-    find, add, at = cursor.map.find, ends.append, cursor.at
+    find, add = cursor.map.find, ends.append
+    at = cursor.at
     for _ in range(entries):
         end = find(b"\0", at)
         if end < 0:
@@ -107,7 +107,10 @@ def _find_ends(cursor: Cursor, entries: int) -> Starts:
 
 
 def _check_ngrams(cursor: Cursor, header: Header, lengths: Starts) -> None:
-    """Raise a `FormatError` if finding the n-grams would take much more time or memory than the file is worth: maxn is damaged."""
+    """Raise a `FormatError` if the n-grams take much more time or memory than the file is worth.
+
+    Then maxn is damaged.
+    """
     told = header.subwords.excess(lengths, cursor.size)
     if told is not None:
         raise cursor.error(PLACES["maxn"], told)
@@ -122,9 +125,8 @@ def _names(cursor: Cursor, start: int, ends: Starts, bad_utf8: str) -> list[str]
     for behind in range(1, BEHIND + 1):
         is_name[ends - start + behind] = False
     raw = entries[is_name].tobytes()[:-1]
-    return decode(raw, cursor.path, bad_utf8, lambda at: start + at + BEHIND * raw.count(b"\0", 0, at)).split(
-        "\0"
-    )
+    names = decode(raw, cursor.path, bad_utf8, lambda at: start + at + BEHIND * raw.count(b"\0", 0, at))
+    return names.split("\0")
 
 
 def _read_pruned(cursor: Cursor, kept: int, buckets: int) -> Pruned:
@@ -140,8 +142,8 @@ def _read_pruned(cursor: Cursor, kept: int, buckets: int) -> Pruned:
     return Pruned(pairs[:, 0], pairs[:, 1])
 
 
-def dictionary_pieces(dictionary: Dictionary) -> Iterator[bytes]:
-    """The bytes of a dictionary, in pieces."""
+def dictionary_chunks(dictionary: Dictionary) -> Iterator[bytes]:
+    """The bytes of a dictionary, in chunks."""
     words, labels = dictionary.words, dictionary.labels
     kept = -1 if dictionary.pruned is None else len(dictionary.pruned.buckets)
     yield struct.pack("<3i2q", len(words) + len(labels), len(words), len(labels), dictionary.tokens, kept)

@@ -37,14 +37,14 @@ def read_shape(cursor: Cursor, expected: tuple[int, int], which: str) -> None:
 
 
 def read_dense(cursor: Cursor, shape: tuple[int, int], which: str) -> Floats:
-    """Map a matrix of a shape that was read."""
-    return cursor.array(
-        "<f4", shape[0] * shape[1], f"the {which} matrix of {shape[0]} rows of {shape[1]} numbers"
-    ).reshape(shape)
+    """Map a matrix that must be of this shape."""
+    read_shape(cursor, shape, which)
+    what = f"the {which} matrix of {shape[0]} rows of {shape[1]} numbers"
+    return cursor.array("<f4", shape[0] * shape[1], what).reshape(shape)
 
 
-def dense_pieces(matrix: Floats | RowBlocks) -> Iterator[bytes]:
-    """The bytes of a matrix, in pieces."""
+def dense_chunks(matrix: Floats | RowBlocks) -> Iterator[bytes]:
+    """The bytes of a matrix, in chunks."""
     rows, dim = matrix.shape
     yield struct.pack("<2q", rows, dim)
     done = 0

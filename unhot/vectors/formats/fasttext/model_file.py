@@ -37,10 +37,6 @@ class FastTextFile(NamedTuple):
         """Whether this is an .ftz."""
         return isinstance(self.input_matrix, QuantizedMatrix)
 
-    def subwords(self) -> Subwords:
-        """How words are cut."""
-        return self.header.subwords
-
     def rows(self) -> SubwordRows:
         """Where the parts of words' vectors are.
 
@@ -48,41 +44,28 @@ class FastTextFile(NamedTuple):
         """
         if isinstance(self.input_matrix, RowBlocks):
             raise ConfigError(UNREAD)
-        words, pruned = len(self.dictionary.words), self.dictionary.pruned
-        own = np.arange(words, dtype=np.int32)
+        subwords, pruned = self.header.subwords, self.dictionary.pruned
+        own = np.arange(len(self.dictionary.words), dtype=np.int32)
         if pruned is None:
-            return SubwordRows(self.subwords(), self.input_matrix, own, first_bucket=words)
+            return SubwordRows(subwords, self.input_matrix, own, first_bucket=len(own))
         order = np.argsort(pruned.buckets)
-        rows = pruned.rows[order] + np.int32(words)
-        return SubwordRows(
-            self.subwords(), self.input_matrix, own, rows, skips=True, bucket_ids=pruned.buckets[order]
-        )
-
-    def input_rows(self, ids: Ids | Starts) -> Floats:
-        """Some rows of the input matrix."""
-        return matrix_rows(self.input_matrix, ids)
-
-    def output_rows(self, ids: Ids | Starts) -> Floats:
-        """Some rows of the output matrix."""
-        return matrix_rows(self.output_matrix, ids)
+        rows, buckets = pruned.rows[order] + np.int32(len(own)), pruned.buckets[order]
+        return SubwordRows(subwords, self.input_matrix, own, rows, skips=True, bucket_ids=buckets)
 
 
 def matrix_rows(matrix: Matrix, ids: Ids | Starts) -> Floats:
     """Some rows of a matrix that is there."""
     if isinstance(matrix, RowBlocks):
         raise ConfigError(UNREAD)
-    return (
-        matrix.rows(ids)
-        if isinstance(matrix, QuantizedMatrix)
-        else np.ascontiguousarray(matrix[ids], np.float32)
-    )
+    if isinstance(matrix, QuantizedMatrix):
+        return matrix.rows(ids)
+    return np.ascontiguousarray(matrix[ids], np.float32)
 
 
 def input_shape(header: Header, dictionary: Dictionary) -> tuple[int, int]:
     """The rows and columns that the input matrix has."""
-    return len(dictionary.words) + (
-        header.bucket if dictionary.pruned is None else len(dictionary.pruned.buckets)
-    ), header.dim
+    kept = header.bucket if dictionary.pruned is None else len(dictionary.pruned.buckets)
+    return len(dictionary.words) + kept, header.dim
 
 
 def output_shape(header: Header, dictionary: Dictionary) -> tuple[int, int]:
@@ -115,16 +98,10 @@ def new_file(
     dim = input_matrix.shape[1]
     header = Header(dim=dim, bucket=subwords.buckets, minn=subwords.minn, maxn=subwords.maxn, **fields)
     checked = checked_counts(counts, len(words))
-    dictionary = Dictionary(
-        list(words),
-        checked,
-        [],
-        checked[:0],
-        int(checked.sum()) if tokens is None else whole("tokens", tokens, 0),
-    )
-    file = FastTextFile(
-        header, dictionary, input_matrix, RowBlocks((0, dim), []) if output_matrix is None else output_matrix
-    )
+    size = int(checked.sum()) if tokens is None else whole("tokens", tokens, 0)
+    dictionary = Dictionary(list(words), checked, [], checked[:0], size)
+    none = RowBlocks((0, dim), [])
+    file = FastTextFile(header, dictionary, input_matrix, none if output_matrix is None else output_matrix)
     check_shapes(file)
     return file
 

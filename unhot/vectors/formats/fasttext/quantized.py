@@ -72,10 +72,6 @@ class QuantizedMatrix(NamedTuple):
             found *= self.lengths.rows(self.length_codes[ids][:, None])
         return found
 
-    def dense(self) -> Floats:
-        """All rows."""
-        return self.rows(np.arange(self.shape[0]))
-
 
 def read_quantized(cursor: Cursor, shape: tuple[int, int], which: str) -> QuantizedMatrix:
     """Map a matrix that must be of this shape."""
@@ -96,13 +92,8 @@ def read_quantized(cursor: Cursor, shape: tuple[int, int], which: str) -> Quanti
     codes = codes.reshape(rows, quantizer.pieces)
     if not apart:
         return QuantizedMatrix(shape, codes, quantizer)
-    return QuantizedMatrix(
-        shape,
-        codes,
-        quantizer,
-        cursor.array("u1", rows, "the codes of the lengths"),
-        _read_quantizer(cursor, 1),
-    )
+    length_codes = cursor.array("u1", rows, "the codes of the lengths")
+    return QuantizedMatrix(shape, codes, quantizer, length_codes, _read_quantizer(cursor, 1))
 
 
 def _read_quantizer(cursor: Cursor, dim: int) -> Quantizer:
@@ -116,13 +107,12 @@ def _read_quantizer(cursor: Cursor, dim: int) -> Quantizer:
     ):
         what = f"a quantiser for {found} numbers in {pieces} pieces of {width}, the last of {last}"
         raise cursor.error(at, f"{what}: rows have {dim} numbers, and the pieces must make up a row")
-    return Quantizer(
-        dim, width, cursor.array("<f4", CENTROIDS * dim, f"the {CENTROIDS} centroids of {dim} numbers")
-    )
+    what = f"the {CENTROIDS} centroids of {dim} numbers"
+    return Quantizer(dim, width, cursor.array("<f4", CENTROIDS * dim, what))
 
 
-def quantized_pieces(matrix: QuantizedMatrix) -> Iterator[bytes]:
-    """The bytes of a matrix, in pieces."""
+def quantized_chunks(matrix: QuantizedMatrix) -> Iterator[bytes]:
+    """The bytes of a matrix, in chunks."""
     yield struct.pack("<B2qi", matrix.lengths is not None, *matrix.shape, matrix.codes.size)
     yield matrix.codes.tobytes()
     yield _pack(matrix.quantizer)

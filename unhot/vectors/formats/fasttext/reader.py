@@ -9,7 +9,7 @@ from unhot.types import Floats
 from unhot.vectors.formats.fasttext.cursor import Cursor
 from unhot.vectors.formats.fasttext.dictionary import Dictionary, read_dictionary
 from unhot.vectors.formats.fasttext.header import Header, read_header
-from unhot.vectors.formats.fasttext.matrix import read_dense, read_shape
+from unhot.vectors.formats.fasttext.matrix import read_dense
 from unhot.vectors.formats.fasttext.model_file import FastTextFile, input_shape, output_shape
 from unhot.vectors.formats.fasttext.quantized import QuantizedMatrix, read_quantized
 from unhot.vectors.formats.table import BAD_UTF8
@@ -32,11 +32,7 @@ def read_fasttext(path: str | Path, bad_utf8: str = "escape") -> FastTextFile:
             at, "a prune index, but input rows that are not quantised: only quantised models are pruned"
         )
     shape = input_shape(header, dictionary)
-    if quantized:
-        input_matrix: Floats | QuantizedMatrix = read_quantized(cursor, shape, "input")
-    else:
-        read_shape(cursor, shape, "input")
-        input_matrix = read_dense(cursor, shape, "input")
+    input_matrix = (read_quantized if quantized else read_dense)(cursor, shape, "input")
     quantized_output = cursor.flag("whether the output is quantised")
     output_matrix = _read_output(cursor, header, dictionary, quantized and quantized_output)
     if cursor.at < cursor.size:
@@ -55,5 +51,4 @@ def _read_output(
         return read_quantized(cursor, shape, "output")
     if not header.supervised and cursor.map[cursor.at : cursor.at + 8] == bytes(8):
         shape = (0, header.dim)  # vectors without an output layer
-    read_shape(cursor, shape, "output")
     return read_dense(cursor, shape, "output")

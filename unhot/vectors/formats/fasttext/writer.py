@@ -1,4 +1,4 @@
-"""Write a fastText file: whole or not at all, and in pieces, so that matrices need not be in memory."""
+"""Write a fastText file: whole or not at all, and in chunks, so that matrices need not be in memory."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from pathlib import Path
 
 from unhot.atomic import replacing
 from unhot.errors import ConfigError
-from unhot.vectors.formats.fasttext.dictionary import dictionary_pieces
-from unhot.vectors.formats.fasttext.matrix import dense_pieces
+from unhot.vectors.formats.fasttext.dictionary import dictionary_chunks
+from unhot.vectors.formats.fasttext.matrix import dense_chunks
 from unhot.vectors.formats.fasttext.model_file import FastTextFile, Matrix, check_shapes
-from unhot.vectors.formats.fasttext.quantized import QuantizedMatrix, quantized_pieces
+from unhot.vectors.formats.fasttext.quantized import QuantizedMatrix, quantized_chunks
 
 
 def write_fasttext(path: str | Path, file: FastTextFile) -> None:
@@ -28,12 +28,12 @@ def write_fasttext(path: str | Path, file: FastTextFile) -> None:
         raise ConfigError("a prune index: fastText accepts one with quantised input rows only")
     with replacing(Path(path)) as out:
         out.write(file.header.pack())
-        out.writelines(dictionary_pieces(file.dictionary))
+        out.writelines(dictionary_chunks(file.dictionary))
         out.write(bytes([file.quantized]))
-        out.writelines(_pieces(file.input_matrix))
+        out.writelines(_chunks(file.input_matrix))
         out.write(bytes([file.quantized_output]))
-        out.writelines(_pieces(file.output_matrix))
+        out.writelines(_chunks(file.output_matrix))
 
 
-def _pieces(matrix: Matrix) -> Iterator[bytes]:
-    return quantized_pieces(matrix) if isinstance(matrix, QuantizedMatrix) else dense_pieces(matrix)
+def _chunks(matrix: Matrix) -> Iterator[bytes]:
+    return quantized_chunks(matrix) if isinstance(matrix, QuantizedMatrix) else dense_chunks(matrix)
