@@ -13,41 +13,23 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
-    from unhot.corpus.corpus import Corpus
-    from unhot.models.cbow import CBOW
-    from unhot.models.fasttext import FastText
-    from unhot.models.glove import GloVe
-    from unhot.models.load import load, load_unfinished
-    from unhot.models.skipgram import SkipGram
-    from unhot.models.svd import SVD
-    from unhot.train.checkpoint import Checkpoint
-    from unhot.vectors.store import Vectors
-    from unhot.vocab.vocabulary import Vocabulary
+if TYPE_CHECKING:  # for type checkers, which do not run `__getattr__`
+    from unhot.corpus.corpus import Corpus as Corpus
+    from unhot.models.cbow import CBOW as CBOW
+    from unhot.models.fasttext import FastText as FastText
+    from unhot.models.glove import GloVe as GloVe
+    from unhot.models.load import load as load
+    from unhot.models.load import load_unfinished as load_unfinished
+    from unhot.models.skipgram import SkipGram as SkipGram
+    from unhot.models.svd import SVD as SVD
+    from unhot.train.checkpoint import Checkpoint as Checkpoint
+    from unhot.vectors.store import Vectors as Vectors
+    from unhot.vocab.vocabulary import Vocabulary as Vocabulary
 
 __version__ = "0.1.0"
-__all__ = [
-    "CBOW",
-    "Checkpoint",
-    "Corpus",
-    "FastText",
-    "GloVe",
-    "SVD",
-    "SkipGram",
-    "Vectors",
-    "Vocabulary",
-    "load",
-    "load_unfinished",
-]
-
 _HOMES = {
-    "CBOW": "unhot.models.cbow",
     "Checkpoint": "unhot.train.checkpoint",
     "Corpus": "unhot.corpus.corpus",
-    "FastText": "unhot.models.fasttext",
-    "GloVe": "unhot.models.glove",
-    "SVD": "unhot.models.svd",
-    "SkipGram": "unhot.models.skipgram",
     "Vectors": "unhot.vectors.store",
     "Vocabulary": "unhot.vocab.vocabulary",
     "load": "unhot.models.load",
@@ -55,33 +37,35 @@ _HOMES = {
 }
 # sub-packages that `import unhot` is enough for
 _ROOMS = (
-    "bench",
-    "compat",
-    "corpus",
-    "errors",
-    "evaluate",
-    "index",
-    "models",
-    "nn",
-    "noise",
-    "outputs",
-    "probability",
-    "tree",
-    "vectors",
+    *("bench", "compat", "corpus", "errors", "evaluate", "index", "models", "nn", "noise", "outputs"),
+    *("probability", "tree", "vectors"),
 )
+
+
+def _models() -> dict[str, Any]:
+    """The models of the package by the names of their classes; plugins are their own."""
+    registered = importlib.import_module("unhot.models.load").all_models()
+    return {
+        kind.__name__: kind for kind in registered.values() if kind.__module__.startswith("unhot.models.")
+    }
 
 
 def __getattr__(name: str) -> Any:
     """Load a public name on first use."""
     if name in _ROOMS:
         return importlib.import_module(f"unhot.{name}")
-    if name not in _HOMES:
+    if name == "__all__":
+        return sorted([*_HOMES, *_models()])
+    if name in _HOMES:
+        value = getattr(importlib.import_module(_HOMES[name]), name)
+    elif name.startswith("_") or name not in (models := _models()):
         raise AttributeError(f"module 'unhot' has no attribute {name!r}")
-    value = getattr(importlib.import_module(_HOMES[name]), name)
+    else:
+        value = models[name]
     globals()[name] = value
     return value
 
 
 def __dir__() -> list[str]:
     """The public names."""
-    return [*__all__, *_ROOMS, "__version__"]
+    return [*__getattr__("__all__"), *_ROOMS, "__version__"]

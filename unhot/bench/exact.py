@@ -33,7 +33,8 @@ from unhot.corpus.cells import Cells
 from unhot.corpus.cooccurrence import cooccurrences
 from unhot.errors import DataError
 from unhot.evaluate.held_out import held_out
-from unhot.models.skipgram import MOST_WORDS, SkipGram
+from unhot.models.exact import MOST_WORDS
+from unhot.models.skipgram import SkipGram
 from unhot.models.word_model import WordModel
 from unhot.train.exact_run import steps_of_epoch
 from unhot.train.progress import Progress
@@ -44,7 +45,7 @@ OUTPUT = "softmax:bias=true"
 AT_ONCE = 1 << 20  # cells whose probabilities are in memory
 
 
-class Exact(NamedTuple):
+class ExactSolution(NamedTuple):
     """What came of it, and what layers are compared with."""
 
     measured: Measured
@@ -57,7 +58,7 @@ class Exact(NamedTuple):
 
 
 @contextlib.contextmanager
-def exact_solution(settings: Settings, texts: Texts, tell: Callable[..., None]) -> Iterator[Exact]:
+def exact_solution(settings: Settings, texts: Texts, tell: Callable[..., None]) -> Iterator[ExactSolution]:
     """Train and measure it; whatever goes wrong is written down.
 
     The cells are there as long as the context is.
@@ -75,7 +76,7 @@ def exact_solution(settings: Settings, texts: Texts, tell: Callable[..., None]) 
                 )
                 found = _solve(settings, texts, stack.enter_context(counting), tell, begun, began)
         except Exception as error:  # also one of memory, say: it must not cost the results of all layers
-            found = Exact(Measured(**begun, failed=reason(error)), None, math.nan)
+            found = ExactSolution(Measured(**begun, failed=reason(error)), None, math.nan)
         yield found
 
 
@@ -84,8 +85,7 @@ def _check_words(words: int) -> None:
     if words > MOST_WORDS:
         raise DataError(
             f"{words:,} words: the exact solution takes time by their square, and is found for at most "
-            f"{MOST_WORDS:,}; lower max_vocab "
-            f"(--max-vocab {MOST_WORDS}), or leave it out (--no-exact)"
+            f"{MOST_WORDS:,}; lower max_vocab (--max-vocab {MOST_WORDS}), or leave it out (--no-exact)"
         )
 
 
@@ -105,7 +105,7 @@ def _solve(
     tell: Callable[..., None],
     begun: dict[str, Any],
     began: float,
-) -> Exact:
+) -> ExactSolution:
     memory = 0
 
     def told(progress: Progress) -> None:
@@ -129,23 +129,23 @@ def _solve(
         "learned_bytes": learned_bytes(model.learned),
         "training_bytes": memory,
     }
-    loss = held_out(model, texts.curve).cross_entropy
-    result, curve = held_out(model, texts.held_out), (Point(seconds, model.history.pairs, loss),)
-    return Exact(
-        Measured(**begun, **figures, result=result, curve=curve, train_above=0.0),
-        cells,
-        cells_loss(model, cells),
-    )
+    look = Point(seconds, model.history.pairs, held_out(model, texts.curve).cross_entropy)
+    result = held_out(model, texts.held_out)
+    measured = Measured(**begun, **figures, result=result, curve=(look,), train_above=0.0)
+    return ExactSolution(measured, cells, cells_loss(model, cells))
 
 
 def cells_loss(model: WordModel, cells: Cells) -> float:
     """The mean loss of all pairs that cells hold, in nats: -sum_ij X[i, j] log P(j | i) / sum_ij X[i, j]."""
-    vectors, head, starts, total, first = model.word_inputs().vectors, model.head, cells.starts, 0.0, 0
+    vectors = model.word_inputs().vectors
+    starts = cells.starts
+    total = 0.0
+    first = 0
     while first < len(cells.vocabulary):
         last = max(first + 1, int(np.searchsorted(starts, starts[first] + AT_ONCE, side="right")) - 1)
         some = slice(starts[first], starts[last])
         rows = np.repeat(np.arange(last - first, dtype=np.int32), np.diff(starts[first : last + 1]))
-        log_prob, _ = head.pairs_log_prob(vectors[first:last], rows, cells.columns[some])
+        log_prob, _ = model.head.pairs_log_prob(vectors[first:last], rows, cells.columns[some])
         total -= float(log_prob @ cells.values[some])
         first = last
     return total / float(cells.row_sums().sum())

@@ -15,20 +15,20 @@ import contextlib
 import math
 import warnings
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import fields
+from dataclasses import dataclass, field, fields
 from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
-from unhot.bench.exact import Exact, exact_solution
+from unhot.bench.exact import ExactSolution, exact_solution
 from unhot.bench.results import EXACT, FULL, Comparison, Measured, learned_bytes, reason
 from unhot.bench.settings import Settings
-from unhot.bench.texts import Sentences, Texts, split_text, unigram_loss
+from unhot.bench.texts import Texts, split_text, unigram_loss
 from unhot.bench.timed import LOOKS, RUNG, RUNGS, TUNING_LOOKS, Point, Stopwatch, best_lr, train_for
 from unhot.corpus.encoding import encode
 from unhot.corpus.reading.sources import Source
 from unhot.errors import ConfigError, Diverged
 from unhot.evaluate.held_out import held_out
-from unhot.models.load import WORD_MODELS
+from unhot.models.load import word_models
 from unhot.models.word_model import WordModel
 from unhot.outputs import LAYERS, OutputLayer, parse_output
 from unhot.outputs.layer import FILE
@@ -79,13 +79,13 @@ def chosen_layers(layers: Layers = ()) -> dict[str, OutputLayer]:
 
 def _refuse_files(layer: OutputLayer) -> None:
     """Line i of such a file is about id i, and nobody knows the ids before the text is split."""
-    for field in fields(layer):
-        value = getattr(layer, field.name)
+    for setting in fields(layer):
+        value = getattr(layer, setting.name)
         if isinstance(value, str) and value.startswith(FILE):
             raise ConfigError(
-                f"{layer.name}:{field.name}={value}: belongs to the ids of another vocabulary: a comparison "
-                "counts words anew, in lines "
-                f"that it draws to train on; leave {field.name} out, or give one that is made from counts"
+                f"{layer.name}:{setting.name}={value}: belongs to the ids of another vocabulary: "
+                "a comparison counts words anew, in lines that it draws to train on; "
+                f"leave {setting.name} out, or give one that is made from counts"
             )
 
 
@@ -107,21 +107,19 @@ def compare_outputs(
     tell(Status(0, total, "", "reading"))
     with encode(source, **reading) as corpus:
         texts = split_text(corpus, settings.held_out, settings.held_out_words, settings.seed)
-    exact: Exact | None = None
+    exact: ExactSolution | None = None
     measured: list[Measured] = []
     interrupted = False
     with contextlib.ExitStack() as stack:
         stack.enter_context(texts.train)
         try:
             if settings.finds_exact():
-                exact = stack.enter_context(
-                    exact_solution(settings, texts, partial(_tell_of, tell, (1, total, EXACT)))
-                )
+                solving = exact_solution(settings, texts, partial(_tell_of, tell, (1, total, EXACT)))
+                exact = stack.enter_context(solving)
                 tell(Status(1, total, EXACT, "done", 0.0, exact.measured))
             for number, (name, layer) in enumerate(chosen.items(), 1 + settings.finds_exact()):
-                run = _Run(
-                    name, layer, settings, texts, exact, partial(_tell_of, tell, (number, total, name))
-                )
+                told = partial(_tell_of, tell, (number, total, name))
+                run = _LayerRun(name, layer, settings, texts, exact, told)
                 measured.append(run.measure())
                 tell(Status(number, total, name, "done", 0.0, measured[-1]))
                 if run.interrupted:
@@ -136,7 +134,11 @@ def _tell_of(tell: Tell, at: tuple[int, int, str], stage: str, left: float = 0.0
 
 
 def _comparison(
-    settings: Settings, texts: Texts, exact: Exact | None, measured: Sequence[Measured], interrupted: bool
+    settings: Settings,
+    texts: Texts,
+    exact: ExactSolution | None,
+    measured: Sequence[Measured],
+    interrupted: bool,
 ) -> Comparison:
     vocabulary, each = texts.train.vocabulary, settings.model == "skipgram"
     whole, part = (
@@ -157,36 +159,26 @@ def _comparison(
     )
 
 
-class _Run:
-    """One layer."""
+@dataclass
+class _LayerRun:
+    """One layer: its learning rate, its training, its figures."""
 
-    def __init__(
-        self,
-        name: str,
-        layer: OutputLayer,
-        settings: Settings,
-        texts: Texts,
-        exact: Exact | None,
-        tell: Callable[..., None],
-    ) -> None:
-        self._name, self._layer, self._settings, self._texts, self._exact, self._tell = (
-            name,
-            layer,
-            settings,
-            texts,
-            exact,
-            tell,
-        )
-        self._curve: list[Point] = []
-        self._lr = math.nan
-        self.interrupted = False
+    name: str
+    layer: OutputLayer
+    settings: Settings
+    texts: Texts
+    exact: ExactSolution | None
+    tell: Callable[..., None]  # called with a stage, and the seconds left of it
+    curve: list[Point] = field(default_factory=list)
+    lr: float = math.nan
+    interrupted: bool = False
 
     def measure(self) -> Measured:
         """All there is to know; whatever goes wrong is written down."""
         begun: dict[str, Any] = {
-            "layer": self._name,
-            "spec": self._layer.spec(),
-            "engine": self._settings.engine_of(self._layer),
+            "layer": self.name,
+            "spec": self.layer.spec(),
+            "engine": self.settings.engine_of(self.layer),
         }
         try:
             with warnings.catch_warnings():
@@ -194,41 +186,39 @@ class _Run:
                 warnings.simplefilter("ignore", RuntimeWarning)
                 return Measured(**begun, **self._figures())
         except KeyboardInterrupt:
-            self.interrupted, why = True, "interrupted"
+            self.interrupted = True
+            why = "interrupted"
         # also a layer of somebody else's: one that fails must not cost the results of all others
         except Exception as error:
             why = reason(error)
-        return Measured(**begun, curve=tuple(self._curve), failed=why)
+        return Measured(**begun, curve=tuple(self.curve), failed=why)
 
     def _figures(self) -> dict[str, Any]:
-        lr = self._settings.lr
+        lr = self.settings.lr
         self._warm_up()
-        first = WORD_MODELS[self._settings.model].default_lr
+        first = word_models()[self.settings.model].default_lr
         model, watch = self._trained(lr) if lr else self._tuned(best_lr(self._tuning_loss, first))
-        self._tell("evaluating")
+        self.tell("evaluating")
         return {
-            "lr": self._lr,
+            "lr": self.lr,
             "seconds": model.history.seconds,
             "pairs": model.history.pairs,
             "learned_bytes": learned_bytes(model.learned),
             "training_bytes": watch.memory,
-            "result": held_out(model, self._texts.held_out),
-            "curve": tuple(self._curve),
-            "train_above": self._exact.above(model) if self._exact else math.nan,
+            "result": held_out(model, self.texts.held_out),
+            "curve": tuple(self.curve),
+            "train_above": self.exact.above(model) if self.exact else math.nan,
         }
 
     def _warm_up(self) -> None:
-        """Train a chunk and forget it: what is loaded and compiled for the first chunk must not be on the clock."""
-        self._tell("preparing")
-        model = self._settings.new_model(self._layer, SMALL_LR)
-        for _ in train_for(model, self._texts.train, Stopwatch(MOMENT, lambda left: None), (1.0,)):
+        """Train a chunk and forget it: what is loaded and compiled for it must not be on the clock."""
+        self.tell("preparing")
+        model = self.settings.new_model(self.layer, SMALL_LR)
+        for _ in train_for(model, self.texts.train, Stopwatch(MOMENT, lambda left: None), (1.0,)):
             pass
 
     def _tuned(self, lr: float) -> tuple[WordModel, Stopwatch]:
-        """A rate that was good for a short training may be too high for a long one.
-
-        Then the next lower one.
-        """
+        """The whole training; at a lower rate if one that is good for a short training is too high for it."""
         for rung in range(RUNGS):
             try:
                 return self._trained(lr * RUNG**-rung)
@@ -238,31 +228,22 @@ class _Run:
 
     def _trained(self, lr: float) -> tuple[WordModel, Stopwatch]:
         """The whole training."""
-        self._lr = lr
-        self._curve.clear()
-        model, watch = (
-            self._settings.new_model(self._layer, lr),
-            self._watch("training", self._settings.seconds),
-        )
-        for _ in train_for(model, self._texts.train, watch, LOOKS):
-            self._curve.append(
-                Point(model.history.seconds, model.history.pairs, self._loss(model, self._texts.curve))
-            )
+        self.lr = lr
+        self.curve.clear()
+        model = self.settings.new_model(self.layer, lr)
+        watch = self._watch("training", self.settings.seconds)
+        for _ in train_for(model, self.texts.train, watch, LOOKS):
+            loss = held_out(model, self.texts.curve).cross_entropy
+            self.curve.append(Point(model.history.seconds, model.history.pairs, loss))
         return model, watch
 
     def _tuning_loss(self, lr: float) -> float:
         """What a short training at such a rate comes to, on lines of its own."""
-        model, watch = (
-            self._settings.new_model(self._layer, lr),
-            self._watch("tuning", TUNING_SHARE * self._settings.seconds),
-        )
-        for _ in train_for(model, self._texts.train, watch, TUNING_LOOKS):
+        model = self.settings.new_model(self.layer, lr)
+        watch = self._watch("tuning", TUNING_SHARE * self.settings.seconds)
+        for _ in train_for(model, self.texts.train, watch, TUNING_LOOKS):
             pass
-        return self._loss(model, self._texts.tuning)
+        return held_out(model, self.texts.tuning).cross_entropy
 
     def _watch(self, stage: str, seconds: float) -> Stopwatch:
-        return Stopwatch(seconds, lambda left: self._tell(stage, left))
-
-    @staticmethod
-    def _loss(model: WordModel, lines: Sentences) -> float:
-        return held_out(model, lines).cross_entropy
+        return Stopwatch(seconds, lambda left: self.tell(stage, left))

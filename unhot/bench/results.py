@@ -11,7 +11,7 @@ from unhot.bench.timed import Point
 from unhot.errors import UnhotError
 from unhot.evaluate.figures import plain
 from unhot.evaluate.held_out import HeldOut
-from unhot.models.learned_words import Learned
+from unhot.models.learned_words import LearnedWords
 
 EXACT = "exact"  # the name of the exact solution
 CELLS = "cells"  # what trains it
@@ -39,7 +39,7 @@ class Measured:
 
     @property
     def pairs_per_second(self) -> float:
-        """Speed of training; NaN on cells, where an epoch takes the same time however many pairs there are."""
+        """Speed of training; NaN on cells, where time does not depend on the number of pairs."""
         return self.pairs / self.seconds if self.seconds and self.engine != CELLS else math.nan
 
     @property
@@ -58,7 +58,7 @@ class Measured:
                 if before is None or point.loss == before.loss:
                     return point.seconds
                 part = (before.loss - loss) / (before.loss - point.loss)
-                # rounded
+                # not behind the look, if it is rounded up
                 return min(point.seconds, float(before.seconds * (point.seconds / before.seconds) ** part))
             before = point
         return math.nan
@@ -91,11 +91,8 @@ class Comparison:
         object.__setattr__(self, "layers", tuple(ordered))
         goal = next((each.final_loss for each in ordered if each.layer == self.full), math.inf)
         learned = goal < LEARNED * math.log(self.curve_unigram_perplexity)
-        object.__setattr__(
-            self,
-            "to_full",
-            {each.layer: each.seconds_to(goal) for each in ordered if each.result} if learned else {},
-        )
+        reached = {each.layer: each.seconds_to(goal) for each in ordered if each.result and learned}
+        object.__setattr__(self, "to_full", reached)
 
     @property
     def softmaxes(self) -> list[str]:
@@ -108,7 +105,7 @@ class Comparison:
         return next(iter(self.softmaxes), None)
 
     def above_exact(self, each: Measured) -> float:
-        """How much more a layer's cross entropy of the held-out lines is than that of the exact solution, in nats; NaN: not known."""
+        """A layer's cross entropy of the held-out lines beyond that of the exact solution; NaN: not known."""
         if self.exact is None or self.exact.result is None or each.result is None:
             return math.nan
         return each.result.cross_entropy - self.exact.result.cross_entropy
@@ -122,16 +119,10 @@ class Comparison:
         """Plain data for JSON."""
         out: dict[str, Any] = plain(self)
         del out["to_full"], out["rows"]
-        for each, facts in zip(
-            self.rows, [*([out["exact"]] if self.exact else []), *out["layers"]], strict=True
-        ):
+        for each, facts in zip(self.rows, filter(None, [out["exact"], *out["layers"]]), strict=True):
             facts["curve"] = [dict(zip(Point._fields, point, strict=True)) for point in each.curve]
             facts["seconds_to_full"] = plain(self.to_full.get(each.layer, math.nan))
             facts["above_exact"] = plain(self.above_exact(each))
-        if callable(self.settings.tokenizer):
-            out["settings"]["tokenizer"] = getattr(
-                self.settings.tokenizer, "__qualname__", type(self.settings.tokenizer).__qualname__
-            )
         return out
 
 
@@ -141,8 +132,11 @@ def reason(error: BaseException) -> str:
     return " ".join(why.split())
 
 
-def learned_bytes(learned: Learned) -> int:
-    """The size of what is learned: the rows, or what they are made of (adaptive has rows of fewer numbers, and projections)."""
+def learned_bytes(learned: LearnedWords) -> int:
+    """The size of what is learned: the rows, or what they are made of.
+
+    (`adaptive` has rows of fewer numbers, and projections.)
+    """
     sizes = {name: array.nbytes for name, array in learned.params._asdict().items()}
     if learned.own:
         sizes["out_vectors"] = sum(array.nbytes for array in learned.own.values())

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from unhot.errors import ConfigError, at_least, one_of, whole
-from unhot.models.load import WORD_MODELS
+from unhot.models.load import word_models
 from unhot.models.word_model import WordModel
 from unhot.outputs import OutputLayer, parse_output
 
@@ -34,16 +34,15 @@ class Settings:
 
     def __post_init__(self) -> None:
         """Check the ranges."""
-        one_of("model", self.model, tuple(WORD_MODELS))
+        one_of("model", self.model, tuple(word_models()))
         one_of("engine", self.engine, ("auto", "compiled", "torch"))
         at_least("seconds", self.seconds, 1e-3)
         if not isinstance(self.exact, bool):
             raise ConfigError(f"exact={self.exact!r}: must be true or false")
         whole("held_out_words", self.held_out_words, 1)
         if not 0 < at_least("held_out", self.held_out, 0) <= 0.5:
-            raise ConfigError(
-                f"held_out={self.held_out!r}: must be a share of the lines above 0, and at most 0.5"
-            )
+            told = "must be a share of the lines above 0, and at most 0.5"
+            raise ConfigError(f"held_out={self.held_out!r}: {told}")
         self.new_model(parse_output("softmax"), self.lr)  # checks all others
 
     def finds_exact(self) -> bool:
@@ -58,12 +57,8 @@ class Settings:
         return self.engine if self.engine != "auto" else "compiled" if layer.compiled else "torch"
 
     def new_model(self, layer: OutputLayer, lr: float | None) -> WordModel:
-        """A model to train until the clock ends it, with windows and words as `held_out` takes them, of lines that are lists of words."""
-        same: dict[str, Any] = {
-            name: getattr(self, name)
-            for name in ("dim", "window", "min_count", "max_vocab", "threads", "seed")
-        }
-        engine = self.engine_of(layer)
-        return WORD_MODELS[self.model](
-            output=layer, engine=engine, lr=lr, epochs=EPOCHS, shrink=False, sample=0.0, **same
-        )
+        """A model to train until the clock ends it. It takes windows and words as `held_out` does."""
+        shared = ("dim", "window", "min_count", "max_vocab", "threads", "seed")
+        given: dict[str, Any] = {name: getattr(self, name) for name in shared}
+        given |= {"output": layer, "engine": self.engine_of(layer), "lr": lr}
+        return word_models()[self.model](**given, epochs=EPOCHS, shrink=False, sample=0.0)

@@ -167,7 +167,7 @@ def _open(path: str) -> WordModel:
     from pathlib import Path
 
     from unhot.errors import FormatError
-    from unhot.models.load import WORD_MODELS
+    from unhot.models.load import word_models
     from unhot.vectors.formats.directory import is_model, load_model
 
     only = "only a model of unhot with its output layer can be evaluated on text; give the directory that `unhot train` wrote"
@@ -176,7 +176,7 @@ def _open(path: str) -> WordModel:
             f"{path}: {'vectors alone, or no model' if Path(path).exists() else 'no such model'}: {only}"
         )
     saved = load_model(Path(path))
-    kind = WORD_MODELS.get(str(saved.config.get("model")))
+    kind = word_models().get(str(saved.config.get("model")))
     if kind is None or "out_vectors" not in saved.tensors:
         raise FormatError(
             f"{path}: holds {', '.join(sorted(saved.tensors))} of kind {saved.config.get('model')!r}: {only}"

@@ -1,191 +1,145 @@
-"""The settings of models as options of `unhot train`: unset, each model has its own default."""
+"""The settings of all models as options of `unhot train`, derived from their fields and comments.
+
+Unset, each model has its own default. Which option belongs to which model follows from its fields, too.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import click
 
-from unhot.cli.outputs import listed_layers
+from unhot.cli.declared import Declared, DeclaredField, declared
+from unhot.cli.outputs import listed_layers, load_plugin
 
-ALL, TEXT, CELLS = "all models", "skipgram, cbow, fasttext", "glove, svd"
-OUTPUT_HELP = f"Output layer: {', '.join(listed_layers())}; settings behind a colon, as NAME:setting=value,...  [default: negative:k=5]"
+FOLDER = Path(__file__).resolve().parent.parent / "models"
+USUAL = "skipgram"
+KINDS = {"int": click.INT, "float": click.FLOAT}  # all others are text
+
+
+def listed_models() -> dict[str, Declared]:
+    """Every model of the package, and of plugins; the usual one first, then those like it."""
+    registry = sys.modules.get("unhot.models.model")
+    found = declared(FOLDER, "model", {} if registry is None else registry.MODELS)
+    return dict(sorted(found.items(), key=lambda item: (-_alike(item[1], found[USUAL]), item[0] != USUAL)))
+
+
+def _alike(some: Declared, usual: Declared) -> int:
+    """How many settings two models share."""
+    return len(some.settings.keys() & usual.settings.keys())
 
 
 class ModelOption(click.Option):
     """A setting of some models."""
 
-    def __init__(self, *arguments: Any, of: str = ALL, **options: Any) -> None:
-        """`of`: the models that have it."""
-        super().__init__(*arguments, **options)
+    def __init__(self, fields: Mapping[str, DeclaredField], defaults: Mapping[str, Any], of: str) -> None:
+        """`fields`: what each model says of it; `of`: these models in words."""
+        first = next(iter(fields.values()))
+        flag = "--" + first.name.replace("_", "-")
+        words = list(dict.fromkeys(word for field in fields.values() for word in field.choices))
+        kind: Any = click.Choice(words) if words else KINDS.get(first.type, click.STRING)
+        if first.type == "bool":
+            flag, kind = f"{flag}/--no-{flag[2:]}", None
+        super().__init__([flag, first.name], type=kind, default=None, help=_help(first, fields, defaults))
         self.of = of
 
 
-def _setting(*names: str, of: str = ALL, help: str, **options: Any) -> Callable[[Any], Any]:  # noqa: A002 (click's word)
-    return click.option(*names, cls=ModelOption, of=of, default=None, help=help, **options)
+def model_options(models: Mapping[str, Declared]) -> list[ModelOption]:
+    """An option for each setting of any model, those that most models have first."""
+    owners: dict[str, dict[str, DeclaredField]] = {}
+    for name, kind in models.items():
+        for field in kind.settings.values():
+            owners.setdefault(field.name, {})[name] = field
+    options = []
+    for name, fields in sorted(owners.items(), key=lambda item: -len(item[1])):
+        defaults = {owner: _default(models[owner], field) for owner, field in fields.items()}
+        of = "all models" if len(fields) == len(models) else ", ".join(fields)
+        options.append(ModelOption(fields, defaults, of))
+    return options
 
 
-def _choice(*values: str) -> click.Choice[str]:
-    return click.Choice(values)
+def _default(kind: Declared, field: DeclaredField) -> Any:
+    """What a setting is unless it is given; where that is None, a model may have it as a fact of its own."""
+    value = kind.facts.get(f"default_{field.name}") if field.default is None else field.default
+    if isinstance(value, bool):
+        name = field.name.replace("_", "-")
+        return name if value else f"no-{name}"
+    return value
 
 
-SETTINGS = (
-    _setting("--dim", type=int, help="Numbers in a vector.  [default: 100]"),
-    _setting("--window", type=int, help="Words to each side of a centre.  [default: 5; glove, svd 10]"),
-    _setting("--min-count", type=int, help="Drop words seen less often.  [default: 5]"),
-    _setting("--max-vocab", type=int, help="Keep at most so many words."),
-    _setting(
-        "--sample",
-        type=float,
-        help="Threshold of sub-sampling frequent words; 0: none.  [default: 0.001; glove, svd 0]",
-    ),
-    _setting(
-        "--threads",
-        type=int,
-        help="Threads; with 1, the same seed gives the same bytes; glove: with any number.  [default: 2]",
-    ),
-    _setting("--seed", type=int, help="Seed of all random numbers.  [default: 1]"),
-    _setting(
-        "--tokenizer", help="whitespace, words (lower-cased, any script) or text8.  [default: whitespace]"
-    ),
-    _setting(
-        "--epochs",
-        of="skipgram, cbow, fasttext, glove",
-        type=int,
-        help="Passes over the text, or its cells.  [default: 5; glove 15]",
-    ),
-    _setting(
-        "--lr",
-        of="skipgram, cbow, fasttext, glove",
-        type=float,
-        help="First learning rate.  [default: skipgram 0.025, on cells 0.05; cbow 0.1; fasttext, glove 0.05]",
-    ),
-    _setting(
-        "--combine",
-        of="cbow, glove",
-        type=_choice("mean", "sum", "word", "context"),
-        help="cbow: how context vectors become one, mean or sum; glove: which vectors are the words', the sum or mean of both kinds, or "
-        "one of them.  [default: cbow mean; glove sum]",
-    ),
-    _setting("--output", of=TEXT, metavar="LAYER", help=OUTPUT_HELP),
-    _setting(
-        "--shrink/--no-shrink",
-        of=TEXT,
-        help="Draw each centre's reach from 1 to the window, or always use all of it.  [default: shrink]",
-    ),
-    _setting(
-        "--engine",
-        of=TEXT,
-        type=_choice("compiled", "torch"),
-        help="What trains: compiled kernels on the CPU, or PyTorch, any layer and device; fasttext: compiled only.  [default: compiled]",
-    ),
-    _setting("--device", of=TEXT, help="torch: where to compute, such as cuda:0.  [default: cpu]"),
-    _setting("--batch", of=TEXT, type=int, help="torch: pairs of a step; cbow: centres.  [default: 1024]"),
-    _setting(
-        "--predict",
-        of="skipgram",
-        type=_choice("auto", "centre", "contexts"),
-        help="Which word of a pair predicts the other; auto: what is cheaper for the output layer.  [default: auto]",
-    ),
-    _setting(
-        "--on",
-        of="skipgram",
-        type=_choice("text", "cells"),
-        help="cells: on the counts of pairs, exactly, without a draw, for up to 10,000 words; take 30 epochs or more.  [default: text]",
-    ),
-    _setting(
-        "--architecture",
-        of="fasttext",
-        type=_choice("skipgram", "cbow"),
-        help="What predicts what.  [default: skipgram]",
-    ),
-    _setting("--minn", of="fasttext", type=int, help="Characters of the shortest n-gram.  [default: 3]"),
-    _setting(
-        "--maxn",
-        of="fasttext",
-        type=int,
-        help="Characters of the longest n-gram; 0: none, words alone.  [default: 6]",
-    ),
-    _setting(
-        "--buckets",
-        of="fasttext",
-        type=int,
-        help="Rows that n-grams share; those in use take memory.  [default: 2000000]",
-    ),
-    _setting(
-        "--scheme",
-        of="fasttext",
-        type=_choice("fasttext", "floret"),
-        help="How n-grams find their rows; floret: words have none of their own, so few buckets do.  [default: fasttext]",
-    ),
-    _setting("--hashes", of="fasttext", type=int, help="floret: rows of an n-gram, 1 to 4.  [default: 1]"),
-    _setting(
-        "--float16/--no-float16",
-        of="fasttext",
-        help="Input rows of 16-bit floats, half the size.  [default: no-float16]",
-    ),
-    _setting(
-        "--weights",
-        of=CELLS,
-        type=_choice("distance", "flat", "dynamic"),
-        help="What a word at distance d counts: 1 / d, 1, or (window - d + 1) / window.  [default: distance]",
-    ),
-    _setting(
-        "--sides",
-        of=CELLS,
-        type=_choice("both", "left", "right"),
-        help="Which words around a word count.  [default: both]",
-    ),
-    _setting("--memory", of=CELLS, help="For the buffers that count, such as 200MB.  [default: 1GB]"),
-    _setting("--x-max", of="glove", type=float, help="Counts above it have weight 1.  [default: 10]"),
-    _setting(
-        "--alpha", of="glove", type=float, help="Power of counts below it in their weight.  [default: 0.75]"
-    ),
-    _setting("--positive/--no-positive", of="svd", help="Leave out PMI below zero.  [default: positive]"),
-    _setting("--shift", of="svd", type=float, help="k: log k is subtracted from PMI.  [default: 1]"),
-    _setting("--smoothing", of="svd", type=float, help="Power of the contexts' sums.  [default: 0.75]"),
-    _setting("--power", of="svd", type=float, help="Of the singular values in the vectors.  [default: 0.5]"),
-    _setting(
-        "--contexts/--no-contexts",
-        of="svd",
-        help="Add the vectors that words have as contexts.  [default: no-contexts]",
-    ),
-    _setting(
-        "--oversampling",
-        of="svd",
-        type=int,
-        help="Directions more than dim that are followed.  [default: 28]",
-    ),
-    _setting(
-        "--rounds",
-        of="svd",
-        type=int,
-        help="How often they are multiplied by the matrix and its transpose.  [default: 6]",
-    ),
-)
+def _help(first: DeclaredField, fields: Mapping[str, DeclaredField], defaults: Mapping[str, Any]) -> str:
+    """The comments of all models, each once, and the defaults."""
+    meanings = _grouped((owner, field.meaning) for owner, field in fields.items())
+    if len(meanings) == 1:
+        text = first.meaning
+    else:
+        text = "; ".join(f"{owners}: {meaning}" for meaning, owners in meanings.items())
+    if first.name == "output":
+        text += f": {', '.join(listed_layers())}; settings behind a colon, as NAME:setting=value,..."
+    head, colon, _ = text.partition(": ")
+    text = text if colon and head.isidentifier() else text[:1].upper() + text[1:]
+    return f"{text.rstrip('.')}.{_shown(defaults)}"
 
 
-def model_settings(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add all of them."""
-    for option in reversed(SETTINGS):
-        command = option(command)
-    return command
+def _shown(defaults: Mapping[str, Any]) -> str:
+    """The default, or those that models have; nothing where there is none."""
+    values = _grouped((owner, f"{v:g}" if isinstance(v, float) else str(v)) for owner, v in defaults.items())
+    if set(values) == {"None"}:
+        return ""
+    (usual, owners), *others = values.items()
+    first = f"{owners} {usual}" if others and "," not in owners else usual
+    return "".join([f"  [default: {first}", *(f"; {owners} {value}" for value, owners in others), "]"])
+
+
+def _grouped(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """What each value belongs to, joined."""
+    out: dict[str, list[str]] = {}
+    for owner, value in pairs:
+        out.setdefault(value, []).append(owner)
+    return {value: ", ".join(owners) for value, owners in out.items()}
+
+
+def plugins_in(arguments: list[str]) -> Iterator[str]:
+    """The plugins that a command line names: they must be there before their settings are looked for."""
+    for option, value in zip(arguments, [*arguments[1:], ""], strict=True):
+        if option == "--plugin" and value:
+            yield value
+        elif option.startswith("--plugin="):
+            yield option.removeprefix("--plugin=")
 
 
 class TrainCommand(click.Command):
-    """A command whose help has a part for each group of models, and ends with a list of the output layers."""
+    """A command with the settings of all models; its help lists these by model, then models and layers."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Load plugins first: they may bring models with settings of their own."""
+        for plugin in plugins_in(args):
+            load_plugin(plugin)
+        return super().parse_args(ctx, args)
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """The command's own options, and those of models."""
+        models = listed_models()
+        choice = click.Option(
+            ["--model"],
+            type=click.Choice(list(models)),
+            help=f"Which model to train; they are listed below.  [default: {USUAL}]",
+        )
+        return [*super().get_params(ctx), choice, *model_options(models)]
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The command's own options, then those of models, then the layers."""
+        """The command's own options, then those of models by group, then models and layers."""
         groups: dict[str, list[tuple[str, str]]] = {"Options": []}
         for param in self.get_params(ctx):
             record = param.get_help_record(ctx)
             if record is not None and isinstance(param, click.Option):
                 title = f"Settings of {param.of}" if isinstance(param, ModelOption) else "Options"
                 groups.setdefault(title, []).append(record)
+        groups["Models"] = [(name, kind.summary) for name, kind in listed_models().items()]
+        groups["Output layers (more: unhot outputs NAME)"] = list(listed_layers().items())
         for title, records in groups.items():
             with formatter.section(title):
                 formatter.write_dl(records)
-        with formatter.section("Output layers (more: unhot outputs NAME)"):
-            formatter.write_dl(list(listed_layers().items()))

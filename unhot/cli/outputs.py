@@ -167,7 +167,7 @@ def plugin_option(command: Command) -> Command:
     """The option `--plugin`, for every command that deals with output layers by name."""
     decorate = click.option(
         "--plugin", multiple=True, is_eager=True, expose_value=False, callback=_load_plugins, metavar="FILE",
-        help="Python file or module with output layers of your own. Place it before --help to see them listed.",
+        help="Python file or module with output layers, or models, of your own.",
     )  # fmt: skip
     out: Command = decorate(command)
     return out

@@ -5,20 +5,18 @@ from __future__ import annotations
 import codecs
 import contextlib
 import dataclasses
-import inspect
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
 
-from unhot.cli.model_options import TrainCommand, model_settings
+from unhot.cli.model_options import USUAL, ModelOption, TrainCommand, listed_models
 from unhot.cli.outputs import plugin_option
 
 if TYPE_CHECKING:
     from unhot.cli.show import TrainingBar
-    from unhot.models.model import TextModel
+    from unhot.models.model import Model
     from unhot.models.word_model import WordModel
     from unhot.vectors.store import Vectors
 
@@ -39,63 +37,31 @@ Examples:
   unhot train more.txt -o model2 --start model --epochs 2
   unhot train corpus.txt -o model --start vectors.bin --freeze known
 """
-# options that are no settings of a model, and those of them that --resume accepts
-RESUMED = (
-    "inputs",
-    "target",
-    "resume",
-    "phrases",
-    "plugin",
-    "log_json",
-    "corpus_dir",
-    "checkpoint_minutes",
-    "checkpoint_chunks",
-    "quiet",
-)
-OTHERS = (*RESUMED, "model", "start", "freeze", "keep_vocabulary", "column", "overwrite")
+# what --resume accepts of the options of the command, and of the settings of models
+RESUMED = {"inputs", "target", "resume", "phrases", "plugin", "quiet", "log_json", "corpus_dir"}
+RESUMED |= {"checkpoint_minutes", "checkpoint_chunks", "threads", "device"}
 
 
 @click.command(cls=TrainCommand, epilog=EXAMPLES)
 @click.argument("inputs", nargs=-1, metavar="INPUT...")
+@click.option("-o", "--model-dir", "target", metavar="MODEL", help="Directory to write the model to.")
 @click.option(
-    "-o", "--model-dir", "target", default=None, metavar="MODEL", help="Directory to write the model to."
-)
-@click.option(
-    "--resume",
-    default=None,
-    metavar="MODEL",
-    help="Go on with a training that was cut off: same text, same settings.",
+    "--resume", metavar="MODEL", help="Go on with a training that was cut off: same text, same settings."
 )
 @click.option(
     "--start",
-    default=None,
     metavar="VECTORS",
-    help="Begin from words' vectors in any format; from a model directory: go on with it, its n-grams and its settings.",
+    help="Begin from words' vectors in any format; from a model directory: go on with it, its n-grams and "
+    "its settings.",
 )
 @click.option(
     "--freeze",
-    default=None,
     metavar="WORDS",
     help="Words whose vectors stay: a file, one a line; known: all of --start.",
 )
 @click.option("--keep-vocabulary", is_flag=True, help="--start with a model: no new words.")
-@click.option(
-    "--model",
-    type=click.Choice(["skipgram", "cbow", "fasttext", "glove", "svd"]),
-    default=None,
-    help="skipgram (default): a word predicts those around it; cbow: they predict it; fasttext: either, with words made of n-grams; "
-    "glove: logarithms of how often words meet; svd: singular vectors of their PMI.",
-)
-@model_settings
-@click.option(
-    "--phrases",
-    default=None,
-    metavar="FILE",
-    help="Join the phrases of this list first; see `unhot phrases`.",
-)
-@click.option(
-    "--column", default=None, help="Parquet: the column with the text  [default: text, or the only one]"
-)
+@click.option("--phrases", metavar="FILE", help="Join the phrases of this list first; see `unhot phrases`.")
+@click.option("--column", help="Parquet: the column with the text  [default: text, or the only one]")
 @plugin_option
 @click.option(
     "--checkpoint-minutes",
@@ -105,32 +71,30 @@ OTHERS = (*RESUMED, "model", "start", "freeze", "keep_vocabulary", "column", "ov
     help="Save the state so often, in MODEL/checkpoint; 0: never.",
 )
 @click.option(
-    "--checkpoint-chunks",
-    type=int,
-    default=None,
-    help="Likewise, every so many chunks (compiled: of about 10 ms).",
+    "--checkpoint-chunks", type=int, help="Likewise, every so many chunks (compiled: of about 10 ms)."
 )
 @click.option(
     "--overwrite", is_flag=True, help="Begin anew although MODEL holds a training that can be resumed."
 )
 @click.option(
-    "--log-json",
-    type=click.Path(dir_okay=False),
-    default=None,
-    help="Write progress as JSON lines to this file.",
+    "--log-json", type=click.Path(dir_okay=False), help="Write progress as JSON lines to this file."
 )
 @click.option(
     "--corpus-dir",
-    default=None,
     metavar="DIR",
     help="Keep the encoded text, and cells, here  [default: a temporary directory]",
 )
 @click.option("-q", "--quiet", is_flag=True, help="Show nothing but errors.")
 @click.pass_context
 def train(
-    context: click.Context, /, inputs: tuple[str, ...], target: str | None, resume: str | None, **options: Any
+    context: click.Context,
+    /,
+    inputs: tuple[str, ...],
+    target: str | None,
+    resume: str | None,
+    **options: Any,
 ) -> int:
-    """Learn word vectors from text.
+    """Learn vectors, or another model, from text.
 
     INPUT is a file, a folder, a pattern, or - for standard input; gz, bz2, xz and zst are unpacked, parquet
     is read by its text column. A line is a sentence of any length. glove and svd also take a folder that
@@ -138,60 +102,56 @@ def train(
     a power cut, goes on with --resume.
     """
     from unhot.cli.show import TrainingBar
+    from unhot.errors import Diverged
 
     if resume is not None:
-        _refuse(
-            context,
-            (*RESUMED, "threads", "device"),
-            "--resume goes on with the settings that the training began with",
-        )
+        _refuse(context, "--resume goes on with the settings that the training began with")
         target = target or resume
     elif not inputs or target is None:
         raise click.UsageError("Missing option '-o'." if inputs else "Missing argument 'INPUT...'.", context)
-    source = (
-        [name if name == "-" else Path(name) for name in inputs]
-        if len(inputs) > 1
-        else "".join(inputs) or None
-    )
+    paths = [name if name == "-" else Path(name) for name in inputs]
+    source: Any = paths if len(inputs) > 1 else "".join(inputs)
     with contextlib.ExitStack() as stack:
         bar = stack.enter_context(TrainingBar(quiet=options["quiet"]))
-        how = _telling(bar, stack, target, options, goes_on=resume is not None)
+        how = _how(bar, stack, target, options, goes_on=resume is not None)
+        begins: dict[str, Any] = {}
+        if resume is not None:
+            learner = _resumed(resume, target, options)
+        else:
+            learner, begins = _begun(inputs, target, _settings(context, options), options)
+        before = learner.history.seconds, learner.history.words
+        try:
+            if resume is not None:
+                learner.resume(source or None, **how)
+            else:
+                learner.fit(source, **begins, **how)
+        except Diverged as error:
+            if learner.history.losses:
+                raise Diverged(f"{error}; saved that to {_save(learner, target)}") from error
+            raise
         # what a resumption must be told once more
         again = f" --phrases {options['phrases']}" if options["phrases"] else ""
-        if resume is not None:
-            if target != resume:
-                _keep_unfinished(target)
-            learner: Any = _resumed(resume, options["threads"], options["device"])
-            return _finish(
-                learner, lambda: learner.resume(source, **_taken(learner.resume, how)), target, bar, again
-            )
-        learner, begins = _begun(inputs, target, options)
-        return _finish(
-            learner,
-            lambda: learner.fit(source or "", **begins, **_taken(learner.fit, how)),
-            target,
-            bar,
-            again,
-        )
+        return _finish(learner, before, target, bar, again)
 
 
-def _given(context: click.Context, name: str) -> bool:
-    """Whether an option stands on the command line."""
-    return context.get_parameter_source(name) is ParameterSource.COMMANDLINE
+def _settings(context: click.Context, options: dict[str, Any]) -> dict[str, Any]:
+    """The settings of models that were given."""
+    names = [param.name for param in context.command.get_params(context) if isinstance(param, ModelOption)]
+    return {str(name): options[str(name)] for name in names if options[str(name)] is not None}
 
 
-def _refuse(context: click.Context, accepted: tuple[str, ...], why: str) -> None:
-    """A usage error if options were given that are not accepted now."""
-    given = [
-        param.opts[-1]
-        for param in context.command.params
-        if param.name not in accepted and _given(context, str(param.name))
-    ]
+def _refuse(context: click.Context, why: str) -> None:
+    """A usage error if options were given that a resumption does not accept."""
+    given = []
+    for param in context.command.get_params(context):
+        there = context.get_parameter_source(str(param.name)) is ParameterSource.COMMANDLINE
+        if there and param.name not in RESUMED:
+            given.append(param.opts[-1])
     if given:
         raise click.UsageError(f"{', '.join(given)}: {why}", context)
 
 
-def _telling(
+def _how(
     bar: TrainingBar, stack: contextlib.ExitStack, target: str, options: dict[str, Any], goes_on: bool
 ) -> dict[str, Any]:
     """What `fit` and `resume` both take."""
@@ -200,100 +160,95 @@ def _telling(
     from unhot.train.progress import JsonLog
     from unhot.vectors.formats.directory import check_writable
 
-    checkpoint = Checkpoint(
-        path=target, minutes=options["checkpoint_minutes"] or None, chunks=options["checkpoint_chunks"]
-    )
+    minutes, chunks = options["checkpoint_minutes"] or None, options["checkpoint_chunks"]
+    checkpoint = Checkpoint(path=target, minutes=minutes, chunks=chunks)
     check_writable(Path(target))
-    log = [stack.enter_context(JsonLog(options["log_json"], append=goes_on))] if options["log_json"] else []
-    callbacks: dict[str, Any] = {
-        "callbacks": [bar, *log],
+    callbacks: list[Any] = [bar]
+    if options["log_json"]:
+        callbacks.append(stack.enter_context(JsonLog(options["log_json"], append=goes_on)))
+    return {
+        "callbacks": callbacks,
         "reading": bar.reading,
         "counting": bar.counting,
         "note": bar.note,
+        "phrases": None if options["phrases"] is None else Phrases.load(options["phrases"]),
+        "directory": options["corpus_dir"],
+        "checkpoint": checkpoint,
     }
-    if options["phrases"] is not None:
-        callbacks["phrases"] = Phrases.load(options["phrases"])
-    return {**callbacks, "directory": options["corpus_dir"], "checkpoint": checkpoint}
 
 
-def _taken(function: Callable[..., Any], how: dict[str, Any]) -> dict[str, Any]:
-    """Those of the arguments that a function takes.
-
-    What is not learned in epochs has no checkpoints, what reads text counts no rows.
-    """
-    return {name: value for name, value in how.items() if name in inspect.signature(function).parameters}
-
-
-def _resumed(path: str, threads: int | None, device: str | None) -> TextModel:
-    """The model of the last checkpoint."""
-    from unhot.errors import ConfigError, whole
+def _resumed(path: str, target: str, options: dict[str, Any]) -> Model:
+    """The model of the last checkpoint; threads and device may be others now."""
+    from unhot.errors import ConfigError
     from unhot.models.load import load_unfinished
+    from unhot.models.settings import checked_setting
 
-    learner: Any = load_unfinished(path)
-    learner.threads = learner.threads if threads is None else whole("threads", threads, 1, 1024)
-    if device is not None:
-        if not hasattr(learner, "device"):
-            raise ConfigError(f"--device: is no setting of --model {learner.name}; leave it out")
-        learner.device = device
-    return learner  # type: ignore[no-any-return]
+    if target != path:
+        _keep_unfinished(target)
+    learner = load_unfinished(path)
+    for name in ("threads", "device"):
+        if options[name] is not None:
+            if not hasattr(learner, name):
+                raise ConfigError(f"--{name}: is no setting of --model {learner.name}; leave it out")
+            setattr(learner, name, checked_setting(learner, name, options[name]))
+    return learner
 
 
-def _begun(inputs: tuple[str, ...], target: str, options: dict[str, Any]) -> tuple[TextModel, dict[str, Any]]:
+def _begun(
+    inputs: tuple[str, ...], target: str, settings: dict[str, Any], options: dict[str, Any]
+) -> tuple[Model, dict[str, Any]]:
     """A new model, and what it begins with."""
     from unhot.errors import ConfigError
-    from unhot.models.load import MODELS
+    from unhot.models.load import all_models
     from unhot.models.word_model import WordModel
 
     start = None if options["start"] is None else _open_start(options["start"])
-    settings = {name: value for name, value in options.items() if name not in OTHERS and value is not None}
-    kind = options["model"] or (start.name if isinstance(start, WordModel) else "skipgram")
+    name = options["model"] or (start.name if isinstance(start, WordModel) else USUAL)
+    kind = all_models()[name]
     if isinstance(start, WordModel):
-        begun_with = start.config()
-        if kind != start.name or options["on"] not in (None, begun_with.get("on")):
-            begun_with.pop("lr")  # what is trained in another way has another default
-        names = {field.name for field in dataclasses.fields(MODELS[kind])}
-        settings = {name: value for name, value in begun_with.items() if name in names} | settings
+        settings = _start_settings(start, kind, options["on"]) | settings
     elif options["keep_vocabulary"]:
         raise ConfigError("--keep-vocabulary: needs --start with a model")
-    _check_owner(kind, settings)
+    _check_owner(name, settings)
     _check_encoded(inputs, options, on=settings.get("on"))
-    learner = MODELS[kind](**settings)
+    learner = kind(**settings)
     if not options["overwrite"]:
         _keep_unfinished(target)
-    if not isinstance(learner, WordModel):
-        for name in ("start", "freeze"):
-            if options[name] is not None:
-                raise ConfigError(f"--{name}: --model {kind} begins anew every time; leave it out")
-        return learner, {"column": options["column"]}
+    for option in ("start", "freeze"):
+        if options[option] is not None and not kind.starts:
+            raise ConfigError(f"--{option}: --model {name} begins anew every time; leave it out")
     counts = start.vocabulary if options["keep_vocabulary"] and isinstance(start, WordModel) else None
-    if isinstance(start, WordModel) and start.has_bags and kind != start.name:
+    if isinstance(start, WordModel) and start.has_bags and name != start.name:
         start = start.vectors  # its rows are not those of words
-    return learner, {
-        "start": start,
-        "frozen": _frozen(options["freeze"]),
-        "counts": counts,
-        "column": options["column"],
-    }
+    frozen = _frozen(options["freeze"])
+    return learner, {"start": start, "frozen": frozen, "counts": counts, "column": options["column"]}
 
 
-def _check_owner(kind: str, settings: dict[str, Any]) -> None:
+def _start_settings(start: WordModel, kind: type[Model], on: str | None) -> dict[str, Any]:
+    """The settings that a training goes on with; what is trained in another way has another default rate."""
+    names = {field.name for field in dataclasses.fields(kind)}
+    theirs = start.config()
+    if kind.name != start.name or on not in (None, theirs.get("on")):
+        names.discard("lr")
+    return {name: value for name, value in theirs.items() if name in names}
+
+
+def _check_owner(name: str, settings: dict[str, Any]) -> None:
     """An error if a setting is another model's."""
     from unhot.errors import ConfigError
-    from unhot.models.load import MODELS
 
-    fields = {name: {field.name for field in dataclasses.fields(model)} for name, model in MODELS.items()}
-    for name in settings:
-        if name not in fields[kind]:
-            owners = ", ".join(model for model in fields if name in fields[model])
-            raise ConfigError(
-                f"--{name.replace('_', '-')}: is no setting of --model {kind}, but of {owners}; leave it out"
-            )
+    models = listed_models()
+    for setting in settings:
+        if setting not in models[name].settings:
+            owners = ", ".join(model for model in models if setting in models[model].settings)
+            option = setting.replace("_", "-")
+            raise ConfigError(f"--{option}: is no setting of --model {name}, but of {owners}; leave it out")
 
 
 def _check_encoded(inputs: tuple[str, ...], options: dict[str, Any], on: str | None) -> None:
     """An error if a folder is given that was encoded, or counted, and options that come too late for it."""
     from unhot.errors import ConfigError
-    from unhot.models.model import holds_cells, holds_corpus
+    from unhot.models.fitting import holds_cells, holds_corpus
 
     if len(inputs) != 1 or not (holds_corpus(inputs[0]) or holds_cells(inputs[0])):
         return
@@ -345,10 +300,11 @@ def _frozen(freeze: str | None) -> str | list[str] | None:
     return decode_words([line for line in lines if line])
 
 
-def _save(learner: TextModel, target: str) -> str:
+def _save(learner: Model, target: str) -> str:
     """Save a model, or half a training.
 
-    As a checkpoint where a finished model is, which stays until the next one is complete.
+    Where a finished model is, half a training is saved as a checkpoint: the model stays until the next one is
+    complete.
     """
     from unhot.models.load import holds_finished
     from unhot.vectors.formats.directory import checkpoint_of
@@ -358,28 +314,20 @@ def _save(learner: TextModel, target: str) -> str:
     return place
 
 
-def _finish(learner: TextModel, run: Callable[[], Any], target: str, bar: TrainingBar, again: str) -> int:
-    """Train, save, and say what came of it."""
-    from unhot.errors import Diverged
+def _finish(learner: Model, before: tuple[float, int], target: str, bar: TrainingBar, again: str) -> int:
+    """Save what was trained since `before` (seconds, words), and say what came of it."""
+    from unhot.models.vector_model import VectorModel
 
-    before = learner.history.seconds, learner.history.words
-    try:
-        run()
-    except Diverged as error:
-        if learner.history.losses:
-            raise Diverged(f"{error}; saved that to {_save(learner, target)}") from error
-        raise
     place, history = _save(learner, target), learner.history
+    unit = learner.unit
     if not learner.complete:
-        done, command = f"{history.words:,} {bar.unit}", f"unhot train --resume {target}{again}"
+        done, command = f"{history.words:,} {unit}", f"unhot train --resume {target}{again}"
         bar.note(f"interrupted after {done}: saved what there is to {place}; go on with: {command}")
         return 130
-    seconds, words = history.seconds - before[0], history.words - before[1]
     if history.losses:
-        unit = bar.unit
-        bar.note(
-            f"trained {words:,} {unit} in {seconds:.1f} s ({words / seconds:,.0f} {unit}/s), loss "
-            f"{history.losses[-1]:.4f}"
-        )
-    bar.note(f"saved to {target}; look at it with: unhot neighbors {target} WORD")
+        seconds, words = history.seconds - before[0], history.words - before[1]
+        speed = f"{words / seconds:,.0f} {unit}/s"
+        bar.note(f"trained {words:,} {unit} in {seconds:.1f} s ({speed}), loss {history.losses[-1]:.4f}")
+    look = f"; look at it with: unhot neighbors {target} WORD" if isinstance(learner, VectorModel) else ""
+    bar.note(f"saved to {target}{look}")
     return 0

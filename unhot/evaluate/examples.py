@@ -13,9 +13,11 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from unhot.corpus.corpus import Corpus
-from unhot.evaluate.windows import Windows, read_windows
+from unhot.kernels.window_lists import WindowList, list_windows, window_buffer
 from unhot.kernels.windows import Window
-from unhot.models.learned_words import WordInputs
+from unhot.models.word_model import WordInputs
+from unhot.train.chunked_text import ChunkedText
+from unhot.train.schedule import chunks_of_size
 from unhot.types import Counts, Doubles, Floats, Ids
 
 Progress: TypeAlias = Callable[[str, int, int | None], None]
@@ -27,7 +29,7 @@ FLOATS = 1 << 23  # numbers in the context vectors that become hidden vectors to
 SCORES = 1 << 26  # between two calls of progress
 
 
-class Text(NamedTuple):
+class HeldOutText(NamedTuple):
     """A text and how its windows are formed."""
 
     corpus: Corpus
@@ -36,7 +38,7 @@ class Text(NamedTuple):
     seed: int
 
 
-class Examples(NamedTuple):
+class HeldOutExamples(NamedTuple):
     """Hidden vectors and what each has to predict."""
 
     hidden: Floats  # [inputs, dim]
@@ -46,10 +48,25 @@ class Examples(NamedTuple):
     times: Counts  # [pairs] how often each pair occurs
 
 
-def each_alone(text: Text, inputs: WordInputs, tell: Progress) -> Iterator[Examples]:
+def read_windows(text: HeldOutText, room: int) -> Iterator[tuple[WindowList, int]]:
+    """The windows of a text, and how many positions of it are done.
+
+    About `room` contexts at a time, whatever the window.
+    """
+    size = max(1, room // (2 * text.window.size))
+    chunks = chunks_of_size(text.corpus.shards, size)
+    chunked = ChunkedText(text.corpus, text.keep, text.seed, chunks)
+    shards, buffer = chunked.texts(), window_buffer(chunked.longest, text.window.size)
+    for chunk in chunks:
+        where = chunked.where(0, chunk)
+        windows = list_windows(shards[chunk.shard], text.window, where, buffer)
+        yield windows, chunk.done + chunk.stop - chunk.start
+
+
+def each_alone(text: HeldOutText, inputs: WordInputs, tell: Progress) -> Iterator[HeldOutExamples]:
     """Examples of skip-gram."""
     pairs, words, ids = NO_PAIRS, len(text.corpus.vocabulary), text.corpus.ids
-    for windows, done in read_windows(*text, CONTEXTS):
+    for windows, done in read_windows(text, CONTEXTS):
         pairs = merge_pairs(pairs, count_pairs(windows, words))
         tell("pairing", done, ids)
         if pairs.keys.size > DISTINCT:
@@ -58,19 +75,21 @@ def each_alone(text: Text, inputs: WordInputs, tell: Progress) -> Iterator[Examp
     yield from _by_input(pairs, words, inputs, tell)
 
 
-def all_together(text: Text, inputs: WordInputs, mean: bool, tell: Progress) -> Iterator[Examples]:
+def all_together(
+    text: HeldOutText, inputs: WordInputs, mean: bool, tell: Progress
+) -> Iterator[HeldOutExamples]:
     """Examples of CBOW: the mean or the sum; a word that stands twice around a centre counts twice."""
-    for windows, done in read_windows(*text, max(1, FLOATS // inputs.vectors.shape[1])):
+    for windows, done in read_windows(text, max(1, FLOATS // inputs.vectors.shape[1])):
         n = windows.centres.size
         if n:
-            starts = np.cumsum(windows.sizes, dtype=np.int64) - windows.sizes
+            starts = windows.starts[:-1]
             weight = inputs.sizes[windows.contexts] if inputs.sizes.size else np.ones(windows.contexts.size)
             share = 1.0 / np.add.reduceat(weight, starts) if mean else np.ones(n)
             hidden = (
                 np.add.reduceat(weight[:, None] * inputs.vectors[windows.contexts], starts) * share[:, None]
             )
             bias = np.add.reduceat(weight * _bias(inputs, windows.contexts), starts) * share
-            yield Examples(
+            yield HeldOutExamples(
                 hidden.astype(np.float32),
                 bias,
                 np.arange(n, dtype=np.int32),
@@ -84,23 +103,23 @@ def _bias(inputs: WordInputs, words: Ids | Counts) -> Doubles:
     return inputs.bias[words].astype(np.float64) if inputs.bias.size else np.zeros(words.size)
 
 
-class Pairs(NamedTuple):
+class PairCounts(NamedTuple):
     """Different (input, target) pairs, ordered by input, then target, and how often each occurs."""
 
     keys: Counts  # input * words + target
     times: Counts
 
 
-NO_PAIRS = Pairs(np.zeros(0, np.int64), np.zeros(0, np.int64))
+NO_PAIRS = PairCounts(np.zeros(0, np.int64), np.zeros(0, np.int64))
 
 
-def count_pairs(windows: Windows, words: int) -> Pairs:
+def count_pairs(windows: WindowList, words: int) -> PairCounts:
     """The pairs of some windows."""
-    keys = windows.contexts.astype(np.int64) * words + np.repeat(windows.centres, windows.sizes)
-    return Pairs(*np.unique(keys, return_counts=True))
+    keys = windows.contexts.astype(np.int64) * words + np.repeat(windows.centres, np.diff(windows.starts))
+    return PairCounts(*np.unique(keys, return_counts=True))
 
 
-def merge_pairs(some: Pairs, others: Pairs) -> Pairs:
+def merge_pairs(some: PairCounts, others: PairCounts) -> PairCounts:
     """Both together."""
     if not (some.keys.size and others.keys.size):
         return some if some.keys.size else others
@@ -108,7 +127,7 @@ def merge_pairs(some: Pairs, others: Pairs) -> Pairs:
     order = np.argsort(keys, kind="stable")  # two ordered runs are only merged
     keys = keys[order]
     first = _first_of_each(keys)
-    return Pairs(keys[first], np.add.reduceat(np.concatenate([some.times, others.times])[order], first))
+    return PairCounts(keys[first], np.add.reduceat(np.concatenate([some.times, others.times])[order], first))
 
 
 def _first_of_each(ordered: Counts) -> Counts:
@@ -116,7 +135,9 @@ def _first_of_each(ordered: Counts) -> Counts:
     return np.flatnonzero(np.append(ordered.size > 0, ordered[1:] != ordered[:-1])[: ordered.size])
 
 
-def _by_input(pairs: Pairs, words: int, inputs_of: WordInputs, tell: Progress) -> Iterator[Examples]:
+def _by_input(
+    pairs: PairCounts, words: int, inputs_of: WordInputs, tell: Progress
+) -> Iterator[HeldOutExamples]:
     """Some inputs with all their targets at a time."""
     first = _first_of_each(pairs.keys // words)
     inputs = pairs.keys[first] // words
@@ -129,6 +150,8 @@ def _by_input(pairs: Pairs, words: int, inputs_of: WordInputs, tell: Progress) -
         rows, part = inputs[begin:stop], slice(ends[begin], ends[stop])
         which = np.repeat(np.arange(rows.size, dtype=np.int32), np.diff(ends[begin : stop + 1]))
         targets = (pairs.keys[part] % words).astype(np.int32)
-        yield Examples(inputs_of.vectors[rows], _bias(inputs_of, rows), which, targets, pairs.times[part])
+        yield HeldOutExamples(
+            inputs_of.vectors[rows], _bias(inputs_of, rows), which, targets, pairs.times[part]
+        )
         tell("scoring", stop, inputs.size)
         begin = stop

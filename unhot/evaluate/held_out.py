@@ -25,7 +25,7 @@ from unhot.corpus.encoding import encode
 from unhot.corpus.reading.sources import Source
 from unhot.corpus.reading.tokenizers import Tokenizer
 from unhot.errors import ConfigError, DataError, at_least, whole
-from unhot.evaluate.examples import Progress, Text, all_together, each_alone
+from unhot.evaluate.examples import HeldOutText, Progress, all_together, each_alone
 from unhot.kernels.windows import Window
 from unhot.models.word_model import WordModel
 from unhot.types import Counts, Doubles
@@ -126,13 +126,15 @@ def held_out(
         raise ConfigError(
             f"a model of type {type(model).__name__}: only models of words can be evaluated on text"
         )
-    vocabulary = model.learned.vocabulary
+    vocabulary = model.learned.in_vocabulary
     reach = Window(whole("window", model.window if window is None else window, 1, 10_000), bool(shrink))
     sample, seed = at_least("sample", sample, 0), whole("seed", seed, 0, 2**64 - 1)
     tokenizer = model.tokenizer if tokenizer is None else tokenizer
     tell = progress or (lambda stage, done, total: None)
     with _encode(source, vocabulary, tokenizer, model.threads, tell) as corpus:
-        loss = _loss(model, Text(corpus, reach, keep_probability(vocabulary.counts, sample), seed), tell)
+        loss = _loss(
+            model, HeldOutText(corpus, reach, keep_probability(vocabulary.counts, sample), seed), tell
+        )
         words, unknown = corpus.words, corpus.words - corpus.ids
     if not loss.pairs:
         raise DataError(
@@ -142,7 +144,7 @@ def held_out(
         )
     return HeldOut(
         model=model.name,
-        together=model.combines() is not None,
+        together=model.wiring().combine is not None,
         output=model.layer.spec(),
         vocabulary=len(vocabulary),
         window=reach.size,
@@ -204,9 +206,10 @@ class _Loss:
         self.pairs = pairs
 
 
-def _loss(model: WordModel, text: Text, tell: Progress) -> _Loss:
+def _loss(model: WordModel, text: HeldOutText, tell: Progress) -> _Loss:
     """The loss of all examples of a text."""
-    loss, head, inputs, how = _Loss(), model.head, model.word_inputs(), model.combines()
+    loss, head = _Loss(), model.head
+    inputs, how = model.word_inputs(), model.wiring().combine
     for some in (
         each_alone(text, inputs, tell) if how is None else all_together(text, inputs, how == "mean", tell)
     ):

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from unhot.kernels.chunk import hot_row
 from unhot.kernels.jit import inner
 from unhot.kernels.simd.rows import prefetch
-from unhot.kernels.windows import hot_row
 from unhot.types import Floats, Ids, Starts
 
 

@@ -18,7 +18,7 @@ from unhot.kernels.simd.ids import last_match
 from unhot.kernels.simd.lanes import LANES
 from unhot.types import Counts, Floats, Ids
 
-AHEAD = 1  # windows whose columns are filled before they are trained
+AHEAD = 1  # examples whose columns are filled before they are trained
 PARTS = 2  # > AHEAD
 # among so many rows a loop is quicker than a search by vectors, which must wait for what was just written
 FEW = 8
@@ -49,6 +49,7 @@ class Targets(NamedTuple):
     n: int
     total: int  # sum of the multiplicities
     rounds: int  # sets of draws, for layers that draw: 1, or up to `total`
+    same: int  # how many examples in a row draw the same
 
 
 def columns_buffer(columns: int, width: int) -> Columns:

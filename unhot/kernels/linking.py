@@ -13,14 +13,7 @@ from unhot.kernels.columns import first_of
 from unhot.kernels.jit import generic, inner
 from unhot.kernels.simd.links import logistic, softmax, softmax_tile
 from unhot.kernels.simd.tiles import Shape
-from unhot.kernels.steps import Tiles, tile_room
-
-
-@generic
-def _logistic(
-    shape: Any, scores: Any, count: Any, columns: Any, part: Any, times: Any, times_at: Any, lr: Any
-) -> Any:
-    """By the shape of the step."""
+from unhot.kernels.steps import Tiles, tile_count, tile_room, tile_shape
 
 
 @generic
@@ -50,8 +43,16 @@ def logistic_link(
     times_at: Any,
     lr: Any,
 ) -> Any:
-    """The logistic link, whatever the tables."""
-    return _logistic(shape, scores, count, columns, part, times, times_at, lr)
+    """The logistic link over all tiles, whatever the tables."""
+    tile, c = tile_shape(shape), first_of(columns, part)
+    label, weight = columns.label, columns.weight
+    offset = columns.offset
+    loss = 0.0
+    for t in range(tile_count(shape, columns.filled[part])):
+        at = t * tile_room(tile, count)
+        loss += logistic(tile, scores, at, count, label, weight, offset, c, times, times_at, lr)
+        c += len(tile.width)
+    return loss
 
 
 @inner
@@ -70,40 +71,6 @@ def softmax_link(
     return _softmax(shape, keep_hits, scores, count, columns, part, times, times_at, lr)
 
 
-@_logistic.register(Shape)
-def _logistic_tile(
-    shape: Any, scores: Any, count: Any, columns: Any, part: Any, times: Any, times_at: Any, lr: Any
-) -> Any:
-    first = first_of(columns, part)
-    return logistic(
-        shape, scores, 0, count, columns.label, columns.weight, columns.offset, first, times, times_at, lr
-    )
-
-
-@_logistic.register(Tiles)
-def _logistic_tiles(
-    shape: Any, scores: Any, count: Any, columns: Any, part: Any, times: Any, times_at: Any, lr: Any
-) -> Any:
-    tile, first, loss = shape.tile, first_of(columns, part), 0.0
-    width, room = len(tile.width), tile_room(tile, count)
-    for t in range(columns.filled[part] // width):
-        c = first + t * width
-        loss += logistic(
-            tile,
-            scores,
-            t * room,
-            count,
-            columns.label,
-            columns.weight,
-            columns.offset,
-            c,
-            times,
-            times_at,
-            lr,
-        )
-    return loss
-
-
 @_softmax.register(Shape)
 def _softmax_tile(
     shape: Any,
@@ -117,7 +84,8 @@ def _softmax_tile(
     lr: Any,
 ) -> Any:
     """A step of a single tile has a single group and a single target."""
-    first, label, weight, offset = first_of(columns, part), columns.label, columns.weight, columns.offset
+    first, label = first_of(columns, part), columns.label
+    weight, offset = columns.weight, columns.offset
     return softmax_tile(shape, scores, count, label, weight, offset, first, keep_hits, times, times_at, lr)
 
 
@@ -133,17 +101,15 @@ def _softmax_tiles(
     times_at: Any,
     lr: Any,
 ) -> Any:
-    tile, first, loss = shape.tile, first_of(columns, part), 0.0
-    width, room, label, weight, offset = (
-        len(tile.width),
-        tile_room(tile, count),
-        columns.label,
-        columns.weight,
-        columns.offset,
-    )
+    tile, first = shape.tile, first_of(columns, part)
+    width, room = len(tile.width), tile_room(tile, count)
+    label, weight = columns.label, columns.weight
+    offset = columns.offset
+    loss = 0.0
     for g in range(first, first + columns.groups[part]):
         begin, end = columns.group_first[g], columns.group_first[g + 1]
-        at, tiles, c = begin // width * room, (end - begin) // width, first + begin
+        at, tiles = begin // width * room, (end - begin) // width
+        c = first + begin
         loss += softmax(
             tile, scores, at, room, tiles, count, label, weight, offset, c, keep_hits, times, times_at, lr
         )

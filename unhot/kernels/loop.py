@@ -1,11 +1,10 @@
-"""The training loop: windows x columns x link, for every model and every output layer.
+"""The training loop: examples x columns x link, for every model and every output layer.
 
-    for each centre:  columns of the *next* centre -> their rows are prefetched
-                      inputs of this centre -> score -> link -> update
+    for each example:  columns of the *next* example -> their rows are prefetched
+                       input of this example -> score -> link -> update
 
-What differs is plugged in by type: an output layer registers `candidates` and `link` for its Tables, a model
-registers `choose` (what is predicted), `fetch` (which rows are asked for ahead) and `learn` (from what) for
-its Step.
+What differs is plugged in by type: an output layer registers `candidates` and `link` for its Tables, a feeder
+says where examples come from (feeder.py).
 """
 
 from __future__ import annotations
@@ -15,44 +14,33 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from unhot.kernels.aligned import aligned_zeros
+from unhot.kernels.chunk import hot_row
 from unhot.kernels.columns import (
     AHEAD,
     PARTS,
     Columns,
-    Targets,
     candidates,
     columns_buffer,
     columns_bytes,
     fill_tile,
     first_of,
 )
-from unhot.kernels.jit import generic, inner, kernel
+from unhot.kernels.feeder import Inputs, fetch, input_of, inputs_buffer, prepare, targets_of
+from unhot.kernels.jit import kernel
+from unhot.kernels.learning import learn
 from unhot.kernels.rng import GAMMA
 from unhot.kernels.simd.lanes import LANES
 from unhot.kernels.simd.rows import prefetch
 from unhot.kernels.steps import tile_shape
-from unhot.kernels.windows import (
-    Inputs,
-    Kept,
-    fill_inputs,
-    hot_row,
-    inputs_buffer,
-    keep_words,
-    kept_buffer,
-    ones_at,
-)
 from unhot.types import Floats, Ids
 
-SAME_DRAWS = 4  # centres
-# columns of the next window that are asked for: what the first-level cache can hold beside this one
-PREFETCHED = 32
+PREFETCHED = (
+    32  # columns of the next example that are asked for: what the first-level cache can hold beside this one
+)
 
 
 class Params(NamedTuple):
-    """What is learned. Rows are padded with zeros to a multiple of LANES floats.
-
-    A bias of size zero is none.
-    """
+    """What is learned. Rows are padded with zeros to a multiple of LANES floats. A bias of size zero is none."""
 
     in_vectors: Floats
     out_vectors: Floats
@@ -64,7 +52,7 @@ class Params(NamedTuple):
 class Scratch(NamedTuple):
     """Buffers of one thread."""
 
-    kept: Kept
+    feed: Any  # those of the feeder
     inputs: Inputs
     columns: Columns
     scores: Floats
@@ -80,15 +68,15 @@ class Room(NamedTuple):
     width: int  # of a tile
     scored: int  # columns that get a score
     inputs: int
-    bag: int = 0  # rows that an input is made of
+    listed: int  # rows of an example, or words of its targets
 
 
-def scratch(tokens: int, window: int, room: Room, stride: int) -> Scratch:
-    """Buffers for chunks of `tokens` positions."""
-    inputs = 2 * window + LANES
+def scratch(feed: Any, room: Room, stride: int) -> Scratch:
+    """Buffers for steps that have so much room, beside those of the feeder."""
+    inputs = room.inputs + LANES
     return Scratch(
-        kept=kept_buffer(tokens, window),
-        inputs=inputs_buffer(window, room.bag),
+        feed=feed,
+        inputs=inputs_buffer(room.listed),
         columns=columns_buffer(room.columns, room.width),
         scores=aligned_zeros(_scores(room)),
         hidden=aligned_zeros((inputs, stride)),
@@ -107,103 +95,44 @@ def _scores(room: Room) -> int:
     return (-(-room.scored // room.width) + 1) * (2 * room.width * room.inputs + LANES) + LANES
 
 
-def scratch_bytes(tokens: int, window: int, room: Room, stride: int) -> int:
-    """About how much memory `scratch` takes."""
-    inputs = 2 * window + 2 * LANES
-    return 4 * (7 * (tokens + inputs) + 4 * room.bag + _scores(room) + (inputs + 1) * stride) + columns_bytes(
-        room.columns
-    )
-
-
-@generic
-def choose(step: Any, tables: Any, scratch: Any, place: Any, state: Any, part: Any) -> Any:
-    """Fill a part of the columns for the centre at a place.
-
-    Return how many there are and the new random state.
-    """
-
-
-@generic
-def fetch(step: Any, shape: Any, params: Any, kept: Any, place: Any, window: Any, chunk: Any) -> Any:
-    """Ask for input rows that the centre at a place, which is the next one, will need."""
-
-
-@generic
-def learn(
-    step: Any, shape: Any, tables: Any, params: Any, scratch: Any, centre: Any, part: Any, chunk: Any
-) -> Any:
-    """Train the centre at a place, with a part of the columns.
-
-    Returns the loss and the number of (input, target) pairs.
-    """
-
-
-@inner
-def predict_centre(step: Any, tables: Any, scratch: Any, place: Any, state: Any, part: Any) -> Any:
-    """The target is the centre, for models to register with `choose`."""
-    kept, inputs, columns = scratch.kept, scratch.inputs, scratch.columns
-    targets = Targets(kept.word, place, inputs.times, ones_at(inputs, 1), 1, 1, 1)
-    return candidates(tables, targets, state, columns, first_of(columns, part))
-
-
-@inner
-def predict_contexts(step: Any, tables: Any, scratch: Any, place: Any, state: Any, part: Any) -> Any:
-    """The targets are the words around the centre, which share the draws, for models to register with `choose`."""
-    return _predict_contexts(tables, scratch, place, state, part, False)
-
-
-@inner
-def predict_each_context(step: Any, tables: Any, scratch: Any, place: Any, state: Any, part: Any) -> Any:
-    """The same with draws for each of them, which a few centres in a row share.
-
-    Their rows are fetched once.
-    """
-    n, _ = _predict_contexts(tables, scratch, place, state, part, True)
-    beyond = np.uint64(scratch.columns.row.size)  # no window takes more draws
-    return n, (state + beyond * GAMMA if place % SAME_DRAWS == SAME_DRAWS - 1 else state)
-
-
-@inner
-def _predict_contexts(tables: Any, scratch: Any, place: Any, state: Any, part: Any, own_draws: Any) -> Any:
-    kept, inputs, columns = scratch.kept, scratch.inputs, scratch.columns
-    count, times, total = fill_inputs(kept, kept.word, place, inputs, 1)
-    if count == 0:
-        return 0, state
-    targets = Targets(inputs.row, 0, inputs.times, times, count, total, total if own_draws else 1)
-    return candidates(tables, targets, state, columns, first_of(columns, part))
-
-
-@inner
-def fetch_entering(
-    step: Any, shape: Any, params: Any, kept: Any, place: Any, window: Any, chunk: Any
-) -> None:
-    """The row of the word that enters the window, for models to register with `fetch`."""
-    prefetch(shape, params.in_vectors, kept.row[place + window.size + 1])
+def scratch_bytes(feed: Any, room: Room, stride: int) -> int:
+    """About how much memory `scratch` takes, with the buffers of the feeder."""
+    inputs = room.inputs + LANES
+    floats = 4 * (room.listed + LANES) + _scores(room) + (inputs + 1) * stride + inputs
+    return int(sum(array.nbytes for array in feed)) + 4 * floats + columns_bytes(room.columns)
 
 
 @kernel
-def train_chunk(
-    step: Any, shape: Any, tables: Any, text: Any, window: Any, params: Any, scratch: Any, chunk: Any
-) -> Any:
-    """Train the centres of a chunk; return the summed loss and the number of (input, target) pairs."""
-    kept, columns, hot, rows = scratch.kept, scratch.columns, chunk.hot, tile_shape(shape)
-    state, loss, pairs = chunk.draw_key, 0.0, 0
-    first, stop = window.size, keep_words(text, chunk, window, kept)
+def train_chunk(feeder: Any, shape: Any, tables: Any, params: Any, scratch: Any, where: Any, how: Any) -> Any:
+    """Train the examples of a chunk; return the summed loss and the number of (input, target) pairs."""
+    columns, hot, rows = scratch.columns, how.hot, tile_shape(shape)
+    state = where.draw_key
+    loss = 0.0
+    pairs = 0
+    first, stop = prepare(feeder, scratch, where, how)
     for place in range(first, stop + AHEAD):
-        if place < stop:  # what this window will touch is on its way while the windows before it are trained
+        if place < stop:  # what this example will touch is on its way while those before it are trained
             part = place % PARTS
             begin = first_of(columns, part)
-            n, state = choose(step, tables, scratch, place, state, part)
+            targets = targets_of(feeder, scratch, place)
+            n = 0
+            if targets.n > 0:
+                n, after = candidates(tables, targets, state, columns, begin)
+                if targets.same == 1:
+                    state = after
+            if targets.same > 1 and place % targets.same == targets.same - 1:
+                state += np.uint64(columns.row.size) * GAMMA  # no example takes more draws
             n = fill_tile(columns, begin, n, len(rows.width))
             columns.filled[part] = n
             for c in range(begin, begin + n):
                 columns.row[c] = hot_row(columns.row[c], hot.out_rows, hot.out_shift)
             for c in range(begin, begin + min(n, PREFETCHED)):
                 prefetch(rows, params.out_vectors, columns.row[c])
-            fetch(step, rows, params, kept, place, window, chunk)
-        centre = place - AHEAD
-        if centre >= first:
-            step_loss, step_pairs = learn(step, shape, tables, params, scratch, centre, centre % PARTS, chunk)
-            loss += step_loss
-            pairs += step_pairs
+            fetch(feeder, rows, params, scratch, place, how)
+        trained = place - AHEAD
+        if trained >= first:
+            example = input_of(feeder, rows, scratch, trained, how)
+            if example.rows > 0:
+                loss += learn(example, shape, tables, params, scratch, trained % PARTS, how)
+                pairs += example.pairs
     return loss, pairs

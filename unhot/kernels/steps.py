@@ -18,7 +18,8 @@ from typing import Any, NamedTuple
 from unhot.kernels.jit import generic, inner
 from unhot.kernels.simd.lanes import LANES
 from unhot.kernels.simd.ranges import score_all, update_all
-from unhot.kernels.simd.tiles import MAX_WIDTH, Shape, score, shape, update_into
+from unhot.kernels.simd.rows import copy_rows
+from unhot.kernels.simd.tiles import MAX_WIDTH, Shape, score, shape, update, update_into
 
 
 class Tiles(NamedTuple):
@@ -81,6 +82,21 @@ def update_columns(
 
 
 @generic
+def keep_inputs(shape: Any, x: Any, inputs: Any, count: Any, hidden: Any) -> Any:
+    """Copy the inputs to `hidden` where several tiles need them as they were."""
+
+
+@generic
+def update_both(shape: Any, params: Any, scratch: Any, count: Any, first: Any, n: Any) -> Any:
+    """Move the inputs and all columns, both from the old values."""
+
+
+@generic
+def tile_count(shape: Any, n: Any) -> Any:
+    """How many tiles n columns make."""
+
+
+@generic
 def link(
     tables: Any,
     shape: Any,
@@ -128,6 +144,39 @@ def score_place(shape: Any, count: Any, b: Any, c: Any) -> Any:
     """Where the score of input b and column c is."""
     width = len(shape.width)
     return c // width * tile_room(shape, count) + b * padded_width_of(shape) + c % width
+
+
+@keep_inputs.register(Shape)
+def _keep_none(shape: Any, x: Any, inputs: Any, count: Any, hidden: Any) -> None:
+    """In one tile each slice of x and o is read, and then written, once."""
+
+
+@keep_inputs.register(Tiles)
+def _keep_inputs(shape: Any, x: Any, inputs: Any, count: Any, hidden: Any) -> None:
+    copy_rows(shape.tile, x, inputs, count, hidden)
+
+
+@update_both.register(Shape)
+def _update_both(shape: Any, params: Any, scratch: Any, count: Any, first: Any, n: Any) -> None:
+    rows, columns = scratch.inputs.row, scratch.columns.row
+    update(shape, params.in_vectors, rows, count, params.out_vectors, columns, first, scratch.scores, 0)
+
+
+@update_both.register(Tiles)
+def _update_both_in_tiles(shape: Any, params: Any, scratch: Any, count: Any, first: Any, n: Any) -> None:
+    hidden, places, o, columns = scratch.hidden, scratch.places, params.out_vectors, scratch.columns
+    x, rows, scores = params.in_vectors, scratch.inputs.row, scratch.scores
+    update_columns(shape, hidden, places, count, o, columns, first, n, scores, x, rows)
+
+
+@tile_count.register(Shape)
+def _one_tile(shape: Any, n: Any) -> Any:
+    return 1
+
+
+@tile_count.register(Tiles)
+def _tiles(shape: Any, n: Any) -> Any:
+    return n // len(shape.tile.width)
 
 
 @score_columns.register(Shape)

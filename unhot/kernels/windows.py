@@ -17,11 +17,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from unhot.kernels.aligned import aligned_zeros
+from unhot.kernels.feeder import ones_at
 from unhot.kernels.jit import inner
 from unhot.kernels.rng import bits_at
 from unhot.kernels.simd.ids import copy_words, last_match
 from unhot.kernels.simd.lanes import LANES
-from unhot.types import Floats, Ids, Starts
+from unhot.types import Ids, Starts
 
 _32, _LOW = np.uint64(32), np.uint64(0xFFFFFFFF)
 
@@ -32,30 +33,6 @@ class Text(NamedTuple):
     ids: Ids
     starts: Starts  # [sentences + 1]
     keep: Any  # uint32 [vocabulary]
-
-
-class Hot(NamedTuple):
-    """The thread's own rows: its copies of the first rows of each matrix (row r < rows is found at r + shift), and of ln Z."""
-
-    in_rows: int
-    in_shift: int
-    out_rows: int
-    out_shift: int
-    ln_z_at: int
-    aside: int  # the first of the input rows that frozen ones are copied to
-
-
-class Chunk(NamedTuple):
-    """A piece of work: positions [start, stop) and the streams they draw from."""
-
-    start: int
-    stop: int
-    sentence: int  # the sentence that `start` is in
-    window_key: Any  # uint64: bits by position, for which tokens survive and how far they see
-    draw_key: Any  # uint64: bits for candidates
-    lr: Any  # float32
-    hot: Hot
-    frozen: Any  # uint8 [input rows], 1: never changed; of size zero if all are learned
 
 
 class Window(NamedTuple):
@@ -78,31 +55,16 @@ class Kept(NamedTuple):
     repeated: Ids
 
 
-class Inputs(NamedTuple):
-    """The inputs of a window: different words and how often each occurs.
-
-    The first half of `times` is as many ones as a window can have inputs, then LANES zeros: without repeats,
-    the multiplicities of n inputs are read from the last n ones on (`ones_at`). With repeats they are written
-    to the second half.
-    """
-
-    row: Ids
-    times: Floats
-    slot: Ids  # by distance from the window's left edge: which input a place went to
-
-
 def kept_buffer(tokens: int, window: int) -> Kept:
     """Room for a chunk of `tokens` and its halo."""
     return Kept(*(aligned_zeros(tokens + 2 * window + LANES, np.int32) for _ in range(7)))
 
 
-def inputs_buffer(window: int, bag: int = 0) -> Inputs:
-    """Room for the widest window and for the biggest bag, padded for the blocks."""
-    most = max(2 * window, bag)
-    size = most + LANES
-    times = aligned_zeros(2 * size)
-    times[:most] = 1.0
-    return Inputs(aligned_zeros(size + LANES, np.int32), times, aligned_zeros(size, np.int32))
+def no_text() -> Text:
+    """Enough to compile with: nothing, and not to be written to, as shards are that are mapped for reading."""
+    ids, starts = np.zeros(1, np.int32), np.zeros(2, np.int64)
+    ids.flags.writeable = starts.flags.writeable = False
+    return Text(ids, starts, keep_threshold(np.ones(1)))
 
 
 def keep_threshold(probability: Any) -> Any:
@@ -111,47 +73,42 @@ def keep_threshold(probability: Any) -> Any:
 
 
 @inner
-def hot_row(row: Any, rows: Any, shift: Any) -> Any:
-    """Where a row is found by this thread."""
-    return row + shift if row < rows else row
-
-
-@inner
-def _read(text: Any, chunk: Any, window: Any, position: Any, kept: Any, place: Any) -> Any:
-    """Write the token at a position to a place.
-
-    Return 1 if it survives, else 0 (and the place is free again).
+def _read(text: Any, where: Any, window: Any, position: Any, kept: Any, place: Any) -> Any:
+    """Write the token at a position to a place. Return 1 if it survives, else 0: then the place is free again.
 
     The upper half of the position's bits decides on survival, the lower half is the reach.
     """
-    bits, word = bits_at(chunk.window_key, position), text.ids[position]
-    kept.word[place], kept.row[place] = word, hot_row(word, chunk.hot.in_rows, chunk.hot.in_shift)
-    kept.reach[place] = (
-        1 + np.int64(((bits & _LOW) * np.uint64(window.size)) >> _32) if window.shrink else window.size
-    )
+    bits = bits_at(where.window_key, position)
+    word = text.ids[position]
+    kept.word[place] = word
+    reach = window.size
+    if window.shrink:
+        reach = 1 + np.int64(((bits & _LOW) * np.uint64(window.size)) >> _32)
+    kept.reach[place] = reach
     return np.int64((bits >> _32) <= np.uint64(text.keep[word]))
 
 
 @inner
-def keep_words(text: Any, chunk: Any, window: Any, kept: Any) -> Any:
+def keep_words(text: Any, where: Any, window: Any, kept: Any) -> Any:
     """Sub-sample a chunk into `kept`; its centres are the places window.size .. returned - 1."""
-    sentence, begin, place = chunk.sentence, window.size, window.size
-    position = chunk.start - 1
+    sentence = where.sentence
+    begin = place = window.size
+    position = where.start - 1
     while begin > 0 and position >= text.starts[sentence]:
-        begin -= _read(text, chunk, window, position, kept, begin - 1)
+        begin -= _read(text, where, window, position, kept, begin - 1)
         position -= 1
-    position = chunk.start
+    position = where.start
     while True:
         end = text.starts[sentence + 1]
-        while position < min(end, chunk.stop):
-            place += _read(text, chunk, window, position, kept, place)
+        while position < min(end, where.stop):
+            place += _read(text, where, window, position, kept, place)
             position += 1
         centres = place
         while position < end and place < centres + window.size:
-            place += _read(text, chunk, window, position, kept, place)
+            place += _read(text, where, window, position, kept, place)
             position += 1
         _close_sentence(kept, begin, place, window.size)
-        if position >= chunk.stop:
+        if position >= where.stop:
             return centres
         sentence += 1
         begin = place
@@ -166,18 +123,8 @@ def _close_sentence(kept: Any, begin: Any, end: Any, window: Any) -> None:
         match = last_match(kept.word, first, place - first, kept.word[place])
         previous = first + match if match >= 0 else -1
         repeated = max(repeated, previous)
-        kept.begin[place], kept.end[place], kept.previous[place], kept.repeated[place] = (
-            begin,
-            end,
-            previous,
-            repeated,
-        )
-
-
-@inner
-def ones_at(inputs: Any, count: Any) -> Any:
-    """Where in `times` stand `count` ones before the zeros."""
-    return inputs.times.size // 2 - LANES - count
+        kept.begin[place], kept.end[place] = begin, end
+        kept.previous[place], kept.repeated[place] = previous, repeated
 
 
 @inner

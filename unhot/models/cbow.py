@@ -13,26 +13,36 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from unhot.errors import one_of
 from unhot.kernels.bags import Bags
-from unhot.kernels.learning import learn_bag
-from unhot.kernels.loop import choose, fetch, fetch_entering, learn, predict_centre
-from unhot.kernels.windows import Window, fill_inputs
+from unhot.kernels.feeder import Bag, fetch, input_of, prepare, targets_of
+from unhot.kernels.window_feeder import centre_target, fetch_entering, prepare_windows
+from unhot.kernels.windows import Text, Window, fill_inputs
+from unhot.models.model import model
+from unhot.models.wiring import Wiring
 from unhot.models.word_model import WordModel
-from unhot.train.torch_batches import Batches, context_bags
+from unhot.train.torch_batches import context_bags
 from unhot.types import Floats
 
 
-class CBOWStep(NamedTuple):
-    """Chooses the step below."""
+class MeanFeeder(NamedTuple):
+    """The mean of the words around a centre predicts it."""
 
-    mean: bool
+    text: Text
+    window: Window
 
 
+class SumFeeder(NamedTuple):
+    """The sum of the words around a centre predicts it."""
+
+    text: Text
+    window: Window
+
+
+@model("cbow")
 @dataclass(kw_only=True)
 class CBOW(WordModel):
     """Continuous bag of words.
@@ -42,54 +52,38 @@ class CBOW(WordModel):
     (8,)
     """
 
-    combine: str = "mean"  # mean | sum
+    combine: Literal["mean", "sum"] = "mean"  # how context vectors become one
 
-    name: ClassVar[str] = "cbow"
-    default_lr: ClassVar[float] = 0.1
-
-    def __post_init__(self) -> None:
-        """Check the ranges."""
-        super().__post_init__()
-        one_of("combine", self.combine, ("mean", "sum"))
+    default_lr = 0.1
 
     def hidden(self, words: Sequence[str]) -> Floats:
         """The mean or the sum of their vectors."""
         share = np.float32(1.0 if self.combine == "mean" else len(words))
         return share * super().hidden(words)
 
-    def step(self, bags: Bags | None = None) -> CBOWStep:
-        """One input, made of many rows."""
-        return CBOWStep(self.combine == "mean")
-
-    def combines(self) -> str:
-        """By setting."""
-        return self.combine
-
-    def inputs(self) -> int:
-        """The hidden vector."""
-        return 1
-
-    def targets(self) -> int:
-        """The centre."""
-        return 1
-
-    def batches(self) -> Batches:
-        """Bags."""
-        return Batches(Window(self.window, self.shrink), context_bags, self.combine == "mean", self.batch)
+    def wiring(self, bags: Bags | None = None) -> Wiring:
+        """One input, made of many rows; its target is the centre."""
+        feeder = MeanFeeder if self.combine == "mean" else SumFeeder
+        return Wiring(feeder, context_bags, listed=2 * self.window, combine=self.combine)
 
 
-choose.register(CBOWStep)(predict_centre)
-fetch.register(CBOWStep)(fetch_entering)
+for _feeder in (MeanFeeder, SumFeeder):
+    prepare.register(_feeder)(prepare_windows)
+    fetch.register(_feeder)(fetch_entering)
+    targets_of.register(_feeder)(centre_target)
 
 
-@learn.register(CBOWStep)
-def _learn(
-    step: Any, shape: Any, tables: Any, params: Any, scratch: Any, centre: Any, part: Any, chunk: Any
-) -> Any:
-    kept, share = scratch.kept, np.float32(1.0)
+@input_of.register(MeanFeeder)
+def _mean(feeder: Any, shape: Any, scratch: Any, centre: Any, how: Any) -> Any:
+    """The gradient of each row is 1 / m of that of the mean of m."""
+    kept = scratch.feed
     count, times, contexts = fill_inputs(kept, kept.row, centre, scratch.inputs, 1)
-    if count == 0:
-        return 0.0, 0
-    if step.mean:
-        share /= np.float32(contexts)
-    return learn_bag(shape, tables, params, scratch, count, times, share, share, part, chunk), 1
+    share = np.float32(1.0) / np.float32(contexts)
+    return Bag(count, times, 1, share, share)
+
+
+@input_of.register(SumFeeder)
+def _sum(feeder: Any, shape: Any, scratch: Any, centre: Any, how: Any) -> Any:
+    kept, one = scratch.feed, np.float32(1.0)
+    count, times, _ = fill_inputs(kept, kept.row, centre, scratch.inputs, 1)
+    return Bag(count, times, 1, one, one)

@@ -6,105 +6,70 @@ import contextlib
 import dataclasses
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
 from unhot.corpus.cells import Cells
-from unhot.corpus.cooccurrence import SIDES, WEIGHTS, cooccurrences
+from unhot.corpus.cooccurrence import cooccurrences
 from unhot.corpus.corpus import Corpus
-from unhot.corpus.phrases import Phrases
-from unhot.corpus.reading.sources import Source
-from unhot.errors import ConfigError, DataError, at_least, bytes_of, one_of
-from unhot.models.model import Note, Reading, Telling, TextModel, opened
-from unhot.vocab.vocabulary import Vocabulary
+from unhot.errors import ConfigError, DataError, bytes_of
+from unhot.models.fitting import Reads, Tells
+from unhot.models.model import Model
+from unhot.models.settings import Range
+from unhot.models.text_model import TextModel
+from unhot.models.vector_model import VectorModel
 
 COUNTED = ("window", "weights", "sides", "sample")  # settings that cells bring with them
-Counting = Callable[[int, int], None]
 
 
 @dataclasses.dataclass(kw_only=True)
-class CellModel(TextModel):
+class CellModel(TextModel, VectorModel):
     """Settings of a model that learns from cells."""
 
-    window: int = 10  # words to each side of a centre
-    # what a word at distance d counts: distance (1 / d) | flat (1) | dynamic ((window - d + 1) / window)
-    weights: str = "distance"
-    sides: str = "both"  # both | left | right
-    sample: float = 0.0  # threshold of sub-sampling; 0: none
-    memory: int | str = "1GB"  # for counting
+    window: Annotated[int, Range(1, 10_000)] = 10  # words to each side of a centre
+    # what a word at distance d counts: 1 / d, 1, or (window - d + 1) / window
+    weights: Literal["distance", "flat", "dynamic"] = "distance"
+    sides: Literal["both", "left", "right"] = "both"  # which words around a word count
+    sample: Annotated[float, Range(0)] = 0.0  # threshold of sub-sampling frequent words; 0: none
+    memory: str | int = "1GB"  # for the buffers that count, such as 200MB
+    seed: Annotated[int, Range(0, 2**64 - 1)] = 1  # seed of all random numbers
 
     def __post_init__(self) -> None:
-        """Check the ranges."""
+        """Check the settings."""
         super().__post_init__()
-        one_of("weights", self.weights, WEIGHTS)
-        one_of("sides", self.sides, SIDES)
-        self.sample = at_least("sample", self.sample, 0)
         bytes_of("memory", self.memory)
 
     @contextlib.contextmanager
-    def counting(
-        self,
-        source: Source | Corpus | Cells,
-        told: Telling,
-        *,
-        counts: Mapping[str, int] | Vocabulary | None = None,
-        column: str | None = None,
-        phrases: Phrases | None = None,
-        reading: Reading | None = None,
-        counting: Counting | None = None,
-        directory: str | os.PathLike[str] | None = None,
-    ) -> Iterator[Cells]:
-        """The cells of a text; or those that are given, by themselves or as the folder they are in.
-
-        Then their settings are taken, too.
-        """
-        source = opened(source)
-        if isinstance(source, (Corpus, Cells)) and any(
-            given is not None for given in (counts, column, phrases)
-        ):
-            raise ConfigError("counts, column or phrases with text that is encoded already: leave them out")
-        if isinstance(source, Cells):
-            cells = some_cells(source)
-            take_settings(
-                self, {name: cells.settings[name] for name in COUNTED if name in cells.settings}, told.say
-            )
+    def open_input(self, reads: Reads, tells: Tells) -> Iterator[Cells]:
+        """The cells of a text; or those that are given: then their settings are taken, too."""
+        if isinstance(reads.source, Cells):
+            cells = some_cells(reads.source)
+            theirs = {name: cells.settings[name] for name in COUNTED if name in cells.settings}
+            take_settings(self, theirs, tells)
             self.warm_up()
             yield cells
             return
-        reads = {
-            "counts": counts,
-            "column": column,
-            "phrases": phrases,
-            "progress": reading,
-            "directory": directory,
-        }
-        with self.reading(source, told.say, reads) as corpus:
+        with self.open_text(reads, tells) as corpus:
             how = {name: getattr(self, name) for name in (*COUNTED, "seed", "threads", "memory")}
-            with count_cells(corpus, how, told.say, counting, directory) as cells:
+            with count_cells(corpus, how, reads.directory, tells) as cells:
                 yield cells
 
 
 @contextlib.contextmanager
 def count_cells(
-    corpus: Corpus,
-    how: Mapping[str, Any],
-    say: Note,
-    counting: Counting | None,
-    directory: str | os.PathLike[str] | None,
+    corpus: Corpus, how: Mapping[str, Any], directory: str | os.PathLike[str] | None, tells: Tells
 ) -> Iterator[Cells]:
     """Count the cells of a text; they are kept in the folder `cells` of a directory, if one is given."""
     began = time.perf_counter()
     kept = None if directory is None else Path(directory) / "cells"
-    with cooccurrences(corpus, **how, directory=kept, progress=counting) as cells:
-        say(
-            f"{len(cells):,} cells of {len(corpus.vocabulary):,} words, counted in "
-            f"{time.perf_counter() - began:.1f} s"
-        )
+    with cooccurrences(corpus, **how, directory=kept, progress=tells.counting) as cells:
+        seconds = time.perf_counter() - began
+        tells.say(f"{len(cells):,} cells of {len(corpus.vocabulary):,} words, counted in {seconds:.1f} s")
         yield some_cells(cells)
 
 
-def take_settings(model: TextModel, theirs: Mapping[str, Any], say: Note) -> None:
+def take_settings(model: Model, theirs: Mapping[str, Any], tells: Tells) -> None:
     """Take the settings that cells were counted with in place of the model's own."""
     own = {field.name: getattr(model, field.name) for field in dataclasses.fields(model)}
     try:
@@ -114,7 +79,7 @@ def take_settings(model: TextModel, theirs: Mapping[str, Any], say: Note) -> Non
     for name in theirs:
         value = getattr(checked, name)
         if value != own[name]:
-            say(f"{name}={value!r}: as the cells were counted, not {own[name]!r}")
+            tells.say(f"{name}={value!r}: as the cells were counted, not {own[name]!r}")
             setattr(model, name, value)
 
 
@@ -124,7 +89,7 @@ def some_cells(cells: Cells) -> Cells:
         raise DataError("these cells were closed: open or count them again")
     if not len(cells):
         raise DataError(
-            "no two words stand near each other: there is nothing to learn; lower min_count, join lines, or "
-            "set sample=0"
+            "no two words stand near each other: there is nothing to learn; lower min_count, join lines, "
+            "or set sample=0"
         )
     return cells

@@ -24,23 +24,27 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from unhot.errors import ConfigError, DataError, FormatError, one_of
+from unhot.errors import ConfigError, DataError, FormatError
 from unhot.kernels.bags import Bags, fetch_bag, put_bag
-from unhot.kernels.learning import learn_bag
-from unhot.kernels.loop import choose, fetch, learn, predict_centre, predict_each_context
+from unhot.kernels.feeder import Bag, fetch, input_of, ones_at, prepare, targets_of
 from unhot.kernels.simd.lanes import HAS_HALVES
-from unhot.kernels.windows import contexts_of, ones_at
+from unhot.kernels.window_feeder import centre_target, context_targets_with_draws, prepare_windows
+from unhot.kernels.windows import Text, Window, contexts_of
 from unhot.models.fasttext_file import read_model, write_model
-from unhot.models.learned_words import Learned, WordInputs
-from unhot.models.ngram_rows import InputRows, bags_of, input_rows
-from unhot.models.word_model import WordModel
+from unhot.models.fitting import Begins
+from unhot.models.learned_words import LearnedWords
+from unhot.models.model import model
+from unhot.models.ngram_rows import NgramRows, bags_of, ngram_rows
+from unhot.models.wiring import Wiring
+from unhot.models.word_model import WordInputs, WordModel
 from unhot.train.history import Position
-from unhot.train.params import Begin
+from unhot.train.params import FirstRows
 from unhot.types import Counts, Floats
 from unhot.vectors.formats.directory import SavedModel
 from unhot.vectors.formats.fasttext import FastTextFile, read_fasttext, write_fasttext
@@ -55,18 +59,23 @@ from unhot.vocab.vocabulary import Vocabulary
 NOTHING = Bags(np.zeros(2, np.int64), np.zeros(0, np.int32), np.zeros(1, np.float32))
 
 
-class SubwordSkipGramStep(NamedTuple):
+class NgramSkipGramFeeder(NamedTuple):
     """The centre's bag predicts the words around it."""
 
+    text: Text
+    window: Window
     bags: Bags
 
 
-class SubwordCBOWStep(NamedTuple):
+class NgramCBOWFeeder(NamedTuple):
     """The bags of the words around a centre predict it."""
 
+    text: Text
+    window: Window
     bags: Bags
 
 
+@model("fasttext")
 @dataclass(kw_only=True)
 class FastText(WordModel):
     """Word vectors made of n-grams.
@@ -76,25 +85,21 @@ class FastText(WordModel):
     (8,)
     """
 
-    architecture: str = "skipgram"  # skipgram | cbow
+    architecture: Literal["skipgram", "cbow"] = "skipgram"  # what predicts what
     minn: int = 3  # characters of the shortest n-gram
-    maxn: int = 6  # and of the longest; 0: words alone
-    buckets: int = 2_000_000  # rows that n-grams share
-    scheme: str = "fasttext"  # fasttext | floret: how n-grams find their rows
+    maxn: int = 6  # characters of the longest n-gram; 0: none, words alone
+    buckets: int = 2_000_000  # rows that n-grams share; those in use take memory
+    # how n-grams find their rows; floret: words have none of their own, so few buckets do
+    scheme: Literal["fasttext", "floret"] = "fasttext"
     hashes: int = 1  # floret: rows of an n-gram, 1 to 4
     float16: bool = False  # keep the input rows as 16-bit floats: half the memory
 
-    name: ClassVar[str] = "fasttext"
-    default_lr: ClassVar[float] = 0.05
-    has_bags: ClassVar[bool] = True
+    default_lr = 0.05
+    has_bags = True
 
     def __post_init__(self) -> None:
-        """Check the ranges."""
+        """Check the settings."""
         super().__post_init__()
-        one_of("architecture", self.architecture, ("skipgram", "cbow"))
-        if not isinstance(self.float16, (bool, np.bool_)):
-            raise ConfigError(f"float16={self.float16!r}: must be true or false")
-        self.float16 = bool(self.float16)
         if self.float16 and not HAS_HALVES:
             raise ConfigError(
                 "float16=True: this processor has no instructions for 16-bit floats (F16C); leave it out"
@@ -109,25 +114,24 @@ class FastText(WordModel):
     @property
     def vectors(self) -> SubwordVectors:
         """The vectors of words, seen and unseen."""
-        store = self._as_vectors("in_vectors")
+        store = self.store("in_vectors")
         assert isinstance(store, SubwordVectors)
         return store
 
-    def _make_vectors(self, name: str) -> Vectors:
+    def make_store(self, name: str) -> Vectors:
+        """Input vectors are made of n-grams."""
         if name != "in_vectors":
-            return super()._make_vectors(name)
-        learned = self.learned
-        rows = SubwordRows.of_keys(
-            self.subwords, learned.params.in_vectors, learned.keys, len(learned.vocabulary)
-        )
-        return SubwordVectors(learned.vocabulary.words, learned.vocabulary.counts, rows)
+            return super().make_store(name)
+        learned, words = self.learned, self.learned.in_vocabulary
+        rows = SubwordRows.of_keys(self.subwords, learned.params.in_vectors, learned.keys, len(words))
+        return SubwordVectors(words.words, words.counts, rows)
 
     def hidden(self, words: Sequence[str]) -> Floats:
         """The mean of their vectors; cbow: of all their rows, so that a long word counts more."""
         if self.architecture == "skipgram" or not words:
             return super().hidden(words)
         sizes = [
-            self.subwords.ids(word).size + (self.subwords.own_rows and word in self.learned.vocabulary)
+            self.subwords.ids(word).size + (self.subwords.own_rows and word in self.learned.in_vocabulary)
             for word in words
         ]
         return np.average([self.vectors[word] for word in words], axis=0, weights=sizes).astype(np.float32)
@@ -135,7 +139,7 @@ class FastText(WordModel):
     def word_inputs(self) -> WordInputs:
         """The means of the words' bags; in cbow, where all rows around a centre are one bag, they count by their sizes."""
         learned, in_bias = self.learned, self.learned.params.in_bias
-        bags = bags_of(learned.keys, learned.vocabulary, self.subwords)
+        bags = bags_of(learned.keys, learned.in_vocabulary, self.subwords)
         sizes = np.diff(bags.starts)
         bias = np.add.reduceat(in_bias[bags.rows], bags.starts[:-1]) / sizes if in_bias.size else in_bias
         return WordInputs(self.vectors.vectors, bias.astype(np.float32), sizes)
@@ -161,7 +165,7 @@ class FastText(WordModel):
             model = cls(**settings)
         except ConfigError as error:
             raise ConfigError(f"{path}: {error}; its vectors can be opened with Vectors.load") from error
-        model._keep(learned._replace(layer=model.layer))
+        model.keep(learned._replace(layer=model.layer))
         model._file, model.history.position = file, Position(model.epochs)
         return model
 
@@ -170,17 +174,20 @@ class FastText(WordModel):
         """The model of a directory that was read; a `FormatError` unless its rows fit its words."""
         model = super().from_saved(saved)
         try:
-            model._stores["in_vectors"] = model._make_vectors("in_vectors")
+            model.store("in_vectors")
         except DataError as error:
             raise FormatError(f"a fasttext model: {error}; the file is damaged") from error
         return model
 
-    def _keep(self, learned: Learned) -> None:
-        super()._keep(learned)
+    def keep(self, learned: LearnedWords) -> None:
+        """Have learned that, which is no file any more."""
+        super().keep(learned)
         self._file = None
 
-    def _check_start(self, start: Vectors | WordModel | None) -> None:
-        super()._check_start(start)
+    def check_begins(self, begins: Begins) -> None:
+        """Raise a `ConfigError` for what it cannot begin from."""
+        super().check_begins(begins)
+        start = begins.start
         if isinstance(start, WordModel) and not (
             isinstance(start, FastText) and start.subwords == self.subwords
         ):
@@ -199,98 +206,70 @@ class FastText(WordModel):
                 "a model"
             )
 
-    def _check_engine(self) -> None:
+    def check_engine(self) -> None:
+        """Raise a `ConfigError` for what only torch can train."""
         if self.engine != "compiled" or not self.layer.compiled:
             what = f"engine={self.engine!r}" if self.layer.compiled else f"output={self.layer.name}"
             raise ConfigError(
                 f"{what}: fasttext is trained by compiled kernels; choose another layer, or skipgram or "
                 "cbow for torch"
             )
-        super()._check_engine()
+        super().check_engine()
 
-    def begins(self) -> Begin:
-        """As fastText: the mean of a bag is shorter than its rows."""
-        return Begin(1.0, self.float16)
-
-    def make_inputs(self, vocabulary: Vocabulary, also: Counts) -> InputRows:
+    def input_rows(self, vocabulary: Vocabulary, also: Counts) -> NgramRows:
         """Rows for words and n-grams, by how often they are trained."""
-        return input_rows(
-            vocabulary,
-            self.subwords,
-            vocabulary.counts * keep_probability(vocabulary.counts, self.sample),
-            also,
-        )
+        use = vocabulary.counts * keep_probability(vocabulary.counts, self.sample)
+        return ngram_rows(vocabulary, self.subwords, use, also)
 
-    def step(self, bags: Bags | None = None) -> SubwordSkipGramStep | SubwordCBOWStep:
-        """By architecture."""
-        return (SubwordSkipGramStep if self.architecture == "skipgram" else SubwordCBOWStep)(bags or NOTHING)
-
-    def bag(self, bags: Bags) -> int:
-        """The rows of the longest word, or of a window of such words."""
-        longest = int(np.diff(bags.starts).max(initial=0))
-        return longest * (1 if self.architecture == "skipgram" else 2 * self.window)
-
-    def rounds(self) -> int:
-        """One for each target."""
-        return self.targets()
-
-    def combines(self) -> str | None:
-        """By architecture."""
-        return "mean" if self.architecture == "cbow" else None
-
-    def inputs(self) -> int:
-        """The hidden vector."""
-        return 1
-
-    def targets(self) -> int:
-        """All words of the widest window, or the centre."""
-        return 2 * self.window if self.architecture == "skipgram" else 1
+    def wiring(self, bags: Bags | None = None) -> Wiring:
+        """By architecture; rows begin as in fastText, since the mean of a bag is shorter than its rows."""
+        bags, around = bags or NOTHING, 2 * self.window
+        longest = int(np.diff(bags.starts).max(initial=0))  # rows of a word
+        first = FirstRows(1.0, self.float16)
+        if self.architecture == "skipgram":
+            feeder, listed = partial(NgramSkipGramFeeder, bags=bags), max(around, longest)
+            return Wiring(feeder, None, targets=around, rounds=around, listed=listed, first_rows=first)
+        feed, listed = partial(NgramCBOWFeeder, bags=bags), around * max(1, longest)
+        return Wiring(feed, None, listed=listed, combine="mean", first_rows=first)
 
 
-choose.register(SubwordSkipGramStep)(predict_each_context)
-choose.register(SubwordCBOWStep)(predict_centre)
+for _feeder in (NgramSkipGramFeeder, NgramCBOWFeeder):
+    prepare.register(_feeder)(prepare_windows)
+targets_of.register(NgramSkipGramFeeder)(context_targets_with_draws)
+targets_of.register(NgramCBOWFeeder)(centre_target)
 
 
-@fetch.register(SubwordSkipGramStep)
-def _fetch_centre(step: Any, shape: Any, params: Any, kept: Any, place: Any, window: Any, chunk: Any) -> None:
-    fetch_bag(shape, params, step.bags, kept.word[place], chunk.hot)
+@fetch.register(NgramSkipGramFeeder)
+def _fetch_centre(feeder: Any, shape: Any, params: Any, scratch: Any, place: Any, how: Any) -> None:
+    fetch_bag(shape, params, feeder.bags, scratch.feed.word[place], how.hot)
 
 
-@fetch.register(SubwordCBOWStep)
-def _fetch_entering(
-    step: Any, shape: Any, params: Any, kept: Any, place: Any, window: Any, chunk: Any
-) -> None:
-    fetch_bag(shape, params, step.bags, kept.word[place + window.size + 1], chunk.hot)
+@fetch.register(NgramCBOWFeeder)
+def _fetch_entering(feeder: Any, shape: Any, params: Any, scratch: Any, place: Any, how: Any) -> None:
+    fetch_bag(shape, params, feeder.bags, scratch.feed.word[place + feeder.window.size + 1], how.hot)
 
 
-@learn.register(SubwordSkipGramStep)
-def _learn_centre(
-    step: Any, shape: Any, tables: Any, params: Any, scratch: Any, centre: Any, part: Any, chunk: Any
-) -> Any:
-    kept, inputs = scratch.kept, scratch.inputs
-    contexts, one = contexts_of(kept, centre), np.float32(1.0)
-    if contexts == 0:
-        return 0.0, 0
-    count = put_bag(step.bags, kept.word[centre], chunk.hot, inputs, 0)
-    share, moved = one / np.float32(count), np.float32(count) / step.bags.squares[kept.word[centre]]
-    return learn_bag(
-        shape, tables, params, scratch, count, ones_at(inputs, count), share, moved, part, chunk
-    ), contexts
+@input_of.register(NgramSkipGramFeeder)
+def _centre(feeder: Any, shape: Any, scratch: Any, centre: Any, how: Any) -> Any:
+    kept, inputs, bags = scratch.feed, scratch.inputs, feeder.bags
+    contexts, word = contexts_of(kept, centre), kept.word[centre]
+    count = 0
+    if contexts > 0:
+        count = put_bag(bags, word, how.hot, inputs, 0)
+    share = np.float32(1.0) / np.float32(count)
+    return Bag(count, ones_at(inputs, count), contexts, share, np.float32(count) / bags.squares[word])
 
 
-@learn.register(SubwordCBOWStep)
-def _learn_around(
-    step: Any, shape: Any, tables: Any, params: Any, scratch: Any, centre: Any, part: Any, chunk: Any
-) -> Any:
-    kept, inputs, one = scratch.kept, scratch.inputs, np.float32(1.0)
-    reach, count, squares = kept.reach[centre], 0, np.float32(0.0)
+@input_of.register(NgramCBOWFeeder)
+def _words_around(feeder: Any, shape: Any, scratch: Any, centre: Any, how: Any) -> Any:
+    kept, inputs, bags = scratch.feed, scratch.inputs, feeder.bags
+    reach = kept.reach[centre]
+    squares = np.float32(0.0)
+    count = 0
     for place in range(max(kept.begin[centre], centre - reach), min(kept.end[centre], centre + reach + 1)):
         if place != centre:
-            count = put_bag(step.bags, kept.word[place], chunk.hot, inputs, count)
-            squares += step.bags.squares[kept.word[place]]
-    if count == 0:
-        return 0.0, 0
-    share, moved = one / np.float32(count), np.float32(count) / squares
-    return learn_bag(
-        shape, tables, params, scratch, count, ones_at(inputs, count), share, moved, part, chunk
-    ), 1
+            word = kept.word[place]
+            count = put_bag(bags, word, how.hot, inputs, count)
+            squares += bags.squares[word]
+    share = np.float32(1.0) / np.float32(count)
+    return Bag(count, ones_at(inputs, count), 1, share, np.float32(count) / squares)

@@ -24,7 +24,7 @@ import numpy as np
 
 from unhot.errors import ConfigError
 from unhot.kernels.loop import Params
-from unhot.models.learned_words import Learned
+from unhot.models.learned_words import LearnedWords
 from unhot.outputs import parse_output
 from unhot.outputs.layer import Biases
 from unhot.tree.huffman import word2vec_tree
@@ -46,7 +46,7 @@ BLOCK = 1 << 14  # rows written at a time
 
 
 def write_model(
-    path: str | os.PathLike[str], vectors: SubwordVectors, learned: Learned, config: dict[str, Any]
+    path: str | os.PathLike[str], vectors: SubwordVectors, learned: LearnedWords, config: dict[str, Any]
 ) -> None:
     """Write the rows of a model with what it was trained with."""
     layer = learned.layer
@@ -66,10 +66,10 @@ def write_model(
             layer.spec(),
             LAYERS[loss],
         )
-    words, dim = len(learned.vocabulary), learned.params.in_vectors.shape[1]
+    words, dim = len(learned.in_vocabulary), learned.params.in_vectors.shape[1]
     file = new_file(
-        learned.vocabulary.words,
-        learned.vocabulary.counts,
+        learned.in_vocabulary.words,
+        learned.in_vocabulary.counts,
         vectors.subwords,
         RowBlocks((words + vectors.subwords.buckets, dim), vectors.rows.expanded()),
         None if loss is None else RowBlocks((words, dim), _output_rows(learned, words)),
@@ -84,12 +84,12 @@ def write_model(
     write_fasttext(Path(path), file)
 
 
-def _output_rows(learned: Learned, words: int) -> Iterator[Floats]:
+def _output_rows(learned: LearnedWords, words: int) -> Iterator[Floats]:
     """A row for each word, or, with hs, for each join and one of zeros."""
     rows, layer = learned.params.out_vectors, learned.layer
     places, sign = np.arange(words, dtype=np.int32), np.float32(1.0)
     if layer.name == "hierarchical":
-        places, sign = word2vec_tree(learned.vocabulary.counts)[1], np.float32(-1.0)
+        places, sign = word2vec_tree(learned.in_vocabulary.counts)[1], np.float32(-1.0)
     for first in range(0, words, BLOCK):
         block = np.zeros((min(BLOCK, words - first), rows.shape[1]), np.float32)
         there = places[first : first + BLOCK]
@@ -111,7 +111,7 @@ def holds_model(path: str | os.PathLike[str]) -> bool:
     return not (file.header.supervised or file.quantized) and file.output_matrix.shape[0] > 0
 
 
-def read_model(path: str | os.PathLike[str], file: FastTextFile) -> tuple[dict[str, Any], Learned]:
+def read_model(path: str | os.PathLike[str], file: FastTextFile) -> tuple[dict[str, Any], LearnedWords]:
     """The settings of a file, and its rows, mapped."""
     header, dictionary = file.header, file.dictionary
     if header.supervised or file.quantized:
@@ -125,7 +125,7 @@ def read_model(path: str | os.PathLike[str], file: FastTextFile) -> tuple[dict[s
             f"{path}: has no output rows, so it is no model: open its vectors with Vectors.load"
         )
     output = LAYERS[header.loss].format(neg=max(1, header.neg))
-    subwords, vocabulary = file.subwords(), Vocabulary(dictionary.words, dictionary.word_counts)
+    subwords, vocabulary = file.header.subwords, Vocabulary(dictionary.words, dictionary.word_counts)
     layer, out_vectors = parse_output(output), cast(Floats, file.output_matrix)
     out_vectors = _from_joins(out_vectors, vocabulary) if header.loss == "hs" else out_vectors
     params = Params(
@@ -144,6 +144,13 @@ def read_model(path: str | os.PathLike[str], file: FastTextFile) -> tuple[dict[s
         "sample": header.t,
         "output": output,
     }
-    return settings, Learned(
-        layer, vocabulary, params, np.zeros(0, np.int64), np.zeros(0, np.uint8), keys=keys
+    learned = LearnedWords(
+        layer=layer,
+        in_vocabulary=vocabulary,
+        out_vocabulary=vocabulary,
+        params=params,
+        seen=np.zeros(0, np.int64),
+        frozen=np.zeros(0, np.uint8),
+        keys=keys,
     )
+    return settings, learned

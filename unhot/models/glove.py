@@ -21,41 +21,33 @@ Reference: Pennington, Socher and Manning, GloVe: Global vectors for word repres
 from __future__ import annotations
 
 import dataclasses
-import os
-from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, NamedTuple, TypeVar
+from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
 
 from unhot.corpus.cells import Cells
 from unhot.corpus.cooccurrence import warm_up_counting
-from unhot.corpus.corpus import Corpus
-from unhot.corpus.phrases import Phrases
-from unhot.corpus.reading.sources import Source
-from unhot.errors import DataError, FormatError, at_least, one_of, whole
-from unhot.models.cell_model import CellModel, Counting
-from unhot.models.model import OTHER_TEXT, Note, Reading, Telling, named_again, names_of, opened, telling
-from unhot.train.checkpoint import Checkpoint, fingerprint
-from unhot.train.epoch_run import Plan
+from unhot.errors import DataError
+from unhot.models.cell_model import CellModel
+from unhot.models.epoch_model import SMALLEST_LR, EpochModel
+from unhot.models.fitting import Begins, Tells
+from unhot.models.model import model, shaped_tensor
+from unhot.models.settings import Range
 from unhot.train.glove.blocks import Blocks, arranging_bytes
-from unhot.train.glove.glove_run import BlockRun, Sides, start_sides, stride_of, warm_up
+from unhot.train.glove.glove_run import GloVeRun, Sides, start_sides, stride_of, warm_up
 from unhot.train.glove.step import BIASES
 from unhot.train.good_state import kept_in_memory
-from unhot.train.history import History
-from unhot.train.memory_plan import check_plan, describe
-from unhot.train.progress import Callback
+from unhot.train.memory_plan import check_plan
 from unhot.types import Doubles, Floats
 from unhot.vectors.formats.directory import SavedModel
 from unhot.vectors.store import Vectors
 from unhot.vocab.vocabulary import Vocabulary
 
-Model = TypeVar("Model", bound="GloVe")
-COMBINED = ("sum", "mean", "word", "context")
 SMALLEST = 1e-30  # of what must be above zero
 MOST = 1e30  # count of a cell
 
 
-class Fitted(NamedTuple):
+class LearnedGloVe(NamedTuple):
     """Words, and what is known of them."""
 
     vocabulary: Vocabulary
@@ -65,8 +57,9 @@ class Fitted(NamedTuple):
     context_bias: Floats
 
 
+@model("glove")
 @dataclasses.dataclass(kw_only=True)
-class GloVe(CellModel):
+class GloVe(EpochModel, CellModel):
     """GloVe word vectors.
 
     >>> model = GloVe(dim=8, min_count=1, epochs=2).fit([["a", "b", "a", "c"]] * 10)
@@ -74,189 +67,88 @@ class GloVe(CellModel):
     (8,)
     """
 
-    x_max: float = 10.0  # counts above it have weight 1
-    alpha: float = 0.75  # power of counts below it in their weight
-    epochs: int = 15
-    lr: float = 0.05
-    combine: str = "sum"  # which vectors are the words': sum | mean of both, word, context
+    x_max: Annotated[float, Range(SMALLEST)] = 10.0  # counts above it have weight 1
+    alpha: Annotated[float, Range(0)] = 0.75  # power of counts below x_max in their weight
+    epochs: Annotated[int, Range(1, 1 << 30)] = 15  # passes over the text, or its cells
+    lr: Annotated[float, Range(SMALLEST_LR)] = 0.05  # first learning rate
+    # which vectors are the words': the sum or the mean of both kinds, or one of them
+    combine: Literal["sum", "mean", "word", "context"] = "sum"
 
-    name: ClassVar[str] = "glove"
-    unit: ClassVar[str] = "cells"
+    unit = "cells"
 
     def __post_init__(self) -> None:
-        """Check the ranges."""
+        """Check the settings."""
         super().__post_init__()
-        self.epochs = whole("epochs", self.epochs, 1, 1 << 30)
-        for field, low in (("x_max", SMALLEST), ("alpha", 0), ("lr", SMALLEST)):
-            setattr(self, field, at_least(field, getattr(self, field), low))
-        one_of("combine", self.combine, COMBINED)
-        self._fitted: Fitted | None = None
+        self._learned: LearnedGloVe | None = None
         self._sides: Sides | None = None  # of a training under way
-        self._store: Vectors | None = None
 
     @property
-    def fitted(self) -> Fitted:
+    def learned(self) -> LearnedGloVe:
         """What was learned so far; a `DataError` before `fit`."""
-        if self._fitted is None:
+        if self._learned is None:
             raise DataError("this GloVe has learned nothing yet: call fit first")
-        return self._fitted
+        return self._learned
+
+    @property
+    def fitted(self) -> LearnedGloVe:
+        """The same, by its older name."""
+        return self.learned
 
     @property
     def vocabulary(self) -> Vocabulary | None:
         """The words, with their counts; None before anything is learned."""
-        return None if self._fitted is None else self._fitted.vocabulary
-
-    @property
-    def complete(self) -> bool:
-        """Whether all epochs are done."""
-        return self.history.position.epoch >= self.epochs
-
-    @property
-    def vectors(self) -> Vectors:
-        """The words' vectors, as `combine` says."""
-        if self._store is None:
-            self._store = self._named(self._combined())
-        return self._store
+        return None if self._learned is None else self._learned.vocabulary
 
     @property
     def word_vectors(self) -> Vectors:
         """The vectors of the words as words, u."""
-        return self._named(self.fitted.word_vectors)
+        return self.store("word_vectors")
 
     @property
     def context_vectors(self) -> Vectors:
         """The vectors of the words as contexts, v."""
-        return self._named(self.fitted.context_vectors)
+        return self.store("context_vectors")
 
-    def _named(self, vectors: Floats) -> Vectors:
-        return Vectors(self.fitted.vocabulary.words, vectors, self.fitted.vocabulary.counts)
+    def make_store(self, name: str) -> Vectors:
+        """Vectors of either kind, or as `combine` says."""
+        words = self.learned.vocabulary
+        vectors = self._combined() if name == "in_vectors" else getattr(self.learned, name)
+        return Vectors(words.words, vectors, words.counts)
 
     def _combined(self) -> Floats:
-        word, context = self.fitted.word_vectors, self.fitted.context_vectors
+        word, context = self.learned.word_vectors, self.learned.context_vectors
         if self.combine in ("word", "context"):
             return word if self.combine == "word" else context
         return word + context if self.combine == "sum" else (word + context) / np.float32(2)
 
-    def fit(
-        self: Model,
-        source: Source | Corpus | Cells,
-        *,
-        counts: Mapping[str, int] | Vocabulary | None = None,
-        column: str | None = None,
-        phrases: Phrases | None = None,
-        checkpoint: Checkpoint | None = None,
-        callbacks: Sequence[Callback] = (),
-        reading: Reading | None = None,
-        counting: Counting | None = None,
-        note: Note | None = None,
-        directory: str | os.PathLike[str] | None = None,
-    ) -> Model:
-        """Learn from text (see `unhot.corpus.encode`), from an encoded `Corpus`, or from `Cells` that were counted before.
+    def warm_up(self) -> None:
+        """Compile all kernels for this dim, or load them from disk."""
+        warm_up_counting()
+        warm_up(self.dim)
 
-        counts      a vocabulary given from outside: word -> count
-        column      of a table, where the sentences are
-        phrases     to join in the text before anything else
-        checkpoint  where and how often to save the state, to `resume` from
-        callbacks   called with a `Progress` after every block of cells and every epoch; what it calls words
-                    are cells
-        reading     called with bytes read and bytes there are while the text is read
-        counting    called with rows counted and rows there are
-        note        called with lines about what goes on; None: they are logged
-        directory   where to keep the encoded text, and in its folder `cells` the cells; None: a temporary
-                    directory
-        """
-        told = telling(callbacks, note, checkpoint)
-        reads: dict[str, Any] = {
-            "counts": counts,
-            "column": column,
-            "phrases": phrases,
-            "reading": reading,
-            "counting": counting,
-            "directory": directory,
-        }
-        with self.counting(source, told, **reads) as cells:
-            _check(cells)
-            text = {"source": names_of(source), "column": column, "fingerprint": fingerprint(cells)}
-            return self._train(cells, told, History(), text)
-
-    def resume(
-        self: Model,
-        source: Source | Corpus | Cells | None = None,
-        *,
-        phrases: Phrases | None = None,
-        checkpoint: Checkpoint | None = None,
-        callbacks: Sequence[Callback] = (),
-        reading: Reading | None = None,
-        counting: Counting | None = None,
-        note: Note | None = None,
-        directory: str | os.PathLike[str] | None = None,
-    ) -> Model:
-        """Go on with a training that was cut off, from its last checkpoint (see `unhot.load`) or from where Ctrl-C stopped it.
-
-        The source must be the same, with the same phrases; None: the files that were named then.
-        The result is the same, byte for byte, as if it had never stopped.
-        """
-        fitted, done = self.fitted, self.history.position
-        if self.complete or self._sides is None:
-            raise DataError(f"this training is complete ({done.epoch} epochs): raise epochs and fit again")
-        told = telling(callbacks, note, checkpoint)
-        source = opened(named_again(self._text) if source is None else source)
-        encoded = isinstance(source, (Corpus, Cells))
-        reads: dict[str, Any] = (
-            {}
-            if encoded
-            else {"counts": fitted.vocabulary, "column": self._text.get("column"), "phrases": phrases}
-        )
-        with self.counting(
-            source, told, **reads, reading=reading, counting=counting, directory=directory
-        ) as cells:
-            if cells.vocabulary != fitted.vocabulary or fingerprint(cells) != self._text.get("fingerprint"):
-                raise DataError(OTHER_TEXT)
-            self.history.interrupted = False
-            told.say(f"going on after {done.epoch} epochs and {done.chunk} blocks")
-            return self._train(cells, told, self.history, self._text)
-
-    def _train(self: Model, cells: Cells, told: Telling, history: History, text: dict[str, Any]) -> Model:
-        words, stride = len(cells.vocabulary), stride_of(self.dim)
+    def begin(self, data: Cells, begins: Begins, tells: Tells) -> GloVeRun:
+        """Rows for words and contexts, and the cells in the order in which they are trained."""
+        check_counts(data)
+        words, stride = len(data.vocabulary), stride_of(self.dim)
         rows = 4 * 4 * words * stride
         memory = {
             "rows": rows,
             "their last good state": kept_in_memory(rows),
-            "blocks of cells": arranging_bytes(cells, stride, self.threads),
+            "blocks of cells": arranging_bytes(data, stride, self.threads),
         }
         check_plan(memory, words, self.dim)
-        told.say(f"memory: {describe(memory)}")
-        resumed = self._sides if history.position != History().position else None
-        sides = resumed or start_sides(words, self.dim, self.seed, biases_of(cells))
-        blocks = Blocks(cells, self._value, stride, self.seed, self.threads)
-        self.history, self._text = history, text
-        self._follow(sides, cells.vocabulary)
-        plan = Plan(
-            epochs=self.epochs,
-            lr=self.lr,
-            seed=self.seed,
-            history=history,
-            # what they look at is never older than they are
-            callbacks=[lambda progress: self._forget(), *told.callbacks],
-            checkpoint=told.checkpoint,
-            save=lambda: self.save_checkpoint(told),
-            warn=told.warn,
-            details={
-                **self.config(),
-                "vocabulary": words,
-                "cells": len(cells),
-                "memory": sum(memory.values()),
-            },
-        )
-        run = BlockRun(blocks, sides, plan, self.threads)
-        try:
-            run.train()
-        finally:
-            run.close()
-            self._forget()
-            if self.complete:
-                self._sides = None
-        return self
+        plan = self.plan(begins, tells, memory, vocabulary=words, cells=len(data))
+        sides = self._sides if begins.resumed else None
+        sides = sides or start_sides(words, self.dim, self.seed, biases_of(data))
+        blocks = Blocks(data, self._value, stride, self.seed, self.threads)
+        self._follow(sides, data.vocabulary)
+        return GloVeRun(blocks, sides, plan, self.threads)
+
+    def ended(self) -> None:
+        """What AdaGrad knows is of no use any more when all epochs are done."""
+        super().ended()
+        if self.complete:
+            self._sides = None
 
     def _value(self, counts: Floats) -> tuple[Floats, Floats]:
         """Log x, and f(x)."""
@@ -268,49 +160,41 @@ class GloVe(CellModel):
         """Show rows that are being learned."""
         dim, word, context = self.dim, sides.words.rows, sides.contexts.rows
         self._sides = sides
-        self._fitted = Fitted(vocabulary, word[:, :dim], context[:, :dim], word[:, dim], context[:, dim + 1])
-        self._forget()
-
-    def _forget(self) -> None:
-        self._store = None
-
-    def warm_up(self) -> None:
-        """Compile all kernels for this dim, or load them from disk."""
-        warm_up_counting()
-        warm_up(self.dim)
+        biases = word[:, dim], context[:, dim + 1]
+        self._learned = LearnedGloVe(vocabulary, word[:, :dim], context[:, :dim], *biases)
+        self.forget()
 
     def tensors(self, *, complete: bool) -> dict[str, Any]:
         """The words' vectors as `in_vectors`, both kinds, biases.
 
         Of a training under way also what AdaGrad knows.
         """
-        _, word, context, word_bias, context_bias = self.fitted
-        tensors = {"in_vectors": self._combined(), "word_vectors": word, "out_vectors": context}
-        tensors |= {
-            "in_bias": np.ascontiguousarray(word_bias),
-            "out_bias": np.ascontiguousarray(context_bias),
+        learned = self.learned
+        tensors = {
+            "in_vectors": self._combined(),
+            "word_vectors": learned.word_vectors,
+            "out_vectors": learned.context_vectors,
+            "in_bias": np.ascontiguousarray(learned.word_bias),
+            "out_bias": np.ascontiguousarray(learned.context_bias),
         }
         if not complete and self._sides is not None:
-            tensors |= {
-                "in_squares": self._sides.words.squares[:, : self.dim + BIASES],
-                "out_squares": self._sides.contexts.squares[:, : self.dim + BIASES],
-            }
+            used = self.dim + BIASES
+            tensors["in_squares"] = self._sides.words.squares[:, :used]
+            tensors["out_squares"] = self._sides.contexts.squares[:, :used]
         return tensors
 
     def take(self, saved: SavedModel) -> None:
         """Take over the tensors that were read."""
         words = len(saved.vocabulary)
-        vectors, bias = (
-            [_tensor(saved, name, (words, self.dim)) for name in ("word_vectors", "out_vectors")],
-            (words,),
-        )
-        biases = [_tensor(saved, name, bias) for name in ("in_bias", "out_bias")]
-        self._fitted = Fitted(saved.vocabulary, vectors[0], vectors[1], biases[0], biases[1])
+        vectors = [shaped_tensor(saved, name, (words, self.dim)) for name in ("word_vectors", "out_vectors")]
+        biases = [shaped_tensor(saved, name, (words,)) for name in ("in_bias", "out_bias")]
+        self._learned = LearnedGloVe(saved.vocabulary, *vectors, *biases)
         if "training" in saved.config:
+            used = self.dim + BIASES
             sides = start_sides(words, self.dim, self.seed, (biases[0], biases[1]))
             for side, rows, squares in zip(sides, vectors, ("in_squares", "out_squares"), strict=True):
                 side.rows[:, : self.dim] = rows
-                side.squares[:, : self.dim + BIASES] = _tensor(saved, squares, (words, self.dim + BIASES))
+                side.squares[:, :used] = shaped_tensor(saved, squares, (words, used))
             self._follow(sides, saved.vocabulary)
 
 
@@ -333,7 +217,8 @@ def biases_of(cells: Cells) -> tuple[Doubles, Doubles]:
     return word, context
 
 
-def _check(cells: Cells) -> None:
+def check_counts(cells: Cells) -> None:
+    """Raise a `DataError` for cells that have no logarithm."""
     for first in range(0, len(cells), 1 << 22):
         part = cells.values[first : first + (1 << 22)]
         if part.min() <= 0:
@@ -345,13 +230,3 @@ def _check(cells: Cells) -> None:
                 f"cells with counts from {part.min():g} to {part.max():g}: must be from {1 / MOST:g} to "
                 f"{MOST:g}"
             )
-
-
-def _tensor(saved: SavedModel, name: str, shape: tuple[int, ...]) -> Any:
-    found = saved.tensors.get(name)
-    if found is None or found.shape != shape:
-        raise FormatError(
-            f"a glove model: tensor {name!r} has the shape {getattr(found, 'shape', None)}, it must be "
-            f"{shape}: damaged"
-        )
-    return found

@@ -1,28 +1,37 @@
-"""Loading any saved model."""
+"""All models of the package by name, and loading any that was saved."""
 
 from __future__ import annotations
 
+import importlib
 import os
+import pkgutil
 from pathlib import Path
 
+import unhot.models
 from unhot.errors import DataError, FormatError
-from unhot.models.cbow import CBOW
 from unhot.models.fasttext import FastText
 from unhot.models.fasttext_file import holds_model
-from unhot.models.glove import GloVe
-from unhot.models.model import TextModel
-from unhot.models.skipgram import SkipGram
-from unhot.models.svd import SVD
+from unhot.models.model import MODELS, Model
 from unhot.models.word_model import WordModel
 from unhot.vectors.formats.directory import CURRENT, checkpoint_of, is_model, load_model
 from unhot.vectors.formats.sniff import is_fasttext
 
-# with an output layer
-WORD_MODELS: dict[str, type[WordModel]] = {model.name: model for model in (SkipGram, CBOW, FastText)}
-MODELS: dict[str, type[TextModel]] = {**WORD_MODELS, GloVe.name: GloVe, SVD.name: SVD}
+for _module in pkgutil.iter_modules(unhot.models.__path__):
+    if _module.name != "load":
+        importlib.import_module(f"unhot.models.{_module.name}")  # registers what it defines
 
 
-def load(path: str | os.PathLike[str], *, verify: bool = False) -> TextModel:
+def all_models() -> dict[str, type[Model]]:
+    """Every model of the package, and all others that are registered by now."""
+    return dict(MODELS)
+
+
+def word_models() -> dict[str, type[WordModel]]:
+    """Those with an output layer."""
+    return {name: kind for name, kind in MODELS.items() if issubclass(kind, WordModel)}
+
+
+def load(path: str | os.PathLike[str], *, verify: bool = False) -> Model:
     """A saved model, or a .bin of fastText, memory-mapped.
 
     `verify` also checks every byte against its checksum, where there are any.
@@ -33,7 +42,8 @@ def load(path: str | os.PathLike[str], *, verify: bool = False) -> TextModel:
     name = saved.config.get("model")
     if not isinstance(name, str) or name not in MODELS:
         raise FormatError(
-            f"{path}: a model of kind {name!r}: this version of unhot knows {', '.join(sorted(MODELS))}"
+            f"{path}: a model of kind {name!r}: this version of unhot knows {', '.join(sorted(MODELS))}; "
+            "import one of your own before you load it (--plugin FILE)"
         )
     return MODELS[name].from_saved(saved)
 
@@ -49,15 +59,13 @@ def load_words(path: str | os.PathLike[str], *, verify: bool = False) -> WordMod
     return model
 
 
-def load_unfinished(path: str | os.PathLike[str]) -> TextModel:
+def load_unfinished(path: str | os.PathLike[str]) -> Model:
     """The model of a training that was cut off, to `resume`: of its last checkpoint, or as Ctrl-C left it."""
     folder = checkpoint_of(Path(path))
     model = load(folder if is_model(folder) else path)
     if model.complete:
         more = "to learn from more text, start another one from it (--start, fit(start=...))"
-        raise DataError(
-            f"{path}: its training is complete{f': {more}' if isinstance(model, WordModel) else ''}"
-        )
+        raise DataError(f"{path}: its training is complete{f': {more}' if model.starts else ''}")
     return model
 
 
@@ -78,4 +86,6 @@ def is_trained(path: str | os.PathLike[str]) -> bool:
     if not is_model(Path(path)):
         return False
     saved = load_model(Path(path))
-    return saved.config.get("model") in WORD_MODELS and {"in_vectors", "out_vectors"} <= saved.tensors.keys()
+    return (
+        saved.config.get("model") in word_models() and {"in_vectors", "out_vectors"} <= saved.tensors.keys()
+    )

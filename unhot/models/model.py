@@ -1,111 +1,84 @@
-"""What all models of text share: settings, reading the text, saving what was learned and where a training stands."""
+"""What every model is: settings, a name, a history, files, and `fit` and `resume`, which are written here alone.
+
+A model is a dataclass of its settings, registered under a name. It says a few things itself:
+
+    open_input    what is read, made ready to be trained on
+    begin         a training of that, not yet begun: anything with `train()` and `close()`
+    tensors, take what is saved of what it has learned, and back
+
+What reads text adds text_model.py, what is learned in epochs epoch_model.py, what has vectors vector_model.py. The
+comments behind its fields are the help texts of `unhot train`.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import dataclasses
-import logging
 import os
-import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple, TypeVar
+from typing import Annotated, Any, ClassVar, Protocol, Self, TypeVar
 
 from unhot import __version__
-from unhot.corpus.cells import Cells
-from unhot.corpus.cells.cells import INDEX as CELLS_INDEX
-from unhot.corpus.corpus import INDEX as CORPUS_INDEX
-from unhot.corpus.corpus import Corpus
-from unhot.corpus.encoding import encode, warm_up_encoding
 from unhot.corpus.phrases import Phrases
-from unhot.corpus.reading.files import STDIN
-from unhot.corpus.reading.sources import Source, check_input, paths_of
-from unhot.errors import ConfigError, DataError, FormatError, whole
-from unhot.kernels.cache import cache_directory
-from unhot.threads import in_background
-from unhot.train.checkpoint import Checkpoint
+from unhot.errors import ConfigError, DataError, FormatError
+from unhot.models.fitting import Begins, Counting, Note, Origin, Reading, Reads, Tells, names_of, opened
+from unhot.models.settings import Range, check_settings
+from unhot.train.checkpoint import Checkpoint, fingerprint
 from unhot.train.history import History
 from unhot.train.progress import Callback
-from unhot.vectors.formats.directory import (
-    SavedModel,
-    check_writable,
-    checkpoint_of,
-    remove_checkpoint,
-    save_model,
-)
-from unhot.vectors.store import Vectors
+from unhot.vectors.formats.directory import SavedModel, checkpoint_of, remove_checkpoint, save_model
 from unhot.vocab.vocabulary import Vocabulary
 
-logger = logging.getLogger("unhot")
-AnyModel = TypeVar("AnyModel", bound="TextModel")
-RANGES = (
-    ("dim", 1, 1 << 20),
-    ("window", 1, 10_000),
-    ("min_count", 1, 2**63 - 1),
-    ("threads", 1, 1024),
-    ("seed", 0, 2**64 - 1),
-)
-OTHER_TEXT = (
-    "this is not the text that the training began with, or it is tokenised differently, or has other "
-    "phrases: give the same text, and "
-    "the same phrases"
-)
-Note = Callable[[str], None]
-Reading = Callable[[int, int | None], None]
+MODELS: dict[str, type[Model]] = {}  # all that are registered by now, by name
+AnyModel = TypeVar("AnyModel", bound="type[Model]")
 
 
-class Telling(NamedTuple):
-    """Whom a training tells what, and where it saves its state."""
+class Training(Protocol):
+    """A training that can begin."""
 
-    callbacks: Sequence[Callback]
-    say: Note
-    warn: Note
-    checkpoint: Checkpoint | None
+    def train(self) -> None:
+        """Train, and tell how far it came; on Ctrl-C keep what there is."""
 
-
-def telling(
-    callbacks: Sequence[Callback], note: Note | None, checkpoint: Checkpoint | None = None
-) -> Telling:
-    """Notes are logged if nobody takes them; a place where no checkpoint can be written is refused now."""
-    if checkpoint is not None:
-        check_writable(checkpoint_of(checkpoint.folder))
-    return Telling(callbacks, note or logger.info, note or logger.warning, checkpoint)
+    def close(self) -> None:
+        """Let go of what only the training needs."""
 
 
 @dataclasses.dataclass(kw_only=True)
-class TextModel(ABC):
+class Model(ABC):
     """Settings of a model; after `fit` or `load`, also what was learned."""
 
-    dim: int = 100  # numbers in a vector
-    window: int = 5  # words to each side of a centre
-    min_count: int = 5  # words seen less often are dropped
-    max_vocab: int | None = None  # keep at most so many words
-    seed: int = 1
-    threads: int = 2
-    tokenizer: Any = "whitespace"  # whitespace | words | text8 | a function: line -> tokens
+    threads: Annotated[int, Range(1, 1024)] = 2  # threads; with 1, the same seed gives the same bytes
 
-    name: ClassVar[str]
+    name: ClassVar[str]  # see `model`
     unit: ClassVar[str] = "words"  # what it is trained on
+    labelled: ClassVar[bool] = False  # it learns from labels beside the text
+    starts: ClassVar[bool] = False  # it can begin from vectors, or from another model
 
     def __post_init__(self) -> None:
-        """Check the ranges."""
-        for field, low, high in RANGES:
-            setattr(self, field, whole(field, getattr(self, field), low, high))
-        self.max_vocab = None if self.max_vocab is None else whole("max_vocab", self.max_vocab, 1)
+        """Check the settings."""
+        check_settings(self)
         self.history = History()
-        # what the training under way reads: its source, if that has a name, and its fingerprint
-        self._text: dict[str, Any] = {}
+        self._origin = Origin()
 
     @property
     @abstractmethod
     def vocabulary(self) -> Vocabulary | None:
-        """The words, with their counts; None before anything is learned."""
+        """What goes in, with counts; None before anything is learned."""
 
     @property
+    def out_vocabulary(self) -> Vocabulary | None:
+        """What is predicted; what goes in, unless a model says otherwise."""
+        return self.vocabulary
+
     @abstractmethod
-    def vectors(self) -> Vectors:
-        """The word vectors."""
+    def open_input(self, reads: Reads, tells: Tells) -> contextlib.AbstractContextManager[Any]:
+        """What is read, made ready: a corpus, cells, or what else has a vocabulary and a fingerprint."""
+
+    @abstractmethod
+    def begin(self, data: Any, begins: Begins, tells: Tells) -> Training:
+        """The training of what was opened; from here on `learned` shows what there is of it."""
 
     @abstractmethod
     def tensors(self, *, complete: bool) -> dict[str, Any]:
@@ -115,150 +88,200 @@ class TextModel(ABC):
     def take(self, saved: SavedModel) -> None:
         """Take over the tensors that were read."""
 
-    @abstractmethod
-    def warm_up(self) -> None:
-        """Compile the kernels of these settings, or load them from disk."""
-
     @property
     def complete(self) -> bool:
         """Whether the training came to its end; what is not learned in epochs has none to go on with."""
         return True
 
+    def warm_up(self) -> None:
+        """Compile the kernels of these settings, or load them from disk."""
+        return
+
+    def ended(self) -> None:
+        """The training has ended, or was cut off."""
+        return
+
+    def check_begins(self, begins: Begins) -> None:
+        """Raise a `ConfigError` for what it cannot begin from: better before a text is read than after it."""
+        for field in ("start", "frozen"):
+            if getattr(begins, field) is not None and not self.starts:
+                raise ConfigError(f"{field}: {self.name} begins anew every time; leave it out")
+
+    def known(self, begins: Begins, reads: Reads) -> Vocabulary | None:
+        """Words that stay, whatever the text has."""
+        return None
+
+    def fit(
+        self,
+        source: Any,
+        labels: Any = None,
+        *,
+        counts: Mapping[str, int] | Vocabulary | None = None,
+        column: str | None = None,
+        phrases: Phrases | None = None,
+        start: Any = None,
+        frozen: str | Iterable[str] | None = None,
+        checkpoint: Checkpoint | None = None,
+        callbacks: Sequence[Callback] = (),
+        reading: Reading | None = None,
+        counting: Counting | None = None,
+        note: Note | None = None,
+        directory: str | os.PathLike[str] | None = None,
+    ) -> Self:
+        """Learn from text (see `unhot.corpus.encode` for what a source can be), from an encoded `Corpus`, or from `Cells`.
+
+        labels      what stands beside each line, for models that have labels
+        counts      a vocabulary given from outside: word -> count
+        column      of a table, where the sentences are
+        phrases     to join in the text before anything else
+        start       vectors to begin from, for the words that have one; or a model to go on with, whose words
+                    are joined by new ones
+        frozen      words whose input vectors stay as they are; "known": all that `start` has
+        checkpoint  where and how often to save the state, to `resume` from
+        callbacks   called with a `Progress` after every chunk and every epoch
+        reading     called with bytes read and bytes there are while the text is read
+        counting    on cells: called with rows counted and rows there are
+        note        called with lines about what goes on: compiling, the memory plan, odd input; None: they
+                    are logged
+        directory   where to keep the encoded text for another time, and in its folder `cells` the cells, if
+                    it is trained on them; None: a temporary directory. Of `Cells` that are given nothing is
+                    read, counted or kept: the three have no use then
+        """
+        if labels is not None and not self.labelled:
+            raise ConfigError(f"labels: {self.name} learns from text alone; leave them out")
+        begins = Begins(start, frozen, History())
+        self.check_begins(begins)
+        tells = Tells(callbacks, reading, counting, note, checkpoint)
+        reads = Reads(opened(source), labels, counts, column, phrases, directory)
+        reads = dataclasses.replace(reads, known=self.known(begins, reads))
+        with self.open_input(reads, tells) as data:
+            origin = Origin(names_of(source), column, fingerprint(data))
+            with self._training(data, begins, tells, origin) as training:
+                training.train()
+        return self
+
+    def resume(
+        self,
+        source: Any = None,
+        labels: Any = None,
+        *,
+        phrases: Phrases | None = None,
+        checkpoint: Checkpoint | None = None,
+        callbacks: Sequence[Callback] = (),
+        reading: Reading | None = None,
+        counting: Counting | None = None,
+        note: Note | None = None,
+        directory: str | os.PathLike[str] | None = None,
+    ) -> Self:
+        """Go on with a training that was cut off, from its last checkpoint (see `unhot.load`) or from where Ctrl-C stopped it.
+
+        The source must be the same, with the same phrases; None: the files that were named then. With one thread
+        the result is the same, byte for byte, as if it had never stopped; that of GloVe with any number.
+        """
+        vocabulary, done = self.vocabulary, self.history.position
+        if vocabulary is None:
+            raise DataError(f"this {type(self).__name__} has learned nothing yet: call fit first")
+        if self.complete:
+            more = "to learn from more text, use fit(text, start=model)" if self.starts else "fit again"
+            raise DataError(f"this training is complete ({done.epoch} epochs): {more}")
+        tells = Tells(callbacks, reading, counting, note, checkpoint)
+        text = opened(self._origin.again() if source is None else source)
+        reads = Reads(text, labels, phrases=phrases, directory=directory)
+        if not reads.encoded:
+            reads = dataclasses.replace(reads, counts=vocabulary, column=self._origin.column)
+        with self.open_input(reads, tells) as data:
+            if data.vocabulary != vocabulary or fingerprint(data) != self._origin.fingerprint:
+                raise DataError(
+                    "this is not the text that the training began with, or it is tokenised differently, or "
+                    "has other phrases: give the same text, and the same phrases"
+                )
+            self.history.interrupted = False
+            tells.say(f"going on after {done.epoch} epochs and {done.chunk} chunks")
+            begins = Begins(history=self.history, resumed=True)
+            with self._training(data, begins, tells, self._origin) as training:
+                training.train()
+        return self
+
     @contextlib.contextmanager
-    def reading(self, source: Source | Corpus, say: Note, reads: dict[str, Any]) -> Iterator[Corpus]:
-        """The encoded text; the kernels are compiled meanwhile."""
-        check_input(source, self.tokenizer)
-        compiled = self._compile(say)
-        if isinstance(source, Corpus):
-            compiled()
-            yield source
-            return
-        settings = {
-            "tokenizer": self.tokenizer,
-            "min_count": self.min_count,
-            "max_vocab": self.max_vocab,
-            "threads": self.threads,
-        }
-        phrases = reads.pop("phrases", None)
-        if phrases is not None and not isinstance(phrases, Phrases):
-            raise ConfigError(
-                f"phrases={phrases!r:.80}: must be Phrases; open a list with unhot.corpus.Phrases.load"
-            )
-        with (encode if phrases is None else phrases.encode)(source, **settings, **reads) as encoded:
-            for line in str(encoded.report).splitlines():
-                say(line)
-            compiled()
-            yield encoded
-
-    def _compile(self, say: Note) -> Callable[[], None]:
-        """Begin to compile, the scanner first: the training kernel follows while the text is read."""
-        began = time.perf_counter()
-        if not any(cache_directory().glob("*.nbi")):
-            say(
-                "compiling kernels for this machine, once: some seconds, overlapping with reading (kept in "
-                f"{cache_directory()})"
-            )
-        warm_up_encoding(self.tokenizer)
-        ready = began
-
-        def work() -> None:
-            nonlocal ready
-            self.warm_up()
-            ready = time.perf_counter()
-
-        wait = in_background(work)
-
-        def finish() -> None:
-            wait()
-            if ready - began > 2:
-                say(f"kernels ready after {ready - began:.1f} s")
-
-        return finish
+    def _training(self, data: Any, begins: Begins, tells: Tells, origin: Origin) -> Iterator[Training]:
+        """A training that has begun; until then the model stays as it was."""
+        training = self.begin(data, begins, tells)
+        self.history, self._origin = begins.history, origin
+        try:
+            yield training
+        finally:
+            training.close()
+            self.ended()
 
     def config(self) -> dict[str, Any]:
         """The settings as plain data, enough to make the model again."""
         settings = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
-        if callable(self.tokenizer):
-            named = self.tokenizer if hasattr(self.tokenizer, "__qualname__") else type(self.tokenizer)
-            settings["tokenizer"] = f"{named.__module__}.{named.__qualname__}"  # a name to remember it by
         return {"model": self.name, **settings}
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model directory, all or nothing; nothing in it depends on when it was made.
 
-        Its checkpoint is then removed.
-
-        A model whose training was cut off also holds where it stood.
+        Its checkpoint is then removed. A model whose training was cut off also holds where it stood.
         """
         self._write(Path(path))
         remove_checkpoint(Path(path))
 
-    def save_checkpoint(self, told: Telling) -> None:
+    def save_checkpoint(self, tells: Tells) -> None:
         """Write the state of a training under way."""
-        assert told.checkpoint is not None
-        self._write(checkpoint_of(told.checkpoint.folder))
-        told.say(
-            f"checkpoint: {self.history.words:,} {self.unit}, in {checkpoint_of(told.checkpoint.folder)}"
-        )
+        assert tells.checkpoint is not None
+        folder = checkpoint_of(tells.checkpoint.folder)
+        self._write(folder)
+        tells.say(f"checkpoint: {self.history.words:,} {self.unit}, in {folder}")
 
     def _write(self, folder: Path) -> None:
-        history, tensors, vocabulary = self.history, self.tensors(complete=self.complete), self.vocabulary
+        history, vocabulary = self.history, self.vocabulary
+        tensors = self.tensors(complete=self.complete)
         assert vocabulary is not None
         config = {**self.config(), "unhot": __version__, "losses": history.losses, self.unit: history.words}
         if not self.complete:
             config["losses"] = history.losses[: history.position.epoch]
-            config["training"] = {**history.as_json(), **self._text}
-        save_model(folder, config, vocabulary, tensors)
+            config["training"] = {**history.as_json(), **self._origin.as_json()}
+        predicted = None if self.out_vocabulary is vocabulary else self.out_vocabulary
+        save_model(folder, config, vocabulary, tensors, predicted)
 
     @classmethod
-    def from_saved(cls: type[AnyModel], saved: SavedModel) -> AnyModel:
+    def from_saved(cls, saved: SavedModel) -> Self:
         """The model of a directory that was read."""
-        vectors = saved.tensors.get("in_vectors")
-        if vectors is None or vectors.shape[1] != saved.config.get("dim"):
-            raise FormatError(f"a {cls.name} model without vectors of its dim: read it with Vectors.load")
         names = {field.name for field in dataclasses.fields(cls)}
         model = cls(**{name: value for name, value in saved.config.items() if name in names})
         model.take(saved)
         model.history = History.from_config(saved.config)
         training = saved.config.get("training") or {}
-        model._text = {name: training.get(name) for name in ("source", "column", "fingerprint")}
+        model._origin = Origin(*(training.get(field.name) for field in dataclasses.fields(Origin)))
         return model
 
 
-def holds_cells(source: str | os.PathLike[str]) -> bool:
-    """Whether a path is a folder of cells."""
-    return os.path.isfile(os.path.join(source, CELLS_INDEX))  # noqa: PTH113, PTH118 (a sentence may be too long for a Path)
+def model(name: str) -> Callable[[AnyModel], AnyModel]:
+    """Register a model under a name."""
+
+    def decorate(kind: AnyModel) -> AnyModel:
+        there = MODELS.get(name)
+        if there is not None and (there.__module__, there.__qualname__) != (
+            kind.__module__,
+            kind.__qualname__,
+        ):
+            raise ConfigError(
+                f"model {name!r}: {there.__module__} has registered one of that name; choose another"
+            )
+        kind.name = name
+        MODELS[name] = kind
+        return kind
+
+    return decorate
 
 
-def holds_corpus(source: str | os.PathLike[str]) -> bool:
-    """Whether a path is a folder of an encoded corpus."""
-    return os.path.isfile(os.path.join(source, CORPUS_INDEX))  # noqa: PTH113, PTH118
-
-
-def opened(source: Any) -> Any:
-    """A corpus, or cells, in place of the folder that they were kept in; any other source as it is."""
-    if isinstance(source, (str, os.PathLike)):
-        if holds_cells(source):
-            return Cells.open(source)
-        if holds_corpus(source):
-            return Corpus.open(source)
-    return source
-
-
-def named_again(text: dict[str, Any]) -> Any:
-    """The files that a training began with, as a source; a `DataError` if it did not begin with files."""
-    # not strings, which would be sentences, should they be gone
-    names = [Path(name) for name in text.get("source") or ()]
-    if not names:
-        raise DataError(
-            "the text of this training was not a file that can be opened again: give it as source"
+def shaped_tensor(saved: SavedModel, name: str, shape: tuple[int, ...]) -> Any:
+    """A tensor of a saved model; a `FormatError` unless it has that shape."""
+    found = saved.tensors.get(name)
+    if found is None or found.shape != shape:
+        has = None if found is None else found.shape
+        raise FormatError(
+            f"a {saved.config.get('model')} model: tensor {name!r} has the shape {has}, it must be {shape}: "
+            "the file is damaged"
         )
-    return names[0] if len(names) == 1 else names
-
-
-def names_of(source: object) -> list[str] | None:
-    """The paths that a source is made of, to open it again; None if it is not made of files."""
-    paths = paths_of(source)
-    if paths is None or STDIN in paths:
-        return None
-    return [os.path.abspath(path) for path in paths]  # noqa: PTH100 (a pattern is no path yet)
+    return found

@@ -18,17 +18,18 @@ from unhot.types import Counts, Doubles, Floats, Ids, Starts
 from unhot.vocab.subwords import Subwords
 from unhot.vocab.vocabulary import Vocabulary
 
+NO_KEYS: Counts = np.zeros(0, np.int64)
 TABLE = 1 << 22  # buckets whose table is small in any case
 
 
-class InputRows(NamedTuple):
+class NgramRows(NamedTuple):
     """What the rows are, and which of them make up each word."""
 
     keys: Counts  # [rows] >= 0: a bucket of n-grams; < 0: the word with id -1 - key
     bags: Bags
 
 
-def input_rows(vocabulary: Vocabulary, subwords: Subwords, use: Doubles, also: Counts) -> InputRows:
+def ngram_rows(vocabulary: Vocabulary, subwords: Subwords, use: Doubles, also: Counts) -> NgramRows:
     """Rows for the words and n-grams of a vocabulary, each word used so often, and for the buckets among `also`."""
     pieces = subwords.bags(vocabulary.words)
     used, places = _different(pieces.ids, subwords.buckets)
@@ -39,7 +40,7 @@ def input_rows(vocabulary: Vocabulary, subwords: Subwords, use: Doubles, also: C
     keys = np.concatenate([-1 - np.arange(own), used, kept])[order]
     row_of = np.empty(keys.size, np.int32)
     row_of[order] = np.arange(keys.size, dtype=np.int32)
-    return InputRows(keys, _bags(pieces.starts, row_of[own:][places], row_of[:own]))
+    return NgramRows(keys, _bags(pieces.starts, row_of[own:][places], row_of[:own]))
 
 
 def bags_of(keys: Counts, vocabulary: Vocabulary, subwords: Subwords) -> Bags:

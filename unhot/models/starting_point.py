@@ -16,8 +16,8 @@ import numpy as np
 from unhot.errors import ConfigError, DataError
 from unhot.kernels.loop import Params
 from unhot.kernels.simd.rows import as_floats
-from unhot.models.learned_words import NO_KEYS, Learned
-from unhot.models.ngram_rows import old_rows
+from unhot.models.learned_words import LearnedWords
+from unhot.models.ngram_rows import NO_KEYS, old_rows
 from unhot.outputs import OutputLayer
 from unhot.types import Bytes, Counts, Floats, Ids
 from unhot.vectors.store import Vectors
@@ -28,14 +28,14 @@ NONE = np.zeros(0, np.float32)
 KNOWN = "known"  # frozen: all words that the start has
 
 
-class Start(NamedTuple):
+class StartingPoint(NamedTuple):
     """Rows to begin from."""
 
     params: Params  # a size of zero: nothing to begin from
     in_rows: Ids  # [input rows] the row that each goes on from; -1: none
     out_rows: Ids  # [output rows] likewise
     seen: Counts  # [words], or empty
-    own: Mapping[str, Any] = MappingProxyType({})  # see `Learned`
+    own: Mapping[str, Any] = MappingProxyType({})  # see `LearnedWords`
     squares: Mapping[str, Any] = MappingProxyType({})  # likewise
 
     def fill(self, params: Params) -> None:
@@ -48,33 +48,42 @@ class Start(NamedTuple):
             params.ln_z[:1] = self.params.ln_z[:1]
 
 
-def from_learned(old: Learned, vocabulary: Vocabulary, layer: OutputLayer, keys: Counts = NO_KEYS) -> Start:
+def from_learned(
+    old: LearnedWords, inputs: Vocabulary, targets: Vocabulary, layer: OutputLayer, keys: Counts = NO_KEYS
+) -> StartingPoint:
     """Go on with a model, which may be the same one, with its own words and new ones.
 
-    `keys`: what the input rows are to be.
+    `inputs` is what goes in from now on, `targets` what is predicted, `keys` what the input rows are.
     """
     check_layer(layer, old.layer)
-    if vocabulary == old.vocabulary:
-        same = np.arange(len(vocabulary), dtype=np.int32)
+    if (inputs, targets) == (old.in_vocabulary, old.out_vocabulary):
+        same = np.arange(len(inputs), dtype=np.int32)
         outputs = np.arange(len(old.params.out_vectors), dtype=np.int32)
-        return Start(old.params, _input_rows(old, keys, same), outputs, old.seen, old.own, old.squares)
-    lost = old.vocabulary.index.keys() - vocabulary.index.keys()
+        rows = _input_rows(old, keys, same)
+        return StartingPoint(old.params, rows, outputs, old.seen, old.own, old.squares)
+    moved = _moved(old.in_vocabulary, inputs)
+    moved_targets = _moved(old.out_vocabulary, targets)
+    seen = np.where(moved_targets >= 0, old.seen[moved_targets], 1) if old.seen.size else old.seen
+    return StartingPoint(old.params, _input_rows(old, keys, moved), layer.grown_rows(moved_targets), seen)
+
+
+def _moved(old: Vocabulary, vocabulary: Vocabulary) -> Ids:
+    """The old id of each word, -1 for new ones; none may be lost."""
+    lost = old.index.keys() - vocabulary.index.keys()
     if lost:
         raise DataError(
             f"{len(lost)} words of the model to start from are not in the vocabulary, such as "
             f"{min(lost)!r}; leave counts out"
         )
-    moved = _rows(old.vocabulary.index, vocabulary)
-    seen = np.where(moved >= 0, old.seen[moved], 1) if old.seen.size else old.seen
-    return Start(old.params, _input_rows(old, keys, moved), layer.grown_rows(moved), seen)
+    return _rows(old.index, vocabulary)
 
 
-def _input_rows(old: Learned, keys: Counts, moved: Ids) -> Ids:
+def _input_rows(old: LearnedWords, keys: Counts, moved: Ids) -> Ids:
     """The old row of each input row, from the old id of each word."""
     return old_rows(keys, old.keys, moved) if keys.size else moved
 
 
-def from_vectors(vectors: Vectors, vocabulary: Vocabulary) -> Start:
+def from_vectors(vectors: Vectors, vocabulary: Vocabulary) -> StartingPoint:
     """Begin with given input vectors where there is one for a word."""
     rows = _rows(vectors.key_to_index, vocabulary)
     if not (rows >= 0).any():
@@ -89,7 +98,7 @@ def from_vectors(vectors: Vectors, vocabulary: Vocabulary) -> Start:
             f"start: the vector of {vectors.words[int(bad[0])]!r} holds a number that is not finite; leave "
             "it out"
         )
-    return Start(
+    return StartingPoint(
         Params(vectors.vectors, NONE, NONE, NONE, NONE), rows, np.zeros(0, np.int32), np.zeros(0, np.int64)
     )
 
@@ -113,14 +122,16 @@ def check_layer(layer: OutputLayer, old: OutputLayer) -> None:
         )
 
 
-def frozen_words(frozen: str | Iterable[str] | None, vocabulary: Vocabulary, start: Start | None) -> Bytes:
-    """1 for each word whose input vector stays as it is."""
+def frozen_words(
+    frozen: str | Iterable[str] | None, vocabulary: Vocabulary, start: StartingPoint | None
+) -> Bytes:
+    """1 for each word whose input vector stays as it is; of size zero if none does."""
     mask = np.zeros(len(vocabulary), np.uint8)
     if frozen == KNOWN and start is not None:
         mask[start.in_rows >= 0] = 1
     elif frozen is not None:
         mask[[vocabulary.id(word) for word in frozen]] = 1
-    return mask
+    return mask if mask.any() else mask[:0]
 
 
 def _rows(index: dict[str, int], vocabulary: Vocabulary) -> Ids:

@@ -13,33 +13,28 @@ embeddings, 2015.
 from __future__ import annotations
 
 import dataclasses
-import os
 import time
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar, NamedTuple, TypeVar
+from typing import Annotated, Any, NamedTuple
 
 from unhot.corpus.cells import Cells
 from unhot.corpus.cooccurrence import warm_up_counting
-from unhot.corpus.corpus import Corpus
-from unhot.corpus.phrases import Phrases
-from unhot.corpus.reading.sources import Source
-from unhot.errors import ConfigError, DataError, FormatError, at_least, whole
-from unhot.models.cell_model import CellModel, Counting
-from unhot.models.model import Note, Reading, Telling, telling
+from unhot.errors import DataError
+from unhot.models.cell_model import CellModel
+from unhot.models.fitting import Begins, Tells
+from unhot.models.model import model, shaped_tensor
 from unhot.models.pmi import SMALLEST_SHIFT, pmi
+from unhot.models.settings import Range
 from unhot.models.truncated_svd import plan, truncated_svd, warm_up, weighted
 from unhot.train.history import History
 from unhot.train.memory_plan import check_plan, describe
-from unhot.train.progress import Callback, Progress
+from unhot.train.progress import Progress
 from unhot.types import Doubles, Floats
 from unhot.vectors.formats.directory import SavedModel
 from unhot.vectors.store import Vectors
 from unhot.vocab.vocabulary import Vocabulary
 
-Model = TypeVar("Model", bound="SVD")
 
-
-class Decomposed(NamedTuple):
+class LearnedSVD(NamedTuple):
     """What was computed."""
 
     vocabulary: Vocabulary
@@ -48,6 +43,7 @@ class Decomposed(NamedTuple):
     singular_values: Doubles  # [dim] falling
 
 
+@model("svd")
 @dataclasses.dataclass(kw_only=True)
 class SVD(CellModel):
     """Singular vectors of positive PMI.
@@ -58,179 +54,118 @@ class SVD(CellModel):
     """
 
     positive: bool = True  # leave out PMI below zero
-    shift: float = 1.0  # k: log k is subtracted from PMI
-    smoothing: float = 0.75  # power of the contexts' sums
-    power: float = 0.5  # of the singular values in the vectors
+    shift: Annotated[float, Range(SMALLEST_SHIFT)] = 1.0  # k: log k is subtracted from PMI
+    smoothing: Annotated[float, Range(0)] = 0.75  # power of the contexts' sums
+    power: Annotated[float, Range(0)] = 0.5  # power of the singular values in the vectors
     contexts: bool = False  # add the vectors that words have as contexts
-    oversampling: int = 28  # directions more than dim that are followed
-    rounds: int = 6  # how often they are multiplied by the matrix and its transpose
-
-    name: ClassVar[str] = "svd"
+    oversampling: Annotated[int, Range(0)] = 28  # directions more than dim that are followed
+    # how often directions are multiplied by the matrix and its transpose
+    rounds: Annotated[int, Range(1)] = 6
 
     def __post_init__(self) -> None:
-        """Check the ranges."""
+        """Check the settings."""
         super().__post_init__()
-        for field in ("positive", "contexts"):
-            if not isinstance(getattr(self, field), bool):
-                raise ConfigError(f"{field}={getattr(self, field)!r}: must be true or false")
-        for field, low in (("shift", SMALLEST_SHIFT), ("smoothing", 0), ("power", 0)):
-            setattr(self, field, at_least(field, getattr(self, field), low))
-        self.oversampling, self.rounds = (
-            whole("oversampling", self.oversampling, 0),
-            whole("rounds", self.rounds, 1),
-        )
-        self._decomposed: Decomposed | None = None
-        self._stores: dict[str, Vectors] = {}  # made when they are asked for
+        self._learned: LearnedSVD | None = None
 
     @property
-    def decomposed(self) -> Decomposed:
+    def learned(self) -> LearnedSVD:
         """What was computed; a `DataError` before."""
-        if self._decomposed is None:
+        if self._learned is None:
             raise DataError("this SVD has learned nothing yet: call fit first")
-        return self._decomposed
+        return self._learned
 
     @property
     def vocabulary(self) -> Vocabulary | None:
         """The words, with their counts; None before anything is learned."""
-        return None if self._decomposed is None else self._decomposed.vocabulary
-
-    @property
-    def vectors(self) -> Vectors:
-        """The words' vectors."""
-        return self._named("in_vectors")
+        return None if self._learned is None else self._learned.vocabulary
 
     @property
     def context_vectors(self) -> Vectors:
         """The vectors of the words as contexts, V S^power."""
-        return self._named("out_vectors")
-
-    def _named(self, name: str) -> Vectors:
-        if name not in self._stores:
-            words = self.decomposed.vocabulary
-            self._stores[name] = Vectors(words.words, getattr(self.decomposed, name), words.counts)
-        return self._stores[name]
+        return self.store("out_vectors")
 
     @property
     def singular_values(self) -> Doubles:
         """How much there is in each direction, falling [dim]."""
-        return self.decomposed.singular_values
+        return self.learned.singular_values
 
-    def fit(
-        self: Model,
-        source: Source | Corpus | Cells,
-        *,
-        counts: Mapping[str, int] | Vocabulary | None = None,
-        column: str | None = None,
-        phrases: Phrases | None = None,
-        callbacks: Sequence[Callback] = (),
-        reading: Reading | None = None,
-        counting: Counting | None = None,
-        note: Note | None = None,
-        directory: str | os.PathLike[str] | None = None,
-    ) -> Model:
-        """Learn from text (see `unhot.corpus.encode`), from an encoded `Corpus`, or from `Cells` that were counted before.
-
-        counts      a vocabulary given from outside: word -> count
-        column      of a table, where the sentences are
-        phrases     to join in the text before anything else
-        callbacks   called with a `Progress` after every round
-        reading     called with bytes read and bytes there are while the text is read
-        counting    called with rows counted and rows there are
-        note        called with lines about what goes on; None: they are logged
-        directory   where to keep the encoded text, and in its folder `cells` the cells; None: a temporary
-                    directory
-        """
-        told = telling(callbacks, note)
-        reads: dict[str, Any] = {
-            "counts": counts,
-            "column": column,
-            "phrases": phrases,
-            "reading": reading,
-            "counting": counting,
-            "directory": directory,
-        }
-        with self.counting(source, told, **reads) as cells:
-            return self._learn(cells, told)
-
-    def _learn(self: Model, cells: Cells, told: Telling) -> Model:
-        needed, tell = (
-            plan(len(cells.vocabulary), self.dim + self.oversampling, self.threads),
-            self._teller(cells, told.callbacks),
-        )
-        check_plan(needed, len(cells.vocabulary), self.dim)
-        told.say(f"memory: {describe(needed)}")
-        tell("start", 0)
-        with pmi(
-            cells, positive=self.positive, shift=self.shift, smoothing=self.smoothing, threads=self.threads
-        ) as information:
-            told.say(f"{len(information):,} cells of PMI")
-            if not len(information):
-                raise DataError(
-                    f"no two words are together more often than by chance, shift={self.shift:g}: lower it, "
-                    "or give more text"
-                )
-            how: dict[str, Any] = {
-                "oversampling": self.oversampling,
-                "rounds": self.rounds,
-                "seed": self.seed,
-                "threads": self.threads,
-            }
-            factors = truncated_svd(
-                information, self.dim, **how, progress=lambda done, _: tell("progress", done)
-            )
-        words, contexts = (
-            weighted(factors, self.power, self.contexts),
-            weighted(factors._replace(u=factors.v), self.power),
-        )
-        self._keep(Decomposed(cells.vocabulary, words, contexts, factors.s))
-        self.history = History(words=int(cells.vocabulary.counts.sum()))
-        tell("done", self.rounds)
-        return self
-
-    def _teller(self, cells: Cells, callbacks: Sequence[Callback]) -> Callable[[str, int], None]:
-        """A function (event, rounds done) that tells the callbacks.
-
-        What they call words are cells, once in each round.
-        """
-        size, began = len(cells), time.perf_counter()
-        details = {**self.config(), "vocabulary": len(cells.vocabulary), "cells": size}
-
-        def tell(event: str, done: int) -> None:
-            seconds = time.perf_counter() - began
-            for callback in callbacks:
-                told = details if event == "start" else {}
-                callback(
-                    Progress(
-                        event, done, self.rounds, size * done, size * self.rounds, seconds, None, 0.0, told
-                    )
-                )
-
-        return tell
+    def make_store(self, name: str) -> Vectors:
+        """Vectors of either kind."""
+        words = self.learned.vocabulary
+        return Vectors(words.words, getattr(self.learned, name), words.counts)
 
     def warm_up(self) -> None:
         """Compile the kernels of these settings, or load them from disk."""
         warm_up_counting()
         warm_up(self.dim + self.oversampling)
 
+    def begin(self, data: Cells, begins: Begins, tells: Tells) -> Decomposition:
+        """The work that is to be done, if it fits into memory."""
+        memory = plan(len(data.vocabulary), self.dim + self.oversampling, self.threads)
+        check_plan(memory, len(data.vocabulary), self.dim)
+        tells.say(f"memory: {describe(memory)}")
+        return Decomposition(self, data, tells, begins.history)
+
     def tensors(self, *, complete: bool) -> dict[str, Any]:
         """What is saved."""
-        _, in_vectors, out_vectors, values = self.decomposed
-        return {"in_vectors": in_vectors, "out_vectors": out_vectors, "singular_values": values}
+        tensors = self.learned._asdict()
+        del tensors["vocabulary"]
+        return tensors
 
     def take(self, saved: SavedModel) -> None:
         """Take over the tensors that were read."""
-        shape, found = (
-            (len(saved.vocabulary), self.dim),
-            {name: array.shape for name, array in saved.tensors.items()},
-        )
+        shape = (len(saved.vocabulary), self.dim)
         wanted = {"in_vectors": shape, "out_vectors": shape, "singular_values": (self.dim,)}
-        for name, expected in wanted.items():
-            if found.get(name) != expected:
-                raise FormatError(
-                    f"a model of kind svd: tensor {name!r} has the shape {found.get(name)}, it must be "
-                    f"{expected}: damaged"
-                )
-        self._keep(Decomposed(saved.vocabulary, *(saved.tensors[name] for name in wanted)))
+        tensors = [shaped_tensor(saved, name, expected) for name, expected in wanted.items()]
+        self.keep(LearnedSVD(saved.vocabulary, *tensors))
 
-    def _keep(self, decomposed: Decomposed) -> None:
-        self._decomposed, self._stores = decomposed, {}
+    def keep(self, learned: LearnedSVD) -> None:
+        """Have learned that."""
+        self._learned = learned
+        self.forget()
+
+
+class Decomposition:
+    """The work of an `SVD`, told as rounds; what its progress calls words are cells, once in each round."""
+
+    def __init__(self, model: SVD, cells: Cells, tells: Tells, history: History) -> None:
+        self._model, self._cells = model, cells
+        self._tells, self._history = tells, history
+        self._began = time.perf_counter()
+
+    def train(self) -> None:
+        """PMI, then its singular vectors."""
+        model, cells = self._model, self._cells
+        how = {"positive": model.positive, "shift": model.shift, "smoothing": model.smoothing}
+        self._tell("start", 0, {**model.config(), "vocabulary": len(cells.vocabulary), "cells": len(cells)})
+        with pmi(cells, **how, threads=model.threads) as information:  # type: ignore[arg-type]
+            self._tells.say(f"{len(information):,} cells of PMI")
+            if not len(information):
+                raise DataError(
+                    f"no two words are together more often than by chance, shift={model.shift:g}: lower it, "
+                    "or give more text"
+                )
+            factors = truncated_svd(
+                information,
+                model.dim,
+                oversampling=model.oversampling,
+                rounds=model.rounds,
+                seed=model.seed,
+                threads=model.threads,
+                progress=lambda done, _: self._tell("progress", done, {}),
+            )
+        words = weighted(factors, model.power, model.contexts)
+        contexts = weighted(factors._replace(u=factors.v), model.power)
+        model.keep(LearnedSVD(cells.vocabulary, words, contexts, factors.s))
+        self._history.words = int(cells.vocabulary.counts.sum())
+        self._tell("done", model.rounds, {})
+
+    def close(self) -> None:
+        """Nothing is left open."""
+        return
+
+    def _tell(self, event: str, done: int, details: dict[str, Any]) -> None:
+        size, rounds = len(self._cells), self._model.rounds
+        seconds = time.perf_counter() - self._began
+        for callback in self._tells.callbacks:
+            callback(Progress(event, done, rounds, size * done, size * rounds, seconds, None, 0.0, details))

@@ -1,6 +1,8 @@
-"""What word models share: settings, `fit`, the trained vectors, saving and loading.
+"""Models that predict words near each other through an output layer: skip-gram, CBOW, fastText.
 
-`fit` is the data flow of the package in one place: source -> corpus -> tables and params -> training.
+    source -> corpus -> a task and its data -> an engine -> vectors
+
+What predicts what is a model's `wiring`; who trains it is its engine (engine.py).
 """
 
 from __future__ import annotations
@@ -8,289 +10,133 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import logging
-import os
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, ClassVar, TypeVar
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 
 from unhot.corpus.cells import Cells
 from unhot.corpus.corpus import Corpus
-from unhot.corpus.phrases import Phrases
-from unhot.corpus.reading.sources import Source
-from unhot.errors import ConfigError, DataError, FormatError, at_least, one_of, whole
+from unhot.errors import ConfigError, DataError, FormatError, whole
 from unhot.kernels.bags import Bags
-from unhot.models import model as base
-from unhot.models.cell_model import Counting
-from unhot.models.engines import ENGINES, check_engine, make_engine, warm_up_engine
-from unhot.models.learned_words import NO_KEYS, LearnedWords, from_saved
-from unhot.models.model import (
-    OTHER_TEXT,
-    Note,
-    Reading,
-    Telling,
-    TextModel,
-    named_again,
-    names_of,
-    opened,
-    telling,
-)
-from unhot.models.ngram_rows import InputRows, word_rows
+from unhot.kernels.windows import Window
+from unhot.models.compiled_engine import Compiled
+from unhot.models.engine import Engine, Task, TaskData
+from unhot.models.epoch_model import EpochModel
+from unhot.models.fitting import Begins, Reads, Tells
+from unhot.models.learned_words import LearnedWords, learned_from
+from unhot.models.ngram_rows import NO_KEYS, NgramRows, word_rows
+from unhot.models.settings import Range
 from unhot.models.starting_point import (
-    Start,
+    StartingPoint,
     check_frozen,
     check_layer,
     from_learned,
     from_vectors,
     frozen_words,
 )
-from unhot.outputs import OutputLayer, parse_output
-from unhot.train.checkpoint import Checkpoint, fingerprint
-from unhot.train.epoch_run import Plan
-from unhot.train.history import History
-from unhot.train.memory_plan import check_plan, describe
-from unhot.train.params import Begin
-from unhot.train.progress import Callback
-from unhot.train.torch_batches import Batches
-from unhot.types import Bytes, Counts
+from unhot.models.text_model import TextModel
+from unhot.models.torch_engine import OnTorch
+from unhot.models.vector_model import VectorModel
+from unhot.models.wiring import Wiring
+from unhot.outputs import Head, OutputLayer, parse_output
+from unhot.train.epoch_run import EpochRun
+from unhot.train.memory_plan import check_plan
+from unhot.types import Counts, Floats
 from unhot.vectors.formats.directory import SavedModel
 from unhot.vectors.store import Vectors
-from unhot.vocab.subsampling import keep_probability
 from unhot.vocab.vocabulary import Vocabulary
 
 logger = logging.getLogger("unhot")
-Model = TypeVar("Model", bound="WordModel")
-SMALLEST_LR = 1e-30
-RANGES = (*base.RANGES, ("epochs", 1, 1 << 30))
 NEEDED = frozenset({"in_vectors", "out_vectors"})
+ENGINES: dict[str, type[Engine]] = {"compiled": Compiled, "torch": OnTorch}
+
+
+class WordInputs(NamedTuple):
+    """What words are to a model that has to predict others from them."""
+
+    vectors: Floats  # [words, dim]
+    bias: Floats  # [words], or empty
+    sizes: Counts  # [words] rows that each is made of, its weight in a mean of several words; empty: one
 
 
 @dataclasses.dataclass(kw_only=True)
-class WordModel(LearnedWords, TextModel):
+class WordModel(EpochModel, TextModel, VectorModel):
     """Settings of a word model; after `fit` or `load`, also what was learned."""
 
-    shrink: bool = True  # draw each centre's reach from 1 .. window
-    output: str | OutputLayer = "negative:k=5"  # the output layer
-    sample: float = 1e-3  # threshold of sub-sampling; 0: none
-    epochs: int = 5
-    lr: float | None = None  # None: the model's default
-    engine: str = "compiled"  # compiled | torch
-    device: str = "cpu"  # torch: where it computes, such as cuda:0
-    batch: int = 1024  # torch: examples of a step
+    window: Annotated[int, Range(1, 10_000)] = 5  # words to each side of a centre
+    # draw each centre's reach from 1 to the window, or always use all of it
+    shrink: bool = True
+    output: str | OutputLayer = "negative:k=5"  # output layer
+    sample: Annotated[float, Range(0)] = 1e-3  # threshold of sub-sampling frequent words; 0: none
+    # what trains: compiled kernels on the CPU, or PyTorch, any layer and device; fasttext: compiled only
+    engine: Literal["compiled", "torch"] = "compiled"
+    device: str = "cpu"  # torch: where to compute, such as cuda:0
+    batch: Annotated[int, Range(1)] = 1024  # torch: pairs of a step; cbow: centres
 
+    starts = True
     default_lr: ClassVar[float]
-    has_bags: ClassVar[bool] = False  # words are made of several rows: `make_inputs` says which
+    has_bags: ClassVar[bool] = False  # words are made of several rows: `input_rows` says which
 
     def __post_init__(self) -> None:
-        """Check the ranges."""
-        TextModel.__post_init__(self)
-        for field, low, high in RANGES:
-            setattr(self, field, whole(field, getattr(self, field), low, high))
-        if not isinstance(self.shrink, (bool, np.bool_)):
-            raise ConfigError(f"shrink={self.shrink!r}: must be true or false")
-        self.shrink = bool(self.shrink)
-        self.sample = at_least("sample", self.sample, 0)
-        self.lr = None if self.lr is None else at_least("lr", self.lr, SMALLEST_LR)
-        super().__init__(parse_output(self.output))
-        self._check_engine()
+        """Check the settings."""
+        super().__post_init__()
+        if not isinstance(self.device, str):
+            raise ConfigError(f"device={self.device!r}: must be the name of a device, such as cpu or cuda:0")
+        self.layer = parse_output(self.output)
+        self._learned: LearnedWords | None = None
+        self.check_engine()
 
-    def step(self, bags: Bags | None = None) -> Any:
-        """The value whose type chooses the compiled step.
+    @abstractmethod
+    def wiring(self, bags: Bags | None = None) -> Wiring:
+        """What predicts what; `bags`: what words are made of, if not of a row each."""
 
-        `bags`: what words are made of, if not of a row each.
-        """
-        raise NotImplementedError
-
-    def make_inputs(self, vocabulary: Vocabulary, also: Counts) -> InputRows | None:
-        """The input rows of a vocabulary, and of the keys of another model.
-
-        None: each word has one, in their order.
-        """
+    def input_rows(self, vocabulary: Vocabulary, also: Counts) -> NgramRows | None:
+        """The input rows of a vocabulary, and of the keys of another model; None: one for each word, in order."""
         return None
 
-    def bag(self, bags: Bags) -> int:
-        """How many rows the input of a step is made of at most."""
-        raise NotImplementedError
+    def engine_kind(self) -> type[Engine]:
+        """What trains it."""
+        return ENGINES[self.engine]
 
-    def begins(self) -> Begin:
-        """How input rows begin."""
-        return Begin()
-
-    def inputs(self) -> int:
-        """How many inputs a step has at most."""
-        raise NotImplementedError
-
-    def targets(self) -> int:
-        """How many targets a step has at most."""
-        raise NotImplementedError
-
-    def rounds(self) -> int:
-        """How many sets of draws a step has at most."""
-        return 1
-
-    def combines(self) -> str | None:
-        """How the words around a centre are one input: mean or sum; None: each is one."""
-        return None
-
-    def batches(self) -> Batches:
-        """How the torch engine makes batches."""
-        raise NotImplementedError
-
-    @property
-    def complete(self) -> bool:
-        """Whether all epochs are done."""
-        return self.history.position.epoch >= self.epochs
+    def check_engine(self) -> None:
+        """Raise a `ConfigError` for what its engine cannot train."""
+        self.engine_kind().check(self.task())
 
     @property
     def first_lr(self) -> float:
         """The learning rate that a training begins with: `lr`, or the default."""
         return self.lr or self.default_lr
 
-    def _check_engine(self) -> None:
-        one_of("engine", self.engine, ENGINES)
-        self.batch = whole("batch", self.batch, 1, 1 << 30)
-        if not isinstance(self.device, str) or not self.device:
-            raise ConfigError(f"device={self.device!r}: must be the name of a device, such as cpu or cuda:0")
-        if self.engine == "compiled":
-            self.layer.check_compiled()
-            if self.device != "cpu":
-                raise ConfigError(
-                    f"device={self.device!r}: the compiled engine uses the cpu; for other devices set "
-                    "engine='torch'"
-                )
+    def task(self, bags: Bags | None = None) -> Task:
+        """The settings that engines need."""
+        return Task(
+            name=self.name,
+            layer=self.layer,
+            wiring=self.wiring(bags),
+            window=Window(self.window, self.shrink),
+            sample=self.sample,
+            dim=self.dim,
+            seed=self.seed,
+            threads=self.threads,
+            device=self.device,
+            batch=self.batch,
+        )
 
-    def fit(
-        self: Model,
-        source: Source | Corpus | Cells,
-        *,
-        counts: Mapping[str, int] | Vocabulary | None = None,
-        column: str | None = None,
-        phrases: Phrases | None = None,
-        start: Vectors | WordModel | None = None,
-        frozen: str | Iterable[str] | None = None,
-        checkpoint: Checkpoint | None = None,
-        callbacks: Sequence[Callback] = (),
-        reading: Reading | None = None,
-        counting: Counting | None = None,
-        note: Note | None = None,
-        directory: str | os.PathLike[str] | None = None,
-    ) -> Model:
-        """Learn from text (see `unhot.corpus.encode` for what a source can be) or from an encoded `Corpus`.
+    def warm_up(self) -> None:
+        """Compile the training kernel of these settings, or load it from disk."""
+        self.engine_kind().warm_up(self.task())
 
-        On cells, also from these.
-
-        counts      a vocabulary given from outside: word -> count
-        column      of a table, where the sentences are
-        phrases     to join in the text before anything else
-        start       vectors to begin from, for the words that have one; or a model to go on with, whose words
-                    are joined by new ones
-        frozen      words whose input vectors stay as they are; "known": all that `start` has
-        checkpoint  where and how often to save the state, to `resume` from
-        callbacks   called with a `Progress` after every chunk and every epoch
-        reading     called with bytes read and bytes there are while the text is read
-        counting    on cells: called with rows counted and rows there are
-        note        called with lines about what goes on: compiling, the memory plan, odd input; None: they
-                    are logged
-        directory   where to keep the encoded text for another time, and in its folder `cells` the cells, if
-                    it is trained on them; None: a temporary directory. Of `Cells` that are given nothing is
-                    read, counted or kept: the three have no use then
-        """
-        names, source = names_of(source), opened(source)
-        if isinstance(source, (Corpus, Cells)) and any(
-            given is not None for given in (counts, column, phrases)
-        ):
-            raise ConfigError(
-                "counts, column or phrases with an encoded Corpus: its words are encoded already; leave "
-                "them out"
-            )
+    def check_begins(self, begins: Begins) -> None:
+        """Raise a `ConfigError` for what it cannot begin from."""
+        start, frozen = begins.start, begins.frozen
         if frozen is not None and self.has_bags:
             raise ConfigError(
                 f"frozen={frozen!r:.80}: words of {self.name} share their n-grams with others, so none can "
                 "stay as it is"
             )
-        old = start.learned if isinstance(start, WordModel) else None
-        self._check_start(start)
         check_frozen(frozen, start is not None)
-        known = (
-            old.vocabulary
-            if old is not None and counts is None and not isinstance(source, (Corpus, Cells))
-            else None
-        )
-        if known is not None:
-            self.layer.grown_rows(np.zeros(0, np.int32))  # refused before a long text is read, not after it
-        reads: dict[str, Any] = {"counts": counts, "known": known, "column": column, "phrases": phrases}
-        reads |= {"progress": reading, "counting": counting, "directory": directory}
-        told = telling(callbacks, note, checkpoint)
-        with self._opening(source, told.say, reads) as text:
-            inputs = self.make_inputs(text.vocabulary, NO_KEYS if old is None else old.keys)
-            begin = None if start is None else self._begin(start, text.vocabulary, inputs)
-            mask = frozen_words(frozen, text.vocabulary, begin)
-            which = {"source": names, "column": column, "fingerprint": fingerprint(text)}
-            return self._train(text, inputs, told, begin, mask if mask.any() else mask[:0], History(), which)
-
-    def resume(
-        self: Model,
-        source: Source | Corpus | Cells | None = None,
-        *,
-        phrases: Phrases | None = None,
-        checkpoint: Checkpoint | None = None,
-        callbacks: Sequence[Callback] = (),
-        reading: Reading | None = None,
-        counting: Counting | None = None,
-        note: Note | None = None,
-        directory: str | os.PathLike[str] | None = None,
-    ) -> Model:
-        """Go on with a training that was cut off, from its last checkpoint (see `unhot.load`) or from where Ctrl-C stopped it.
-
-        The source must be the same text, with the same phrases; None: the files that were named then.
-        With one thread the result is the same, byte for byte, as if it had never stopped.
-        """
-        learned, done = self.learned, self.history.position
-        if done.epoch >= self.epochs:
-            raise DataError(
-                f"this training is complete ({done.epoch} epochs): to learn from more text, use fit(text, "
-                "start=model)"
-            )
-        source = opened(named_again(self._text) if source is None else source)
-        reads = {
-            "counts": learned.vocabulary,
-            "column": self._text.get("column"),
-            "phrases": phrases,
-            "progress": reading,
-            "counting": counting,
-            "directory": directory,
-        }
-        told = telling(callbacks, note, checkpoint)
-        with self._opening(source, told.say, reads) as text:
-            if text.vocabulary != learned.vocabulary or fingerprint(text) != self._text.get("fingerprint"):
-                raise DataError(OTHER_TEXT)
-            self.history.interrupted = False
-            inputs = self.make_inputs(text.vocabulary, learned.keys)
-            begin = self._begin(self, text.vocabulary, inputs)
-            told.say(f"going on after {done.epoch} epochs and {done.chunk} chunks")
-            return self._train(text, inputs, told, begin, learned.frozen, self.history, self._text)
-
-    def _opening(
-        self, source: Source | Corpus | Cells, say: Note, reads: dict[str, Any]
-    ) -> contextlib.AbstractContextManager[Corpus | Cells]:
-        """What it is trained on: the encoded text, or its cells."""
-        return self._encoding(source, say, reads)
-
-    def _encoding(
-        self, source: Source | Corpus | Cells, say: Note, reads: dict[str, Any]
-    ) -> contextlib.AbstractContextManager[Corpus]:
-        """The encoded text; what can be refused is refused before."""
-        if isinstance(source, Cells):
-            raise ConfigError(
-                f"Cells as a source: {self.name} learns from text; they are for glove, svd, and skipgram "
-                "with on='cells'"
-            )
-        self.layer.check_files()
-        self._check_engine()  # it may have been set since
-        check_engine(self)
-        return self.reading(source, say, {name: value for name, value in reads.items() if name != "counting"})
-
-    def _check_start(self, start: Vectors | WordModel | None) -> None:
         if start is None:
             return
         if not isinstance(start, (Vectors, WordModel)):
@@ -309,65 +155,137 @@ class WordModel(LearnedWords, TextModel):
                 )
             check_layer(self.layer, start.layer)
 
-    def _begin(self, start: Vectors | WordModel, vocabulary: Vocabulary, inputs: InputRows | None) -> Start:
-        if isinstance(start, Vectors):
-            begin = from_vectors(start, vocabulary)
-            return begin if inputs is None else begin._replace(in_rows=word_rows(inputs.keys, begin.in_rows))
-        return from_learned(start.learned, vocabulary, self.layer, NO_KEYS if inputs is None else inputs.keys)
+    def known(self, begins: Begins, reads: Reads) -> Vocabulary | None:
+        """The words of a model to go on with, which new ones join."""
+        if not isinstance(begins.start, WordModel) or reads.counts is not None or reads.encoded:
+            return None
+        self.layer.grown_rows(np.zeros(0, np.int32))  # refused before a long text is read, not after it
+        return begins.start.learned.in_vocabulary
 
-    def warm_up(self) -> None:
-        """Compile the training kernel of these settings, or load it from disk."""
-        warm_up_engine(self)
+    def open_input(self, reads: Reads, tells: Tells) -> contextlib.AbstractContextManager[Any]:
+        """The encoded text; what can be refused is refused before."""
+        if isinstance(reads.source, Cells):
+            raise ConfigError(
+                f"Cells as a source: {self.name} learns from text; they are for glove, svd, and skipgram "
+                "with on='cells'"
+            )
+        self.check_task()
+        return self.open_text(reads, tells)
 
-    def _train(
-        self: Model,
-        source: Corpus | Cells,
-        inputs: InputRows | None,
-        told: Telling,
-        start: Start | None,
-        frozen: Bytes,
-        history: History,
-        text: dict[str, Any],
-    ) -> Model:
-        counts = source.vocabulary.counts
-        engine = make_engine(self, source, frozen, inputs)
-        check_plan(engine.memory, counts.size, self.dim)
-        told.say(f"memory: {describe(engine.memory)}")
-        learned = engine.begin(start)
-        self.history, self._text = history, text
-        self._keep(learned)
-        plan = Plan(
-            epochs=self.epochs,
-            lr=self.first_lr,
-            seed=self.seed,
-            keep=keep_probability(counts, self.sample),
-            history=self.history,
-            # what they look at is never older than they are
-            callbacks=[lambda progress: self._stores.clear(), *told.callbacks],
-            checkpoint=told.checkpoint,
-            save=lambda: self.save_checkpoint(told),
-            warn=told.warn,
-            details={
-                **self.config(),
-                "vocabulary": counts.size,
-                "corpus_words": source.words,
-                "memory": sum(engine.memory.values()),
-            },
+    def check_task(self) -> None:
+        """Raise an error for what is missing here; settings may have changed since the model was made."""
+        self.layer.check_files()
+        self.check_engine()
+        self.engine_kind().check_machine(self.task())
+
+    def begin(self, data: Corpus | Cells, begins: Begins, tells: Tells) -> EpochRun[Any]:
+        """The run of the engine."""
+        vocabulary = data.vocabulary
+        start: Any = self if begins.resumed else begins.start
+        old = start.learned.keys if isinstance(start, WordModel) else NO_KEYS
+        rows = self.input_rows(vocabulary, old)
+        point = None if start is None else self._starting_point(start, vocabulary, rows)
+        frozen = self.learned.frozen if begins.resumed else frozen_words(begins.frozen, vocabulary, point)
+        task_data = TaskData(
+            data=data, in_vocabulary=vocabulary, out_vocabulary=vocabulary, frozen=frozen, rows=rows
         )
-        try:
-            engine.train(plan)
-        finally:
-            self._stores.clear()
-        if not (self.history.pairs or self.history.interrupted):
+        engine = self.engine_kind()(self.task(None if rows is None else rows.bags), task_data)
+        check_plan(engine.memory, len(vocabulary), self.dim)
+        facts = {"vocabulary": len(vocabulary), "corpus_words": data.words}
+        plan = self.plan(begins, tells, engine.memory, **facts)
+        self.keep(engine.begin(point))
+        return engine.run(plan)
+
+    def _starting_point(
+        self, start: Vectors | WordModel, vocabulary: Vocabulary, rows: NgramRows | None
+    ) -> StartingPoint:
+        if isinstance(start, WordModel):
+            keys = NO_KEYS if rows is None else rows.keys
+            return from_learned(start.learned, vocabulary, vocabulary, self.layer, keys)
+        point = from_vectors(start, vocabulary)
+        return point if rows is None else point._replace(in_rows=word_rows(rows.keys, point.in_rows))
+
+    def ended(self) -> None:
+        """Warn if nothing was learned; what only a training needs is of no use when it is complete."""
+        super().ended()
+        if self.complete and self._learned is not None:
+            self._learned = self._learned._replace(squares={})
+        if self.complete and not self.history.pairs:
             logger.warning(
                 "nothing was learned: no sentence had two words left; lower min_count, join lines, or set "
                 "sample=0"
             )
-        return self
+
+    def keep(self, learned: LearnedWords) -> None:
+        """Have learned that."""
+        self._learned = learned
+        self.forget()
+
+    @property
+    def learned(self) -> LearnedWords:
+        """What it has learned so far; a `DataError` before `fit`."""
+        if self._learned is None:
+            raise DataError(f"this {type(self).__name__} has learned nothing yet: call fit first")
+        return self._learned
+
+    @property
+    def vocabulary(self) -> Vocabulary | None:
+        """The words, with their counts; None before anything is learned."""
+        return None if self._learned is None else self._learned.in_vocabulary
+
+    @property
+    def out_vocabulary(self) -> Vocabulary | None:
+        """The words that are predicted; None before anything is learned."""
+        return None if self._learned is None else self._learned.out_vocabulary
+
+    @property
+    def out_vectors(self) -> Vectors:
+        """The output vectors, where the layer has one for each word."""
+        if not self.layer.rows_are_words:
+            raise ConfigError(
+                f"out_vectors: the output rows of {self.layer.name} are not those of the words; see model.head"
+            )
+        return self.store("out_vectors")
+
+    def make_store(self, name: str) -> Vectors:
+        """Input vectors of what goes in, or output vectors of what is predicted."""
+        learned = self.learned
+        words = learned.in_vocabulary if name == "in_vectors" else learned.out_vocabulary
+        return Vectors(words.words, getattr(learned.params, name), words.counts)
+
+    @property
+    def head(self) -> Head:
+        """The output layer with what it has learned: probabilities of all words for hidden vectors."""
+        params, seen = self.learned.params, self.learned.seen
+        ln_z = float(params.ln_z[0]) if params.ln_z.size else 0.0
+        # the noise it drew from; it began at one
+        counts = seen - 1 if seen.size else self.learned.out_vocabulary.counts
+        bias = params.out_bias if params.out_bias.size else None
+        return Head(self.layer, counts, params.out_vectors, bias, ln_z)
+
+    def word_inputs(self) -> WordInputs:
+        """The inputs of all words."""
+        params = self.learned.params
+        return WordInputs(params.in_vectors, params.in_bias, np.zeros(0, np.int64))
+
+    def hidden(self, words: Sequence[str]) -> Floats:
+        """The hidden vector that words give together: the mean of their vectors, or what the model makes of them."""
+        if not words:
+            raise DataError("no words: give at least one that the model knows")
+        mean: Floats = np.mean([self.vectors[word] for word in words], axis=0, dtype=np.float32)
+        return mean
+
+    def predict_word(self, context: Sequence[str], topn: int = 10) -> list[tuple[str, float]]:
+        """The words most likely to stand near these, with their probabilities."""
+        words = self.learned.out_vocabulary.words
+        topn = min(whole("topn", topn, 1), len(words))
+        ids, log_prob = self.head.topk(self.hidden(context), topn)
+        return [(words[i], float(p)) for i, p in zip(ids, np.exp(log_prob), strict=True)]
 
     def config(self) -> dict[str, Any]:
         """The settings as plain data, enough to make the model again."""
-        return {**super().config(), "output": self.layer.spec(), "lr": self.first_lr}
+        facts = {"output": self.layer.spec(), "lr": self.first_lr}
+        return {**super().config(), **facts, "out_rows_are_words": self.layer.rows_are_words}
 
     def tensors(self, *, complete: bool) -> dict[str, Any]:
         """All params; words that stay as they are are of no use any more when the training is complete."""
@@ -375,7 +293,7 @@ class WordModel(LearnedWords, TextModel):
         return (learned._replace(frozen=learned.frozen[:0]) if complete else learned).tensors()
 
     @classmethod
-    def from_saved(cls: type[Model], saved: SavedModel) -> Model:
+    def from_saved(cls, saved: SavedModel) -> Self:
         """The model of a directory that was read."""
         if missing := NEEDED - saved.tensors.keys():
             raise FormatError(
@@ -385,4 +303,4 @@ class WordModel(LearnedWords, TextModel):
 
     def take(self, saved: SavedModel) -> None:
         """The params."""
-        self._keep(from_saved(saved, self.layer))
+        self.keep(learned_from(saved, self.layer))

@@ -1,11 +1,8 @@
-"""What every training does, whatever trains its chunks.
+"""What every training in epochs does, whatever trains its chunks: loss, events, checkpoints, Ctrl-C.
 
-Epochs, loss, events, checkpoints, Ctrl-C, the last good state.
-
-An engine is a `Run` that says how a chunk is learned and what its state is (`local.py`: compiled kernels on
-threads; `on_torch.py`; `on_blocks.py`: GloVe's kernel on blocks of cells). Chunks are trained by threads,
-which take them from one queue; results come back to the main thread, which adds up the loss, calls the
-callbacks and takes Ctrl-C. A chunk whose loss is not a finite number ends the training: the state goes back
+A training is an `EpochRun` that says how a chunk is learned and which arrays it changes (hogwild.py: compiled
+kernels on threads; torch_run.py; exact_run.py: matrix products; glove/glove_run.py). Threads take chunks from
+one queue. Results come back to the main thread, which adds up the loss, calls the callbacks and takes Ctrl-C. A chunk whose loss is not a finite number ends the training: the state goes back
 to where it was at the beginning of the epoch. For a checkpoint the threads end the chunks they are at and
 begin again when it is written.
 """
@@ -17,17 +14,19 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar
+from functools import partial
+from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
 from unhot.errors import ConfigError, Diverged, FormatError, UnhotError
 from unhot.threads import working
 from unhot.train.checkpoint import Checkpoint, Timer
+from unhot.train.good_state import GoodState
 from unhot.train.history import History, Position
+from unhot.train.params import all_finite
 from unhot.train.progress import Callback, Progress
-from unhot.train.schedule import learning_rate
-from unhot.types import Doubles
+from unhot.train.schedule import Chunk, TextChunk, learning_rate
 
 
 @dataclass(frozen=True)
@@ -38,8 +37,6 @@ class Plan:
     lr: float
     seed: int
     history: History  # where it stands; it goes on from there
-    # [words] how often each is kept by sub-sampling, where text is read
-    keep: Doubles = field(default_factory=lambda: np.zeros(0))
     callbacks: Sequence[Callback] = ()
     checkpoint: Checkpoint | None = None
     save: Callable[[], None] = lambda: None  # writes a checkpoint
@@ -56,68 +53,73 @@ class Result(NamedTuple):
     error: BaseException | None
 
 
-class Cut(Protocol):
-    """A chunk before it is trained."""
-
-    @property
-    def number(self) -> int:
-        """In the epoch."""
-
-    @property
-    def done(self) -> int:
-        """How much of the epoch is before it."""
+C = TypeVar("C", Chunk, TextChunk)
 
 
-C = TypeVar("C", bound=Cut)
-
-
-class Run(ABC, Generic[C]):
+class EpochRun(ABC, Generic[C]):
     """One training under way."""
 
     paced: ClassVar[bool] = False  # no chunk is trained while callbacks look at the last one
 
-    def __init__(self, cut: list[C], size: int, words: int, plan: Plan, threads: int) -> None:
-        """An epoch of such a size is cut into these pieces; it is told about as so many words."""
-        self._pieces, self._size, self._words = cut, size, words
+    def __init__(
+        self,
+        chunks: list[C],
+        size: int,
+        plan: Plan,
+        state: Sequence[Any],
+        *,
+        words: int = 0,
+        threads: int = 1,
+    ) -> None:
+        """An epoch of such a size has these chunks, and `state` are the arrays that training changes.
+
+        It is told about as so many `words`; 0: as its size.
+        """
+        self.chunks: list[C] = chunks
+        self._size, self._words = size, words or size
         self._plan, self._threads = plan, threads
         self.history, self._lock = plan.history, threading.Lock()
         self._began, self._lr = time.perf_counter() - self.history.seconds, plan.lr
         self._before = self.history.position  # when `keep_state` was called
-        if self._before.chunk and self.history.chunks not in (0, len(cut)):
+        if self._before.chunk and self.history.chunks not in (0, len(chunks)):
             raise ConfigError(
                 f"the training began with epochs of {self.history.chunks} chunks, with these settings they "
-                f"have {len(cut)}: "
-                "resume it with the engine, batch and layer that it began with"
+                f"have {len(chunks)}: resume it with the engine, batch and layer that it began with"
             )
-        self.history.chunks = len(cut)
-        if self._before.chunk > len(cut):
+        self.history.chunks = len(chunks)
+        if self._before.chunk > len(chunks):
             raise FormatError(
-                f"the state of the training: {self._before.chunk} of {len(cut)} chunks; it is damaged"
+                f"the state of the training: {self._before.chunk} of {len(chunks)} chunks; it is damaged"
             )
         self._timer = Timer(plan.checkpoint)
         self._failed: BaseException | None = None  # of a chunk: those behind it are not trained any more
+        self._arrays, self._good = state, GoodState(state)
 
     @abstractmethod
-    def learn(self, epoch: int, piece: C, lr: float, thread: int) -> tuple[float, int]:
+    def learn(self, epoch: int, chunk: C, lr: float, thread: int) -> tuple[float, int]:
         """Train a chunk; returns its summed loss and how many (input, target) pairs it has.
 
         Called by the threads.
         """
 
-    @abstractmethod
     def keep_state(self) -> None:
         """Copy the state, at the beginning of an epoch."""
+        self._good.keep()
 
-    @abstractmethod
     def restore_state(self) -> None:
         """Go back to the copy."""
+        self._good.restore()
 
-    @abstractmethod
     def finite(self) -> bool:
         """Whether all numbers of the state are finite."""
+        return all(all_finite(array) for array in self._arrays)
 
     def publish(self) -> None:
         """Bring the model up to date, where it has copies of the state."""
+        return
+
+    def close(self) -> None:
+        """Let go of files that only a training needs."""
         return
 
     def train(self) -> None:
@@ -143,16 +145,16 @@ class Run(ABC, Generic[C]):
                 self.publish()
             raise
 
-    def rate(self, epoch: int, piece: C) -> float:
+    def rate(self, epoch: int, chunk: C) -> float:
         """The learning rate of a chunk."""
-        return learning_rate(self._plan.lr, epoch, self._plan.epochs, piece.done / self._size)
+        return learning_rate(self._plan.lr, epoch, self._plan.epochs, chunk.done / self._size)
 
     def _train_epoch(self, epoch: int) -> None:
         """Train one epoch, or the rest of it, and keep a copy of what stood before."""
         self.keep_state()
         self._before = self.history.position
         due = False
-        while self.history.position.chunk < len(self._pieces) and np.isfinite(self.history.position.loss):
+        while self.history.position.chunk < len(self.chunks) and np.isfinite(self.history.position.loss):
             if due:
                 self._checkpoint()
             due = self._until_due(epoch)
@@ -179,13 +181,9 @@ class Run(ABC, Generic[C]):
         """Train the chunks that are left; stop, and return True, when a checkpoint is due."""
         first, due = self.history.position.chunk, False
         dealt = threading.Semaphore(0) if self.paced else None
-        with working(
-            self._pieces[first:],
-            lambda piece, thread: self._train_chunk(epoch, piece, thread),
-            self._threads,
-            dealt,
-        ) as results:
-            for _ in range(first, len(self._pieces)):
+        train_chunk = partial(self._train_chunk, epoch)
+        with working(self.chunks[first:], train_chunk, self._threads, dealt) as results:
+            for _ in range(first, len(self.chunks)):
                 self._report(results.get(), epoch)
                 due = self._timer.due()
                 if due or not np.isfinite(self.history.position.loss):
@@ -196,12 +194,12 @@ class Run(ABC, Generic[C]):
             self._report(results.get(), epoch)
         return due
 
-    def _train_chunk(self, epoch: int, piece: C, thread: int) -> Result:
+    def _train_chunk(self, epoch: int, chunk: C, thread: int) -> Result:
         if self._failed is not None:
             return Result(self.history.position, 0, 0.0, self._failed)
         try:
-            lr = self.rate(epoch, piece)
-            loss, pairs = self.learn(epoch, piece, lr, thread)
+            lr = self.rate(epoch, chunk)
+            loss, pairs = self.learn(epoch, chunk, lr, thread)
             with self._lock:  # counted here, not in the main thread, which Ctrl-C may stop anywhere
                 at = self.history.position
                 at = Position(at.epoch, at.chunk + 1, at.loss + loss, at.pairs + pairs, at.all_pairs + pairs)
@@ -235,7 +233,7 @@ class Run(ABC, Generic[C]):
 
     def _words_at(self, position: Position) -> int:
         """Words trained; those outside the vocabulary are spread evenly over the epoch, as far as their count goes."""
-        done = self._pieces[position.chunk].done if position.chunk < len(self._pieces) else self._size
+        done = self.chunks[position.chunk].done if position.chunk < len(self.chunks) else self._size
         return position.epoch * self._words + round(self._words * done / self._size)
 
     def _interrupt(self) -> None:

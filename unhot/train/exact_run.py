@@ -39,10 +39,9 @@ from unhot.errors import DataError
 from unhot.kernels.loop import Params
 from unhot.outputs import OutputLayer
 from unhot.outputs.count_losses import RowCells
-from unhot.train.epoch_run import Plan, Run
-from unhot.train.good_state import GoodState
+from unhot.train.epoch_run import EpochRun, Plan
 from unhot.train.params import finite
-from unhot.train.schedule import Turn
+from unhot.train.schedule import Chunk, even_chunks
 from unhot.types import Bytes, Doubles, Floats, Ids, Starts
 
 MOST_ROWS = 256  # of a step
@@ -54,7 +53,7 @@ DECAY = 0.99  # of the mean squares
 TINY = 1e-8  # added to their roots
 
 
-class CellState(NamedTuple):
+class ExactState(NamedTuple):
     """What changes while it trains, and what of it does not."""
 
     layer: OutputLayer
@@ -113,17 +112,18 @@ def mixed_rows(words: int, steps: int, seed: int, epoch: int) -> list[Ids]:
     return [column[column < words].astype(np.int32) for column in drawn.T]
 
 
-class CellsRun(Run[Turn]):
+class ExactRun(EpochRun[Chunk]):
     """One training under way."""
 
     paced = True  # a step moves all vectors, which callbacks may look at
 
-    def __init__(self, cells: Cells, state: CellState, plan: Plan, threads: int) -> None:
+    def __init__(self, cells: Cells, state: ExactState, plan: Plan, threads: int) -> None:
         words = len(cells.vocabulary)
         self._steps = steps_of_epoch(words)
-        cut = [Turn(number, number * words // self._steps) for number in range(self._steps)]
-        super().__init__(cut, words, max(1, cells.words), plan, 1)
-        self._cells, self._state, self._workers = cells, state, threads
+        arrays, told = [*state.params, *state.squares], max(1, cells.words)
+        super().__init__(even_chunks(self._steps, words), words, plan, arrays, words=told)
+        self._cells, self._state = cells, state
+        self._workers = threads
         self._loss = state.layer.count_loss(cells.vocabulary.counts)
         self._row_sums, self._column_sums = cells.row_sums(), cells.column_sums()
         self._total = float(self._row_sums.sum())
@@ -131,7 +131,6 @@ class CellsRun(Run[Turn]):
         self._pairs = max(1, round(self._total)) if self._total else 0
         self._epoch: tuple[int, list[Ids], Starts] = (-1, [], np.zeros(0, np.int64))
         self._scores = np.empty((rows_of_step(words), words), np.float32)
-        self._good = GoodState([*state.params, *state.squares])
         self._pool: ThreadPoolExecutor | None = None
 
     def train(self) -> None:
@@ -140,9 +139,9 @@ class CellsRun(Run[Turn]):
             super().train()
 
     @np.errstate(over="ignore", invalid="ignore")  # what is not finite ends the training
-    def learn(self, epoch: int, piece: Turn, lr: float, thread: int) -> tuple[float, int]:
+    def learn(self, epoch: int, chunk: Chunk, lr: float, thread: int) -> tuple[float, int]:
         """One step."""
-        rows, pairs = self._rows_of(epoch, piece)
+        rows, pairs = self._rows_of(epoch, chunk)
         params, hidden = self._state.params, self._state.params.in_vectors[rows]
         scores = self._scores[: rows.size]
         np.matmul(hidden, params.out_vectors.T, out=scores)
@@ -150,10 +149,10 @@ class CellsRun(Run[Turn]):
         loss = self._link(rows, scores)
         gradient = gradient_of(scores, hidden, params)
         self._descend_inputs(gradient, rows, lr, epoch + 1)
-        self._descend_outputs(gradient, lr, epoch * self._steps + piece.number + 1)
+        self._descend_outputs(gradient, lr, epoch * self._steps + chunk.number + 1)
         return loss * self._pairs / (self._total or 1.0), pairs
 
-    def _rows_of(self, epoch: int, piece: Turn) -> tuple[Ids, int]:
+    def _rows_of(self, epoch: int, chunk: Chunk) -> tuple[Ids, int]:
         """The rows of a step, and its pairs; rounded so that they sum to those of the epoch."""
         if self._epoch[0] != epoch:
             steps = mixed_rows(len(self._cells.vocabulary), self._steps, self._plan.seed, epoch)
@@ -162,7 +161,7 @@ class CellsRun(Run[Turn]):
             )
             self._epoch = epoch, steps, np.rint(upto).astype(np.int64)
         _, steps, ends = self._epoch
-        return steps[piece.number], int(ends[piece.number + 1] - ends[piece.number])
+        return steps[chunk.number], int(ends[chunk.number + 1] - ends[chunk.number])
 
     def _link(self, rows: Ids, scores: Floats) -> float:
         """The loss of the rows, a few at a time; their scores become dL/ds."""
@@ -217,14 +216,6 @@ class CellsRun(Run[Turn]):
     def _map(self, work: Callable[[int], Any], items: Iterable[int]) -> Iterable[Any]:
         """In the order of the items, whichever thread does what."""
         return map(work, items) if self._pool is None or self._workers == 1 else self._pool.map(work, items)
-
-    def keep_state(self) -> None:
-        """Copy all that changes."""
-        self._good.keep()
-
-    def restore_state(self) -> None:
-        """Copy it back."""
-        self._good.restore()
 
     def finite(self) -> bool:
         """Whether all that changes is."""

@@ -28,7 +28,7 @@ class GoodState:
 
     def __init__(self, arrays: Sequence[Any]) -> None:
         self._arrays = arrays
-        small = kept_in_memory(sum(array.nbytes for array in arrays)) > 0
+        small = sum(array.nbytes for array in arrays) <= LARGE
         self._copies = [np.empty_like(array) for array in arrays] if small else []
         self._file = None if small else tempfile.TemporaryFile(prefix="unhot-")  # noqa: SIM115 (closed, and gone, with this object)
         if self._file is not None:

@@ -1,42 +1,41 @@
 """Training by compiled kernels: threads that update the same matrices without locks.
 
-The threads never run Python for long: a chunk is one call of a compiled kernel that lets go of the
-interpreter. With one thread the result depends on the seed alone, byte for byte.
+The threads never run Python for long: a chunk is one call of a compiled kernel that lets go of the interpreter.
+With one thread the result depends on the seed alone, byte for byte.
 
 Reference: Niu et al., Hogwild!, 2011.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from unhot.corpus.corpus import Corpus
+from unhot.kernels.chunk import NOWHERE, UNCHANGED, How
 from unhot.kernels.loop import Params, Room, scratch, train_chunk
-from unhot.kernels.windows import Chunk, Hot, Text, Window, keep_threshold
-from unhot.train.epoch_run import Plan
-from unhot.train.good_state import GoodState
+from unhot.train.chunked_text import ChunkedText
+from unhot.train.epoch_run import EpochRun, Plan
 from unhot.train.hot_rows import HotRows
 from unhot.train.params import Sizes, finite
-from unhot.train.schedule import Piece, chunk_size, pieces
-from unhot.train.text_run import TextRun
+from unhot.train.schedule import TextChunk
 from unhot.types import Bytes, Counts
 
 
-class Kernel(NamedTuple):
-    """What is trained: a model's step and a layer's tables in a shape, over windows."""
+@dataclass(frozen=True)
+class Kernel:
+    """What trains: a layer's tables in the shape of a step, and the room that a thread needs for it."""
 
-    step: Any
     shape: Any
     tables: Any
     fresh: Callable[[Any], Any]  # the tables for the next chunk
-    window: Window
     room: Room
+    feed: Callable[[int], Any]  # the buffers of a feeder, for chunks of so many positions
 
 
-class State(NamedTuple):
+class TrainedState(NamedTuple):
     """What changes while it trains, and what of it does not."""
 
     params: Params  # with padding, and the rows of the threads
@@ -45,64 +44,49 @@ class State(NamedTuple):
     sizes: Sizes
 
 
-def warm_up(kernel: Kernel, stride: int, half: bool = False) -> None:
-    """Compile the kernel, or load it from disk, by training nothing."""
-    nothing, start = np.zeros(1, np.int32), np.zeros(2, np.int64)
-    nothing.flags.writeable = start.flags.writeable = False  # as the shards are, which are mapped for reading
-    text = Text(nothing, start, keep_threshold(np.ones(1)))
-    inputs, outputs = (
-        np.zeros((1, stride), np.uint16 if half else np.float32),
-        np.zeros((1, stride), np.float32),
-    )
-    params = Params(inputs, outputs, *(np.zeros(0, np.float32) for _ in range(3)))
-    chunk = Chunk(
-        0, 0, 0, np.uint64(0), np.uint64(0), np.float32(0), Hot(0, 0, 0, 0, 0, 0), np.zeros(0, np.uint8)
-    )
-    buffers = scratch(0, kernel.window.size, kernel.room, stride)
-    train_chunk(kernel.step, kernel.shape, kernel.tables, text, kernel.window, params, buffers, chunk)
+def warm_up(kernel: Kernel, feeder: Any, stride: int, half: bool = False) -> None:
+    """Compile the kernel for a feeder, or load it from disk, by training nothing."""
+    inputs = np.zeros((1, stride), np.uint16 if half else np.float32)
+    outputs, none = np.zeros((1, stride), np.float32), np.zeros(0, np.float32)
+    params = Params(inputs, outputs, none, none, none)
+    buffers = scratch(kernel.feed(0), kernel.room, stride)
+    train_chunk(feeder, kernel.shape, kernel.tables, params, buffers, NOWHERE, UNCHANGED)
 
 
-class LocalRun(TextRun):
+class HogwildRun(EpochRun[TextChunk]):
     """One training under way."""
 
-    def __init__(self, corpus: Corpus, kernel: Kernel, state: State, plan: Plan) -> None:
-        super().__init__(corpus, pieces(corpus.shards, kernel.room.scored), plan, state.sizes.threads)
-        self._kernel, self._state = kernel, state
-        tokens, stride = chunk_size(corpus.ids, kernel.room.scored), state.params.in_vectors.shape[1]
-        self._scratch = [
-            scratch(tokens, kernel.window.size, kernel.room, stride) for _ in range(state.sizes.threads)
-        ]
+    def __init__(
+        self, text: ChunkedText, feeders: Sequence[Any], kernel: Kernel, state: TrainedState, plan: Plan
+    ) -> None:
+        """`feeders` has one for each shard of the text."""
+        ids, words, threads = text.corpus.ids, text.corpus.words, state.sizes.threads
+        super().__init__(text.chunks, ids, plan, [*state.params, state.seen], words=words, threads=threads)
+        self._text, self._feeders, self._kernel, self._trained = text, feeders, kernel, state
+        stride = state.params.in_vectors.shape[1]
+        self._scratch = [scratch(kernel.feed(text.longest), kernel.room, stride) for _ in range(threads)]
         self._hot = HotRows(state.params, state.sizes)
-        self._good = GoodState([*state.params, state.seen])
 
-    def learn(self, epoch: int, piece: Piece, lr: float, thread: int) -> tuple[float, int]:
+    def learn(self, epoch: int, chunk: TextChunk, lr: float, thread: int) -> tuple[float, int]:
         """One call of the kernel."""
-        kernel, chunk = (
-            self._kernel,
-            self.chunk(epoch, piece, lr, self._hot.places[thread], self._state.frozen),
-        )
+        kernel, state = self._kernel, self._trained
         loss, pairs = train_chunk(
-            kernel.step,
+            self._feeders[chunk.shard],
             kernel.shape,
             kernel.fresh(kernel.tables),
-            self.texts[piece.shard],
-            kernel.window,
-            self._state.params,
+            state.params,
             self._scratch[thread],
-            chunk,
+            self._text.where(epoch, chunk),
+            How(np.float32(lr), self._hot.places[thread], state.frozen),
         )
         self._hot.exchange(thread)
         return float(loss), int(pairs)
 
     def keep_state(self) -> None:
-        """Copy the matrices and what was counted; the threads' own rows begin from the common ones."""
-        self._good.keep()
+        """The threads' own rows begin from the common ones."""
+        super().keep_state()
         self._hot.refresh()
-
-    def restore_state(self) -> None:
-        """Copy them back."""
-        self._good.restore()
 
     def finite(self) -> bool:
         """Whether the matrices are."""
-        return finite(self._state.params)
+        return finite(self._trained.params)

@@ -20,10 +20,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from unhot.kernels.chunk import HotPlaces
 from unhot.kernels.loop import Params
 from unhot.kernels.simd.lanes import LANES
 from unhot.kernels.simd.rows import as_floats
-from unhot.kernels.windows import Hot
 from unhot.train.params import Sizes
 from unhot.types import Floats
 
@@ -50,7 +50,7 @@ class HotRows:
         hot, threads = has.hot, has.threads
         self._lock, self._threads = threading.Lock(), threads
         self._copies: list[list[_Copy]] = []
-        self.places: list[Hot] = []  # where each thread finds its copies
+        self.places: list[HotPlaces] = []  # where each thread finds its copies
         sizes = (hot.inputs, hot.outputs, hot.outputs, hot.inputs, LANES)
         exact = [
             as_floats(array)[:rows].astype(np.float32) for array, rows in zip(params, sizes, strict=True)
@@ -60,7 +60,9 @@ class HotRows:
                 len(array) - (threads - thread) * rows for array, rows in zip(params, sizes, strict=True)
             ]
             self.places.append(
-                Hot(hot.inputs, shifts[0], hot.outputs, shifts[1], shifts[4], has.inputs + thread * has.aside)
+                HotPlaces(
+                    hot.inputs, shifts[0], hot.outputs, shifts[1], shifts[4], has.inputs + thread * has.aside
+                )
             )
             self._copies.append([])
             for array, shift, rows, sums in zip(map(as_floats, params), shifts, sizes, exact, strict=True):

@@ -49,35 +49,33 @@ class Sizes(NamedTuple):
         return self.rows + self.threads * self.hot.outputs
 
 
-class Begin(NamedTuple):
+class FirstRows(NamedTuple):
     """How input vectors begin."""
 
     spread: float = 0.5  # uniform in (-spread, spread) / dim
     half: bool = False  # 16-bit floats, which kernels take as uint16
 
 
-def start_params(
-    sizes: Sizes, dim: int, seed: int, stride: int | None = None, begin: Begin = Begin()
-) -> Params:  # noqa: B008 (immutable)
+def start_params(sizes: Sizes, dim: int, stride: int, seed: int, first: FirstRows) -> Params:
     """Input vectors at random, all else zero; behind them room for the rows of threads.
 
-    A row has `stride` floats; None: as many as the kernels want.
+    A row has `stride` floats, at least dim.
     """
-    biases, ins, outs = sizes.biases, sizes.in_rows, sizes.out_rows
-    stride = padded(dim) if stride is None else stride
+    biases = sizes.biases
+    ins, outs = sizes.in_rows, sizes.out_rows
     params = Params(
-        in_vectors=aligned_zeros((ins, stride), np.uint16 if begin.half else np.float32),
+        in_vectors=aligned_zeros((ins, stride), np.uint16 if first.half else np.float32),
         out_vectors=aligned_zeros((outs, stride)),
         out_bias=aligned_zeros(outs if biases.out else 0),
         in_bias=aligned_zeros(ins if biases.each_input else 0),
         ln_z=aligned_zeros((1 + sizes.threads) * LANES if biases.ln_z else 0),
     )
     random = np.random.default_rng(seed)
-    for first in range(0, sizes.inputs, BLOCK):
-        block = as_floats(params.in_vectors)[first : min(first + BLOCK, sizes.inputs), :dim]
+    for begin in range(0, sizes.inputs, BLOCK):
+        block = as_floats(params.in_vectors)[begin : min(begin + BLOCK, sizes.inputs), :dim]
         block[:] = (
             (random.random(block.shape, dtype=np.float32) - np.float32(0.5))
-            * np.float32(2 * begin.spread)
+            * np.float32(2 * first.spread)
             / np.float32(dim)
         )
     return params
@@ -99,20 +97,25 @@ def frozen_rows(sizes: Sizes, ids: Bytes) -> Bytes:
 
 
 def finite(params: Params) -> bool:
-    """Whether all numbers are finite.
-
-    Outside fast-math code, and without a temporary array of the size of the matrix.
-    """
+    """Whether all numbers are finite, and so small that their squares are."""
     return all(_finite(array.reshape(-1)) for array in params)
 
 
 def _finite(vector: Any) -> bool:
-    if vector.dtype == np.uint16:  # a half is finite unless all bits of its exponent are set
-        return all(
-            ((vector[first : first + BLOCK] & 0x7C00) < 0x7C00).all()
-            for first in range(0, vector.size, BLOCK)
-        )
-    return bool(np.isfinite(np.dot(vector, vector)))
+    """Outside fast-math code, and without a temporary array of the size of the matrix."""
+    return all_finite(vector) if vector.dtype == np.uint16 else bool(np.isfinite(np.dot(vector, vector)))
+
+
+def all_finite(array: Any) -> bool:
+    """Whether all numbers of an array are finite; one that kernels take as uint16 holds 16-bit floats."""
+    flat = array.reshape(-1)
+    for first in range(0, flat.size, BLOCK):
+        block = flat[first : first + BLOCK]
+        # a half is finite unless all bits of its exponent are set
+        good = (block & 0x7C00) < 0x7C00 if flat.dtype == np.uint16 else np.isfinite(block)
+        if not good.all():
+            return False
+    return True
 
 
 def without_copies(params: Params, sizes: Sizes, dim: int) -> Params:

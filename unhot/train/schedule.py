@@ -24,22 +24,27 @@ SHORTEST = 1 << 6  # however many columns a step has
 FLOOR = 1e-4  # the last rate as a share of the first
 
 
-class Turn(NamedTuple):
-    """A step's, or a block's, place in an epoch, where the chunks are no pieces of text."""
+class Chunk(NamedTuple):
+    """A chunk's place in an epoch."""
 
     number: int
-    done: int  # how much of the epoch is before it, if all of them had the same size
+    done: int  # how much of the epoch is before it
 
 
-class Piece(NamedTuple):
-    """A chunk before it is trained."""
+class TextChunk(NamedTuple):
+    """Positions of a shard."""
 
     number: int  # in the epoch
+    done: int  # positions of the epoch before it
     shard: int
     start: int
     stop: int
     sentence: int  # the sentence that `start` is in
-    done: int  # positions of the epoch before it
+
+
+def even_chunks(count: int, size: int) -> list[Chunk]:
+    """An epoch of such a size in so many chunks, as if all of them were as large."""
+    return [Chunk(number, size * number // count) for number in range(count)]
 
 
 def chunk_size(ids: int, columns: int, fewest: int = 1) -> int:
@@ -49,19 +54,26 @@ def chunk_size(ids: int, columns: int, fewest: int = 1) -> int:
     )
 
 
-def pieces(shards: list[Shard], columns: int, fewest: int = 1, cuts: Sequence[Starts] = ()) -> list[Piece]:
+def text_chunks(
+    shards: list[Shard], columns: int, fewest: int = 1, cuts: Sequence[Starts] = ()
+) -> list[TextChunk]:
     """An epoch in chunks, in the order of the corpus; of each shard also cut at some positions."""
     size = chunk_size(sum(shard.ids.size for shard in shards), columns, fewest)
-    out: list[Piece] = []
-    done = 0
+    return chunks_of_size(shards, size, cuts)
+
+
+def chunks_of_size(shards: list[Shard], size: int, cuts: Sequence[Starts] = ()) -> list[TextChunk]:
+    """An epoch in chunks of so many positions."""
+    out: list[TextChunk] = []
+    before = 0
     for number, shard in enumerate(shards):
         starts = np.arange(0, shard.ids.size, size)
         starts = np.union1d(starts, cuts[number]) if cuts else starts
-        sentences = np.searchsorted(shard.starts, starts, side="right") - 1
         stops = np.append(starts, shard.ids.size)[1:]
+        sentences = np.searchsorted(shard.starts, starts, side="right") - 1
         for start, stop, sentence in zip(starts.tolist(), stops.tolist(), sentences.tolist(), strict=True):
-            out.append(Piece(len(out), number, start, stop, sentence, done + start))
-        done += shard.ids.size
+            out.append(TextChunk(len(out), before + start, number, start, stop, sentence))
+        before += shard.ids.size
     return out
 
 

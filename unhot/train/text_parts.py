@@ -9,11 +9,11 @@ import numpy as np
 
 from unhot.corpus.corpus import Corpus
 from unhot.outputs.partition import partitions
-from unhot.train.schedule import Piece
+from unhot.train.schedule import TextChunk
 from unhot.types import Ids, Starts
 
 
-class Parts:
+class TextParts:
     """Where parts begin; their words are looked up when a training comes to them, so that a long text takes no memory."""
 
     def __init__(self, corpus: Corpus, size: int) -> None:
@@ -24,11 +24,11 @@ class Parts:
         self._at = (-1, -1)
         self._words: Ids = np.zeros(0, np.int32)
 
-    def words(self, piece: Piece) -> Ids:
-        """The different words of the part that a piece, which must not lie across two, is in."""
-        cuts, ids = self.cuts[piece.shard], self._shards[piece.shard].ids
-        number = int(np.searchsorted(cuts, piece.start, side="right")) - 1
-        if (piece.shard, number) != self._at:
+    def words(self, chunk: TextChunk) -> Ids:
+        """The different words of the part that a chunk, which must not lie across two, is in."""
+        cuts, ids = self.cuts[chunk.shard], self._shards[chunk.shard].ids
+        number = int(np.searchsorted(cuts, chunk.start, side="right")) - 1
+        if (chunk.shard, number) != self._at:
             last = int(cuts[number + 1]) if number + 1 < cuts.size else ids.size
-            self._at, self._words = (piece.shard, number), np.unique(ids[int(cuts[number]) : last])
+            self._at, self._words = (chunk.shard, number), np.unique(ids[int(cuts[number]) : last])
         return self._words

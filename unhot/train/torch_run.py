@@ -24,45 +24,33 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from unhot.corpus.corpus import Corpus
 from unhot.errors import ConfigError, FormatError
 from unhot.kernels.loop import Params
-from unhot.kernels.pairs import examples, places_buffer
-from unhot.kernels.windows import Hot
-from unhot.nn.head import OutputHead, Rows
+from unhot.kernels.window_lists import list_windows, window_buffer
+from unhot.nn.head import OutputHead, OutputRows
 from unhot.outputs import OutputLayer
-from unhot.train.epoch_run import Plan
-from unhot.train.schedule import Piece, pieces
-from unhot.train.text_parts import Parts
-from unhot.train.text_run import TextRun
-from unhot.train.torch_batches import Bags, Batches
+from unhot.train.chunked_text import ChunkedText
+from unhot.train.epoch_run import EpochRun, Plan
+from unhot.train.schedule import TextChunk
+from unhot.train.text_parts import TextParts
+from unhot.train.torch_batches import Batches, ExampleArrays
 from unhot.types import Bytes, Counts, Floats
 
 # that a row moves in one step: what keeps rows that are in every example, such as the root of a tree, from
 # leaping
 FARTHEST = 1.0
 GENERATOR = threading.Lock()  # PyTorch has one for the process
-NOWHERE = Hot(0, 0, 0, 0, 0, 0)  # no rows of threads
-NOTHING_FROZEN = np.zeros(0, np.uint8)
 
 
-class Device(NamedTuple):
-    """Where it is computed."""
-
-    name: str
-    threads: int  # of the CPU
-
-    def open(self) -> torch.device:
-        """The device; a `ConfigError` if there is none of that name."""
-        try:
-            device = torch.device(self.name)
-            torch.empty(1, device=device).item()
-        except (RuntimeError, AssertionError, ImportError) as error:
-            raise ConfigError(
-                f"device={self.name!r}: cannot be used here ({str(error).splitlines()[0]:.100}); use cpu, "
-                "for example"
-            ) from error
-        return device
+def open_device(name: str) -> torch.device:
+    """The device of that name; a `ConfigError` if there is none."""
+    try:
+        device = torch.device(name)
+        torch.empty(1, device=device).item()
+    except (RuntimeError, AssertionError, ImportError) as error:
+        reason = f"{str(error).splitlines()[0]:.100}"
+        raise ConfigError(f"device={name!r}: cannot be used here ({reason}); use cpu, for example") from error
+    return device
 
 
 class Batch(NamedTuple):
@@ -90,26 +78,26 @@ class Batch(NamedTuple):
         return each * (self.share[:, None] if each.ndim > 1 else self.share)
 
 
-def batches_of(bags: Bags, how: Batches, device: torch.device) -> Iterator[Batch]:
+def batches_of(examples: ExampleArrays, how: Batches, device: torch.device) -> Iterator[Batch]:
     """The examples of a chunk, in the order of the text."""
-    ids, target = (torch.from_numpy(array).to(device).long() for array in (bags.ids, bags.target))
+    ids, target = (torch.from_numpy(array).to(device).long() for array in (examples.ids, examples.target))
     for first in range(0, len(target), how.size):
         some = target[first : first + how.size]
-        if bags.starts is None:
+        if examples.starts is None:
             yield Batch(ids[first : first + how.size], None, None, some)
             continue
-        starts = torch.from_numpy(bags.starts[first : first + how.size + 1]).to(device)
+        starts = torch.from_numpy(examples.starts[first : first + how.size + 1]).to(device)
         sizes = starts.diff()
         bag = torch.repeat_interleave(sizes)
         yield Batch(
-            ids[bags.starts[first] : bags.starts[first + len(some)]],
+            ids[examples.starts[first] : examples.starts[first + len(some)]],
             bag,
             sizes[bag].float().reciprocal() if how.mean else None,
             some,
         )
 
 
-class Begun(NamedTuple):
+class TorchStart(NamedTuple):
     """What a training begins with."""
 
     params: Params  # without padding
@@ -122,8 +110,11 @@ class Weights:
     """What is learned, on its device, and the arrays in which a model sees it."""
 
     @torch.inference_mode(False)
-    def __init__(self, layer: OutputLayer, counts: Counts, begun: Begun, device: Device) -> None:
-        self.device, self.threads = device.open(), device.threads
+    def __init__(
+        self, layer: OutputLayer, counts: Counts, begun: TorchStart, device: torch.device, threads: int
+    ) -> None:
+        """`threads`: of the CPU."""
+        self.device, self.threads = device, threads
         # those of a saved model cannot be written to, which torch warns of
         params, counts = begun.params, counts.copy()
         with seeded(self.device, begun.seed % 2**63):  # adaptive's projections begin at random
@@ -143,14 +134,14 @@ class Weights:
         out_vectors, out_bias, ln_z = self._out_arrays()
         self.params = Params(params.in_vectors, out_vectors, out_bias, params.in_bias, ln_z)
 
-    def _begin(self, begun: Begun) -> None:
+    def _begin(self, begun: TorchStart) -> None:
         params, own, parameters = begun.params, begun.own, dict(self.head.named_parameters())
         out, bias, ln_z = (
             torch.from_numpy(array).to(self.device)
             for array in (params.out_vectors, params.out_bias, params.ln_z)
         )
         rows = torch.zeros_like(out) if own else out
-        self.head.begin(Rows(rows, bias if bias.numel() else None, ln_z if ln_z.numel() else None))
+        self.head.begin(OutputRows(rows, bias if bias.numel() else None, ln_z if ln_z.numel() else None))
         missing = _own_parameters(self.head).keys() - own.keys()
         if own and missing:
             raise FormatError(
@@ -194,25 +185,26 @@ class Weights:
         ]
 
 
-class TorchRun(TextRun):
+class TorchRun(EpochRun[TextChunk]):
     """One training under way."""
 
     paced = True  # draws come from PyTorch's own generator, which callbacks may use as well
 
-    def __init__(self, corpus: Corpus, weights: Weights, batches: Batches, frozen: Bytes, plan: Plan) -> None:
-        layer = weights.head.layer
-        words = layer.part_words()
-        self._parts = None if words is None else Parts(corpus, words)
-        columns, cuts = (
-            layer.batch_columns(corpus.vocabulary.counts, batches.size),
-            self._parts.cuts if self._parts else (),
-        )
-        cut = pieces(corpus.shards, columns, batches.fewest_positions(), cuts)
-        super().__init__(corpus, cut, plan, 1)
-        self._weights, self._batches = weights, batches
+    def __init__(
+        self,
+        text: ChunkedText,
+        weights: Weights,
+        batches: Batches,
+        parts: TextParts | None,
+        frozen: Bytes,
+        plan: Plan,
+    ) -> None:
+        super().__init__(text.chunks, text.corpus.ids, plan, (), words=text.corpus.words)
+        self._text, self._shards = text, text.texts()
+        self._weights, self._batches, self._parts = weights, batches, parts
         self._frozen = torch.from_numpy(frozen.astype(bool)).to(weights.device)
-        self._places = places_buffer(max(piece.stop - piece.start for piece in cut), batches.window.size)
-        self._good = [torch.empty_like(tensor) for tensor in weights.state()]
+        self._buffer = window_buffer(text.longest, batches.window.size)
+        self._copies = [torch.empty_like(tensor) for tensor in weights.state()]
 
     def train(self) -> None:
         """With as many threads of PyTorch's as were asked for."""
@@ -223,16 +215,17 @@ class TorchRun(TextRun):
         finally:
             torch.set_num_threads(before)
 
-    def learn(self, epoch: int, piece: Piece, lr: float, thread: int) -> tuple[float, int]:
+    def learn(self, epoch: int, chunk: TextChunk, lr: float, thread: int) -> tuple[float, int]:
         """Batch after batch."""
         head, device, how = self._weights.head, self._weights.device, self._batches
-        chunk = self.chunk(epoch, piece, lr, NOWHERE, NOTHING_FROZEN)
-        bags = how.bags(examples(self.texts[piece.shard], how.window, chunk, self._places))
+        where = self._text.where(epoch, chunk)
+        examples = how.examples(list_windows(self._shards[chunk.shard], how.window, where, self._buffer))
         if self._parts is not None:
-            head.set_partition(self._parts.words(piece))
-        with seeded(device, int(chunk.draw_key)), torch.enable_grad():
-            losses = [self._step(batch, lr) for batch in batches_of(bags, how, device)]
-        return (float(torch.stack(losses).cpu().double().sum()) if losses else 0.0), bags.target.size
+            head.set_partition(self._parts.words(chunk))
+        with seeded(device, int(where.draw_key)), torch.enable_grad():
+            losses = [self._step(batch, lr) for batch in batches_of(examples, how, device)]
+        loss = float(torch.stack(losses).cpu().double().sum()) if losses else 0.0
+        return loss, examples.target.size
 
     def _step(self, batch: Batch, lr: float) -> Tensor:
         """One step of gradient descent; returns the summed loss."""
@@ -260,12 +253,12 @@ class TorchRun(TextRun):
 
     def keep_state(self) -> None:
         """Copy all that changes."""
-        for good, tensor in zip(self._good, self._weights.state(), strict=True):
+        for good, tensor in zip(self._copies, self._weights.state(), strict=True):
             good.copy_(tensor)
 
     def restore_state(self) -> None:
         """Copy it back."""
-        for good, tensor in zip(self._good, self._weights.state(), strict=True):
+        for good, tensor in zip(self._copies, self._weights.state(), strict=True):
             tensor.copy_(good)
 
     def finite(self) -> bool:

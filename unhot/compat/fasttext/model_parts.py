@@ -106,7 +106,7 @@ def trained_parts(model: models.FastText, given: Unsupervised) -> Parts:
         loss=SHORT_LOSSES.get(given.loss, given.loss), model=SHORT_MODELS[given.model], bucket=model.buckets, minn=model.minn,
         maxn=model.maxn, t=model.sample,
     )  # fmt: skip
-    vocabulary = model.learned.vocabulary
+    vocabulary = model.learned.in_vocabulary
     dictionary = Dictionary(
         words=vocabulary.words, word_counts=vocabulary.counts, labels=[], label_counts=np.zeros(0, np.int64),
         tokens=int(vocabulary.counts.sum()), pruned=None,
@@ -116,7 +116,7 @@ def trained_parts(model: models.FastText, given: Unsupervised) -> Parts:
 
 def _output_rows(model: models.FastText) -> Floats:
     """As fastText has them: those of a tree's nodes by join, with the sign of the way to the right, and a row of zeros behind."""
-    rows, counts = model.learned.params.out_vectors, model.learned.vocabulary.counts
+    rows, counts = model.learned.params.out_vectors, model.learned.in_vocabulary.counts
     if model.layer.rows_are_words:
         return rows
     from unhot.tree.huffman import word2vec_tree

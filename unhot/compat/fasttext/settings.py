@@ -72,12 +72,16 @@ class Unsupervised(NamedTuple):
 
     def settings(self) -> dict[str, Any]:
         """The settings of `unhot.models.fasttext.FastText`."""
-        from unhot.models.word_model import RANGES, SMALLEST_LR  # not for those who only ask
+        # not for those who only ask
+        from unhot.models.epoch_model import SMALLEST_LR
+        from unhot.models.settings import WHOLE, limits_of
+        from unhot.models.word_model import WordModel
         from unhot.vocab.subwords import MOST_BUCKETS
 
         one_of("model", self.model, ARCHITECTURES)
         one_of("loss", self.loss, ("ns", *LOSSES))
-        for field, low, high in RANGES:
+        for field in WHOLE:
+            low, high = limits_of(WordModel, field)
             name = NAMES.get(field, field)  # errors with fastText's names, not unhot's
             whole(name, getattr(self, name), 0 if name == "minCount" else low, high)
         for name, low in (("minn", 0), ("maxn", 0), ("neg", 1 if self.loss == "ns" else 0)):

@@ -10,12 +10,11 @@ import numpy as np
 
 from unhot.kernels.aligned import aligned_zeros
 from unhot.kernels.simd.tiles import shape
-from unhot.train.epoch_run import Plan, Run
+from unhot.train.epoch_run import EpochRun, Plan
 from unhot.train.glove.blocks import Blocks, block_of, order, warm_up_arranging
 from unhot.train.glove.step import BIASES, FIXED, Side, learn_cells
-from unhot.train.good_state import GoodState
 from unhot.train.params import BLOCK, padded
-from unhot.train.schedule import Turn
+from unhot.train.schedule import Chunk, even_chunks
 from unhot.types import Doubles, Floats
 
 LOSS_UNITS = 1 << 20
@@ -30,14 +29,6 @@ class Sides(NamedTuple):
     def arrays(self) -> list[Floats]:
         """All of them."""
         return [*self.words, *self.contexts]
-
-    def finite(self) -> bool:
-        """Whether all numbers are."""
-        return all(
-            bool(np.isfinite(array[first : first + BLOCK]).all())
-            for array in self.arrays()
-            for first in range(0, len(array), BLOCK)
-        )
 
 
 def stride_of(dim: int) -> int:
@@ -73,18 +64,18 @@ def rounded(loss: float) -> float:
     return round(loss * LOSS_UNITS) / LOSS_UNITS if np.isfinite(loss) else loss
 
 
-class BlockRun(Run[Turn]):
-    """One training under way."""
+class GloVeRun(EpochRun[Chunk]):
+    """One training under way; a chunk is a block of cells."""
 
     def __init__(self, blocks: Blocks, sides: Sides, plan: Plan, threads: int) -> None:
-        cells, turns = int(blocks.counts.sum()), blocks.counts.size
-        cut = [Turn(number, cells * number // turns) for number in range(turns)]
-        super().__init__(cut, cells, cells, plan, threads)
-        self._blocks, self._sides, self._readers = blocks, sides, [blocks.reader() for _ in range(threads)]
+        cells = int(blocks.counts.sum())
+        chunks = even_chunks(blocks.counts.size, cells)
+        super().__init__(chunks, cells, plan, sides.arrays(), threads=threads)
+        self._blocks, self._sides = blocks, sides
+        self._readers = [blocks.reader() for _ in range(threads)]
         if os.name == "posix":
             blocks.close()  # the file is there as long as somebody has it open, and gone whatever happens
         self._shape = shape(sides.words.rows.shape[1], 1, 1)
-        self._good = GoodState(sides.arrays())
         self._order: list[tuple[int, int]] = []
         # how many blocks of each strip of rows, and of columns, are done
         self._rounds = np.zeros((2, blocks.strips), np.int64)
@@ -96,15 +87,15 @@ class BlockRun(Run[Turn]):
             reader.close()
         self._blocks.close()
 
-    def rate(self, epoch: int, piece: Turn) -> float:
+    def rate(self, epoch: int, chunk: Chunk) -> float:
         """The same for all: AdaGrad has its own way to slow down."""
         return self._plan.lr
 
-    def learn(self, epoch: int, piece: Turn, lr: float, thread: int) -> tuple[float, int]:
+    def learn(self, epoch: int, chunk: Chunk, lr: float, thread: int) -> tuple[float, int]:
         """One call of the kernel, when the blocks before it that share its rows or columns are done."""
         strips = self._blocks.strips
-        row, column = self._order[piece.number]
-        turn = piece.number // strips
+        row, column = self._order[chunk.number]
+        turn = chunk.number // strips
         with self._free:
             self._free.wait_for(lambda: self._rounds[0, row] == turn == self._rounds[1, column])
         try:
@@ -120,18 +111,10 @@ class BlockRun(Run[Turn]):
 
     def keep_state(self) -> None:
         """Copy the rows, and draw the order of the epoch that begins, or goes on."""
-        self._good.keep()
+        super().keep_state()
         at = self.history.position
         self._order = order(self._blocks.strips, self._plan.seed, at.epoch)
         self._rounds[:] = 0
         for row, column in self._order[: at.chunk]:
             self._rounds[0, row] += 1
             self._rounds[1, column] += 1
-
-    def restore_state(self) -> None:
-        """Copy them back."""
-        self._good.restore()
-
-    def finite(self) -> bool:
-        """Whether the rows are."""
-        return self._sides.finite()

@@ -13,7 +13,7 @@ import numpy as np
 
 from unhot.errors import DataError
 from unhot.kernels.loop import Params
-from unhot.models.learned_words import Learned
+from unhot.models.learned_words import LearnedWords
 from unhot.models.starting_point import from_learned
 from unhot.models.word_model import WordModel
 from unhot.outputs import OutputLayer
@@ -57,9 +57,9 @@ def take_over(model: WordModel, vocabulary: Vocabulary, wv: Vectors) -> None:
     """Let a model have the words and vectors of `wv`; one that has learned nothing has only these."""
     rows = rows_of(wv, vocabulary)
     if model.vocabulary is None:
-        model._keep(untrained(model.layer, vocabulary, rows))
+        model.keep(untrained(model.layer, vocabulary, rows))
     elif rows is not model.learned.params.in_vectors or vocabulary != model.vocabulary:
-        model._keep(edited(model.learned, vocabulary, rows))
+        model.keep(edited(model.learned, vocabulary, rows))
 
 
 def check_finite(vocabulary: Vocabulary, rows: Floats) -> None:
@@ -72,7 +72,7 @@ def check_finite(vocabulary: Vocabulary, rows: Floats) -> None:
         )
 
 
-def untrained(layer: OutputLayer, vocabulary: Vocabulary, rows: Floats) -> Learned:
+def untrained(layer: OutputLayer, vocabulary: Vocabulary, rows: Floats) -> LearnedWords:
     """Input vectors, and all else as it is before training."""
     counts, biases = vocabulary.counts, layer.biases()
     params = Params(
@@ -82,19 +82,21 @@ def untrained(layer: OutputLayer, vocabulary: Vocabulary, rows: Floats) -> Learn
         in_bias=np.zeros(len(vocabulary) if biases.each_input else 0, np.float32),
         ln_z=np.zeros(int(biases.ln_z), np.float32),
     )
-    return Learned(layer, vocabulary, params, np.zeros(0, np.int64), np.zeros(0, np.uint8))
+    return LearnedWords(
+        layer, vocabulary, vocabulary, params, seen=np.zeros(0, np.int64), frozen=np.zeros(0, np.uint8)
+    )
 
 
-def edited(old: Learned, vocabulary: Vocabulary, rows: Floats) -> Learned:
+def edited(old: LearnedWords, vocabulary: Vocabulary, rows: Floats) -> LearnedWords:
     """What was learned, with other input vectors and perhaps more words.
 
     Of a tree that these change, the nodes begin anew.
     """
-    if vocabulary == old.vocabulary:
+    if vocabulary == old.in_vocabulary:
         return old._replace(params=old.params._replace(in_vectors=rows))
     new = untrained(old.layer, vocabulary, rows)
     if not old.layer.rows_are_words:
         return new
-    start = from_learned(old, vocabulary, old.layer)
+    start = from_learned(old, vocabulary, vocabulary, old.layer)
     start._replace(params=start.params._replace(in_vectors=NONE)).fill(new.params)
     return new._replace(seen=start.seen)

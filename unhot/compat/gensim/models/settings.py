@@ -18,7 +18,9 @@ from typing import Any
 from unhot.errors import ConfigError, at_least, whole
 from unhot.models.cbow import CBOW
 from unhot.models.skipgram import SkipGram
-from unhot.models.word_model import RANGES, SMALLEST_LR, WordModel
+from unhot.models.epoch_model import SMALLEST_LR
+from unhot.models.settings import WHOLE, limits_of
+from unhot.models.word_model import WordModel
 from unhot.outputs import OutputLayer
 
 MEAN_RATE = CBOW.default_lr / SkipGram.default_lr  # 4
@@ -50,7 +52,8 @@ def check_ranges(settings: dict[str, Any], alpha: float, max_final_vocab: int | 
     at_least("alpha", alpha, SMALLEST_LR)
     if max_final_vocab is not None:
         whole("max_final_vocab", max_final_vocab, 1)
-    for field, low, high in RANGES:
+    for field in WHOLE:
+        low, high = limits_of(WordModel, field)
         whole(NAMES.get(field, field), settings[field], low, high)
 
 

@@ -247,7 +247,7 @@ class Word2Vec:
         model = self._settings(epochs, alpha)
         start = self._current() if len(self._wv) else None
         if start is not None:
-            check_finite(start.learned.vocabulary, start.learned.params.in_vectors)
+            check_finite(start.learned.in_vocabulary, start.learned.params.in_vectors)
         frozen = self._wv.locked_words()
         self.running_training_loss = 0.0
         relay = Relay(self, model, list(callbacks))
@@ -342,7 +342,7 @@ class Word2Vec:
         out = cls(**gensim_settings(model))
         out._output = model.layer.spec()
         out._vocabulary, out.train_count = model.vocabulary, int(model.history.words > 0)
-        out.corpus_total_words = int(model.learned.vocabulary.counts.sum())
+        out.corpus_total_words = int(model.learned.in_vocabulary.counts.sum())
         out.show(model)
         return out
 

@@ -1,0 +1,137 @@
+"""Settings of registered classes, as they stand in the source: help texts come without loading the compiler.
+
+A field of a dataclass is a setting. Its type says what it takes, and the comment behind it, or above it, what it
+means. Classes outside the package, as those of plugins, are read the same way.
+"""
+
+from __future__ import annotations
+
+import ast
+import io
+import sys
+import tokenize
+from collections.abc import Iterable, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+
+class DeclaredField(NamedTuple):
+    """A field of a class."""
+
+    name: str
+    type: str  # int, float, bool, str, ...; without `| None`
+    default: Any  # None: it is not given, or not known from the source
+    meaning: str  # the comment
+    choices: tuple[str, ...] = ()  # the words that it takes, if it takes no others
+
+
+class Declared(NamedTuple):
+    """A class and what its body says."""
+
+    bases: list[str]
+    registered: str | None  # the name it is registered under
+    settings: dict[str, DeclaredField]
+    facts: dict[str, Any]  # plain values of class attributes
+    summary: str  # the first line of its file's docstring, or of its own where the file has several
+
+
+def declared(folder: Path, decorator: str, registry: Mapping[str, type] = {}) -> dict[str, Declared]:  # noqa: B006
+    """All classes that are registered by a decorator, in a folder or by now, with what they inherit."""
+    classes: dict[str, Declared] = {}
+    elsewhere = {getattr(sys.modules.get(kind.__module__), "__file__", None) for kind in registry.values()}
+    files = {*folder.glob("*.py"), *(Path(file) for file in elsewhere if file)}
+    for path in sorted(files):
+        classes.update(_classes(path, decorator))
+    found = {known.registered: name for name, known in classes.items() if known.registered}
+    return {str(key): _inherited(classes, found[key]) for key in sorted(found, key=str)}
+
+
+def _inherited(classes: Mapping[str, Declared], name: str) -> Declared:
+    """A class with the settings and facts of its bases; the first base has the last word."""
+    own = classes[name]
+    settings: dict[str, DeclaredField] = {}
+    facts: dict[str, Any] = {}
+    for base in reversed(own.bases):
+        if base in classes:
+            inherited = _inherited(classes, base)
+            settings |= inherited.settings
+            facts |= inherited.facts
+    return own._replace(settings=settings | own.settings, facts=facts | own.facts)
+
+
+@cache
+def _classes(path: Path, decorator: str) -> dict[str, Declared]:
+    """The classes of a file."""
+    text = path.read_text(encoding="utf-8")
+    tree, comments = ast.parse(text), _comments(text)
+    kinds = [node for node in tree.body if isinstance(node, ast.ClassDef)]
+    names = {kind.name: _registered(kind.decorator_list, decorator) for kind in kinds}
+    alone = sum(name is not None for name in names.values()) == 1
+    out = {}
+    for kind in kinds:
+        doc = (ast.get_docstring(tree) if alone else None) or ast.get_docstring(kind) or kind.name
+        bases = [base.id for base in kind.bases if isinstance(base, ast.Name)]
+        fields = [node for node in kind.body if isinstance(node, ast.AnnAssign)]
+        settings = [
+            _setting(field, comments) for field in fields if "ClassVar" not in ast.unparse(field.annotation)
+        ]
+        facts = {
+            node.targets[0].id: _value(node.value)
+            for node in kind.body
+            if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
+        }
+        by_name = {setting.name: setting for setting in settings}
+        out[kind.name] = Declared(bases, names[kind.name], by_name, facts, doc.partition("\n")[0])
+    return out
+
+
+def _registered(decorators: Iterable[ast.expr], name: str) -> str | None:
+    """The name under which `@name("...")` registers."""
+    for node in decorators:
+        if isinstance(node, ast.Call) and getattr(node.func, "id", None) == name:
+            return str(_value(node.args[0]))
+    return None
+
+
+def _setting(field: ast.AnnAssign, comments: Mapping[int, tuple[str, bool]]) -> DeclaredField:
+    kind = field.annotation
+    if isinstance(kind, ast.Subscript) and ast.unparse(kind.value) == "Annotated":
+        kind = kind.slice.elts[0] if isinstance(kind.slice, ast.Tuple) else kind
+    while isinstance(kind, ast.BinOp):
+        kind = kind.left
+    choices: tuple[str, ...] = ()
+    if isinstance(kind, ast.Subscript) and ast.unparse(kind.value) == "Literal":
+        choices = tuple(map(str, ast.literal_eval(kind.slice)))
+    default = None if field.value is None else _value(field.value)
+    return DeclaredField(
+        ast.unparse(field.target), ast.unparse(kind), default, _meaning(field, comments), choices
+    )
+
+
+def _meaning(field: ast.AnnAssign, comments: Mapping[int, tuple[str, bool]]) -> str:
+    """The comment behind a field, or those in the lines above it."""
+    behind, _ = comments.get(field.end_lineno or 0, ("", False))
+    above: list[str] = []
+    line = field.lineno - 1
+    while comments.get(line, ("", False))[1]:
+        above.insert(0, comments[line][0])
+        line -= 1
+    return behind or " ".join(above)
+
+
+def _comments(text: str) -> dict[int, tuple[str, bool]]:
+    """The comment of each line that has one, and whether the line has nothing else."""
+    tokens = tokenize.generate_tokens(io.StringIO(text).readline)
+    found = [token for token in tokens if token.type == tokenize.COMMENT]
+    return {
+        token.start[0]: (token.string.lstrip("# "), token.line.lstrip().startswith("#")) for token in found
+    }
+
+
+def _value(node: ast.expr) -> Any:
+    """A plain value; None if it is none."""
+    try:
+        return ast.literal_eval(node)
+    except ValueError:
+        return None

@@ -1,0 +1,176 @@
+"""Answers of analogies: for each question the best candidate, from cosines of candidates with the words of all questions.
+
+A question is "a is to b as c is to ?". Every score is made of three numbers, one for each word of the
+question:
+
+    Sum        cosines[b] - cosines[a] + cosines[c]                      3CosAdd, Mikolov et al. 2013
+    Quotient   shifted[b] shifted[c] / (shifted[a] + EPSILON)            3CosMul, Levy and Goldberg 2014; shifted = (1 + cosine) / 2
+
+Candidates come block by block, as columns of a table with a row for each word. Only those that beat the best
+so far are looked at one by one: GROUP columns at a time become the bits of an integer. A NaN beats nothing,
+so columns of candidates that must not be found, and those that fill up the last group, are NaN.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from llvmlite import ir
+
+from unhot.kernels.jit import block, generic, kernel
+from unhot.kernels.simd.lanes import I64, LANES, Value, i64, load, splat, splat_constant
+from unhot.types import Floats, Ids
+
+GROUP = 64  # columns that are compared together: a bit for each
+EPSILON = 1e-6  # keeps the quotient finite, as in gensim; the paper has 0.001
+
+
+class Sum(NamedTuple):
+    """3CosAdd; its type chooses the code."""
+
+    cosines: Floats  # [words * width] the table, row by row
+
+
+class Quotient(NamedTuple):
+    """3CosMul."""
+
+    shifted: Floats  # [words * width]
+
+
+class Questions(NamedTuple):
+    """Three words each: where they stand in the table, and what they are called among the candidates."""
+
+    places: Ids  # [questions, 3] rows of the table: a, b, c
+    words: Ids  # [questions, 3] never an answer
+
+
+class Answers(NamedTuple):
+    """The best candidate so far."""
+
+    rows: Ids  # [questions] -1: none yet
+    scores: Floats  # [questions] -inf: none yet
+
+
+@generic
+def score(method: Any, a: int, b: int, c: int) -> Any:
+    """The score of one candidate, from its positions in the table."""
+
+
+@generic
+def above(method: Any, a: int, b: int, c: int, best: float) -> Any:
+    """Bit i: the score of the candidate i columns behind these positions is above the best."""
+
+
+@kernel
+def answer(
+    method: Any,
+    width: int,
+    first: int,
+    same: Ids,
+    questions: Questions,
+    answers: Answers,
+    begin: int,
+    end: int,
+) -> None:
+    """Go through the columns of a table for the questions begin .. end - 1.
+
+    width   columns of the table, a multiple of GROUP; the first one is the candidate `first`
+    same    [candidates] what each is called: variants of one word have one name
+    """
+    for q in range(begin, end):
+        a, b, c = questions.words[q, 0], questions.words[q, 1], questions.words[q, 2]
+        at_a, at_b, at_c = (
+            np.int64(questions.places[q, 0]),
+            np.int64(questions.places[q, 1]),
+            np.int64(questions.places[q, 2]),
+        )
+        at_a, at_b, at_c = at_a * width, at_b * width, at_c * width
+        best = answers.scores[q]
+        for at in range(0, width, GROUP):
+            bits = above(method, at_a + at, at_b + at, at_c + at, best)
+            column = at
+            while bits != 0:  # seldom
+                if bits & 1:
+                    word, value = (
+                        same[first + column],
+                        score(method, at_a + column, at_b + column, at_c + column),
+                    )
+                    if value > best and word != a and word != b and word != c:
+                        best = value
+                        answers.rows[q] = first + column
+                bits = (bits >> 1) & 0x7FFFFFFFFFFFFFFF
+                column += 1
+        answers.scores[q] = best
+
+
+@score.register(Sum)
+def sum_score(method: Any, a: int, b: int, c: int) -> Any:
+    """3CosAdd."""
+    return method.cosines[b] - method.cosines[a] + method.cosines[c]
+
+
+@score.register(Quotient)
+def quotient_score(method: Any, a: int, b: int, c: int) -> Any:
+    """3CosMul."""
+    return method.shifted[b] * method.shifted[c] / (method.shifted[a] + np.float32(EPSILON))
+
+
+@above.register(Sum)
+def sums_above(method: Any, a: int, b: int, c: int, best: float) -> Any:
+    """3CosAdd."""
+    return sum_bits(method.cosines, a, b, c, best)
+
+
+@above.register(Quotient)
+def quotients_above(method: Any, a: int, b: int, c: int, best: float) -> Any:
+    """3CosMul."""
+    return quotient_bits(method.shifted, a, b, c, best)
+
+
+def sum_bits_twin(table: Any, a: int, b: int, c: int, best: float) -> int:
+    """`above` of sums."""
+    return _bits(table[b : b + GROUP] - table[a : a + GROUP] + table[c : c + GROUP] > best)
+
+
+def quotient_bits_twin(table: Any, a: int, b: int, c: int, best: float) -> int:
+    """`above` of quotients."""
+    return _bits(
+        table[b : b + GROUP] * table[c : c + GROUP] / (table[a : a + GROUP] + np.float32(EPSILON)) > best
+    )
+
+
+def _bits(flags: Any) -> int:
+    return int(np.packbits(flags, bitorder="little").view(np.int64)[0])
+
+
+@block(sum_bits_twin)
+def sum_bits(types: Any, b: Value, table: Value, at_a: Value, at_b: Value, at_c: Value, best: Value) -> int:
+    """A vector of columns at a time."""
+    return _compare(b, table, (at_a, at_b, at_c), best, lambda x, y, z: b.fadd(b.fsub(y, x), z))  # type: ignore[no-any-return]
+
+
+@block(quotient_bits_twin)
+def quotient_bits(
+    types: Any, b: Value, table: Value, at_a: Value, at_b: Value, at_c: Value, best: Value
+) -> int:
+    """A vector of columns at a time."""
+    epsilon = splat_constant(EPSILON)
+
+    def quotient(x: Value, y: Value, z: Value) -> Value:
+        return b.fdiv(b.fmul(y, z), b.fadd(x, epsilon))
+
+    return _compare(b, table, (at_a, at_b, at_c), best, quotient)  # type: ignore[no-any-return]
+
+
+def _compare(
+    b: Value, table: Value, places: tuple[Value, Value, Value], best: Value, combine: Callable[..., Value]
+) -> Value:
+    """One bit a column, the first column in the lowest."""
+    limit, bits = splat(b, best), i64(0)
+    for first in range(0, GROUP, LANES):
+        scores = combine(*(load(b, table, b.add(place, i64(first))) for place in places))
+        lanes = b.zext(b.bitcast(b.fcmp_ordered(">", scores, limit), ir.IntType(LANES)), I64)
+        bits = b.or_(bits, b.shl(lanes, i64(first)))
+    return bits

@@ -1,0 +1,57 @@
+"""What feeders share whose examples are the windows of a text.
+
+Such a feeder has a `text` and a `window`; its places are those of `Kept`. It predicts the centre of a window,
+or the words around it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from unhot.kernels.chunk import hot_row
+from unhot.kernels.columns import Targets
+from unhot.kernels.feeder import ones_at
+from unhot.kernels.jit import inner
+from unhot.kernels.simd.rows import prefetch
+from unhot.kernels.windows import fill_inputs, keep_words
+
+SAME_DRAWS = 4  # centres
+
+
+@inner
+def prepare_windows(feeder: Any, scratch: Any, where: Any, how: Any) -> Any:
+    """The words of a chunk that survive, with the rows that this thread finds them at."""
+    kept, first = scratch.feed, feeder.window.size
+    stop = keep_words(feeder.text, where, feeder.window, kept)
+    for place in range(stop + first + 1):
+        kept.row[place] = hot_row(kept.word[place], how.hot.in_rows, how.hot.in_shift)
+    return first, stop
+
+
+@inner
+def centre_target(feeder: Any, scratch: Any, place: Any) -> Any:
+    """The target is the centre."""
+    inputs = scratch.inputs
+    return Targets(scratch.feed.word, place, inputs.times, ones_at(inputs, 1), 1, 1, 1, 1)
+
+
+@inner
+def context_targets(feeder: Any, scratch: Any, place: Any) -> Any:
+    """The targets are the words around the centre, which share the draws."""
+    inputs, kept = scratch.inputs, scratch.feed
+    count, times, total = fill_inputs(kept, kept.word, place, inputs, 1)
+    return Targets(inputs.row, 0, inputs.times, times, count, total, 1, 1)
+
+
+@inner
+def context_targets_with_draws(feeder: Any, scratch: Any, place: Any) -> Any:
+    """The same with draws for each target, which some centres in a row share: their rows are fetched once."""
+    inputs, kept = scratch.inputs, scratch.feed
+    count, times, total = fill_inputs(kept, kept.word, place, inputs, 1)
+    return Targets(inputs.row, 0, inputs.times, times, count, total, total, SAME_DRAWS)
+
+
+@inner
+def fetch_entering(feeder: Any, shape: Any, params: Any, scratch: Any, place: Any, how: Any) -> None:
+    """The row of the word that enters the window next."""
+    prefetch(shape, params.in_vectors, scratch.feed.row[place + feeder.window.size + 1])

@@ -1,0 +1,80 @@
+"""The windows of a chunk written down: for engines that train batches, and for evaluation.
+
+They are the windows of the compiled loop: the same random bits decide which tokens survive and how far each
+centre sees. Skip-gram's pairs are every centre with every word of its window; an example of CBOW is a window.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from unhot.kernels.chunk import NOWHERE, Where
+from unhot.kernels.jit import kernel
+from unhot.kernels.windows import Kept, Text, Window, contexts_of, keep_words, kept_buffer, no_text
+from unhot.types import Ids, Starts
+
+
+class WindowList(NamedTuple):
+    """Centre i sees contexts[starts[i] : starts[i + 1]], which is never empty."""
+
+    centres: Ids  # [windows]
+    contexts: Ids  # of all windows, from left to right
+    starts: Starts  # [windows + 1]
+
+
+class WindowBuffer(NamedTuple):
+    """Buffers for the windows of a chunk."""
+
+    kept: Kept
+    centres: Ids  # those that see a word
+    places: Ids  # where they are
+    starts: Starts
+
+
+def window_buffer(tokens: int, window: int) -> WindowBuffer:
+    """Room for chunks of `tokens` positions."""
+    centres, places = np.zeros(tokens, np.int32), np.zeros(tokens, np.int32)
+    return WindowBuffer(kept_buffer(tokens, window), centres, places, np.zeros(tokens + 1, np.int64))
+
+
+def list_windows(text: Text, window: Window, where: Where, buffer: WindowBuffer) -> WindowList:
+    """The windows of a chunk, in the order of the text."""
+    windows = find_windows(text, window, where, buffer)
+    starts = buffer.starts[: windows + 1].copy()
+    contexts = np.empty(int(starts[-1]), np.int32)
+    copy_contexts(buffer, windows, contexts)
+    return WindowList(buffer.centres[:windows].copy(), contexts, starts)
+
+
+def warm_up(window: Window) -> None:
+    """Compile, or load from disk, by writing nothing."""
+    list_windows(no_text(), window, NOWHERE, window_buffer(0, window.size))
+
+
+@kernel
+def find_windows(text: Any, window: Any, where: Any, buffer: Any) -> Any:
+    """Write down the centres of a chunk that see a word, and where their words begin; return how many."""
+    kept, starts = buffer.kept, buffer.starts
+    n = 0
+    starts[0] = 0
+    for place in range(window.size, keep_words(text, where, window, kept)):
+        contexts = contexts_of(kept, place)
+        if contexts > 0:
+            buffer.centres[n], buffer.places[n] = kept.word[place], place
+            n += 1
+            starts[n] = starts[n - 1] + contexts
+    return n
+
+
+@kernel
+def copy_contexts(buffer: Any, windows: Any, contexts: Any) -> None:
+    """Write down the words that each centre sees."""
+    kept = buffer.kept
+    for i in range(windows):
+        place, at = buffer.places[i], buffer.starts[i]
+        left = max(kept.begin[place], place - kept.reach[place])
+        for j in range(buffer.starts[i + 1] - at):
+            other = left + j
+            contexts[at + j] = kept.word[other + 1 if other >= place else other]

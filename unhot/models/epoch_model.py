@@ -1,0 +1,63 @@
+"""Models that are learned in epochs, with checkpoints, from a seed."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from functools import partial
+from typing import Annotated, Any
+
+from unhot.models.fitting import Begins, Tells
+from unhot.models.model import Model
+from unhot.models.settings import Range
+from unhot.train.epoch_run import Plan
+from unhot.train.memory_plan import describe
+from unhot.train.progress import Progress
+
+SMALLEST_LR = 1e-30
+
+
+@dataclasses.dataclass(kw_only=True)
+class EpochModel(Model):
+    """Settings of a model that is learned in epochs."""
+
+    epochs: Annotated[int, Range(1, 1 << 30)] = 5  # passes over the text, or its cells
+    lr: Annotated[float | None, Range(SMALLEST_LR)] = None  # first learning rate
+    seed: Annotated[int, Range(0, 2**64 - 1)] = 1  # seed of all random numbers
+
+    @property
+    def complete(self) -> bool:
+        """Whether all epochs are done."""
+        return self.history.position.epoch >= self.epochs
+
+    @property
+    def first_lr(self) -> float:
+        """The learning rate that a training begins with."""
+        return self.lr or 0.0
+
+    def forget(self) -> None:
+        """Drop what was made of params that have changed since."""
+        return
+
+    def ended(self) -> None:
+        """What is shown next is made of the params as they are now."""
+        self.forget()
+
+    def plan(self, begins: Begins, tells: Tells, memory: Mapping[str, int], **details: Any) -> Plan:
+        """How it is trained, and who is told; `details` are for the start event."""
+        tells.say(f"memory: {describe(memory)}")
+
+        def forget(progress: Progress) -> None:
+            self.forget()  # what callbacks look at is never older than they are
+
+        return Plan(
+            epochs=self.epochs,
+            lr=self.first_lr,
+            seed=self.seed,
+            history=begins.history,
+            callbacks=[forget, *tells.callbacks],
+            checkpoint=tells.checkpoint,
+            save=partial(self.save_checkpoint, tells),
+            warn=tells.warn,
+            details={**self.config(), **details, "memory": sum(memory.values())},
+        )

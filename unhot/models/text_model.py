@@ -1,0 +1,92 @@
+"""Models that read text: which words stay, how lines become tokens, and the text as ids on disk."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import time
+from collections.abc import Callable, Iterator
+from typing import Annotated, Any
+
+from unhot.corpus.corpus import Corpus
+from unhot.corpus.encoding import encode, warm_up_encoding
+from unhot.corpus.reading.sources import check_input
+from unhot.kernels.cache import cache_directory
+from unhot.models.fitting import Reads, Tells
+from unhot.models.model import Model
+from unhot.models.settings import Range
+from unhot.threads import in_background
+
+
+@dataclasses.dataclass(kw_only=True)
+class TextModel(Model):
+    """Settings of a model that reads text."""
+
+    min_count: Annotated[int, Range(1)] = 5  # drop words seen less often
+    max_vocab: Annotated[int | None, Range(1)] = None  # keep at most so many words
+    # how lines become tokens: whitespace, words (lower-cased, any script), text8; in Python also a function
+    tokenizer: Any = "whitespace"
+
+    def open_input(self, reads: Reads, tells: Tells) -> contextlib.AbstractContextManager[Any]:
+        """The encoded text."""
+        return self.open_text(reads, tells)
+
+    @contextlib.contextmanager
+    def open_text(self, reads: Reads, tells: Tells) -> Iterator[Corpus]:
+        """The encoded text; the kernels are compiled meanwhile."""
+        check_input(reads.source, self.tokenizer)
+        compiled = self._compile(tells)
+        if isinstance(reads.source, Corpus):
+            compiled()
+            yield reads.source
+            return
+        encoded = (encode if reads.phrases is None else reads.phrases.encode)(
+            reads.source,
+            tokenizer=self.tokenizer,
+            min_count=self.min_count,
+            max_vocab=self.max_vocab,
+            threads=self.threads,
+            counts=reads.counts,
+            known=reads.known,
+            column=reads.column,
+            directory=reads.directory,
+            progress=tells.reading,
+        )
+        with encoded as corpus:
+            for line in str(corpus.report).splitlines():
+                tells.say(line)
+            compiled()
+            yield corpus
+
+    def _compile(self, tells: Tells) -> Callable[[], None]:
+        """Begin to compile, the scanner first: the training kernel follows while the text is read."""
+        began = time.perf_counter()
+        if not any(cache_directory().glob("*.nbi")):
+            tells.say(
+                "compiling kernels for this machine, once: some seconds, overlapping with reading (kept in "
+                f"{cache_directory()})"
+            )
+        warm_up_encoding(self.tokenizer)
+        ready = began
+
+        def work() -> None:
+            nonlocal ready
+            self.warm_up()
+            ready = time.perf_counter()
+
+        wait = in_background(work)
+
+        def finish() -> None:
+            wait()
+            if ready - began > 2:
+                tells.say(f"kernels ready after {ready - began:.1f} s")
+
+        return finish
+
+    def config(self) -> dict[str, Any]:
+        """The settings as plain data; a function that splits lines is remembered by its name."""
+        settings = super().config()
+        if callable(self.tokenizer):
+            named = self.tokenizer if hasattr(self.tokenizer, "__qualname__") else type(self.tokenizer)
+            settings["tokenizer"] = f"{named.__module__}.{named.__qualname__}"
+        return settings

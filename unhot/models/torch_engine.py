@@ -1,0 +1,91 @@
+"""The torch engine: mini-batches of the same windows, any output layer, any device."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from unhot.errors import ConfigError, extra
+from unhot.kernels.window_lists import warm_up
+from unhot.models.engine import Engine, Task, TaskData
+from unhot.models.learned_words import LearnedWords
+from unhot.models.starting_point import StartingPoint
+from unhot.train.chunked_text import ChunkedText
+from unhot.train.epoch_run import EpochRun, Plan
+from unhot.train.params import without_copies
+from unhot.train.schedule import TextChunk, text_chunks
+from unhot.train.text_parts import TextParts
+from unhot.train.torch_batches import Batches
+from unhot.vocab.subsampling import keep_probability
+
+
+class OnTorch(Engine):
+    """PyTorch, on any device."""
+
+    def __init__(self, task: Task, data: TaskData) -> None:
+        super().__init__(task, data)
+        counts = data.out_vocabulary.counts
+        self._sizes = self._plain_sizes()
+        rows = 4 * task.dim * (self._sizes.inputs + self._sizes.rows)
+        self.memory = {"vectors": rows, "their last good state": rows}
+        if task.device.partition(":")[0] == "cpu":
+            size = min(task.batch, 2 * task.window.size * data.data.ids)  # a short text has no more
+            self.memory["a batch"] = task.layer.batch_memory(counts, task.dim, size)
+
+    @classmethod
+    def check(cls, task: Task) -> None:
+        """There are examples for batches."""
+        if task.wiring.examples is None:
+            raise ConfigError(
+                f"engine='torch': {task.name} is trained by compiled kernels; choose skipgram or cbow for torch"
+            )
+
+    @classmethod
+    def check_machine(cls, task: Task) -> None:
+        """PyTorch is there, and so is the device."""
+        extra("torch", "torch", "engine='torch'")
+        from unhot.train.torch_run import open_device
+
+        open_device(task.device)
+
+    @classmethod
+    def warm_up(cls, task: Task) -> None:
+        """Compile what writes down windows."""
+        warm_up(task.window)
+
+    def begin(self, start: StartingPoint | None) -> LearnedWords:
+        """Rows without padding; on the CPU those of the parameters themselves, elsewhere copies of them."""
+        from unhot.train.torch_run import TorchStart, Weights, open_device
+
+        task, data = self._task, self._data
+        params = without_copies(self._start_params(self._sizes, start, task.dim), self._sizes, task.dim)
+        begun = TorchStart(params, np.zeros(0, np.int64), {}, task.seed)
+        if start is not None:
+            begun = begun._replace(seen=start.seen, own=start.own)
+        counts, device = data.out_vocabulary.counts, open_device(task.device)
+        self._weights = weights = Weights(task.layer, counts, begun, device, task.threads)
+        return LearnedWords(
+            layer=task.layer,
+            in_vocabulary=data.in_vocabulary,
+            out_vocabulary=data.out_vocabulary,
+            params=weights.params,
+            seen=weights.seen,
+            frozen=data.frozen,
+            own=weights.own,
+        )
+
+    def run(self, plan: Plan) -> EpochRun[TextChunk]:
+        """In batches."""
+        from unhot.train.torch_run import TorchRun
+
+        task, corpus = self._task, self._data.data
+        examples = task.wiring.examples
+        assert examples is not None  # models without them refuse the engine
+        batches = Batches(task.window, examples, task.wiring.combine == "mean", task.batch)
+        words = task.layer.part_words()
+        parts = None if words is None else TextParts(corpus, words)
+        columns = task.layer.batch_columns(self._data.out_vocabulary.counts, batches.size)
+        cuts = parts.cuts if parts else ()
+        chunks = text_chunks(corpus.shards, columns, batches.fewest_positions(), cuts)
+        keep = keep_probability(self._data.in_vocabulary.counts, task.sample)
+        text = ChunkedText(corpus, keep, task.seed, chunks)
+        return TorchRun(text, self._weights, batches, parts, self._data.frozen, plan)

@@ -1,0 +1,52 @@
+"""Models that have vectors: how long these are, and the stores they are asked through."""
+
+from __future__ import annotations
+
+import dataclasses
+from abc import abstractmethod
+from typing import Annotated, Self
+
+from unhot.errors import FormatError
+from unhot.models.model import Model
+from unhot.models.settings import Range
+from unhot.vectors.formats.directory import SavedModel
+from unhot.vectors.store import Vectors
+
+
+@dataclasses.dataclass(kw_only=True)
+class VectorModel(Model):
+    """Settings of a model that has vectors."""
+
+    dim: Annotated[int, Range(1, 1 << 20)] = 100  # numbers in a vector
+
+    def __post_init__(self) -> None:
+        """Check the settings."""
+        super().__post_init__()
+        self._stores: dict[str, Vectors] = {}  # made when they are asked for
+
+    @property
+    def vectors(self) -> Vectors:
+        """The word vectors."""
+        return self.store("in_vectors")
+
+    def store(self, name: str) -> Vectors:
+        """Vectors by the name of what they are made of."""
+        if name not in self._stores:
+            self._stores[name] = self.make_store(name)
+        return self._stores[name]
+
+    @abstractmethod
+    def make_store(self, name: str) -> Vectors:
+        """Vectors by name, from what is learned now."""
+
+    def forget(self) -> None:
+        """Drop stores of params that have changed since."""
+        self._stores.clear()
+
+    @classmethod
+    def from_saved(cls, saved: SavedModel) -> Self:
+        """The model of a directory that was read."""
+        vectors = saved.tensors.get("in_vectors")
+        if vectors is None or vectors.shape[1] != saved.config.get("dim"):
+            raise FormatError(f"a {cls.name} model without vectors of its dim: read it with Vectors.load")
+        return super().from_saved(saved)
