@@ -8,40 +8,29 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from unhot.corpus.pairing import pairs
+from unhot.kernels.chunk import Where
+from unhot.kernels.feeder import inputs_buffer
 from unhot.kernels.jit import kernel
 from unhot.kernels.rng import stream_key
-from unhot.kernels.windows import (
-    Chunk,
-    Hot,
-    Text,
-    Window,
-    fill_inputs,
-    inputs_buffer,
-    keep_threshold,
-    keep_words,
-    kept_buffer,
-)
+from unhot.kernels.windows import Text, Window, fill_inputs, keep_threshold, keep_words, kept_buffer
 
 WORDS = 6
 
 
 @kernel
-def chunk_pairs(text, chunk, window, kept, inputs, out):
+def chunk_pairs(text, where, window, kept, inputs, out):
     """All (centre, input, multiplicity) of a chunk.
 
     Returns how many there are and the sum of the places they fill.
     """
     n = places = 0
-    stop = keep_words(text, chunk, window, kept)
+    stop = keep_words(text, where, window, kept)
     for centre in range(window.size, stop):
         count, times, contexts = fill_inputs(kept, kept.word, centre, inputs, 2)
         places += contexts
         for b in range(count):
-            out[n, 0], out[n, 1], out[n, 2] = (
-                kept.word[centre],
-                inputs.row[b],
-                np.int32(inputs.times[times + b]),
-            )
+            out[n, 0], out[n, 1] = kept.word[centre], inputs.row[b]
+            out[n, 2] = np.int32(inputs.times[times + b])
             n += 1
         for b in range(count, count + 2):  # the padding of the blocks
             out[-1, 0] += np.int32(inputs.times[times + b] != 0) + np.int32(
@@ -60,12 +49,9 @@ def kernel_pairs(sentences, keep, window, shrink, cuts, seed=1):
     for start, stop in zip(edges[:-1], edges[1:], strict=True):
         sentence = int(np.searchsorted(starts, start, side="right")) - 1
         out = np.zeros((len(ids) * 2 * window + 1, 3), np.int32)
-        chunk = Chunk(
-            start, stop, sentence, key, key, np.float32(0), Hot(0, 0, 0, 0, 0, 0), np.zeros(0, np.uint8)
-        )
-        n, places = chunk_pairs(
-            text, chunk, Window(window, shrink), kept_buffer(stop - start, window), inputs_buffer(window), out
-        )
+        where = Where(start, stop, sentence, key, key)
+        kept, inputs = kept_buffer(stop - start, window), inputs_buffer(2 * window)
+        n, places = chunk_pairs(text, where, Window(window, shrink), kept, inputs, out)
         assert out[-1, 0] == 0
         assert places == out[:n, 2].sum()
         for centre, word, times in out[:n].tolist():
