@@ -71,7 +71,7 @@ def _classes(path: Path, decorator: str) -> dict[str, Declared]:
     out = {}
     for kind in kinds:
         doc = (ast.get_docstring(tree) if alone else None) or ast.get_docstring(kind) or kind.name
-        bases = [base.id for base in kind.bases if isinstance(base, ast.Name)]
+        bases = [ast.unparse(base).partition("[")[0] for base in kind.bases]
         fields = [node for node in kind.body if isinstance(node, ast.AnnAssign)]
         settings = [
             _setting(field, comments) for field in fields if "ClassVar" not in ast.unparse(field.annotation)

@@ -177,7 +177,7 @@ def _how(
     }
 
 
-def _resumed(path: str, target: str, options: dict[str, Any]) -> Model:
+def _resumed(path: str, target: str, options: dict[str, Any]) -> Model[Any]:
     """The model of the last checkpoint; threads and device may be others now."""
     from unhot.errors import ConfigError
     from unhot.models.load import load_unfinished
@@ -196,7 +196,7 @@ def _resumed(path: str, target: str, options: dict[str, Any]) -> Model:
 
 def _begun(
     inputs: tuple[str, ...], target: str, settings: dict[str, Any], options: dict[str, Any]
-) -> tuple[Model, dict[str, Any]]:
+) -> tuple[Model[Any], dict[str, Any]]:
     """A new model, and what it begins with."""
     from unhot.errors import ConfigError
     from unhot.models.load import all_models
@@ -224,7 +224,7 @@ def _begun(
     return learner, {"start": start, "frozen": frozen, "counts": counts, "column": options["column"]}
 
 
-def _start_settings(start: WordModel, kind: type[Model], on: str | None) -> dict[str, Any]:
+def _start_settings(start: WordModel, kind: type[Model[Any]], on: str | None) -> dict[str, Any]:
     """The settings that a training goes on with; what is trained in another way has another default rate."""
     names = {field.name for field in dataclasses.fields(kind)}
     theirs = start.config()
@@ -300,7 +300,7 @@ def _frozen(freeze: str | None) -> str | list[str] | None:
     return decode_words([line for line in lines if line])
 
 
-def _save(learner: Model, target: str) -> str:
+def _save(learner: Model[Any], target: str) -> str:
     """Save a model, or half a training.
 
     Where a finished model is, half a training is saved as a checkpoint: the model stays until the next one is
@@ -314,7 +314,7 @@ def _save(learner: Model, target: str) -> str:
     return place
 
 
-def _finish(learner: Model, before: tuple[float, int], target: str, bar: TrainingBar, again: str) -> int:
+def _finish(learner: Model[Any], before: tuple[float, int], target: str, bar: TrainingBar, again: str) -> int:
     """Save what was trained since `before` (seconds, words), and say what came of it."""
     from unhot.models.vector_model import VectorModel
 

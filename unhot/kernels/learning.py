@@ -55,12 +55,12 @@ def put_aside(params: Any, inputs: Any, count: Any, how: Any) -> None:
 @learn.register(Each)
 def _learn_each(example: Any, shape: Any, tables: Any, params: Any, scratch: Any, part: Any, how: Any) -> Any:
     """s[b, c] = x_b . o_c for each input b; all of them move at once."""
-    inputs, columns, scores = scratch.inputs, scratch.columns, scratch.scores
-    count, o = example.rows, params.out_vectors
+    inputs, columns = scratch.inputs, scratch.columns
+    count, scores = example.rows, scratch.scores
     first, n = first_of(columns, part), columns.filled[part]
     put_aside(params, inputs, count, how)
     keep_inputs(shape, params.in_vectors, inputs.row, count, scratch.hidden)
-    score_columns(shape, params.in_vectors, inputs.row, count, o, columns, first, n, scores)
+    score_columns(shape, params.in_vectors, inputs.row, count, params.out_vectors, scratch, part)
     if has_in_bias(params):
         for b in range(count):
             bias = in_bias_of(params, inputs.row[b]) - ln_z_of(params, how.hot.ln_z_at)
@@ -75,19 +75,21 @@ def _learn_each(example: Any, shape: Any, tables: Any, params: Any, scratch: Any
             step = sum_of_steps(shape, scores, count, b, n)
             learn_in_bias(params, inputs.row[b], step)
             learn_ln_z(params, how.hot.ln_z_at, step)
-    update_both(shape, params, scratch, count, first, n)
+    update_both(shape, params, scratch, count, part)
     return loss
 
 
 @learn.register(Bag)
 def _learn_bag(example: Any, shape: Any, tables: Any, params: Any, scratch: Any, part: Any, how: Any) -> Any:
     """s[c] = h . o_c for the one input h, whose rows move by what h would move by."""
-    inputs, columns, scores = scratch.inputs, scratch.columns, scratch.scores
-    count, times, o = example.rows, example.times, params.out_vectors
-    tile, first, n = tile_shape(shape), first_of(columns, part), columns.filled[part]
+    inputs, columns = scratch.inputs, scratch.columns
+    count, times = example.rows, example.times
+    o, scores = params.out_vectors, scratch.scores
+    tile, first = tile_shape(shape), first_of(columns, part)
+    n = columns.filled[part]
     put_aside(params, inputs, count, how)
     sum_rows(tile, params.in_vectors, inputs.row, inputs.times, times, count, example.share, scratch.hidden)
-    score_columns(shape, scratch.hidden, scratch.places, 1, o, columns, first, n, scores)
+    score_columns(shape, scratch.hidden, scratch.places, 1, o, scratch, part)
     if has_in_bias(params):
         bias = -ln_z_of(params, how.hot.ln_z_at)
         for b in range(count):
@@ -105,6 +107,6 @@ def _learn_bag(example: Any, shape: Any, tables: Any, params: Any, scratch: Any,
         learn_ln_z(params, how.hot.ln_z_at, step)
     gradient, places = scratch.gradient, scratch.places
     gradient[:] = np.float32(0.0)
-    update_columns(shape, scratch.hidden, places, 1, o, columns, first, n, scores, gradient, places)
+    update_columns(shape, scratch.hidden, places, 1, o, scratch, part, gradient, places)
     add_to_rows(tile, gradient, example.moved, params.in_vectors, inputs.row, inputs.times, times, count)
     return loss

@@ -18,30 +18,14 @@ from unhot.kernels.steps import Tiles, tile_count, tile_room, tile_shape
 
 @generic
 def _softmax(
-    shape: Any,
-    keep_hits: Any,
-    scores: Any,
-    count: Any,
-    columns: Any,
-    part: Any,
-    times: Any,
-    times_at: Any,
-    lr: Any,
+    shape: Any, keep_hits: Any, scores: Any, count: Any, columns: Any, part: Any, times: Any, at: Any, lr: Any
 ) -> Any:
     """By the shape of the step."""
 
 
 @inner
 def logistic_link(
-    tables: Any,
-    shape: Any,
-    scores: Any,
-    count: Any,
-    columns: Any,
-    part: Any,
-    times: Any,
-    times_at: Any,
-    lr: Any,
+    tables: Any, shape: Any, scores: Any, count: Any, columns: Any, part: Any, times: Any, at: Any, lr: Any
 ) -> Any:
     """The logistic link over all tiles, whatever the tables."""
     tile, c = tile_shape(shape), first_of(columns, part)
@@ -49,57 +33,33 @@ def logistic_link(
     offset = columns.offset
     loss = 0.0
     for t in range(tile_count(shape, columns.filled[part])):
-        at = t * tile_room(tile, count)
-        loss += logistic(tile, scores, at, count, label, weight, offset, c, times, times_at, lr)
+        place = t * tile_room(tile, count)
+        loss += logistic(tile, scores, place, count, label, weight, offset, c, times, at, lr)
         c += len(tile.width)
     return loss
 
 
 @inner
 def softmax_link(
-    keep_hits: Any,
-    shape: Any,
-    scores: Any,
-    count: Any,
-    columns: Any,
-    part: Any,
-    times: Any,
-    times_at: Any,
-    lr: Any,
+    keep_hits: Any, shape: Any, scores: Any, count: Any, columns: Any, part: Any, times: Any, at: Any, lr: Any
 ) -> Any:
     """The softmax link over each group; `keep_hits` says whether a target's draws stay in its own sum."""
-    return _softmax(shape, keep_hits, scores, count, columns, part, times, times_at, lr)
+    return _softmax(shape, keep_hits, scores, count, columns, part, times, at, lr)
 
 
 @_softmax.register(Shape)
 def _softmax_tile(
-    shape: Any,
-    keep_hits: Any,
-    scores: Any,
-    count: Any,
-    columns: Any,
-    part: Any,
-    times: Any,
-    times_at: Any,
-    lr: Any,
+    shape: Any, keep_hits: Any, scores: Any, count: Any, columns: Any, part: Any, times: Any, at: Any, lr: Any
 ) -> Any:
     """A step of a single tile has a single group and a single target."""
     first, label = first_of(columns, part), columns.label
     weight, offset = columns.weight, columns.offset
-    return softmax_tile(shape, scores, count, label, weight, offset, first, keep_hits, times, times_at, lr)
+    return softmax_tile(shape, scores, count, label, weight, offset, first, keep_hits, times, at, lr)
 
 
 @_softmax.register(Tiles)
 def _softmax_tiles(
-    shape: Any,
-    keep_hits: Any,
-    scores: Any,
-    count: Any,
-    columns: Any,
-    part: Any,
-    times: Any,
-    times_at: Any,
-    lr: Any,
+    shape: Any, keep_hits: Any, scores: Any, count: Any, columns: Any, part: Any, times: Any, at: Any, lr: Any
 ) -> Any:
     tile, first = shape.tile, first_of(columns, part)
     width, room = len(tile.width), tile_room(tile, count)
@@ -108,9 +68,9 @@ def _softmax_tiles(
     loss = 0.0
     for g in range(first, first + columns.groups[part]):
         begin, end = columns.group_first[g], columns.group_first[g + 1]
-        at, tiles = begin // width * room, (end - begin) // width
+        place, tiles = begin // width * room, (end - begin) // width
         c = first + begin
         loss += softmax(
-            tile, scores, at, room, tiles, count, label, weight, offset, c, keep_hits, times, times_at, lr
+            tile, scores, place, room, tiles, count, label, weight, offset, c, keep_hits, times, at, lr
         )
     return loss

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from unhot.kernels.columns import first_of
 from unhot.kernels.jit import generic, inner
 from unhot.kernels.simd.lanes import LANES
 from unhot.kernels.simd.ranges import score_all, update_all
@@ -58,36 +59,24 @@ def tile_shape(shape: Any) -> Any:
 
 
 @generic
-def score_columns(
-    shape: Any, x: Any, inputs: Any, count: Any, o: Any, columns: Any, first: Any, n: Any, scores: Any
-) -> Any:
-    """Scores of all inputs and the n columns from `first` on."""
+def score_columns(shape: Any, x: Any, rows: Any, count: Any, o: Any, scratch: Any, part: Any) -> Any:
+    """The scores of `count` inputs, x[rows], and of all columns of a part, to `scratch.scores`."""
 
 
 @generic
 def update_columns(
-    shape: Any,
-    x: Any,
-    inputs: Any,
-    count: Any,
-    o: Any,
-    columns: Any,
-    first: Any,
-    n: Any,
-    steps: Any,
-    into: Any,
-    places: Any,
+    shape: Any, x: Any, rows: Any, count: Any, o: Any, scratch: Any, part: Any, into: Any, places: Any
 ) -> Any:
-    """`update_into` over all columns."""
+    """`update_into` over all columns of a part, by the steps in `scratch.scores`."""
 
 
 @generic
-def keep_inputs(shape: Any, x: Any, inputs: Any, count: Any, hidden: Any) -> Any:
+def keep_inputs(shape: Any, x: Any, rows: Any, count: Any, hidden: Any) -> Any:
     """Copy the inputs to `hidden` where several tiles need them as they were."""
 
 
 @generic
-def update_both(shape: Any, params: Any, scratch: Any, count: Any, first: Any, n: Any) -> Any:
+def update_both(shape: Any, params: Any, scratch: Any, count: Any, part: Any) -> Any:
     """Move the inputs and all columns, both from the old values."""
 
 
@@ -98,19 +87,11 @@ def tile_count(shape: Any, n: Any) -> Any:
 
 @generic
 def link(
-    tables: Any,
-    shape: Any,
-    scores: Any,
-    count: Any,
-    columns: Any,
-    part: Any,
-    times: Any,
-    times_at: Any,
-    lr: Any,
+    tables: Any, shape: Any, scores: Any, count: Any, columns: Any, part: Any, times: Any, at: Any, lr: Any
 ) -> Any:
     """Turn the scores of a step into steps, -lr dL/ds, in place; return the loss.
 
-    Registered by output layers for their Tables.
+    The inputs' multiplicities are times[at] and those behind it. Registered by output layers for their Tables.
     """
 
 
@@ -147,26 +128,13 @@ def score_place(shape: Any, count: Any, b: Any, c: Any) -> Any:
 
 
 @keep_inputs.register(Shape)
-def _keep_none(shape: Any, x: Any, inputs: Any, count: Any, hidden: Any) -> None:
+def _keep_none(shape: Any, x: Any, rows: Any, count: Any, hidden: Any) -> None:
     """In one tile each slice of x and o is read, and then written, once."""
 
 
 @keep_inputs.register(Tiles)
-def _keep_inputs(shape: Any, x: Any, inputs: Any, count: Any, hidden: Any) -> None:
-    copy_rows(shape.tile, x, inputs, count, hidden)
-
-
-@update_both.register(Shape)
-def _update_both(shape: Any, params: Any, scratch: Any, count: Any, first: Any, n: Any) -> None:
-    rows, columns = scratch.inputs.row, scratch.columns.row
-    update(shape, params.in_vectors, rows, count, params.out_vectors, columns, first, scratch.scores, 0)
-
-
-@update_both.register(Tiles)
-def _update_both_in_tiles(shape: Any, params: Any, scratch: Any, count: Any, first: Any, n: Any) -> None:
-    hidden, places, o, columns = scratch.hidden, scratch.places, params.out_vectors, scratch.columns
-    x, rows, scores = params.in_vectors, scratch.inputs.row, scratch.scores
-    update_columns(shape, hidden, places, count, o, columns, first, n, scores, x, rows)
+def _keep_inputs(shape: Any, x: Any, rows: Any, count: Any, hidden: Any) -> None:
+    copy_rows(shape.tile, x, rows, count, hidden)
 
 
 @tile_count.register(Shape)
@@ -180,88 +148,50 @@ def _tiles(shape: Any, n: Any) -> Any:
 
 
 @score_columns.register(Shape)
-def _score_tile(
-    shape: Any, x: Any, inputs: Any, count: Any, o: Any, columns: Any, first: Any, n: Any, scores: Any
-) -> None:
-    score(shape, x, inputs, count, o, columns.row, first, scores, 0)
-
-
 @score_columns.register(Tiles)
-def _score_tiles(
-    shape: Any, x: Any, inputs: Any, count: Any, o: Any, columns: Any, first: Any, n: Any, scores: Any
-) -> None:
-    width, room = len(shape.tile.width), tile_room(shape.tile, count)
-    for tile in range(n // width):
-        score(shape.tile, x, inputs, count, o, columns.row, first + tile * width, scores, tile * room)
+def _score_tiles(shape: Any, x: Any, rows: Any, count: Any, o: Any, scratch: Any, part: Any) -> None:
+    tile, columns = tile_shape(shape), scratch.columns
+    width, room = len(tile.width), tile_room(tile, count)
+    first = first_of(columns, part)
+    for t in range(tile_count(shape, columns.filled[part])):
+        score(tile, x, rows, count, o, columns.row, first + t * width, scratch.scores, t * room)
 
 
 @score_columns.register(All)
-def _score_all(
-    shape: Any, x: Any, inputs: Any, count: Any, o: Any, columns: Any, first: Any, n: Any, scores: Any
-) -> None:
-    score_all(shape.tile, x, inputs[0], o, shape.rows, scores)
+def _score_all(shape: Any, x: Any, rows: Any, count: Any, o: Any, scratch: Any, part: Any) -> None:
+    score_all(shape.tile, x, rows[0], o, shape.rows, scratch.scores)
+
+
+@update_both.register(Shape)
+def _update_both(shape: Any, params: Any, scratch: Any, count: Any, part: Any) -> None:
+    rows, columns = scratch.inputs.row, scratch.columns
+    x, o = params.in_vectors, params.out_vectors
+    first = first_of(columns, part)
+    update(shape, x, rows, count, o, columns.row, first, scratch.scores, 0)
+
+
+@update_both.register(Tiles)
+def _update_both_in_tiles(shape: Any, params: Any, scratch: Any, count: Any, part: Any) -> None:
+    hidden, places = scratch.hidden, scratch.places
+    o = params.out_vectors
+    update_columns(shape, hidden, places, count, o, scratch, part, params.in_vectors, scratch.inputs.row)
 
 
 @update_columns.register(Shape)
-def _update_tile(
-    shape: Any,
-    x: Any,
-    inputs: Any,
-    count: Any,
-    o: Any,
-    columns: Any,
-    first: Any,
-    n: Any,
-    steps: Any,
-    into: Any,
-    places: Any,
-) -> None:
-    update_into(shape, x, inputs, count, o, columns.row, first, steps, 0, into, places)
-
-
 @update_columns.register(Tiles)
 def _update_tiles(
-    shape: Any,
-    x: Any,
-    inputs: Any,
-    count: Any,
-    o: Any,
-    columns: Any,
-    first: Any,
-    n: Any,
-    steps: Any,
-    into: Any,
-    places: Any,
+    shape: Any, x: Any, rows: Any, count: Any, o: Any, scratch: Any, part: Any, into: Any, places: Any
 ) -> None:
-    width, room = len(shape.tile.width), tile_room(shape.tile, count)
-    for tile in range(n // width):
-        update_into(
-            shape.tile,
-            x,
-            inputs,
-            count,
-            o,
-            columns.row,
-            first + tile * width,
-            steps,
-            tile * room,
-            into,
-            places,
-        )
+    tile, columns = tile_shape(shape), scratch.columns
+    scores = scratch.scores
+    width, room = len(tile.width), tile_room(tile, count)
+    first = first_of(columns, part)
+    for t in range(tile_count(shape, columns.filled[part])):
+        update_into(tile, x, rows, count, o, columns.row, first + t * width, scores, t * room, into, places)
 
 
 @update_columns.register(All)
 def _update_all(
-    shape: Any,
-    x: Any,
-    inputs: Any,
-    count: Any,
-    o: Any,
-    columns: Any,
-    first: Any,
-    n: Any,
-    steps: Any,
-    into: Any,
-    places: Any,
+    shape: Any, x: Any, rows: Any, count: Any, o: Any, scratch: Any, part: Any, into: Any, places: Any
 ) -> None:
-    update_all(shape.tile, x, inputs[0], o, shape.rows, steps, into)
+    update_all(shape.tile, x, rows[0], o, shape.rows, scratch.scores, into)

@@ -15,7 +15,7 @@ from unhot.corpus.cooccurrence import cooccurrences
 from unhot.corpus.corpus import Corpus
 from unhot.errors import ConfigError, DataError, bytes_of
 from unhot.models.fitting import Reads, Tells
-from unhot.models.model import Model
+from unhot.models.model import L, Model
 from unhot.models.settings import Range
 from unhot.models.text_model import TextModel
 from unhot.models.vector_model import VectorModel
@@ -24,7 +24,7 @@ COUNTED = ("window", "weights", "sides", "sample")  # settings that cells bring 
 
 
 @dataclasses.dataclass(kw_only=True)
-class CellModel(TextModel, VectorModel):
+class CellModel(TextModel[L], VectorModel[L]):
     """Settings of a model that learns from cells."""
 
     window: Annotated[int, Range(1, 10_000)] = 10  # words to each side of a centre
@@ -69,7 +69,7 @@ def count_cells(
         yield some_cells(cells)
 
 
-def take_settings(model: Model, theirs: Mapping[str, Any], tells: Tells) -> None:
+def take_settings(model: Model[Any], theirs: Mapping[str, Any], tells: Tells) -> None:
     """Take the settings that cells were counted with in place of the model's own."""
     own = {field.name: getattr(model, field.name) for field in dataclasses.fields(model)}
     try:

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Annotated, Any
 
 from unhot.models.fitting import Begins, Tells
-from unhot.models.model import Model
+from unhot.models.model import L, Model
 from unhot.models.settings import Range
 from unhot.train.epoch_run import Plan
 from unhot.train.memory_plan import describe
@@ -18,7 +18,7 @@ SMALLEST_LR = 1e-30
 
 
 @dataclasses.dataclass(kw_only=True)
-class EpochModel(Model):
+class EpochModel(Model[L]):
     """Settings of a model that is learned in epochs."""
 
     epochs: Annotated[int, Range(1, 1 << 30)] = 5  # passes over the text, or its cells
@@ -34,14 +34,6 @@ class EpochModel(Model):
     def first_lr(self) -> float:
         """The learning rate that a training begins with."""
         return self.lr or 0.0
-
-    def forget(self) -> None:
-        """Drop what was made of params that have changed since."""
-        return
-
-    def ended(self) -> None:
-        """What is shown next is made of the params as they are now."""
-        self.forget()
 
     def plan(self, begins: Begins, tells: Tells, memory: Mapping[str, int], **details: Any) -> Plan:
         """How it is trained, and who is told; `details` are for the start event."""

@@ -85,7 +85,7 @@ class Exact(Engine):
 
 
 @contextlib.contextmanager
-def open_cells(model: TextModel, counted: dict[str, Any], reads: Reads, tells: Tells) -> Iterator[Cells]:
+def open_cells(model: TextModel[Any], counted: dict[str, Any], reads: Reads, tells: Tells) -> Iterator[Cells]:
     """The cells of a text, counted with these settings; or those that are given: their settings are taken, too."""
     most = max(model.max_vocab or 0, MOST_WORDS)
     if isinstance(reads.source, Cells):
@@ -101,7 +101,7 @@ def open_cells(model: TextModel, counted: dict[str, Any], reads: Reads, tells: T
             yield cells
 
 
-def _take_settings(model: TextModel, cells: Cells, tells: Tells) -> None:
+def _take_settings(model: TextModel[Any], cells: Cells, tells: Tells) -> None:
     theirs: dict[str, Any] = {
         name: cells.settings[name] for name in ("window", "sample") if name in cells.settings
     }

@@ -50,7 +50,8 @@ MOST = 1e30  # count of a cell
 class LearnedGloVe(NamedTuple):
     """Words, and what is known of them."""
 
-    vocabulary: Vocabulary
+    in_vocabulary: Vocabulary  # words
+    out_vocabulary: Vocabulary  # contexts: the same
     word_vectors: Floats  # [words, dim]
     context_vectors: Floats
     word_bias: Floats  # [words]
@@ -59,7 +60,7 @@ class LearnedGloVe(NamedTuple):
 
 @model("glove")
 @dataclasses.dataclass(kw_only=True)
-class GloVe(EpochModel, CellModel):
+class GloVe(EpochModel[LearnedGloVe], CellModel[LearnedGloVe]):
     """GloVe word vectors.
 
     >>> model = GloVe(dim=8, min_count=1, epochs=2).fit([["a", "b", "a", "c"]] * 10)
@@ -79,25 +80,12 @@ class GloVe(EpochModel, CellModel):
     def __post_init__(self) -> None:
         """Check the settings."""
         super().__post_init__()
-        self._learned: LearnedGloVe | None = None
         self._sides: Sides | None = None  # of a training under way
-
-    @property
-    def learned(self) -> LearnedGloVe:
-        """What was learned so far; a `DataError` before `fit`."""
-        if self._learned is None:
-            raise DataError("this GloVe has learned nothing yet: call fit first")
-        return self._learned
 
     @property
     def fitted(self) -> LearnedGloVe:
         """The same, by its older name."""
         return self.learned
-
-    @property
-    def vocabulary(self) -> Vocabulary | None:
-        """The words, with their counts; None before anything is learned."""
-        return None if self._learned is None else self._learned.vocabulary
 
     @property
     def word_vectors(self) -> Vectors:
@@ -111,7 +99,7 @@ class GloVe(EpochModel, CellModel):
 
     def make_store(self, name: str) -> Vectors:
         """Vectors of either kind, or as `combine` says."""
-        words = self.learned.vocabulary
+        words = self.learned.in_vocabulary
         vectors = self._combined() if name == "in_vectors" else getattr(self.learned, name)
         return Vectors(words.words, vectors, words.counts)
 
@@ -161,8 +149,7 @@ class GloVe(EpochModel, CellModel):
         dim, word, context = self.dim, sides.words.rows, sides.contexts.rows
         self._sides = sides
         biases = word[:, dim], context[:, dim + 1]
-        self._learned = LearnedGloVe(vocabulary, word[:, :dim], context[:, :dim], *biases)
-        self.forget()
+        self.keep(LearnedGloVe(vocabulary, vocabulary, word[:, :dim], context[:, :dim], *biases))
 
     def tensors(self, *, complete: bool) -> dict[str, Any]:
         """The words' vectors as `in_vectors`, both kinds, biases.
@@ -188,7 +175,7 @@ class GloVe(EpochModel, CellModel):
         words = len(saved.vocabulary)
         vectors = [shaped_tensor(saved, name, (words, self.dim)) for name in ("word_vectors", "out_vectors")]
         biases = [shaped_tensor(saved, name, (words,)) for name in ("in_bias", "out_bias")]
-        self._learned = LearnedGloVe(saved.vocabulary, *vectors, *biases)
+        self.keep(LearnedGloVe(saved.vocabulary, saved.vocabulary, *vectors, *biases))
         if "training" in saved.config:
             used = self.dim + BIASES
             sides = start_sides(words, self.dim, self.seed, (biases[0], biases[1]))

@@ -6,6 +6,7 @@ import importlib
 import os
 import pkgutil
 from pathlib import Path
+from typing import Any
 
 import unhot.models
 from unhot.errors import DataError, FormatError
@@ -21,7 +22,7 @@ for _module in pkgutil.iter_modules(unhot.models.__path__):
         importlib.import_module(f"unhot.models.{_module.name}")  # registers what it defines
 
 
-def all_models() -> dict[str, type[Model]]:
+def all_models() -> dict[str, type[Model[Any]]]:
     """Every model of the package, and all others that are registered by now."""
     return dict(MODELS)
 
@@ -31,7 +32,7 @@ def word_models() -> dict[str, type[WordModel]]:
     return {name: kind for name, kind in MODELS.items() if issubclass(kind, WordModel)}
 
 
-def load(path: str | os.PathLike[str], *, verify: bool = False) -> Model:
+def load(path: str | os.PathLike[str], *, verify: bool = False) -> Model[Any]:
     """A saved model, or a .bin of fastText, memory-mapped.
 
     `verify` also checks every byte against its checksum, where there are any.
@@ -59,7 +60,7 @@ def load_words(path: str | os.PathLike[str], *, verify: bool = False) -> WordMod
     return model
 
 
-def load_unfinished(path: str | os.PathLike[str]) -> Model:
+def load_unfinished(path: str | os.PathLike[str]) -> Model[Any]:
     """The model of a training that was cut off, to `resume`: of its last checkpoint, or as Ctrl-C left it."""
     folder = checkpoint_of(Path(path))
     model = load(folder if is_model(folder) else path)

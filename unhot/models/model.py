@@ -18,7 +18,7 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Protocol, Self, TypeVar
+from typing import Annotated, Any, ClassVar, Generic, Protocol, Self, TypeVar
 
 from unhot import __version__
 from unhot.corpus.phrases import Phrases
@@ -31,8 +31,23 @@ from unhot.train.progress import Callback
 from unhot.vectors.formats.directory import SavedModel, checkpoint_of, remove_checkpoint, save_model
 from unhot.vocab.vocabulary import Vocabulary
 
-MODELS: dict[str, type[Model]] = {}  # all that are registered by now, by name
-AnyModel = TypeVar("AnyModel", bound="type[Model]")
+MODELS: dict[str, type[Model[Any]]] = {}  # all that are registered by now, by name
+AnyModel = TypeVar("AnyModel", bound="type[Model[Any]]")
+
+
+class Learned(Protocol):
+    """What a model has learned: at least of what it is."""
+
+    @property
+    def in_vocabulary(self) -> Vocabulary:
+        """What goes in."""
+
+    @property
+    def out_vocabulary(self) -> Vocabulary:
+        """What is predicted; the same object where that is what goes in."""
+
+
+L = TypeVar("L", bound=Learned)
 
 
 class Training(Protocol):
@@ -46,7 +61,7 @@ class Training(Protocol):
 
 
 @dataclasses.dataclass(kw_only=True)
-class Model(ABC):
+class Model(ABC, Generic[L]):
     """Settings of a model; after `fit` or `load`, also what was learned."""
 
     threads: Annotated[int, Range(1, 1024)] = 2  # threads; with 1, the same seed gives the same bytes
@@ -61,16 +76,33 @@ class Model(ABC):
         check_settings(self)
         self.history = History()
         self._origin = Origin()
+        self._learned: L | None = None
 
     @property
-    @abstractmethod
+    def learned(self) -> L:
+        """What it has learned so far; a `DataError` before `fit`."""
+        if self._learned is None:
+            raise DataError(f"this {type(self).__name__} has learned nothing yet: call fit first")
+        return self._learned
+
+    def keep(self, learned: L) -> None:
+        """Have learned that."""
+        self._learned = learned
+        self.forget()
+
+    def forget(self) -> None:
+        """Drop what was made of params that have changed since."""
+        return
+
+    @property
     def vocabulary(self) -> Vocabulary | None:
         """What goes in, with counts; None before anything is learned."""
+        return None if self._learned is None else self._learned.in_vocabulary
 
     @property
     def out_vocabulary(self) -> Vocabulary | None:
-        """What is predicted; what goes in, unless a model says otherwise."""
-        return self.vocabulary
+        """What is predicted; None before anything is learned."""
+        return None if self._learned is None else self._learned.out_vocabulary
 
     @abstractmethod
     def open_input(self, reads: Reads, tells: Tells) -> contextlib.AbstractContextManager[Any]:
@@ -98,8 +130,8 @@ class Model(ABC):
         return
 
     def ended(self) -> None:
-        """The training has ended, or was cut off."""
-        return
+        """The training has ended, or was cut off: what is shown next is made of the params as they are now."""
+        self.forget()
 
     def check_begins(self, begins: Begins) -> None:
         """Raise a `ConfigError` for what it cannot begin from: better before a text is read than after it."""
@@ -178,9 +210,7 @@ class Model(ABC):
         The source must be the same, with the same phrases; None: the files that were named then. With one thread
         the result is the same, byte for byte, as if it had never stopped; that of GloVe with any number.
         """
-        vocabulary, done = self.vocabulary, self.history.position
-        if vocabulary is None:
-            raise DataError(f"this {type(self).__name__} has learned nothing yet: call fit first")
+        vocabulary, done = self.learned.in_vocabulary, self.history.position
         if self.complete:
             more = "to learn from more text, use fit(text, start=model)" if self.starts else "fit again"
             raise DataError(f"this training is complete ({done.epoch} epochs): {more}")
@@ -234,15 +264,14 @@ class Model(ABC):
         tells.say(f"checkpoint: {self.history.words:,} {self.unit}, in {folder}")
 
     def _write(self, folder: Path) -> None:
-        history, vocabulary = self.history, self.vocabulary
+        history, learned = self.history, self.learned
         tensors = self.tensors(complete=self.complete)
-        assert vocabulary is not None
         config = {**self.config(), "unhot": __version__, "losses": history.losses, self.unit: history.words}
         if not self.complete:
             config["losses"] = history.losses[: history.position.epoch]
             config["training"] = {**history.as_json(), **self._origin.as_json()}
-        predicted = None if self.out_vocabulary is vocabulary else self.out_vocabulary
-        save_model(folder, config, vocabulary, tensors, predicted)
+        predicted = None if learned.out_vocabulary is learned.in_vocabulary else learned.out_vocabulary
+        save_model(folder, config, learned.in_vocabulary, tensors, predicted)
 
     @classmethod
     def from_saved(cls, saved: SavedModel) -> Self:

@@ -37,7 +37,8 @@ from unhot.vocab.vocabulary import Vocabulary
 class LearnedSVD(NamedTuple):
     """What was computed."""
 
-    vocabulary: Vocabulary
+    in_vocabulary: Vocabulary  # words
+    out_vocabulary: Vocabulary  # contexts: the same
     in_vectors: Floats  # [words, dim]
     out_vectors: Floats  # [words, dim] of the words as contexts
     singular_values: Doubles  # [dim] falling
@@ -45,7 +46,7 @@ class LearnedSVD(NamedTuple):
 
 @model("svd")
 @dataclasses.dataclass(kw_only=True)
-class SVD(CellModel):
+class SVD(CellModel[LearnedSVD]):
     """Singular vectors of positive PMI.
 
     >>> model = SVD(dim=2, min_count=1).fit([["a", "b", "a", "c"]] * 10)
@@ -62,23 +63,6 @@ class SVD(CellModel):
     # how often directions are multiplied by the matrix and its transpose
     rounds: Annotated[int, Range(1)] = 6
 
-    def __post_init__(self) -> None:
-        """Check the settings."""
-        super().__post_init__()
-        self._learned: LearnedSVD | None = None
-
-    @property
-    def learned(self) -> LearnedSVD:
-        """What was computed; a `DataError` before."""
-        if self._learned is None:
-            raise DataError("this SVD has learned nothing yet: call fit first")
-        return self._learned
-
-    @property
-    def vocabulary(self) -> Vocabulary | None:
-        """The words, with their counts; None before anything is learned."""
-        return None if self._learned is None else self._learned.vocabulary
-
     @property
     def context_vectors(self) -> Vectors:
         """The vectors of the words as contexts, V S^power."""
@@ -91,7 +75,7 @@ class SVD(CellModel):
 
     def make_store(self, name: str) -> Vectors:
         """Vectors of either kind."""
-        words = self.learned.vocabulary
+        words = self.learned.in_vocabulary
         return Vectors(words.words, getattr(self.learned, name), words.counts)
 
     def warm_up(self) -> None:
@@ -108,21 +92,14 @@ class SVD(CellModel):
 
     def tensors(self, *, complete: bool) -> dict[str, Any]:
         """What is saved."""
-        tensors = self.learned._asdict()
-        del tensors["vocabulary"]
-        return tensors
+        return {name: getattr(self.learned, name) for name in LearnedSVD._fields[2:]}
 
     def take(self, saved: SavedModel) -> None:
         """Take over the tensors that were read."""
         shape = (len(saved.vocabulary), self.dim)
         wanted = {"in_vectors": shape, "out_vectors": shape, "singular_values": (self.dim,)}
         tensors = [shaped_tensor(saved, name, expected) for name, expected in wanted.items()]
-        self.keep(LearnedSVD(saved.vocabulary, *tensors))
-
-    def keep(self, learned: LearnedSVD) -> None:
-        """Have learned that."""
-        self._learned = learned
-        self.forget()
+        self.keep(LearnedSVD(saved.vocabulary, saved.vocabulary, *tensors))
 
 
 class Decomposition:
@@ -156,7 +133,7 @@ class Decomposition:
             )
         words = weighted(factors, model.power, model.contexts)
         contexts = weighted(factors._replace(u=factors.v), model.power)
-        model.keep(LearnedSVD(cells.vocabulary, words, contexts, factors.s))
+        model.keep(LearnedSVD(cells.vocabulary, cells.vocabulary, words, contexts, factors.s))
         self._history.words = int(cells.vocabulary.counts.sum())
         self._tell("done", model.rounds, {})
 

@@ -13,13 +13,13 @@ from unhot.corpus.encoding import encode, warm_up_encoding
 from unhot.corpus.reading.sources import check_input
 from unhot.kernels.cache import cache_directory
 from unhot.models.fitting import Reads, Tells
-from unhot.models.model import Model
+from unhot.models.model import L, Model
 from unhot.models.settings import Range
 from unhot.threads import in_background
 
 
 @dataclasses.dataclass(kw_only=True)
-class TextModel(Model):
+class TextModel(Model[L]):
     """Settings of a model that reads text."""
 
     min_count: Annotated[int, Range(1)] = 5  # drop words seen less often

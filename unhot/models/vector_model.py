@@ -7,14 +7,14 @@ from abc import abstractmethod
 from typing import Annotated, Self
 
 from unhot.errors import FormatError
-from unhot.models.model import Model
+from unhot.models.model import L, Model
 from unhot.models.settings import Range
 from unhot.vectors.formats.directory import SavedModel
 from unhot.vectors.store import Vectors
 
 
 @dataclasses.dataclass(kw_only=True)
-class VectorModel(Model):
+class VectorModel(Model[L]):
     """Settings of a model that has vectors."""
 
     dim: Annotated[int, Range(1, 1 << 20)] = 100  # numbers in a vector

@@ -62,7 +62,7 @@ class WordInputs(NamedTuple):
 
 
 @dataclasses.dataclass(kw_only=True)
-class WordModel(EpochModel, TextModel, VectorModel):
+class WordModel(EpochModel[LearnedWords], TextModel[LearnedWords], VectorModel[LearnedWords]):
     """Settings of a word model; after `fit` or `load`, also what was learned."""
 
     window: Annotated[int, Range(1, 10_000)] = 5  # words to each side of a centre
@@ -85,7 +85,6 @@ class WordModel(EpochModel, TextModel, VectorModel):
         if not isinstance(self.device, str):
             raise ConfigError(f"device={self.device!r}: must be the name of a device, such as cpu or cuda:0")
         self.layer = parse_output(self.output)
-        self._learned: LearnedWords | None = None
         self.check_engine()
 
     @abstractmethod
@@ -215,28 +214,6 @@ class WordModel(EpochModel, TextModel, VectorModel):
                 "nothing was learned: no sentence had two words left; lower min_count, join lines, or set "
                 "sample=0"
             )
-
-    def keep(self, learned: LearnedWords) -> None:
-        """Have learned that."""
-        self._learned = learned
-        self.forget()
-
-    @property
-    def learned(self) -> LearnedWords:
-        """What it has learned so far; a `DataError` before `fit`."""
-        if self._learned is None:
-            raise DataError(f"this {type(self).__name__} has learned nothing yet: call fit first")
-        return self._learned
-
-    @property
-    def vocabulary(self) -> Vocabulary | None:
-        """The words, with their counts; None before anything is learned."""
-        return None if self._learned is None else self._learned.in_vocabulary
-
-    @property
-    def out_vocabulary(self) -> Vocabulary | None:
-        """The words that are predicted; None before anything is learned."""
-        return None if self._learned is None else self._learned.out_vocabulary
 
     @property
     def out_vectors(self) -> Vectors:

@@ -76,8 +76,11 @@ def save_model(
     texts = {CONFIG: _config_text(config)}
     for name, words in ((WORDS, vocabulary), (OUT_WORDS, out_vocabulary)):
         if words is not None:
+            counts = COUNTS[name]
+            if not np.array_equal(tensors.get(counts, words.counts), words.counts):
+                raise DataError(f"{path}: a tensor {counts!r}: the name is the vocabulary's; choose another")
             texts[name] = words_text(words.words)
-            tensors[COUNTS[name]] = words.counts
+            tensors[counts] = words.counts
     _check_tensors(tensors, vocabulary, DataError, str(path))
     live = check_target(path)
     try:
@@ -204,10 +207,7 @@ def check_target(path: Path) -> str | None:
 
 
 def check_writable(path: Path) -> None:
-    """Raise a `DataError` if a model cannot be saved at path: better before a long training than after it.
-
-    Leaves nothing behind.
-    """
+    """Raise a `DataError` if a model cannot be saved at path: better before a long training than after it."""
     check_target(path)
     folder = next(parent for parent in (path, *path.absolute().parents) if parent.is_dir())
     try:
@@ -316,9 +316,10 @@ def _read_vocabulary(folder: Path, name: str, tensors: dict[str, Array]) -> Voca
 def _check_tensors(
     tensors: dict[str, Array], vocabulary: Vocabulary, error: type[DataError] | type[FormatError], where: str
 ) -> None:
-    """How many rows out_vectors has is the output layer's business.
+    """Raise an error if vectors have another type, or in_vectors another number of rows, than they should.
 
-    With n-grams, in_vectors has a row for each of row_keys.
+    With n-grams, in_vectors has a row for each of row_keys. How many rows out_vectors has is the output
+    layer's business.
     """
     keys = tensors.get("row_keys")
     for name in ("in_vectors", "out_vectors"):

@@ -1,0 +1,131 @@
+"""A model of sixty lines from outside the package: trained, saved, loaded and resumed by the command line."""
+
+import os
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import unhot
+from unhot.cli.outputs import load_plugin
+from unhot.errors import ConfigError, DataError, FormatError
+from unhot.models.load import load_unfinished
+from unhot.models.model import MODELS
+
+TOY = Path(__file__).parent.parent.parent / "docs" / "models" / "toy_model.py"
+# the toy, cut off once in the middle of its text
+STOPPING = """
+import pathlib
+_learn = BigramRun.learn
+def _stopped(self, epoch, chunk, lr, thread):
+    if chunk.number == 3 and not pathlib.Path("stopped").exists():
+        pathlib.Path("stopped").touch()
+        raise KeyboardInterrupt
+    return _learn(self, epoch, chunk, lr, thread)
+BigramRun.learn = _stopped
+"""
+
+
+@pytest.fixture
+def text(tmp_path):
+    rng = np.random.default_rng(1)
+    lines = [" ".join(f"w{i}" for i in rng.integers(0, 9, rng.integers(1, 30))) for _ in range(300)]
+    (tmp_path / "text").write_text("\n".join(lines) + "\n")
+    return lines
+
+
+@pytest.fixture(autouse=True)
+def registered():
+    """The registry as it was."""
+    before = dict(MODELS)
+    yield
+    MODELS.clear()
+    MODELS.update(before)
+    for name in [name for name in sys.modules if name.startswith("unhot_plugin_")]:
+        del sys.modules[name]
+
+
+def run(folder, *arguments):
+    command = [sys.executable, "-m", "unhot", *map(str, arguments)]
+    return subprocess.run(
+        command, capture_output=True, text=True, timeout=300, cwd=folder, env={**os.environ}
+    )
+
+
+def expected(model, lines):
+    """The counts of all pairs, in plain Python."""
+    pairs = Counter(pair for line in lines for pair in zip(line.split(), line.split()[1:], strict=False))
+    words = model.vocabulary.words
+    return [[pairs[a, b] for b in words] for a in words]
+
+
+def test_it_has_sixty_lines_at_most():
+    assert len(TOY.read_text().splitlines()) <= 60
+
+
+def test_train_save_and_load(text, tmp_path):
+    done = run(
+        tmp_path, "train", "text", "-o", "toy", "--plugin", TOY, "--model", "bigrams", "--min-count", 1
+    )
+    assert done.returncode == 0, done.stderr
+    assert "saved to toy\n" in done.stderr  # there are no neighbours to look at
+    with pytest.raises(
+        FormatError, match="of kind 'bigrams'.*--plugin FILE"
+    ):  # nothing is imported by a folder
+        unhot.load(tmp_path / "toy")
+    load_plugin(str(TOY))
+    model = unhot.load(tmp_path / "toy", verify=True)
+    assert model.learned.counts.tolist() == expected(model, text)
+    assert (model.complete, model.min_count, model.added) == (True, 1, 1.0)
+    with pytest.raises(FormatError, match="no tensor 'in_vectors'"):
+        unhot.Vectors.load(tmp_path / "toy")
+
+
+def test_resume_through_the_command_line(text, tmp_path):
+    plugin = tmp_path / "stopping.py"
+    plugin.write_text(TOY.read_text() + STOPPING)
+    options = ("--plugin", plugin, "--model", "bigrams", "--min-count", 1, "--threads", 1)
+    done = run(tmp_path, "train", "text", "-o", "toy", *options)
+    assert done.returncode == 130, done.stderr
+    assert "go on with: unhot train --resume toy" in done.stderr
+    load_plugin(str(TOY))
+    half = load_unfinished(tmp_path / "toy")
+    assert 0 < half.learned.counts.sum() < np.sum(expected(half, text))
+    done = run(tmp_path, "train", "--resume", "toy", "--plugin", plugin)
+    assert done.returncode == 0, done.stderr
+    model = unhot.load(tmp_path / "toy")
+    assert model.learned.counts.tolist() == expected(model, text)
+
+
+def test_its_settings_are_options_with_help(tmp_path):
+    shown = run(tmp_path, "train", "--plugin", TOY, "--help").stdout
+    section = " ".join(shown.partition("Settings of bigrams:")[2].split())
+    assert section.startswith("--added FLOAT Added to every count. [default: 1]")
+    assert "bigrams Bigrams: how likely one word follows another" in " ".join(shown.split())
+    assert "--added" not in run(tmp_path, "train", "--help").stdout
+    (tmp_path / "text").write_text("a b\n")
+    done = run(tmp_path, "train", "text", "-o", "toy", "--plugin", TOY, "--added", 2)
+    assert done.returncode == 2
+    assert "--added: is no setting of --model skipgram, but of bigrams" in done.stderr
+
+
+def test_what_it_has_not_is_refused(text, tmp_path):
+    load_plugin(str(TOY))
+    toy = MODELS["bigrams"](min_count=1)
+    with pytest.raises(ConfigError, match="labels: bigrams learns from text alone"):
+        toy.fit(text, ["label"] * len(text))
+    with pytest.raises(ConfigError, match="start: bigrams begins anew"):
+        toy.fit(text, start=toy)
+    with pytest.raises(ConfigError, match="added=-1: must be >= 0"):
+        MODELS["bigrams"](added=-1)
+
+
+def test_a_tensor_by_the_name_of_the_counts_is_refused(text, tmp_path):
+    load_plugin(str(TOY))
+    toy = MODELS["bigrams"](min_count=1).fit(text)
+    toy.tensors = lambda complete: {"counts": toy.learned.counts}
+    with pytest.raises(DataError, match="tensor 'counts': the name is the vocabulary's"):
+        toy.save(tmp_path / "toy")
