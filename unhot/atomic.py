@@ -46,7 +46,10 @@ def locked(folder: Path) -> Iterator[None]:
 
 
 def sync_folder(path: Path) -> None:
-    """Make renames inside a folder survive a power cut (Windows cannot open a folder and needs no such call)."""
+    """Make renames inside a folder survive a power cut.
+
+    Windows cannot open a folder and needs no such call.
+    """
     if os.name == "nt":
         return
     try:

@@ -1,4 +1,7 @@
-"""Kernels are compiled on first use, which no deadline of an example can know. `small_corpora` is imported by its bare name."""
+"""Kernels are compiled on first use, which no deadline of an example can know.
+
+`small_corpora` is imported by its bare name.
+"""
 
 import sys
 from pathlib import Path

@@ -6,11 +6,13 @@ from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
+import pytest
 from hypothesis import strategies as st
 
 from unhot.corpus.corpus import Corpus
 from unhot.corpus.report import Report
 from unhot.corpus.shards import Shard
+from unhot.errors import FormatError
 from unhot.kernels.rng import bits_at_integer, stream_key
 from unhot.kernels.windows import keep_threshold
 from unhot.vocab.subsampling import keep_probability
@@ -37,6 +39,22 @@ def corpus_of(*shards, words=None):
     counts = np.bincount(ids, minlength=words or int(ids.max()) + 1)
     report = Report(words=ids.size, kept=ids.size, sentences=sum(map(len, shards)))
     return Corpus(Path("none"), Vocabulary([f"w{i}" for i in range(counts.size)], counts), made, report)
+
+
+def check_damage(opened, path, again):
+    """A folder is refused if a file of it is cut short, has a line feed too many, or is not there."""
+    data = path.read_bytes()
+    for cut in {0, 1, len(data) // 2, len(data) - 1}:
+        path.write_bytes(data[:cut])
+        with pytest.raises(FormatError):
+            opened(path.parent)
+    path.write_bytes(data + b"\n")
+    if path.suffix != ".json":  # white space behind JSON is harmless
+        with pytest.raises(FormatError):
+            opened(path.parent)
+    path.unlink()
+    with pytest.raises(FormatError, match=again):
+        opened(path.parent)
 
 
 def kept_sentences(corpus, sample=0.0, seed=1):

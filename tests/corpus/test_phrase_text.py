@@ -50,10 +50,8 @@ def test_a_full_disk_is_explained(tmp_path, monkeypatch):
             with monkeypatch.context() as patch:
                 patch.setattr(place, name, full)
                 for call in calls if name == "append" else calls[:1]:
-                    with pytest.raises(
-                        DataError,
-                        match="disk full: the text with phrases needs more than .* GB there, .* GB were free: make room",
-                    ):
+                    message = "the text with phrases needs more than .* GB there, .* GB were free: make room"
+                    with pytest.raises(DataError, match=f"disk full: {message}"):
                         call(corpus)
     assert not list(tmp_path.iterdir())
 

@@ -401,7 +401,8 @@ def test_the_same_without_the_compiler(tmp_path):
     code = """
 import io, json
 from unhot.corpus.phrases import Phrases
-text = [["bank", "of", "the", "west"], ["new", "york", "bank", "of", "the", "west"], ["of", "new", "york"]] * 3
+lines = "bank of the west", "new york bank of the west", "of new york"
+text = [line.split() for line in lines] * 3
 phrases = Phrases(min_count=1, threshold=0.5, passes=2, connectors=["of", "the"], score="gensim").fit(text)
 out = io.BytesIO()
 phrases.write(text, out)

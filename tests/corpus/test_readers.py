@@ -210,7 +210,8 @@ def test_paths_or_sentences(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("kind", ["", *PACKERS])
 def test_standard_input(kind):
-    code = "from unhot.corpus.encoding import encode; r = encode('-', min_count=1).report; print(r.words, r.bytes, r.byte_order_marks)"
+    code = "from unhot.corpus.encoding import encode; r = encode('-', min_count=1).report; "
+    code += "print(r.words, r.bytes, r.byte_order_marks)"
     raw = b"\xef\xbb\xbf" + TEXT
     env = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
     data = PACKERS[kind](raw) if kind else raw

@@ -24,18 +24,9 @@ Examples:
   unhot info cells
 """
 HOW = ("window", "weights", "sides")  # what can be known of cells that GloVe counted
-TEXT = (
-    "sample",
-    "seed",
-    "memory",
-    "threads",
-    "min_count",
-    "max_vocab",
-    "tokenizer",
-    "column",
-    "phrases",
-    "corpus_dir",
-)  # what only a text needs
+# what only a text needs
+READING = ("min_count", "max_vocab", "tokenizer", "column", "threads")
+TEXT = ("sample", "seed", "memory", "phrases", "corpus_dir", *READING)
 
 
 @click.command(epilog=EXAMPLES)
@@ -49,7 +40,8 @@ TEXT = (
     type=click.Choice(["distance", "flat", "dynamic"]),
     default="distance",
     show_default=True,
-    help="What a word counts that is d words away: 1/d, 1, or (window - d + 1)/window, the mean of windows that shrink.",
+    help="What a word counts that is d words away: 1/d, 1, or (window - d + 1)/window, the mean of windows "
+    "that shrink.",
 )
 @click.option(
     "--sides",
@@ -188,7 +180,7 @@ def _counted(
     from unhot.corpus.phrases import Phrases
 
     source = [name if name == "-" else Path(name) for name in inputs] if len(inputs) > 1 else inputs[0]
-    reads = {name: options[name] for name in ("min_count", "max_vocab", "tokenizer", "column", "threads")}
+    reads = {name: options[name] for name in READING}
     counts = {name: options[name] for name in (*HOW, "sample", "seed", "memory", "threads")}
     read = encode if options["phrases"] is None else Phrases.load(options["phrases"]).encode
     with read(source, directory=options["corpus_dir"], progress=bar.reading, **reads) as corpus:
@@ -262,6 +254,5 @@ def _show(facts: dict[str, Any], options: dict[str, Any]) -> None:
             click.echo(line)
         note(
             f"saved to {facts['out']}: {facts['cells']:,} cells in {facts['rows']:,} rows of "
-            f"{facts['words']:,} words, "
-            f"{facts['density']:.3%} of all pairs"
+            f"{facts['words']:,} words, {facts['density']:.3%} of all pairs"
         )

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
-import importlib
 import sys
-from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
@@ -25,12 +22,6 @@ Examples:
   unhot phrases more.txt -o more-joined.txt --apply phrases.json
   unhot phrases corpus.txt -o - | unhot train - -o model
 """
-# ending: module, class, and what it calls the file beneath
-PACKERS = {
-    ".gz": ("gzip", "GzipFile", "fileobj"),
-    ".bz2": ("bz2", "BZ2File", "filename"),
-    ".xz": ("lzma", "LZMAFile", "filename"),
-}
 SETTINGS = ("score", "threshold", "target", "min_count", "passes", "connectors", "delimiter", "memory")
 
 
@@ -54,13 +45,15 @@ SETTINGS = ("score", "threshold", "target", "min_count", "passes", "connectors",
     type=click.Choice(["word2vec", "gensim", "npmi"]),
     default="word2vec",
     show_default=True,
-    help="How much two words belong together: word2phrase's, gensim's default, or normalised pointwise mutual information.",
+    help="How much two words belong together: word2phrase's, gensim's default, or normalised pointwise "
+    "mutual information.",
 )
 @click.option(
     "--threshold",
     default=None,
     metavar="SCORE",
-    help="Join what scores more; one for each pass as 200,100  [default: word2vec 100, gensim 10, npmi 0.5; with --target 0]",
+    help="Join what scores more; one for each pass as 200,100  [default: word2vec 100, gensim 10, npmi 0.5; "
+    "with --target 0]",
 )
 @click.option(
     "--target", type=int, default=None, metavar="N", help="At most N phrases, the best, in each pass."
@@ -224,8 +217,7 @@ def _check_outputs(
             raise DataError(f"{path}: there is no folder {path.parent}; make it first")
         if path.suffix == ".zst":
             raise ConfigError(
-                f"{path}: zst is read, not written; give a name that ends in {', '.join(PACKERS)} or "
-                "anything else"
+                f"{path}: zst is read, not written; give a name that ends in .gz, .bz2, .xz or anything else"
             )
         if path.is_dir():
             raise DataError(f"{path}: is a folder; give the name of a file")
@@ -247,21 +239,14 @@ def _write(found: Phrases, corpus: Corpus, out: str) -> int:
     if out == "-":
         return found.write(corpus, sys.stdout.buffer)
     from unhot.atomic import replacing
+    from unhot.corpus.reading.streams import PACKERS, packed_file
 
-    with replacing(Path(out)) as file, _compressed(file, Path(out).suffix) as packed:
-        return found.write(corpus, packed)
-
-
-@contextlib.contextmanager
-def _compressed(file: IO[bytes], suffix: str) -> Iterator[IO[bytes]]:
-    """A file that compresses what is written, by the ending of its name."""
-    if suffix not in PACKERS:
-        yield file
-        return
-    module, name, argument = PACKERS[suffix]
-    opened: Any = getattr(importlib.import_module(module), name)(**{argument: file}, mode="wb")
-    with opened as packed:
-        yield packed
+    kind = Path(out).suffix.removeprefix(".")
+    with replacing(Path(out)) as file:
+        if kind not in PACKERS:
+            return found.write(corpus, file)
+        with packed_file(kind, file, "wb") as packed:
+            return found.write(corpus, packed)
 
 
 def _show(found: Phrases, facts: dict[str, Any], options: dict[str, Any]) -> None:

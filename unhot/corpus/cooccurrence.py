@@ -23,16 +23,17 @@ fit 64 bits, 1 / d is rounded to a unit that does.
 from __future__ import annotations
 
 import contextlib
+import itertools
 import math
 import os
 from bisect import bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any, NamedTuple, Self
 
 import numpy as np
 
-from unhot.corpus.cells import Cells, CellsWriter
+from unhot.corpus.cells import Cells, CellsWriter, row_ranges
 from unhot.corpus.cells.row_counts import (
     CountedRows,
     RowSums,
@@ -44,6 +45,7 @@ from unhot.corpus.cells.row_counts import (
     read_section,
 )
 from unhot.corpus.corpus import Corpus
+from unhot.corpus.indexed_folder import map_numbers
 from unhot.errors import ConfigError, DataError, at_least, bytes_of, one_of, whole
 from unhot.kernels.rng import key_from, stream_key
 from unhot.kernels.windows import Text, keep_threshold
@@ -193,13 +195,11 @@ class _Counter:
         """Count, and write all rows."""
 
         def write(out: CountedRows, rows: int, cells: int) -> None:
-            for at in range(0, cells, PART):
+            for at in range(0, max(cells, 1), PART):
                 part = slice(at, min(at + PART, cells))
                 writer.append(
                     out.lengths[: 0 if at else rows], out.columns[part], out.sums[part] / self._weights.unit
                 )
-            if not cells:
-                writer.append(out.lengths[:rows], out.columns[:0], np.zeros(0))
 
         if len(self._parts) == 1:
             self._count_part(self._parts[0], write)
@@ -276,18 +276,11 @@ class _Counter:
         )
 
     def _each(self, most: Counts, work: Callable[[_Task], int], write: Write) -> None:
-        """Work on all rows and write them in their order; no row has more cells than `most` says, or words."""
-
-        def tasks() -> Iterator[_Task]:
-            ends = np.cumsum(np.minimum(most, self._words))
-            first, number = 0, 0
-            while first < self._words:
-                before = int(ends[first - 1]) if first else 0
-                last = int(np.searchsorted(ends, before + self._cells, side="right"))
-                yield _Task(first, last, *self._buffers[number % len(self._buffers)])
-                first, number = last, number + 1
-
-        with contextlib.closing(in_order(tasks(), lambda task: (task, work(task)), self._threads)) as results:
+        """Work on all rows and write them in order; no row has more cells than `most` says, or words."""
+        ranges = row_ranges(np.minimum(most, self._words), self._cells)
+        buffers = itertools.cycle(self._buffers)
+        tasks = (_Task(*rows, *next(buffers)) for rows in ranges)
+        with contextlib.closing(in_order(tasks, lambda task: (task, work(task)), self._threads)) as results:
             for task, cells in results:
                 write(task.out, task.last - task.first, int(cells))
                 self._done += task.last - task.first
@@ -338,8 +331,9 @@ class _Runs:
 
     def map(self, words: int) -> tuple[Starts, Ids, Counts]:
         """All of them: where rows begin [runs, words + 1], columns and sums."""
-        starts, columns, sums = (
-            np.memmap(path, kind, "r") if path.stat().st_size else np.zeros(0, kind)
-            for path, kind in zip(self._paths, (np.int64, np.int32, np.int64), strict=True)
+        starts, columns, sums = self._paths
+        return (
+            map_numbers(starts, np.int64).reshape(-1, words + 1),
+            map_numbers(columns, np.int32),
+            map_numbers(sums, np.int64),
         )
-        return np.asarray(starts).reshape(-1, words + 1), np.asarray(columns), np.asarray(sums)

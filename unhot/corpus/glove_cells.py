@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unhot.atomic import replacing
-from unhot.corpus.cells import Cells, CellsWriter
+from unhot.corpus.cells import Cells, CellsWriter, row_ranges
 from unhot.errors import DataError, FormatError
 from unhot.types import Counts
 from unhot.vocab.vocabulary import Vocabulary, decode_words, encode_word
@@ -120,7 +120,7 @@ def read_glove_cells(
         lengths, together = _look_through(file, len(words))
         with CellsWriter(words, directory) as writer:
             with contextlib.ExitStack() as stack:
-                parts = _parts(lengths)
+                parts = list(row_ranges(lengths, PART))
                 if not together and len(parts) > 1:
                     file = _bring_together(file, lengths, parts, writer.work / "records", stack)
                 _write_parts(file, lengths, parts, writer)
@@ -130,7 +130,7 @@ def read_glove_cells(
 def _look_through(file: IO[bytes], words: int) -> tuple[Counts, bool]:
     """How many records each row has, and whether those of a row lie together, in the order of the rows.
 
-    `FormatError` if one is wrong.
+    A `FormatError` is raised if a record is wrong.
     """
     lengths = np.zeros(words, np.int64)
     together = True
@@ -159,24 +159,12 @@ def _look_through(file: IO[bytes], words: int) -> tuple[Counts, bool]:
     return lengths, together
 
 
-def _parts(lengths: Counts) -> list[tuple[int, int]]:
-    """Rows first .. last - 1 that are put in order together."""
-    ends = np.cumsum(lengths)
-    parts, first = [], 0
-    while first < lengths.size:
-        before = int(ends[first - 1]) if first else 0
-        last = max(int(np.searchsorted(ends, before + PART, side="right")), first + 1)
-        parts.append((first, last))
-        first = last
-    return parts
-
-
 def _bring_together(
     file: IO[bytes], lengths: Counts, parts: list[tuple[int, int]], path: Path, stack: contextlib.ExitStack
 ) -> IO[bytes]:
     """A file with the same records, those of a part together, in the order of the parts.
 
-    Removed with the stack.
+    It is removed with the stack.
     """
     part_of = np.repeat(np.arange(len(parts)), [last - first for first, last in parts])
     places = RECORD.itemsize * np.concatenate(
@@ -236,14 +224,11 @@ def _blocks(file: IO[bytes], count: int | None = None) -> Iterator[tuple[int, Re
         count = None if count is None else count - records.size
 
 
-@contextlib.contextmanager
-def _opened(path: Path) -> Iterator[IO[bytes]]:
+def _opened(path: Path) -> IO[bytes]:
     """A file to read."""
     try:
-        file = path.open("rb")
+        return path.open("rb")
     except OSError as error:
         raise DataError(
             f"{path}: cannot be read ({error.strerror}); give a file that GloVe's programs wrote"
         ) from error
-    with file:
-        yield file

@@ -23,9 +23,9 @@ WORDS, COUNTS = "vocab.txt", "counts.bin"
 
 
 class OpenedFolder:
-    """What is mapped from a folder: a context that closes it. A temporary folder is removed then.
+    """What is mapped from a folder: a context that lets go of it.
 
-    It is also removed when the object is garbage collected.
+    A temporary folder is removed then, or when the object is garbage collected.
     """
 
     def __init__(self, directory: Path | None, temporary: bool) -> None:
@@ -55,7 +55,7 @@ def save_index(path: Path, index: dict[str, Any]) -> None:
 
 
 def read_index(path: Path, version: int, again: str) -> dict[str, Any]:
-    """Such a file.
+    """What `save_index` wrote.
 
     A `FormatError` says what to do (`again`) if it is missing, damaged or of another version.
     """
@@ -77,6 +77,13 @@ def check_size(path: Path, size: int, again: str) -> None:
     if found != size:
         trouble = "no such file" if found < 0 else f"{found} bytes"
         raise FormatError(f"{path}: {trouble}, expected {size}: {again}")
+
+
+def map_numbers(path: Path, kind: Any) -> Any:
+    """The little-endian numbers of a file, mapped for reading; nothing can be mapped of an empty one."""
+    if not path.stat().st_size:
+        return np.zeros(0, kind)
+    return np.asarray(np.memmap(path, np.dtype(kind).newbyteorder("<"), "r"), kind)
 
 
 def save_vocabulary(directory: Path, vocabulary: Vocabulary) -> None:

@@ -15,7 +15,7 @@ from typing import IO, NamedTuple, Self
 
 import numpy as np
 
-from unhot.corpus.indexed_folder import check_size
+from unhot.corpus.indexed_folder import check_size, map_numbers
 from unhot.errors import FormatError
 from unhot.types import Ids, Starts
 
@@ -146,10 +146,7 @@ def map_shards(directory: Path, number: int) -> list[Shard]:
 def map_shard(directory: Path, number: int) -> Shard:
     """Map the files of a shard into memory."""
     ids, starts = shard_names(number)
-    return Shard(
-        np.asarray(np.memmap(directory / ids, dtype="<i4", mode="r"), np.int32),
-        np.asarray(np.memmap(directory / starts, dtype="<i8", mode="r"), np.int64),
-    )
+    return Shard(map_numbers(directory / ids, np.int32), map_numbers(directory / starts, np.int64))
 
 
 def check_shard(

@@ -59,9 +59,8 @@ class Workplace:
     def publish(self, index: str = INDEX, numbered: Sequence[str] = ("[0-9]*.ids", "[0-9]*.starts")) -> None:
         """Move all files from the work folder to the directory.
 
-        What was there, valid by its index, is not valid from then on.
-
-        `numbered`: patterns of files that there may have been more of.
+        What was there, valid by its index, is not valid from then on. `numbered`: patterns of files that
+        there may have been more of.
         """
         (self.directory / index).unlink(missing_ok=True)
         for pattern in numbered:
@@ -94,6 +93,6 @@ class Workplace:
             about = "about" if total else "more than"
             raise DataError(
                 f"{self.directory}: disk full: the ids need {about} {need / 1e9:.3g} GB there, "
-                f"{free / 1e9:.3g} GB were free: "
-                "make room, or give another place (directory, or TMPDIR in the environment)"
+                f"{free / 1e9:.3g} GB were free: make room, or give another place (directory, or TMPDIR in "
+                "the environment)"
             ) from error

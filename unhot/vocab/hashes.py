@@ -16,7 +16,8 @@ from unhot.kernels.jit import inner
 from unhot.types import Bytes
 
 _LOW = np.uint64(0xFFFFFFFF)
-FNV_START, _FNV_PRIME, _SIGN = np.uint64(2166136261), np.uint64(16777619), np.uint64(0xFFFFFF00)
+FNV_START, _FNV_PRIME = np.uint64(2166136261), np.uint64(16777619)
+_SIGN = np.uint64(0xFFFFFF00)
 _C1, _C2 = np.uint64(0x87C37B91114253D5), np.uint64(0x4CF5AD432745937F)
 _N1, _N2 = np.uint64(0x52DCE729), np.uint64(0x38495AB5)
 _M1, _M2 = np.uint64(0xFF51AFD7ED558CCD), np.uint64(0xC4CEB9FE1A85EC53)

@@ -22,18 +22,20 @@ class NgramSettings(NamedTuple):
 
 @kernel
 def fill_ids(text: Any, offsets: Any, settings: Any, starts: Any, ids: Any) -> Any:
-    """Write the buckets of all words.
+    """Write the buckets of all words; returns their end.
 
-    Word i is text[offsets[i] : offsets[i + 1]] and its buckets begin at starts[i]. Return their end.
+    Word i is text[offsets[i] : offsets[i + 1]], and its buckets begin at starts[i].
     """
     at = starts[0]
     for word in range(offsets.size - 1):
-        begin, end, at = offsets[word], offsets[word + 1], starts[word]
+        begin, end = offsets[word], offsets[word + 1]
+        at = starts[word]
         if settings.hashes > 0:
             at = _put_murmur(text, begin, end, settings, ids, at)
         first = begin
         while first < end and at < starts[word + 1]:
-            state, stop, n = FNV_START, first, 0
+            state = FNV_START
+            stop, n = first, 0
             while stop < end and n < settings.maxn:
                 state = fnv_step(state, text[stop])
                 stop, n = stop + 1, n + 1

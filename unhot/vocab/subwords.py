@@ -66,15 +66,15 @@ class Subwords:
 
     def __post_init__(self) -> None:
         """Check the ranges."""
+        one_of("scheme", self.scheme, SCHEMES)
         for field, low, high in (
             ("minn", 0, MOST_CHARACTERS),
             ("maxn", 0, MOST_CHARACTERS),
             ("buckets", 0, MOST_BUCKETS),
+            ("hashes", 1, 4),
+            ("seed", 0, 2**32 - 1),
         ):
             object.__setattr__(self, field, whole(field, getattr(self, field), low, high))
-        one_of("scheme", self.scheme, SCHEMES)
-        object.__setattr__(self, "hashes", whole("hashes", self.hashes, 1, 4))
-        object.__setattr__(self, "seed", whole("seed", self.seed, 0, 2**32 - 1))
         if self.maxn and not 1 <= self.minn <= self.maxn:
             raise ConfigError(
                 f"minn={self.minn}, maxn={self.maxn}: minn must be from 1 to maxn; maxn=0 does without "
@@ -97,7 +97,7 @@ class Subwords:
     def ngrams(self, word: str) -> list[str]:
         """The pieces of a word, by where they begin and then by length.
 
-        With floret, the marked word before them.
+        With floret, the marked word stands before them.
         """
         text = encode_word(BEGIN + word + END)
         edges = [i for i, byte in enumerate(text) if byte & 0xC0 != 0x80] + [len(text)]
@@ -111,10 +111,7 @@ class Subwords:
         return [decode_word(piece) for piece in (pieces if self.own_rows else [text, *pieces])]
 
     def ids(self, word: str) -> Ids:
-        """The buckets of the pieces of a word, in their order.
-
-        With floret, all `hashes` of a piece together.
-        """
+        """The buckets of the pieces of a word, in their order; with floret, `hashes` of each piece."""
         from unhot.vocab.ngram_buckets import fill_ids
 
         raw = encode_word(BEGIN + word + END)
@@ -171,19 +168,21 @@ class Subwords:
     def excess(self, lengths: Starts, size: int) -> str | None:
         """What is wrong if the n-grams of words of these lengths are far more than so many bytes are worth.
 
-        Maxn is damaged.
+        Then maxn is damaged. None: nothing is wrong.
         """
         most, longest = self.most_pieces(lengths), np.minimum(self.maxn, lengths + 2)
         steps = int((longest * (lengths + 2)).sum())
         if not len(lengths) or (most.max() <= size // 2 + (1 << 16) and steps <= 64 * size + (1 << 24)):
             return None
-        what = f"words of up to {lengths.max()} characters would have {most.sum()} n-grams of {self.minn} to {self.maxn} characters"
-        return f"{what}, far more than {size} bytes are worth; maxn is damaged"
+        return (
+            f"words of up to {lengths.max()} characters would have {most.sum()} n-grams of {self.minn} to "
+            f"{self.maxn} characters, far more than {size} bytes are worth; maxn is damaged"
+        )
 
     def _pieces(self, characters: Starts) -> Starts:
         """How many pieces words of so many characters have, marks included.
 
-        The sum of characters - n + 1 over the lengths n.
+        That is the sum of characters - n + 1 over all lengths n.
         """
         longest = np.minimum(self.maxn, characters)
         lengths = np.maximum(longest - self.minn + 1, 0)

@@ -94,7 +94,7 @@ class Vocabulary:
     ) -> Vocabulary:
         """Order the words of a mapping word -> count.
 
-        Keep those seen `min_count` times, at most `max_vocab` of them.
+        Those seen `min_count` times are kept, at most `max_vocab` of them.
         """
         check_limits(min_count, max_vocab)
         kept: dict[str, int] = {}
@@ -149,7 +149,8 @@ class Vocabulary:
     def __repr__(self) -> str:
         """Size, total and the first words."""
         head = ", ".join(repr(word) for word in self.words[:3])
-        return f"Vocabulary({len(self)} words, {int(self.counts.sum())} tokens: {head}{', ...' if len(self) > 3 else ''})"
+        more = ", ..." if len(self) > 3 else ""
+        return f"Vocabulary({len(self)} words, {int(self.counts.sum())} tokens: {head}{more})"
 
     def id(self, word: str) -> int:
         """The id of a word; `UnknownWord` (a `DataError` and a `KeyError`) if it has none."""
@@ -170,7 +171,10 @@ class Vocabulary:
         return all(encode_word(self.words[i]) < encode_word(self.words[i + 1]) for i in ties)
 
     def save_words(self, path: str | Path) -> None:
-        r"""Write one word a line, as raw bytes; backslash, line feed and carriage return become `\\`, `\n` and `\r`."""
+        r"""Write one word a line, as raw bytes.
+
+        Backslash, line feed and carriage return become `\\`, `\n` and `\r`.
+        """
         text = "".join([word + "\n" for word in self.words])
         if text.count("\n") > len(self) or "\\" in text or "\r" in text:
             text = "".join(

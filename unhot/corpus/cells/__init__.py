@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from unhot.corpus.cells.cells import Cells, CellsWriter
+from unhot.corpus.cells.cells import Cells, CellsWriter, row_ranges
 
-__all__ = ["Cells", "CellsWriter"]
+__all__ = ["Cells", "CellsWriter", "row_ranges"]

@@ -20,7 +20,7 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any, Self
 
@@ -29,6 +29,7 @@ import numpy as np
 from unhot.corpus.indexed_folder import (
     OpenedFolder,
     check_size,
+    map_numbers,
     read_index,
     read_vocabulary,
     save_index,
@@ -90,7 +91,7 @@ class Cells(OpenedFolder):
         vocabulary = read_vocabulary(path, words, AGAIN)
         for name, size in ((STARTS, 8 * (words + 1)), (COLUMNS, 4 * cells), (VALUES, 8 * cells)):
             check_size(path / name, size, AGAIN)
-        made = cls(vocabulary, _map(path, cells), settings, path)
+        made = cls(vocabulary, _map(path), settings, path)
         if (wrong := _wrong_with(made)) is not None:
             raise FormatError(f"{path}: {wrong}: {AGAIN}")
         return made
@@ -161,7 +162,7 @@ class Cells(OpenedFolder):
     def heaviest(self, count: int) -> list[tuple[int, int, float]]:
         """The cells with the largest values, falling: row, column, value.
 
-        A pair of words once if both ways count the same.
+        A pair of words is there once if both ways count the same.
         """
         count = whole("count", count, 0)
         places, least = np.zeros(0, np.int64), -np.inf
@@ -198,7 +199,7 @@ class Cells(OpenedFolder):
 class CellsWriter:
     """Write cells, in the order of the rows, to a directory or a temporary one.
 
-    A context that cleans up whatever stops it.
+    It is a context that cleans up, whatever stops the work.
     """
 
     def __init__(self, vocabulary: Vocabulary, directory: str | os.PathLike[str] | None = None) -> None:
@@ -261,25 +262,34 @@ class CellsWriter:
         words = len(self.vocabulary)
         index = {"version": VERSION, "words": words, "cells": cells, "settings": dict(settings)}
         save_index(place.directory / INDEX, index)
-        arrays = _map(place.directory, cells)
+        arrays = _map(place.directory)
         return Cells(self.vocabulary, arrays, settings, place.directory, temporary=place.temporary)
 
 
-def _map(directory: Path, cells: int) -> tuple[Starts, Ids, Doubles]:
-    """The files of a directory, mapped; nothing can be mapped of an empty one."""
-    columns = np.memmap(directory / COLUMNS, "<i4", "r") if cells else np.zeros(0, np.int32)
-    values = np.memmap(directory / VALUES, "<f8", "r") if cells else np.zeros(0)
+def row_ranges(lengths: Counts, most: int) -> Iterator[tuple[int, int]]:
+    """Rows first .. last - 1 that have at most so many cells together; a longer row is alone."""
+    ends = np.cumsum(lengths)
+    first = 0
+    while first < lengths.size:
+        before = int(ends[first] - lengths[first])
+        last = max(first + 1, int(np.searchsorted(ends, before + most, side="right")))
+        yield first, last
+        first = last
+
+
+def _map(directory: Path) -> tuple[Starts, Ids, Doubles]:
+    """The files of a directory, mapped."""
     return (
         np.fromfile(directory / STARTS, "<i8"),
-        np.asarray(columns, np.int32),
-        np.asarray(values, np.float64),
+        map_numbers(directory / COLUMNS, np.int32),
+        map_numbers(directory / VALUES, np.float64),
     )
 
 
 def _read_only(array: Any, kind: Any) -> Any:
-    """One behind the other, in the byte order of the machine, not to be changed.
+    """An array of a kind in one piece, not to be changed.
 
-    As the mapped ones are, so kernels are compiled once.
+    The mapped ones are like that, too, so kernels are compiled once.
     """
     view = np.ascontiguousarray(array, kind).view()
     view.flags.writeable = False

@@ -209,9 +209,9 @@ def _take(row: Any, out: Any, at: Any) -> Any:
 
 @inner
 def _add_side(words: Any, place: Any, step: Any, weights: Any, row: Any) -> None:
-    """Add the words on one side of a place, up to the end of the sentence.
+    """Add the words on one side of a place (`step`: 1 or -1), up to the end of the sentence.
 
-    Step is 1 or -1, weights[d] is that of distance d.
+    weights[d] is the weight of distance d.
     """
     for distance in range(1, weights.size):
         word = words[place + step * distance]
@@ -265,7 +265,7 @@ def group_rows(
 ) -> None:
     """Bring the records (word, context, value) of each row together, in the order they have.
 
-    A step of a counting sort.
+    This is a step of a counting sort.
 
     first     the number of the first row; words and contexts are counted from 1, columns from 0
     places    where the next record of each row goes

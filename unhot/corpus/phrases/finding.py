@@ -56,7 +56,7 @@ def find_phrases(text: GrowingText, how: Finding, threshold: float, folder: Path
     pairs, lefts = counted.pairs, counted.lefts
     a, b = text.counts[first_words(lefts, text.counts.size, pairs.lefts)], text.counts[pairs.words]
     kinds = int(np.count_nonzero(text.counts[connectors == 0])) + counted.different
-    scores = pair_scores(how.score, a, b, pairs.counts, ScoreTotals(text.tokens, kinds, how.min_count))
+    scores = pair_scores(how, a, b, pairs.counts, text.tokens, kinds)
     words, entries = list(text.index), list[ScoredPhrase]()
     for place in best_pairs(pairs, scores, threshold, how.target).tolist():
         ids = [*words_of(lefts, len(words), int(pairs.lefts[place])), int(pairs.words[place])]
@@ -64,28 +64,19 @@ def find_phrases(text: GrowingText, how: Finding, threshold: float, folder: Path
     return entries
 
 
-class ScoreTotals(NamedTuple):
-    """What scores need beside the counts of words and pairs."""
-
-    words: int  # of the text
-    different: int
-    min_count: int
-
-
 def least_count(score: str, min_count: int) -> int:
     """How often a pair must be seen for a score that is not too low, with any threshold >= 0."""
     return min_count if score == "npmi" else min_count + 1
 
 
-def pair_scores(score: str, a: Counts, b: Counts, ab: Counts, totals: ScoreTotals) -> Doubles:
+def pair_scores(how: Finding, a: Counts, b: Counts, ab: Counts, n: int, different: int) -> Doubles:
     """The scores of pairs whose words were seen a and b times, and together ab times."""
-    if score == "npmi":
-        n = float(totals.words)
-        p_a, p_b = a / n, b / n
-        p_ab = ab / n
+    if how.score == "npmi":
+        p_a, p_b = a / float(n), b / float(n)
+        p_ab = ab / float(n)
         return np.asarray(np.log(p_ab / (p_a * p_b)) / -np.log(p_ab), np.float64)
-    times = totals.words if score == "word2vec" else totals.different
-    return np.asarray((ab - totals.min_count) / (a.astype(np.float64) * b) * times, np.float64)
+    times = n if how.score == "word2vec" else different
+    return np.asarray((ab - how.min_count) / (a.astype(np.float64) * b) * times, np.float64)
 
 
 def best_pairs(pairs: FrequentPairs, scores: Doubles, threshold: float, target: int | None) -> Any:

@@ -1,7 +1,4 @@
-"""Phrases joined in a text of ids, and what becomes of it.
-
-Another text, a corpus to train on, or lines of words.
-"""
+"""Phrases joined in a text of ids, which becomes another text, a corpus to train on, or lines of words."""
 
 from __future__ import annotations
 
@@ -49,7 +46,7 @@ def joined_words(
 ) -> Iterator[str]:
     """A sentence with phrases joined; `phrases`: parts -> phrase.
 
-    The plain twin of `pair_kernels.join`.
+    This is what `pair_kernels.join` does, in plain Python.
     """
     pending: list[str] = []
     for word in words:

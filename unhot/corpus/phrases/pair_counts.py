@@ -133,7 +133,7 @@ def _count_range(
 ) -> tuple[int, FrequentPairs]:
     """The number of pairs whose left sides are begin, begin + 1, ..., and those that are frequent enough.
 
-    Runs in a thread.
+    It runs in a thread.
     """
     begins = np.cumsum(sizes) - sizes
     cursors = np.where(sizes > 0, begins, -1)

@@ -1,6 +1,4 @@
-"""Phrases in ids, counted and joined.
-
-The compiled part of `pair_counts.py` and `joining.py`.
+"""Phrases in ids, counted and joined: the compiled part of `pair_counts.py` and `joining.py`.
 
 **Counting.** A pair is a left side and a word. The left side is a word or, where connector words stand
 between ("bank of" + "america"), a *prefix*: the word and the connectors behind it, which `extend` gives
@@ -134,10 +132,7 @@ def extend(
                 known = found(table, left, ids[i])
                 if known < 0:
                     if prefixes == parents.size:
-                        place[SENTENCE] = sentence
-                        place[TOKEN] = i
-                        place[LEFT] = left
-                        place[FOUND] = prefixes
+                        place[:] = sentence, i, left, prefixes
                         return False
                     known = connectors.size + prefixes
                     parents[prefixes], ends[prefixes] = left, ids[i]
@@ -202,7 +197,7 @@ def tally(successors: Any, begins: Any, cursors: Any, first: int, least: int, co
 def count_row(lefts: Any, ids: Any, starts: Any, row: int, counts: Any) -> None:
     """Add the successors of one row to `counts`, which has a place for each word.
 
-    For a row that is longer than memory allows.
+    This is for a row that is longer than memory allows.
     """
     for sentence in range(starts.size - 1):
         left = np.int64(NONE)

@@ -1,6 +1,4 @@
-"""Columns of text in Arrow's memory (extra `arrow`).
-
-Parquet files, and everything that hands over record batches.
+"""Columns of text in Arrow's memory (extra `arrow`): parquet files, and all that hands over record batches.
 
 A cell is a sentence: a string, whose line feeds are only white space, or a list of strings, which are tokens
 taken as they are. Cells become the bytes that the scanner reads without a

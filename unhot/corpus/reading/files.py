@@ -79,8 +79,7 @@ def are_paths(items: Sequence[object]) -> bool:
     if missing and len(missing) < len(strings):
         raise DataError(
             f"a list of {len(items)} strings, some of which name files and some do not, like "
-            f"{missing[0][:80]!r}: "
-            "give paths as pathlib.Path, sentences as an iterator (iter(sentences))"
+            f"{missing[0][:80]!r}: give paths as pathlib.Path, sentences as an iterator (iter(sentences))"
         )
     return not missing
 
@@ -163,7 +162,7 @@ class FileReader:
     def progress(self) -> tuple[int, int | None]:
         """Bytes on disk (compressed ones if the files are) that are read, and all of them.
 
-        Text read if one is not a real file.
+        If one is not a real file, the bytes of text that are read.
         """
         if self._total is None:
             return self.bytes, None
@@ -175,9 +174,10 @@ class FileReader:
         try:
             while True:
                 if block.size > LONGEST:
+                    where = self._stream.name if self._stream else "the text"
+                    missing = "white space" if b" " in self._cuts else "a line end"
                     raise DataError(
-                        f"{self._where()}: {block.size} bytes without {self._missing()}: check that it is "
-                        "text with words"
+                        f"{where}: {block.size} bytes without {missing}: check that it is text with words"
                     )
                 block.reserve(max(size, 2 * block.size))  # twice: the block is full and has no cut
                 more = self._fill(block)
@@ -201,12 +201,6 @@ class FileReader:
             self._finished += self._stream.position()
             self._stream.close()
             self._stream = None
-
-    def _where(self) -> str:
-        return self._stream.name if self._stream else "the text"
-
-    def _missing(self) -> str:
-        return "white space" if b" " in self._cuts else "a line end"
 
     def _fill(self, block: Block) -> bool:
         """Read until the block is full (True) or all files are read (False)."""

@@ -74,7 +74,7 @@ def grown(table: WordTable, longest: int) -> WordTable:
 
 
 @inner
-def piece(text: Bytes, start: Any, length: Any) -> Any:
+def head(text: Bytes, start: Any, length: Any) -> Any:
     """The first min(length, 8) bytes as a number."""
     bits = np.uint64(first_bytes(text, start))
     return bits if length >= 8 else bits & (ALL >> np.uint64(64 - 8 * length))
@@ -92,9 +92,9 @@ def same(a: Bytes, i: Any, b: Bytes, j: Any, length: Any) -> Any:
 @inner
 def word_key(text: Bytes, start: Any, length: Any) -> Any:
     """The bytes of a short word; a hash of a long one."""
-    key = piece(text, start, length)
+    key = head(text, start, length)
     for k in range(8, length, 8):
-        key = mix(key) ^ piece(text, start + k, length - k)
+        key = mix(key) ^ head(text, start + k, length - k)
     return key
 
 
@@ -135,7 +135,7 @@ def insert(table: WordTable, slot: Any, key: Any, text: Bytes, start: Any, lengt
 def separators(text: Bytes, base: Any, size: Any, rows: Bytes) -> Any:
     """For 64 bytes, one bit each: which are special separators, and which are separators at all.
 
-    None and all behind the end.
+    Behind the end, no byte is special and all are separators.
     """
     special = np.uint64(special_mask(text, base, rows))
     blank = special | np.uint64(other_mask(text, base, rows))
@@ -144,15 +144,6 @@ def separators(text: Bytes, base: Any, size: Any, rows: Bytes) -> Any:
         special &= inside
         blank |= ~inside
     return special, blank
-
-
-@inner
-def keep_place(place: Starts, position: Any, tokens: Any, breaks: Any, nuls: Any) -> None:
-    """Note how far a block is scanned."""
-    place[POSITION] = position
-    place[TOKENS] = tokens
-    place[BREAKS] = breaks
-    place[NULS] = nuls
 
 
 @kernel
@@ -193,7 +184,7 @@ def scan(
             if ends & lowest != ZERO:
                 found = look_up(table, text, start, base + bit - start)
                 if found < 0:
-                    keep_place(place, start, tokens, n_breaks, nuls)
+                    place[:] = start, tokens, n_breaks, nuls
                     return False
                 table.counts[found] += 1
                 ids[tokens] = found
@@ -210,7 +201,7 @@ def scan(
                     breaks[n_breaks] = tokens
                     n_breaks += 1
         base += WIDTH
-    keep_place(place, size, tokens, n_breaks, nuls)
+    place[:] = size, tokens, n_breaks, nuls
     return True
 
 

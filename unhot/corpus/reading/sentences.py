@@ -1,7 +1,4 @@
-"""Sentences from Python as blocks of bytes.
-
-Strings, token lists, and lines that a Python function splits into tokens.
-"""
+"""Sentences from Python as blocks of bytes: strings, token lists, lines that a function splits."""
 
 from __future__ import annotations
 

@@ -118,10 +118,7 @@ def open_beside(other: Source | Column, text: Source, block: int) -> Input:
 
 
 def check_input(source: object, tokenizer: Tokenizer) -> None:
-    """Raise an error for a tokeniser or a file that does not exist.
-
-    Better before kernels are compiled than after it.
-    """
+    """Raise an error for a tokeniser or a file that does not exist, before any kernel is compiled."""
     if isinstance(tokenizer, str):
         normaliser(tokenizer)
     for path in paths_of(source) or ():

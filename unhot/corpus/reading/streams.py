@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import io
 import sys
 import zlib
@@ -13,6 +14,12 @@ from unhot.errors import DataError
 HEAD = 10  # bytes that tell the kind of a file
 BUFFER = 1 << 18  # compressed bytes read together
 
+# kind: module, class, and what it calls the file beneath
+PACKERS = {
+    "gz": ("gzip", "GzipFile", "fileobj"),
+    "bz2": ("bz2", "BZ2File", "filename"),
+    "xz": ("lzma", "LZMAFile", "filename"),
+}
 # what follows "BZh" and a digit: a first block, or the end of an empty file
 BZIP2_BLOCKS = (b"1AY&SY", b"\x17rE8P\x90")
 ZSTD_FRAME, ZSTD_SKIPPABLE = b"\x28\xb5\x2f\xfd", b"\x2a\x4d\x18"
@@ -137,40 +144,28 @@ def compression(head: bytes) -> str:
 
 def decompress(kind: str, stream: IO[bytes]) -> Any:
     """A decompressing stream; streams put one behind the other are read as one."""
-    if kind == "gz":
-        import gzip
-
-        return gzip.GzipFile(fileobj=stream)
-    if kind == "bz2":
-        import bz2
-
-        return bz2.BZ2File(stream)
-    if kind == "xz":
-        import lzma
-
-        return lzma.LZMAFile(stream)
+    if kind in PACKERS:
+        return packed_file(kind, stream, "rb")
     zstd = _zstd()
     # 31: files made with zstd --long=31 too
     return zstd.ZstdFile(stream, options={zstd.DecompressionParameter.window_log_max: 31})
 
 
+def packed_file(kind: str, file: IO[bytes], mode: str) -> Any:
+    """A compressed file, to read ("rb") or to write ("wb"), over an open one."""
+    module, name, argument = PACKERS[kind]
+    return getattr(importlib.import_module(module), name)(**{argument: file}, mode=mode)
+
+
 def _zstd() -> Any:
-    if sys.version_info >= (3, 14):
-        from compression import zstd
-    else:
-        from backports import zstd
-    return zstd
+    return importlib.import_module("compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd")
 
 
 def _troubles() -> tuple[type[Exception], ...]:
     """What reading can raise; modules that were not needed cannot raise anything."""
-    errors: list[type[Exception]] = [OSError, EOFError, zlib.error]
-    if "lzma" in sys.modules:
-        errors.append(sys.modules["lzma"].LZMAError)
-    for name in ("compression.zstd", "backports.zstd"):
-        if name in sys.modules:
-            errors.append(sys.modules[name].ZstdError)
-    return tuple(errors)
+    names = {"lzma": "LZMAError", "compression.zstd": "ZstdError", "backports.zstd": "ZstdError"}
+    loaded = [getattr(sys.modules[name], error) for name, error in names.items() if name in sys.modules]
+    return (OSError, EOFError, zlib.error, *loaded)
 
 
 def _standard_input() -> IO[bytes]:

@@ -24,10 +24,7 @@ DATASET_ROWS = 1000  # rows asked of a dataset at a time
 
 
 class ArrowStream(Protocol):
-    """What tables, data frames and readers of record batches have in common.
-
-    The Arrow PyCapsule interface.
-    """
+    """What tables, data frames and readers of record batches share: the Arrow PyCapsule interface."""
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """A stream of record batches."""

@@ -33,12 +33,12 @@ class Block:
             text[: self.size] = self.text[: self.size]
             self.text = text
 
-    def append(self, piece: bytes | memoryview) -> None:
+    def append(self, raw: bytes | memoryview) -> None:
         """Add bytes."""
-        end = self.size + len(piece)
+        end = self.size + len(raw)
         if end + PADDING > len(self.text):
             self.reserve(max(end, 2 * self.size))
-        self.text[self.size : end] = np.frombuffer(piece, np.uint8)
+        self.text[self.size : end] = np.frombuffer(raw, np.uint8)
         self.size = end
 
     def reserve_ids(self, tokens: int, breaks: int) -> None:

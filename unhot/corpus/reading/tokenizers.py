@@ -88,7 +88,7 @@ def normaliser(name: str) -> Normaliser | None:
 def lower_table() -> Ids:
     """Code point -> what to write: the lower case of a letter, digit or mark.
 
-    For all else 0, but below 128 a space or the byte itself.
+    All else is 0; below 128 it is a space, or the byte itself if the scanner needs it.
     """
     table = np.zeros(CODE_POINTS, np.int32)
     category = unicodedata.category
