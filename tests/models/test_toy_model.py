@@ -11,7 +11,7 @@ import pytest
 
 import unhot
 from unhot.cli.outputs import load_plugin
-from unhot.errors import ConfigError, DataError, FormatError
+from unhot.errors import ConfigError, FormatError
 from unhot.models.load import load_unfinished
 from unhot.models.model import MODELS
 
@@ -127,5 +127,5 @@ def test_a_tensor_by_the_name_of_the_counts_is_refused(text, tmp_path):
     load_plugin(str(TOY))
     toy = MODELS["bigrams"](min_count=1).fit(text)
     toy.tensors = lambda complete: {"counts": toy.learned.counts}
-    with pytest.raises(DataError, match="tensor 'counts': the name is the vocabulary's"):
+    with pytest.raises(ConfigError, match="tensor 'counts': the name is the vocabulary's"):
         toy.save(tmp_path / "toy")

@@ -28,7 +28,7 @@ from unhot.models.settings import Range, check_settings
 from unhot.train.checkpoint import Checkpoint, fingerprint
 from unhot.train.history import History
 from unhot.train.progress import Callback
-from unhot.vectors.formats.directory import SavedModel, checkpoint_of, remove_checkpoint, save_model
+from unhot.vectors.formats.directory import COUNTS, SavedModel, checkpoint_of, remove_checkpoint, save_model
 from unhot.vocab.vocabulary import Vocabulary
 
 MODELS: dict[str, type[Model[Any]]] = {}  # all that are registered by now, by name
@@ -266,6 +266,8 @@ class Model(ABC, Generic[L]):
     def _write(self, folder: Path) -> None:
         history, learned = self.history, self.learned
         tensors = self.tensors(complete=self.complete)
+        if taken := tensors.keys() & set(COUNTS.values()):
+            raise ConfigError(f"a tensor {min(taken)!r}: the name is the vocabulary's; choose another")
         config = {**self.config(), "unhot": __version__, "losses": history.losses, self.unit: history.words}
         if not self.complete:
             config["losses"] = history.losses[: history.position.epoch]

@@ -76,11 +76,8 @@ def save_model(
     texts = {CONFIG: _config_text(config)}
     for name, words in ((WORDS, vocabulary), (OUT_WORDS, out_vocabulary)):
         if words is not None:
-            counts = COUNTS[name]
-            if not np.array_equal(tensors.get(counts, words.counts), words.counts):
-                raise DataError(f"{path}: a tensor {counts!r}: the name is the vocabulary's; choose another")
             texts[name] = words_text(words.words)
-            tensors[counts] = words.counts
+            tensors[COUNTS[name]] = words.counts
     _check_tensors(tensors, vocabulary, DataError, str(path))
     live = check_target(path)
     try:
