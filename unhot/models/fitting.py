@@ -53,6 +53,10 @@ class Reads:
                 "counts, column or phrases with an encoded Corpus or Cells: their words are encoded already; "
                 "leave them out"
             )
+        if self.phrases is not None and self.labels is not None:
+            raise ConfigError(
+                "phrases with labels: join the phrases first (unhot phrases), then train on that"
+            )
         if self.phrases is not None and not isinstance(self.phrases, Phrases):
             raise ConfigError(
                 f"phrases={self.phrases!r:.80}: must be Phrases; open a list with unhot.corpus.Phrases.load"
@@ -100,6 +104,7 @@ class Origin:
     source: list[str] | None = None  # the files; None: it was not made of files
     column: str | None = None
     fingerprint: str | None = None  # of the encoded text, or of its cells
+    labels: list[str] | None = None  # the files with labels; None: there are none, or they are no files
 
     def as_json(self) -> dict[str, Any]:
         """As it is saved."""
@@ -107,13 +112,21 @@ class Origin:
 
     def again(self) -> Any:
         """The files, as a source; a `DataError` if it did not begin with files."""
-        # not strings, which would be sentences, should they be gone
-        names = [Path(name) for name in self.source or ()]
-        if not names:
+        if not self.source:
             raise DataError(
                 "the text of this training was not a file that can be opened again: give it as source"
             )
-        return names[0] if len(names) == 1 else names
+        return _as_source(self.source)
+
+    def labels_again(self) -> Any:
+        """The files with labels, as a source; None: there are none."""
+        return _as_source(self.labels) if self.labels else None
+
+
+def _as_source(names: list[str]) -> Any:
+    """Not strings, which would be sentences, should the files be gone."""
+    paths = [Path(name) for name in names]
+    return paths[0] if len(paths) == 1 else paths
 
 
 def holds_cells(source: str | os.PathLike[str]) -> bool:

@@ -187,7 +187,7 @@ class Model(ABC, Generic[L]):
         reads = Reads(opened(source), labels, counts, column, phrases, directory)
         reads = dataclasses.replace(reads, known=self.known(begins, reads))
         with self.open_input(reads, tells) as data:
-            origin = Origin(names_of(source), column, fingerprint(data))
+            origin = Origin(names_of(source), column, fingerprint(data), names_of(labels))
             with self._training(data, begins, tells, origin) as training:
                 training.train()
         return self
@@ -216,6 +216,7 @@ class Model(ABC, Generic[L]):
             raise DataError(f"this training is complete ({done.epoch} epochs): {more}")
         tells = Tells(callbacks, reading, counting, note, checkpoint)
         text = opened(self._origin.again() if source is None else source)
+        labels = self._origin.labels_again() if labels is None else labels
         reads = Reads(text, labels, phrases=phrases, directory=directory)
         if not reads.encoded:
             reads = dataclasses.replace(reads, counts=vocabulary, column=self._origin.column)

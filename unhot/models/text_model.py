@@ -6,6 +6,7 @@ import contextlib
 import dataclasses
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Annotated, Any
 
 from unhot.corpus.corpus import Corpus
@@ -16,6 +17,8 @@ from unhot.models.fitting import Reads, Tells
 from unhot.models.model import L, Model
 from unhot.models.settings import Range
 from unhot.threads import in_background
+
+LABELS = "labels"  # what stands beside the lines of an encoded text, see `encode`
 
 
 @dataclasses.dataclass(kw_only=True)
@@ -40,7 +43,12 @@ class TextModel(Model[L]):
             compiled()
             yield reads.source
             return
-        encoded = (encode if reads.phrases is None else reads.phrases.encode)(
+        how: Callable[..., Corpus]
+        if reads.phrases is None:
+            how = partial(encode, beside=None if reads.labels is None else {LABELS: reads.labels})
+        else:
+            how = reads.phrases.encode
+        encoded = how(
             reads.source,
             tokenizer=self.tokenizer,
             min_count=self.min_count,

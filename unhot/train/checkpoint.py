@@ -69,19 +69,18 @@ class Timer:
 
 
 def fingerprint(source: Corpus | Cells) -> str:
-    """A checksum of an encoded text: its words, their counts, its sentences and ids.
-
-    Or of cells: words, counts, and themselves.
-    """
+    """A checksum of an encoded text: words, counts, sentences, ids, and what is beside it; or of cells."""
     found = hashlib.sha256(b"\n".join(map(encode_word, source.vocabulary.words)))
     found.update(source.vocabulary.counts.astype("<i8").tobytes())
-    parts: list[tuple[Any, ...]]
+    parts: list[Any]
     if isinstance(source, Cells):
-        parts = [(source.starts, source.columns, source.values)]
+        parts, beside = [(source.starts, source.columns, source.values)], {}
     else:
-        parts = [(shard.ids, shard.starts) for shard in source.shards]
+        parts, beside = list(source.shards), source.beside
     for part in parts:
         sizes = " ".join(str(array.size) for array in part)
         checks = [zlib.crc32(array.data) for array in part]  # several GB a second, and no attacker to fear
         found.update(f"{sizes} {checks}\n".encode("ascii"))
+    for name, other in beside.items():
+        found.update(f"{name} {fingerprint(other)}\n".encode("ascii"))
     return found.hexdigest()

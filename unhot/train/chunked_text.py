@@ -27,6 +27,10 @@ class ChunkedText:
     seed: int
     chunks: list[TextChunk]  # of an epoch
 
+    def __post_init__(self) -> None:
+        """Refuse a text with places of unknown words: these have no row."""
+        self.corpus.check_windows()
+
     @property
     def longest(self) -> int:
         """Positions of the longest chunk."""
