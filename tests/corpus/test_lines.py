@@ -3,6 +3,7 @@
 import hashlib
 import itertools
 import json
+import re
 from collections import Counter
 from pathlib import Path
 
@@ -423,3 +424,19 @@ def test_empty_lines_have_no_pairs():
         with encode(iter(TEXT), min_count=1, empty_lines=empty_lines) as corpus:
             pairs.append(list(corpus_pairs(corpus, window=2)))
     assert pairs[0] == pairs[1]
+
+
+def test_the_page_runs(tmp_path, monkeypatch):
+    page = (Path(__file__).parents[2] / "docs" / "training.md").read_text(encoding="utf-8")
+    section = page.split("\n## What an encoded text keeps\n")[1].split("\n## ")[0]
+    (code,) = re.findall(r"```python\n(.*?)```", section, re.DOTALL)
+    monkeypatch.chdir(tmp_path)
+    names = {}
+    exec(code, names)
+    with Corpus.open("encoded") as corpus:
+        assert corpus.sentences == 4
+        assert corpus.beside["labels"].vocabulary.words == ["positive", "negative", "short"]
+        ((words, marks),) = corpus.aligned(1, 4, "labels")
+        line = [corpus.vocabulary.words[i] for i in words.ids[words.starts[1] : words.starts[2]]]
+        assert line == ["bad", "acting", "in", "a", "film"]
+        assert marks.ids[marks.starts[1] : marks.starts[2]].tolist() == [1]
