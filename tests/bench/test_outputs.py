@@ -13,8 +13,9 @@ from unhot.evaluate import HeldOut, held_out
 from unhot.outputs import LAYERS, parse_output
 
 RESULT = HeldOut(
-    model="skipgram", output="x", vocabulary=10, window=5, shrink=False, sample=0.0, tokenizer="whitespace", seed=1, words=100,
-    unknown=0, pairs=900, cross_entropy=6.0, log_z_mean=1.25, log_z_variance=0.5,
+    model="skipgram", output="x", vocabulary=10, window=5, shrink=False, sample=0.0,
+    tokenizer="whitespace", seed=1, words=100, unknown=0, pairs=900, cross_entropy=6.0,
+    log_z_mean=1.25, log_z_variance=0.5,
 )  # fmt: skip
 SHORT = {"dim": 8, "window": 3, "min_count": 1, "seconds": 0.2, "held_out": 0.1, "threads": 1, "exact": False}
 

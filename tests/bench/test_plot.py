@@ -14,8 +14,9 @@ from unhot.errors import MissingExtra
 from unhot.evaluate import HeldOut
 
 RESULT = HeldOut(
-    model="skipgram", output="x", vocabulary=10, window=5, shrink=False, sample=0.0, tokenizer="whitespace", seed=1, words=100,
-    unknown=0, pairs=900, cross_entropy=6.0, log_z_mean=1.25, log_z_variance=0.5,
+    model="skipgram", output="x", vocabulary=10, window=5, shrink=False, sample=0.0,
+    tokenizer="whitespace", seed=1, words=100, unknown=0, pairs=900, cross_entropy=6.0,
+    log_z_mean=1.25, log_z_variance=0.5,
 )  # fmt: skip
 NUMBERS = {
     "words": 10,

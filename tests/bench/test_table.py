@@ -22,8 +22,9 @@ from unhot.evaluate import HeldOut
 
 def measured(layer, loss, **more):
     result = HeldOut(
-        model="skipgram", output=layer, vocabulary=10, window=5, shrink=False, sample=0.0, tokenizer="whitespace", seed=1, words=100,
-        unknown=0, pairs=900, cross_entropy=loss, log_z_mean=1.25, log_z_variance=0.5,
+        model="skipgram", output=layer, vocabulary=10, window=5, shrink=False, sample=0.0,
+        tokenizer="whitespace", seed=1, words=100, unknown=0, pairs=900, cross_entropy=loss,
+        log_z_mean=1.25, log_z_variance=0.5,
     )  # fmt: skip
     curve = tuple(Point(seconds, int(1e4 * seconds), loss + 1 / seconds) for seconds in (1.0, 10.0, 60.0))
     figures = {

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from unhot.kernels.loop import Params
-from unhot.models.learned_words import Learned
+from unhot.models.learned_words import LearnedWords
 from unhot.outputs import parse_output
 from unhot.vocab.vocabulary import Vocabulary
 
@@ -21,9 +21,9 @@ def random_model(kind, output, words=WORDS, counts=(90, 80, 40, 30, 20, 20, 9, 5
 
     sizes = rows if biases.out else 0, len(words) if biases.each_input else 0, 1 if biases.ln_z else 0
     params = Params(draw(len(words), dim), draw(rows, dim), *map(draw, sizes))
-    model._keep(
-        Learned(model.layer, Vocabulary(words, counts), params, np.zeros(0, np.int64), np.zeros(0, np.uint8))
-    )
+    vocabulary = Vocabulary(words, counts)
+    none = {"seen": np.zeros(0, np.int64), "frozen": np.zeros(0, np.uint8)}
+    model.keep(LearnedWords(model.layer, vocabulary, vocabulary, params, **none))
     return model
 
 

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from unhot import Vectors
-from unhot.errors import ConfigError, DataError
+from unhot.errors import ConfigError
 from unhot.evaluate import analogies
+from unhot.evaluate.analogy_answers import METHODS, answers
 from unhot.evaluate.analogy_files import Question, read_analogies
-from unhot.evaluate.answers import METHODS, answers
 from unhot.evaluate.lookup import Lookup
 
 PAIRS, DIM = 30, 8
@@ -99,7 +99,7 @@ def test_answers_are_those_of_a_loop(vectors, method, monkeypatch):
     assert found.tolist() == expected
     assert told == [(len(vectors), len(vectors))]
     # neither the blocks nor the threads change anything
-    monkeypatch.setattr("unhot.evaluate.answers.BLOCK", 64)
+    monkeypatch.setattr("unhot.evaluate.analogy_answers.BLOCK", 64)
     monkeypatch.setattr(vectors, "threads", 5)
     assert answers(Lookup(vectors, case="exact"), asked, method, lambda *done: None).tolist() == expected
 
@@ -177,24 +177,6 @@ def test_four_words_need_no_section(tmp_path):
     (tmp_path / "plain.txt").write_text("a b c d\n")
     (relation,) = read_analogies(tmp_path / "plain.txt")
     assert relation == ("plain", "", [Question("a", "b", "c", ("d",))])
-
-
-@pytest.mark.parametrize(
-    ("text", "told"),
-    [
-        (": s\na b c d\na b c\n", "questions: line 3: 'a b c': must be four words"),
-        ("a b c d e\n", "line 1: 'a b c d e': must be four words .* or a word and its right answers"),
-        ("a\tb\nc\n", "line 2: 'c': must be a word and its right answers"),
-        ("a\tb\nc\t//\n", "line 2"),
-        (": s\n: t\n", "there is no question"),
-        ("", "there is no question"),
-        ("a\tb\n", "there is no question"),
-    ],
-)
-def test_wrong_lines_are_named(tmp_path, text, told):
-    (tmp_path / "questions").write_text(text)
-    with pytest.raises(DataError, match=told):
-        read_analogies(tmp_path / "questions")
 
 
 def test_wrong_method(vectors, google):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from unhot.evaluate.analogy_answers import (
+from unhot.evaluate.analogy_scores import (
     EPSILON,
     GROUP,
     Answers,

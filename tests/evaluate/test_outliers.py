@@ -33,7 +33,7 @@ def write(path, words=WORDS, strange=STRANGE):
 
 
 def by_definition(vectors, words, strange):
-    """position / (|W| - 1) of each outlier, with the mean of all cosines of a set without each of its words."""
+    """position / (|W| - 1) of each outlier, by the mean of all cosines of a set without each of its words."""
     places = []
     for outlier in strange:
         every = [*words, outlier]

@@ -31,3 +31,44 @@ def test_questions_or_an_error_that_names_the_file(reader, raw, tmp_path_factory
     except DataError as error:
         told = str(error)
     assert found or str(path) in told
+
+
+WRONG = [
+    (read_analogies, "questions", ": s\na b c d\na b c\n", "questions: line 3: 'a b c': must be four words"),
+    (
+        read_analogies,
+        "questions",
+        "a b c d e\n",
+        "line 1: 'a b c d e': must be four words .* or a word and its right answers",
+    ),
+    (read_analogies, "questions", "a\tb\nc\n", "line 2: 'c': must be a word and its right answers"),
+    (read_analogies, "questions", "a\tb\nc\t//\n", "line 2"),
+    (read_analogies, "questions", ": s\n: t\n", "there is no question"),
+    (read_analogies, "questions", "", "there is no question"),
+    (read_analogies, "questions", "a\tb\n", "there is no question"),
+    (read_categories, "words", "cat\tanimal\ndog\n", "words: line 2: 'dog': must be `word<TAB>category`"),
+    (read_categories, "words", "cat animal big\n", "line 1"),
+    (
+        read_categories,
+        "words",
+        "word,category\ncat,animal\ndog,animal,big\n",
+        "line 3: .* 2 columns, as in the first line",
+    ),
+    (read_categories, "words", "word,category\ncat,\n", "line 2"),
+    (read_categories, "words", "word,category\n,animal\n", "there is no question"),
+    (read_categories, "words", "\n# comment\n", "there is no question"),
+    (read_pairs, "pairs", "cat dog 1\ncat dog\n", r"pairs: line 2: 'cat dog': must be word, word and score"),
+    (read_pairs, "pairs", "cat dog\n", "line 1"),
+    (read_pairs, "pairs", "a\tb\tscore\nc\td\tscore\n", "line 2"),
+    (read_pairs, "pairs", "cat\tdog\t1\ncat\t\t1\n", "line 2"),
+    (read_pairs, "pairs", "cat dog 1\ncat dog nan\n", "line 2: 'cat dog nan'"),
+    (read_pairs, "pairs", "# nothing\n\n", "there is no question"),
+    (read_pairs, "pairs", "", "there is no question"),
+]
+
+
+@pytest.mark.parametrize(("reader", "name", "text", "told"), WRONG)
+def test_wrong_lines_are_named(reader, name, text, told, tmp_path):
+    (tmp_path / name).write_text(text)
+    with pytest.raises(DataError, match=told):
+        reader(tmp_path / name)

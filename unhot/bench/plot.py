@@ -1,4 +1,7 @@
-"""A picture of a comparison: held-out perplexity against seconds of training, a line for each layer, named where it ends."""
+"""A picture of a comparison: held-out perplexity against seconds of training.
+
+Each layer has a line, and its name where the line ends.
+"""
 
 from __future__ import annotations
 
@@ -14,17 +17,7 @@ WIDTH, HEIGHT = 9.0, 5.6  # inches
 NAME = 0.047  # height of a name, as a share of the axes'
 ABOVE = 2.0  # perplexities of more than so many times that of the counts alone are above the upper edge
 GREY = "0.45"
-COLOURS = (
-    "tab:blue",
-    "tab:orange",
-    "tab:green",
-    "tab:red",
-    "tab:purple",
-    "tab:brown",
-    "tab:pink",
-    "tab:olive",
-    "tab:cyan",
-)
+COLOURS = tuple(f"tab:{name}" for name in "blue orange green red purple brown pink olive cyan".split())
 NICE: tuple[tuple[float, ...], ...] = (  # numbers for ticks, from many to few
     (1, 1.2, 1.4, 1.6, 1.8, 2, 2.5, 3, 4, 5, 6, 7, 8, 9),
     (1, 1.5, 2, 3, 4, 5, 6, 7, 8, 9),
@@ -41,25 +34,23 @@ def plot_layers(comparison: Comparison, path: Path) -> None:
     from matplotlib.figure import Figure
 
     drawn = [each for each in comparison.layers if each.curve and each.result is not None]
-    with mpl.rc_context(
-        {"svg.hashsalt": "unhot", "font.size": 10, "axes.spines.top": False, "axes.spines.right": False}
-    ):
+    style = {"svg.hashsalt": "unhot", "font.size": 10, "axes.spines.top": False, "axes.spines.right": False}
+    with mpl.rc_context(style):
         figure = Figure(figsize=(WIDTH, HEIGHT), layout="constrained")
         axes = figure.add_subplot(xscale="log", yscale="log")
         axes.set_xlabel("seconds of training")
         axes.set_ylabel(f"perplexity of {comparison.curve_words:,} held-out words")
         styles = _styles(drawn)
-        for each, style in zip(drawn, styles, strict=True):
-            axes.plot(
-                [point.seconds for point in each.curve],
-                [_perplexity(point.loss) for point in each.curve],
-                **style,
-            )
+        for each, line in zip(drawn, styles, strict=True):
+            seconds = [point.seconds for point in each.curve]
+            axes.plot(seconds, [_perplexity(point.loss) for point in each.curve], **line)
         _set_limits(axes, comparison, drawn)
         if drawn:
-            _name_counts(axes, comparison)
-            _name_exact(axes, comparison)
-            _name_lines(axes, drawn, [style["color"] for style in styles])
+            _draw_level(axes, "counts alone", comparison.curve_unigram_perplexity, GREY, (1, 2))
+            exact = _exact_height(comparison)
+            if exact and exact <= axes.get_ylim()[1]:  # not above all that is shown
+                _draw_level(axes, "exact", exact, "black", (6, 3))
+            _name_lines(axes, drawn, [line["color"] for line in styles])
         kind = path.suffix.removeprefix(".").lower() or "svg"
         figure.savefig(path, format=kind, dpi=150, metadata={"Date": None} if kind == "svg" else None)
 
@@ -69,11 +60,12 @@ def _perplexity(loss: float) -> float:
 
 
 def _styles(drawn: Sequence[Measured]) -> list[dict[str, Any]]:
-    """The full softmax thick and black.
+    """How lines look: that of the full softmax thick and black, the others coloured.
 
-    The others in colours, dashed where another one has the colour already.
+    A line is dashed if another one has its colour already.
     """
-    styles, number = [], 0
+    styles: list[dict[str, Any]] = []
+    number = 0
     for each in drawn:
         if each.spec.partition(":")[0] == FULL:
             styles.append({"color": "black", "linewidth": 2.5, "zorder": 3})
@@ -94,14 +86,11 @@ def _set_limits(axes: Any, comparison: Comparison, drawn: Sequence[Measured]) ->
     times = [point.seconds for each in drawn for point in each.curve] or [1.0, comparison.settings.seconds]
     heights = [_perplexity(point.loss) for each in drawn for point in each.curve] or [1.0]
     counts = comparison.curve_unigram_perplexity
-    heights += (
-        [_perplexity(comparison.exact.final_loss)] if comparison.exact and comparison.exact.result else []
-    )
-    low, high = min(*heights, counts), max(min(max(heights), ABOVE * counts), counts)
-    for axis, (first, last) in (
-        (axes.xaxis, (min(times) / 1.03, max(times) * 1.03)),
-        (axes.yaxis, (low / 1.03, high * 1.03)),
-    ):
+    heights += filter(None, [_exact_height(comparison)])
+    high = max(min(max(heights), ABOVE * counts), counts)
+    shown = ((axes.xaxis, min(times), max(times)), (axes.yaxis, min(*heights, counts), high))
+    for axis, least, most in shown:
+        first, last = least / 1.03, most * 1.03
         axis.set_view_interval(first, last, ignore=True)
         axis.set_major_locator(FixedLocator(nice_numbers(first, last)))
         axis.set_minor_locator(NullLocator())
@@ -131,38 +120,17 @@ def nice_numbers(first: float, last: float) -> list[float]:
     return found
 
 
-def _name_counts(axes: Any, comparison: Comparison) -> None:
-    """The line of what can be had without learning."""
-    height = comparison.curve_unigram_perplexity
-    axes.axhline(height, color=GREY, linewidth=1.0, linestyle=(0, (1, 2)), zorder=0)
-    axes.annotate(
-        "counts alone",
-        (0.0, height),
-        (4, 3),
-        xycoords=("axes fraction", "data"),
-        textcoords="offset points",
-        color=GREY,
-        size=9,
-    )
+def _exact_height(comparison: Comparison) -> float | None:
+    """The perplexity of the exact solution; None if there is none."""
+    exact = comparison.exact
+    return _perplexity(exact.final_loss) if exact is not None and exact.result else None
 
 
-def _name_exact(axes: Any, comparison: Comparison) -> None:
-    """The line of the exact solution, if there is one, and if it is not above all that is shown."""
-    if comparison.exact is None or comparison.exact.result is None:
-        return
-    height = _perplexity(comparison.exact.final_loss)
-    if height > axes.get_ylim()[1]:
-        return
-    axes.axhline(height, color="black", linewidth=1.0, linestyle=(0, (6, 3)), zorder=0)
-    axes.annotate(
-        "exact",
-        (0.0, height),
-        (4, 3),
-        xycoords=("axes fraction", "data"),
-        textcoords="offset points",
-        color="black",
-        size=9,
-    )
+def _draw_level(axes: Any, name: str, height: float, colour: str, dashes: tuple[int, int]) -> None:
+    """A line at the height of something that is not trained in time."""
+    axes.axhline(height, color=colour, linewidth=1.0, linestyle=(0, dashes), zorder=0)
+    at = {"xycoords": ("axes fraction", "data"), "textcoords": "offset points"}
+    axes.annotate(name, (0.0, height), (4, 3), **at, color=colour, size=9)
 
 
 def _name_lines(axes: Any, drawn: Sequence[Measured], colours: Sequence[str]) -> None:
@@ -174,26 +142,14 @@ def _name_lines(axes: Any, drawn: Sequence[Measured], colours: Sequence[str]) ->
     ends = [min(_perplexity(each.final_loss), high) for each in drawn]
     places = spread_out([math.log(end / low) / math.log(high / low) for end in ends], NAME)
     for each, end, place, colour in zip(drawn, ends, places, colours, strict=True):
-        line = {
-            "arrowstyle": "-",
-            "color": colour,
-            "linewidth": 0.6,
-            "alpha": 0.6,
-            "shrinkA": 0,
-            "shrinkB": 2,
-            "relpos": (0, 0.5),
-        }
+        line = {"arrowstyle": "-", "color": colour, "linewidth": 0.6, "alpha": 0.6}
+        line |= {"shrinkA": 0, "shrinkB": 2, "relpos": (0, 0.5)}
         above = f": {_perplexity(each.final_loss):.3g}" if end == high else ""
         name = each.layer.encode("utf-8", "backslashreplace").decode()
         label = f"{name}{above}" if each.engine == "compiled" else f"{name} ({each.engine}){above}"
-        text = {
-            "textcoords": "axes fraction",
-            "va": "center",
-            "color": colour,
-            "annotation_clip": False,
-            "parse_math": False,
-        }
-        axes.annotate(label, (each.curve[-1].seconds, end), (1.05, place), arrowprops=line, **text)
+        text = {"va": "center", "color": colour, "annotation_clip": False, "parse_math": False}
+        beside = {"textcoords": "axes fraction", "arrowprops": line}
+        axes.annotate(label, (each.curve[-1].seconds, end), (1.05, place), **beside, **text)
 
 
 def spread_out(places: Sequence[float], gap: float) -> list[float]:
@@ -225,6 +181,6 @@ def spread_out(places: Sequence[float], gap: float) -> list[float]:
 
 
 def _inside(wanted: float, size: int, gap: float) -> float:
-    """The middle of a block, such that all of it is between 0 and 1, or the middle of that where there is no room."""
+    """The middle of a block of names, such that all of it is between 0 and 1 if there is room."""
     half = gap * (size - 1) / 2
     return 0.5 if half > 0.5 else min(max(wanted, half), 1 - half)

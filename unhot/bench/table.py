@@ -13,52 +13,28 @@ from unhot.bench.timed import Point
 
 FROM_EXACT = ("above exact", "train above")  # columns that there are if there is an exact solution
 HEADER = (
-    "layer",
-    "engine",
-    "lr",
-    "perplexity",
-    "examples/s",
-    "learned MB",
-    "training MB",
-    "log Z mean",
-    "log Z var",
-    "s to softmax",
+    *("layer", "engine", "lr", "perplexity", "examples/s"),
+    *("learned MB", "training MB", "log Z mean", "log Z var", "s to softmax"),
 )
+OF_RESULT = ("cross_entropy", "perplexity", "log_z_mean", "log_z_variance")
 COLUMNS = (
-    *(
-        "layer",
-        "spec",
-        "engine",
-        "lr",
-        "seconds",
-        "pairs",
-        "pairs_per_second",
-        "cross_entropy",
-        "perplexity",
-        "log_z_mean",
-        "log_z_variance",
-    ),
-    *(
-        "learned_bytes",
-        "training_bytes",
-        "final_loss",
-        "seconds_to_full",
-        "above_exact",
-        "train_above",
-        "failed",
-    ),
+    *("layer", "spec", "engine", "lr", "seconds", "pairs", "pairs_per_second", *OF_RESULT),
+    *("learned_bytes", "training_bytes", "final_loss"),
+    *("seconds_to_full", "above_exact", "train_above", "failed"),
 )
 EXPLAINED = {
     "perplexity": "of the held-out lines, exact: all probabilities are normalised over the whole vocabulary",
     "examples/s": "pairs of input and target trained in a second",
     "learned MB": "vectors and biases",
-    "training MB": "all that the training plans with: the vectors, a copy of them to go back to, tables and buffers",
+    "training MB": "all that the training plans with: the vectors, a copy of them to go back to, tables and "
+    "buffers",
     "log Z": "what the layer's own estimates of probabilities sum to, as its log: 0 where it is normalised",
-    "s to softmax": "seconds of training until the loss was as low as that of the full softmax at its end, on a part of the held-out lines",
+    "s to softmax": "seconds of training until the loss was as low as that of the full softmax at its end, "
+    "on a part of the held-out lines",
 }
 EXACT_EXPLAINED = {
-    "exact": "the full softmax trained on the counts of all pairs, without a draw and without a clock, until its loss of the training "
-    "lines was near its minimum",
+    "exact": "the full softmax trained on the counts of all pairs, without a draw and without a clock, "
+    "until its loss of the training lines was near its minimum",
     "above exact": "the held-out loss beyond that of exact, in nats a pair",
     "train above": "the loss of all training lines beyond that of exact, in nats a pair",
 }
@@ -76,28 +52,26 @@ def explained(comparison: Comparison) -> dict[str, str]:
 
 def table(comparison: Comparison) -> list[tuple[str, ...]]:
     """A row of `header` for the exact solution and for each layer."""
-    return [_row(each, comparison) for each in comparison.rows]
+    columns = len(header(comparison))
+    return [_row(each, comparison)[:columns] for each in comparison.rows]
 
 
 def _row(each: Measured, comparison: Comparison) -> tuple[str, ...]:
     if each.result is None:
-        return (each.layer, each.engine, *("-",) * (len(header(comparison)) - 2))
-    reached = comparison.to_full.get(each.layer, math.nan)
-    apart = (
-        () if comparison.exact is None else (_figure(comparison.above_exact(each)), _figure(each.train_above))
-    )
+        return (each.layer, each.engine, *("-",) * (len(HEADER) + len(FROM_EXACT) - 2))
     return (
-        *(
-            each.layer,
-            each.engine,
-            f"{each.lr:.3g}",
-            f"{each.result.perplexity:,.1f}",
-            _figure(each.pairs_per_second, ",.0f"),
-        ),
-        *(f"{each.learned_bytes / 1e6:,.1f}", f"{each.training_bytes / 1e6:,.1f}"),
-        *(f"{each.result.log_z_mean:.3f}", f"{each.result.log_z_variance:.3f}"),
-        _figure(reached, ",.1f"),
-        *apart,
+        each.layer,
+        each.engine,
+        f"{each.lr:.3g}",
+        f"{each.result.perplexity:,.1f}",
+        _figure(each.pairs_per_second, ",.0f"),
+        f"{each.learned_bytes / 1e6:,.1f}",
+        f"{each.training_bytes / 1e6:,.1f}",
+        f"{each.result.log_z_mean:.3f}",
+        f"{each.result.log_z_variance:.3f}",
+        _figure(comparison.to_full.get(each.layer, math.nan), ",.1f"),
+        _figure(comparison.above_exact(each)),
+        _figure(each.train_above),
     )
 
 
@@ -111,12 +85,11 @@ def summary(comparison: Comparison) -> str:
     rate = f"lr {given.lr:g} for all" if given.lr else "the best lr of a few for each, found on other lines"
     return (
         f"{given.model}, dim {given.dim}, window {given.window}, {comparison.vocabulary:,} words, "
-        f"{given.threads} thread"
-        f"{'s' if given.threads > 1 else ''}; {given.seconds:g} s of training for each layer, with {rate}; "
-        "trained on "
-        f"{comparison.words:,} words, measured on {comparison.held_out_words:,} others. Predicting each "
-        "word by its count alone has a "
-        f"perplexity of {comparison.unigram_perplexity:,.1f}.{_exact_said(comparison)}"
+        f"{given.threads} thread{'s' if given.threads > 1 else ''}; "
+        f"{given.seconds:g} s of training for each layer, with {rate}; "
+        f"trained on {comparison.words:,} words, measured on {comparison.held_out_words:,} others. "
+        "Predicting each word by its count alone has a perplexity of "
+        f"{comparison.unigram_perplexity:,.1f}.{_exact_said(comparison)}"
         f"{' Interrupted: not all layers are there.' if comparison.interrupted else ''}"
     )
 
@@ -127,19 +100,23 @@ def _exact_said(comparison: Comparison) -> str:
         return ""
     said = f" The exact solution took {exact.seconds:,.1f} s."
     if exact.result.perplexity > comparison.unigram_perplexity:
-        said += " It predicts the held-out lines worse than counts alone: of so little text it has learned the training lines by heart."
+        said += (
+            " It predicts the held-out lines worse than counts alone: "
+            "of so little text it has learned the training lines by heart."
+        )
     return said
 
 
 def measured_by(comparison: Comparison) -> str:
     """What must be known of the full softmax: which one it is, or that it is no measure; mostly nothing."""
     if comparison.full and not comparison.to_full:
-        return f"s to softmax: left empty, since {comparison.full} itself has not learned more than the counts in this time"
-    return (
-        f"s to softmax: that of {comparison.full}, the first in the table"
-        if len(comparison.softmaxes) > 1
-        else ""
-    )
+        return (
+            f"s to softmax: left empty, since {comparison.full} itself has not learned more than the counts "
+            "in this time"
+        )
+    if len(comparison.softmaxes) > 1:
+        return f"s to softmax: that of {comparison.full}, the first in the table"
+    return ""
 
 
 def failures(comparison: Comparison) -> list[str]:
@@ -151,15 +128,11 @@ def write_csv(comparison: Comparison, path: Path) -> None:
     """A row for the exact solution and each layer; numbers that are not there are empty."""
     rows = []
     for each in comparison.rows:
-        row = {name: getattr(each, name, "") for name in COLUMNS} | {
-            "seconds_to_full": comparison.to_full.get(each.layer, math.nan)
-        }
+        row = {name: getattr(each, name, "") for name in COLUMNS}
+        row["seconds_to_full"] = comparison.to_full.get(each.layer, math.nan)
         row["above_exact"] = comparison.above_exact(each)
         if each.result is not None:
-            row |= {
-                name: getattr(each.result, name)
-                for name in ("cross_entropy", "perplexity", "log_z_mean", "log_z_variance")
-            }
+            row |= {name: getattr(each.result, name) for name in OF_RESULT}
         rows.append([_cell(row[name]) for name in COLUMNS])
     _write(path, COLUMNS, rows)
 
@@ -173,15 +146,12 @@ def write_curves(comparison: Comparison, path: Path) -> None:
 def markdown(comparison: Comparison, name: str, picture: str | None = None) -> str:
     """A page: what was done, the table, the picture."""
     names = header(comparison)
+    sides = (":--", ":--", *("--:",) * (len(names) - 2))
     rows = [(f"`{row[0]}`".replace("|", "\\|"), *row[1:]) for row in table(comparison)]
-    lines = [
-        "| " + " | ".join(row) + " |" for row in (names, (":--", ":--", *("--:",) * (len(names) - 2)), *rows)
-    ]
+    lines = [f"| {' | '.join(row)} |" for row in (names, sides, *rows)]
     figures, curves = (f"[{file}]({_link(file)})" for file in (f"{name}.csv", f"{name}-curves.csv"))
-    said = [
-        *(f"{term}: {meaning}" for term, meaning in explained(comparison).items()),
-        measured_by(comparison),
-    ]
+    terms = [f"{term}: {meaning}" for term, meaning in explained(comparison).items()]
+    said = [*terms, measured_by(comparison)]
     parts = [
         f"# {name}",
         f"Made by `unhot bench outputs`; figures in {figures}, curves in {curves}.",

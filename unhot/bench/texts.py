@@ -28,7 +28,7 @@ TUNING = 10_000  # words to choose learning rates by
 CURVE = 10_000  # words that are looked at again and again while a layer is trained
 TRAINING = 50_000_000  # words to train on: more than any layer reads in some minutes
 TOGETHER = 1 << 16  # lines that are gathered at a time
-TRAINED, HELD_OUT, TUNED, LEFT_OUT = range(4)  # which part a line belongs to
+HELD_OUT, TUNED, TRAINED, LEFT_OUT = range(4)  # the part that a line is drawn for
 
 Sentences: TypeAlias = list[list[str]]
 
@@ -53,8 +53,7 @@ def split_text(corpus: Corpus, share: float, most: int, seed: int) -> Texts:
     share = min(share, most / corpus.ids)
     rng = np.random.default_rng(seed)
     lines = _draw(corpus, share, min(share, TUNING / corpus.ids), rng)
-    order = rng.permutation(np.flatnonzero(lines.part == TRAINED))
-    order = _with_tuning(lines, order)
+    order = _with_tuning(lines, rng.permutation(np.flatnonzero(lines.part == TRAINED)))
     words = corpus.vocabulary.words
     counts = np.zeros(len(words), np.int64)
     for ids, _ in _gather(lines.ids, lines.starts, order):
@@ -65,8 +64,7 @@ def split_text(corpus: Corpus, share: float, most: int, seed: int) -> Texts:
     if not len(vocabulary) or not all(any(len(line) > 1 for line in part) for part in (held_out, tuning)):
         raise DataError(
             f"a text of {corpus.ids:,} known words in {lines.part.size:,} lines, of which {share:.2%} were "
-            "to be held out: nothing is left "
-            "to train on or to measure by; give more text, or hold out more"
+            "to be held out: nothing is left to train on or to measure by; give more text, or hold out more"
         )
     return Texts(_train_corpus(lines, order, new, vocabulary), held_out, _some(held_out, CURVE), tuning)
 
@@ -76,7 +74,9 @@ def unigram_loss(held_out: Sentences, vocabulary: Vocabulary, window: int, each:
 
     A target counts once for each word it sees, or once.
     """
-    log_share, total, pairs = np.log(vocabulary.counts / vocabulary.counts.sum()), 0.0, 0
+    log_share = np.log(vocabulary.counts / vocabulary.counts.sum())
+    total = 0.0
+    pairs = 0
     for line in held_out:
         place = np.arange(len(line))
         sees = np.minimum(place, window) + np.minimum(len(line) - 1 - place, window)
@@ -89,21 +89,17 @@ def unigram_loss(held_out: Sentences, vocabulary: Vocabulary, window: int, each:
 def _draw(corpus: Corpus, held_out: float, tuned: float, rng: np.random.Generator) -> _Lines:
     """Lines of all shards, with the part that each belongs to; those that belong to none are not held."""
     upto = np.cumsum([held_out, tuned, TRAINING / corpus.ids])
-    ids, lengths, parts = [], [np.zeros(1, np.int64)], []
+    ids = [np.empty(0, np.int32)]
+    lengths = [np.zeros(1, np.int64)]
+    parts = []
     for shard in corpus.shards:
         starts = cut_long(shard.starts, LONGEST)
-        part = np.array([HELD_OUT, TUNED, TRAINED, LEFT_OUT], np.int8)[
-            np.searchsorted(upto, rng.random(starts.size - 1), side="right")
-        ]
+        part = np.searchsorted(upto, rng.random(starts.size - 1), side="right").astype(np.int8)
         for some, sizes in _gather(shard.ids, starts, np.flatnonzero(part != LEFT_OUT)):
             ids.append(some)
             lengths.append(sizes)
         parts.append(part[part != LEFT_OUT])
-    return _Lines(
-        np.concatenate(ids or [np.empty(0, np.int32)]),
-        np.cumsum(np.concatenate(lengths)),
-        np.concatenate(parts),
-    )
+    return _Lines(np.concatenate(ids), np.cumsum(np.concatenate(lengths)), np.concatenate(parts))
 
 
 def _gather(ids: Ids, starts: Starts, lines: Starts) -> Iterator[tuple[Ids, Starts]]:
@@ -119,7 +115,7 @@ def _gather(ids: Ids, starts: Starts, lines: Starts) -> Iterator[tuple[Ids, Star
 
 
 def _with_tuning(lines: _Lines, order: Starts) -> Starts:
-    """The lines to train on; if none was drawn to tune by, the last one of them that can be used moves there."""
+    """The lines to train on; if none was drawn to tune by, the last of them that can be used moves there."""
     long = np.diff(lines.starts) > 1
     usable = np.flatnonzero(long[order])
     if (long & (lines.part == TUNED)).any() or not usable.size:
@@ -134,9 +130,9 @@ def cut_long(starts: Starts, longest: int) -> Starts:
     >>> cut_long(np.array([0, 2, 7]), 3).tolist()
     [0, 2, 5, 7]
     """
-    pieces = -(-np.diff(starts) // longest)
-    number = np.arange(pieces.sum()) - np.repeat(np.cumsum(pieces) - pieces, pieces)
-    return np.append(np.repeat(starts[:-1], pieces) + longest * number, starts[-1])
+    parts = -(-np.diff(starts) // longest)
+    number = np.arange(parts.sum()) - np.repeat(np.cumsum(parts) - parts, parts)
+    return np.append(np.repeat(starts[:-1], parts) + longest * number, starts[-1])
 
 
 def _sentences(lines: _Lines, part: int, new: Ids, vocabulary: Vocabulary) -> Sentences:

@@ -14,6 +14,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, NamedTuple, TypeAlias
 
 from unhot.corpus.corpus import Corpus
@@ -41,43 +43,44 @@ class Point(NamedTuple):
     loss: float  # held-out, nats a pair
 
 
+@dataclass
 class Stopwatch:
-    """A callback that ends a training, as Ctrl-C would, with the first chunk that is done after so many seconds of it."""
+    """A callback that ends a training as Ctrl-C would: with the first chunk that ends after some seconds."""
 
-    def __init__(self, seconds: float, left: Left) -> None:
-        """`left` is told how many of the seconds are left."""
-        self.seconds, self._left = seconds, left
-        self.until, self.stopped = 0.0, False
-        self.memory = 0  # bytes that the training plans with
+    seconds: float  # of the whole training
+    left: Left  # told how many of them are left
+    until: float = 0.0  # when it stops
+    stopped: bool = False  # whether it has
+    memory: int = 0  # bytes that the training plans with
 
     def __call__(self, progress: Progress) -> None:
         """Look at the clock."""
         self.memory = progress.details.get("memory", self.memory)
         if progress.event in ("progress", "epoch"):
-            self._left(max(0.0, self.seconds - progress.seconds))
+            self.left(max(0.0, self.seconds - progress.seconds))
             self.stopped = progress.seconds >= self.until
             if self.stopped:
                 raise KeyboardInterrupt
 
 
 def train_for(model: WordModel, corpus: Corpus, watch: Stopwatch, shares: Sequence[float]) -> Iterator[None]:
-    """Train for the seconds of a watch, and stop at shares of them for a look at the model, whose rate is that of the beginning.
+    """Train for the seconds of a watch, and stop at shares of them for a look at the model.
 
-    A chunk that takes long may make it later: then there are fewer looks, and `model.history` has the time
-    that was taken.
+    The model's rate is that of the beginning. A chunk that takes long may make it later: then there are fewer
+    looks, and `model.history` has the time that was taken.
     """
     learn: Callable[..., Any] = model.fit
-    lr, before, done = model.first_lr, 0.0, 0.0
-    for share in shares:
-        watch.until, watch.stopped = share * watch.seconds, False
-        if done < watch.until:
+    lr = model.first_lr
+    for before, share in pairwise((0.0, *shares)):
+        watch.until = share * watch.seconds
+        watch.stopped = False
+        if model.history.seconds < watch.until:
             model.lr = lr * (1 - (before + share) / 2)
             learn(corpus, callbacks=[watch], note=lambda line: None)
             if not watch.stopped:
                 raise KeyboardInterrupt  # this was not the clock
-            learn, done = model.resume, model.history.seconds
+            learn = model.resume
             yield
-        before = share
 
 
 def best_lr(loss: Callable[[float], float], first: float) -> float:

@@ -2,7 +2,7 @@
 
     accuracy = right answers / questions whose words are all known
 
-`analogy_files.py` says what a file of questions is, `answers.py` how a question is answered. With
+`analogy_files.py` says what a file of questions is, `analogy_answers.py` how one is answered. With
 `restrict_vocab=n` only the first n words are known: a question with another word is left out and counted as
 unknown, and no other word is an answer. Variants of one word in other case are one word, unless
 `case="exact"`. Figures are those of gensim's `evaluate_word_analogies` with the same `restrict_vocab`.
@@ -15,18 +15,20 @@ References: Mikolov et al. 2013; Levy and Goldberg 2014; Gladkova et al. 2016 (B
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from unhot.errors import one_of, whole
+from unhot.evaluate.analogy_answers import METHODS, answers
 from unhot.evaluate.analogy_files import Relation, read_analogies
-from unhot.evaluate.answers import METHODS, answers
 from unhot.evaluate.bootstrap import LEVEL, RESAMPLES, Interval, mean_interval
-from unhot.evaluate.figures import plain, share
+from unhot.evaluate.figures import Figures, share
+from unhot.evaluate.files import File
 from unhot.evaluate.lookup import WordLookup, look_up
 from unhot.vectors.sparse_vectors import SparseVectors
 from unhot.vectors.store import Vectors
@@ -58,7 +60,7 @@ class Section:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Analogies:
+class Analogies(Figures):
     """Accuracy by section, by group and in total, and how it was measured."""
 
     file: str
@@ -72,14 +74,10 @@ class Analogies:
     resamples: int = RESAMPLES
     level: float = LEVEL
 
-    def as_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return dict(plain(self))
-
 
 def analogies(
     vectors: Vectors | SparseVectors,
-    source: str | os.PathLike[str],
+    source: File,
     *,
     method: str = "add",
     restrict_vocab: int | None = None,
@@ -100,15 +98,12 @@ def analogies(
     lookup = look_up(vectors, restrict_vocab=restrict_vocab, case=case)
     relations = read_analogies(source)
     marks = _mark(lookup, relations, method, progress)
-    sections = [
-        _section(relation.name, relation.group, mark, seed)
-        for relation, mark in zip(relations, marks, strict=True)
-    ]
-    groups = dict.fromkeys(relation.group for relation in relations if relation.group)
-    by_group = {
-        group: [mark for relation, mark in zip(relations, marks, strict=True) if relation.group == group]
-        for group in groups
-    }
+    sections = []
+    by_group: dict[str, Marks] = {}
+    for relation, mark in zip(relations, marks, strict=True):
+        sections.append(_section(relation.name, relation.group, mark, seed))
+        if relation.group:
+            by_group.setdefault(relation.group, []).extend(mark)
     return Analogies(
         file=os.fspath(source),
         method=method,
@@ -116,28 +111,23 @@ def analogies(
         case=case,
         seed=seed,
         sections=tuple(sections),
-        groups=tuple(_section(group, group, _joined(some), seed) for group, some in by_group.items()),
-        total=_section("total", "", _joined(marks), seed),
+        groups=tuple(_section(group, group, some, seed) for group, some in by_group.items()),
+        total=_section("total", "", [mark for some in marks for mark in some], seed),
     )
 
 
 Marks = list[bool | None]  # of questions: right, wrong, or None: not asked, since a word is unknown
 
 
-def _joined(marks: Sequence[Marks]) -> Marks:
-    return [mark for some in marks for mark in some]
-
-
 def _section(name: str, group: str, marks: Marks, seed: int) -> Section:
     asked = [mark for mark in marks if mark is not None]
-    interval = mean_interval(asked, seed)
     return Section(
         name=name,
         group=group,
         questions=len(marks),
         unknown=len(marks) - len(asked),
         correct=sum(asked),
-        interval=interval,
+        interval=mean_interval(asked, seed),
     )
 
 
@@ -145,29 +135,23 @@ def _mark(
     lookup: WordLookup, relations: Sequence[Relation], method: str, progress: Progress | None
 ) -> list[Marks]:
     """Ask all relations together: they share words."""
-    row: dict[str, int] = {}  # words recur
-    for relation in relations:
-        for question in relation.questions:
-            for word in (*question[:3], *question.right):
-                if word not in row:
-                    row[word] = lookup.row(word)
+    row = functools.cache(lookup.row)  # words recur
     names = lookup.names.tolist()
-    asked, right = [], []  # rows a, b, c; where the mark belongs, and the names that are right
+    asked: list[tuple[int, int, int]] = []  # rows a, b, c
+    right: list[tuple[Marks, int, set[int]]] = []  # where the mark belongs, and the names that are right
     marks: list[Marks] = []
     for relation in relations:
         mine: Marks = [None] * len(relation.questions)
         for i, question in enumerate(relation.questions):
-            rows = row[question.a], row[question.b], row[question.c]
-            known = {names[row[word]] for word in question.right if row[word] >= 0}
+            rows = row(question.a), row(question.b), row(question.c)
+            known = {names[row(word)] for word in question.right if row(word) >= 0}
             if known and min(rows) >= 0:
                 asked.append(rows)
                 right.append((mine, i, known))
         marks.append(mine)
     if asked:
         tell = progress or (lambda stage, done, total: None)
-        found = answers(
-            lookup, np.array(asked, np.int32), method, lambda done, total: tell("analogies", done, total)
-        )
+        found = answers(lookup, np.array(asked, np.int32), method, functools.partial(tell, "analogies"))
         for (mine, i, known), answer in zip(right, found.tolist(), strict=True):
             mine[i] = answer >= 0 and names[answer] in known
     return marks

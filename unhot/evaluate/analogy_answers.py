@@ -1,12 +1,13 @@
 """What vectors answer to analogies.
 
     add   3CosAdd: the word r with the largest  cos(r, b) - cos(r, a) + cos(r, c)
-    mul   3CosMul: the word r with the largest  cos'(r, b) cos'(r, c) / (cos'(r, a) + 1e-6),   cos' = (1 + cos) / 2
+    mul   3CosMul: the word r with the largest  cos'(r, b) cos'(r, c) / (cos'(r, a) + 1e-6)
+                                                cos' = (1 + cos) / 2
 
 3CosAdd is what `most_similar(positive=[b, c], negative=[a])` finds: that divides all scores by one length.
 Thousands of questions are made of some hundred words, so the cosines of these words with a block of
 candidates are computed once (for vectors, in one matrix product), and a question only adds three rows of them
-(`analogy_answers.py`).
+(`analogy_scores.py`).
 """
 
 from __future__ import annotations
@@ -28,12 +29,10 @@ TABLE = 1 << 22  # cosines at once, if the questions have very many words
 def answers(lookup: WordLookup, asked: Ids, method: str, tell: Callable[[int, int], None]) -> Ids:
     """The row that answers each question [questions, 3] of rows a, b, c; -1 if there is none.
 
-    Equal scores: the first row.
-
-    Names of a, b and c (see `Lookup`) are never answers. `tell` is called with how many candidates are done,
-    and of how many.
+    Of equal scores, the first row wins. Names of a, b and c (see `Lookup`) are never answers. `tell` is
+    called with how many candidates are done, and of how many.
     """
-    from unhot.evaluate.analogy_answers import GROUP, Answers, Questions, Quotient, Sum, answer
+    from unhot.evaluate.analogy_scores import GROUP, Answers, Questions, Quotient, Sum, answer
 
     words, places = np.unique(asked, return_inverse=True)
     cosines = lookup.cosines_with(words)
@@ -41,9 +40,8 @@ def answers(lookup: WordLookup, asked: Ids, method: str, tell: Callable[[int, in
     best = Answers(np.full(len(asked), -1, np.int32), np.full(len(asked), -np.inf, np.float32))
     width = min(BLOCK, max(1, TABLE // (words.size * GROUP)) * GROUP)
     table = np.empty((words.size, width), np.float32)
-    threads = lookup.threads
-    cuts = np.linspace(0, len(asked), threads + 1).astype(np.int64).tolist()
-    with ThreadPoolExecutor(threads) as pool:
+    ends = np.linspace(0, len(asked), lookup.threads + 1).astype(np.int64).tolist()
+    with ThreadPoolExecutor(lookup.threads) as pool:
         for first in range(0, lookup.size, width):
             last = min(first + width, lookup.size)
             table[:, : last - first] = cosines(first, last)
@@ -54,8 +52,8 @@ def answers(lookup: WordLookup, asked: Ids, method: str, tell: Callable[[int, in
             flat = table.reshape(-1)
             scores = Sum(flat) if method == "add" else Quotient(flat)
             jobs = [
-                pool.submit(answer, scores, width, first, lookup.names, questions, best, *cut)
-                for cut in pairwise(cuts)
+                pool.submit(answer, scores, width, first, lookup.names, questions, best, *chunk)
+                for chunk in pairwise(ends)
             ]
             for job in jobs:
                 job.result()

@@ -12,11 +12,10 @@ belongs to the group that its folder is called by; a Google section is syntactic
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import NamedTuple
 
-from unhot.evaluate.files import nothing_asked, numbered_lines, question_files, wrong_line
+from unhot.evaluate.files import File, nothing_asked, numbered_lines, question_files, wrong_line
 
 FOUR = "four words `a b c d`, or `: name` for a new section"
 PAIR = "a word and its right answers, `a<TAB>b1/b2/...`"
@@ -40,7 +39,7 @@ class Relation(NamedTuple):
     questions: list[Question]
 
 
-def read_analogies(source: str | os.PathLike[str]) -> list[Relation]:
+def read_analogies(source: File) -> list[Relation]:
     """All relations of a file, or of all files below a folder."""
     relations = [relation for path in question_files(source) for relation in _read(path, Path(source))]
     if not any(relation.questions for relation in relations):
@@ -57,13 +56,8 @@ def _read(path: Path, source: Path) -> list[Relation]:
     if first.startswith(":") or len(first.split()) == 4:
         return _read_sections(path, lines)
     if len(_pair(first)) == 2:
-        return [
-            Relation(
-                path.stem,
-                path.parent.name if path.parent != source and path != source else "",
-                _read_pairs(path, lines),
-            )
-        ]
+        group = path.parent.name if source not in (path, path.parent) else ""
+        return [Relation(path.stem, group, _read_pairs(path, lines))]
     raise wrong_line(path, number, first, EITHER)
 
 
@@ -79,8 +73,7 @@ def _read_sections(path: Path, lines: list[tuple[int, str]]) -> list[Relation]:
         words = line.split()
         if len(words) != 4:
             raise wrong_line(path, number, line, FOUR)
-        a, b, c, right = words
-        relations[-1].questions.append(Question(a, b, c, (right,)))
+        relations[-1].questions.append(Question(words[0], words[1], words[2], (words[3],)))
     return relations
 
 

@@ -1,10 +1,11 @@
-"""Answers of analogies: for each question the best candidate, from cosines of candidates with the words of all questions.
+"""Scores of candidates for analogies, and the best one of each question.
 
-A question is "a is to b as c is to ?". Every score is made of three numbers, one for each word of the
-question:
+A question is "a is to b as c is to ?". A score is made of three numbers: the candidate's cosines with the
+three words.
 
-    Sum        cosines[b] - cosines[a] + cosines[c]                      3CosAdd, Mikolov et al. 2013
-    Quotient   shifted[b] shifted[c] / (shifted[a] + EPSILON)            3CosMul, Levy and Goldberg 2014; shifted = (1 + cosine) / 2
+    Sum        cosines[b] - cosines[a] + cosines[c]             3CosAdd, Mikolov et al. 2013
+    Quotient   shifted[b] shifted[c] / (shifted[a] + EPSILON)   3CosMul, Levy and Goldberg 2014;
+                                                                shifted = (1 + cosine) / 2
 
 Candidates come block by block, as columns of a table with a row for each word. Only those that beat the best
 so far are looked at one by one: GROUP columns at a time become the bits of an integer. A NaN beats nothing,
@@ -40,7 +41,7 @@ class Quotient(NamedTuple):
 
 
 class Questions(NamedTuple):
-    """Three words each: where they stand in the table, and what they are called among the candidates."""
+    """Three words each: where they stand in the table, and what they are called as candidates."""
 
     places: Ids  # [questions, 3] rows of the table: a, b, c
     words: Ids  # [questions, 3] never an answer
@@ -80,24 +81,19 @@ def answer(
     same    [candidates] what each is called: variants of one word have one name
     """
     for q in range(begin, end):
-        a, b, c = questions.words[q, 0], questions.words[q, 1], questions.words[q, 2]
-        at_a, at_b, at_c = (
-            np.int64(questions.places[q, 0]),
-            np.int64(questions.places[q, 1]),
-            np.int64(questions.places[q, 2]),
-        )
-        at_a, at_b, at_c = at_a * width, at_b * width, at_c * width
+        at_a = np.int64(questions.places[q, 0]) * width
+        at_b = np.int64(questions.places[q, 1]) * width
+        at_c = np.int64(questions.places[q, 2]) * width
+        words = questions.words[q]
         best = answers.scores[q]
         for at in range(0, width, GROUP):
             bits = above(method, at_a + at, at_b + at, at_c + at, best)
             column = at
             while bits != 0:  # seldom
                 if bits & 1:
-                    word, value = (
-                        same[first + column],
-                        score(method, at_a + column, at_b + column, at_c + column),
-                    )
-                    if value > best and word != a and word != b and word != c:
+                    word = same[first + column]
+                    value = score(method, at_a + column, at_b + column, at_c + column)
+                    if value > best and word != words[0] and word != words[1] and word != words[2]:
                         best = value
                         answers.rows[q] = first + column
                 bits = (bits >> 1) & 0x7FFFFFFFFFFFFFFF
@@ -148,7 +144,11 @@ def _bits(flags: Any) -> int:
 @block(sum_bits_twin)
 def sum_bits(types: Any, b: Value, table: Value, at_a: Value, at_b: Value, at_c: Value, best: Value) -> int:
     """A vector of columns at a time."""
-    return _compare(b, table, (at_a, at_b, at_c), best, lambda x, y, z: b.fadd(b.fsub(y, x), z))  # type: ignore[no-any-return]
+
+    def plus(x: Value, y: Value, z: Value) -> Value:
+        return b.fadd(b.fsub(y, x), z)
+
+    return _compare(b, table, (at_a, at_b, at_c), best, plus)  # type: ignore[no-any-return]
 
 
 @block(quotient_bits_twin)

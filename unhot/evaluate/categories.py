@@ -21,15 +21,14 @@ import csv
 import math
 import os
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from unhot.errors import whole
 from unhot.evaluate.bootstrap import LEVEL, NO_INTERVAL, RESAMPLES, Interval, mean_interval
 from unhot.evaluate.clusters import RESTARTS, clusters
-from unhot.evaluate.figures import plain
-from unhot.evaluate.files import nothing_asked, numbered_lines, question_file, wrong_line
+from unhot.evaluate.figures import Figures
+from unhot.evaluate.files import File, nothing_asked, numbered_lines, question_file, wrong_line
 from unhot.evaluate.lookup import Lookup
 from unhot.vectors.store import Vectors
 
@@ -38,7 +37,7 @@ LINES = "`word<TAB>category`, or CSV with the columns word and category in its f
 
 
 @dataclass(frozen=True, kw_only=True)
-class Categories:
+class Categories(Figures):
     """The purity of clusters, and how it was measured; NaN if no word is known."""
 
     file: str
@@ -55,18 +54,9 @@ class Categories:
     resamples: int = RESAMPLES
     level: float = LEVEL
 
-    def as_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return dict(plain(self))
-
 
 def categories(
-    vectors: Vectors,
-    source: str | os.PathLike[str],
-    *,
-    restrict_vocab: int | None = None,
-    case: str = "prefer",
-    seed: int = 1,
+    vectors: Vectors, source: File, *, restrict_vocab: int | None = None, case: str = "prefer", seed: int = 1
 ) -> Categories:
     """The purity of clusters of a file's words.
 
@@ -82,14 +72,16 @@ def categories(
     kinds, which = np.unique([category for _, category in entries], return_inverse=True)
     which = which[known]
     present = np.unique(which)
-    purity, interval, largest = math.nan, NO_INTERVAL, math.nan
+    purity = largest = math.nan
+    interval = NO_INTERVAL
     if which.size:
         labels = clusters(lookup.units(rows[known]), present.size, seed)
         counts = np.zeros((present.size, kinds.size), np.int64)  # [clusters, categories]
         np.add.at(counts, (labels, which), 1)
         # [words] in the most frequent category of their clusters
         fits = counts.argmax(axis=1)[labels] == which
-        purity, interval = float(fits.mean()), mean_interval(fits, seed)
+        purity = float(fits.mean())
+        interval = mean_interval(fits, seed)
         largest = float(counts.sum(axis=0).max() / which.size)
     return Categories(
         file=os.fspath(source),
@@ -105,7 +97,7 @@ def categories(
     )
 
 
-def read_categories(source: str | os.PathLike[str]) -> list[tuple[str, str]]:
+def read_categories(source: File) -> list[tuple[str, str]]:
     """(word, category) of every line of a file."""
     path = question_file(source)
     lines = [(number, line) for number, line in numbered_lines(path) if line and not line.startswith("#")]
@@ -115,17 +107,16 @@ def read_categories(source: str | os.PathLike[str]) -> list[tuple[str, str]]:
     with_header = set(COLUMNS) <= set(header)
     if [name.strip().lower() for name in lines[0][1].split("\t")] == [*COLUMNS]:
         lines = lines[1:]
-    word, category = (header.index(name) for name in COLUMNS) if with_header else (0, 1)
-    columns, accepted = (
-        (len(header), f"{len(header)} columns, as in the first line") if with_header else (2, LINES)
-    )
+    word, category = 0, 1
+    accepted = LINES
+    if with_header:
+        word, category = (header.index(name) for name in COLUMNS)
+        accepted = f"{len(header)} columns, as in the first line"
     entries = []
     for number, line in lines[with_header:]:
-        fields = [
-            field.strip()
-            for field in (_csv(line) if with_header else line.split("\t" if "\t" in line else None))
-        ]
-        if len(fields) != columns or not fields[category]:
+        parts = _csv(line) if with_header else line.split("\t" if "\t" in line else None)
+        fields = [part.strip() for part in parts]
+        if len(fields) != (len(header) if with_header else 2) or not fields[category]:
             raise wrong_line(path, number, line, accepted)
         if fields[word]:  # categories of the usual CSV files end with a line without a word
             entries.append((fields[word], fields[category]))

@@ -29,12 +29,9 @@ def clusters(units: Doubles, k: int, seed: int = 1) -> NDArray[np.int64]:
     >>> clusters(np.eye(2)[[0, 1, 1, 0]], 2).tolist() in ([0, 1, 1, 0], [1, 0, 0, 1])
     True
     """
-    rng, best, labels = np.random.default_rng(seed), -np.inf, np.zeros(len(units), np.int64)
-    for _ in range(RESTARTS):
-        found, objective = _settle(units, _start(units, k, rng))
-        if objective > best:
-            best, labels = objective, found
-    return labels
+    rng = np.random.default_rng(seed)
+    found = [_settle(units, _start(units, k, rng)) for _ in range(RESTARTS)]
+    return max(found, key=lambda settled: settled[1])[0]
 
 
 def _start(units: Doubles, k: int, rng: np.random.Generator) -> Doubles:

@@ -5,11 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TypeAlias
 
 from unhot.errors import DataError
 
+File: TypeAlias = str | os.PathLike[str]
 
-def question_files(source: str | os.PathLike[str]) -> list[Path]:
+
+def question_files(source: File) -> list[Path]:
     """The file itself; of a folder all files below it, by name, without hidden ones."""
     path = Path(source)
     if path.is_file():
@@ -27,13 +30,12 @@ def question_files(source: str | os.PathLike[str]) -> list[Path]:
     return found
 
 
-def question_file(source: str | os.PathLike[str]) -> Path:
+def question_file(source: File) -> Path:
     """The file, which must be there."""
     path = Path(source)
     if not path.is_file():
-        raise DataError(
-            f"{path}: {'a folder: give its files one by one' if path.is_dir() else 'there is no such file'}"
-        )
+        why = "a folder: give its files one by one" if path.is_dir() else "there is no such file"
+        raise DataError(f"{path}: {why}")
     return path
 
 
@@ -58,6 +60,6 @@ def wrong_line(path: Path, number: int, line: str, accepted: str) -> DataError:
     return DataError(f"{path}: line {number}: {shown!r}: must be {accepted}")
 
 
-def nothing_asked(path: str | os.PathLike[str], accepted: str) -> DataError:
+def nothing_asked(path: File, accepted: str) -> DataError:
     """The error of a file without questions."""
     return DataError(f"{path}: there is no question; it must have lines of {accepted}")

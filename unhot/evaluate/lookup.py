@@ -20,6 +20,7 @@ leave such words out unless they say so.
 from __future__ import annotations
 
 import functools
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Protocol
 
@@ -48,47 +49,51 @@ class Known(Protocol):
         """The row of each word."""
 
 
-class WordLookup:
+class WordLookup(ABC):
     """Rows of words; only the first `restrict_vocab` words are known, all if None.
 
     How rows are compared, a kind of vectors says itself.
     """
 
-    def __init__(self, vectors: Known, restrict_vocab: int | None, case: str) -> None:
+    def __init__(self, vectors: Known, *, restrict_vocab: int | None = None, case: str = "prefer") -> None:
         one_of("case", case, CASES)
         limit = len(vectors.words) if restrict_vocab is None else whole("restrict_vocab", restrict_vocab, 1)
-        self._known, self.case = vectors, case
+        self.vectors = vectors
+        self.case = case
         self.size = min(limit, len(vectors.words))  # words that are known
 
     @property
     def threads(self) -> int:
         """How many threads may compare."""
-        return self._known.threads
+        return self.vectors.threads
 
     def row(self, word: str) -> int:
         """The row of a word, -1 if it is unknown."""
-        row = -1 if self.case == "ignore" else int(self._known.key_to_index.get(word, -1))
+        row = -1 if self.case == "ignore" else int(self.vectors.key_to_index.get(word, -1))
         if not 0 <= row < self.size and self.case != "exact":
             row = self._first.get(word.upper(), -1)
         if 0 <= row < self.size:
             return row if self.directed(row) else -1
         return self.unseen_row(word)
 
+    @abstractmethod
     def directed(self, row: int) -> bool:
         """Whether a row has a direction."""
-        raise NotImplementedError
 
     def unseen_row(self, word: str) -> int:
         """The number of a word that is not in the vocabulary, -1 if it is unknown."""
         return -1
 
+    @abstractmethod
     def pair_cosines(self, a: Ids, b: Ids) -> Doubles:
         """The cosine of row a[n] with row b[n], for each n."""
-        raise NotImplementedError
 
+    @abstractmethod
     def cosines_with(self, rows: Ids) -> Callable[[int, int], Floats]:
-        """A function (first, last) -> their cosines with rows first .. last - 1, [rows, last - first]; NaN without a direction."""
-        raise NotImplementedError
+        """A function (first, last) -> cosines of some rows with rows first .. last - 1, [rows, last - first].
+
+        They are NaN where a row has no direction.
+        """
 
     @functools.cached_property
     def _first(self) -> dict[str, int]:
@@ -98,7 +103,7 @@ class WordLookup:
 
     @functools.cached_property
     def _folded(self) -> list[str]:
-        words = self._known.words[: self.size]
+        words = self.vectors.words[: self.size]
         return words if self.case == "exact" else [word.upper() for word in words]
 
     @functools.cached_property
@@ -118,6 +123,8 @@ class Lookup(WordLookup):
     (2, -1)
     """
 
+    vectors: Vectors
+
     def __init__(
         self,
         vectors: Vectors,
@@ -126,13 +133,13 @@ class Lookup(WordLookup):
         case: str = "prefer",
         unseen: bool = False,
     ) -> None:
-        super().__init__(vectors, restrict_vocab, case)
+        super().__init__(vectors, restrict_vocab=restrict_vocab, case=case)
         if unseen and vectors.subwords is None:
             raise ConfigError(
-                "unseen=True: these vectors have no n-grams to make unseen words of; leave it out, or give "
-                "a fastText model"
+                "unseen=True: these vectors have no n-grams to make unseen words of; "
+                "leave it out, or give a fastText model"
             )
-        self.vectors, self.unseen = vectors, unseen
+        self.unseen = unseen
         self._made = dict[str, int]()  # the number of each word that is made of its n-grams
         self._vectors = list[Floats]()  # and their vectors
 
@@ -157,7 +164,7 @@ class Lookup(WordLookup):
         return np.asarray(np.einsum("ij,ij->i", self.units(a), self.units(b)))
 
     def cosines_with(self, rows: Ids) -> Callable[[int, int], Floats]:
-        """A function (first, last) -> their cosines with rows first .. last - 1, [rows, last - first]; NaN without a direction."""
+        """A function (first, last) -> cosines; see `WordLookup.cosines_with`."""
         units = self.units(rows).astype(np.float32)  # [rows, dim]
 
         def cosines(first: int, last: int) -> Floats:
@@ -191,11 +198,7 @@ class Lookup(WordLookup):
 class SparseLookup(WordLookup):
     """Rows of words with sparse vectors."""
 
-    def __init__(
-        self, vectors: SparseVectors, *, restrict_vocab: int | None = None, case: str = "prefer"
-    ) -> None:
-        super().__init__(vectors, restrict_vocab, case)
-        self.vectors = vectors
+    vectors: SparseVectors
 
     def directed(self, row: int) -> bool:
         """Whether a row has a direction."""
@@ -206,7 +209,7 @@ class SparseLookup(WordLookup):
         return self.vectors.pair_cosines(a, b)
 
     def cosines_with(self, rows: Ids) -> Callable[[int, int], Floats]:
-        """A function (first, last) -> their cosines with rows first .. last - 1, [rows, last - first]; NaN without a direction."""
+        """A function (first, last) -> cosines; see `WordLookup.cosines_with`."""
         return self.vectors.cosines_with(rows)
 
 
@@ -217,10 +220,9 @@ def look_up(
     if isinstance(vectors, Vectors):
         return Lookup(vectors, restrict_vocab=restrict_vocab, case=case, unseen=unseen)
     if not isinstance(vectors, SparseVectors):
-        kind = type(vectors).__name__
         raise ConfigError(
-            f"vectors of type {kind}: must be Vectors or SparseVectors; a model has .vectors, cells are "
-            "SparseVectors(cells)"
+            f"vectors of type {type(vectors).__name__}: must be Vectors or SparseVectors; "
+            "a model has .vectors, cells are SparseVectors(cells)"
         )
     if unseen:
         raise ConfigError("unseen=True: sparse vectors have no n-grams to make unseen words of; leave it out")

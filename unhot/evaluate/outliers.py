@@ -25,14 +25,14 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from unhot.errors import DataError, whole
 from unhot.evaluate.bootstrap import LEVEL, RESAMPLES, Interval, mean_interval
-from unhot.evaluate.figures import plain, share
-from unhot.evaluate.files import numbered_lines, question_files, wrong_line
+from unhot.evaluate.figures import Figures, share
+from unhot.evaluate.files import File, numbered_lines, question_files, wrong_line
 from unhot.evaluate.lookup import Lookup
 from unhot.types import Doubles
 from unhot.vectors.store import Vectors
@@ -69,7 +69,7 @@ class OutlierSet:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Outliers:
+class Outliers(Figures):
     """Accuracy and OPP by set and in total, and how they were measured."""
 
     file: str
@@ -81,18 +81,9 @@ class Outliers:
     resamples: int = RESAMPLES
     level: float = LEVEL
 
-    def as_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return dict(plain(self))
-
 
 def outliers(
-    vectors: Vectors,
-    source: str | os.PathLike[str],
-    *,
-    restrict_vocab: int | None = None,
-    case: str = "prefer",
-    seed: int = 1,
+    vectors: Vectors, source: File, *, restrict_vocab: int | None = None, case: str = "prefer", seed: int = 1
 ) -> Outliers:
     """How often vectors find the word that does not belong, for a file, or all files below a folder.
 
@@ -108,19 +99,16 @@ def outliers(
         _summary(group.name, len(group.outliers), *some, seed)
         for group, some in zip(groups, asked, strict=True)
     ]
-    questions, unknown_words = (
-        sum(len(group.outliers) for group in groups),
-        sum(unknown for _, unknown in asked),
-    )
+    questions = sum(len(group.outliers) for group in groups)
     every = np.concatenate([places for places, _ in asked])
-    total = _summary("total", questions, every, unknown_words, seed)
+    unknown_words = sum(unknown for _, unknown in asked)
     return Outliers(
         file=os.fspath(source),
         restrict_vocab=restrict_vocab,
         case=case,
         seed=seed,
         sets=tuple(sets),
-        total=total,
+        total=_summary("total", questions, every, unknown_words, seed),
     )
 
 
@@ -137,8 +125,8 @@ def read_group(path: Path) -> Group:
     words, strange = lists[0], lists[1] if len(lists) > 1 else []
     if len(words) < 2 or not strange:
         raise DataError(
-            f"{path}: {len(words)} words and {len(strange)} outliers: there must be at least two and one: "
-            f"{TWO_LISTS}"
+            f"{path}: {len(words)} words and {len(strange)} outliers: "
+            f"there must be at least two and one: {TWO_LISTS}"
         )
     return Group(path.stem, words, strange)
 

@@ -21,14 +21,14 @@ from __future__ import annotations
 import math
 import os
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from unhot.errors import whole
 from unhot.evaluate.bootstrap import LEVEL, RESAMPLES, Interval, bootstrap
-from unhot.evaluate.figures import plain, share
-from unhot.evaluate.files import nothing_asked, numbered_lines, question_file, wrong_line
+from unhot.evaluate.figures import Figures, share
+from unhot.evaluate.files import File, nothing_asked, numbered_lines, question_file, wrong_line
 from unhot.evaluate.lookup import look_up
 from unhot.types import Doubles
 from unhot.vectors.sparse_vectors import SparseVectors
@@ -48,7 +48,7 @@ class Pair(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Similarity:
+class Similarity(Figures):
     """Correlations of a file's scores with cosines, and how they were measured.
 
     NaN where they are not defined.
@@ -73,14 +73,10 @@ class Similarity:
         """Share of the pairs that were left out."""
         return share(self.unknown, self.pairs)
 
-    def as_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return dict(plain(self))
-
 
 def similarity(
     vectors: Vectors | SparseVectors,
-    source: str | os.PathLike[str],
+    source: File,
     *,
     restrict_vocab: int | None = None,
     case: str = "prefer",
@@ -117,7 +113,7 @@ def similarity(
     )
 
 
-def read_pairs(source: str | os.PathLike[str]) -> list[Pair]:
+def read_pairs(source: File) -> list[Pair]:
     """The pairs of a file."""
     pairs: list[Pair] = []
     path, first = question_file(source), True
@@ -176,21 +172,21 @@ def spearman(x: Doubles, y: Doubles) -> float:
 
 
 def weighted_pearson(x: Doubles, y: Doubles, weights: Doubles) -> Doubles:
-    """The correlation of each row of weights [rows, n]: observation i is there weights[., i] times. x and y: [n] or [rows, n]."""
+    """The correlation of x and y, [n] or [rows, n], for each row of weights [rows, n].
+
+    Observation i is there weights[., i] times.
+    """
     if weights.shape[1] == 0:
         return np.full(len(weights), np.nan)
     n = weights.sum(axis=1, keepdims=True)
     dx = x - (weights * x).sum(axis=1, keepdims=True) / n
     dy = y - (weights * y).sum(axis=1, keepdims=True) / n
-    xx, yy, xy = (
-        (weights * dx * dx).sum(axis=1),
-        (weights * dy * dy).sum(axis=1),
-        (weights * dx * dy).sum(axis=1),
-    )
+    xx = (weights * dx * dx).sum(axis=1)
+    yy = (weights * dy * dy).sum(axis=1)
+    xy = (weights * dx * dy).sum(axis=1)
     # Rounding leaves a little variance to equal values: no more than this.
-    varied = (xx > n[:, 0] * (ROUNDING * np.abs(x).max()) ** 2) & (
-        yy > n[:, 0] * (ROUNDING * np.abs(y).max()) ** 2
-    )
+    least_x, least_y = (n[:, 0] * (ROUNDING * np.abs(values).max()) ** 2 for values in (x, y))
+    varied = (xx > least_x) & (yy > least_y)
     r = np.full(len(weights), np.nan)
     r[varied] = np.clip(xy[varied] / np.sqrt(xx[varied]) / np.sqrt(yy[varied]), -1.0, 1.0)
     return r

@@ -18,14 +18,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from unhot.errors import ConfigError, DataError, whole
 from unhot.evaluate.bootstrap import LEVEL, RESAMPLES, Interval, mean_interval
-from unhot.evaluate.figures import plain
+from unhot.evaluate.figures import Figures
 from unhot.types import Doubles
 from unhot.vectors.store import Vectors
 
@@ -44,7 +44,7 @@ class Overlap:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Stability:
+class Stability(Figures):
     """Mean overlap of neighbours between models, and how it was measured."""
 
     models: int
@@ -61,10 +61,6 @@ class Stability:
     pairs: tuple[Overlap, ...]
     resamples: int = RESAMPLES
     level: float = LEVEL
-
-    def as_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return dict(plain(self))
 
 
 def stability(
@@ -89,10 +85,8 @@ def stability(
     if isinstance(others, Vectors) or not others:
         raise ConfigError("others: must be a list with at least one other model")
     k, seed = whole("k", k, 1), whole("seed", seed, 0, 2**64 - 1)
-    models = _common(
-        [vectors, *others],
-        len(vectors) if restrict_vocab is None else whole("restrict_vocab", restrict_vocab, 1),
-    )
+    limit = len(vectors) if restrict_vocab is None else whole("restrict_vocab", restrict_vocab, 1)
+    models = _common([vectors, *others], limit)
     asked, unknown = _asked(models, words)
     neighbours = []
     for number, model in enumerate(models, start=1):
@@ -130,8 +124,8 @@ def _common(models: list[Vectors], limit: int) -> list[Vectors]:
     words = [word for word in first if all(word in model for model in models[1:])]
     if len(words) < 2:
         raise DataError(
-            f"the models have {len(words)} words in common: at least two are needed; were they trained on "
-            "the same text?"
+            f"the models have {len(words)} words in common: at least two are needed; "
+            "were they trained on the same text?"
         )
     return [model if model.index_to_key == words else _part(model, words) for model in models]
 

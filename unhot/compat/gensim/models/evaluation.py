@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from unhot.errors import DataError
+from unhot.evaluate.analogy_answers import answers
 from unhot.evaluate.analogy_files import Question, read_analogies
-from unhot.evaluate.answers import answers
 from unhot.evaluate.lookup import Lookup
 from unhot.evaluate.similarity import pearson, read_pairs, spearman
 from unhot.types import Doubles
