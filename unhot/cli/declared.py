@@ -72,18 +72,25 @@ def _classes(path: Path, decorator: str) -> dict[str, Declared]:
     for kind in kinds:
         doc = (ast.get_docstring(tree) if alone else None) or ast.get_docstring(kind) or kind.name
         bases = [ast.unparse(base).partition("[")[0] for base in kind.bases]
-        fields = [node for node in kind.body if isinstance(node, ast.AnnAssign)]
-        settings = [
-            _setting(field, comments) for field in fields if "ClassVar" not in ast.unparse(field.annotation)
-        ]
+        settings = _fields(kind, comments)
         facts = {
             node.targets[0].id: _value(node.value)
             for node in kind.body
             if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
         }
-        by_name = {setting.name: setting for setting in settings}
-        out[kind.name] = Declared(bases, names[kind.name], by_name, facts, doc.partition("\n")[0])
+        out[kind.name] = Declared(bases, names[kind.name], settings, facts, doc.partition("\n")[0])
     return out
+
+
+def declared_fields(source: str) -> dict[str, DeclaredField]:
+    """The fields of a class, from its source."""
+    kind = ast.parse(source).body[0]
+    return _fields(kind, _comments(source)) if isinstance(kind, ast.ClassDef) else {}
+
+
+def _fields(kind: ast.ClassDef, comments: Mapping[int, tuple[str, bool]]) -> dict[str, DeclaredField]:
+    fields = [_setting(node, comments) for node in kind.body if isinstance(node, ast.AnnAssign)]
+    return {field.name: field for field in fields if "ClassVar" not in field.type}
 
 
 def _registered(decorators: Iterable[ast.expr], name: str) -> str | None:

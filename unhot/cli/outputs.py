@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
 
+from unhot.cli.declared import declared, declared_fields
+
 if TYPE_CHECKING:
     from unhot.outputs import OutputLayer
 
 FOLDER = Path(__file__).resolve().parent.parent / "outputs"
-REGISTERED = re.compile(r'^@output\("(\w+)"\)', re.MULTILINE)
-NOT_COMPILED = re.compile(r"^    compiled = False$", re.MULTILINE)
 TORCH_ONLY = "Only with engine=torch."
 Command = TypeVar("Command", bound=Any)
 
@@ -35,12 +35,8 @@ class Setting(NamedTuple):
 
 def listed_layers() -> dict[str, str]:
     """Name and summary of every layer of the package, and of all that are registered by now."""
-    found: dict[str, str] = {}
-    for path in FOLDER.glob("*.py"):
-        text = path.read_text(encoding="utf-8")
-        first = text.partition('"""')[2].partition("\n")[0]
-        first = f"{first} {TORCH_ONLY}" if NOT_COMPILED.search(text) else first
-        found.update((name, first) for name in REGISTERED.findall(text))
+    layers = declared(FOLDER, "output")
+    found = {name: _marked(kind.summary, kind.facts.get("compiled", True)) for name, kind in layers.items()}
     registry = sys.modules.get("unhot.outputs")
     if registry is not None:
         found.update((name, summary(layer)) for name, layer in registry.LAYERS.items())
@@ -68,7 +64,11 @@ def first_line(layer: type[OutputLayer]) -> str:
 
 def summary(layer: type[OutputLayer]) -> str:
     """What a layer is, and whether there is a compiled kernel for it."""
-    return first_line(layer) if layer.compiled else f"{first_line(layer)} {TORCH_ONLY}"
+    return _marked(first_line(layer), layer.compiled)
+
+
+def _marked(line: str, compiled: bool) -> str:
+    return line if compiled else f"{line} {TORCH_ONLY}"
 
 
 def settings_of(layer: type[OutputLayer]) -> list[Setting]:
@@ -98,26 +98,15 @@ def settings_of(layer: type[OutputLayer]) -> list[Setting]:
 
 
 def _comments(kind: type) -> dict[str, str]:
-    """The comment behind each annotated field of a class; nothing where the source is not at hand."""
-    import ast
+    """The comment of each annotated field of a class; nothing where the source is not at hand."""
     import inspect
-    import io
     import textwrap
-    import tokenize
 
     try:
         source = textwrap.dedent(inspect.getsource(kind))
     except (OSError, TypeError):
         return {}
-    tokens = tokenize.generate_tokens(io.StringIO(source).readline)
-    comments = {
-        token.start[0]: token.string.lstrip("# ") for token in tokens if token.type == tokenize.COMMENT
-    }
-    fields = [
-        node for node in getattr(ast.parse(source).body[0], "body", ()) if isinstance(node, ast.AnnAssign)
-    ]
-    lines = {node.target.id: node.end_lineno for node in fields if isinstance(node.target, ast.Name)}
-    return {name: comments[line] for name, line in lines.items() if line in comments}
+    return {name: field.meaning for name, field in declared_fields(source).items()}
 
 
 def default_spec(layer: type[OutputLayer]) -> str:
