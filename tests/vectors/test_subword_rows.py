@@ -254,7 +254,8 @@ from unhot.vocab.subwords import Subwords
 words = ["where", "there", ""]
 for kind in (np.float32, np.float16):
     matrix = np.arange(130, dtype=kind).reshape(13, 10)
-    rows = SubwordRows(Subwords(minn=3, maxn=4, buckets=10), matrix, np.arange(3, dtype=np.int32), first_bucket=3)
+    cut, own = Subwords(minn=3, maxn=4, buckets=10), np.arange(3, dtype=np.int32)
+    rows = SubwordRows(cut, matrix, own, first_bucket=3)
     print(rows.vectors(words).tobytes().hex())
 """
     outputs = {

@@ -60,9 +60,9 @@ def lines_of(exclude: ArrayLike | None, queries: int) -> Counts:
     return barred
 
 
-def nothing_found(*shape: int) -> tuple[Counts, Floats]:
-    """Rows and cosines of neighbours, before there are any: -1 and -inf."""
-    return np.full(shape, -1, np.int64), np.full(shape, -np.inf, np.float32)
+def nothing_found(queries: int, k: int) -> tuple[Counts, Floats]:
+    """Rows and cosines of k neighbours for each query, before there are any: -1 and -inf."""
+    return np.full((queries, k), -1, np.int64), np.full((queries, k), -np.inf, np.float32)
 
 
 class Exact:
@@ -110,8 +110,10 @@ class Exact:
         dim = self.vectors.shape[1]
         units = np.ascontiguousarray(checked_queries(units, dim), dtype=np.float64)
         barred = lines_of(exclude, len(units))
-        ids, cosines = nothing_found(len(units), k)
         found = min(k, max(0, last - first))
+        if found == k and dim and 0 < len(units) <= CHUNK:
+            return self._search(units, k, barred, first, last)
+        ids, cosines = nothing_found(len(units), k)
         if found and dim:
             for begin in range(0, len(units), CHUNK):
                 part = slice(begin, begin + CHUNK)

@@ -39,10 +39,7 @@ def unit(vector: ArrayLike) -> Doubles:
 
 
 def rounded(cosines: Doubles) -> Floats:
-    """Cosines as float32, without what the order of additions has left behind.
-
-    Equal ones are equal, and 0 is 0.
-    """
+    """Cosines as float32, without what the order of additions has left behind: equal ones are equal."""
     return (np.rint(cosines * GRID) / GRID).astype(np.float32)
 
 

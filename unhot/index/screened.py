@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from unhot.index.exact import nothing_found
 from unhot.index.sketch import DEPTH, STRIP, FlatRows, Sketch, fill_sketch, pack, tile
 from unhot.index.topk import Queries, best_of, find_nearest, merge_and_sort
 from unhot.kernels.aligned import aligned_zeros
@@ -60,7 +59,8 @@ class Screened:
         groups = len(packed.limits) // len(sizes.queries)
         tasks = _shares(groups, first, last, threads if count * (last - first) * dim > SHARED else 1)
         parts = 1 + max(task.part for task in tasks)
-        ids, cosines = nothing_found(parts, count, k)
+        ids = np.full((parts, count, k), -1, np.int64)
+        cosines = np.full((parts, count, k), -np.inf, np.float32)
 
         def work(task: Share) -> None:
             # each range of rows is a search of its own, with its own limits
@@ -93,6 +93,8 @@ def _shares(groups: int, first: int, last: int, threads: int) -> list[Share]:
 
 def _share(tasks: list[Share], work: Callable[[Share], None], threads: int) -> None:
     """Do the tasks on some threads, this one among them."""
+    if len(tasks) == 1:
+        return work(tasks[0])
     waiting, errors = iter(tasks), list[BaseException]()
 
     def run() -> None:

@@ -193,7 +193,7 @@ def screen_twin(
 ) -> int:
     """passed[j] = bits of the rows in some tiles of a strip that may be near query j of the group.
 
-    Returns whether there is any.
+    Returns 0 if there is none.
     """
     width = len(tile.queries)
     count = len(tile.together) * LANES

@@ -26,10 +26,7 @@ def row_number(key: object, count: int) -> int | None:
 def weighted(
     positive: Query | Sequence[Query] | None, negative: Query | Sequence[Query] | None
 ) -> tuple[list[Item], list[float]]:
-    """The items of a query and their weights.
-
-    1 in positive and -1 in negative, unless an item says its own.
-    """
+    """The items of a query and their weights: 1 in positive, -1 in negative, unless an item says its own."""
     items: list[Item] = []
     weights: list[float] = []
     for queries, weight in ((positive, 1.0), (negative, -1.0)):
@@ -58,10 +55,7 @@ def listed(queries: Query | Sequence[Query] | None) -> list[Any]:
 
 
 def _is_pair(queries: object) -> bool:
-    """Whether a tuple is an item with its weight.
-
-    Two rows are told from a row with a weight by the weight's point.
-    """
+    """Whether a tuple is an item with its weight; (1, 2) are two rows, (1, 2.0) is a row and its weight."""
     if not isinstance(queries, tuple) or len(queries) != 2:
         return False
     item, weight = queries

@@ -26,9 +26,9 @@ class Halves(NamedTuple):
 
 
 def flat(matrix: NDArray[Any]) -> Singles | Halves:
-    """One type of array for all matrices, so that nothing is compiled twice.
+    """All numbers of a matrix, from the first to the last, read-only.
 
-    Flat, from the first number to the last, read-only.
+    That is one type of array for all matrices, so that nothing is compiled twice.
     """
     (count, dim), size = matrix.shape, matrix.itemsize
     if count == 0 or dim == 0:
@@ -59,7 +59,7 @@ def single(rows: Any, place: Any) -> Any:
 def half(rows: Any, place: Any) -> Any:
     """Fraction and exponent move to their places in a float32, whose exponent begins 112 lower.
 
-    31 stands for inf and NaN.
+    An exponent of 31 stands for inf and NaN.
     """
     bits = np.uint32(rows.numbers[place])
     size = np.uint32((bits & np.uint32(0x7FFF)) << np.uint32(13))

@@ -129,12 +129,11 @@ class SparseVectors:
         topn: int = 10,
         restrict_vocab: int | None = None,
     ) -> Neighbours:
-        """The words nearest to the mean of the query's words.
+        """The words nearest to the mean of the query's words, without these themselves.
 
-        (word, cosine), best first, without these words themselves.
-
-        Words count by their unit vectors, with weight 1 in `positive` and -1 in `negative`, or as a pair
-        (word, weight) says. Only the first `restrict_vocab` words are searched.
+        Returns (word, cosine), best first. Words count by their unit vectors, with weight 1 in `positive`
+        and -1 in `negative`, or as a pair (word, weight) says. Only the first `restrict_vocab` words are
+        searched.
         """
         from unhot.corpus.cells.sparse_rows import fill_dots
 
@@ -172,7 +171,7 @@ class SparseVectors:
     def cosines_with(self, rows: Ids) -> Callable[[int, int], Floats]:
         """A function (first, last) -> their cosines with rows first .. last - 1, [rows, last - first].
 
-        NaN without a direction.
+        A row without a direction has NaN.
         """
         from unhot.corpus.cells.sparse_rows import fill_cosines
 

@@ -10,10 +10,7 @@ SPELLINGS = 5_000  # words that are compared letter by letter with an unknown on
 
 
 def similar_spellings(word: object, words: Iterable[str]) -> list[str]:
-    """Up to three words that begin with the same letter, are about as long and differ little.
-
-    Case does not count.
-    """
+    """Up to three words with the same first letter that are about as long and differ little, but for case."""
     if not isinstance(word, str) or not word:
         return []
     folded = word.casefold()

@@ -121,9 +121,8 @@ class Vectors(WordRows):
     ) -> Floats:
         """The mean of words' vectors, divided by their lengths before if `pre_normalize`.
 
-        Vectors among the keys are taken as they are.
-
-        With weights w_i: sum w_i v_i / sum |w_i|. All zeros if no word is known.
+        With weights w_i: sum w_i v_i / sum |w_i|. Vectors among the keys are taken as they are. All zeros if
+        no word is known.
         """
         mean = self._mean(keys, weights, pre_normalize, ignore_missing)
         return (unit(mean) if post_normalize else mean).astype(np.float32)
@@ -205,9 +204,9 @@ class Vectors(WordRows):
         restrict_vocab: int | None = None,
         indexer: Indexer | None = None,
     ) -> Neighbours | Floats:
-        """Find the words nearest to the mean of the query's vectors.
+        """Find the words nearest to the mean of the query's vectors, without the query's own words.
 
-        (word, cosine), best first, without the query's own words.
+        Returns (word, cosine), best first.
 
         Words count by their unit vectors, with weight 1 in `positive` and -1 in `negative`; vectors are taken
         as they are. In a pair (word, weight) the weight is what it says, in either. Words of equal cosine
@@ -290,7 +289,7 @@ class Vectors(WordRows):
     ) -> tuple[Counts, Floats]:
         """The k rows nearest to each word or each row of a matrix, and their cosines.
 
-        Both [queries, k], -1 and -inf where there are fewer.
+        Both are [queries, k], -1 and -inf where there are fewer.
 
         A word is not its own neighbour. Many queries at once are much quicker than one by one.
         """

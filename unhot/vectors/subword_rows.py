@@ -137,7 +137,7 @@ class SubwordRows:
     def keys(self) -> Counts:
         """What each row is, as `of_keys` takes it.
 
-        The number of buckets where it is none of these words' and buckets'.
+        A row of none of these words and buckets has the number of buckets.
         """
         buckets = np.arange(self.subwords.buckets) if self.bucket_ids is None else self.bucket_ids
         keys = np.full(self.matrix.shape[0], self.subwords.buckets, np.int64)
@@ -231,10 +231,7 @@ class SubwordRows:
         return out
 
     def _edges(self, words: Sequence[str]) -> list[int]:
-        """Where blocks of words begin that have some BLOCK_PIECES n-grams, and the end.
-
-        N-grams take more memory than words.
-        """
+        """Where blocks of words begin that have some BLOCK_PIECES n-grams, and the end."""
         ends = np.cumsum(self.subwords.most_pieces(np.fromiter(map(len, words), np.int64, len(words))) + 1)
         block = ends // BLOCK_PIECES
         return [0, *(np.flatnonzero(np.diff(block)) + 1).tolist(), len(words)]
@@ -266,10 +263,7 @@ class SubwordRows:
         return found
 
     def expanded(self) -> Iterator[Floats]:
-        """Blocks of the rows in fastText's order.
-
-        Those of the words, then those of all buckets, zeros where there is none.
-        """
+        """Blocks of the rows in fastText's order: those of words, then of all buckets, zeros for none."""
         for first in range(0, len(self.word_rows), BLOCK_ROWS):
             yield self.take(self.word_rows[first : first + BLOCK_ROWS].astype(np.int64))
         for first in range(0, self.subwords.buckets, BLOCK_ROWS):

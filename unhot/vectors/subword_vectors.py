@@ -109,10 +109,7 @@ class SubwordVectors(Vectors):
         )
 
     def pieces(self, word: str) -> list[Piece]:
-        """What a word is made of, seen or not.
-
-        Itself, if it has a row of its own, and its n-grams, with buckets, rows and vectors.
-        """
+        """What a word is made of, seen or not: itself, if it has a row, and its n-grams."""
         return self.rows.pieces(word, self._part(self._find(word)))
 
     def ngram_vectors(self, word: str) -> list[tuple[str, Floats]]:

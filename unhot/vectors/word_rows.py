@@ -37,10 +37,7 @@ class WordRows:
 
     @classmethod
     def of_table(cls, words: list[str], vectors: Floats, counts: Counts | None) -> Self:
-        """The same for a list of words that are known to be different.
-
-        It is kept as it is, and looked up in when that is needed.
-        """
+        """The same for words that are known to be different: the list is kept as it is."""
         made = cls.__new__(cls)
         made._take(words, vectors, counts)
         return made
@@ -189,10 +186,8 @@ class WordRows:
     def add_vectors(self, keys: Key | Sequence[Key], weights: ArrayLike, replace: bool = False) -> None:
         """Add words with their vectors; the vector of a word that is there is replaced if `replace`.
 
-        Counts of new words are 0.
-
-        The matrix is copied, so many words at once are quicker than many calls; files that were memory-mapped
-        stay as they are.
+        Counts of new words are 0. The matrix is copied, so many words at once are quicker than many calls;
+        files that were memory-mapped stay as they are.
         """
         keys = [keys] if isinstance(keys, KEYS) else list(keys)
         new = np.asarray(weights, dtype=np.float32)

@@ -110,7 +110,8 @@ def test_quantised_output_and_pruned_ngrams() -> None:
 
 def test_all_ngrams_may_be_pruned(tmp_path: Path) -> None:
     file = read_fasttext(GOLDEN / "fasttext_sup_qout.ftz")
-    matrix, words, none = file.input_matrix, len(file.dictionary.words), np.empty(0, np.int32)
+    matrix, words = file.input_matrix, len(file.dictionary.words)
+    none = np.empty(0, np.int32)
     assert isinstance(matrix, QuantizedMatrix)
     assert matrix.length_codes is not None
     own = matrix._replace(

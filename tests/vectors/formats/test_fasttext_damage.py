@@ -151,10 +151,8 @@ def test_entries_with_wrong_types_and_counts(path: Path) -> None:
         (last + 9, "b", -1),
     ):
         path.write_bytes(put(PLAIN, form, place, value))
-        with pytest.raises(
-            FormatError,
-            match=rf"byte {first + 1 if place < last else last + 1}: entry .* 65 words \(0\) come before 4 labels",
-        ):
+        byte = first + 1 if place < last else last + 1
+        with pytest.raises(FormatError, match=rf"byte {byte}: entry .* 65 words \(0\) come before 4 labels"):
             read_fasttext(path)
 
 

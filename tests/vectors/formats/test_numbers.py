@@ -21,7 +21,8 @@ from unhot.vectors.formats.numbers import DONE, HARD, POWERS, ROW, SHORT, Parsed
 
 # half way between the largest float32 and the next there would be
 BEYOND = Fraction(2) ** 128 - Fraction(2) ** 103
-ODD = "1e-05 -.5 5. +1 0 -0 00012.50 1E3 1e+3 1e-45 7e-46 1e-46 3.4028235e38 1.17549435e-38 1.1754942e-38 0.1e1 16777217 16777219"
+ODD = "1e-05 -.5 5. +1 0 -0 00012.50 1E3 1e+3 1e-45 7e-46 1e-46 3.4028235e38 1.17549435e-38 1.1754942e-38 "
+ODD += "0.1e1 16777217 16777219"
 
 
 def exact(text: str) -> float:

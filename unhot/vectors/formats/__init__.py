@@ -32,7 +32,6 @@ __all__ = [
     "Options",
     "Table",
     "existing_format",
-    "find_format",
     "format_name",
     "read_table",
     "saved_format",
@@ -87,11 +86,6 @@ TEXT = {"word2vec-text", "glove"}  # share their endings when they are read
 BOTH = {"unhot", "fasttext"}  # have input and output vectors
 
 
-def find_format(path: Path, name: str | None = None) -> Format:
-    """Return the format of that name, or the one that a path's ending stands for."""
-    return FORMATS[format_name(path, name)]
-
-
 def read_table(
     path: Path,
     format: str | None = None,
@@ -134,9 +128,9 @@ def read_table(
 def write_table(path: Path, table: Table, format: str | None = None) -> dict[str, str]:
     """Write a file or folder, in the format that is named or that the ending stands for.
 
-    Return words that are written differently.
+    Returns the words that are written differently -> what is written.
     """
-    form = find_format(path, format)
+    form = FORMATS[format_name(path, format)]
     check_table(table)
     return form.writer(path, table)
 

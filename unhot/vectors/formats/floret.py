@@ -1,6 +1,6 @@
 """floret's tables: rows for n-grams, and no words.
 
-Any word has a vector: the mean of the rows of its pieces, and of the marked word.
+Any word has a vector. It is the mean of the rows of its n-grams and of the marked word.
 
     buckets dim minn maxn hashes seed < >       the first line: how words are cut and hashed
     0 0.1 -0.2 ...                              then the number of a row and the row, in their order
@@ -19,7 +19,6 @@ import numpy as np
 
 from unhot.atomic import replacing
 from unhot.errors import ConfigError, FormatError
-from unhot.types import Floats
 from unhot.vectors.formats.table import file_size
 from unhot.vectors.formats.text_rows import glimpse, mapped, read_number_rows, text_lines
 from unhot.vectors.subword_rows import SubwordRows
@@ -58,22 +57,18 @@ def read_floret(path: str | Path) -> SubwordRows:
             f"the file has {len(text)}"
         )
     numbers, place = read_number_rows(path, text, (buckets, dim + 1), found.end())
-    _check(path, numbers, bytes(text[place : place + HEADER_BYTES]), place)
-    return SubwordRows(subwords, numbers[:, 1:], np.empty(0, np.int32))
-
-
-def _check(path: Path, numbers: Floats, behind: bytes, place: int) -> None:
-    wrong = np.flatnonzero(numbers[:, 0] != np.arange(len(numbers), dtype=np.float32))
+    wrong = np.flatnonzero(numbers[:, 0] != np.arange(buckets, dtype=np.float32))
     if wrong.size:
         row = int(wrong[0])
         raise FormatError(
             f"{path}: row {row + 1}: begins with {numbers[row, 0]:.9g}: rows must be numbered from 0 on, in "
             "their order"
         )
-    if behind.strip():
+    if bytes(text[place : place + HEADER_BYTES]).strip():
         raise FormatError(
-            f"{path}: byte {place}: there is more after the {len(numbers)} rows that the first line announces"
+            f"{path}: byte {place}: there is more after the {buckets} rows that the first line announces"
         )
+    return SubwordRows(subwords, numbers[:, 1:], np.empty(0, np.int32))
 
 
 def write_floret(path: str | Path, rows: SubwordRows) -> None:

@@ -45,11 +45,8 @@ def read(path: Path, options: Options = ALL) -> Table:
             f"{path}: byte 0: not GloVe text: its first line must be a word and numbers, not "
             f"{glimpse(text, 0)}"
         )
-    rows = (
-        count_lines(text, len(text), len(text) if options.limit is None else options.limit)
-        if options.limit != 0
-        else 0
-    )
+    most = options.rows(len(text))
+    rows = count_lines(text, len(text), most) if most else 0
     if rows * (2 * dim + 1) - 1 > len(text):
         raise FormatError(
             f"{path}: byte 0: {rows} lines of {dim} numbers need more than the {len(text)} bytes of the file"

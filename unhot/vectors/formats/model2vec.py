@@ -1,6 +1,6 @@
 """The folder that model2vec and sentence-transformers (StaticEmbedding) load.
 
-A matrix and a tokenizer whose tokens are its rows.
+It holds a matrix, and a tokenizer whose tokens are its rows.
 
     config.json, modules.json   what it is, for the one and the other
     model.safetensors           `embeddings` float32 [tokens, dim]
@@ -106,6 +106,7 @@ def _tokenizer(names: list[str]) -> dict[str, Any]:
     """tokenizer.json, as the library `tokenizers` reads it."""
     vocabulary = {name: row for row, name in enumerate(names)}
     unknown = vocabulary.setdefault(UNKNOWN, len(names))
+    lower = all(name == name.lower() for name in names if name != UNKNOWN)
     whole = sum(WHOLE.fullmatch(name) is not None for name in names) >= MOST * len(names)
     special = {"id": unknown, "content": UNKNOWN, "special": True}
     special |= dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized"), False)
@@ -114,9 +115,7 @@ def _tokenizer(names: list[str]) -> dict[str, Any]:
         "truncation": None,
         "padding": None,
         "added_tokens": [special],
-        "normalizer": {"type": "Lowercase"}
-        if all(name == name.lower() for name in names if name != UNKNOWN)
-        else None,
+        "normalizer": {"type": "Lowercase"} if lower else None,
         "pre_tokenizer": {"type": "Whitespace" if whole else "WhitespaceSplit"},
         "post_processor": None,
         "decoder": None,

@@ -1,10 +1,9 @@
-"""Words that a format cannot hold.
+"""Words that a format cannot hold: the one rule by which they are written differently.
 
-The one rule by which they are written differently, which the writers' return value reports.
-
-Every character that the format cannot hold becomes `_` (or what the format says), an empty word becomes `_`,
-and as long as the result is another word of the file, one more `_` is added at its end. All other words are
-written as they are, so a file never lacks a row and never has a word twice.
+Writers return them with what they wrote instead. Every character that the format cannot hold becomes `_` (or
+what the format says), an empty word becomes `_`, and as long as the result is another word of the file, one
+more `_` is added at its end. All other words are written as they are, so a file never lacks a row and never
+has a word twice.
 """
 
 from __future__ import annotations

@@ -90,7 +90,7 @@ def exponent_of(text: Bytes, at: Any, end: Any) -> Any:
 def number(text: Bytes, at: Any, end: Any, powers: Doubles) -> Any:
     """Read the number at a place: (float32, first byte behind it).
 
-    NaN if it is hard, -1 if it is none of this spelling.
+    The number is NaN if it is hard, the byte -1 if there is none of this spelling.
     """
     negative = at < end and text[at] == MINUS
     if at < end and (text[at] == MINUS or text[at] == PLUS):
@@ -121,9 +121,9 @@ def number(text: Bytes, at: Any, end: Any, powers: Doubles) -> Any:
 
 @inner
 def from_left(text: Bytes, at: Any, end: Any, row: Floats, named: Any, powers: Doubles) -> Any:
-    """Read a row that has one space behind its word and one blank between numbers: the end of its word.
+    """Read a row that has one space behind its word and one blank between numbers.
 
-    -1 if it is another one.
+    Returns the end of its word, or -1 if the row is another one.
     """
     while named and at < end and text[at] != SPACE:
         at += 1
@@ -157,7 +157,7 @@ def split_from_right(text: Bytes, start: Any, end: Any, dim: Any) -> Any:
 def from_right(text: Bytes, start: Any, end: Any, row: Floats, named: Any, powers: Doubles) -> Any:
     """Read the last fields of a line as numbers.
 
-    (end of the word, first byte of the numbers, whether one is hard); -1 for too few.
+    Returns (end of the word, first byte of the numbers, whether one is hard); the end is -1 for too few.
     """
     first = split_from_right(text, start, end, len(row))
     if first < 0 or named != (first > start):

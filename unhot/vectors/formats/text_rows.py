@@ -41,10 +41,7 @@ def read_text_rows(
 
 
 def read_number_rows(path: Path, text: Bytes, shape: tuple[int, int], start: int = 0) -> tuple[Floats, int]:
-    """Read so many rows of so many numbers and no words from a place on.
-
-    The numbers, and the place behind them.
-    """
+    """Read so many rows of numbers without words from a place on: the numbers, the place behind them."""
     return _read_rows(path, text, start, shape, named=False)[1:]
 
 

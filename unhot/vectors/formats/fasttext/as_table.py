@@ -1,6 +1,6 @@
 """fastText's files as tables.
 
-What is read are the composed vectors of the words, what is written is a model without n-grams.
+The composed vectors of the words are read; a model without n-grams is written.
 """
 
 from __future__ import annotations

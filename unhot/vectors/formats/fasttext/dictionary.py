@@ -107,10 +107,7 @@ def _find_ends(cursor: Cursor, entries: int) -> Starts:
 
 
 def _check_ngrams(cursor: Cursor, header: Header, lengths: Starts) -> None:
-    """Raise a `FormatError` if the n-grams take much more time or memory than the file is worth.
-
-    Then maxn is damaged.
-    """
+    """Raise a `FormatError` if n-grams take so much time or memory that maxn must be damaged."""
     told = header.subwords.excess(lengths, cursor.size)
     if told is not None:
         raise cursor.error(PLACES["maxn"], told)

@@ -97,8 +97,12 @@ def test_unknown_keys() -> None:
 
 
 def test_bad_tables() -> None:
-    for words, vectors, counts in ((["a"], np.zeros(3), None), (["a"], np.zeros((2, 3)), None), (["a"], np.zeros((1, 3)), np.zeros(2)),
-                                   (["a", "a"], np.zeros((2, 1)), None)):  # fmt: skip
+    for words, vectors, counts in (
+        (["a"], np.zeros(3), None),
+        (["a"], np.zeros((2, 3)), None),
+        (["a"], np.zeros((1, 3)), np.zeros(2)),
+        (["a", "a"], np.zeros((2, 1)), None),
+    ):
         with pytest.raises(DataError):
             Vectors(words, vectors, counts)
 
