@@ -10,6 +10,7 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 # a folder may import what stands before it, never what stands behind it
 ORDER = [
     "types",
+    "version",
     "errors",
     "atomic",
     "threads",
@@ -94,3 +95,77 @@ def test_public_names_are_there():
     assert callable(unhot.bench.compare_outputs)
     with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
         unhot.nonsense  # noqa: B018
+
+
+def module_of(path):
+    parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+MODULES = {module_of(path): path for path in FILES}
+
+
+def imported_modules(path):
+    """The modules of the package that a file imports: at the top, inside functions, for type checkers."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.module in MODULES:
+            names = [f"{node.module}.{name.name}" for name in node.names]
+            yield from (name if name in MODULES else node.module for name in names)
+        elif isinstance(node, ast.Import):
+            yield from (name.name for name in node.names if name.name in MODULES)
+
+
+def test_no_import_cycles():
+    """Also none that imports inside functions, or for type checkers, would hide."""
+    graph = {module: set(imported_modules(path)) - {module} for module, path in MODULES.items()}
+    while leaves := [module for module, needed in graph.items() if not needed]:
+        for leaf in leaves:
+            del graph[leaf]
+        for needed in graph.values():
+            needed.difference_update(leaves)
+    in_cycles = {module: sorted(needed & graph.keys()) for module, needed in graph.items()}
+    assert not in_cycles
+
+
+def test_a_class_name_is_in_one_module_only():
+    homes = {}
+    for module, path in MODULES.items():
+        if not module.startswith("unhot.compat."):  # which has its peers' names
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                if isinstance(node, ast.ClassDef):
+                    homes.setdefault(node.name, []).append(module)
+    assert not {name: found for name, found in homes.items() if len(found) > 1}
+
+
+def test_no_three_assignments_in_one_line():
+    found = []
+    for path in FILES:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Assign) and isinstance(node.value, ast.Tuple):
+                targets = [target for target in node.targets if isinstance(target, ast.Tuple)]
+                if any(len(target.elts) > 2 for target in targets):
+                    found.append(f"{path.relative_to(PACKAGE)}:{node.lineno}")
+    assert not found
+
+
+def test_fit_and_resume_are_written_once():
+    homes = []
+    for path in (PACKAGE / "models").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.FunctionDef) and node.name in ("fit", "resume"):
+                homes.append((path.name, node.name))
+    assert sorted(homes) == [("model.py", "fit"), ("model.py", "resume")]
+
+
+def test_public_models_are_the_registered_ones():
+    """Names for type checkers are written down; all others follow from the registry."""
+    from unhot.models.load import all_models
+
+    tree = ast.parse((PACKAGE / "__init__.py").read_text(encoding="utf-8"))
+    typed = {
+        name.asname for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) for name in node.names
+    }
+    assert {kind.__name__ for kind in all_models().values()} <= typed
+    import unhot
+
+    assert typed - {None, '__version__'} == set(unhot.__all__)

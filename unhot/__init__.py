@@ -13,6 +13,8 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from unhot.version import __version__ as __version__
+
 if TYPE_CHECKING:  # for type checkers, which do not run `__getattr__`
     from unhot.corpus.corpus import Corpus as Corpus
     from unhot.models.cbow import CBOW as CBOW
@@ -26,7 +28,7 @@ if TYPE_CHECKING:  # for type checkers, which do not run `__getattr__`
     from unhot.vectors.store import Vectors as Vectors
     from unhot.vocab.vocabulary import Vocabulary as Vocabulary
 
-__version__ = "0.1.0"
+
 _HOMES = {
     "Checkpoint": "unhot.train.checkpoint",
     "Corpus": "unhot.corpus.corpus",

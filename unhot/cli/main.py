@@ -10,7 +10,7 @@ import sys
 
 import click
 
-from unhot import __version__
+from unhot.version import __version__
 from unhot.cli.analogy import analogy
 from unhot.cli.bench import bench
 from unhot.cli.convert import convert

@@ -65,7 +65,8 @@ def read_windows(text: HeldOutText, room: int) -> Iterator[tuple[WindowList, int
 
 def each_alone(text: HeldOutText, inputs: WordInputs, tell: Progress) -> Iterator[HeldOutExamples]:
     """Examples of skip-gram."""
-    pairs, words, ids = NO_PAIRS, len(text.corpus.vocabulary), text.corpus.ids
+    pairs, words = NO_PAIRS, len(text.corpus.vocabulary)
+    ids = text.corpus.ids
     for windows, done in read_windows(text, CONTEXTS):
         pairs = merge_pairs(pairs, count_pairs(windows, words))
         tell("pairing", done, ids)

@@ -199,7 +199,8 @@ class _Loss:
         """Pairs, each so many times, and inputs, each with the number of its pairs as its weight."""
         n = int(times.sum())
         mean = float(weight @ log_z) / n
-        squares, apart, pairs = float(weight @ (log_z - mean) ** 2), mean - self.mean, self.pairs + n
+        squares, apart = float(weight @ (log_z - mean) ** 2), mean - self.mean
+        pairs = self.pairs + n
         self.squares += squares + apart**2 * self.pairs * n / pairs
         self.mean += apart * n / pairs
         self.total -= float(times @ log_prob)

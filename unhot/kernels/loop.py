@@ -105,7 +105,8 @@ def scratch_bytes(feed: Any, room: Room, stride: int) -> int:
 @kernel
 def train_chunk(feeder: Any, shape: Any, tables: Any, params: Any, scratch: Any, where: Any, how: Any) -> Any:
     """Train the examples of a chunk; return the summed loss and the number of (input, target) pairs."""
-    columns, hot, rows = scratch.columns, how.hot, tile_shape(shape)
+    columns, hot = scratch.columns, how.hot
+    rows = tile_shape(shape)
     state = where.draw_key
     loss = 0.0
     pairs = 0

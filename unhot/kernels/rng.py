@@ -19,7 +19,8 @@ from unhot.kernels.jit import inner
 
 GAMMA = np.uint64(0x9E3779B97F4A7C15)
 _FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
-_27, _30, _31, _32 = np.uint64(27), np.uint64(30), np.uint64(31), np.uint64(32)
+_27, _30 = np.uint64(27), np.uint64(30)
+_31, _32 = np.uint64(31), np.uint64(32)
 _LOW = np.uint64(0xFFFFFFFF)
 
 

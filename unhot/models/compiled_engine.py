@@ -97,7 +97,8 @@ class Compiled(Engine):
 
     def _memory_plan(self) -> dict[str, int]:
         """Bytes by purpose."""
-        task, rows, sizes, kernel = self._task, self._data.rows, self._sizes, self._kernel
+        task, rows = self._task, self._data.rows
+        sizes, kernel = self._sizes, self._kernel
         stride = padded(task.dim)
         row = stride * (2 if task.wiring.first_rows.half else 4)
         used = 0 if rows is None else int(np.count_nonzero(rows.keys >= 0))
@@ -114,7 +115,8 @@ class Compiled(Engine):
 
     def begin(self, start: StartingPoint | None) -> LearnedWords:
         """Views of rows that are padded, with copies for the threads behind them."""
-        task, data, sizes = self._task, self._data, self._sizes
+        task, data = self._task, self._data
+        sizes = self._sizes
         params = self._start_params(sizes, start, padded(task.dim))
         seen = getattr(self._kernel.tables, "seen", np.zeros(0, np.int64))
         if start is not None and start.seen.size:

@@ -32,7 +32,7 @@ LR = 0.05  # what a step on cells is good with, see `unhot.train.exact_run`
 MOST_WORDS = 10_000  # unless max_vocab allows more: every epoch computes a score for each pair of them
 
 
-class Exact(Engine):
+class OnCells(Engine):
     """Matrix products on the counts of pairs."""
 
     def __init__(self, task: Task, data: TaskData) -> None:

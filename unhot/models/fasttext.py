@@ -251,7 +251,8 @@ def _fetch_entering(feeder: Any, shape: Any, params: Any, scratch: Any, place: A
 
 @input_of.register(NgramSkipGramFeeder)
 def _centre(feeder: Any, shape: Any, scratch: Any, centre: Any, how: Any) -> Any:
-    kept, inputs, bags = scratch.feed, scratch.inputs, feeder.bags
+    kept, inputs = scratch.feed, scratch.inputs
+    bags = feeder.bags
     contexts, word = contexts_of(kept, centre), kept.word[centre]
     count = 0
     if contexts > 0:
@@ -262,7 +263,8 @@ def _centre(feeder: Any, shape: Any, scratch: Any, centre: Any, how: Any) -> Any
 
 @input_of.register(NgramCBOWFeeder)
 def _words_around(feeder: Any, shape: Any, scratch: Any, centre: Any, how: Any) -> Any:
-    kept, inputs, bags = scratch.feed, scratch.inputs, feeder.bags
+    kept, inputs = scratch.feed, scratch.inputs
+    bags = feeder.bags
     reach = kept.reach[centre]
     squares = np.float32(0.0)
     count = 0

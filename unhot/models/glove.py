@@ -146,7 +146,8 @@ class GloVe(EpochModel[LearnedGloVe], CellModel[LearnedGloVe]):
 
     def _follow(self, sides: Sides, vocabulary: Vocabulary) -> None:
         """Show rows that are being learned."""
-        dim, word, context = self.dim, sides.words.rows, sides.contexts.rows
+        dim, word = self.dim, sides.words.rows
+        context = sides.contexts.rows
         self._sides = sides
         biases = word[:, dim], context[:, dim + 1]
         self.keep(LearnedGloVe(vocabulary, vocabulary, word[:, :dim], context[:, :dim], *biases))

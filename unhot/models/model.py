@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Generic, Protocol, Self, TypeVar
 
-from unhot import __version__
+from unhot.version import __version__
 from unhot.corpus.phrases import Phrases
 from unhot.errors import ConfigError, DataError, FormatError
 from unhot.models.fitting import Begins, Counting, Note, Origin, Reading, Reads, Tells, names_of, opened

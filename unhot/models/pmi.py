@@ -67,11 +67,8 @@ def pmi(
     smoothing   the power of the contexts' sums; 1: none
     directory   where to keep them; None: a temporary directory
     """
-    shift, smoothing, threads = (
-        at_least("shift", shift, SMALLEST_SHIFT),
-        at_least("smoothing", smoothing, 0),
-        whole("threads", threads, 1),
-    )
+    shift, smoothing = at_least("shift", shift, SMALLEST_SHIFT), at_least("smoothing", smoothing, 0)
+    threads = whole("threads", threads, 1)
     if not isinstance(positive, (bool, np.bool_)):
         raise ConfigError(f"positive={positive!r}: must be true or false")
     if len(cells) and not cells.values.min() > 0:
@@ -117,7 +114,8 @@ def _fill(
 
     def work(begin: int, end: int) -> tuple[Counts, Ids, Doubles]:
         size = int(cells.starts[end] - cells.starts[begin])
-        lengths, columns, values = np.empty(end - begin, np.int64), np.empty(size, np.int32), np.empty(size)
+        lengths, columns = np.empty(end - begin, np.int64), np.empty(size, np.int32)
+        values = np.empty(size)
         count = information(rows, row_terms, column_terms, positive, begin, end, lengths, columns, values)
         return lengths, columns[:count], values[:count]
 

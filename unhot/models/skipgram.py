@@ -70,7 +70,7 @@ class SkipGram(WordModel):
 
     def engine_kind(self) -> type[Engine]:
         """What trains it."""
-        return exact.Exact if self.on == "cells" else super().engine_kind()
+        return exact.OnCells if self.on == "cells" else super().engine_kind()
 
     def check_engine(self) -> None:
         """Raise a `ConfigError` for settings that do not go together."""

@@ -67,11 +67,8 @@ def truncated_svd(
     bits.
     """
     words = len(cells.vocabulary)
-    dim, oversampling, rounds = (
-        whole("dim", dim, 1),
-        whole("oversampling", oversampling, 0),
-        whole("rounds", rounds, 1),
-    )
+    dim, oversampling = whole("dim", dim, 1), whole("oversampling", oversampling, 0)
+    rounds = whole("rounds", rounds, 1)
     seed, threads = whole("seed", seed, 0, 2**64 - 1), whole("threads", threads, 1, 1024)
     if dim > words:
         raise ConfigError(
@@ -101,7 +98,8 @@ def weighted(factors: Factors, power: float = 0.5, contexts: bool = False) -> Fl
 
     0: all directions alike; 0.5 is the best mostly.
     """
-    power, some, scale = at_least("power", power, 0), factors.s > 0, np.zeros(factors.s.shape, np.float32)
+    power, some = at_least("power", power, 0), factors.s > 0
+    scale = np.zeros(factors.s.shape, np.float32)
     with np.errstate(over="ignore"):
         scale[some] = factors.s[some] ** power
     if np.isinf(scale).any():

@@ -178,7 +178,8 @@ class ExactRun(EpochRun[Chunk]):
 
         Gradients are of the mean over a row's own pairs, so `TINY` is small to all.
         """
-        params, squares, frozen = self._state.params, self._state.squares, self._state.frozen
+        params, squares = self._state.params, self._state.squares
+        frozen = self._state.frozen
         moves = frozen[rows] == 0 if frozen.size else np.ones(rows.size, bool)
         moving, share = rows[moves], mean_of(self._row_sums[rows])
         for array, square, slope in zip(params, squares, gradient, strict=True):
@@ -189,11 +190,8 @@ class ExactRun(EpochRun[Chunk]):
 
     def _descend_outputs(self, gradient: Params, lr: float, times: int) -> None:
         """Move all output rows, their biases, and ln Z."""
-        params, squares, share = (
-            self._state.params,
-            self._state.squares,
-            mean_of(self._column_sums / self._steps),
-        )
+        params, squares = self._state.params, self._state.squares
+        share = mean_of(self._column_sums / self._steps)
         some = max(1, TOGETHER // params.out_vectors.shape[1])
 
         def move(first: int) -> None:

@@ -49,11 +49,11 @@ class History:
     def from_config(cls, config: dict[str, Any]) -> History:
         """What a saved model's config says: how it ended, or where it was cut off."""
         try:
-            losses, words, training = (
+            losses, words = (
                 list(map(float, config.get("losses", []))),
                 int(config.get("words", config.get("cells", 0))),
-                config.get("training"),
             )
+            training = config.get("training")
             if training is None:
                 return cls(losses, words, position=Position(epoch=len(losses)))
             position, seconds = (

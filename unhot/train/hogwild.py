@@ -60,9 +60,11 @@ class HogwildRun(EpochRun[TextChunk]):
         self, text: ChunkedText, feeders: Sequence[Any], kernel: Kernel, state: TrainedState, plan: Plan
     ) -> None:
         """`feeders` has one for each shard of the text."""
-        ids, words, threads = text.corpus.ids, text.corpus.words, state.sizes.threads
+        ids, words = text.corpus.ids, text.corpus.words
+        threads = state.sizes.threads
         super().__init__(text.chunks, ids, plan, [*state.params, state.seen], words=words, threads=threads)
-        self._text, self._feeders, self._kernel, self._trained = text, feeders, kernel, state
+        self._text, self._feeders = text, feeders
+        self._kernel, self._trained = kernel, state
         stride = state.params.in_vectors.shape[1]
         self._scratch = [scratch(kernel.feed(text.longest), kernel.room, stride) for _ in range(threads)]
         self._hot = HotRows(state.params, state.sizes)

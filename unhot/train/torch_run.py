@@ -135,7 +135,8 @@ class Weights:
         self.params = Params(params.in_vectors, out_vectors, out_bias, params.in_bias, ln_z)
 
     def _begin(self, begun: TorchStart) -> None:
-        params, own, parameters = begun.params, begun.own, dict(self.head.named_parameters())
+        params, own = begun.params, begun.own
+        parameters = dict(self.head.named_parameters())
         out, bias, ln_z = (
             torch.from_numpy(array).to(self.device)
             for array in (params.out_vectors, params.out_bias, params.ln_z)
@@ -201,7 +202,8 @@ class TorchRun(EpochRun[TextChunk]):
     ) -> None:
         super().__init__(text.chunks, text.corpus.ids, plan, (), words=text.corpus.words)
         self._text, self._shards = text, text.texts()
-        self._weights, self._batches, self._parts = weights, batches, parts
+        self._weights, self._batches = weights, batches
+        self._parts = parts
         self._frozen = torch.from_numpy(frozen.astype(bool)).to(weights.device)
         self._buffer = window_buffer(text.longest, batches.window.size)
         self._copies = [torch.empty_like(tensor) for tensor in weights.state()]
@@ -217,7 +219,8 @@ class TorchRun(EpochRun[TextChunk]):
 
     def learn(self, epoch: int, chunk: TextChunk, lr: float, thread: int) -> tuple[float, int]:
         """Batch after batch."""
-        head, device, how = self._weights.head, self._weights.device, self._batches
+        head, device = self._weights.head, self._weights.device
+        how = self._batches
         where = self._text.where(epoch, chunk)
         examples = how.examples(list_windows(self._shards[chunk.shard], how.window, where, self._buffer))
         if self._parts is not None:

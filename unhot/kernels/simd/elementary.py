@@ -34,7 +34,8 @@ LOG1P = (
     -0.029074065,
     0.005126102,
 )
-_EXPONENT, _MANTISSA, _ONE = 23, 0x7FFFFF, 0x3F800000
+_EXPONENT, _MANTISSA = 23, 0x7FFFFF
+_ONE = 0x3F800000
 
 
 def exp(b: Value, x: Value) -> Value:

@@ -23,18 +23,15 @@ HAS_HALVES = llvm.get_process_triple().split("-")[0] not in ("x86_64", "i686") o
 REGISTERS = 16 if LANES == 8 else 32
 LINE = 64  # bytes in a cache line
 
-F32, I1, I8, I16, I32, I64 = (
-    ir.FloatType(),
-    ir.IntType(1),
-    ir.IntType(8),
-    ir.IntType(16),
-    ir.IntType(32),
-    ir.IntType(64),
-)
+F32, I1 = ir.FloatType(), ir.IntType(1)
+I8, I16 = ir.IntType(8), ir.IntType(16)
+I32, I64 = ir.IntType(32), ir.IntType(64)
 VECTOR, INTEGERS = ir.VectorType(F32, LANES), ir.VectorType(I32, LANES)
 HALVES = ir.VectorType(ir.HalfType(), LANES)  # 16-bit floats; numba knows their arrays as uint16
 LOST = 13  # bits of a float that a half has no room for
-GOLDEN, MIX_1, MIX_2 = 0x9E3779B1, 0x85EBCA6B, 0xC2B2AE35  # odd numbers without a pattern
+# odd numbers without a pattern
+GOLDEN, MIX_1 = 0x9E3779B1, 0x85EBCA6B
+MIX_2 = 0xC2B2AE35
 # Everything but `nnan` and `ninf`: a NaN must reach the loss, where it stops the training.
 FAST = ("nsz", "arcp", "contract", "afn", "reassoc")
 
@@ -203,7 +200,8 @@ def when(
     b: Value, condition: Value, carried: Sequence[Value], body: Callable[..., Sequence[Value]]
 ) -> list[Value]:
     """Run body(carried) if the condition holds; returns what it carries out, or what was carried in."""
-    before, inside, after = b.block, b.append_basic_block("then"), b.append_basic_block("on")
+    before, inside = b.block, b.append_basic_block("then")
+    after = b.append_basic_block("on")
     b.cbranch(condition, inside, after)
     b.position_at_end(inside)
     out, last = list(body(carried)), b.block
@@ -223,7 +221,8 @@ def loop(
 
     Returns what is carried out of the last round.
     """
-    before, inside, after = b.block, b.append_basic_block("loop"), b.append_basic_block("done")
+    before, inside = b.block, b.append_basic_block("loop")
+    after = b.append_basic_block("done")
     b.branch(inside)
     b.position_at_end(inside)
     i = b.phi(I64)

@@ -153,7 +153,8 @@ def softmax(
 
     The targets; the steps.
     """
-    tile, zero, one = _Tile(b, types), splat_constant(0.0), splat_constant(1.0)
+    tile, zero = _Tile(b, types), splat_constant(0.0)
+    one = splat_constant(1.0)
     kept, rate = b.select(keep_hits, one, zero), splat(b, lr)
     _, width, _ = sizes(types[0])
 
@@ -239,7 +240,8 @@ def softmax_tile(
     keep_hits: Value, times: Value, times_at: Value, lr: Value,
 ) -> float:  # fmt: skip
     """With one target there is one sum: L = log Z - s_t, dL/ds = share of Z - label."""
-    tile, zero, one = _Tile(b, types), splat_constant(0.0), splat_constant(1.0)
+    tile, zero = _Tile(b, types), splat_constant(0.0)
+    one = splat_constant(1.0)
     y, w, offsets = (tile.per_column(values, first) for values in (label, weight, offset))
     rate = splat(b, lr)
     is_target = b.fcmp_ordered(">", y, zero)

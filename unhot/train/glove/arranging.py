@@ -9,7 +9,7 @@ from unhot.kernels.rng import below, bits_at
 from unhot.types import Counts, Floats, Ids
 
 
-class Tiles(NamedTuple):
+class TilePieces(NamedTuple):
     """How columns are cut into pieces, these counted over all blocks."""
 
     piece: Ids  # [words] the piece of a column
@@ -67,7 +67,8 @@ def arrange(
         for cell in range(starts[first + row], starts[first + row + 1]):
             tile = _tile(tiles, pieces, row_piece[row], columns[cell])
             at = ends[tile]
-            out.words[at], out.contexts[at], out.values[at] = first + row, columns[cell], values[cell]
+            out.words[at], out.contexts[at] = first + row, columns[cell]
+            out.values[at] = values[cell]
             ends[tile] = at + 1
     begin = 0
     for tile in range(ends.size):

@@ -26,7 +26,7 @@ from unhot.corpus.cells import Cells
 from unhot.errors import DataError
 from unhot.kernels.rng import stream_key
 from unhot.threads import in_order
-from unhot.train.glove.arranging import Arranged, Tiles, arrange
+from unhot.train.glove.arranging import Arranged, TilePieces, arrange
 from unhot.train.glove.step import CellBlock
 from unhot.types import Counts, Floats, Ids, Starts
 
@@ -92,7 +92,7 @@ class Blocks:
     def _write(self, cells: Cells, value: Value, seed: int, threads: int) -> None:
         rows, columns = self._rows, self._columns
         inside = np.diff(columns.pieces)
-        tiles = Tiles(columns.piece, np.repeat(columns.pieces[:-1], inside), np.repeat(inside, inside))
+        tiles = TilePieces(columns.piece, np.repeat(columns.pieces[:-1], inside), np.repeat(inside, inside))
         room = int(np.diff(cells.starts[rows.bounds]).max())
         buffers = [
             Arranged(np.empty(room, np.int32), np.empty(room, np.int32), np.empty(room, np.float32))
@@ -130,7 +130,8 @@ class BlockReader:
     """Reads blocks, one at a time, into the same memory."""
 
     def __init__(self, path: Path, blocks: Blocks) -> None:
-        self._file, self._counts, self._starts = path.open("rb", 0), blocks.counts.reshape(-1), blocks.starts
+        self._file, self._counts = path.open("rb", 0), blocks.counts.reshape(-1)
+        self._starts = blocks.starts
         weakref.finalize(self, self._file.close)
         self._buffer = np.empty(ARRAYS * int(blocks.counts.max()), np.int32)
 
@@ -193,11 +194,12 @@ def arranging_bytes(cells: Cells, stride: int, threads: int) -> int:
 
 def warm_up_arranging() -> None:
     """Compile it, or load it from disk, with next to nothing."""
-    ids, starts, values = np.zeros(1, np.int32), np.array([0, 1]), np.ones(1)
+    ids, starts = np.zeros(1, np.int32), np.array([0, 1])
+    values = np.ones(1)
     for array in (ids, starts, values):
         array.flags.writeable = False  # as cells are
     tiles, out = (
-        Tiles(np.zeros(1, np.int32), np.zeros(1, np.int64), np.ones(1, np.int64)),
+        TilePieces(np.zeros(1, np.int32), np.zeros(1, np.int64), np.ones(1, np.int64)),
         Arranged(ids.copy(), ids.copy(), np.zeros(1, np.float32)),
     )
     arrange(

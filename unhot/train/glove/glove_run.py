@@ -47,7 +47,8 @@ def start_sides(words: int, dim: int, seed: int, biases: tuple[Doubles, Doubles]
                 2 / dim**0.5
             )
         squares[:] = 1.0
-        rows[:, own], rows[:, other], squares[:, other] = bias, 1.0, FIXED
+        rows[:, own], rows[:, other] = bias, 1.0
+        squares[:, other] = FIXED
         sides.append(Side(rows, squares))
     return Sides(*sides)
 
