@@ -1,7 +1,7 @@
 """Settings of registered classes, as they stand in the source: help texts come without loading the compiler.
 
-A field of a dataclass is a setting. Its type says what it takes, and the comment behind it, or above it, what it
-means. Classes outside the package, as those of plugins, are read the same way.
+A field of a dataclass is a setting. Its type says what it takes, and the comment behind it, or above it, what
+it means. Classes outside the package, as those of plugins, are read the same way.
 """
 
 from __future__ import annotations

@@ -54,7 +54,7 @@ def model_options(models: Mapping[str, Declared]) -> list[ModelOption]:
         for field in kind.settings.values():
             owners.setdefault(field.name, {})[name] = field
     options = []
-    for name, fields in sorted(owners.items(), key=lambda item: -len(item[1])):
+    for fields in sorted(owners.values(), key=len, reverse=True):
         defaults = {owner: _default(models[owner], field) for owner, field in fields.items()}
         of = "all models" if len(fields) == len(models) else ", ".join(fields)
         options.append(ModelOption(fields, defaults, of))

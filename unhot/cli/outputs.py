@@ -131,7 +131,8 @@ def load_plugin(plugin: str) -> None:
         )
     # kernels are chosen by types, and types are found by their module: it needs a name of its own, the same
     # in every process
-    name = f"unhot_plugin_{re.sub(r'[^0-9A-Za-z_]', '_', path.stem)}_{hashlib.sha256(str(path).encode()).hexdigest()[:8]}"
+    stem, digest = re.sub(r"[^0-9A-Za-z_]", "_", path.stem), hashlib.sha256(str(path).encode()).hexdigest()
+    name = f"unhot_plugin_{stem}_{digest[:8]}"
     try:
         if not is_file:
             importlib.import_module(plugin)

@@ -63,7 +63,7 @@ def _classes(numba_type: Any) -> Iterator[type]:
 
 
 def ours(signature: Any) -> bool:
-    """Whether all NamedTuples of a signature come from this package, so that `fingerprint` covers the code behind them."""
+    """Whether all NamedTuples of a signature are of this package: then `fingerprint` covers their code."""
     classes = (c for t in signature for c in _classes(t))
     return all(c.__module__.split(".")[0] == "unhot" for c in classes)
 

@@ -13,7 +13,7 @@ from unhot.kernels.jit import inner
 
 
 class Where(NamedTuple):
-    """Which examples: positions [start, stop) of a shard, and the streams of random bits that belong to them."""
+    """Which examples: positions [start, stop) of a shard, and the streams of random bits of these."""
 
     start: int
     stop: int

@@ -40,7 +40,7 @@ class Columns(NamedTuple):
 
 
 class Targets(NamedTuple):
-    """What is to be predicted: n different words from word[at] on, each with its multiplicity from times[times_at] on."""
+    """What is to be predicted: n different words from word[at] on, each as often as times[times_at] says."""
 
     word: Ids
     at: int

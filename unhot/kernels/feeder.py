@@ -1,11 +1,12 @@
 """The seam between the training loop and where its examples come from.
 
-An example is an input and its targets. A feeder is a NamedTuple that knows where they are: in the windows of a
-text (window_feeder.py, and the files of models), in labelled lines, in sessions, in walks over a graph. It
+An example is an input and its targets. A feeder is a NamedTuple that knows where they are: in the windows of
+a text (window_feeder.py, and the files of models), in labelled lines, in sessions, in walks over a graph. It
 registers four functions for its type, and the loop (loop.py) does the rest:
 
     prepare       the examples of a chunk: what is read into the feeder's own buffers, `scratch.feed`
-    targets_of    what an example predicts; the loop asks one example ahead, so that output rows can be fetched
+    targets_of    what an example predicts; the loop asks one example ahead, so that output rows can be
+                  fetched
     input_of      the input of an example: each row by itself (`Each`), or a bag of rows (`Bag`)
     fetch         which input rows the next examples need, to ask for them ahead
 """
@@ -26,8 +27,8 @@ class Inputs(NamedTuple):
     """The rows of an example, or the words of its targets, and how often each occurs.
 
     The first half of `times` is as many ones as there can be rows, then LANES zeros: without repeats, the
-    multiplicities of n rows are read from the last n ones on (`ones_at`). With repeats they are written to the
-    second half.
+    multiplicities of n rows are read from the last n ones on (`ones_at`). With repeats they are written to
+    the second half.
     """
 
     row: Ids

@@ -1,11 +1,11 @@
 """One training step: an example and its columns in, parameters changed by minus lr times the gradient.
 
-`Each` has many inputs, each a row of its own (skip-gram: the words around a centre predict it). `Bag` has one,
-the sum or the mean of some rows (CBOW: the words around; a single row: skip-gram, the centre predicts the words
-around it).
+`Each` has many inputs, each a row of its own (skip-gram: the words around a centre predict it). `Bag` has
+one, the sum or the mean of some rows (CBOW: the words around; a single row: skip-gram, the centre predicts
+the words around it).
 
-A row that is frozen is never written, since another thread may be reading it: the step is done on a copy, which
-is forgotten.
+A row that is frozen is never written, since another thread may be reading it: the step is done on a copy,
+which is forgotten.
 """
 
 from __future__ import annotations

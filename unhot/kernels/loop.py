@@ -40,7 +40,10 @@ PREFETCHED = (
 
 
 class Params(NamedTuple):
-    """What is learned. Rows are padded with zeros to a multiple of LANES floats. A bias of size zero is none."""
+    """What is learned. Rows are padded with zeros to a multiple of LANES floats.
+
+    A bias of size zero is none.
+    """
 
     in_vectors: Floats
     out_vectors: Floats

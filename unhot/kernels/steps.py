@@ -91,7 +91,8 @@ def link(
 ) -> Any:
     """Turn the scores of a step into steps, -lr dL/ds, in place; return the loss.
 
-    The inputs' multiplicities are times[at] and those behind it. Registered by output layers for their Tables.
+    The inputs' multiplicities are times[at] and those behind it. Registered by output layers for their
+    Tables.
     """
 
 

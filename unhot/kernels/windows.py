@@ -61,7 +61,7 @@ def kept_buffer(tokens: int, window: int) -> Kept:
 
 
 def no_text() -> Text:
-    """Enough to compile with: nothing, and not to be written to, as shards are that are mapped for reading."""
+    """Nothing, enough to compile with; not to be written to, as shards that are mapped for reading."""
     ids, starts = np.zeros(1, np.int32), np.zeros(2, np.int64)
     ids.flags.writeable = starts.flags.writeable = False
     return Text(ids, starts, keep_threshold(np.ones(1)))
@@ -74,7 +74,9 @@ def keep_threshold(probability: Any) -> Any:
 
 @inner
 def _read(text: Any, where: Any, window: Any, position: Any, kept: Any, place: Any) -> Any:
-    """Write the token at a position to a place. Return 1 if it survives, else 0: then the place is free again.
+    """Write the token at a position to a place.
+
+    Return 1 if it survives, else 0: then the place is free again.
 
     The upper half of the position's bits decides on survival, the lower half is the reach.
     """
@@ -136,9 +138,9 @@ def contexts_of(kept: Any, centre: Any) -> Any:
 
 @inner
 def fill_inputs(kept: Any, source: Any, centre: Any, inputs: Any, group: Any) -> Any:
-    """Write what `source` (kept.row or kept.word) has at the different words around a centre into `inputs`, padded to a whole group.
+    """Write what `source` (kept.row or kept.word) has around a centre into `inputs`, each different word once.
 
-    Returns how many there are, where their multiplicities begin, and how many places they fill.
+    They are padded to a whole group. Returns how many there are, where their multiplicities begin, and how many places they fill.
     """
     reach = kept.reach[centre]
     left, right = max(kept.begin[centre], centre - reach), min(kept.end[centre], centre + reach + 1)

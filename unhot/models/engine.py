@@ -1,7 +1,7 @@
 """What trains a word model: compiled kernels, PyTorch, or matrix products on the cells of a text.
 
-An engine is made for a task and for what it is trained on. It says how much memory it will need before it takes
-any, makes what a training begins with, and the training itself.
+An engine is made for a task and for what it is trained on. It says how much memory it will need before it
+takes any, makes what a training begins with, and the training itself.
 """
 
 from __future__ import annotations

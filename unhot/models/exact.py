@@ -1,8 +1,8 @@
 """Exact training: skip-gram on the counts of pairs, without a draw.
 
-The loss of a whole text depends only on how often each pair of words occurs. With `on="cells"` these counts, the
-cells, are what `SkipGram` is trained on: every pair in every epoch, the exact loss (train/exact_run.py). Rows are
-inputs and columns targets, and it takes a vocabulary of thousands of words, not more.
+The loss of a whole text depends only on how often each pair of words occurs. With `on="cells"` these counts,
+the cells, are what `SkipGram` is trained on: every pair in every epoch, the exact loss (train/exact_run.py).
+Rows are inputs and columns targets, and it takes a vocabulary of thousands of words, not more.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class OnCells(Engine):
         )
 
     def run(self, plan: Plan) -> ExactRun:
-        """Block after block of rows; a training that begins anew has no squares yet, whatever it starts from."""
+        """Block after block of rows; a training that begins anew has no squares, whatever it starts from."""
         if plan.history.position == Position():
             for square in self._state.squares:
                 square[:] = 0.0
@@ -86,7 +86,10 @@ class OnCells(Engine):
 
 @contextlib.contextmanager
 def open_cells(model: TextModel[Any], counted: dict[str, Any], reads: Reads, tells: Tells) -> Iterator[Cells]:
-    """The cells of a text, counted with these settings; or those that are given: their settings are taken, too."""
+    """The cells of a text, counted with these settings.
+
+    Or those that are given: their settings are taken, too.
+    """
     most = max(model.max_vocab or 0, MOST_WORDS)
     if isinstance(reads.source, Cells):
         cells = some_cells(reads.source)

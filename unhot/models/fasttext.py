@@ -137,7 +137,10 @@ class FastText(WordModel):
         return np.average([self.vectors[word] for word in words], axis=0, weights=sizes).astype(np.float32)
 
     def word_inputs(self) -> WordInputs:
-        """The means of the words' bags; in cbow, where all rows around a centre are one bag, they count by their sizes."""
+        """The means of the words' bags.
+
+        In cbow all rows around a centre are one bag, so words count by the sizes of theirs.
+        """
         learned, in_bias = self.learned, self.learned.params.in_bias
         bags = bags_of(learned.keys, learned.in_vocabulary, self.subwords)
         sizes = np.diff(bags.starts)

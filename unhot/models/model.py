@@ -1,4 +1,4 @@
-"""What every model is: settings, a name, a history, files, and `fit` and `resume`, which are written here alone.
+"""What every model is: settings, a name, a history, files; and `fit` and `resume`, which are only here.
 
 A model is a dataclass of its settings, registered under a name. It says a few things itself:
 
@@ -6,8 +6,8 @@ A model is a dataclass of its settings, registered under a name. It says a few t
     begin         a training of that, not yet begun: anything with `train()` and `close()`
     tensors, take what is saved of what it has learned, and back
 
-What reads text adds text_model.py, what is learned in epochs epoch_model.py, what has vectors vector_model.py. The
-comments behind its fields are the help texts of `unhot train`.
+What reads text adds text_model.py, what is learned in epochs epoch_model.py, what has vectors
+vector_model.py. The comments behind its fields are the help texts of `unhot train`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Generic, Protocol, Self, TypeVar
 
-from unhot.version import __version__
 from unhot.corpus.phrases import Phrases
 from unhot.errors import ConfigError, DataError, FormatError
 from unhot.models.fitting import Begins, Counting, Note, Origin, Reading, Reads, Tells, names_of, opened
@@ -29,6 +28,7 @@ from unhot.train.checkpoint import Checkpoint, fingerprint
 from unhot.train.history import History
 from unhot.train.progress import Callback
 from unhot.vectors.formats.directory import COUNTS, SavedModel, checkpoint_of, remove_checkpoint, save_model
+from unhot.version import __version__
 from unhot.vocab.vocabulary import Vocabulary
 
 MODELS: dict[str, type[Model[Any]]] = {}  # all that are registered by now, by name
@@ -130,7 +130,10 @@ class Model(ABC, Generic[L]):
         return
 
     def ended(self) -> None:
-        """The training has ended, or was cut off: what is shown next is made of the params as they are now."""
+        """The training has ended, or was cut off.
+
+        What is shown next is made of the params as they are now.
+        """
         self.forget()
 
     def check_begins(self, begins: Begins) -> None:
@@ -160,7 +163,7 @@ class Model(ABC, Generic[L]):
         note: Note | None = None,
         directory: str | os.PathLike[str] | None = None,
     ) -> Self:
-        """Learn from text (see `unhot.corpus.encode` for what a source can be), from an encoded `Corpus`, or from `Cells`.
+        """Learn from text, from an encoded `Corpus`, or from `Cells`; `unhot.corpus.encode` says what text is.
 
         labels      what stands beside each line, for models that have labels
         counts      a vocabulary given from outside: word -> count
@@ -205,10 +208,11 @@ class Model(ABC, Generic[L]):
         note: Note | None = None,
         directory: str | os.PathLike[str] | None = None,
     ) -> Self:
-        """Go on with a training that was cut off, from its last checkpoint (see `unhot.load`) or from where Ctrl-C stopped it.
+        """Go on with a training that was cut off: from its last checkpoint, or from where Ctrl-C stopped it.
 
-        The source must be the same, with the same phrases; None: the files that were named then. With one thread
-        the result is the same, byte for byte, as if it had never stopped; that of GloVe with any number.
+        The source must be the same, with the same phrases; None: the files that were named then. With one
+        thread the result is the same, byte for byte, as if it had never stopped; that of GloVe with any
+        number.
         """
         vocabulary, done = self.learned.in_vocabulary, self.history.position
         if self.complete:
@@ -249,6 +253,10 @@ class Model(ABC, Generic[L]):
         settings = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
         return {"model": self.name, **settings}
 
+    def facts(self) -> dict[str, Any]:
+        """What its folder says of it that is no setting."""
+        return {}
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model directory, all or nothing; nothing in it depends on when it was made.
 
@@ -269,7 +277,8 @@ class Model(ABC, Generic[L]):
         tensors = self.tensors(complete=self.complete)
         if taken := tensors.keys() & set(COUNTS.values()):
             raise ConfigError(f"a tensor {min(taken)!r}: the name is the vocabulary's; choose another")
-        config = {**self.config(), "unhot": __version__, "losses": history.losses, self.unit: history.words}
+        config = {**self.config(), **self.facts(), "unhot": __version__, "losses": history.losses}
+        config[self.unit] = history.words
         if not self.complete:
             config["losses"] = history.losses[: history.position.epoch]
             config["training"] = {**history.as_json(), **self._origin.as_json()}

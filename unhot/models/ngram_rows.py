@@ -30,7 +30,7 @@ class NgramRows(NamedTuple):
 
 
 def ngram_rows(vocabulary: Vocabulary, subwords: Subwords, use: Doubles, also: Counts) -> NgramRows:
-    """Rows for the words and n-grams of a vocabulary, each word used so often, and for the buckets among `also`."""
+    """Rows for the words of a vocabulary and their n-grams, by their use, and for the buckets in `also`."""
     pieces = subwords.bags(vocabulary.words)
     used, places = _different(pieces.ids, subwords.buckets)
     bucket_use = np.bincount(places, np.repeat(use, np.diff(pieces.starts)), used.size)

@@ -1,4 +1,4 @@
-"""Pointwise mutual information: how much more often two words stand near each other than they would by chance.
+"""Pointwise mutual information: how much more often two words stand near each other than by chance.
 
     PMI(i, j) = log( P(i, j) / (P(i) P(j)) ) - log shift        P(i, j) = X[i, j] / sum X,    P(i) = sum_j
                                                                 X[i, j] / sum X

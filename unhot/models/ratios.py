@@ -35,8 +35,11 @@ def ratio_table(
     >>> from unhot.vocab.vocabulary import Vocabulary
     >>> words = Vocabulary(["ice", "steam", "solid", "gas"], [4, 3, 2, 1])
     >>> cells = Cells.from_arrays(words, [0, 2, 4, 4, 4], [2, 3, 2, 3], [4.0, 1.0, 1.0, 4.0])
-    >>> ratio_table(cells, "ice", "steam", ["solid", "gas"])
-    [Ratio(probe='solid', first=0.8, second=0.2, ratio=4.0), Ratio(probe='gas', first=0.2, second=0.8, ratio=0.25)]
+    >>> solid, gas = ratio_table(cells, "ice", "steam", ["solid", "gas"])
+    >>> solid
+    Ratio(probe='solid', first=0.8, second=0.2, ratio=4.0)
+    >>> gas
+    Ratio(probe='gas', first=0.2, second=0.8, ratio=0.25)
     """
     if isinstance(probes, str):
         raise DataError(f"probes={probes!r}: must be a list of words, such as [{probes!r}]")

@@ -36,7 +36,8 @@ class OnTorch(Engine):
         """There are examples for batches."""
         if task.wiring.examples is None:
             raise ConfigError(
-                f"engine='torch': {task.name} is trained by compiled kernels; choose skipgram or cbow for torch"
+                f"engine='torch': {task.name} is trained by compiled kernels; choose skipgram or cbow for "
+                "torch"
             )
 
     @classmethod

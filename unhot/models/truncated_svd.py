@@ -40,7 +40,10 @@ Progress = Callable[[int, int], None]
 
 
 class Factors(NamedTuple):
-    """X ~ u diag(s) v'. Where X has no more directions, or none above 3e-7 of the largest, s is 0, and so are the columns of u and v."""
+    """X ~ u diag(s) v'.
+
+    Where X has no more directions, or none above 3e-7 of the largest, s is 0, and so are the columns of u and v.
+    """
 
     u: Floats  # [words, dim]
     s: Doubles  # [dim] falling
@@ -166,7 +169,10 @@ def _orthonormalise(z: Floats) -> None:
 
 
 def _divide_by_lengths(z: Floats) -> tuple[Doubles, Doubles]:
-    """The same, nearly. Returns the lengths of z in its own directions, rising, and what it was multiplied by."""
+    """The same, nearly.
+
+    Returns the lengths of z in its own directions, rising, and what it was multiplied by.
+    """
     squares, turn = _directions(z)
     lengths = np.sqrt(squares)
     turn *= np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0)

@@ -73,7 +73,7 @@ class WordModel(EpochModel[LearnedWords], TextModel[LearnedWords], VectorModel[L
     # what trains: compiled kernels on the CPU, or PyTorch, any layer and device; fasttext: compiled only
     engine: Literal["compiled", "torch"] = "compiled"
     device: str = "cpu"  # torch: where to compute, such as cuda:0
-    batch: Annotated[int, Range(1)] = 1024  # torch: pairs of a step; cbow: centres
+    batch: Annotated[int, Range(1, 1 << 30)] = 1024  # torch: pairs of a step; cbow: centres
 
     starts = True
     default_lr: ClassVar[float]
@@ -82,7 +82,7 @@ class WordModel(EpochModel[LearnedWords], TextModel[LearnedWords], VectorModel[L
     def __post_init__(self) -> None:
         """Check the settings."""
         super().__post_init__()
-        if not isinstance(self.device, str):
+        if not isinstance(self.device, str) or not self.device:
             raise ConfigError(f"device={self.device!r}: must be the name of a device, such as cpu or cuda:0")
         self.layer = parse_output(self.output)
         self.check_engine()
@@ -92,7 +92,10 @@ class WordModel(EpochModel[LearnedWords], TextModel[LearnedWords], VectorModel[L
         """What predicts what; `bags`: what words are made of, if not of a row each."""
 
     def input_rows(self, vocabulary: Vocabulary, also: Counts) -> NgramRows | None:
-        """The input rows of a vocabulary, and of the keys of another model; None: one for each word, in order."""
+        """The input rows of a vocabulary, and of the keys of another model.
+
+        None: one for each word, in order.
+        """
         return None
 
     def engine_kind(self) -> type[Engine]:
@@ -220,7 +223,8 @@ class WordModel(EpochModel[LearnedWords], TextModel[LearnedWords], VectorModel[L
         """The output vectors, where the layer has one for each word."""
         if not self.layer.rows_are_words:
             raise ConfigError(
-                f"out_vectors: the output rows of {self.layer.name} are not those of the words; see model.head"
+                f"out_vectors: the output rows of {self.layer.name} are not those of the words; see "
+                "model.head"
             )
         return self.store("out_vectors")
 
@@ -246,7 +250,10 @@ class WordModel(EpochModel[LearnedWords], TextModel[LearnedWords], VectorModel[L
         return WordInputs(params.in_vectors, params.in_bias, np.zeros(0, np.int64))
 
     def hidden(self, words: Sequence[str]) -> Floats:
-        """The hidden vector that words give together: the mean of their vectors, or what the model makes of them."""
+        """The hidden vector that words give together.
+
+        The mean of their vectors, or what the model makes of them.
+        """
         if not words:
             raise DataError("no words: give at least one that the model knows")
         mean: Floats = np.mean([self.vectors[word] for word in words], axis=0, dtype=np.float32)
@@ -261,8 +268,11 @@ class WordModel(EpochModel[LearnedWords], TextModel[LearnedWords], VectorModel[L
 
     def config(self) -> dict[str, Any]:
         """The settings as plain data, enough to make the model again."""
-        facts = {"output": self.layer.spec(), "lr": self.first_lr}
-        return {**super().config(), **facts, "out_rows_are_words": self.layer.rows_are_words}
+        return {**super().config(), "output": self.layer.spec(), "lr": self.first_lr}
+
+    def facts(self) -> dict[str, Any]:
+        """Whether output rows stand for words: others cannot read them as vectors of words if not."""
+        return {"out_rows_are_words": self.layer.rows_are_words}
 
     def tensors(self, *, complete: bool) -> dict[str, Any]:
         """All params; words that stay as they are are of no use any more when the training is complete."""

@@ -1,7 +1,7 @@
 """A text in chunks, and the random streams that belong to them.
 
-Whether a token survives and how far it sees is decided by bits of its position in the whole corpus. Candidates
-draw from the stream of their chunk. So nothing depends on which thread trains what.
+Whether a token survives and how far it sees is decided by bits of its position in the whole corpus.
+Candidates draw from the stream of their chunk. So nothing depends on which thread trains what.
 """
 
 from __future__ import annotations

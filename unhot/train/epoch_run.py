@@ -2,9 +2,10 @@
 
 A training is an `EpochRun` that says how a chunk is learned and which arrays it changes (hogwild.py: compiled
 kernels on threads; torch_run.py; exact_run.py: matrix products; glove/glove_run.py). Threads take chunks from
-one queue. Results come back to the main thread, which adds up the loss, calls the callbacks and takes Ctrl-C. A chunk whose loss is not a finite number ends the training: the state goes back
-to where it was at the beginning of the epoch. For a checkpoint the threads end the chunks they are at and
-begin again when it is written.
+one queue. Results come back to the main thread, which adds up the loss, calls the callbacks and takes Ctrl-C.
+A chunk whose loss is not a finite number ends the training: the state goes back to where it was at the
+beginning of the epoch. For a checkpoint the threads end the chunks they are at and begin again when it is
+written.
 """
 
 from __future__ import annotations
@@ -232,7 +233,7 @@ class EpochRun(ABC, Generic[C]):
         self._timer.begin()
 
     def _words_at(self, position: Position) -> int:
-        """Words trained; those outside the vocabulary are spread evenly over the epoch, as far as their count goes."""
+        """Words trained; those outside the vocabulary are counted as if they were spread evenly."""
         done = self.chunks[position.chunk].done if position.chunk < len(self.chunks) else self._size
         return position.epoch * self._words + round(self._words * done / self._size)
 

@@ -1,7 +1,7 @@
 """Training by compiled kernels: threads that update the same matrices without locks.
 
-The threads never run Python for long: a chunk is one call of a compiled kernel that lets go of the interpreter.
-With one thread the result depends on the seed alone, byte for byte.
+The threads never run Python for long: a chunk is one call of a compiled kernel that lets go of the
+interpreter. With one thread the result depends on the seed alone, byte for byte.
 
 Reference: Niu et al., Hogwild!, 2011.
 """

@@ -44,7 +44,10 @@ class _Copy(NamedTuple):
 
 
 class HotRows:
-    """The copies of all threads. The arrays of `params` end with threads * hot rows for them, ln_z with LANES numbers for each."""
+    """The copies of all threads.
+
+    The arrays of `params` end with threads * hot rows for them, ln_z with LANES numbers for each.
+    """
 
     def __init__(self, params: Params, has: Sizes) -> None:
         hot, threads = has.hot, has.threads

@@ -51,7 +51,7 @@ class Callback(Protocol):
 
 
 class JsonLog:
-    """Writes progress as JSON lines: every start, epoch and done, and a progress line at most every `seconds`."""
+    """Writes progress as JSON lines: all but the events `progress`, of these one in so many seconds."""
 
     def __init__(self, path: str | Path, seconds: float = 0.5, *, append: bool = False) -> None:
         """Begin the file anew with the first line, or go on with it."""

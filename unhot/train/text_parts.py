@@ -14,7 +14,7 @@ from unhot.types import Ids, Starts
 
 
 class TextParts:
-    """Where parts begin; their words are looked up when a training comes to them, so that a long text takes no memory."""
+    """Where parts begin; their words are looked up when a training comes to them."""
 
     def __init__(self, corpus: Corpus, size: int) -> None:
         self._shards = corpus.shards

@@ -1,7 +1,8 @@
 """The examples of a chunk as arrays, for engines that train many of them in one step.
 
 Skip-gram has an example for each pair of a centre and a word that it sees, in the orientation of the model;
-CBOW one for each centre, whose input is a bag: the words that it sees. Examples stay in the order of the text.
+CBOW one for each centre, whose input is a bag: the words that it sees. Examples stay in the order of the
+text.
 """
 
 from __future__ import annotations

@@ -11,7 +11,10 @@ from unhot.kernels.simd.lanes import I1, I32, I64, INTEGERS, LANES, Value, i64, 
 
 
 def copy_words_twin(source: Any, at: int, target: Any, to: int, count: int) -> None:
-    """target[to : to + count] = source[at : at + count]; both need LANES places of slack, what stands there in the target is lost."""
+    """target[to : to + count] = source[at : at + count].
+
+    Both need LANES places of slack; what stands there in the target is lost.
+    """
     target[to : to + count] = source[at : at + count]
 
 

@@ -96,7 +96,7 @@ def load_any(b: Value, base: Value, at: Value) -> Value:
 
 
 def store_half(b: Value, vector: Value, base: Value, at: Value, noise: Value) -> None:
-    """A vector of floats to base[at] as 16-bit ones, rounded up or down at random, by the upper bits of `noise`.
+    """A vector of floats to base[at] as 16-bit ones, rounded at random by the upper bits of `noise`.
 
     A step is often smaller than half the distance to the next 16-bit float: the nearest one would be where it
     was, for ever.

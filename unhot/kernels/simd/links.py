@@ -89,8 +89,8 @@ def logistic_twin(
 
 @block(logistic_twin)
 def logistic(
-    types: Any, b: Value, _: Value, scores: Value, at: Value, count: Value, label: Value, weight: Value, offset: Value, first: Value,
-    times: Value, times_at: Value, lr: Value,
+    types: Any, b: Value, _: Value, scores: Value, at: Value, count: Value, label: Value, weight: Value,
+    offset: Value, first: Value, times: Value, times_at: Value, lr: Value,
 ) -> float:  # fmt: skip
     """A vector of LANES / padded inputs at a time; places beyond the width have label and weight zero."""
     tile = _Tile(b, types)
@@ -122,10 +122,13 @@ def softplus(b: Value, s: Value, labels: Value, weights: Value) -> tuple[Value, 
 
 
 def softmax_twin(
-    shape: Shape, scores: Any, at: int, room: int, tiles: int, count: int, label: Any, weight: Any, offset: Any, first: int,
-    keep_hits: bool, times: Any, times_at: int, lr: float,
+    shape: Shape, scores: Any, at: int, room: int, tiles: int, count: int, label: Any, weight: Any, offset:
+    Any, first: int, keep_hits: bool, times: Any, times_at: int, lr: float,
 ) -> float:  # fmt: skip
-    """Replace the scores of one group, `tiles` tiles that lie `room` places apart, by e = -lr times[b] dL/ds; return the loss."""
+    """Replace the scores of one group by e = -lr times[b] dL/ds; return the loss.
+
+    The group is `tiles` tiles that lie `room` places apart.
+    """
     width, loss = len(shape.width), 0.0
     columns = first + np.arange(tiles * width)
     y, w = label[columns].astype(np.float64), weight[columns].astype(np.float64)
@@ -146,8 +149,9 @@ def softmax_twin(
 
 @block(softmax_twin)
 def softmax(
-    types: Any, b: Value, _: Value, scores: Value, at: Value, room: Value, tiles: Value, count: Value, label: Value, weight: Value,
-    offset: Value, first: Value, keep_hits: Value, times: Value, times_at: Value, lr: Value,
+    types: Any, b: Value, _: Value, scores: Value, at: Value, room: Value, tiles: Value, count: Value, label:
+    Value, weight: Value, offset: Value, first: Value, keep_hits: Value, times: Value, times_at: Value, lr:
+    Value,
 ) -> float:  # fmt: skip
     """Four passes over the tiles of a vector of inputs: the largest score; exponentials and their sum.
 
@@ -225,8 +229,8 @@ def softmax(
 
 
 def softmax_tile_twin(
-    shape: Shape, scores: Any, count: int, label: Any, weight: Any, offset: Any, first: int, keep_hits: bool, times: Any, times_at: int,
-    lr: float,
+    shape: Shape, scores: Any, count: int, label: Any, weight: Any, offset: Any, first: int, keep_hits: bool,
+    times: Any, times_at: int, lr: float,
 ) -> float:  # fmt: skip
     """`softmax` of one tile with one target, of label 1, at the beginning of the scores."""
     return softmax_twin(
@@ -236,8 +240,8 @@ def softmax_tile_twin(
 
 @block(softmax_tile_twin)
 def softmax_tile(
-    types: Any, b: Value, _: Value, scores: Value, count: Value, label: Value, weight: Value, offset: Value, first: Value,
-    keep_hits: Value, times: Value, times_at: Value, lr: Value,
+    types: Any, b: Value, _: Value, scores: Value, count: Value, label: Value, weight: Value, offset: Value,
+    first: Value, keep_hits: Value, times: Value, times_at: Value, lr: Value,
 ) -> float:  # fmt: skip
     """With one target there is one sum: L = log Z - s_t, dL/ds = share of Z - label."""
     tile, zero = _Tile(b, types), splat_constant(0.0)

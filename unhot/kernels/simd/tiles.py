@@ -4,8 +4,8 @@ A *step* takes inputs x_0 .. x_{B-1} and output columns o_0 .. o_{n-1} (both giv
 through three phases:
 
     score      s[b, r] = x_b . o_r
-    link       e[b, r] = -lr dL/ds[b, r], and the loss L                 (in place of the scores: see links.py)
-    update     o_r += sum_b e[b, r] x_b;  x_b += sum_r e[b, r] o_r       (both from the old x and o)
+    link       e[b, r] = -lr dL/ds[b, r], and the loss L              (in place of the scores: see links.py)
+    update     o_r += sum_b e[b, r] x_b;  x_b += sum_r e[b, r] o_r    (both from the old x and o)
 
 Sizes are known at compile time through the *type* of a `Shape` (the lengths of its tuples), because numba's
 disk cache finds types again but not closures. Rows are padded with zeros to a multiple of LANES floats. In
@@ -77,7 +77,7 @@ def sizes(shape_type: Any) -> tuple[int, int, int]:
 def over_slices(
     b: Value, blocks: int, step: int, carried: list[Value], body: Callable[..., list[Value]]
 ) -> list[Value]:
-    """Run body(position, slices, carried) over the slices of a row, `step` of them at a time and the rest at the end."""
+    """Run body(position, slices, carried) over the slices of a row, `step` at a time, the rest at the end."""
     rounds = blocks // step
     if rounds > UNROLLED:
         carried = loop(b, i64(rounds), carried, lambda i, c: body(b.mul(i, i64(step * LANES)), step, c))
@@ -91,7 +91,7 @@ def over_slices(
 def score_twin(
     shape: Shape, x: Any, inputs: Any, count: int, o: Any, rows: Any, first: int, scores: Any, at: int
 ) -> None:
-    """scores[at + b padded + r] = x[inputs[b]] . o[rows[first + r]] for the inputs b < count and all columns r."""
+    """scores[at + b padded + r] = x[inputs[b]] . o[rows[first + r]] for inputs b < count and all columns r."""
     padded = padded_width(len(shape.width))
     for b in range(count):
         for r in range(len(shape.width)):
@@ -195,16 +195,16 @@ def update(
 
 @block(update_into_twin)
 def update_into(
-    types: Any, b: Value, _: Value, x: Value, inputs: Value, count: Value, o: Value, rows: Value, first: Value, steps: Value, at: Value,
-    into: Value, places: Value,
+    types: Any, b: Value, _: Value, x: Value, inputs: Value, count: Value, o: Value, rows: Value, first:
+    Value, steps: Value, at: Value, into: Value, places: Value,
 ) -> None:  # fmt: skip
     """Into another matrix."""
     _update(b, sizes(types[0]), x, inputs, count, o, rows, first, steps, at, (into, places))
 
 
 def _update(
-    b: Value, shape_sizes: tuple[int, int, int], x: Value, inputs: Value, count: Value, o: Value, rows: Value, first: Value, steps: Value,
-    at: Value, target: tuple[Value, Value] | None,
+    b: Value, shape_sizes: tuple[int, int, int], x: Value, inputs: Value, count: Value, o: Value, rows: Value,
+    first: Value, steps: Value, at: Value, target: tuple[Value, Value] | None,
 ) -> None:  # fmt: skip
     """A few slices of all columns and their gradients stay in registers while the inputs go by."""
     blocks, width, _ = shape_sizes

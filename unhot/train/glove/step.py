@@ -1,8 +1,8 @@
 """GloVe's step: a cell pulls the score of its two rows towards the logarithm of its count, by AdaGrad.
 
-    s = u_i . v_j + b_i + c_j                     L = 1/2 weight (s - target)^2,   target = log X_ij, weight = f(X_ij)
+    s = u_i . v_j + b_i + c_j            L = 1/2 weight (s - target)^2,   target = log X_ij, weight = f(X_ij)
     g = weight (s - target)                       dL/du_i = g v_j, dL/db_i = g, and likewise for the context
-    p = lr * gradient;  x -= p / sqrt(G);  G += p^2         for every number x with its own G, which began at 1
+    p = lr * gradient;  x -= p / sqrt(G);  G += p^2     for every number x with its own G, which began at 1
 
 Both rows move from the old ones. A bias is a number of its row: a word's row is (u, b, 1), a context's (v, 1,
 c), so the dot product is s and nothing is done for the biases alone. Numbers that never move, these ones,
@@ -58,8 +58,10 @@ class CellBlock(NamedTuple):
     weights: Floats
 
 
-def glove_step_twin(shape: Shape, words: Any, squares: Any, i: int, contexts: Any, context_squares: Any, j: int, target: float,
-                    weight: float, lr: float) -> float:  # fmt: skip
+def glove_step_twin(
+    shape: Shape, words: Any, squares: Any, i: int, contexts: Any, context_squares: Any, j: int, target:
+    float, weight: float, lr: float,
+) -> float:  # fmt: skip
     """Learn one cell; returns weight (s - target)^2."""
     u, v = words[i].copy(), contexts[j].copy()
     error = np.dot(u, v) - np.float32(target)
@@ -73,8 +75,8 @@ def glove_step_twin(shape: Shape, words: Any, squares: Any, i: int, contexts: An
 
 @block(glove_step_twin)
 def glove_step(
-    types: Any, b: Value, _: Value, words: Value, squares: Value, i: Value, contexts: Value, context_squares: Value, j: Value,
-    target: Value, weight: Value, lr: Value,
+    types: Any, b: Value, _: Value, words: Value, squares: Value, i: Value, contexts: Value, context_squares:
+    Value, j: Value, target: Value, weight: Value, lr: Value,
 ) -> float:  # fmt: skip
     """Two passes over the rows: the score, then the steps, a slice of both at a time."""
     blocks, _, _ = sizes(types[0])
