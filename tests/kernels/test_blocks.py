@@ -234,7 +234,10 @@ def test_last_match_equals_twin(count):
 
 
 def test_offsets_beyond_32_bits(tmp_path):
-    """Rows that begin beyond 2**32 floats are the rows that are trained (the files are sparse: they take no room)."""
+    """Rows that begin beyond 2**32 floats are the rows that are trained.
+
+    The files are sparse: they take no room.
+    """
     stride = 7 * LANES
     far = 2**32 // stride + 1  # row * stride needs 33 bits
     x, o = (np.memmap(tmp_path / name, np.float32, "w+", shape=(far + 4, stride)) for name in "xo")

@@ -1,4 +1,4 @@
-"""The windows of a chunk, and of a text in several shards, against `pairs`, the definition in plain Python."""
+"""The windows of a chunk and of several shards against `pairs`, the definition in plain Python."""
 
 import os
 import subprocess
@@ -22,7 +22,7 @@ WORDS = 6
 
 
 def chunk_pairs(sentences, keep, window, shrink, cuts, seed=1):
-    """(centre, context) of a text whose chunks are cut at the given positions, in the order they are written."""
+    """(centre, context) of a text with chunks cut at the given positions, in the order they are written."""
     shard, key = as_shard(sentences), stream_key(seed, 0, 0)
     ids, starts = shard.ids, shard.starts
     text = Text(ids, starts, keep_threshold(keep))

@@ -56,7 +56,10 @@ def test_kernel_is_its_twin(dim):
 
 
 def test_a_step_is_the_gradient():
-    """With all G at 1, a step is lr times the gradient of J by central differences, biases included, and loss is J."""
+    """With all G at 1, a step is lr times the gradient of J, biases included, and loss is J.
+
+    The gradient is taken by central differences.
+    """
     lr, x, x_max, alpha = 1e-3, 3.0, 10.0, 0.75
     words, contexts = sides()
     before = [side.rows.astype(np.float64) for side in (words, contexts)]

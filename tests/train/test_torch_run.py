@@ -15,7 +15,7 @@ from unhot.errors import ConfigError, DataError, Diverged, FormatError, MissingE
 from unhot.evaluate import held_out
 from unhot.models.load import load_unfinished
 from unhot.outputs import LAYERS
-from unhot.train import torch_run as on_torch
+from unhot.train import torch_run
 from unhot.train.checkpoint import Checkpoint
 from unhot.vectors.formats.directory import load_model, save_model
 
@@ -337,7 +337,7 @@ def test_where_parameters_are_elsewhere_they_are_copied(monkeypatch, tmp_path):
     """As on another device: what the model shows is brought up to date at every epoch, checkpoint and end."""
     settings = {**TORCH, "output": "nce:k=5,ln_z=learned,bias=true,noise=learned"}
     shared = fitted(unhot.SkipGram, settings)
-    monkeypatch.setattr(on_torch, "_array", lambda tensor: tensor.detach().clone().numpy())
+    monkeypatch.setattr(torch_run, "_array", lambda tensor: tensor.detach().clone().numpy())
     seen = []
     model = unhot.SkipGram(**settings)
     model.fit(
@@ -396,7 +396,7 @@ def test_no_row_leaps():
     model = fitted(unhot.CBOW, {**TORCH, "batch": 10**6, "lr": 1e3, "epochs": 1, "output": "hierarchical"})
     steps = model.history.chunks  # one batch each
     assert steps < 5
-    assert np.linalg.norm(model.learned.params.out_vectors, axis=1).max() <= steps * on_torch.FARTHEST + 1e-3
+    assert np.linalg.norm(model.learned.params.out_vectors, axis=1).max() <= steps * torch_run.FARTHEST + 1e-3
 
 
 def test_a_callback_that_fails_leaves_a_model_that_can_go_on():
@@ -488,5 +488,9 @@ def test_without_torch(monkeypatch):
 
 
 def test_torch_is_imported_when_a_training_begins():
-    code = "import sys, unhot; unhot.SkipGram(engine='torch', output='adaptive'); assert 'torch' not in sys.modules"
+    code = """if True:
+        import sys, unhot
+        unhot.SkipGram(engine='torch', output='adaptive')
+        assert 'torch' not in sys.modules
+    """
     subprocess.run([sys.executable, "-c", code], check=True, timeout=120)

@@ -1,4 +1,4 @@
-"""Parts of a text for the partitioned softmax, batches, and pieces that are cut where parts begin."""
+"""Parts of a text for the partitioned softmax, batches, and chunks that are cut where parts begin."""
 
 import numpy as np
 import pytest
@@ -6,10 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from unhot.corpus.shards import Shard
-from unhot.kernels.pairs import Examples
+from unhot.kernels.window_lists import WindowList
 from unhot.outputs import parse_output
-from unhot.train.schedule import pieces
-from unhot.train.text_parts import Parts
+from unhot.train.schedule import text_chunks
+from unhot.train.text_parts import TextParts
 from unhot.train.torch_batches import centre_pairs, context_bags, context_pairs
 
 
@@ -24,32 +24,32 @@ shards = st.lists(st.lists(st.integers(0, 9), min_size=1, max_size=60), min_size
 
 
 @given(shards, st.integers(1, 10))
-def test_every_piece_has_the_words_of_its_part(ids, size):
+def test_every_chunk_has_the_words_of_its_part(ids, size):
     text = Text(*ids)
-    parts = Parts(text, size)
-    cut = pieces(text.shards, 8, cuts=parts.cuts)
-    assert [piece.number for piece in cut] == list(range(len(cut)))
-    assert [w for piece in cut for w in ids[piece.shard][piece.start : piece.stop]] == [
+    parts = TextParts(text, size)
+    chunks = text_chunks(text.shards, 8, cuts=parts.cuts)
+    assert [chunk.number for chunk in chunks] == list(range(len(chunks)))
+    assert [w for chunk in chunks for w in ids[chunk.shard][chunk.start : chunk.stop]] == [
         w for shard in ids for w in shard
     ]
-    for piece in cut:
-        words = set(parts.words(piece).tolist())
-        assert set(ids[piece.shard][piece.start : piece.stop]) <= words
+    for chunk in chunks:
+        words = set(parts.words(chunk).tolist())
+        assert set(ids[chunk.shard][chunk.start : chunk.stop]) <= words
         assert len(words) <= size
-    for after, before in zip(cut[1:], cut[:-1], strict=True):
+    for after, before in zip(chunks[1:], chunks[:-1], strict=True):
         assert after.done == before.done + before.stop - before.start
 
 
 def test_a_part_may_be_longer_than_a_chunk():
     text = Text(np.arange(2000) % 3)
-    parts = Parts(text, 3)
-    cut = pieces(text.shards, 8, cuts=parts.cuts)
-    assert len(cut) == 4
-    assert all(parts.words(piece).tolist() == [0, 1, 2] for piece in cut)
+    parts = TextParts(text, 3)
+    chunks = text_chunks(text.shards, 8, cuts=parts.cuts)
+    assert len(chunks) == 4
+    assert all(parts.words(chunk).tolist() == [0, 1, 2] for chunk in chunks)
 
 
-def test_bags_of_windows():
-    windows = Examples(
+def test_examples_of_windows():
+    windows = WindowList(
         np.array([7, 8], np.int32), np.array([1, 2, 3], np.int32), np.array([0, 1, 3], np.int64)
     )
     assert [part.tolist() for part in (centre_pairs(windows).ids, centre_pairs(windows).target)] == [

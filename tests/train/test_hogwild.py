@@ -15,7 +15,7 @@ import unhot
 from unhot.errors import DataError, Diverged
 from unhot.train import memory_plan as memory
 from unhot.train.progress import JsonLog
-from unhot.train.schedule import learning_rate, pieces
+from unhot.train.schedule import learning_rate, text_chunks
 
 RNG = np.random.default_rng(1)
 TEXT = [[f"w{i}" for i in RNG.integers(0, 30, 50)] for _ in range(100)]
@@ -69,7 +69,10 @@ def test_a_log_that_cannot_be_written_does_not_end_the_training(caplog):
 
 
 def test_the_loss_is_the_mean_over_all_pairs():
-    """With lr so small that nothing moves, every score is 0 and every pair costs (1 + its draws that are not hits) ln 2."""
+    """With lr so small that nothing moves, every score is 0.
+
+    So every pair costs (1 + its draws that are not hits) ln 2.
+    """
     model = unhot.SkipGram(dim=8, epochs=1, lr=1e-30, output="negative:k=4,hits=keep", threads=2).fit(TEXT)
     assert model.history.losses == [pytest.approx(5 * np.log(2), rel=1e-6)]
 
@@ -99,7 +102,8 @@ def test_divergence_in_a_later_epoch_keeps_the_epochs_before(monkeypatch):
 
 INTERRUPTED = """
     import signal, sys, numpy as np, unhot
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background begins with Ctrl-C ignored
+    # a job in the background begins with Ctrl-C ignored
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     text = [[f"w{i}" for i in np.random.default_rng(0).integers(0, 50, 1000)] for _ in range(100)]
     def tell(progress):
         if progress.event == "epoch":
@@ -148,18 +152,18 @@ def test_the_rate_falls_linearly_to_a_floor():
     assert learning_rate(0.1, 4, 4, 0.0) == pytest.approx(0.1 * 1e-4)
 
 
-def test_pieces_cover_the_corpus_once():
+def test_chunks_cover_the_corpus_once():
     from unhot.corpus.shards import Shard
 
     shards = [
         Shard(np.zeros(n, np.int32), np.array([0, n // 2, n], np.int64)) for n in (100_000, 700, 300_000)
     ]
-    cut = pieces(shards, 6)
-    assert [piece.number for piece in cut] == list(range(len(cut)))
+    chunks = text_chunks(shards, 6)
+    assert [chunk.number for chunk in chunks] == list(range(len(chunks)))
     done = 0
-    for piece in cut:
-        starts = shards[piece.shard].starts
-        assert piece.done == done
-        assert starts[piece.sentence] <= piece.start < starts[piece.sentence + 1]
-        done += piece.stop - piece.start
+    for chunk in chunks:
+        starts = shards[chunk.shard].starts
+        assert chunk.done == done
+        assert starts[chunk.sentence] <= chunk.start < starts[chunk.sentence + 1]
+        done += chunk.stop - chunk.start
     assert done == 400_700

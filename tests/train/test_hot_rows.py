@@ -6,7 +6,7 @@ from unhot.kernels.loop import Params
 from unhot.kernels.simd.lanes import LANES
 from unhot.outputs.layer import Biases
 from unhot.train.hot_rows import HotRows, hot_rows
-from unhot.train.params import HotSizes, Sizes, start_params
+from unhot.train.params import FirstRows, HotSizes, Sizes, padded, start_params
 
 
 def test_only_frequent_rows_of_big_matrices_and_several_threads():
@@ -48,7 +48,8 @@ def test_exchange_averages_what_threads_learn():
 
 def test_room_for_copies_changes_no_start():
     with_room, without = (
-        start_params(Sizes(5, 4, Biases(), HotSizes(copies, 0), 0, 2), 3, 1) for copies in (3, 0)
+        start_params(Sizes(5, 4, Biases(), HotSizes(copies, 0), 0, 2), 3, padded(3), 1, FirstRows())
+        for copies in (3, 0)
     )
     assert len(with_room.in_vectors) == 11
     assert len(with_room.out_vectors) == 4
@@ -72,7 +73,7 @@ def test_threads_with_hot_rows_learn_as_one_thread_does():
 
 @pytest.mark.parametrize("threads", [2, 8])
 def test_rows_of_16_bits_lose_no_share_of_a_small_step(threads):
-    """A step of three times the distance to the next float, shared among 8 threads, is less than half of it."""
+    """A step of three times the distance to the next float is, shared among 8 threads, less than half of it."""
     none, apart = np.zeros(0, np.float32), np.spacing(np.float16(1.5))
     rows = np.full((1 + threads, LANES), 1.5, np.float16)
     hot = HotRows(
