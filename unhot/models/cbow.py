@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -28,18 +29,12 @@ from unhot.train.torch_batches import context_bags
 from unhot.types import Floats
 
 
-class MeanFeeder(NamedTuple):
-    """The mean of the words around a centre predicts it."""
+class CBOWFeeder(NamedTuple):
+    """The mean, or the sum, of the words around a centre predicts it."""
 
     text: Text
     window: Window
-
-
-class SumFeeder(NamedTuple):
-    """The sum of the words around a centre predicts it."""
-
-    text: Text
-    window: Window
+    mean: bool
 
 
 @model("cbow")
@@ -63,27 +58,20 @@ class CBOW(WordModel):
 
     def wiring(self, bags: Bags | None = None) -> Wiring:
         """One input, made of many rows; its target is the centre."""
-        feeder = MeanFeeder if self.combine == "mean" else SumFeeder
+        feeder = partial(CBOWFeeder, mean=self.combine == "mean")
         return Wiring(feeder, context_bags, listed=2 * self.window, combine=self.combine)
 
 
-for _feeder in (MeanFeeder, SumFeeder):
-    prepare.register(_feeder)(prepare_windows)
-    fetch.register(_feeder)(fetch_entering)
-    targets_of.register(_feeder)(centre_target)
+prepare.register(CBOWFeeder)(prepare_windows)
+fetch.register(CBOWFeeder)(fetch_entering)
+targets_of.register(CBOWFeeder)(centre_target)
 
 
-@input_of.register(MeanFeeder)
-def _mean(feeder: Any, shape: Any, scratch: Any, centre: Any, how: Any) -> Any:
-    """The gradient of each row is 1 / m of that of the mean of m."""
-    kept = scratch.feed
+@input_of.register(CBOWFeeder)
+def _words_around(feeder: Any, shape: Any, scratch: Any, centre: Any, how: Any) -> Any:
+    """The gradient of each of m rows is that of h, by m if h is their mean."""
+    kept, share = scratch.feed, np.float32(1.0)
     count, times, contexts = fill_inputs(kept, kept.row, centre, scratch.inputs, 1)
-    share = np.float32(1.0) / np.float32(contexts)
+    if feeder.mean:
+        share /= np.float32(contexts)
     return Bag(count, times, 1, share, share)
-
-
-@input_of.register(SumFeeder)
-def _sum(feeder: Any, shape: Any, scratch: Any, centre: Any, how: Any) -> Any:
-    kept, one = scratch.feed, np.float32(1.0)
-    count, times, _ = fill_inputs(kept, kept.row, centre, scratch.inputs, 1)
-    return Bag(count, times, 1, one, one)

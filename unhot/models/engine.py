@@ -69,7 +69,6 @@ class Engine(ABC):
     @classmethod
     def check_machine(cls, task: Task) -> None:
         """Raise an error for what it cannot train here: better before a long text is read than after it."""
-        return
 
     @classmethod
     @abstractmethod

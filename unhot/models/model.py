@@ -92,7 +92,6 @@ class Model(ABC, Generic[L]):
 
     def forget(self) -> None:
         """Drop what was made of params that have changed since."""
-        return
 
     @property
     def vocabulary(self) -> Vocabulary | None:
@@ -127,7 +126,6 @@ class Model(ABC, Generic[L]):
 
     def warm_up(self) -> None:
         """Compile the kernels of these settings, or load them from disk."""
-        return
 
     def ended(self) -> None:
         """The training has ended, or was cut off.
@@ -163,7 +161,7 @@ class Model(ABC, Generic[L]):
         note: Note | None = None,
         directory: str | os.PathLike[str] | None = None,
     ) -> Self:
-        """Learn from text, from an encoded `Corpus`, or from `Cells`; `unhot.corpus.encode` says what text is.
+        """Learn from text (see `unhot.corpus.encode`), from an encoded `Corpus`, or from `Cells`.
 
         labels      what stands beside each line, for models that have labels
         counts      a vocabulary given from outside: word -> count

@@ -25,6 +25,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 
 from unhot.corpus.cells import Cells, CellsWriter
+from unhot.corpus.cells.sparse_rows import cuts, information, rows_of
 from unhot.errors import ConfigError, DataError, at_least, whole
 from unhot.types import Counts, Doubles, Ids
 
@@ -108,8 +109,6 @@ def _terms(cells: Cells, shift: float, smoothing: float) -> tuple[Doubles, Doubl
 def _fill(
     writer: CellsWriter, cells: Cells, row_terms: Doubles, column_terms: Doubles, positive: bool, threads: int
 ) -> None:
-    from unhot.corpus.cells.sparse_rows import cuts, information, rows_of
-
     rows = rows_of(cells.starts, cells.columns, cells.values)
 
     def work(begin: int, end: int) -> tuple[Counts, Ids, Doubles]:

@@ -139,7 +139,6 @@ class Decomposition:
 
     def close(self) -> None:
         """Nothing is left open."""
-        return
 
     def _tell(self, event: str, done: int, details: dict[str, Any]) -> None:
         size, rounds = len(self._cells), self._model.rounds

@@ -29,7 +29,11 @@ from typing import NamedTuple
 import numpy as np
 
 from unhot.corpus.cells import Cells
+from unhot.corpus.cells.sparse_rows import cuts, multiply, multiply_transposed, rows_of
 from unhot.errors import ConfigError, DataError, at_least, whole
+from unhot.kernels.aligned import aligned_zeros
+from unhot.kernels.simd.lanes import LANES
+from unhot.kernels.simd.tiles import shape
 from unhot.types import Doubles, Floats
 from unhot.vocab.vocabulary import Vocabulary
 
@@ -42,7 +46,7 @@ Progress = Callable[[int, int], None]
 class Factors(NamedTuple):
     """X ~ u diag(s) v'.
 
-    Where X has no more directions, or none above 3e-7 of the largest, s is 0, and so are the columns of u and v.
+    Where X has no more directions, or none above 3e-7 of the largest, s and the columns of u and v are 0.
     """
 
     u: Floats  # [words, dim]
@@ -115,8 +119,6 @@ def weighted(factors: Factors, power: float = 0.5, contexts: bool = False) -> Fl
 
 def plan(words: int, width: int, threads: int) -> dict[str, int]:
     """The bytes that it takes to follow `width` directions."""
-    from unhot.kernels.simd.lanes import LANES
-
     # in the end there are q, X q, u and v
     return {"directions": 4 * words * (-(-width // LANES) * LANES) * max(4, threads + 2)}
 
@@ -190,11 +192,6 @@ class _Products:
     """X and X', divided by the largest value, times dense matrices [words, stride]; on threads."""
 
     def __init__(self, cells: Cells, width: int, threads: int) -> None:
-        from unhot.corpus.cells.sparse_rows import cuts, rows_of
-        from unhot.kernels.aligned import aligned_zeros
-        from unhot.kernels.simd.lanes import LANES
-        from unhot.kernels.simd.tiles import shape
-
         stride = -(-width // LANES) * LANES
         self.shape, self.rows = shape(stride, 1, 1), rows_of(cells.starts, cells.columns, cells.values)
         self.parts = cuts(cells.starts, threads)
@@ -214,8 +211,6 @@ class _Products:
 
     def times(self, q: Floats) -> Floats:
         """X q."""
-        from unhot.corpus.cells.sparse_rows import multiply
-
         out = self.zeros()
         self._on_threads(
             lambda n: multiply(self.shape, self.rows, self.largest, q, self.scratch[n], *self.parts[n], out)
@@ -224,8 +219,6 @@ class _Products:
 
     def transposed_times(self, y: Floats) -> Floats:
         """X' y; each thread adds to a matrix of its own."""
-        from unhot.corpus.cells.sparse_rows import multiply_transposed
-
         outs = [self.zeros() for _ in self.parts]
         self._on_threads(
             lambda n: multiply_transposed(

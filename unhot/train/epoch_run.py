@@ -117,11 +117,9 @@ class EpochRun(ABC, Generic[C]):
 
     def publish(self) -> None:
         """Bring the model up to date, where it has copies of the state."""
-        return
 
     def close(self) -> None:
         """Let go of files that only a training needs."""
-        return
 
     def train(self) -> None:
         """Train for all epochs, or until Ctrl-C; `history` tells how far.

@@ -91,7 +91,7 @@ def over_slices(
 def score_twin(
     shape: Shape, x: Any, inputs: Any, count: int, o: Any, rows: Any, first: int, scores: Any, at: int
 ) -> None:
-    """scores[at + b padded + r] = x[inputs[b]] . o[rows[first + r]] for inputs b < count and all columns r."""
+    """scores[at + b padded + r] = x[inputs[b]] . o[rows[first + r]] for b < count and all columns r."""
     padded = padded_width(len(shape.width))
     for b in range(count):
         for r in range(len(shape.width)):
