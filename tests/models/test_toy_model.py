@@ -129,3 +129,8 @@ def test_a_tensor_by_the_name_of_the_counts_is_refused(text, tmp_path):
     toy.tensors = lambda complete: {"counts": toy.learned.counts}
     with pytest.raises(ConfigError, match="tensor 'counts': the name is the vocabulary's"):
         toy.save(tmp_path / "toy")
+
+
+def test_the_page_shows_the_file():
+    page = (TOY.parent / "writing-your-own.md").read_text()
+    assert f"```python\n{TOY.read_text()}```" in page
