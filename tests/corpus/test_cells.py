@@ -232,7 +232,7 @@ def test_no_room_for_the_first_file(tmp_path, monkeypatch):
     writer = CellsWriter(WORDS, tmp_path / "new")
     monkeypatch.setattr(module.Path, "open", full)
     with pytest.raises(DataError, match="disk full"), writer:
-        pass
+        writer.append(np.array([1]), np.array([0], np.int32), np.ones(1))
     assert not (tmp_path / "new").exists()
 
 

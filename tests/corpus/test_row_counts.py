@@ -28,10 +28,6 @@ def text_of(lines, keep):
     return Text(ids, starts, keep_threshold(keep))
 
 
-def words_of(section):
-    return section.words[: section.size[0]].tolist()
-
-
 def test_a_section_has_what_its_windows_reach():
     text = text_of([[0, 1], [2, 3, 4, 5, 6, 7, 8], [9]], np.ones(10))
     section = new_section(20, 10)
@@ -43,8 +39,8 @@ def test_a_section_has_what_its_windows_reach():
         (8, 10, [GAP, 6, 7, 8, GAP, 9, GAP, GAP]),
     ]:
         sentence = int(np.searchsorted(text.starts, start, side="right")) - 1
-        read_section(text, KEY, start, stop, sentence, 2, section)
-        assert words_of(section) == expected
+        size = read_section(text, KEY, start, stop, sentence, 2, section)
+        assert section.words[:size].tolist() == expected
         listed = section.places[: section.starts[-1]]
         assert section.words[listed].tolist() == text.ids[start:stop].tolist()  # each once, by word
 
@@ -54,11 +50,11 @@ def test_positions_beyond_32_bits_draw_their_own_bits(before):
     ids = np.arange(200) % 5
     keep = np.array([1.0, 0.5, 0.3, 0.9, 0.1])
     text, section = text_of([ids], keep), new_section(300, 5)
-    read_section(text, key_from(KEY, before), 0, 200, 0, 3, section)
+    size = read_section(text, key_from(KEY, before), 0, 200, 0, 3, section)
     expected = [
         int(w) for i, w in enumerate(ids) if bits_at_integer(int(KEY), before + i) >> 32 <= text.keep[w]
     ]
-    assert words_of(section) == [GAP, *expected, GAP, GAP]
+    assert section.words[:size].tolist() == [GAP, *expected, GAP, GAP]
     assert 60 < len(expected) < 140
 
 

@@ -29,7 +29,7 @@ import os
 from bisect import bisect_right
 from collections.abc import Callable
 from pathlib import Path
-from typing import IO, Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -45,7 +45,7 @@ from unhot.corpus.cells.row_counts import (
     read_section,
 )
 from unhot.corpus.corpus import Corpus
-from unhot.corpus.indexed_folder import map_numbers
+from unhot.corpus.indexed_folder import append_numbers, map_numbers
 from unhot.errors import ConfigError, DataError, at_least, bytes_of, one_of, whole
 from unhot.kernels.rng import key_from, stream_key
 from unhot.kernels.windows import Text, keep_threshold
@@ -205,10 +205,9 @@ class _Counter:
             self._count_part(self._parts[0], write)
             return
         runs = _Runs(writer.work)
-        with runs:
-            for part in self._parts:
-                self._count_part(part, runs.write)
-                runs.end()
+        for part in self._parts:
+            self._count_part(part, runs.write)
+            runs.end()
         self._merge(runs, write)
         runs.remove()
 
@@ -301,28 +300,20 @@ class _Runs:
 
     def __init__(self, folder: Path) -> None:
         self._paths = [folder / f"runs.{name}" for name in ("starts", "columns", "sums")]
-        self._files: list[IO[bytes]] = []
         self._at = 0
-
-    def __enter__(self) -> Self:
-        self._files = [path.open("wb") for path in self._paths]
-        return self
-
-    def __exit__(self, *stopped: object) -> None:
-        for file in self._files:
-            file.close()
 
     def write(self, out: CountedRows, rows: int, cells: int) -> None:
         """Add rows to the run."""
+        starts, columns, sums = self._paths
         ends = self._at + np.cumsum(out.lengths[:rows])
-        self._files[0].write((ends - out.lengths[:rows]).data)
-        self._files[1].write(out.columns[:cells].data)
-        self._files[2].write(out.sums[:cells].data)
+        append_numbers(starts, ends - out.lengths[:rows], "<i8")
+        append_numbers(columns, out.columns[:cells], "<i4")
+        append_numbers(sums, out.sums[:cells], "<i8")
         self._at = int(ends[-1])
 
     def end(self) -> None:
         """The next row begins another run."""
-        self._files[0].write(np.array([self._at]).data)
+        append_numbers(self._paths[0], np.array([self._at]), "<i8")
 
     def remove(self) -> None:
         """They are no longer needed."""

@@ -13,7 +13,7 @@ import contextlib
 import dataclasses
 import os
 import time
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
@@ -31,14 +31,14 @@ from unhot.corpus.reading.lexicon import (
     merge_tables,
 )
 from unhot.corpus.reading.scanner import NULS, WordTable, grown, new_table, remap, scan
-from unhot.corpus.reading.sources import Column, Input, Source, open_beside, open_input
+from unhot.corpus.reading.sources import Column, Input, Source, open_input
 from unhot.corpus.reading.spool import PART, Spool
 from unhot.corpus.reading.text_blocks import BLOCK, Block, Pool
 from unhot.corpus.reading.tokenizers import NAMES, Tokenizer
 from unhot.corpus.report import Report
 from unhot.corpus.shards import SHARD_IDS, WORDS_ONLY, Keeping, ShardWriter, map_shards
 from unhot.corpus.workplace import Workplace
-from unhot.errors import DataError, at_least
+from unhot.errors import ConfigError, DataError, at_least
 from unhot.threads import in_order
 from unhot.types import Ids
 from unhot.vocab.vocabulary import Vocabulary, check_limits
@@ -114,11 +114,11 @@ def encode(
     keeping = Keeping(empty_lines or bool(beside), unknown)
     text = open_input(source, tokenizer, sizes.block, column, keeping.empty_lines)
     beside = beside or {}
-    others = {name: open_beside(beside[name], source, sizes.block) for name in checked_names(beside)}
+    checked_names(beside)
     with Workplace(directory) as place:
         lines = {
-            name: _encode_beside(other, place.work / BESIDE / name, threads, sizes)
-            for name, other in others.items()
+            name: _encode_beside(other, source, place.work / BESIDE / name, threads)
+            for name, other in beside.items()
         }
         choice = WordChoice(min_count, max_vocab, given, known)
         return encode_input(text, choice, place, threads, sizes, progress, keeping, lines)
@@ -145,7 +145,7 @@ def encode_input(
     pool = Pool()
     spool = Spool(place.work, sizes.part)
     writer = ShardWriter(place.work, sizes.shard, empty_lines=keeping.empty_lines)
-    with place.disk_full_explained(text.reader, spool), contextlib.closing(spool):
+    with place.disk_full_explained(text.reader.progress, spool), contextlib.closing(spool):
         scanner = Scanner(text, threads, sizes.table // threads, keeping.empty_lines)
         _pipe(_reported(text, pool, sizes.block, progress), scanner.scan, spool.write, pool, threads)
         vocabulary, finals, report = count(text, scanner, choice)
@@ -159,12 +159,19 @@ def encode_input(
         return finished(place, vocabulary, writer, report, keeping, beside)
 
 
-def _encode_beside(text: Input, directory: Path, threads: int, sizes: EncodingSizes) -> int:
+def _encode_beside(other: Source | Column, text: Source, directory: Path, threads: int) -> int:
     """Write a corpus of what is beside a text; the number of its lines."""
-    with Workplace(directory) as place:
-        choice = WordChoice(min_count=1, max_vocab=None)
-        with encode_input(text, choice, place, threads, sizes, None, Keeping(empty_lines=True)) as corpus:
-            return corpus.sentences
+    source = text if isinstance(other, Column) else other
+    column = other.name if isinstance(other, Column) else None
+    if column is not None and isinstance(text, Iterator):
+        raise ConfigError(
+            f"beside: the column {column!r} of a {type(text).__name__}, which can be read once only; give a "
+            "table, or a list of rows"
+        )
+    with encode(
+        source, directory=directory, min_count=1, column=column, empty_lines=True, threads=threads
+    ) as corpus:
+        return corpus.sentences
 
 
 def finished(

@@ -79,6 +79,12 @@ def check_size(path: Path, size: int, again: str) -> None:
         raise FormatError(f"{path}: {trouble}, expected {size}: {again}")
 
 
+def append_numbers(path: Path, numbers: Any, kind: str) -> None:
+    """Write numbers of a kind behind what is in a file."""
+    with path.open("ab") as file:
+        file.write(numbers.astype(kind, copy=False).data)
+
+
 def map_numbers(path: Path, kind: Any) -> Any:
     """The little-endian numbers of a file, mapped for reading; nothing can be mapped of an empty one."""
     if not path.stat().st_size:

@@ -11,7 +11,7 @@ import errno
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
@@ -20,7 +20,6 @@ from unhot.errors import DataError
 
 if TYPE_CHECKING:
     from unhot.corpus.reading.spool import Spool
-    from unhot.corpus.reading.text_blocks import Reader
 
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
@@ -76,14 +75,19 @@ class Workplace:
                 path.replace(target)
 
     @contextlib.contextmanager
-    def disk_full_explained(self, reader: Reader, spool: Spool) -> Iterator[None]:
-        """Turn a full disk into a `DataError` that says how much is needed where."""
+    def disk_full_explained(
+        self, progress: Callable[[], tuple[int, int | None]], spool: Spool
+    ) -> Iterator[None]:
+        """Turn a full disk into a `DataError` that says how much is needed where.
+
+        `progress` tells how much of the text is read, and of how much.
+        """
         try:
             yield
         except OSError as error:
             if error.errno not in FULL:
                 raise
-            done, total = reader.progress()
+            done, total = progress()
             ids = spool.bytes * (total / done if total and done else 1)
             # while a part of the spool becomes part of a shard, both are there
             need = ids + min(ids, spool.part)

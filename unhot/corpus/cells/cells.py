@@ -17,17 +17,17 @@ cells.values     float64 [cells]
 
 from __future__ import annotations
 
-import contextlib
 import os
 import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import IO, Any, Self
+from typing import Any, Self
 
 import numpy as np
 
 from unhot.corpus.indexed_folder import (
     OpenedFolder,
+    append_numbers,
     check_size,
     map_numbers,
     read_index,
@@ -207,24 +207,13 @@ class CellsWriter:
         self.vocabulary = vocabulary
         self._place = Workplace(directory)
         self._lengths: list[Counts] = []
-        self._files: list[IO[bytes]] = []
 
     def __enter__(self) -> Self:
         """The writer itself."""
-        self._place.__enter__()
-        try:
-            for name in (COLUMNS, VALUES):
-                self._files.append((self.work / name).open("wb"))
-        except BaseException as stopped:  # a context that is not entered is not left, either
-            self.__exit__(type(stopped), stopped)
-            raise
         return self
 
     def __exit__(self, kind: object, error: BaseException | None, *stopped: object) -> None:
         """Clean up; a full disk becomes a `DataError` that says what to do."""
-        for file in self._files:
-            with contextlib.suppress(OSError):
-                file.close()
         full = isinstance(error, OSError) and error.errno in FULL
         used = sum(path.stat().st_size for path in self.work.iterdir()) if full else 0
         free = shutil.disk_usage(self._place.directory).free + used if full else 0
@@ -245,13 +234,11 @@ class CellsWriter:
     def append(self, lengths: Counts, columns: Ids, values: Doubles) -> None:
         """Add whole rows: how many cells each has, and these."""
         self._lengths.append(np.array(lengths, np.int64))
-        self._files[0].write(columns.astype("<i4", copy=False).data)
-        self._files[1].write(values.astype("<f8", copy=False).data)
+        append_numbers(self.work / COLUMNS, columns, "<i4")
+        append_numbers(self.work / VALUES, values, "<f8")
 
     def finish(self, settings: Mapping[str, Any]) -> Cells:
         """The cells; all rows have been added."""
-        for file in self._files:
-            file.close()
         starts = np.concatenate([np.zeros(1, np.int64), *self._lengths]).cumsum()
         if starts.size != len(self.vocabulary) + 1:
             raise ValueError(f"{starts.size - 1} rows of {len(self.vocabulary)} were added")

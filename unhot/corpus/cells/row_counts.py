@@ -36,7 +36,6 @@ class TextSection(NamedTuple):
     words: Ids  # [room] words that were kept, GAP between sentences and at both ends
     starts: Starts  # [vocabulary + 1] where the places of each word begin
     places: Ids  # [room] in `words`, by word
-    size: Starts  # [1] numbers in `words`
 
 
 class RowSums(NamedTuple):
@@ -57,12 +56,7 @@ class CountedRows(NamedTuple):
 
 def new_section(room: int, vocabulary: int) -> TextSection:
     """Room for so many words and gaps."""
-    return TextSection(
-        np.empty(room, np.int32),
-        np.zeros(vocabulary + 1, np.int64),
-        np.empty(room, np.int32),
-        np.zeros(1, np.int64),
-    )
+    return TextSection(np.empty(room, np.int32), np.zeros(vocabulary + 1, np.int64), np.empty(room, np.int32))
 
 
 def new_sums(vocabulary: int) -> RowSums:
@@ -116,10 +110,8 @@ def _before(text: Any, key: Any, start: Any, sentence: Any, window: Any, words: 
 
 
 @kernel
-def read_section(
-    text: Any, key: Any, start: Any, stop: Any, sentence: Any, window: Any, section: Any
-) -> None:
-    """Copy the words at positions [start, stop), and list their places.
+def read_section(text: Any, key: Any, start: Any, stop: Any, sentence: Any, window: Any, section: Any) -> Any:
+    """Copy the words at positions [start, stop), and list their places; returns how many were written.
 
     Words that their windows reach at both ends are copied, too.
 
@@ -149,8 +141,8 @@ def read_section(
                 at += 1
             position += 1
     words[at] = GAP
-    section.size[0] = at + 1
     _list_places(words, first, last, section.starts, section.places)
+    return at + 1
 
 
 @inner

@@ -21,7 +21,7 @@ import numpy as np
 
 from unhot.corpus.phrases.growing_text import GrowingText
 from unhot.corpus.phrases.joining import connector_flags
-from unhot.corpus.phrases.pair_counts import count_pairs, first_words, words_of
+from unhot.corpus.phrases.pair_counts import count_pairs, first_words, left_sides, words_of
 from unhot.corpus.phrases.pair_kernels import FrequentPairs
 from unhot.corpus.phrases.phrase_file import ScoredPhrase
 from unhot.types import Counts, Doubles
@@ -44,18 +44,17 @@ class Finding(NamedTuple):
 def find_phrases(text: GrowingText, how: Finding, threshold: float, folder: Path) -> list[ScoredPhrase]:
     """The phrases, best first; `folder`: for files meanwhile."""
     connectors = connector_flags(text.index, how.connectors)
-    counted = count_pairs(
+    lefts = left_sides(text, connectors, how.memory, folder)
+    pairs, different = count_pairs(
         text,
-        connectors,
+        lefts,
         least=least_count(how.score, how.min_count),
         rare=how.score == "gensim",
         threads=how.threads,
         memory=how.memory,
-        folder=folder,
     )
-    pairs, lefts = counted.pairs, counted.lefts
     a, b = text.counts[first_words(lefts, text.counts.size, pairs.lefts)], text.counts[pairs.words]
-    kinds = int(np.count_nonzero(text.counts[connectors == 0])) + counted.different
+    kinds = int(np.count_nonzero(text.counts[connectors == 0])) + different
     scores = pair_scores(how, a, b, pairs.counts, text.tokens, kinds)
     words, entries = list(text.index), list[ScoredPhrase]()
     for place in best_pairs(pairs, scores, threshold, how.target).tolist():

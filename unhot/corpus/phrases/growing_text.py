@@ -8,7 +8,6 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
@@ -36,15 +35,6 @@ class GrowingText:
         return sum(shard.ids.size for shard in self.shards)
 
 
-class TokenChunk(NamedTuple):
-    """Some tokens of a shard."""
-
-    ids: Ids  # of the whole shard
-    begin: int
-    end: int
-    breaks: Ids  # ends of sentences, from `begin` on
-
-
 def whole_text(corpus: Corpus) -> GrowingText:
     """The text of a corpus, without empty lines; a `DataError` if words of it were dropped."""
     corpus.check_windows()
@@ -69,23 +59,22 @@ def _without_empty(shard: Shard) -> Shard:
 
 
 def chunks(
-    shards: list[Shard], cut: Callable[[Ids, int, int], int] | None = None, size: int | None = None
-) -> Iterator[TokenChunk]:
-    """All tokens in chunks of about `size`.
+    shards: list[Shard], cut: Callable[[Ids, int, int], int] | None = None
+) -> Iterator[tuple[Ids, Ids]]:
+    """All tokens in chunks of about CHUNK, each with the ends of sentences in it.
 
     `cut(ids, at, end)` says where a chunk may end in a sentence, from `at` on; None: anywhere.
     """
-    size = size or CHUNK
     for shard in shards:
         begin = 0
         while begin < shard.ids.size:
-            end = min(begin + size, shard.ids.size)
+            end = min(begin + CHUNK, shard.ids.size)
             following = int(np.searchsorted(shard.starts, end))  # the first sentence end at or behind it
             if cut is not None and shard.starts[following] != end:
                 end = int(cut(shard.ids, end, int(shard.starts[following])))
             first = int(np.searchsorted(shard.starts, begin, side="right"))
             last = int(np.searchsorted(shard.starts, end, side="right"))
-            yield TokenChunk(shard.ids, begin, end, (shard.starts[first:last] - begin).astype(np.int32))
+            yield shard.ids[begin:end], (shard.starts[first:last] - begin).astype(np.int32)
             begin = end
 
 

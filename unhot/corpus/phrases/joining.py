@@ -12,7 +12,7 @@ import numpy as np
 
 from unhot.corpus.corpus import Corpus
 from unhot.corpus.encoding import WordChoice, chosen_vocabulary, finished
-from unhot.corpus.phrases.growing_text import GrowingText, TokenChunk, chunks
+from unhot.corpus.phrases.growing_text import GrowingText, chunks
 from unhot.corpus.phrases.pair_kernels import Rules, add_counts, fill_map, join, new_map, next_cut, spell
 from unhot.corpus.reading.lexicon import Spelling, add_words, spelt
 from unhot.corpus.reading.scanner import BREAKS, TOKENS, new_table, remap
@@ -82,12 +82,12 @@ def join_text(
     rules = joining_rules(index, phrases, connectors, delimiter)
     counts = np.zeros(len(index), np.int64)
 
-    def work(chunk: TokenChunk) -> tuple[Ids, Ids]:
-        size = chunk.end - chunk.begin
-        ended = chunk.breaks.size > 0 and chunk.breaks[-1] == size
-        breaks = chunk.breaks if ended else np.append(chunk.breaks, np.int32(size))
-        out, ends = np.empty(size, np.int32), np.empty(breaks.size, np.int32)
-        n = join(chunk.ids, chunk.begin, breaks, rules, out, ends)
+    def work(chunk: tuple[Ids, Ids]) -> tuple[Ids, Ids]:
+        ids, breaks = chunk
+        ended = breaks.size > 0 and breaks[-1] == ids.size
+        breaks = breaks if ended else np.append(breaks, np.int32(ids.size))
+        out, ends = np.empty(ids.size, np.int32), np.empty(breaks.size, np.int32)
+        n = join(ids, breaks, rules, out, ends)
         return out[:n], ends if ended else ends[:-1]
 
     cuttable = chunks(text.shards, lambda ids, at, end: int(next_cut(ids, at, end, rules)))
@@ -132,13 +132,10 @@ def encoded_text(
     """A corpus of a text, with the words that stay; `report`: of what it was read from."""
     vocabulary, final = _vocabulary(text, choice)
 
-    def work(chunk: TokenChunk) -> Block:
+    def work(chunk: tuple[Ids, Ids]) -> Block:
         block = Block()
-        size = chunk.end - chunk.begin
-        block.reserve_ids(size, chunk.breaks.size)
-        block.ids[:size] = chunk.ids[chunk.begin : chunk.end]
-        block.breaks[: chunk.breaks.size] = chunk.breaks
-        block.place[TOKENS], block.place[BREAKS] = size, chunk.breaks.size
+        block.ids, block.breaks = chunk[0].copy(), chunk[1]
+        block.place[TOKENS], block.place[BREAKS] = block.ids.size, block.breaks.size
         remap(block.ids, block.breaks, block.place, final, WORDS_ONLY)
         return block
 
@@ -174,10 +171,9 @@ def write_text(text: GrowingText, file: IO[bytes]) -> None:
     words = spelt(text.index)
     _check_blanks(words)
     lengths = np.diff(words.offsets) + 1
-    for chunk in chunks(text.shards):
-        ids = chunk.ids[chunk.begin : chunk.end]
+    for ids, breaks in chunks(text.shards):
         out = np.empty(int(lengths[ids].sum()), np.uint8)
-        spell(ids, chunk.breaks, words.text, words.offsets, out)
+        spell(ids, breaks, words.text, words.offsets, out)
         try:
             file.write(out.data)
         except OSError as error:

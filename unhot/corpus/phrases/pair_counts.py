@@ -19,7 +19,6 @@ from unhot.corpus.phrases.pair_kernels import (
     FOUND,
     NONE,
     FrequentPairs,
-    Map,
     collect,
     count_row,
     extend,
@@ -49,25 +48,14 @@ class Lefts(NamedTuple):
     ends: Ids  # [prefixes] by which connector
 
 
-class Counted(NamedTuple):
-    """What was counted."""
-
-    pairs: FrequentPairs
-    different: int  # pairs, the rare ones too
-    lefts: Lefts
-
-
 def count_pairs(
-    text: GrowingText, connectors: Bytes, *, least: int, rare: bool, threads: int, memory: int, folder: Path
-) -> Counted:
-    """Count all pairs of neighbours; those seen `least` times are returned.
+    text: GrowingText, lefts: Lefts, *, least: int, rare: bool, threads: int, memory: int
+) -> tuple[FrequentPairs, int]:
+    """Count all pairs of neighbours: those seen `least` times, and how many different ones there are.
 
-    connectors  [words] 1: a connector, which may stand inside a pair and is no side of one
-    rare        whether pairs whose left side is too rare must be counted, too, so that `different` is right
+    rare        whether pairs whose left side is too rare must be counted, too, so that their number is right
     memory      bytes
-    folder      for files with left sides
     """
-    lefts = left_sides(text, connectors, memory, folder)
     sizes = lefts.sizes if rare else np.where(lefts.sizes >= least, lefts.sizes, 0)
     room = _room(memory, sizes.size, text.counts.size, least, threads)
     ranges = _ranges(sizes, room, threads)
@@ -90,8 +78,7 @@ def count_pairs(
                 )
             found.append(pairs)
     found.append(_empty(0))
-    pairs = FrequentPairs(*(np.concatenate(arrays) for arrays in zip(*found, strict=True)))
-    return Counted(pairs, different, lefts)
+    return FrequentPairs(*(np.concatenate(arrays) for arrays in zip(*found, strict=True))), different
 
 
 def _room(memory: int, rows: int, words: int, least: int, threads: int) -> int:
@@ -158,7 +145,11 @@ def _count_long(
 
 
 def left_sides(text: GrowingText, connectors: Bytes, memory: int, folder: Path) -> Lefts:
-    """The left sides of a text; without connectors these are its words, and nothing is written."""
+    """The left sides of a text; without connectors these are its words, and nothing is written.
+
+    connectors  [words] 1: a connector, which may stand inside a pair and is no side of one
+    folder      for files
+    """
     none = np.empty(0, np.int32)
     if not connectors.any():
         return Lefts([shard.ids for shard in text.shards], text.counts, none, none)
@@ -179,7 +170,6 @@ class _Prefixes:
         self.place = np.zeros(4, np.int64)  # see `extend`
         self.parents = self.ends = np.empty(0, np.int32)
         self.sizes = np.zeros(connectors.size, np.int64)
-        self._map: Map = new_map(1)
         self._grow(PREFIXES)
 
     def extend(self, ids: Ids, starts: Counts, path: Path) -> Ids:

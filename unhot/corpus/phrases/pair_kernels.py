@@ -41,15 +41,6 @@ LEFT = 2
 FOUND = 3
 
 
-class Map(NamedTuple):
-    """(left, word) -> a number, as an open-addressing hash table.
-
-    Slot i is two 64-bit words, the key and the number + 1 (0: empty).
-    """
-
-    slots: Words64  # [2 x capacity], capacity a power of two and more than the entries
-
-
 class FrequentPairs(NamedTuple):
     """Pairs that are frequent enough."""
 
@@ -61,23 +52,26 @@ class FrequentPairs(NamedTuple):
 class Rules(NamedTuple):
     """What is joined: (left, word) -> the id of the phrase, (left, connector) -> the longer left."""
 
-    table: Map
+    table: Words64  # see `new_map`
     begins: Bytes  # [lefts] 1: some phrase begins with it
     connectors: Bytes  # [words] 1: a connector
 
 
-def new_map(entries: int) -> Map:
-    """An empty map with room for so many entries, at most half full."""
-    return Map(np.zeros(2 << max(2 * entries - 1, 1).bit_length(), np.uint64))
+def new_map(entries: int) -> Words64:
+    """An empty map (left, word) -> a number, with room for so many entries, at most half full.
+
+    It is an open-addressing hash table: slot i is two 64-bit words, the key and the number + 1 (0: empty).
+    """
+    return np.zeros(2 << max(2 * entries - 1, 1).bit_length(), np.uint64)
 
 
 @inner
 def find_slot(table: Any, left: Any, word: Any) -> Any:
     """The slot of a key, or the empty one where it would be."""
     key = (np.uint64(left) << HALF) | np.uint64(word)
-    mask = (table.slots.size >> 1) - 1
+    mask = (table.size >> 1) - 1
     slot = np.int64(mix(key) & np.uint64(mask))
-    while table.slots[2 * slot + 1] != ZERO and table.slots[2 * slot] != key:
+    while table[2 * slot + 1] != ZERO and table[2 * slot] != key:
         slot = (slot + 1) & mask
     return slot
 
@@ -85,15 +79,15 @@ def find_slot(table: Any, left: Any, word: Any) -> Any:
 @inner
 def found(table: Any, left: Any, word: Any) -> Any:
     """The number of a key, or -1."""
-    return np.int64(table.slots[2 * find_slot(table, left, word) + 1]) - 1
+    return np.int64(table[2 * find_slot(table, left, word) + 1]) - 1
 
 
 @inner
 def put(table: Any, left: Any, word: Any, number: Any) -> None:
     """Give a key a number."""
     slot = find_slot(table, left, word)
-    table.slots[2 * slot] = (np.uint64(left) << HALF) | np.uint64(word)
-    table.slots[2 * slot + 1] = np.uint64(number + 1)
+    table[2 * slot] = (np.uint64(left) << HALF) | np.uint64(word)
+    table[2 * slot + 1] = np.uint64(number + 1)
 
 
 @kernel
@@ -225,15 +219,15 @@ def copied(ids: Any, begin: Any, end: Any, out: Any, to: Any) -> Any:
 
 
 @kernel
-def join(ids: Any, begin: int, breaks: Any, rules: Any, out: Any, ends: Any) -> int:
-    """Join in the tokens from `begin` on; returns the number of tokens.
+def join(ids: Any, breaks: Any, rules: Any, out: Any, ends: Any) -> int:
+    """Join in some tokens; returns the number of tokens that they become.
 
-    A sentence ends before each position in `breaks` (from `begin` on), and the work ends with the last one.
-    Tokens are written to `out`, and the ends of sentences, in these, to `ends`.
+    A sentence ends before each position in `breaks`, and the work ends with the last one. Tokens are written
+    to `out`, and the ends of sentences, in these, to `ends`.
     """
-    to, at = 0, begin
+    to, at = 0, 0
     for sentence in range(breaks.size):
-        end = begin + breaks[sentence]
+        end = breaks[sentence]
         pending, left = end, np.int64(NONE)  # where what is pending begins
         for i in range(at, end):
             word = ids[i]

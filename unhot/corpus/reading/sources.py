@@ -16,7 +16,7 @@ from unhot.corpus.reading.sentences import (
     tokenized,
 )
 from unhot.corpus.reading.tables import ArrowStream, row_cells, table_chunks, table_lines
-from unhot.corpus.reading.text_blocks import Block, Pool, Reader
+from unhot.corpus.reading.text_blocks import Block, Pool
 from unhot.corpus.reading.tokenizers import TEXT, TOKEN_LISTS, Normaliser, Tokenizer, normaliser
 from unhot.errors import ConfigError, DataError
 from unhot.types import Bytes
@@ -40,7 +40,7 @@ class Column(NamedTuple):
 class Input(NamedTuple):
     """Text as blocks of bytes, and what these bytes mean."""
 
-    reader: Reader
+    reader: FileReader | SentenceReader  # knows how much of the text is read
     blocks: Callable[[Pool, int], Generator[Block, None, None]]
     separators: Bytes  # see separators.py
     normalise: Normaliser | None
@@ -103,18 +103,6 @@ def _split_by(
         lines = _items(source, column, empty_lines)
     reader = SentenceReader(tokenized(lines, tokenizer))
     return Input(files or reader, reader.blocks, TOKEN_LISTS, None)
-
-
-def open_beside(other: Source | Column, text: Source, block: int) -> Input:
-    """What is beside a text: another source, or a column of the same table."""
-    if not isinstance(other, Column):
-        return open_input(other, "whitespace", block, None, True)
-    if isinstance(text, Iterator):
-        raise ConfigError(
-            f"beside: the column {other.name!r} of a {type(text).__name__}, which can be read once only; "
-            "give a table, or a list of rows"
-        )
-    return open_input(text, "whitespace", block, other.name, True)
 
 
 def check_input(source: object, tokenizer: Tokenizer) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Protocol
-
 import numpy as np
 
 from unhot.corpus.reading.scanner import BREAKS, TOKENS
@@ -69,22 +67,3 @@ class Pool:
     def give(self, block: Block) -> None:
         """Take a block back."""
         self._free.append(block)
-
-
-class Reader(Protocol):
-    """What tells how much of a text is read."""
-
-    @property
-    def files(self) -> int:
-        """Files read so far."""
-
-    @property
-    def bytes(self) -> int:
-        """Bytes of text read so far."""
-
-    @property
-    def byte_order_marks(self) -> int:
-        """Files that began with one."""
-
-    def progress(self) -> tuple[int, int | None]:
-        """How much is done, and of how much, if that is known."""
