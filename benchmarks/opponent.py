@@ -22,7 +22,7 @@ from options import existing, new_parser
 
 from unhot import Corpus, SkipGram
 from unhot.corpus.encoding import encode
-from unhot.noise.unigram import unigram
+from unhot.noise.rules import unigram
 from unhot.types import Counts, Ids
 from unhot.vocab.subsampling import keep_probability
 

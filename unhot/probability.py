@@ -47,9 +47,7 @@ def log_sum_exp(scores: ArrayLike) -> Doubles:
 
 
 def log_softmax(scores: ArrayLike, temperature: float = 1.0) -> Doubles:
-    """s_i / T - log sum_j exp(s_j / T).
-
-    Log-probabilities, exact where the probabilities themselves would be 0.
+    """s_i / T - log sum_j exp(s_j / T): log-probabilities, exact where the probabilities would be 0.
 
     >>> log_softmax([0.0, -1000.0])
     array([    0., -1000.])
@@ -61,7 +59,7 @@ def log_softmax(scores: ArrayLike, temperature: float = 1.0) -> Doubles:
 def softmax(scores: ArrayLike, temperature: float = 1.0) -> Doubles:
     """exp(s_i / T) / sum_j exp(s_j / T).
 
-    T = 0: uniform over the largest scores; T = inf: uniform over the possible ids.
+    At T = 0 it is uniform over the largest scores, at T = inf over the possible ids.
 
     Adding a constant to all scores changes nothing; multiplying them does.
 
@@ -107,12 +105,10 @@ def gumbel_max(scores: ArrayLike, rng: np.random.Generator, temperature: float =
 
 
 def gumbel_top_k(scores: ArrayLike, k: int, rng: np.random.Generator) -> Ids:
-    """The ids of the k largest s_i + G_i in order.
+    """The ids of the k largest s_i + G_i in order: [..., k].
 
-    K draws from softmax(scores) without replacement (Plackett-Luce), [..., k].
-
-    Ids of score +inf come first, in random order. The noise is lost beside scores more than about 2**50 below
-    the largest finite one.
+    They are k draws from softmax(scores) without replacement (Plackett-Luce). Ids of score +inf come first,
+    in random order. The noise is lost beside scores more than about 2**50 below the largest finite one.
 
     >>> gumbel_top_k([0.0, -np.inf, 1000.0], 2, np.random.default_rng(0))
     array([2, 0], dtype=int32)
@@ -157,9 +153,9 @@ def cross_entropy(p: ArrayLike, r: ArrayLike) -> Doubles:
 
 
 def kl_divergence(p: ArrayLike, r: ArrayLike) -> Doubles:
-    """KL(p, r) = sum p log(p / r) = H(p, r) - H(p), never below 0.
+    """KL(p, r) = sum p log(p / r) = H(p, r) - H(p), never below 0, inf where r is 0 and p is not.
 
-    Inf where r is 0 and p is not. p and r have the same shape.
+    p and r have the same shape.
 
     >>> float(kl_divergence([0.5, 0.5], [0.25, 0.75]).round(4)), float(kl_divergence([0.5, 0.5], [1.0, 0.0]))
     (0.1438, inf)
@@ -173,7 +169,7 @@ def kl_divergence(p: ArrayLike, r: ArrayLike) -> Doubles:
 def binary_cross_entropy(y: ArrayLike, p: ArrayLike) -> Doubles:
     """-y log p - (1 - y) log(1 - p), for each element.
 
-    Y is the true probability (or label 0, 1), p the model's. Same shape.
+    y is the true probability (or label 0, 1), p the model's; they have the same shape.
 
     >>> binary_cross_entropy([1.0, 0.0, 0.0], [0.5, 0.0, 1.0]).round(4)
     array([0.6931, 0.    ,    inf])
@@ -189,7 +185,7 @@ def binary_cross_entropy(y: ArrayLike, p: ArrayLike) -> Doubles:
 def perplexity(cross_entropy_in_nats: ArrayLike) -> Doubles:
     """Perplexity exp(H) of a cross entropy H (mean negative log-likelihood) in nats.
 
-    A choice among that many equally likely words.
+    It is as uncertain as a choice among that many equally likely words.
 
     >>> float(perplexity(entropy([0.25, 0.25, 0.25, 0.25])).round(12))
     4.0
@@ -226,7 +222,7 @@ def nats(bits: ArrayLike) -> Doubles:
 def monte_carlo(values: ArrayLike) -> Estimate:
     """E_p[f] from values f(x_1) .. f(x_n), x_i ~ p: the mean.
 
-    Standard error s / sqrt(n), s^2 = sum (f - mean)^2 / (n - 1).
+    The standard error is s / sqrt(n), s^2 = sum (f - mean)^2 / (n - 1).
 
     One value says nothing about its own error: the standard error is inf.
 
@@ -241,15 +237,16 @@ def monte_carlo(values: ArrayLike) -> Estimate:
 def importance_sampling(values: ArrayLike, log_weights: ArrayLike) -> Estimate:
     """E_p[f] from values f(x_i), x_i ~ q, and log w_i = log p(x_i) - log q(x_i) up to a constant.
 
-    Sum w f / sum w, self-normalised.
+        mean              sum w f / sum w, self-normalised
+        effective size    (sum w)^2 / sum w^2
+        standard error    sqrt(n / (n - 1) sum w^2 (f - mean)^2) / sum w, by the delta method
 
-    Effective size (sum w)^2 / sum w^2; standard error by the delta method, sqrt(n / (n - 1) sum w^2 (f -
-    mean)^2) / sum w, which is that of `monte_carlo` where all weights are equal. An effective size near 1
-    means that one draw decides: the standard error is then too small.
+    With equal weights the standard error is that of `monte_carlo`. An effective size near 1 means that one
+    draw decides: the standard error is then too small.
 
     >>> estimate = importance_sampling([0.0, 1.0], np.log([0.3, 0.1]))
-    >>> float(estimate.mean.round(4)), float(estimate.standard_error.round(4)), float(estimate.effective_size.round(4))
-    (0.25, 0.375, 1.6)
+    >>> [float(part.round(4)) for part in estimate]
+    [0.25, 0.375, 1.6]
     """
     f, logs = _finite_rows("values", values), _scores("log_weights", log_weights)
     _same_shape("values", f, "log_weights", logs)
@@ -271,10 +268,8 @@ def _tempered(scores: Doubles, temperature: float) -> Doubles:
 
     Nothing overflows.
     """
-    usable = isinstance(temperature, (int, float, np.integer, np.floating)) and not isinstance(
-        temperature, bool
-    )
-    if not usable or not temperature >= 0:
+    number = isinstance(temperature, (int, float, np.integer, np.floating))
+    if not number or isinstance(temperature, bool) or not temperature >= 0:
         raise ConfigError(
             f"temperature={temperature!r}: must be a number >= 0; 0 leaves the largest scores, inf makes "
             "all ids alike"

@@ -1,8 +1,7 @@
 """The gradient that a layer with draws has on average: all draws tried, the closed sum, many seeded draws.
 
-And how near it is to softmax.
-
-Gradients are those by the scores, from which all others follow by the chain rule.
+How near it is to that of softmax is here, too. Gradients are those by the scores, from which all others
+follow by the chain rule.
 """
 
 import numpy as np
@@ -27,15 +26,12 @@ def inclusion(draws):
 
 
 def closed_gradient(spec, layer, target, c):
-    """The sum over all words for one target.
-
-    C is how often a word is drawn, log c what the layer takes for it.
-    """
+    """The sum over all words for one target; c is how often a word is drawn."""
     offset, keep = 0.0, "keep" in spec
     if layer.name == "nce":
-        offset, keep = -0.7 - layer.log_counts(COUNTS), True
+        offset, keep = -0.7 - layer.log_counts(layer.probability(COUNTS)), True
     if layer.name == "sampled_logistic":
-        offset = -layer.log_counts(COUNTS)
+        offset = -layer.log_counts(layer.probability(COUNTS))
     yes, hit = sigmoid(SCORES + offset), np.arange(4) == target
     return np.where(hit, yes - 1.0, 0.0) + c * yes * (1.0 if keep else ~hit)
 
@@ -55,7 +51,7 @@ def test_the_expected_gradient_of_logistic_layers_is_a_closed_sum(
     if unique == "false":
         np.testing.assert_allclose(c, k * Q, rtol=1e-12)
         if layer.name != "negative":
-            np.testing.assert_allclose(layer.log_counts(COUNTS), np.log(k * Q), rtol=1e-12)
+            np.testing.assert_allclose(layer.log_counts(layer.probability(COUNTS)), np.log(k * Q), rtol=1e-12)
     for target in range(4):
         found = gradient(expected_loss(layer, COUNTS, np.eye(4)[target]), SCORES)
         np.testing.assert_allclose(found, closed_gradient(spec, layer, target, c), rtol=0, atol=1e-9)

@@ -1,4 +1,4 @@
-"""The layers' formulas against losses and gradients that TensorFlow and PyTorch computed (tests/golden/README.md)."""
+"""The layers' formulas against losses and gradients of TensorFlow and PyTorch (tests/golden/README.md)."""
 
 import json
 from functools import partial
@@ -30,7 +30,7 @@ ONE_TARGET = [case for case in TF["cases"] if case["num_true"] == 1]
 
 def given_counts(name, settings, expected):
     """The layer of that name with expected counts that are told, not computed."""
-    kind = type("Given", (LAYERS[name],), {"_log_counts": lambda self, q: np.log(expected)})
+    kind = type("Given", (LAYERS[name],), {"log_counts": lambda self, q: np.log(expected)})
     return kind(**settings)
 
 
@@ -101,10 +101,7 @@ def test_the_cases_of_pytorch_are_there():
 
 @pytest.mark.parametrize("case", TORCH["cases"], ids=lambda case: case["name"])
 def test_pytorch_has_the_same_losses(case, gradient):
-    """A loss is linear in what the words are worth.
-
-    That of one target, and the differences to the scores of the others.
-    """
+    """A loss is linear in what words are worth: that of one target, and differences to the others' scores."""
     name, scale, worth = TARGETS[case["name"]]
     layer, counts = parse_output(name), np.ones(TORCH["V"], np.int64)
     grad_biases = np.zeros(TORCH["V"])

@@ -180,7 +180,7 @@ def test_nce_without_its_offset_is_negative_sampling(scores, unique):
     """The offset is ln Z + log c, c = k q for draws with replacement."""
     layer = parse_output(f"nce:k=2,power=0.75,ln_z=1.25,unique={unique}")
     q = COUNTS**0.75 / (COUNTS**0.75).sum()
-    offset = 1.25 + (np.log(2 * q) if unique == "false" else layer.log_counts(COUNTS))
+    offset = 1.25 + (np.log(2 * q) if unique == "false" else layer.log_counts(layer.probability(COUNTS)))
     for draws in every_sequence(2):
         nce = losses(layer.spec(), scores + offset, draws)
         np.testing.assert_allclose(
@@ -192,7 +192,7 @@ def test_nce_without_its_offset_is_negative_sampling(scores, unique):
 def test_sampled_logistic_without_its_offset_is_negative_sampling_that_drops_hits(scores, unique):
     layer = parse_output(f"sampled_logistic:k=2,unique={unique}")
     q = COUNTS**0.75 / (COUNTS**0.75).sum()
-    offset = np.log(2 * q) if unique == "false" else layer.log_counts(COUNTS)
+    offset = np.log(2 * q) if unique == "false" else layer.log_counts(layer.probability(COUNTS))
     for draws in every_sequence(2):
         found = losses(layer.spec(), scores + offset, draws)
         np.testing.assert_allclose(
@@ -243,10 +243,7 @@ def test_the_loss_of_a_normalised_layer_is_minus_its_log_prob(spec, words, build
 
 
 def test_one_vs_all_knows_the_softmax_of_its_log_sigmoids(scores):
-    """And the two agree where the scores are what they converge to for the same P.
-
-    Log odds here, logarithms there.
-    """
+    """The two agree where scores are what they converge to for the same P: log odds here, log P there."""
     log_sigmoid = np.log(1 / (1 + np.exp(-scores)))
     np.testing.assert_allclose(
         log_prob("one_vs_all", scores), log_prob("softmax", log_sigmoid), rtol=0, atol=1e-12

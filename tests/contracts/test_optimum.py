@@ -161,7 +161,7 @@ def test_unique_draws_shift_scores_by_how_far_the_expected_count_is_off(spec, op
     """With the true chance of being drawn, r, in place of k q; layers that correct by c keep log(c / r)."""
     layer = parse_output(f"{spec},power=1,k=2,unique=true".replace(":,", ":"))
     r = sum(chance * np.bincount(ids, minlength=4) for ids, chance in all_draws(Q, 2, unique=True).items())
-    c = np.exp(layer.log_counts(COUNTS))
+    c = np.exp(layer.log_counts(layer.probability(COUNTS)))
     expected = {
         "negative:hits=keep": LOG_P - np.log(r),
         "negative:hits=drop": LOG_ODDS - np.log(r),
@@ -178,10 +178,7 @@ def test_unique_draws_shift_scores_by_how_far_the_expected_count_is_off(spec, op
 
 
 def masked_loss(k):
-    """The expected loss of hits=drop for larger k.
-
-    A sum over how often each word is drawn, all of it at once.
-    """
+    """The expected loss of hits=drop for larger k: one sum over how often each word is drawn."""
     sets = np.array(
         [np.bincount(ids, minlength=4) for ids in itertools.combinations_with_replacement(range(4), k)]
     )
@@ -231,14 +228,14 @@ def test_all_draws_unique_and_masked_are_exact(optimum):
 class WrongCounts(NCE):
     """Takes q for k q."""
 
-    def _log_counts(self, q):
+    def log_counts(self, q):
         return np.log(q)
 
 
 class SquaredNoise(NCE):
     """Takes another noise than is drawn from."""
 
-    def _log_counts(self, q):
+    def log_counts(self, q):
         return np.log(self.k * q**2 / (q**2).sum())
 
 

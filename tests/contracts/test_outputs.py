@@ -1,6 +1,6 @@
 """What the compiled half of every output layer must keep, over the registry.
 
-Loss and gradient of the formula, in both orientations.
+It must have the loss and the gradient of the formula, in both orientations.
 """
 
 import dataclasses
@@ -18,15 +18,15 @@ import pytest
 
 import unhot
 from unhot.errors import ConfigError, DataError, FormatError
+from unhot.kernels.chunk import HotPlaces, How, Where
 from unhot.kernels.loop import Params, scratch, train_chunk
 from unhot.kernels.rng import bits_at_integer, stream_key
-from unhot.kernels.windows import Chunk, Hot, Text, Window, keep_threshold
+from unhot.kernels.windows import Text, Window, keep_threshold
 from unhot.models.cbow import CBOW
-from unhot.models.compiled_kernel import make_kernel
+from unhot.models.compiled_engine import make_kernel
 from unhot.models.fasttext import FastText
 from unhot.models.skipgram import SkipGram
 from unhot.outputs import LAYERS, Head, parse_output
-from unhot.outputs.drawn import DrawnTables
 from unhot.train.params import HotSizes, Sizes, padded, start_params, without_copies
 from unhot.vectors.formats.directory import load_model
 
@@ -93,18 +93,18 @@ class OneStep:
     def __init__(self, model, seed=3, sentence=SENTENCE):
         rng = np.random.default_rng(seed)
         self.model, self.layer, self.sentence = model, model.layer, sentence
-        inputs = model.make_inputs(unhot.Vocabulary(SPELLED, COUNTS), np.array([2, -1]))
-        self.kernel = make_kernel(model, COUNTS, inputs and inputs.bags)
+        inputs = model.input_rows(unhot.Vocabulary(SPELLED, COUNTS), np.array([2, -1]))
+        task = model.task(inputs and inputs.bags)
+        self.kernel, self.wiring = make_kernel(task, COUNTS), task.wiring
         self.bags = (
             [[word] for word in range(WORDS)]
             if inputs is None
             else np.split(inputs.bags.rows, inputs.bags.starts[1:-1])
         )
-        rows = self.layer.rows(COUNTS)
-        sizes = Sizes(
-            WORDS if inputs is None else inputs.keys.size, rows, self.layer.biases(), HotSizes(0, 0), 0, 1
-        )
-        params = start_params(sizes, model.dim, seed)
+        in_rows = WORDS if inputs is None else inputs.keys.size
+        sizes = Sizes(in_rows, self.layer.rows(COUNTS), self.layer.biases(), HotSizes(0, 0), 0, 1)
+        stride = padded(model.dim)
+        params = start_params(sizes, model.dim, stride, seed, task.wiring.first_rows)
         self.learned = without_copies(params, sizes, model.dim)
         for array in self.learned:
             array[:] = rng.normal(0, 0.5, array.shape)
@@ -117,21 +117,11 @@ class OneStep:
         self.key = stream_key(seed, 0, 1)
         at = len(params.ln_z) // 2
         params.ln_z[at:] = params.ln_z[:at]  # the thread's own
-        chunk = Chunk(
-            CENTRE,
-            CENTRE + 1,
-            0,
-            stream_key(seed, 0, 0),
-            self.key,
-            np.float32(1.0),
-            Hot(0, 0, 0, 0, at, 0),
-            np.zeros(0, np.uint8),
-        )
-        k, stride = self.kernel, padded(model.dim)
-        buffers = scratch(1, model.window, k.room, stride)
-        self.loss, self.pairs = train_chunk(
-            k.step, k.shape, k.tables, text, Window(model.window, False), params, buffers, chunk
-        )
+        where = Where(CENTRE, CENTRE + 1, 0, stream_key(seed, 0, 0), self.key)
+        how = How(np.float32(1.0), HotPlaces(0, 0, 0, 0, at, 0), np.zeros(0, np.uint8))
+        feeder, k = task.wiring.feeder(text, Window(model.window, False)), self.kernel
+        buffers = scratch(k.feed(1), k.room, stride)
+        self.loss, self.pairs = train_chunk(feeder, k.shape, k.tables, params, buffers, where, how)
         params.ln_z[:at] = params.ln_z[at:]
         assert not any(matrix[:, DIM:].any() for matrix in params[:2])  # the padding stays zero
 
@@ -152,11 +142,7 @@ class OneStep:
 
     def rounds(self):
         """How many sets of draws the targets share."""
-        each = (
-            isinstance(self.model, FastText)
-            and isinstance(self.kernel.tables, DrawnTables)
-            and not self.kernel.tables.unique
-        )
+        each = isinstance(self.model, FastText) and self.layer.set_of_draws() > 0
         return len(self.examples()[1]) if each else 1
 
     def reference(self, in_vectors, out_vectors, out_bias, in_bias, ln_z):
@@ -181,9 +167,9 @@ class OneStep:
         """Bags of inputs, and the target of each."""
         model, centre = self.model, self.sentence[CENTRE]
         contexts = [w for i, w in enumerate(self.sentence) if i != CENTRE and abs(i - CENTRE) <= model.window]
-        if model.combines():
+        if self.wiring.combine:
             return [np.concatenate([self.bags[w] for w in contexts])], [centre]
-        if model.targets() == 1:
+        if self.wiring.targets == 1:
             return [self.bags[w] for w in contexts], [centre] * len(contexts)
         return [self.bags[centre]] * len(contexts), contexts
 
@@ -242,7 +228,7 @@ def test_rows_of_a_bag_move_by_the_gradient_times_their_number(spec, make):
     bags, _ = step.examples()
     around = [word for place, word in enumerate(SENTENCE) if place != CENTRE]
     assert len(bags[0]) > len(set(bags[0].tolist()))  # a row stands in it twice
-    words = [step.bags[w] for w in around] if step.model.combines() else bags[:1]
+    words = [step.bags[w] for w in around] if step.wiring.combine else bags[:1]
     squares = sum((np.unique(bag, return_counts=True)[1] ** 2).sum() for bag in words)
     check_step(step, len(bags[0]) ** 2 / squares)
 
@@ -250,7 +236,7 @@ def test_rows_of_a_bag_move_by_the_gradient_times_their_number(spec, make):
 def check_step(step, moved=1):
     arrays = step.before
     assert step.loss == pytest.approx(step.reference(*arrays), rel=1e-5)
-    assert step.pairs == (1 if step.model.combines() else 8)
+    assert step.pairs == (1 if step.wiring.combine else 8)
     epsilon = 1e-6
     for name, before, after in zip(Params._fields, arrays, step.learned, strict=True):
         factor = moved if name in ("in_vectors", "in_bias") else 1
@@ -276,7 +262,9 @@ def test_torch_has_the_loss_and_gradient_of_the_kernel(spec, make):
     arrays = [torch.from_numpy(array).requires_grad_() for array in step.before]
     in_vectors, out_vectors, out_bias, in_bias, ln_z = arrays
     head = nn.OutputHead(step.layer, DIM, COUNTS, dtype=torch.float64)
-    head.begin(nn.Rows(out_vectors, out_bias if out_bias.numel() else None, ln_z if ln_z.numel() else None))
+    head.begin(
+        nn.OutputRows(out_vectors, out_bias if out_bias.numel() else None, ln_z if ln_z.numel() else None)
+    )
     bags, targets = step.examples()
     share = [1 / len(bag) if getattr(step.model, "combine", "mean") == "mean" else 1.0 for bag in bags]
     hidden = torch.stack([in_vectors[bag].sum(dim=0) * part for bag, part in zip(bags, share, strict=True)])
@@ -547,7 +535,7 @@ def test_a_layer_for_torch_alone_says_so(spec):
     for make in (
         lambda: layer.tables(COUNTS),
         layer.sketch,
-        lambda: make_kernel(SimpleNamespace(layer=layer, dim=DIM), None),
+        lambda: make_kernel(SimpleNamespace(layer=layer, wiring=None, dim=DIM), None),
     ):
         with pytest.raises(
             ConfigError,
@@ -626,7 +614,8 @@ text = [["a", "b", "c", "a", "d", "e"], ["b", "d", "c", "f"], ["e", "f", "a"]] *
 out = {}
 for spec in sys.argv[1:]:
     for kind in (unhot.SkipGram, unhot.CBOW):
-        model = kind(dim=5, min_count=1, window=2, sample=0, epochs=2, lr=0.1, output=spec, threads=1).fit(text)
+        model = kind(dim=5, min_count=1, window=2, sample=0, epochs=2, lr=0.1, output=spec, threads=1)
+        model.fit(text)
         out[f"{spec} {kind.name}"] = [model.history.losses, model.vectors["a"].tolist()]
 print(json.dumps(out))
 """

@@ -1,4 +1,7 @@
-"""Probabilities of every layer: they sum to one, are what the formulas say, and topk, pairs and samples agree with them."""
+"""Probabilities of every layer: they sum to one and are what the formulas say.
+
+topk, pairs and samples agree with them.
+"""
 
 import math
 from pathlib import Path

@@ -1,6 +1,4 @@
-"""What the compiled training converges to.
-
-Skip-gram on pairs of words, whose conditional distribution is known.
+"""What the compiled training converges to: skip-gram on pairs of words of a known distribution.
 
 A sentence is two words (a, b) from a joint distribution, so that with window 1 the words near w are
 distributed as its row of the counts of pairs, both ways. There are enough dimensions for any distribution.
@@ -91,14 +89,14 @@ def test_training_converges_to_the_distribution_of_the_pairs(spec, planted):
 class SquaredNoise(NCE):
     """Takes another noise than is drawn from."""
 
-    def _log_counts(self, q):
+    def log_counts(self, q):
         return np.log(self.k * q**2 / (q**2).sum())
 
 
 class NotTimesK(NCE):
     """Takes q for k q."""
 
-    def _log_counts(self, q):
+    def log_counts(self, q):
         return np.log(q)
 
 

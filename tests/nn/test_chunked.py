@@ -79,10 +79,7 @@ def test_second_derivatives_are_refused(reduction):
 
 
 def test_a_loss_scale_helps_float16():
-    """Gradients are made when the scale is known.
-
-    Not one row of words that are no targets loses all of its numbers.
-    """
+    """Gradients are made when the scale is known, so no row of words that are no targets becomes zero."""
     made = head(700, dtype=torch.float16)
     hidden, target = batch()
     (made(hidden.half(), target) * 65536).backward()

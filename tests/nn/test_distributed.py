@@ -22,7 +22,8 @@ model = DistributedDataParallel(head)
 optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
 torch.manual_seed(10 + rank)
 hidden = torch.randn(6, 4)
-for target in ([0, 0, 1, 1, 2, 2], [0, 1, 2, 3, 4, -100]) if rank == 0 else ([3, 3, 3, 3, 3, 3], [4, 4, 4, 4, 4, 4]):
+targets = [[0, 0, 1, 1, 2, 2], [0, 1, 2, 3, 4, -100]], [[3, 3, 3, 3, 3, 3], [4, 4, 4, 4, 4, 4]]
+for target in targets[rank]:
     optimizer.zero_grad()
     model(hidden, torch.tensor(target)).backward()
     optimizer.step()

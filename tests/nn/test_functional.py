@@ -1,4 +1,7 @@
-"""The functional losses against TensorFlow's values (tests/golden/README.md), finite differences, each other and nonsense."""
+"""The functional losses against TensorFlow's values, finite differences, each other and nonsense.
+
+The values are explained in tests/golden/README.md.
+"""
 
 import inspect
 import json
@@ -128,10 +131,7 @@ def test_parameters_have_tensorflows_names_order_and_defaults():
 
 
 def test_a_removed_draw_is_as_good_as_not_drawn():
-    """Not a formula again but its effect.
-
-    The same loss and gradient as without the column, also where the score is huge.
-    """
+    """Loss and gradient are the same as without the column, also where the score is huge."""
     weights, biases, labels, inputs, _ = tensors("t1_large_logits")
     one, label = slice(0, 1), labels[:1]
     ids = torch.tensor([int(label), 1, 2])

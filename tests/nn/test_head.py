@@ -189,9 +189,9 @@ def test_a_tied_head_goes_where_its_weight_is():
 def test_rows_to_begin_with_must_fit():
     head = make("nce")
     with pytest.raises(DataError, match=r"out_vectors of shape \(1, 16\)"):
-        head.begin(nn.Rows(torch.zeros(1, DIM), None, None))
+        head.begin(nn.OutputRows(torch.zeros(1, DIM), None, None))
     with pytest.raises(DataError, match="this head has none"):
-        make("nce:bias=false").begin(nn.Rows(torch.zeros(10, DIM), torch.zeros(10), None))
+        make("nce:bias=false").begin(nn.OutputRows(torch.zeros(10, DIM), torch.zeros(10), None))
 
 
 def test_a_very_cold_sample_is_the_best_word():
@@ -317,9 +317,8 @@ def test_softmax_is_pytorchs_cross_entropy(name, smoothing, chunk, reduction):
     head = nn.OutputHead(
         f"softmax:chunk={chunk}", len(given["weights"][0]), np.ones(given["V"], np.int64), **settings
     )
-    head.begin(
-        nn.Rows(*(torch.tensor(given[name], dtype=torch.float64) for name in ("weights", "biases")), None)
-    )
+    rows = (torch.tensor(given[name], dtype=torch.float64) for name in ("weights", "biases"))
+    head.begin(nn.OutputRows(*rows, None))
     inputs = torch.tensor(given["inputs"], dtype=torch.float64, requires_grad=True)
     loss = head(inputs, torch.tensor(given["targets"]), reduction=reduction)
     parts = 1 if reduction != "mean" else len(case["loss"])

@@ -1,7 +1,4 @@
-"""Candidate samplers against TensorFlow's (tests/golden/README.md).
-
-Expected counts, frequencies, distinct draws, counters, nonsense.
-"""
+"""Candidate samplers against TensorFlow's (tests/golden/README.md): counts, frequencies, distinct draws."""
 
 import inspect
 import json
@@ -16,7 +13,7 @@ from scipy import stats
 from unhot.errors import ConfigError, DataError, FormatError
 from unhot.nn import functional as F
 from unhot.noise.expected import tensorflow_expected_counts
-from unhot.noise.log_uniform import log_uniform as log_uniform_probability
+from unhot.noise.rules import log_uniform as log_uniform_probability
 
 GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "tf_samplers.json").read_text(encoding="utf-8"))
 UNIGRAMS, EXTRA = GOLDEN["unigrams"], GOLDEN["extra"]

@@ -12,7 +12,10 @@ def golden():
 
 
 def chi_square_excess(found, q):
-    """Chi-square of counts against probabilities, divided by its limit at the level 1e-6 (Wilson and Hilferty's approximation)."""
+    """Chi-square of counts against probabilities, divided by its limit at the level 1e-6.
+
+    The limit is Wilson and Hilferty's approximation.
+    """
     found, q = np.asarray(found, np.float64), np.asarray(q, np.float64)
     assert found[q == 0].sum() == 0
     found, q = found[q > 0], q[q > 0]

@@ -7,7 +7,7 @@ from unhot.errors import DataError
 from unhot.kernels.jit import ENABLED, kernel
 from unhot.kernels.rng import bits_at
 from unhot.noise.alias import alias_table, draw
-from unhot.noise.unigram import unigram
+from unhot.noise.rules import unigram
 
 
 @kernel

@@ -4,8 +4,7 @@ import pytest
 from unhot.errors import ConfigError, DataError, FormatError
 from unhot.noise.choose import NOISES, check_noise, noise_probability
 from unhot.noise.learned import LearnedUnigram
-from unhot.noise.log_uniform import log_uniform
-from unhot.noise.unigram import unigram
+from unhot.noise.rules import log_uniform, unigram
 
 COUNTS = np.array([8, 4, 1, 0])
 

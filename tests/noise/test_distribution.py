@@ -16,9 +16,7 @@ from unhot.noise.distinct import draw_distinct
 from unhot.noise.distribution import Noise
 from unhot.noise.from_file import fixed_unigram
 from unhot.noise.learned import LearnedUnigram
-from unhot.noise.log_uniform import log_uniform
-from unhot.noise.uniform import uniform
-from unhot.noise.unigram import unigram
+from unhot.noise.rules import log_uniform, uniform, unigram
 
 MANY = 200_000 if ENABLED else 20_000
 BATCHES = 8_000 if ENABLED else 2_000
@@ -254,7 +252,8 @@ def test_numbers_of_draws_that_cannot_be():
 
 
 def test_rules_do_without_the_compiler():
-    code = "import sys, unhot.noise.choose, unhot.noise.learned, unhot.noise.expected; assert 'numba' not in sys.modules; unhot.noise.Noise"
+    code = "import sys, unhot.noise.choose, unhot.noise.learned, unhot.noise.expected\n"
+    code += "assert 'numba' not in sys.modules; unhot.noise.Noise"
     subprocess.run([sys.executable, "-c", code], check=True, env=dict(os.environ), timeout=60)
     import unhot.noise
 

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from unhot.errors import ConfigError, DataError
 from unhot.noise.expected import expected_counts, tensorflow_expected_counts, tries
-from unhot.noise.log_uniform import log_uniform
+from unhot.noise.rules import log_uniform
 
 
 def inclusion(q, k):
-    """The probability that each id is among the first k distinct, summed over all orders in exact fractions."""
+    """The probability that each id is among the first k distinct: the sum over all orders, in fractions."""
     q = [Fraction(x) for x in q]
     found = [Fraction(0)] * len(q)
     for order in itertools.permutations([i for i in range(len(q)) if q[i] > 0], k):

@@ -8,9 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from unhot.errors import ConfigError, DataError
-from unhot.noise.log_uniform import log_uniform
-from unhot.noise.uniform import uniform
-from unhot.noise.unigram import unigram
+from unhot.noise.rules import log_uniform, uniform, unigram
 
 
 def rule(case, counts):

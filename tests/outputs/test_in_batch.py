@@ -25,7 +25,10 @@ def test_by_hand(q, draws, hits, columns):
 
 
 def test_a_batch_is_scored_by_its_own_targets():
-    """The mean over a batch: each example has all targets of the batch as columns, its own once more than the others have it."""
+    """The mean over a batch.
+
+    Each example has all targets of the batch as columns, its own once more than the others have it.
+    """
     layer, targets = parse_output("in_batch:temperature=0.5"), np.array([2, 0, 2, 1])
     z = sum(WORTH[w] for w in targets)
     for i, target in enumerate(targets):

@@ -1,4 +1,4 @@
-"""A new layer is one short file: the one of docs/outputs/writing-your-own.md, used as a stranger would use it."""
+"""A new layer is one short file: that of docs/outputs/writing-your-own.md, used as a stranger would."""
 
 import json
 import shutil
@@ -94,7 +94,7 @@ def test_it_is_trained_by_name_and_learns(toy):
 
 
 def test_scores_converge_to_what_the_docstring_says(toy):
-    """At the scores that the docstring names, the expected loss has no gradient, and log_weight gives the probabilities back."""
+    """There the expected loss has no gradient, and log_weight gives the probabilities back."""
     layer, counts = parse_output("ring"), np.ones(5, np.int64)
     p = np.array([0.4, 0.1, 0.25, 0.05, 0.2])
     scores = np.log(p / np.roll(p, 1))

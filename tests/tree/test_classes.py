@@ -11,28 +11,28 @@ from unhot.tree.classes import equal_cuts, expected_columns, frequency_classes, 
 ZIPF = 10**8 // np.arange(1, 20_001)
 
 
-def cut(weights, pieces):
-    """Pieces of a list of weights, one after the other.
+def cut(weights, classes):
+    """Classes of a list of weights, one after the other.
 
     Each takes what lies, by its middle, within a fair share of what is left.
     """
     made, rest = [], list(weights)
-    for left in range(pieces, 1, -1):
-        share, piece = sum(rest) / left, [rest.pop(0)]
-        total = piece[0]
+    for left in range(classes, 1, -1):
+        share, words = sum(rest) / left, [rest.pop(0)]
+        total = words[0]
         while len(rest) >= left and total + rest[0] / 2 < share:
             total += rest[0]
-            piece.append(rest.pop(0))
-        made.append(piece)
+            words.append(rest.pop(0))
+        made.append(words)
     return [*made, rest]
 
 
 @given(st.lists(st.integers(0, 1000), min_size=1, max_size=60), st.data())
 def test_cuts(weights, data):
-    pieces = data.draw(st.integers(1, len(weights)))
+    classes = data.draw(st.integers(1, len(weights)))
     # over a power of two: all sums are exact, so ties are ties
-    start = equal_cuts(np.array(weights, float) / 1024, pieces)
-    assert [weights[a:b] for a, b in zip(start, start[1:], strict=False)] == cut(weights, pieces)
+    start = equal_cuts(np.array(weights, float) / 1024, classes)
+    assert [weights[a:b] for a, b in zip(start, start[1:], strict=False)] == cut(weights, classes)
 
 
 @given(st.lists(st.integers(0, 10**6), min_size=1, max_size=80), st.integers(1, 4), st.data())
@@ -45,7 +45,7 @@ def test_frequency_classes(counts, levels, data):
     for level, labels in enumerate(class_map.tolist()):
         number = max(1, round(finest ** ((level + 1) / levels)))
         by_rank = [labels[word] for word in ranked]
-        assert by_rank == sorted(by_rank)  # consecutive pieces of the words by falling count
+        assert by_rank == sorted(by_rank)  # consecutive classes of the words by falling count
         assert set(by_rank) == set(range(number))  # none is empty
     for coarse, fine in zip(class_map, class_map[1:], strict=False):
         assert len(set(zip(coarse.tolist(), fine.tolist(), strict=True))) == len(set(fine.tolist()))
@@ -54,9 +54,9 @@ def test_frequency_classes(counts, levels, data):
 @pytest.mark.parametrize("classes", [1, 2, 7, 70, 400])
 def test_boundaries_of_words(classes):
     counts = [10**6 // rank for rank in range(1, 401)]
-    pieces = cut([math.sqrt(count) for count in counts], classes)
+    expected = cut([math.sqrt(count) for count in counts], classes)
     assert frequency_classes(counts, classes)[0].tolist() == [
-        i for i, piece in enumerate(pieces) for _ in piece
+        i for i, words in enumerate(expected) for _ in words
     ]
 
 
@@ -64,12 +64,12 @@ def test_boundaries_of_classes():
     counts = [10**6 // rank for rank in range(1, 401)]
     coarse, fine = frequency_classes(counts, 36, 2).tolist()
     weights = [sum(count for count, label in zip(counts, fine, strict=True) if label == c) for c in range(36)]
-    pieces = cut([math.sqrt(weight) for weight in weights], 6)
-    of_class = [i for i, piece in enumerate(pieces) for _ in piece]
+    classes = cut([math.sqrt(weight) for weight in weights], 6)
+    of_class = [i for i, words in enumerate(classes) for _ in words]
     assert coarse == [of_class[c] for c in fine]
 
 
-def test_pieces_are_nearly_equal():
+def test_classes_are_nearly_equal():
     labels = frequency_classes(ZIPF)[0]
     sums = np.bincount(labels, weights=np.sqrt(ZIPF))
     assert len(sums) == round(math.sqrt(ZIPF.size))

@@ -107,7 +107,7 @@ def test_as_short_as_gensim(case):
 
 @pytest.mark.parametrize("model", GOLDEN["hs_models"], ids=lambda model: model["name"])
 def test_signs_are_those_of_gensim(model):
-    """Their trees as ours: a left step (code 0) has the probability sigmoid(+score), and their likelihoods come out."""
+    """Their trees as ours: a left step (code 0) has the probability sigmoid(+score)."""
     ids = {word["word"]: i for i, word in enumerate(model["words"])}
     paths = from_codes([word["code"] for word in model["words"]], [1] * len(ids))
     theirs = np.concatenate([word["path"] for word in model["words"]])

@@ -4,7 +4,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from unhot.noise.unigram import unigram
+from unhot.noise.rules import unigram
 from unhot.vocab.subsampling import keep_probability, rank_keep_probability
 
 GOLDEN = Path(__file__).parent.parent / "golden"

@@ -12,9 +12,9 @@ from unhot.errors import extra
 extra("torch", "torch", "unhot.nn")
 
 from unhot.nn import functional  # noqa: E402  # torch is there now
-from unhot.nn.head import OutputHead, Rows, head_for  # noqa: E402
+from unhot.nn.head import OutputHead, OutputRows, head_for  # noqa: E402
 
-__all__ = ["OutputHead", "Rows", "functional", "head_for"]
+__all__ = ["OutputHead", "OutputRows", "functional", "head_for"]
 
 for _module in pkgutil.iter_modules(__path__):  # every family of heads registers itself
     importlib.import_module(f"{__name__}.{_module.name}")

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import math
-
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
 from unhot.errors import ConfigError
-from unhot.nn.flat_batch import Batch
 from unhot.nn.grouped import grouped_losses
-from unhot.nn.head import OutputHead, Rows, head_for
+from unhot.nn.head import OutputHead, OutputRows, head_for
+from unhot.nn.head_arguments import FlatBatch
 from unhot.nn.number_types import as_product, widened
 from unhot.outputs.adaptive import Adaptive
 from unhot.types import Counts
@@ -19,9 +17,9 @@ from unhot.types import Counts
 
 @head_for(Adaptive)
 class AdaptiveHead(OutputHead):
-    """`weight` [head words + tails, dim]; tail j.
+    """`weight` is [head words + tails, dim].
 
-    `projections[j]` [width, dim] and `tails[j]` [words, width].
+    Tail j has `projections[j]` [width, dim] and `tails[j]` [words, width].
     """
 
     layer: Adaptive
@@ -43,17 +41,13 @@ class AdaptiveHead(OutputHead):
             nn.Parameter(torch.empty(size, width)) for size, width in zip(sizes, widths, strict=True)
         )
         order = torch.from_numpy(clusters.order.astype("int64"))
-        self.register_buffer("order", order, persistent=False)
-        self.register_buffer("rank", order.argsort(), persistent=False)
-        self.register_buffer("seen", torch.zeros(0, dtype=torch.int64))
+        self.keep(order=order, rank=order.argsort())
 
-    def reset_parameters(self) -> None:
+    def matrices(self) -> list[nn.Parameter]:
         """Linear layers all of them."""
-        for weight in (self.weight, *self.projections, *self.tails):
-            nn.init.uniform_(weight, -1 / math.sqrt(weight.shape[1]), 1 / math.sqrt(weight.shape[1]))
-        self.reset_bias()
+        return [self.weight, *self.projections, *self.tails]
 
-    def losses(self, batch: Batch) -> Tensor:
+    def losses(self, batch: FlatBatch) -> Tensor:
         """Of the head for all targets, of a tail for those in it."""
         rank = torch.where(batch.known, self.rank[batch.target], -1)  # [batch, true]
         many = rank.shape[1]
@@ -66,17 +60,8 @@ class AdaptiveHead(OutputHead):
             row = torch.where(inside, self.cutoffs[0] + j, row)
             (narrow,) = as_product(functional.linear(hidden, projection))
             size = torch.where(inside, tail.shape[0], 0)
-            found.append(
-                grouped_losses(
-                    narrow,
-                    tail,
-                    None,
-                    zero,
-                    size,
-                    torch.where(inside, rank - self.cutoffs[j], 0),
-                    self.sparse,
-                )
-            )
+            place = torch.where(inside, rank - self.cutoffs[j], 0)
+            found.append(grouped_losses(narrow, tail, None, zero, size, place, self.sparse))
         (short,) = as_product(hidden)
         size = torch.where(rank >= 0, self.weight.shape[0], 0)
         found.append(grouped_losses(short, self.weight, self.bias, zero, size, row.clamp(min=0), self.sparse))
@@ -88,30 +73,21 @@ class AdaptiveHead(OutputHead):
         short = self.cutoffs[0]
         parts = [head[:, :short]]
         for j, (projection, tail) in enumerate(zip(self.projections, self.tails, strict=True)):
-            within = widened(functional.linear(functional.linear(hidden, projection), tail)).log_softmax(
-                dim=1
-            )
-            parts.append(head[:, short + j, None] + within)
+            scores = widened(functional.linear(functional.linear(hidden, projection), tail))
+            parts.append(head[:, short + j, None] + scores.log_softmax(dim=1))
         return torch.cat(parts, dim=1)[:, self.rank]
 
     @torch.no_grad()
-    def effective(self) -> Rows:
+    def effective(self) -> OutputRows:
         """The tails' words as the hidden vector sees them; their biases are zero."""
         tails = [tail @ projection for projection, tail in zip(self.projections, self.tails, strict=True)]
         rows = torch.cat([self.weight, *tails])
-        bias = (
-            None
-            if self.bias is None
-            else functional.pad(self.bias, (0, rows.shape[0] - self.weight.shape[0]))
-        )
-        return Rows(rows, bias, None)
+        behind = rows.shape[0] - self.weight.shape[0]
+        return OutputRows(rows, None if self.bias is None else functional.pad(self.bias, (0, behind)), None)
 
     @torch.no_grad()
-    def begin(self, rows: Rows) -> None:
-        """The head's rows; tails can only begin at zero, behind projections as they are.
-
-        A product has no one pair of factors.
-        """
+    def begin(self, rows: OutputRows) -> None:
+        """Set the head's rows; tails can only begin at zero, as a product has no one pair of factors."""
         self.check_rows(rows)
         top = self.weight.shape[0]
         if rows.out_vectors[top:].any():

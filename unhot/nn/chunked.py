@@ -1,9 +1,9 @@
-"""The softmax of a linear layer without its scores in memory.
+"""The softmax of a linear layer without its scores in memory: a chunk of words at a time.
 
-Losses and gradients from `chunk` words at a time.
-
-    L = T (log Z + alpha log^2 Z) - (1 - e) sum_t s(t) - e T mean_w s(w),   s = H W' + b,   T = number of targets, e = label smoothing
+    L = T (log Z + alpha log^2 Z) - (1 - e) sum_t s(t) - e T mean_w s(w),   s = H W' + b
     dL/ds(w) = T (1 + 2 alpha log Z) p(w) - (1 - e) [w = t] - e T / V
+
+    T: the number of targets; e: label smoothing
 
 A first sweep over the words keeps the largest score and the sum of exponentials of each example (Milakov &
 Gimelshein, Online normalizer calculation for softmax, 2018), a second one computes the scores again and adds
@@ -14,6 +14,7 @@ scores are computed twice; where they are wanted one by one, again in the backwa
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -56,20 +57,6 @@ def chunked_total(
     return found
 
 
-def chunked_losses(
-    hidden: Tensor,
-    weight: Tensor,
-    bias: Tensor | None,
-    label: Tensor,
-    target: Tensor,
-    chunk: int,
-    more: Penalty,
-) -> Tensor:
-    """The loss of each example: [batch]."""
-    found: Tensor = sweep(hidden, weight, bias, label, target, chunk, *more)[0]
-    return found
-
-
 class _Total(torch.autograd.Function):
     """The sum, outside of compiled graphs.
 
@@ -90,13 +77,13 @@ class _Total(torch.autograd.Function):
         if torch.is_grad_enabled():  # create_graph: this operator tells that it has no derivative
             hidden, weight, bias, label, target = ctx.saved_tensors
             log_z = sweep(hidden, weight, bias, label, target, *ctx.how)[1]
-            return _by_input(ctx, gradients(hidden, weight, bias, label * above, target, log_z, *ctx.how))
+            return by_input(ctx, gradients(hidden, weight, bias, label * above, target, log_z, *ctx.how))
         # again: with retain_graph
         found, ctx.found = ctx.found or total_and_gradients(*ctx.saved_tensors, *ctx.how)[1:], None
         if not readable(above) or above.item() != 1.0:
             for one in found:
                 one.mul_(above)
-        return _by_input(ctx, found)
+        return by_input(ctx, found)
 
 
 @torch.library.custom_op("unhot::chunked_sweep", mutates_args=())
@@ -115,9 +102,8 @@ def sweep(
     total = torch.zeros_like(best)
     for first in range(0, weight.shape[0], chunk):
         scores = _scores(hidden, weight, bias, first, first + chunk)
-        larger = torch.maximum(best, scores.amax(dim=1, keepdim=True)).clamp_(
-            min=torch.finfo(scores.dtype).min
-        )  # if all are -inf
+        larger = torch.maximum(best, scores.amax(dim=1, keepdim=True))
+        larger.clamp_(min=torch.finfo(scores.dtype).min)  # if all are -inf
         total.mul_((best - larger).exp_()).add_(scores.sub_(larger).exp_().sum(dim=1, keepdim=True))
         best = larger
     log_z = (best + total.log()).squeeze(1)
@@ -161,12 +147,8 @@ def gradients(
     pull = (1 - smoothing) * label  # [batch, true]
     by_hidden -= torch.bmm(pull[:, None, :].to(weight.dtype), weight[target]).squeeze(1)
     flat = target.reshape(-1)
-    by_weight.index_add_(
-        0,
-        flat,
-        (pull[:, :, None] * hidden[:, None, :]).reshape(-1, hidden.shape[1]).to(weight.dtype),
-        alpha=-1,
-    )
+    pulled = (pull[:, :, None] * hidden[:, None, :]).reshape(-1, hidden.shape[1])
+    by_weight.index_add_(0, flat, pulled.to(weight.dtype), alpha=-1)
     if bias is not None:
         by_bias.index_add_(0, flat, pull.reshape(-1).to(by_bias.dtype), alpha=-1)
     return by_hidden.to(hidden.dtype), by_weight, by_bias
@@ -199,25 +181,24 @@ def _keep_all(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) 
     ctx.how = inputs[5:]
 
 
-def _sweep_again(ctx: Any, above: Tensor, _: Any) -> tuple[Any, ...]:
+def _sweep_again(ctx: Any, above: Tensor, _: Any) -> tuple[Tensor | None, ...]:
     hidden, weight, bias, label, target, log_z = ctx.saved_tensors
     found = gradients(hidden, weight, bias, label * above[:, None], target, log_z, *ctx.how)
-    return _by_input(ctx, found)
+    return by_input(ctx, found)
 
 
 def _keep_gradients(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:
     ctx.save_for_backward(*output[1:])
 
 
-def _scale_gradients(ctx: Any, above: Tensor, *_: Any) -> tuple[Any, ...]:
-    return _by_input(ctx, tuple(one * above.to(one.dtype) for one in ctx.saved_tensors))
+def _scale_gradients(ctx: Any, above: Tensor, *_: Any) -> tuple[Tensor | None, ...]:
+    return by_input(ctx, tuple(one * above.to(one.dtype) for one in ctx.saved_tensors))
 
 
-def _by_input(ctx: Any, found: Sequence[Tensor]) -> tuple[Any, ...]:
-    """One for each argument."""
-    return *(one if needed else None for one, needed in zip(found, ctx.needs_input_grad, strict=False)), *[
-        None
-    ] * 5
+def by_input(ctx: Any, found: Sequence[Tensor]) -> tuple[Tensor | None, ...]:
+    """One for each argument: the gradients of the first ones, as far as they are needed."""
+    every = itertools.zip_longest(found, ctx.needs_input_grad)
+    return tuple(one if needed else None for one, needed in every)
 
 
 def _twice(ctx: Any, *above: Any) -> Any:
@@ -240,21 +221,16 @@ def _(
 
 
 @gradients.register_fake
-def _(hidden: Tensor, weight: Tensor, bias: Tensor | None, *rest: Any) -> tuple[Tensor, Tensor, Tensor]:
-    return (
-        torch.empty_like(hidden),
-        torch.empty_like(weight),
-        weight.new_empty(0) if bias is None else torch.empty_like(bias),
-    )
+def empty_gradients(
+    hidden: Tensor, weight: Tensor, bias: Tensor | None, *rest: Any
+) -> tuple[Tensor, Tensor, Tensor]:
+    """By hidden vectors, weight and bias, without their values."""
+    by_bias = weight.new_empty(0) if bias is None else torch.empty_like(bias)
+    return torch.empty_like(hidden), torch.empty_like(weight), by_bias
 
 
 @total_and_gradients.register_fake
 def _(
     hidden: Tensor, weight: Tensor, bias: Tensor | None, *rest: Any
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    found = (
-        torch.empty_like(hidden),
-        torch.empty_like(weight),
-        weight.new_empty(0) if bias is None else torch.empty_like(bias),
-    )
-    return hidden.new_empty((), dtype=wide(hidden.dtype)), *found
+    return hidden.new_empty((), dtype=wide(hidden.dtype)), *empty_gradients(hidden, weight, bias)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from unhot.nn.flat_batch import Batch
 from unhot.nn.grouped import grouped_losses
 from unhot.nn.head import OutputHead, head_for
+from unhot.nn.head_arguments import FlatBatch
 from unhot.nn.number_types import as_product
 from unhot.outputs.class_based import ClassBased
 from unhot.types import Counts
@@ -29,15 +29,12 @@ class ClassBasedHead(OutputHead):
         """The groups."""
         super().make(counts)
         groups = self.layer.groups(counts)
-        self.register_buffer("first", torch.from_numpy(groups.first.astype("int64")), persistent=False)
-        self.register_buffer("size", torch.from_numpy(groups.size.astype("int64")), persistent=False)
-        self.register_buffer("group", torch.from_numpy(groups.group.copy()), persistent=False)
-        self.register_buffer("row", torch.from_numpy(groups.row.copy()), persistent=False)
-        self.register_buffer(
-            "group_of", torch.arange(self.first.shape[0]).repeat_interleave(self.size), persistent=False
-        )
+        first, size = (torch.from_numpy(one.astype("int64")) for one in (groups.first, groups.size))
+        group, row = (torch.from_numpy(one.copy()) for one in (groups.group, groups.row))
+        group_of = torch.arange(len(first)).repeat_interleave(size)
+        self.keep(first=first, size=size, group=group, row=row, group_of=group_of)
 
-    def losses(self, batch: Batch) -> Tensor:
+    def losses(self, batch: FlatBatch) -> Tensor:
         """The sum over the levels of each target."""
         # [batch, true, levels + 1]
         group, row = self.group[batch.target].long(), self.row[batch.target].long()
@@ -45,15 +42,9 @@ class ClassBasedHead(OutputHead):
         choices = row.shape[1] * row.shape[2]
         (hidden,) = as_product(batch.hidden)
         every = hidden[:, None, :].expand(-1, choices, -1).reshape(-1, self.dim)
-        found = grouped_losses(
-            every,
-            self.weight,
-            self.bias,
-            self.first[group].reshape(-1),
-            size.reshape(-1),
-            row.reshape(-1),
-            self.sparse,
-        )
+        first = self.first[group].reshape(-1)
+        given = self.weight, self.bias, first, size.reshape(-1), row.reshape(-1)
+        found = grouped_losses(every, *given, self.sparse)
         return found.reshape(batch.hidden.shape[0], choices).sum(dim=1)
 
     def log_weight(self, hidden: Tensor) -> Tensor:

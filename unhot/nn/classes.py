@@ -1,6 +1,6 @@
-"""True classes as candidate sampling takes them.
+"""True classes as candidate sampling takes them, and which of them were drawn by accident.
 
-[batch, num_true] ids of 0 .. classes - 1, and which of them were drawn by accident.
+They are ids of 0 .. classes - 1: [batch, num_true].
 
 `true_classes` never keep an id from being drawn; a draw that is a true class of an example is an *accidental
 hit* there.
@@ -30,7 +30,7 @@ class AccidentalHits(NamedTuple):
 
 
 def checked_classes(name: str, classes: Tensor, num_true: int, range_max: int) -> Tensor:
-    """The classes as int64 [batch, num_true]; a `DataError` if they have another shape or type or are out of range.
+    """The classes as int64 [batch, num_true]; a `DataError` if their shape, type or range is another.
 
     The range is looked at where that is free: not while compiling, and not on a GPU, which would have to be
     waited for.
@@ -38,14 +38,11 @@ def checked_classes(name: str, classes: Tensor, num_true: int, range_max: int) -
     num_true = whole("num_true", num_true, 1)
     check_whole(name, classes)
     if classes.ndim != 2 or classes.shape[1] != num_true:
-        hint = (
-            f"{name}.unsqueeze(1) makes a column of a row"
-            if classes.ndim == 1
-            else "set num_true to the number of columns"
-        )
+        row = f"{name}.unsqueeze(1) makes a column of a row"
+        hint = row if classes.ndim == 1 else "set num_true to the number of columns"
+        given = tuple(classes.shape)
         raise DataError(
-            f"{name} of shape {tuple(classes.shape)}: must be [batch, num_true] with num_true={num_true}; "
-            f"{hint}"
+            f"{name} of shape {given}: must be [batch, num_true] with num_true={num_true}; {hint}"
         )
     check_ids(name, classes, range_max)
     return classes.long()
@@ -89,10 +86,8 @@ def readable(values: Tensor) -> bool:
 def last_hits(true_classes: Tensor, sampled: Tensor) -> tuple[Tensor, Tensor]:
     """For every true class, the last place among the draws that holds it, and whether there is one.
 
-    [batch, num_true] each.
-
-    The draws are sorted once, and every true class is looked up: O((S + batch T) log S) instead of a
-    comparison of all with all.
+    Both are [batch, num_true]. The draws are sorted once, and every true class is looked up: O((S + batch T)
+    log S) instead of a comparison of all with all.
     """
     ordered, order = sampled.sort(stable=True)
     at = (torch.searchsorted(ordered, true_classes, right=True) - 1).clamp(min=0)
@@ -102,7 +97,7 @@ def last_hits(true_classes: Tensor, sampled: Tensor) -> tuple[Tensor, Tensor]:
 def without_last_hits(scores: Tensor, true_classes: Tensor, sampled: Tensor) -> Tensor:
     """The scores [batch, draws] with minus infinity at every hit that TensorFlow removes.
 
-    Neither loss nor gradient is left.
+    So these columns have neither loss nor gradient.
     """
     place, hit = last_hits(true_classes, sampled)
     removed = torch.zeros_like(place, dtype=scores.dtype).masked_fill(hit, -torch.inf)
@@ -123,7 +118,8 @@ def compute_accidental_hits(
     A class that stands twice among an example's true classes is listed twice; of an id drawn several times
     only the last place is. `seed` is there because TensorFlow has it; nothing here is random.
 
-        >>> hits = compute_accidental_hits(torch.tensor([[9], [3], [4]]), torch.tensor([4, 9, 7, 9]), num_true=1)
+        >>> true_classes = torch.tensor([[9], [3], [4]])
+        >>> hits = compute_accidental_hits(true_classes, torch.tensor([4, 9, 7, 9]), num_true=1)
         >>> hits.indices.tolist(), hits.ids.tolist()
         ([0, 2], [3, 0])
     """

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import math
-
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from unhot.nn.flat_batch import Batch
-from unhot.nn.head import OutputHead, Rows, head_for
+from unhot.nn.head import OutputHead, OutputRows, head_for
+from unhot.nn.head_arguments import FlatBatch
 from unhot.nn.number_types import widened
 from unhot.outputs.differentiated import Differentiated
 from unhot.types import Counts
@@ -35,15 +33,11 @@ class DifferentiatedHead(OutputHead):
         )
         self.bias = nn.Parameter(torch.empty(self.words)) if self.layer.bias else None
         order = torch.cat([torch.from_numpy(band.ids.astype("int64")) for band in bands])
-        self.register_buffer("order", order, persistent=False)
-        self.register_buffer("rank", order.argsort(), persistent=False)
-        self.register_buffer("seen", torch.zeros(0, dtype=torch.int64))
+        self.keep(order=order, rank=order.argsort())
 
-    def reset_parameters(self) -> None:
+    def matrices(self) -> list[nn.Parameter]:
         """As if every band were a linear layer."""
-        for weight in self.weights:
-            nn.init.uniform_(weight, -1 / math.sqrt(weight.shape[1]), 1 / math.sqrt(weight.shape[1]))
-        self.reset_bias()
+        return list(self.weights)
 
     def scores(self, hidden: Tensor) -> Tensor:
         """Each band of its slice, the words by rank: [batch, words]."""
@@ -54,7 +48,7 @@ class DifferentiatedHead(OutputHead):
         scores = widened(torch.cat(parts, dim=1))
         return scores if self.bias is None else scores + self.bias[self.order]
 
-    def losses(self, batch: Batch) -> Tensor:
+    def losses(self, batch: FlatBatch) -> Tensor:
         """T log Z - sum_t s(t)."""
         scores = self.scores(batch.hidden)
         own = scores.gather(1, self.rank[batch.target])
@@ -65,15 +59,15 @@ class DifferentiatedHead(OutputHead):
         return self.scores(hidden)[:, self.rank]
 
     @torch.no_grad()
-    def effective(self) -> Rows:
+    def effective(self) -> OutputRows:
         """Zero outside the slices."""
         rows = self.weights[0].new_zeros(self.words, self.dim)
         for ids, (first, last), weight in self._bands():
             rows[ids, first:last] = weight
-        return Rows(rows, None if self.bias is None else self.bias.detach(), None)
+        return OutputRows(rows, None if self.bias is None else self.bias.detach(), None)
 
     @torch.no_grad()
-    def begin(self, rows: Rows) -> None:
+    def begin(self, rows: OutputRows) -> None:
         """What is outside the slices is left out."""
         self.check_rows(rows)
         for ids, (first, last), weight in self._bands():

@@ -28,7 +28,7 @@ docs/moving-from-tensorflow.md compares.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import torch
 import torch.nn.functional as F
@@ -45,7 +45,7 @@ from unhot.nn.classes import (
     without_hits,
     without_last_hits,
 )
-from unhot.nn.number_types import widened
+from unhot.nn.number_types import autocasts, widened
 from unhot.nn.samplers import Candidates, Seed, all, fixed_unigram, learned_unigram, log_uniform, uniform
 from unhot.nn.trees import TreePaths, steps_of, tree_paths
 from unhot.tree.paths import Paths
@@ -69,18 +69,10 @@ __all__ = [
 
 
 def sampled_softmax_loss(
-    weights: Tensor,
-    biases: Tensor | None,
-    labels: Tensor,
-    inputs: Tensor,
-    num_sampled: int,
-    num_classes: int,
-    num_true: int = 1,
-    sampled_values: Sequence[Tensor] | None = None,
-    remove_accidental_hits: bool = True,
-    seed: Seed = None,
-    sparse: bool = False,
-) -> Tensor:
+    weights: Tensor, biases: Tensor | None, labels: Tensor, inputs: Tensor, num_sampled: int,
+    num_classes: int, num_true: int = 1, sampled_values: Sequence[Tensor] | None = None,
+    remove_accidental_hits: bool = True, seed: Seed = None, sparse: bool = False,
+) -> Tensor:  # fmt: skip
     """Softmax cross entropy over the true and the sampled classes, as `tf.nn.sampled_softmax_loss`: [batch].
 
     weights [num_classes, dim], biases [num_classes] (or None), labels [batch, num_true], inputs [batch, dim].
@@ -88,53 +80,35 @@ def sampled_softmax_loss(
     classes sorted by falling frequency only. For training only: to evaluate, take the softmax over all
     classes.
     """
-    labels = _checked(weights, biases, labels, inputs, num_classes, num_true, sparse)
-    drawn = _candidates(sampled_values, labels, inputs, num_sampled, num_classes, unique=True, seed=seed)
-    true, noise = _scores(weights, biases, labels, inputs, drawn, sparse)
-    if remove_accidental_hits:
-        noise = without_last_hits(noise, labels, drawn.sampled_candidates)
+    true, noise = _columns(
+        weights, biases, labels, inputs, sparse, num_sampled, num_classes, num_true, sampled_values, seed,
+        without_last_hits if remove_accidental_hits else None,
+    )  # fmt: skip
     return -F.log_softmax(torch.cat([true, noise], 1), 1)[:, :num_true].mean(1)
 
 
 def nce_loss(
-    weights: Tensor,
-    biases: Tensor | None,
-    labels: Tensor,
-    inputs: Tensor,
-    num_sampled: int,
-    num_classes: int,
-    num_true: int = 1,
-    sampled_values: Sequence[Tensor] | None = None,
-    remove_accidental_hits: bool = False,
-    seed: Seed = None,
-    sparse: bool = False,
-) -> Tensor:
+    weights: Tensor, biases: Tensor | None, labels: Tensor, inputs: Tensor, num_sampled: int,
+    num_classes: int, num_true: int = 1, sampled_values: Sequence[Tensor] | None = None,
+    remove_accidental_hits: bool = False, seed: Seed = None, sparse: bool = False,
+) -> Tensor:  # fmt: skip
     """Noise-contrastive estimation with Z = 1, as `tf.nn.nce_loss`: [batch].
 
     Parameters as those of `sampled_softmax_loss`. With `remove_accidental_hits=True` it is no longer NCE but
     sampled logistic regression: scores go to log odds instead of log-probabilities.
     """
-    labels = _checked(weights, biases, labels, inputs, num_classes, num_true, sparse)
-    drawn = _candidates(sampled_values, labels, inputs, num_sampled, num_classes, unique=True, seed=seed)
-    true, noise = _scores(weights, biases, labels, inputs, drawn, sparse)
-    if remove_accidental_hits:
-        noise = without_last_hits(noise, labels, drawn.sampled_candidates)
+    true, noise = _columns(
+        weights, biases, labels, inputs, sparse, num_sampled, num_classes, num_true, sampled_values, seed,
+        without_last_hits if remove_accidental_hits else None,
+    )  # fmt: skip
     return _logistic(true, noise)
 
 
 def negative_sampling_loss(
-    weights: Tensor,
-    biases: Tensor | None,
-    labels: Tensor,
-    inputs: Tensor,
-    num_sampled: int,
-    num_classes: int,
-    num_true: int = 1,
-    sampled_values: Sequence[Tensor] | None = None,
-    remove_accidental_hits: bool = True,
-    seed: Seed = None,
-    sparse: bool = False,
-) -> Tensor:
+    weights: Tensor, biases: Tensor | None, labels: Tensor, inputs: Tensor, num_sampled: int,
+    num_classes: int, num_true: int = 1, sampled_values: Sequence[Tensor] | None = None,
+    remove_accidental_hits: bool = True, seed: Seed = None, sparse: bool = False,
+) -> Tensor:  # fmt: skip
     """Negative sampling, which TensorFlow does not have: `nce_loss` with all expected counts one: [batch].
 
     Parameters as those of `sampled_softmax_loss`; of `sampled_values` only the ids are used. Without it
@@ -142,11 +116,10 @@ def negative_sampling_loss(
     and distortion=0.75. All draws of an id that is a true class are removed, as in word2vec, not the last one
     alone.
     """
-    labels = _checked(weights, biases, labels, inputs, num_classes, num_true, sparse)
-    drawn = _candidates(sampled_values, labels, inputs, num_sampled, num_classes, unique=False, seed=seed)
-    true, noise = _scores(weights, biases, labels, inputs, drawn, sparse, less_log_counts=False)
-    if remove_accidental_hits:
-        noise = without_hits(noise, labels, drawn.sampled_candidates)
+    true, noise = _columns(
+        weights, biases, labels, inputs, sparse, num_sampled, num_classes, num_true, sampled_values, seed,
+        without_hits if remove_accidental_hits else None, counted=False,
+    )  # fmt: skip
     return _logistic(true, noise)
 
 
@@ -160,8 +133,8 @@ def hierarchical_softmax_loss(
 ) -> Tensor:
     """Minus log P(label) under a binary tree over the classes, the mean of it over several labels: [batch].
 
-        P(w) = product over the nodes n on w's path of sigmoid(x.weights[n] + biases[n]) where it goes left,
-        sigmoid(-...) where right
+        P(w) = product over the nodes n on w's path of sigmoid(s) where it goes left, sigmoid(-s) where
+               right, with s = x.weights[n] + biases[n]
 
     weights [classes - 1, dim] and biases [classes - 1] (or None) belong to inner nodes, labels are [batch] or
     [batch, num_true], `tree` is what `unhot.tree` makes (`huffman(counts)`, `balanced(counts)`,
@@ -170,14 +143,8 @@ def hierarchical_softmax_loss(
     check_tensor("inputs", inputs)
     paths = tree if isinstance(tree, TreePaths) else tree_paths(tree, inputs.device)
     classes = paths.start.numel() - 1
-    _check_rows(
-        weights,
-        biases,
-        inputs,
-        classes - 1,
-        f"classes - 1, the inner nodes of a tree of {classes} classes",
-        sparse,
-    )
+    nodes = f"classes - 1, the inner nodes of a tree of {classes} classes"
+    _check_rows(weights, biases, inputs, sparse, classes - 1, nodes)
     check_tensor("labels", labels)
     if labels.ndim not in (1, 2) or labels.shape[1:].numel() == 0:
         raise DataError(
@@ -187,25 +154,39 @@ def hierarchical_softmax_loss(
     labels = labels.unsqueeze(1) if labels.ndim == 1 else labels
     labels = checked_classes("labels", labels, labels.shape[-1], classes)
     _check_batch(labels, inputs)
-    nodes, sign, there = steps_of(paths, labels)  # [batch, num_true, longest]
-    ids = nodes.long().flatten(1)
+    steps, sign, there = steps_of(paths, labels)  # [batch, num_true, longest]
+    ids = steps.long().flatten(1)
     scores = torch.matmul(F.embedding(ids, weights, sparse=sparse), inputs.unsqueeze(2)).squeeze(2)
     if biases is not None:
         scores = scores + _biases(biases, ids, sparse)
-    losses = -F.logsigmoid(sign * widened(scores).reshape(nodes.shape))
+    losses = -F.logsigmoid(sign * widened(scores).reshape(steps.shape))
     return losses.masked_fill(~there, 0.0).sum(2).mean(1)
 
 
+def _columns(
+    weights: Tensor, biases: Tensor | None, labels: Tensor, inputs: Tensor, sparse: bool, num_sampled: int,
+    num_classes: int, num_true: int, sampled_values: Sequence[Tensor] | None, seed: Seed,
+    without: Callable[[Tensor, Tensor, Tensor], Tensor] | None, *, counted: bool = True,
+) -> tuple[Tensor, Tensor]:  # fmt: skip
+    """Scores d of the true classes [batch, num_true] and of the sampled ones [batch, num_sampled].
+
+    `without` removes hits. If expected counts matter (`counted`), they are subtracted, and classes are drawn
+    without replacement.
+    """
+    num_classes = whole("num_classes", num_classes, 1)
+    _check_rows(weights, biases, inputs, sparse, num_classes, "num_classes")
+    labels = checked_classes("labels", labels, num_true, num_classes)
+    _check_batch(labels, inputs)
+    drawn = _candidates(sampled_values, labels, inputs.dtype, num_sampled, num_classes, counted, seed)
+    true, noise = _scores(weights, biases, labels, inputs, sparse, drawn, counted)
+    return true, noise if without is None else without(noise, labels, drawn.sampled_candidates)
+
+
 def _scores(
-    weights: Tensor,
-    biases: Tensor | None,
-    labels: Tensor,
-    inputs: Tensor,
-    drawn: Candidates,
-    sparse: bool,
-    less_log_counts: bool = True,
-) -> tuple[Tensor, Tensor]:
-    """Scores d of the true classes [batch, num_true] and of the sampled ones [batch, num_sampled]."""
+    weights: Tensor, biases: Tensor | None, labels: Tensor, inputs: Tensor, sparse: bool, drawn: Candidates,
+    counted: bool,
+) -> tuple[Tensor, Tensor]:  # fmt: skip
+    """Scores of the true and of the sampled classes, hits included."""
     # one look-up, so that there is one gradient as large as the weights
     ids = torch.cat([labels.reshape(-1), drawn.sampled_candidates])
     sizes = [labels.numel(), ids.numel() - labels.numel()]
@@ -215,7 +196,7 @@ def _scores(
     offset = torch.zeros((), device=ids.device)
     if biases is not None:
         offset = widened(_biases(biases, ids, sparse))
-    if less_log_counts:
+    if counted:
         counts = torch.cat([drawn.true_expected_count.reshape(-1), drawn.sampled_expected_count]).detach()
         if readable(counts) and not bool((counts > 0).all()):
             raise DataError(
@@ -234,29 +215,15 @@ def _biases(biases: Tensor, ids: Tensor, sparse: bool) -> Tensor:
 
 
 def _logistic(true: Tensor, noise: Tensor) -> Tensor:
-    """The sum of softplus over all columns, less the mean score of the true ones. -logsigmoid(-d) is softplus(d) without its short cut."""
+    """The sum of softplus over all columns, less the mean score of the true ones.
+
+    -logsigmoid(-d) is softplus(d) without its short cut.
+    """
     return -F.logsigmoid(-true).sum(1) - true.mean(1) - F.logsigmoid(-noise).sum(1)
 
 
-def _checked(
-    weights: Tensor,
-    biases: Tensor | None,
-    labels: Tensor,
-    inputs: Tensor,
-    num_classes: int,
-    num_true: int,
-    sparse: bool,
-) -> Tensor:
-    """The labels as int64; an error that says which shape is wrong."""
-    num_classes = whole("num_classes", num_classes, 1)
-    _check_rows(weights, biases, inputs, num_classes, "num_classes", sparse)
-    labels = checked_classes("labels", labels, num_true, num_classes)
-    _check_batch(labels, inputs)
-    return labels
-
-
 def _check_rows(
-    weights: Tensor, biases: Tensor | None, inputs: Tensor, rows: int, what: str, sparse: bool
+    weights: Tensor, biases: Tensor | None, inputs: Tensor, sparse: bool, rows: int, what: str
 ) -> None:
     """Raise unless weights, biases and inputs fit each other and there are enough rows."""
     if sparse and torch.compiler.is_compiling():
@@ -273,7 +240,7 @@ def _check_rows(
     if inputs.ndim != 2 or weights.ndim != 2 or weights.shape[1] != inputs.shape[1]:
         shapes = f"weights of shape {tuple(weights.shape)} and inputs of shape {tuple(inputs.shape)}"
         raise DataError(f"{shapes}: must be [num_classes, dim] and [batch, dim]")
-    if weights.dtype != inputs.dtype and not _autocasts(inputs.device.type):
+    if weights.dtype != inputs.dtype and not autocasts(inputs):
         raise DataError(
             f"weights of type {weights.dtype} and inputs of type {inputs.dtype}: must be the same; convert "
             "one with .to(...)"
@@ -290,11 +257,6 @@ def _check_rows(
         )
 
 
-def _autocasts(device: str) -> bool:
-    """Whether products are computed in a type of their own, so that their factors need not agree."""
-    return torch.amp.is_autocast_available(device) and torch.is_autocast_enabled(device)
-
-
 def _check_batch(labels: Tensor, inputs: Tensor) -> None:
     if labels.shape[0] != inputs.shape[0]:
         raise DataError(
@@ -303,26 +265,20 @@ def _check_batch(labels: Tensor, inputs: Tensor) -> None:
 
 
 def _candidates(
-    sampled_values: Sequence[Tensor] | None,
-    labels: Tensor,
-    inputs: Tensor,
-    num_sampled: int,
-    num_classes: int,
-    *,
-    unique: bool,
+    given: Sequence[Tensor] | None, labels: Tensor, dtype: torch.dtype, k: int, classes: int, unique: bool,
     seed: Seed,
-) -> Candidates:
+) -> Candidates:  # fmt: skip
     """The given draws, checked, or new ones."""
-    num_sampled = whole("num_sampled", num_sampled, 1)
-    if sampled_values is None:
-        dtype = torch.promote_types(inputs.dtype, torch.float32)
-        return log_uniform(labels, labels.shape[1], num_sampled, unique, num_classes, seed, dtype=dtype)
-    if not isinstance(sampled_values, (tuple, list)) or len(sampled_values) != 3:
+    k = whole("num_sampled", k, 1)
+    if given is None:
+        dtype = torch.promote_types(dtype, torch.float32)
+        return log_uniform(labels, labels.shape[1], k, unique, classes, seed, dtype=dtype)
+    if not isinstance(given, (tuple, list)) or len(given) != 3:
         raise ConfigError(
             f"sampled_values: must be what a sampler returns: ({', '.join(Candidates._fields)})"
         )
-    drawn = Candidates(*sampled_values)
-    wanted = ((num_sampled,), tuple(labels.shape), (num_sampled,))
+    drawn = Candidates(*given)
+    wanted = ((k,), tuple(labels.shape), (k,))
     for name, values, shape in zip(Candidates._fields, drawn, wanted, strict=True):
         check_tensor(f"sampled_values: {name}", values)
         if tuple(values.shape) != shape:
@@ -330,5 +286,5 @@ def _candidates(
                 f"sampled_values: {name} of shape {tuple(values.shape)}: must be {shape}, by num_sampled "
                 "and the labels"
             )
-    check_ids("sampled_values: sampled_candidates", drawn.sampled_candidates, num_classes)
+    check_ids("sampled_values: sampled_candidates", drawn.sampled_candidates, classes)
     return drawn._replace(sampled_candidates=drawn.sampled_candidates.long())

@@ -15,10 +15,11 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
+from unhot.nn.chunked import by_input, empty_gradients
 from unhot.nn.number_types import wide
 
 
-class Range(NamedTuple):
+class RowRange(NamedTuple):
     """Examples, and the rows that they choose from."""
 
     examples: Tensor
@@ -41,7 +42,7 @@ def grouped_losses(
     return out
 
 
-def ranges(first: Tensor, size: Tensor) -> Iterator[Range]:
+def ranges(first: Tensor, size: Tensor) -> Iterator[RowRange]:
     """The ranges that occur, by their first rows, each with its examples."""
     starts, order = first.sort()
     same = torch.unique_consecutive(starts, return_counts=True)
@@ -52,15 +53,14 @@ def ranges(first: Tensor, size: Tensor) -> Iterator[Range]:
         length = int(sizes[at : at + count].max())
         if length > 0:
             here = sizes[at : at + count] > 0
-            yield Range(examples if bool(here.all()) else examples[here], begin, begin + length)
+            yield RowRange(examples if bool(here.all()) else examples[here], begin, begin + length)
         at += count
 
 
-def _block(hidden: Tensor, weight: Tensor, bias: Tensor | None, part: Range) -> Tensor:
+def _block(hidden: Tensor, weight: Tensor, bias: Tensor | None, part: RowRange) -> Tensor:
     """Scores of a range's examples for its rows."""
-    scores = (hidden[part.examples] @ weight[part.first : part.last].to(hidden.dtype).T).to(
-        wide(hidden.dtype)
-    )
+    rows = weight[part.first : part.last].to(hidden.dtype)
+    scores = (hidden[part.examples] @ rows.T).to(wide(hidden.dtype))
     return scores if bias is None else scores.add_(bias[part.first : part.last])
 
 
@@ -80,7 +80,7 @@ def losses(
 class Gradient(NamedTuple):
     """Of one range's losses: by its examples' hidden vectors, its rows, and their biases."""
 
-    part: Range
+    part: RowRange
     by_hidden: Tensor
     by_rows: Tensor
     by_bias: Tensor
@@ -98,9 +98,8 @@ def each_gradient(
     """The gradients of the losses, each times what is above it, one range after the other."""
     for part in ranges(first, size):
         share = _block(hidden, weight, bias, part).softmax(dim=1)
-        share.scatter_add_(
-            1, (row[part.examples] - part.first)[:, None], share.new_full((share.shape[0], 1), -1.0)
-        )
+        place = (row[part.examples] - part.first)[:, None]
+        share.scatter_add_(1, place, share.new_full(place.shape, -1.0))
         share.mul_(above[part.examples, None])
         narrow = share.to(hidden.dtype)
         yield Gradient(
@@ -144,10 +143,8 @@ def sparse_gradients(
     """The same, sparse in the rows of the weight."""
     by_hidden = torch.zeros_like(hidden)
     by_bias = weight.new_zeros(0) if bias is None else torch.zeros_like(bias)
-    rows, values = (
-        [torch.zeros(0, dtype=torch.int64, device=weight.device)],
-        [weight.new_zeros(0, weight.shape[1])],
-    )
+    rows = [torch.zeros(0, dtype=torch.int64, device=weight.device)]
+    values = [weight.new_zeros(0, weight.shape[1])]
     for found in each_gradient(hidden, weight, bias, first, size, row, above):
         by_hidden[found.part.examples] = found.by_hidden
         rows.append(torch.arange(found.part.first, found.part.last, device=weight.device))
@@ -172,7 +169,7 @@ class _Sparse(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *above: Any) -> Any:
-        return (*_wanted(ctx, sparse_gradients(*ctx.saved_tensors, *above)), None, None, None)
+        return by_input(ctx, sparse_gradients(*ctx.saved_tensors, *above))
 
 
 def _keep(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
@@ -180,11 +177,7 @@ def _keep(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
 
 
 def _dense(ctx: Any, above: Tensor) -> tuple[Any, ...]:
-    return (*_wanted(ctx, gradients(*ctx.saved_tensors, above)), None, None, None)
-
-
-def _wanted(ctx: Any, found: tuple[Tensor, ...]) -> list[Tensor | None]:
-    return [one if needed else None for one, needed in zip(found, ctx.needs_input_grad, strict=False)]
+    return by_input(ctx, gradients(*ctx.saved_tensors, above))
 
 
 losses.register_autograd(_dense, setup_context=_keep)
@@ -195,10 +188,4 @@ def _(hidden: Tensor, weight: Tensor, *rest: Any) -> Tensor:
     return hidden.new_empty(hidden.shape[0], dtype=wide(hidden.dtype))
 
 
-@gradients.register_fake
-def _(hidden: Tensor, weight: Tensor, bias: Tensor | None, *rest: Any) -> tuple[Tensor, Tensor, Tensor]:
-    return (
-        torch.empty_like(hidden),
-        torch.empty_like(weight),
-        weight.new_empty(0) if bias is None else torch.empty_like(bias),
-    )
+gradients.register_fake(empty_gradients)

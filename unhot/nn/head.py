@@ -1,6 +1,4 @@
-"""An output layer as a PyTorch module.
-
-From hidden vectors and targets to a loss, from hidden vectors to probabilities.
+"""An output layer as a PyTorch module: hidden vectors and targets to a loss, hidden vectors to probabilities.
 
 `OutputHead(spec, dim, counts)` is the head of the layer's family: a file of this folder registers one for a
 class of layers with `head_for`. A head holds the parameters (`weight`, `bias`, ...) and knows the loss of
@@ -10,12 +8,10 @@ trees, classes) come from the same code as those of the compiled kernels.
 
 from __future__ import annotations
 
-import dataclasses
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
-import numpy as np
 import torch
 from numpy.typing import ArrayLike
 from torch import Tensor, nn
@@ -23,8 +19,16 @@ from torch.nn import functional
 
 from unhot.errors import ConfigError, DataError, at_least, one_of, whole
 from unhot.nn.classes import check_ids
-from unhot.nn.flat_batch import Batch, flat_hidden, flatten
-from unhot.nn.number_types import exact_type, wide, widened
+from unhot.nn.head_arguments import (
+    FlatBatch,
+    check_weight,
+    checked_counts,
+    flat_hidden,
+    flatten,
+    layer_with_bias,
+)
+from unhot.nn.noise import draw_tempered
+from unhot.nn.number_types import ExactTables, wide, widened
 from unhot.outputs import OutputLayer, parse_output
 from unhot.types import Counts
 
@@ -33,7 +37,7 @@ HEADS: dict[type[OutputLayer], type[OutputHead]] = {}
 Kind = TypeVar("Kind", bound="type[OutputHead]")
 
 
-class Rows(NamedTuple):
+class OutputRows(NamedTuple):
     """What is learned, as a matrix of output vectors, whatever the head makes of it."""
 
     out_vectors: Tensor  # [rows, dim]
@@ -51,7 +55,7 @@ def head_for(*layers: type[OutputLayer]) -> Callable[[Kind], Kind]:
     return decorate
 
 
-class OutputHead(nn.Module):
+class OutputHead(ExactTables):
     """A softmax over a big vocabulary, or any way around it.
 
     spec       the layer: "nce:k=25", "adaptive", ... or an `OutputLayer`
@@ -69,8 +73,8 @@ class OutputHead(nn.Module):
     >>> hidden, target = torch.randn(2, 7, 4), torch.randint(5, (2, 7))
     >>> head(hidden, target).shape, head.log_prob(hidden).shape
     (torch.Size([]), torch.Size([2, 7, 5]))
-    >>> head
-    OutputHead(sampled:k=3,noise=unigram,power=0.75,unique=false,bias=true,hits=keep; words=5, dim=4, share=batch)
+    >>> OutputHead("hierarchical", dim=4, counts=[5, 3, 2, 1, 1])
+    OutputHead(hierarchical:tree=huffman,bias=true; words=5, dim=4)
     """
 
     scores_all_words: ClassVar[bool] = False  # so that every row has a gradient
@@ -78,7 +82,6 @@ class OutputHead(nn.Module):
     many_true: ClassVar[bool] = True  # several true classes have a meaning
     smooths: ClassVar[bool] = False
     untied: ClassVar[str | None] = None  # why output vectors cannot be an embedding's
-    exact: ClassVar[tuple[str, ...]] = ()  # buffers that keep their type when the module's changes
 
     def __new__(cls, spec: str | OutputLayer = "softmax", *args: Any, **settings: Any) -> OutputHead:
         """The head of the layer's family."""
@@ -107,19 +110,23 @@ class OutputHead(nn.Module):
         dtype: torch.dtype | None = None,
     ) -> None:
         super().__init__()
-        self.layer = _with_bias(spec, bias)
-        self.dim, self.sparse, self.share = whole("dim", dim, 1), sparse, share
+        self.layer = layer_with_bias(spec, bias)
+        self.dim = whole("dim", dim, 1)
+        self.sparse = sparse
+        self.share = share
         self.label_smoothing = at_least("label_smoothing", label_smoothing, 0)
-        known = _checked_counts(counts)
+        known = checked_counts(counts)
         self.words = known.size
         self._check_settings(weight)
-        self.register_buffer("counts", torch.from_numpy(known))
+        self.keep(counts=torch.from_numpy(known), persistent=True)
+        self.register_buffer("seen", torch.zeros(0, dtype=torch.int64))
         self.tied = weight is not None
+        self.ln_z: nn.Parameter | None = None
         self.make(known)
         if weight is not None:  # the rest goes where it is
-            weight = self._checked_weight(weight, device, dtype)
+            check_weight(weight, (self.words, self.dim), device, dtype)
             device, dtype = weight.device, weight.dtype
-        self.to(device=device, dtype=dtype)  # tables that are exact keep their type
+        self.to(device=device, dtype=dtype)
         if weight is not None:
             self.weight = weight  # as it is: moving it would untie it
         self.reset_parameters()
@@ -136,24 +143,22 @@ class OutputHead(nn.Module):
         rows = self.layer.rows(counts)
         self.register_parameter("weight", None if self.tied else nn.Parameter(torch.empty(rows, self.dim)))
         self.bias = nn.Parameter(torch.empty(rows)) if self.layer.biases().out else None
-        self.register_buffer("seen", torch.zeros(0, dtype=torch.int64))
+        if self.layer.biases().ln_z:
+            self.ln_z = nn.Parameter(torch.empty(1))
 
-    def losses(self, batch: Batch) -> Tensor:
+    def losses(self, batch: FlatBatch) -> Tensor:
         """The loss of each example: [batch]."""
         raise NotImplementedError
 
     def log_weight(self, hidden: Tensor) -> Tensor:
-        """What the layer takes for log P of all words, before it is normalised.
-
-        [batch, dim] -> [batch, words].
-        """
+        """What the layer takes for log P of all words, not normalised: [batch, dim] -> [batch, words]."""
         raise NotImplementedError
 
     def width(self) -> int:
         """How many numbers `log_weight` holds for a hidden vector."""
         return self.words
 
-    def drawn_from(self, batch: Batch) -> int:
+    def drawn_from(self, batch: FlatBatch) -> int:
         """How many different draws there are."""
         return self.words
 
@@ -161,49 +166,48 @@ class OutputHead(nn.Module):
         """Set the words of the part of the text that comes now, for layers that learn part by part."""
         raise ConfigError(f"{self.layer.name}: learns from the whole text, so there are no parts to set")
 
-    def total(self, batch: Batch, scale: Tensor) -> Tensor:
+    def total(self, batch: FlatBatch, scale: Tensor) -> Tensor:
         """The sum of the losses, each times its scale: [batch] -> a number."""
         return (self.losses(batch) * scale).sum()
 
-    def reset_parameters(self) -> None:
-        """Output vectors as `nn.Linear` begins them; biases as the words' own probabilities have them."""
-        if not self.tied:
-            nn.init.uniform_(self.weight, -1 / math.sqrt(self.dim), 1 / math.sqrt(self.dim))
-        self.reset_bias()
+    def matrices(self) -> Iterable[nn.Parameter]:
+        """The weights that begin at random; one that is shared keeps what it has learned."""
+        return () if self.tied else (self.weight,)
 
     @torch.no_grad()
-    def reset_bias(self) -> None:
-        """What gives each word its share of the text, as far as the layer's rows can."""
+    def reset_parameters(self) -> None:
+        """Begin matrices as `nn.Linear` does, and biases at what gives each word its share of the text."""
+        for matrix in self.matrices():
+            bound = 1 / math.sqrt(matrix.shape[1])
+            nn.init.uniform_(matrix, -bound, bound)
         if self.bias is not None and not self.bias.is_meta:
             start = torch.from_numpy(self.layer.start_bias(self.counts.cpu().numpy()))
             self.bias.copy_(start[: self.bias.shape[0]])
+        if self.ln_z is not None:
+            nn.init.zeros_(self.ln_z)
 
-    def effective(self) -> Rows:
+    def effective(self) -> OutputRows:
         """What is learned, as a matrix: with it, `unhot.outputs.Head` gives the same probabilities."""
-        return Rows(self.weight.detach(), None if self.bias is None else self.bias.detach(), None)
+        bias, ln_z = (None if one is None else one.detach() for one in (self.bias, self.ln_z))
+        return OutputRows(self.weight.detach(), bias, ln_z)
 
     @torch.no_grad()
-    def begin(self, rows: Rows) -> None:
+    def begin(self, rows: OutputRows) -> None:
         """Set what is learned from such a matrix."""
         self.check_rows(rows)
-        self.weight.copy_(rows.out_vectors)
-        if self.bias is not None and rows.out_bias is not None:
-            self.bias.copy_(rows.out_bias)
+        for own, given in zip((self.weight, self.bias, self.ln_z), rows, strict=True):
+            if own is not None and given is not None:
+                own.copy_(given)
 
-    def check_rows(self, rows: Rows) -> None:
+    def check_rows(self, rows: OutputRows) -> None:
         """Raise a `DataError` unless such a matrix is one of this head's."""
         count = self.layer.rows(self.counts.cpu().numpy())
         if tuple(rows.out_vectors.shape) != (count, self.dim):
-            raise DataError(
-                f"out_vectors of shape {tuple(rows.out_vectors.shape)}: {self.layer.spec()} has [{count}, "
-                f"{self.dim}]"
-            )
+            given = tuple(rows.out_vectors.shape)
+            raise DataError(f"out_vectors of shape {given}: {self.layer.spec()} has [{count}, {self.dim}]")
         if rows.out_bias is not None and (self.bias is None or tuple(rows.out_bias.shape) != (count,)):
-            told = (
-                f"must be [{count}]"
-                if self.bias is not None
-                else "this head has none; make it with bias=True"
-            )
+            none = "this head has none; make it with bias=True"
+            told = none if self.bias is None else f"must be [{count}]"
             raise DataError(f"out_bias of shape {tuple(rows.out_bias.shape)}: {told}")
 
     # ---- what all heads do alike
@@ -218,9 +222,7 @@ class OutputHead(nn.Module):
         draws: Tensor | None = None,
         in_bias: Tensor | None = None,
     ) -> Tensor:
-        """The loss of hidden vectors [..., dim] for targets [...], or for several true classes each.
-
-        [..., true].
+        """The loss of hidden vectors [..., dim] for targets [...], or [..., true]: several true classes each.
 
         reduction      "mean" over the examples that are not ignored (0 if all are), "sum", or "none": [...]
         ignore_index   a target to leave out; among several true classes, what fills up a short row
@@ -249,9 +251,9 @@ class OutputHead(nn.Module):
         return functional.log_softmax(weight, dim=-1).reshape(*hidden.shape[:-1], self.words)
 
     def log_z(self, hidden: Tensor) -> Tensor:
-        """The log of what the layer's own estimates of the probabilities sum to.
+        """The log of what the layer's own estimates of the probabilities sum to: [...].
 
-        [...]; zero where it is normalised by construction.
+        It is zero where they are normalised by construction.
         """
         return self.log_weight(flat_hidden(hidden, self.dim)).logsumexp(dim=-1).reshape(hidden.shape[:-1])
 
@@ -272,28 +274,13 @@ class OutputHead(nn.Module):
         temperature: float = 1.0,
         generator: torch.Generator | None = None,
     ) -> Tensor:
-        """N words drawn for each hidden vector.
+        """Draw n words for each hidden vector: [..., n].
 
-        [..., n]. The temperature is that of the joint distribution over words; 0: the best.
-
-        The largest of log P / temperature + Gumbel noise is such a draw, exact for any number of words.
+        The temperature is that of the joint distribution over words; at 0 it is the best word.
         """
         n, temperature = whole("n", n, 1), at_least("temperature", temperature, 0)
-        drawn = []
-        for block in self._blocks(hidden):
-            log_prob = self.log_prob(block)
-            if temperature == 0:
-                drawn.append(log_prob.argmax(dim=-1, keepdim=True).expand(-1, n))
-                continue
-            # the first of exponential waits at rate P is the largest with Gumbel noise; float32 has too few
-            # small numbers for many words
-            wait = torch.empty_like(log_prob, dtype=exact_type(log_prob.device))
-            # the best stays finite, however cold it is
-            tempered = (log_prob - log_prob.amax(dim=-1, keepdim=True)) / temperature
-            rounds = [
-                (tempered - wait.exponential_(generator=generator).log()).argmax(dim=-1) for _ in range(n)
-            ]
-            drawn.append(torch.stack(rounds, dim=-1))
+        blocks = self._blocks(hidden)
+        drawn = [draw_tempered(self.log_prob(block), n, temperature, generator) for block in blocks]
         return torch.cat(drawn).reshape(*hidden.shape[:-1], n)
 
     def rows_of(self, ids: Tensor) -> Tensor:
@@ -304,14 +291,18 @@ class OutputHead(nn.Module):
         """Biases of some rows; zero where there are none."""
         return self.weight.new_zeros(ids.shape) if self.bias is None else self.bias[ids]
 
+    def own_scores(self, batch: FlatBatch) -> Tensor:
+        """Scores of the targets: [batch, true]."""
+        scores = torch.bmm(self.rows_of(batch.target), batch.hidden[:, :, None]).squeeze(2)
+        return widened(scores) + self.bias_of(batch.target)
+
     def scores(self, hidden: Tensor) -> Tensor:
         """Scores of all rows: [batch, rows]."""
         return widened(functional.linear(hidden, self.weight, self.bias))
 
     def extra_repr(self) -> str:
         """The spec and what else was set."""
-        settings = {"words": self.words, "dim": self.dim}
-        more = [f"{name}={value}" for name, value in settings.items()]
+        more = [f"words={self.words}, dim={self.dim}"]
         more += [f"share={self.share}"] if self.draws_noise else []
         more += ["sparse=True"] if self.sparse else []
         more += ["tied"] if self.tied else []
@@ -361,23 +352,6 @@ class OutputHead(nn.Module):
                 "do not compile it"
             )
 
-    def _checked_weight(
-        self, weight: nn.Parameter, device: torch.device | str | None, dtype: torch.dtype | None
-    ) -> nn.Parameter:
-        if not isinstance(weight, nn.Parameter) or tuple(weight.shape) != (self.words, self.dim):
-            shape = tuple(getattr(weight, "shape", ()))
-            raise ConfigError(
-                f"weight of shape {shape}: must be a Parameter [words, dim] = [{self.words}, {self.dim}]"
-            )
-        if dtype not in (None, weight.dtype) or (
-            device is not None and torch.device(device).type != weight.device.type
-        ):
-            raise ConfigError(
-                f"weight of type {weight.dtype} on {weight.device}: leave device and dtype out, the head "
-                "goes where its weight is"
-            )
-        return weight
-
     def _blocks(self, hidden: Tensor) -> tuple[Tensor, ...]:
         """Hidden vectors, as many at a time as there is room for."""
         blocks: tuple[Tensor, ...] = flat_hidden(hidden, self.dim).split(max(1, AT_ONCE // self.width()))
@@ -385,7 +359,7 @@ class OutputHead(nn.Module):
 
     # ---- what is learned from targets alone
 
-    def _observe(self, batch: Batch) -> None:
+    def _observe(self, batch: FlatBatch) -> None:
         """Count the targets, those of all processes; the batch itself keeps what was known before it."""
         if not self.training or self.seen.numel() == 0:
             return
@@ -396,60 +370,13 @@ class OutputHead(nn.Module):
             torch.distributed.all_reduce(fresh)
         self.seen += fresh
 
-    # ---- types and files
-
-    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> OutputHead:
-        """Move and convert, but leave tables exact."""
-        kept = {name: getattr(self, name) for name in ("counts", *self.exact)}
-        super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
-        for name, table in kept.items():
-            device = getattr(self, name).device
-            setattr(
-                self,
-                name,
-                table.to(
-                    device=device, dtype=exact_type(device) if table.is_floating_point() else table.dtype
-                ),
-            )
-        return self
-
     def _load_from_state_dict(self, state_dict: dict[str, Any], prefix: str, *rest: Any) -> None:
-        given = state_dict.get(f"{prefix}counts")
-        if (
-            given is not None
-            and not self.counts.is_meta
-            and (
-                given.shape != self.counts.shape or not torch.equal(given.to(self.counts.device), self.counts)
-            )
-        ):
+        """Refuse what was learned with other counts."""
+        given, own = state_dict.get(f"{prefix}counts"), self.counts
+        if not (given is None or own.is_meta or torch.equal(given.to(own.device), own)):
             errors: list[str] = rest[4]
             errors.append(
                 f"{prefix}counts: are not those that this head was made from, so its tables differ; make it "
                 "with the same counts"
             )
         super()._load_from_state_dict(state_dict, prefix, *rest)
-
-
-def _with_bias(spec: str | OutputLayer, bias: bool | None) -> OutputLayer:
-    """The layer, with a bias or not as it was told.
-
-    A spec that says nothing means what the method's paper has.
-    """
-    layer = parse_output(spec)
-    if bias is None and (isinstance(spec, OutputLayer) or "bias=" in spec):
-        return layer
-    wanted = layer.biased if bias is None else bool(bias)
-    return dataclasses.replace(layer, **{"bias": wanted}) if hasattr(layer, "bias") else layer
-
-
-def _checked_counts(counts: ArrayLike | Tensor) -> Counts:
-    given = counts.detach().cpu().numpy() if isinstance(counts, Tensor) else np.asarray(counts)
-    if given.ndim != 1 or given.size == 0 or given.dtype.kind not in "iuf" or not (given >= 0).all():
-        raise ConfigError(
-            f"counts of shape {given.shape} and type {given.dtype}: must be numbers >= 0, one for each word"
-        )
-    if given.dtype.kind == "f" and not (np.isfinite(given).all() and (given == np.rint(given)).all()):
-        raise ConfigError("counts: must be whole numbers")
-    if (given >= 2**63).any():
-        raise ConfigError(f"counts up to {given.max():g}: must be less than 2**63")
-    return np.array(given, np.int64)  # a copy: what was given may be read-only

@@ -6,8 +6,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from unhot.nn.flat_batch import Batch
 from unhot.nn.head import OutputHead, head_for
+from unhot.nn.head_arguments import FlatBatch
 from unhot.nn.links import yes
 from unhot.nn.number_types import widened
 from unhot.nn.trees import TreePaths, steps_of, tree_paths
@@ -30,17 +30,15 @@ class HierarchicalHead(OutputHead):
         super().make(counts)
         paths = tree_paths(self.layer.paths(counts))
         self.longest = paths.longest
-        for name in ("start", "node", "code"):
-            self.register_buffer(name, getattr(paths, name).clone(), persistent=False)
+        self.keep(start=paths.start.clone(), node=paths.node.clone(), code=paths.code.clone())
 
-    def losses(self, batch: Batch) -> Tensor:
+    def losses(self, batch: FlatBatch) -> Tensor:
         """The sum over the path of each target."""
         # [batch, true, longest]
         nodes, sign, there = steps_of(TreePaths(self.start, self.node, self.code, self.longest), batch.target)
         nodes = nodes.long().flatten(1)
-        scores = widened(torch.bmm(self.rows_of(nodes), batch.hidden[:, :, None])).squeeze(2) + self.bias_of(
-            nodes
-        )
+        scores = torch.bmm(self.rows_of(nodes), batch.hidden[:, :, None]).squeeze(2)
+        scores = widened(scores) + self.bias_of(nodes)
         counted = (there & batch.known[:, :, None]).flatten(1)
         return yes(sign.flatten(1) * scores).masked_fill(~counted, 0.0).sum(dim=1)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from unhot.nn.flat_batch import Batch
 from unhot.nn.head import OutputHead, head_for
+from unhot.nn.head_arguments import FlatBatch
 from unhot.nn.links import masked
 from unhot.nn.number_types import exact_type, widened
 from unhot.outputs.in_batch import InBatch
@@ -20,7 +20,6 @@ class InBatchHead(OutputHead):
 
     layer: InBatch
     many_true = False
-    exact = ("log_q",)
 
     log_q: Tensor  # float64 [words], or empty: streaming
 
@@ -30,19 +29,16 @@ class InBatchHead(OutputHead):
         streams = self.layer.q == "streaming"
         if streams:
             self.seen = torch.ones(self.words, dtype=torch.int64)
-        self.register_buffer(
-            "log_q", torch.from_numpy(log_share(counts)[: 0 if streams else None].copy()), persistent=False
-        )
+        self.keep(log_q=torch.from_numpy(log_share(counts)[: 0 if streams else None].copy()))
 
-    def losses(self, batch: Batch) -> Tensor:
+    def losses(self, batch: FlatBatch) -> Tensor:
         """The formula of the layer; the diagonal are the targets' own columns."""
         target, known = batch.target[:, 0], batch.known[:, 0]
         scores = widened(batch.hidden @ self.rows_of(target).T) + self.bias_of(target)
-        log_q = (
-            self.log_q[target]
-            if self.log_q.shape[0]
-            else batch.seen[target].to(exact_type(target.device)).log()
-        )
+        if self.log_q.shape[0]:
+            log_q = self.log_q[target]
+        else:
+            log_q = batch.seen[target].to(exact_type(target.device)).log()
         d = scores / self.layer.temperature - log_q.to(scores.dtype)  # [batch, batch]
         own = torch.eye(target.shape[0], dtype=torch.bool, device=target.device)
         gone = ~known.expand_as(own)

@@ -5,6 +5,7 @@ with replacement    a cell of the alias table and 32 random bits against its thr
 without             the k words whose exponential waits at rate q end first: the order in which a draw until k
                     are different finds them
 learned             where a uniform number falls in the sums of what was counted so far
+tempered            the largest of log P / temperature + Gumbel noise
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from unhot.nn.number_types import exact_type
 from unhot.noise.alias import alias_table
 from unhot.types import Doubles
 
@@ -46,10 +48,26 @@ def draw_different(q: Tensor, shape: tuple[int, ...]) -> Tensor:
     return waits.topk(shape[-1], largest=False).indices
 
 
+def draw_tempered(log_prob: Tensor, n: int, temperature: float, generator: torch.Generator | None) -> Tensor:
+    """Ids for each row of log-probabilities: [batch, n].
+
+    The largest of log P / temperature + Gumbel noise is such a draw, exact for any number of words. The first
+    of exponential waits at rate P is the largest with Gumbel noise.
+    """
+    if temperature == 0:
+        return log_prob.argmax(dim=-1, keepdim=True).expand(-1, n)
+    # float32 has too few small numbers for many words
+    wait = torch.empty_like(log_prob, dtype=exact_type(log_prob.device))
+    # the best stays finite, however cold it is
+    tempered = (log_prob - log_prob.amax(dim=-1, keepdim=True)) / temperature
+    rounds = [(tempered - wait.exponential_(generator=generator).log()).argmax(dim=-1) for _ in range(n)]
+    return torch.stack(rounds, dim=-1)
+
+
 def expected_different(q: Tensor, k: int) -> Tensor:
     """How often each word is expected among k different draws.
 
-    `unhot.noise.expected_counts` for a q that is learned.
+    It is `unhot.noise.expected.expected_counts` for a q that is learned.
     """
     if k == q.shape[0]:
         return torch.ones_like(q)

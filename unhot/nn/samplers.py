@@ -1,6 +1,4 @@
-"""TensorFlow's candidate samplers.
-
-Draws shared by a batch, and how often each class is to be expected among them.
+"""TensorFlow's candidate samplers: draws for a whole batch, and how often to expect each class among them.
 
     log_uniform        q(i) = log((i + 2) / (i + 1)) / log(range_max + 1): about Zipf's law, for ids sorted by
                        falling count
@@ -65,18 +63,13 @@ class _Rule(NamedTuple):
 
 
 def log_uniform(
-    true_classes: Tensor,
-    num_true: int,
-    num_sampled: int,
-    unique: bool,
-    range_max: int,
-    seed: Seed = None,
-    *,
-    dtype: torch.dtype = torch.float32,
-) -> Candidates:
+    true_classes: Tensor, num_true: int, num_sampled: int, unique: bool, range_max: int, seed: Seed = None,
+    *, dtype: torch.dtype = torch.float32,
+) -> Candidates:  # fmt: skip
     """Draw by rank, as `tf.random.log_uniform_candidate_sampler`: ids must be sorted by falling count.
 
-    >>> drawn = log_uniform(torch.tensor([[0], [7]]), num_true=1, num_sampled=4, unique=True, range_max=50, seed=1)
+    >>> true_classes = torch.tensor([[0], [7]])
+    >>> drawn = log_uniform(true_classes, num_true=1, num_sampled=4, unique=True, range_max=50, seed=1)
     >>> drawn.sampled_candidates.unique().numel(), drawn.true_expected_count.shape
     (4, torch.Size([2, 1]))
     """
@@ -85,14 +78,8 @@ def log_uniform(
 
     def draw(n: int, generator: Generator | None) -> Tensor:
         # the inverse of the distribution function; rounding must not reach range_max
-        return (
-            torch.rand(n, dtype=torch.float64, generator=generator)
-            .mul_(log_range)
-            .exp_()
-            .long()
-            .sub_(1)
-            .clamp_(max=range_max - 1)
-        )
+        rank = torch.rand(n, dtype=torch.float64, generator=generator).mul_(log_range).exp_()
+        return rank.long().sub_(1).clamp_(max=range_max - 1)
 
     def probability(ids: Tensor) -> Tensor:
         return torch.log1p(1.0 / (ids.to(dtype) + 1.0)) / log_range
@@ -100,21 +87,14 @@ def log_uniform(
     rule = _Rule(
         draw, probability, range_max, lambda: np.log1p(1.0 / np.arange(1, range_max + 1)) / log_range
     )
-    return _sample(
-        rule, checked_classes("true_classes", true_classes, num_true, range_max), num_sampled, unique, seed
-    )
+    classes = checked_classes("true_classes", true_classes, num_true, range_max)
+    return _sample(rule, classes, num_sampled, unique, seed)
 
 
 def uniform(
-    true_classes: Tensor,
-    num_true: int,
-    num_sampled: int,
-    unique: bool,
-    range_max: int,
-    seed: Seed = None,
-    *,
-    dtype: torch.dtype = torch.float32,
-) -> Candidates:
+    true_classes: Tensor, num_true: int, num_sampled: int, unique: bool, range_max: int, seed: Seed = None,
+    *, dtype: torch.dtype = torch.float32,
+) -> Candidates:  # fmt: skip
     """Draw all classes alike, as `tf.random.uniform_candidate_sampler`."""
     range_max = whole("range_max", range_max, 1)
 
@@ -125,27 +105,16 @@ def uniform(
         return torch.full(ids.shape, 1.0 / range_max, dtype=dtype, device=ids.device)
 
     rule = _Rule(draw, probability, range_max, lambda: np.full(range_max, 1.0 / range_max))
-    return _sample(
-        rule, checked_classes("true_classes", true_classes, num_true, range_max), num_sampled, unique, seed
-    )
+    classes = checked_classes("true_classes", true_classes, num_true, range_max)
+    return _sample(rule, classes, num_sampled, unique, seed)
 
 
 def fixed_unigram(
-    true_classes: Tensor,
-    num_true: int,
-    num_sampled: int,
-    unique: bool,
-    range_max: int,
-    vocab_file: str | Path = "",
-    distortion: float = 1.0,
-    num_reserved_ids: int = 0,
-    num_shards: int = 1,
-    shard: int = 0,
-    unigrams: Sequence[float] | NDArray[Any] | Tensor | None = (),
-    seed: Seed = None,
-    *,
-    dtype: torch.dtype = torch.float32,
-) -> Candidates:
+    true_classes: Tensor, num_true: int, num_sampled: int, unique: bool, range_max: int,
+    vocab_file: str | Path = "", distortion: float = 1.0, num_reserved_ids: int = 0, num_shards: int = 1,
+    shard: int = 0, unigrams: Sequence[float] | NDArray[Any] | Tensor | None = (), seed: Seed = None,
+    *, dtype: torch.dtype = torch.float32,
+) -> Candidates:  # fmt: skip
     """Draw by given weights, as `tf.random.fixed_unigram_candidate_sampler`.
 
     Weights come from `unigrams`, or from the last field of each line of `vocab_file`. The first
@@ -161,28 +130,19 @@ def fixed_unigram(
         raise ConfigError("fixed_unigram: give the weights either as unigrams or as vocab_file")
     weights: bytes | str = str(vocab_file) if vocab_file else given.tobytes()
     state = file_state(str(vocab_file)) if vocab_file else None
-    num_reserved_ids, num_shards = (
-        whole("num_reserved_ids", num_reserved_ids, 0),
-        whole("num_shards", num_shards, 1),
-    )
-    place = (
-        finite("distortion", distortion),
-        num_reserved_ids,
-        num_shards,
-        whole("shard", shard, 0, num_shards - 1),
-    )
+    reserved, num_shards = whole("num_reserved_ids", num_reserved_ids, 0), whole("num_shards", num_shards, 1)
+    shard = whole("shard", shard, 0, num_shards - 1)
+    place = finite("distortion", distortion), reserved, num_shards, shard
     q, cumulative, on_device = _table(weights, state, place, classes.device, dtype)
     if q.size != range_max:
         raise ConfigError(
             f"range_max={range_max}: there are weights for {q.size} ids; it must be their number, reserved "
-            "ids included, "
-            f"in this shard of {num_shards}"
+            f"ids included, in this shard of {num_shards}"
         )
 
     def draw(n: int, generator: Generator | None) -> Tensor:
-        return torch.searchsorted(
-            cumulative, torch.rand(n, dtype=torch.float64, generator=generator) * cumulative[-1], right=True
-        )
+        at = torch.rand(n, dtype=torch.float64, generator=generator) * cumulative[-1]
+        return torch.searchsorted(cumulative, at, right=True)
 
     rule = _Rule(draw, lambda ids: on_device[ids], int(np.count_nonzero(q)), q.copy)
     return _sample(rule, classes, num_sampled, unique, seed)
@@ -204,23 +164,19 @@ def _table(
     device: torch.device,
     dtype: torch.dtype,
 ) -> tuple[Doubles, Tensor, Tensor]:
-    """Probabilities of all ids, their running sum, and the probabilities on the device. `state` tells versions of a file apart."""
+    """Probabilities of all ids, their running sum, and the probabilities on the device.
+
+    `state` tells versions of a file apart.
+    """
     given = file_weights(weights) if isinstance(weights, str) else np.frombuffer(weights, np.float64)
     q = fixed_unigram_probability(given, *place)
     return q, torch.from_numpy(q).cumsum(0), torch.from_numpy(q).to(device, dtype)
 
 
 def learned_unigram(
-    true_classes: Tensor,
-    num_true: int,
-    num_sampled: int,
-    unique: bool,
-    range_max: int,
-    seed: Seed = None,
-    *,
-    seen: Tensor,
-    dtype: torch.dtype = torch.float32,
-) -> Candidates:
+    true_classes: Tensor, num_true: int, num_sampled: int, unique: bool, range_max: int, seed: Seed = None,
+    *, seen: Tensor, dtype: torch.dtype = torch.float32,
+) -> Candidates:  # fmt: skip
     """Draw by how often classes were true so far, as `tf.random.learned_unigram_candidate_sampler`.
 
     TensorFlow hides the counters in the op; here they are `seen`, int64 [range_max], which must begin as
@@ -247,8 +203,8 @@ def learned_unigram(
     cumulative = seen.cumsum(0)
 
     def draw(n: int, generator: Generator | None) -> Tensor:
-        # whole numbers, so that no probability is rounded; the remainder favours nothing by more than the
-        # total / 2**62
+        # whole numbers, so that no probability is rounded
+        # the remainder favours nothing by more than the total / 2**62
         ticket = torch.randint(2**62, (n,), generator=generator).to(seen.device) % cumulative[-1]
         return torch.searchsorted(cumulative, ticket, right=True)
 
@@ -262,17 +218,12 @@ def learned_unigram(
 
 
 def all(
-    true_classes: Tensor,
-    num_true: int,
-    num_sampled: int,
-    unique: bool,
-    seed: Seed = None,
-    *,
-    dtype: torch.dtype = torch.float32,
-) -> Candidates:
+    true_classes: Tensor, num_true: int, num_sampled: int, unique: bool, seed: Seed = None,
+    *, dtype: torch.dtype = torch.float32,
+) -> Candidates:  # fmt: skip
     """Every class of 0 .. num_sampled - 1 once, as `tf.random.all_candidate_sampler`.
 
-    To test with, and for few classes.
+    It is there to test with, and for few classes.
 
     `unique` and `seed` are there because TensorFlow has them; nothing here is random.
     """
@@ -302,7 +253,7 @@ def _expected(q: Tensor, k: int, tries: float) -> Tensor:
 
 
 def _distinct(rule: _Rule, k: int, generator: Generator | None) -> tuple[Tensor, float]:
-    """Draw until k ids are distinct, in the order of their first appearance, and say how many tries that took.
+    """Draw until k ids are distinct, in the order of their first appearance, and count the tries.
 
     Where the last ones are too rare to wait for, they come from a race, which has exactly the same
     distribution: unhot.noise.distinct.
@@ -322,7 +273,6 @@ def _distinct(rule: _Rule, k: int, generator: Generator | None) -> tuple[Tensor,
         drawn = torch.cat([drawn, rule.draw(drawn.numel(), generator).cpu()])
     q = rule.q()
     q[drawn[first].numpy()] = 0.0
-    rest, waits = draw_distinct(
-        q, NO_TABLE, k - first.size, int(torch.randint(2**62, (), generator=generator)), 0
-    )
+    new_seed = int(torch.randint(2**62, (), generator=generator))
+    rest, waits = draw_distinct(q, NO_TABLE, k - first.size, new_seed, 0)
     return torch.cat([drawn[first], torch.from_numpy(rest).long()]), float(drawn.numel()) + float(waits)

@@ -10,14 +10,13 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from unhot.nn.chunked import Penalty, chunked_losses, chunked_total
-from unhot.nn.flat_batch import Batch
+from unhot.nn.chunked import Penalty, chunked_total, sweep
 from unhot.nn.head import OutputHead, head_for
-from unhot.nn.links import first_of_equals
+from unhot.nn.head_arguments import FlatBatch
+from unhot.nn.links import first_of_equals, no
 from unhot.nn.number_types import as_product, wide
 from unhot.outputs.infrequent import Infrequent
 from unhot.outputs.one_vs_all import OneVsAll
-from unhot.outputs.self_normalized import SelfNormalized
 from unhot.outputs.softmax import Softmax
 
 
@@ -29,21 +28,21 @@ class SoftmaxHead(OutputHead):
     scores_all_words = True
     smooths = True
 
-    def losses(self, batch: Batch) -> Tensor:
+    def losses(self, batch: FlatBatch) -> Tensor:
         """T (log Z + alpha log^2 Z) - sum_t s(t)."""
         label = batch.known.to(wide(batch.hidden.dtype))
+        more, chunk = self._penalty(), self.layer.chunk
         if self._chunks():
-            return chunked_losses(
-                *self._operands(batch), label, batch.target, self.layer.chunk, self._penalty()
-            )
+            losses: Tensor = sweep(*self._operands(batch), label, batch.target, chunk, *more)[0]
+            return losses
         scores = self.scores(batch.hidden)
-        log_z, targets, e = scores.logsumexp(dim=1), label.sum(dim=1), self.label_smoothing
+        log_z, targets = scores.logsumexp(dim=1), label.sum(dim=1)
+        alpha, e = more
         linear = (1 - e) * (label * scores.gather(1, batch.target)).sum(dim=1)
         linear = linear + e * targets * scores.mean(dim=1) if e else linear
-        alpha = self._penalty().alpha
         return targets * (log_z + alpha * log_z**2 if alpha else log_z) - linear
 
-    def total(self, batch: Batch, scale: Tensor) -> Tensor:
+    def total(self, batch: FlatBatch, scale: Tensor) -> Tensor:
         """The scales are known, so gradients are made in the forward pass."""
         if not self._chunks():
             return super().total(batch, scale)
@@ -57,14 +56,12 @@ class SoftmaxHead(OutputHead):
     def _chunks(self) -> bool:
         return 0 < self.layer.chunk < self.words
 
-    def _operands(self, batch: Batch) -> tuple[Tensor, Tensor, Tensor | None]:
+    def _operands(self, batch: FlatBatch) -> tuple[Tensor, Tensor, Tensor | None]:
         hidden, weight = as_product(batch.hidden, self.weight)
         return hidden, weight, self.bias
 
     def _penalty(self) -> Penalty:
-        return Penalty(
-            self.layer.alpha if isinstance(self.layer, SelfNormalized) else 0.0, self.label_smoothing
-        )
+        return Penalty(self.layer.penalty(), self.label_smoothing)
 
 
 @head_for(OneVsAll)
@@ -73,13 +70,11 @@ class OneVsAllHead(OutputHead):
 
     scores_all_words = True
 
-    def losses(self, batch: Batch) -> Tensor:
+    def losses(self, batch: FlatBatch) -> Tensor:
         """Sum over words of softplus(s), minus the scores of the set of targets."""
         scores = self.scores(batch.hidden)
-        known = first_of_equals(batch.target, batch.known)
-        return -functional.logsigmoid(-scores).sum(dim=1) - (scores.gather(1, batch.target) * known).sum(
-            dim=1
-        )
+        own = scores.gather(1, batch.target) * first_of_equals(batch.target, batch.known)
+        return no(scores).sum(dim=1) - own.sum(dim=1)
 
     def log_weight(self, hidden: Tensor) -> Tensor:
         """Log sigmoid(s)."""
@@ -90,32 +85,25 @@ class OneVsAllHead(OutputHead):
 class InfrequentHead(OutputHead):
     """Of a batch of B examples, m = gamma B (at least one) have the penalty, times B / m.
 
-    Which ones, is drawn, or given as `draws` [m].
+    Which ones have it is drawn, or given as `draws` [m].
     """
 
     layer: Infrequent
     scores_all_words = True
     draws_noise = True
 
-    def losses(self, batch: Batch) -> Tensor:
+    def losses(self, batch: FlatBatch) -> Tensor:
         """T (minus the scores of the targets, plus alpha log^2 Z of the examples that were drawn)."""
-        size = batch.hidden.shape[0]
-        rows = functional.embedding(batch.target, self.weight)
-        own = torch.bmm(rows, batch.hidden[:, :, None]).squeeze(2)
-        own = own.to(wide(own.dtype)) + self.bias_of(batch.target)
-        linear = -(own * batch.known).sum(dim=1)
-        chosen = (
-            torch.randperm(size, device=own.device)[: max(1, round(self.layer.gamma * size))]
-            if batch.draws is None
-            else batch.draws
-        )
+        size, chosen = batch.hidden.shape[0], batch.draws
+        linear = -(self.own_scores(batch) * batch.known).sum(dim=1)
+        if chosen is None:
+            chosen = torch.randperm(size, device=linear.device)[: max(1, round(self.layer.gamma * size))]
         log_z = self.scores(batch.hidden[chosen]).logsumexp(dim=1)
-        penalty = (
-            self.layer.alpha * size / max(1, chosen.shape[0]) * log_z**2 * batch.known[chosen].sum(dim=1)
-        )
+        weight = self.layer.alpha * size / max(1, chosen.shape[0])
+        penalty = weight * log_z**2 * batch.known[chosen].sum(dim=1)
         return linear.index_add(0, chosen, penalty.to(linear.dtype))
 
-    def drawn_from(self, batch: Batch) -> int:
+    def drawn_from(self, batch: FlatBatch) -> int:
         """Draws are places in the batch."""
         return batch.hidden.shape[0]
 

@@ -44,9 +44,10 @@ def _writeable(part: NDArray[Any]) -> NDArray[Any]:
 
 
 def steps_of(tree: TreePaths, words: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Inner nodes on the paths of words, the signs of their scores (+1 left, -1 right), and which steps are there: [..., longest] each.
+    """Inner nodes on the paths of words, the signs of their scores, and which steps are there.
 
-    A path that is shorter than the longest is filled up with its own last node.
+    Each is [..., longest]. The sign is +1 where a path goes left, -1 where it goes right. A path that is
+    shorter than the longest is filled up with its own last node.
     """
     begin, end = tree.start[words].unsqueeze(-1), tree.start[words + 1].unsqueeze(-1)
     step = begin + torch.arange(tree.longest, device=words.device)

@@ -1,7 +1,7 @@
 """Distributions over ids, from which output layers draw.
 
-    q from a rule     uniform.py, log_uniform.py, unigram.py, from_file.py, learned.py; choose.py picks one by
-                      its name
+    q                 rules.py (unigram, uniform, log-uniform), from_file.py, learned.py; choose.py picks one
+                      by its name
     draws from q      alias.py (inside kernels), distribution.py (`Noise`, for Python), distinct.py (without
                       replacement)
     counts c          expected.py: how often each id is to be expected among k draws

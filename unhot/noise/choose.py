@@ -13,9 +13,7 @@ from __future__ import annotations
 
 from unhot.errors import ConfigError
 from unhot.noise.from_file import file_weights, fixed_unigram
-from unhot.noise.log_uniform import log_uniform
-from unhot.noise.uniform import uniform
-from unhot.noise.unigram import unigram
+from unhot.noise.rules import log_uniform, uniform, unigram
 from unhot.types import Counts, Doubles
 
 FILE = "file:"

@@ -26,7 +26,10 @@ from unhot.kernels.rng import bits_at, mix, stream_key
 from unhot.noise.alias import draw
 from unhot.types import Doubles, Ids, Words64
 
-DRAWS, RACE, WAITS = 0, 1, 2  # random streams of a seed
+# random streams of a seed
+DRAWS = 0
+RACE = 1
+WAITS = 2
 EMPTY = -1  # a slot without an id
 
 

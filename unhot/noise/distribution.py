@@ -1,6 +1,6 @@
 """`Noise`: a distribution over ids to draw from.
 
-    >>> from unhot.noise.unigram import unigram
+    >>> from unhot.noise.rules import unigram
     >>> import numpy as np
     >>> noise = Noise(unigram(np.array([81, 16, 1]), power=0.75))
     >>> noise.probability * 36

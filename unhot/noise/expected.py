@@ -40,7 +40,7 @@ def expected_counts(q: ArrayLike, k: int, *, unique: bool = False) -> Doubles:
 def tries(q: ArrayLike, k: int) -> float:
     """The number of tries t after which k distinct ids are to be expected.
 
-    Infinite if k is the number of ids with q > 0.
+    It is infinite if k is the number of ids with q > 0.
 
     sum_w 1 - (1 - q) ** t rises with t and is concave, and is below k at t = k: from there Newton's method
     comes closer from the left at every step and never goes past the solution.
@@ -55,11 +55,11 @@ def tries(q: ArrayLike, k: int) -> float:
     for _ in range(STEPS):
         exponent = t * log_miss
         short = k + float(np.expm1(exponent).sum())
-        slope = -float((log_miss * np.exp(exponent)).sum())
         if short <= 0:
             break
-        t += short / slope
-        if short / slope <= 1e-15 * t:
+        step = short / -float((log_miss * np.exp(exponent)).sum())
+        t += step
+        if step <= 1e-15 * t:
             break
     return t
 

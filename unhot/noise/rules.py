@@ -1,20 +1,48 @@
-"""Unigram noise: q(w) proportional to count(w) ** power.
+"""Noise by a rule: the probability q of every id from the counts, or from the number of words alone.
+
+    unigram        q(w) proportional to count(w) ** power
+    uniform        q(w) = 1 / V for every id, also for words with count zero
+    log_uniform    q(i) = (log(i + 2) - log(i + 1)) / log(V + 1), about Zipf's law over ranks
 
 Below 1, the power lowers the share of frequent words and raises that of rare ones (word2vec: 0.75); 0 is
 uniform over the words that occur; a negative power prefers rare words. A word with count zero is never drawn.
-Ids may be in any order.
+Ids may be in any order, but for log_uniform: it knows ranks, not counts, so ids must be sorted by falling
+count, which is checked.
 """
 
 from __future__ import annotations
 
+import numpy as np
+
+from unhot.errors import DataError, whole
 from unhot.noise.weights import checked_weights, normalised
 from unhot.types import Counts, Doubles
 
 
 def unigram(counts: Counts, power: float) -> Doubles:
     """Probabilities of all ids: [vocabulary]."""
-    return normalised(
-        checked_weights("counts", counts),
-        power,
-        "noise over an empty vocabulary: no word has a count above zero",
-    )
+    weights = checked_weights("counts", counts)
+    return normalised(weights, power, "noise over an empty vocabulary: no word has a count above zero")
+
+
+def uniform(words: int) -> Doubles:
+    """Probabilities of all ids: [words]."""
+    words = whole("words", words, 1, 2**31 - 1)
+    return np.full(words, 1.0 / words)
+
+
+def log_uniform(counts: Counts) -> Doubles:
+    """Probabilities of all ids: [vocabulary]."""
+    if counts.size == 0:
+        raise DataError("noise over an empty vocabulary: there must be at least one word")
+    rises = np.flatnonzero(counts[1:] > counts[:-1])
+    if rises.size:
+        i = int(rises[0]) + 1
+        raise DataError(
+            f"log_uniform: the count rises from {counts[i - 1]:,} to {counts[i]:,} at id {i:,}: ids must be "
+            "sorted by falling count; sort them, or use unigram, which takes the counts themselves"
+        )
+    # log(i + 2) - log(i + 1), without the difference of close numbers
+    step = np.log1p(1.0 / np.arange(1, counts.size + 1))
+    q: Doubles = step / np.log1p(counts.size)
+    return q

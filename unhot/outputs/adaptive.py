@@ -81,8 +81,7 @@ class Adaptive(OutputLayer):
             if widths[-1] < 1:
                 raise ConfigError(
                     f"adaptive:div_value={self.div_value}: with dim={dim} nothing is left for the vectors "
-                    f"of tail {j}; give a smaller "
-                    "div_value, fewer cutoffs or a larger dim"
+                    f"of tail {j}; give a smaller div_value, fewer cutoffs or a larger dim"
                 )
         return widths
 
@@ -107,7 +106,8 @@ class Adaptive(OutputLayer):
     def reference(self, scores: Doubles, target: int, draws: Ids, counts: Counts) -> float:
         """The formula above."""
         order, cutoffs = self.clusters(counts)
-        rank, short, tails = int(np.flatnonzero(order == target)[0]), cutoffs[0], len(cutoffs) - 1
+        short, tails = cutoffs[0], len(cutoffs) - 1
+        rank = int(np.flatnonzero(order == target)[0])
         head = scores[: short + tails]
         if rank < short:
             return float(log_sum_exp(head) - head[rank])

@@ -22,7 +22,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -37,15 +37,6 @@ from unhot.tree.classes import Groups, frequency_classes, groups_from_map
 from unhot.tree.given import file_state, read_classes
 from unhot.tree.search import best_first, found_words
 from unhot.types import Counts, Doubles, Ids
-
-
-class ClassTables(NamedTuple):
-    """What the kernel needs: on level l, word w is row[w, l], one of size[group[w, l]] rows from first[group[w, l]] on."""
-
-    first: Ids
-    size: Ids
-    group: Ids  # [words, levels + 1]
-    row: Ids  # [words, levels + 1]
 
 
 @output("class_based")
@@ -79,10 +70,7 @@ class ClassBased(OutputLayer):
         return _groups(self.classes, self.levels, state, counts.tobytes())
 
     def columns(self, counts: Counts, targets: int) -> int:
-        """The top classes, and the largest group of each target on the levels below.
-
-        Each fills up its last tile.
-        """
+        """The top classes, and the largest group of each target below them; each fills up its last tile."""
         groups = self.groups(counts)
         largest = [int(groups.size[level].max()) + MAX_WIDTH for level in groups.group.T]
         return largest[0] + targets * sum(largest[1:])
@@ -91,13 +79,13 @@ class ClassBased(OutputLayer):
         """Classes of all levels, then words."""
         return int(self.groups(counts).size.sum())
 
-    def tables(self, counts: Counts) -> ClassTables:
+    def tables(self, counts: Counts) -> Groups:
         """The groups."""
-        return ClassTables(*self.groups(counts))
+        return self.groups(counts)
 
-    def sketch(self) -> ClassTables:
+    def sketch(self) -> Groups:
         """One word."""
-        return ClassTables(*groups_from_map(np.zeros((1, 1), np.int64), np.ones(1, np.int64)))
+        return groups_from_map(np.zeros((1, 1), np.int64), np.ones(1, np.int64))
 
     def reference(self, scores: Doubles, target: int, draws: Ids, counts: Counts) -> float:
         """The formula above."""
@@ -118,9 +106,8 @@ class ClassBased(OutputLayer):
     ) -> tuple[Doubles, Doubles]:
         """Only the rows that the targets choose."""
         groups = self.groups(counts)
-        return _within_groups(scores, groups)[which[:, None], groups.row[targets]].sum(axis=1), np.zeros(
-            len(scores)
-        )
+        chosen = _within_groups(scores, groups)[which[:, None], groups.row[targets]]
+        return chosen.sum(axis=1), np.zeros(len(scores))
 
     def topk(self, score: Callable[..., Doubles], k: int, counts: Counts) -> tuple[Ids, Doubles]:
         """Best first: only classes whose own probability is among the best are opened."""
@@ -152,17 +139,13 @@ def _groups(classes: int | str, levels: int, state: object, counts: bytes) -> Gr
     given = np.frombuffer(counts, np.int64)
     if isinstance(classes, str) and classes.startswith(FILE):
         return groups_from_map(read_classes(classes.removeprefix(FILE))[None], given)
-    return groups_from_map(
-        frequency_classes(given, None if isinstance(classes, str) else classes, levels), given
-    )
+    number = None if isinstance(classes, str) else classes
+    return groups_from_map(frequency_classes(given, number, levels), given)
 
 
-@candidates.register(ClassTables)
+@candidates.register(Groups)
 def _candidates(tables: Any, targets: Any, state: Any, columns: Any, first: Any) -> Any:
-    """On each level the groups of all targets, each group once.
-
-    A row's label is how many targets choose it.
-    """
+    """On each level the groups of all targets, each once; a row's label is how many targets choose it."""
     begin_groups(columns, first)
     n = 0
     for level in range(tables.group.shape[1]):
@@ -179,17 +162,9 @@ def _candidates(tables: Any, targets: Any, state: Any, columns: Any, first: Any)
     return n, state
 
 
-@link.register(ClassTables)
+@link.register(Groups)
 def _link(
-    tables: Any,
-    shape: Any,
-    scores: Any,
-    count: Any,
-    columns: Any,
-    part: Any,
-    times: Any,
-    times_at: Any,
-    lr: Any,
+    tables: Any, shape: Any, scores: Any, count: Any, columns: Any, part: Any, times: Any, at: Any, lr: Any
 ) -> Any:
     """Every weight is 1, so leaving a target's own draws out of its sum leaves the plain softmax."""
-    return softmax_link(False, shape, scores, count, columns, part, times, times_at, lr)
+    return softmax_link(False, shape, scores, count, columns, part, times, at, lr)

@@ -1,12 +1,12 @@
 """The loss of a layer in count space: what a whole text comes to, without any draw.
 
-Of a text, the loss of skip-gram depends only on how often each input i stands with each target j. With X[i,
-j] of these pairs, N_i the sum of row i, and scores s[i, j]:
+Of a text, the loss of skip-gram depends only on how often each input i stands with each target j. With
+X[i, j] of these pairs, N_i the sum of row i, and scores s[i, j]:
 
-    softmax     L = sum_i N_i (log Z_i + alpha log^2 Z_i) - sum_ij X s          Z_i = sum_j exp s[i, j]
-    logistic    L = sum_ij W softplus(d) - X d,   W[i, j] = X[i, j] + c_j (N_i - hits X[i, j])      d = s + offset_j
-
-    dL/ds       softmax: N_i (1 + 2 alpha log Z_i) p - X;   logistic: W sigmoid(d) - X
+    softmax     L = sum_i N_i (log Z_i + alpha log^2 Z_i) - sum_ij X s,   Z_i = sum_j exp s[i, j]
+                dL/ds = N_i (1 + 2 alpha log Z_i) p - X
+    logistic    L = sum_ij W softplus(d) - X d,   d = s + offset_j,   W = X + c_j (N_i - hits X)
+                dL/ds = W sigmoid(d) - X
 
 c_j = k q_j is how often word j is expected among the draws of one pair, `hits` is 1 where draws that are the
 target are dropped. So negative sampling is itself, in expectation; nce and sampled_logistic have offsets; and
@@ -74,11 +74,9 @@ class LogisticLoss:
             scores += self.offset
         flat, column = scores.reshape(-1), cells.at % scores.shape[1]
         own = cells.value * (1.0 - self.expected[column]) if self.drops_hits else cells.value  # W beyond c N
-        there = flat[cells.at]
+        linear = float(np.dot(flat[cells.at].astype(np.float64), cells.value))
         softplus, sigmoid = softplus_and_sigmoid(scores), scores
-        loss = float(np.dot(own.astype(np.float64), softplus.reshape(-1)[cells.at])) - float(
-            np.dot(there.astype(np.float64), cells.value)
-        )
+        loss = float(np.dot(own.astype(np.float64), softplus.reshape(-1)[cells.at])) - linear
         softplus *= self.expected
         loss += float(cells.total @ softplus.sum(axis=1, dtype=np.float64))
         own = own * flat[cells.at] - cells.value
@@ -91,8 +89,8 @@ class LogisticLoss:
 def softplus_and_sigmoid(scores: Floats) -> Floats:
     """log(1 + exp s) of scores; these become sigmoid(s).
 
-    Both are right to the last bits also where they are tiny: log(1 + e) = log(u) + (e - (u - 1)) / u, where u
-    is 1 + e rounded.
+    Both are right to the last bits also where they are tiny: log(1 + e) = log(u) + (e - (u - 1)) / u, where
+    u is 1 + e rounded.
     """
     e = np.abs(scores)
     np.negative(e, out=e)

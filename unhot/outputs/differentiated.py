@@ -25,6 +25,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
+import numpy as np
+
 from unhot.errors import ConfigError, whole
 from unhot.outputs.bands import (
     AUTO,
@@ -35,7 +37,7 @@ from unhot.outputs.bands import (
     given_numbers,
     ranked,
 )
-from unhot.outputs.layer import OutputLayer, log_share, output
+from unhot.outputs.layer import KEEP, LogProbabilityLayer, output
 from unhot.probability import log_sum_exp
 from unhot.types import Counts, Doubles, Ids
 
@@ -50,7 +52,7 @@ class Band(NamedTuple):
 
 @output("differentiated")
 @dataclass(frozen=True, kw_only=True)
-class Differentiated(OutputLayer):
+class Differentiated(LogProbabilityLayer):
     """Softmax over all words, with narrower vectors for rarer ones."""
 
     cutoffs: str = AUTO  # auto, or the ranks where bands end, such as 2000,10000
@@ -78,12 +80,9 @@ class Differentiated(OutputLayer):
         dim = whole("dim", dim, 1)
         most = min(len(given_numbers(self.widths)) or BANDS, dim)
         ends = [*cutoffs_of("differentiated:cutoffs", self.cutoffs, counts, most), counts.size]
-        order, widths = ranked(counts), self._widths(len(ends), dim)
-        out, rank, first = [], 0, 0
-        for end, width in zip(ends, widths, strict=True):
-            out.append(Band(order[rank:end], first, first + width))
-            rank, first = end, first + width
-        return out
+        words = np.split(ranked(counts), ends[:-1])
+        last = np.cumsum(self._widths(len(ends), dim)).tolist()
+        return [Band(*band) for band in zip(words, [0, *last], last, strict=False)]
 
     def _widths(self, bands: int, dim: int) -> list[int]:
         """How many numbers each band sees: given, or half of what is left."""
@@ -108,19 +107,9 @@ class Differentiated(OutputLayer):
         """Other counts would put words into other bands, whose slices their vectors do not fit."""
         raise ConfigError(
             "differentiated: which part of the hidden vector a word sees comes from its count, so it cannot "
-            "go on with other words or "
-            "counts: keep the vocabulary as it is (counts=model.vocabulary, --keep-vocabulary), or start "
-            "from the vectors alone"
+            f"go on with other words or counts: {KEEP}, or start from the vectors alone"
         )
-
-    def start_bias(self, counts: Counts) -> Doubles:
-        """Log P of each word by its count."""
-        return log_share(counts)
 
     def reference(self, scores: Doubles, target: int, draws: Ids, counts: Counts) -> float:
         """The formula above, of scores that were made from the slices."""
         return float(log_sum_exp(scores) - scores[target])
-
-    def log_weight(self, scores: Doubles, counts: Counts) -> Doubles:
-        """The score."""
-        return scores

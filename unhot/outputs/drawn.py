@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from unhot.kernels.steps import link
 from unhot.noise.alias import alias_table, draw
 from unhot.noise.choose import check_noise, noise_probability
 from unhot.noise.expected import expected_counts, tries
-from unhot.noise.unigram import unigram
+from unhot.noise.rules import unigram
 from unhot.outputs.count_losses import LogisticLoss
 from unhot.outputs.layer import OutputLayer
 from unhot.types import Counts, Doubles, Floats, Words64
@@ -33,7 +33,7 @@ MAX_TRIES = 100  # for each of k distinct draws
 
 
 class DrawnTables(NamedTuple):
-    """What the kernel needs of a layer with a logistic link."""
+    """What the kernel needs of a layer; this type chooses the logistic link."""
 
     noise: Words64  # alias table of q
     offset: Floats  # of each word; empty: none
@@ -53,6 +53,8 @@ class DrawnLayer(OutputLayer):
     unique: bool = False  # draw until k different words are found
     bias: bool = False  # learn a bias for each word
 
+    corrected: ClassVar[bool] = False  # scores are corrected by the log of how often a word is drawn
+    target_set: ClassVar[bool] = False  # several true classes are a set, in which each counts once
     on_cells = True
     own_columns = True
 
@@ -88,30 +90,46 @@ class DrawnLayer(OutputLayer):
         if self.unique and (needed := _tries(q, self.k)) > MAX_TRIES * self.k:
             raise ConfigError(
                 f"{self.name}:k={self.k},unique=true: it takes {needed:.3g} draws from this noise to find "
-                f"{self.k} different words; "
-                f"at most {MAX_TRIES} for each are sensible: lower k, or the power, or set unique=false"
+                f"{self.k} different words; at most {MAX_TRIES} for each are sensible: lower k, or the "
+                "power, or set unique=false"
             )
         return q
 
-    def log_counts(self, counts: Counts) -> Doubles:
+    def log_counts(self, q: Doubles) -> Doubles:
         """The log of c: how often each word is expected among the draws.
 
         A layer that needs it cannot do without any word.
         """
-        return self._log_counts(self.probability(counts))
-
-    def _log_counts(self, q: Doubles) -> Doubles:
         if not (q > 0).all():
             raise ConfigError(
                 f"{self.name}:noise={self.noise}: the word with id {int(np.argmin(q > 0))} is never drawn, "
-                f"but {self.name} divides by "
-                f"how often a word is drawn; use noise that covers all words"
+                f"but {self.name} divides by how often a word is drawn; use noise that covers all words"
             )
         return np.log(expected_counts(q, self.k, unique=self.unique))
 
+    def fixed_ln_z(self) -> float:
+        """What all scores have more than log P, where that is a setting."""
+        return 0.0
+
     def offset(self, q: Doubles) -> Doubles:
         """What is added to the score of each word; empty: nothing."""
-        return np.zeros(0)
+        return -self.fixed_ln_z() - self.log_counts(q) if self.corrected else np.zeros(0)
+
+    def shift(self, counts: Counts) -> Doubles:
+        """What a trained score lacks of log P, or of log odds if hits are dropped: [words], or [1].
+
+        Without a correction that is log c. A word that is never drawn has no finite one, and counts as drawn
+        once.
+        """
+        if self.corrected:
+            return np.array([-self.fixed_ln_z()])
+        c = expected_counts(self.probability(counts), self.k, unique=self.unique)
+        return np.log(np.where(c > 0, c, 1.0))
+
+    def log_weight(self, scores: Doubles, counts: Counts) -> Doubles:
+        """What the score converges to, solved for log P."""
+        shifted = scores + self.shift(counts)
+        return -np.logaddexp(0.0, -shifted) if self.drops_hits() else shifted
 
     def tables(self, counts: Counts) -> Any:
         """The noise as an alias table, and the offsets."""
@@ -139,10 +157,9 @@ class DrawnLayer(OutputLayer):
         q = unigram(tables.seen, self.power)
         return tables._replace(noise=alias_table(q), offset=self.offset(q).astype(np.float32))
 
-    def seen(self, tables: Any) -> Counts:
+    def seen(self, tables: DrawnTables) -> Counts:
         """What learned noise is made from."""
-        seen: Counts = tables.seen
-        return seen
+        return tables.seen
 
     def check_cells(self) -> None:
         """The expected counts must be exact, and known beforehand."""
@@ -162,14 +179,14 @@ class DrawnLayer(OutputLayer):
         """In expectation over the draws."""
         self.check_cells()
         q = self.probability(counts)
-        expected, offset = (self.k * q).astype(np.float32), self.offset(q).astype(np.float32)
-        return LogisticLoss(expected, self.drops_hits(), offset)
+        expected = (self.k * q).astype(np.float32)
+        return LogisticLoss(expected, self.drops_hits(), self.offset(q).astype(np.float32))
 
 
 def _tries(q: Doubles, k: int) -> float:
     """About how many draws it takes to find k different words.
 
-    For all of them, the collector's wait for the rarest.
+    If these are all words, it is the collector's wait for the rarest.
     """
     expected = tries(q, k)
     return expected if math.isfinite(expected) else (1.0 + math.log(k)) / float(q[q > 0].min())
@@ -177,17 +194,9 @@ def _tries(q: Doubles, k: int) -> float:
 
 @inner
 def put_drawn(
-    tables: Any,
-    targets: Any,
-    own: Any,
-    each: Any,
-    drop: Any,
-    draws: Any,
-    state: Any,
-    columns: Any,
-    first: Any,
+    tables: Any, targets: Any, own: Any, each: Any, drop: Any, many: Any, state: Any, columns: Any, first: Any
 ) -> Any:
-    """A column for each target and for each different draw.
+    """A column for each target and for each different one of so many draws.
 
     A target's weight is `own` times its multiplicity; a draw adds `each` to the weight of its column, less
     `drop` times its label.
@@ -201,7 +210,7 @@ def put_drawn(
     if tables.unique:
         n, state = _draw_different(tables, targets.n, each, drop, state, columns, first)
     else:
-        n, state = _draw(tables, targets.n, each, drop, draws, state, columns, first)
+        n, state = _draw(tables, targets.n, each, drop, many, state, columns, first)
     if tables.offset.size > 0:
         for c in range(first, first + n):
             columns.offset[c] = tables.offset[columns.row[c]]
@@ -209,9 +218,9 @@ def put_drawn(
 
 
 @inner
-def _draw(tables: Any, n: Any, each: Any, drop: Any, draws: Any, state: Any, columns: Any, first: Any) -> Any:
+def _draw(tables: Any, n: Any, each: Any, drop: Any, many: Any, state: Any, columns: Any, first: Any) -> Any:
     """Draws behind the n columns that are there."""
-    for _ in range(draws):
+    for _ in range(many):
         state += GAMMA
         word = draw(tables.noise, mix(state))
         at = find(columns, first, n, word)
@@ -253,18 +262,9 @@ def _candidates(tables: Any, targets: Any, state: Any, columns: Any, first: Any)
     """A yes for each target, a no for each draw and target, except for those that are dropped."""
     rounds = 1 if tables.unique else targets.rounds
     part = np.float32(1.0) / np.float32(rounds)
-    drop = part if tables.drop_hits else np.float32(0.0)
-    return put_drawn(
-        tables,
-        targets,
-        np.float32(1.0),
-        part * np.float32(targets.total),
-        drop,
-        rounds * tables.k,
-        state,
-        columns,
-        first,
-    )
+    each, drop = part * np.float32(targets.total), part if tables.drop_hits else np.float32(0.0)
+    draws = rounds * tables.k
+    return put_drawn(tables, targets, np.float32(1.0), each, drop, draws, state, columns, first)
 
 
 link.register(DrawnTables)(logistic_link)

@@ -25,7 +25,7 @@ class Head:
     """Probabilities of all words for hidden vectors [..., dim].
 
     >>> from unhot.outputs import parse_output
-    >>> head = Head(parse_output("softmax"), counts=np.array([2, 1, 1]), out_vectors=np.array([[1.0], [0.0], [0.0]]))
+    >>> head = Head(parse_output("softmax"), counts=[2, 1, 1], out_vectors=[[1.0], [0.0], [0.0]])
     >>> np.exp(head.log_prob([0.0])).round(3).tolist()
     [0.333, 0.333, 0.333]
     >>> head.topk([2.0], 1)[0].tolist()
@@ -67,50 +67,46 @@ class Head:
         return weight - log_sum_exp(weight)[..., None]
 
     def log_z(self, hidden: ArrayLike, in_bias: ArrayLike = 0.0) -> Doubles:
-        """The log of what the layer's own estimates of the probabilities sum to.
+        """The log of what the layer's own estimates of the probabilities sum to: [...].
 
-        [...]; zero where it is normalised by construction.
+        It is zero where they are normalised by construction.
 
         `in_bias` is that of the inputs, where a layer learns one (nce:ln_z=per_input): it shifts all scores
         of an input alike, so it is in this sum and in no probability.
         """
-        return log_sum_exp(self.layer.log_weight(self.scores(hidden), self.counts)) + np.asarray(
-            in_bias, np.float64
-        )
+        weight = self.layer.log_weight(self.scores(hidden), self.counts)
+        return log_sum_exp(weight) + np.asarray(in_bias, np.float64)
 
     def pairs_log_prob(self, hidden: ArrayLike, which: Ids, targets: Ids) -> tuple[Doubles, Doubles]:
-        """Log P(targets[i] | hidden[which[i]]) of many pairs, and log Z of each hidden vector [n, dim]; `which` must not fall."""
+        """Log P(targets[i] | hidden[which[i]]) of many pairs, and log Z of each hidden vector [n, dim].
+
+        `which` must not fall.
+        """
         inputs = self._hidden(hidden)
         out, log_z = np.empty(len(targets)), np.empty(len(inputs))
         block = max(1, AT_ONCE // len(self._vectors))
         for first in range(0, len(inputs), block):
             some = slice(first, first + block)
             pairs = slice(*np.searchsorted(which, [first, first + block]))
-            scores = self.scores(inputs[some])
-            out[pairs], log_z[some] = self.layer.pairs_log_prob(
-                scores, which[pairs] - first, targets[pairs], self.counts
-            )
+            given = self.scores(inputs[some]), which[pairs] - first, targets[pairs]
+            out[pairs], log_z[some] = self.layer.pairs_log_prob(*given, self.counts)
         return out, log_z
 
     def topk(self, hidden: ArrayLike, k: int) -> tuple[Ids, Doubles]:
-        """The k most likely words and their log-probabilities, the best first, ties by the smaller id.
+        """The k most likely words and their log-probabilities, the best first: [..., k] each.
 
-        [..., k] each.
+        Of equals the smaller id is first.
         """
         inputs, k = self._hidden(hidden), whole("k", k, 1, self.counts.size)
-        found = [
-            self.layer.topk(partial(self.scores, h), k, self.counts)
-            for h in inputs.reshape(-1, inputs.shape[-1])
-        ]
-        ids, log_probs = (
-            np.array([one[i] for one in found]).reshape(*inputs.shape[:-1], k) for i in range(2)
-        )
+        flat, shape = inputs.reshape(-1, inputs.shape[-1]), (*inputs.shape[:-1], k)
+        found = [self.layer.topk(partial(self.scores, h), k, self.counts) for h in flat]
+        ids, log_probs = (np.array([one[i] for one in found]).reshape(shape) for i in range(2))
         return ids.astype(np.int32), log_probs
 
     def sample(self, hidden: ArrayLike, n: int = 1, *, temperature: float = 1.0, seed: int = 1) -> Ids:
-        """N words drawn for each hidden vector.
+        """Draw n words for each hidden vector: [..., n].
 
-        [..., n]. The temperature is that of the joint distribution over words.
+        The temperature is that of the joint distribution over words.
         """
         n, temperature = whole("n", n, 1), at_least("temperature", temperature, 0)
         log_prob, rng = self.log_prob(hidden), np.random.default_rng(seed)

@@ -1,7 +1,9 @@
 """Hierarchical softmax: a word is a path of left-or-right decisions through a binary tree.
 
-    P(w | h) = product over the inner nodes n on w's path of sigmoid(h.o_n) where it goes left, sigmoid(-h.o_n) where it goes right
-    L = -log P(t | h),   dL/do_n = (sigmoid(h.o_n) - y_n) h,   y_n = 1 where the path goes left (code bit 0), else 0
+    P(w | h) = product over the inner nodes n on w's path of sigmoid(h.o_n) where it goes left,
+               sigmoid(-h.o_n) where it goes right
+    L = -log P(t | h)
+    dL/do_n = (sigmoid(h.o_n) - y_n) h,   y_n = 1 where the path goes left (code bit 0), else 0
 
 There is one output vector for each of the V - 1 inner nodes. In a Huffman tree (`tree=huffman`) frequent
 words have short paths; `tree=word2vec` is one, too, joined in the order of word2vec.c and fastText, whose
@@ -23,7 +25,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -37,15 +39,7 @@ from unhot.tree.given import file_state, from_codes, read_codes
 from unhot.tree.huffman import huffman, word2vec_tree
 from unhot.tree.paths import Paths, children, longest
 from unhot.tree.search import best_first, found_words
-from unhot.types import Bytes, Counts, Doubles, Ids, Starts
-
-
-class HierarchicalTables(NamedTuple):
-    """What the kernel needs: the path of word w is [start[w] : start[w + 1]] of node and code."""
-
-    start: Starts
-    node: Ids
-    code: Bytes
+from unhot.types import Counts, Doubles, Ids
 
 
 @output("hierarchical")
@@ -82,13 +76,13 @@ class Hierarchical(OutputLayer):
         """Inner nodes; one that is never used where there is one word."""
         return max(1, counts.size - 1)
 
-    def tables(self, counts: Counts) -> HierarchicalTables:
+    def tables(self, counts: Counts) -> Paths:
         """The paths."""
-        return HierarchicalTables(*self.paths(counts))
+        return self.paths(counts)
 
-    def sketch(self) -> HierarchicalTables:
+    def sketch(self) -> Paths:
         """One word."""
-        return HierarchicalTables(*huffman(np.ones(1, np.int64)))
+        return huffman(np.ones(1, np.int64))
 
     def reference(self, scores: Doubles, target: int, draws: Ids, counts: Counts) -> float:
         """The formula above."""
@@ -144,7 +138,7 @@ def _paths(tree: str, state: object, counts: bytes) -> Paths:
     return balanced(given) if tree == "balanced" else from_codes(read_codes(tree.removeprefix(FILE)), given)
 
 
-@candidates.register(HierarchicalTables)
+@candidates.register(Paths)
 def _candidates(tables: Any, targets: Any, state: Any, columns: Any, first: Any) -> Any:
     """The nodes of all paths; a node that several targets share has the sum of their labels and weights."""
     n = 0
@@ -163,4 +157,4 @@ def _candidates(tables: Any, targets: Any, state: Any, columns: Any, first: Any)
     return n, state
 
 
-link.register(HierarchicalTables)(logistic_link)
+link.register(Paths)(logistic_link)

@@ -62,7 +62,10 @@ class InBatch(OutputLayer):
         return self.temperature * log_share(counts)
 
     def reference(self, scores: Doubles, target: int, draws: Ids, counts: Counts) -> float:
-        """The formula above; the draws are the other targets, the counts those of the text, or of the targets so far."""
+        """The formula above; the draws are the other targets.
+
+        The counts are those of the text, or of the targets so far.
+        """
         d = scores / self.temperature - log_share(counts)
         noise = draws if self.hits == "keep" else draws[draws != target]
         return float(log_sum_exp(d[np.append(noise, target)]) - d[target])

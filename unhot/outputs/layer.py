@@ -24,6 +24,7 @@ from unhot.probability import log_sum_exp
 from unhot.types import Counts, Doubles, Ids
 
 FILE = "file:"  # begins a setting that names a file
+KEEP = "keep the vocabulary as it is (counts=model.vocabulary, --keep-vocabulary)"
 LAYERS: dict[str, type[OutputLayer]] = {}
 Layer = TypeVar("Layer", bound="type[OutputLayer]")
 
@@ -38,7 +39,10 @@ class Biases(NamedTuple):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class OutputLayer:
-    """Base of all output layers."""
+    """Base of all output layers.
+
+    `counts` are those of what is predicted: how often each word of the output vocabulary occurs, by id.
+    """
 
     name: ClassVar[str]
     # what is cheaper as the target in skip-gram: the centre, or its contexts
@@ -69,11 +73,8 @@ class OutputLayer:
         """
         for field in dataclasses.fields(self):
             value = getattr(self, field.name)
-            if (
-                isinstance(value, str)
-                and value.startswith(FILE)
-                and not Path(value.removeprefix(FILE)).is_file()
-            ):
+            named = isinstance(value, str) and value.startswith(FILE)
+            if named and not Path(value.removeprefix(FILE)).is_file():
                 raise DataError(f"{self.name}:{field.name}={value}: there is no such file")
 
     def fixed_columns(self) -> int | None:
@@ -90,7 +91,7 @@ class OutputLayer:
         return 0
 
     def set_of_draws(self) -> int:
-        """How many columns each further set of draws adds, for layers that take several (`Targets.rounds`)."""
+        """How many columns each further set of draws adds, where there are several (`Targets.rounds`)."""
         return 0
 
     def batch_columns(self, counts: Counts, size: int) -> int:
@@ -118,14 +119,12 @@ class OutputLayer:
     def grown_rows(self, moved: Ids) -> Ids:
         """Which old row each output row of a grown vocabulary goes on from, given each word's old id.
 
-        -1: it is new.
+        It is -1 for a new one.
         """
         if not self.rows_are_words:
             raise ConfigError(
                 f"{self.name}: its rows are not those of the words but come from their counts, so it cannot "
-                "go on with other words or "
-                "counts: keep the vocabulary as it is (counts=model.vocabulary, --keep-vocabulary), or "
-                "start from the vectors alone"
+                f"go on with other words or counts: {KEEP}, or start from the vectors alone"
             )
         return moved
 
@@ -134,9 +133,9 @@ class OutputLayer:
         return Biases(out=getattr(self, "bias", False))
 
     def start_bias(self, counts: Counts) -> Doubles:
-        """Where the biases of the output rows begin: [rows]; zero, or what the counts say.
+        """Where the biases of the output rows begin: [rows].
 
-        What they converge to without inputs.
+        They are zero, or what the counts say: what they converge to without inputs.
         """
         return np.zeros(self.rows(counts))
 
@@ -154,17 +153,11 @@ class OutputLayer:
         raise NotImplementedError
 
     def sketch(self) -> Any:
-        """Tables of the right types without content.
-
-        Enough to compile with, before the vocabulary is known.
-        """
+        """Tables of the right types without content, to compile with before the vocabulary is known."""
         return self.tables(np.ones(1, np.int64))
 
     def fresh(self, tables: Any) -> Any:
-        """The tables for the next chunk of training.
-
-        The same ones unless the layer learns something while it reads.
-        """
+        """The tables for the next chunk of training: the same unless the layer learns while it reads."""
         return tables
 
     def seen(self, tables: Any) -> Counts:
@@ -194,19 +187,13 @@ class OutputLayer:
         raise NotImplementedError
 
     def log_weight(self, scores: Doubles, counts: Counts) -> Doubles:
-        """What the layer takes for log P of all words, before it is normalised.
-
-        Scores [..., rows] -> [..., words].
-        """
+        """What the layer takes for log P of all words, not normalised: scores [..., rows] -> [..., words]."""
         raise NotImplementedError
 
     def pairs_log_prob(
         self, scores: Doubles, which: Ids, targets: Ids, counts: Counts
     ) -> tuple[Doubles, Doubles]:
-        """Log P of targets[i] under scores[which[i]], and the log of what all words' weights sum to.
-
-        [pairs], [inputs].
-        """
+        """Log P of targets[i] under scores[which[i]] [pairs], and of what all weights sum to [inputs]."""
         weight = self.log_weight(scores, counts)
         log_z = log_sum_exp(weight)
         return weight[which, targets] - log_z[which], log_z
@@ -214,7 +201,7 @@ class OutputLayer:
     def topk(self, score: Callable[..., Doubles], k: int, counts: Counts) -> tuple[Ids, Doubles]:
         """The k most likely words of one input and their log-probabilities.
 
-        Score(rows) gives scores of some rows, score() of all.
+        `score(rows)` gives scores of some rows, `score()` of all.
         """
         weight = self.log_weight(score(), counts)
         best = np.argsort(-weight, kind="stable")[:k]
@@ -222,10 +209,24 @@ class OutputLayer:
 
     def spec(self) -> str:
         """The layer as text; `parse_output` reads it back."""
+        values = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
         settings = ",".join(
-            f"{field.name}={_to_text(getattr(self, field.name))}" for field in dataclasses.fields(self)
+            f"{name}={str(value).lower() if isinstance(value, bool) else value}"
+            for name, value in values.items()
         )
         return f"{self.name}:{settings}" if settings else self.name
+
+
+class LogProbabilityLayer(OutputLayer):
+    """Base of layers whose scores converge to log P(w | h), up to a constant for each h."""
+
+    def start_bias(self, counts: Counts) -> Doubles:
+        """Log P of each word by its count."""
+        return log_share(counts)
+
+    def log_weight(self, scores: Doubles, counts: Counts) -> Doubles:
+        """The score."""
+        return scores
 
 
 def positive(field: str, value: float) -> None:
@@ -250,11 +251,8 @@ def output(name: str) -> Callable[[Layer], Layer]:
     """Register a layer under a name."""
 
     def decorate(layer: Layer) -> Layer:
-        there = LAYERS.get(name)
-        if there is not None and (there.__module__, there.__qualname__) != (
-            layer.__module__,
-            layer.__qualname__,
-        ):
+        there = LAYERS.get(name, layer)
+        if (there.__module__, there.__qualname__) != (layer.__module__, layer.__qualname__):
             raise ConfigError(
                 f"output layer {name!r}: {there.__module__} has registered one of that name; choose another"
             )
@@ -290,10 +288,6 @@ def parse_output(spec: str | OutputLayer) -> OutputLayer:
             raise ConfigError(f"output={spec!r}: {field} is given twice")
         given[field] = _from_text(f"{name}:{field}", text, kinds[field])
     return layer(**given)
-
-
-def _to_text(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _from_text(field: str, text: str, kind: Any) -> Any:

@@ -41,6 +41,8 @@ class NCE(DrawnLayer):
     power: float = 1.0  # unigram, learned, file: q is proportional to count ** power
     ln_z: float | str = 0.0  # a number | learned | per_input
 
+    corrected = True
+
     def __post_init__(self) -> None:
         """Check the ranges."""
         super().__post_init__()
@@ -53,22 +55,15 @@ class NCE(DrawnLayer):
         """A learned Z is one."""
         return Biases(self.bias, self.ln_z == "per_input", self.ln_z == "learned")
 
-    def offset(self, q: Doubles) -> Doubles:
-        """Minus ln Z, where it is fixed, and the log of the expected count."""
-        return -self._fixed() - self._log_counts(q)
-
-    def _fixed(self) -> float:
+    def fixed_ln_z(self) -> float:
+        """By setting; zero where it is learned."""
         return 0.0 if isinstance(self.ln_z, str) else self.ln_z
 
     def start_bias(self, counts: Counts) -> Doubles:
         """Log P of each word by its count, plus ln Z."""
-        return log_share(counts) + self._fixed()
+        return log_share(counts) + self.fixed_ln_z()
 
     def reference(self, scores: Doubles, target: int, draws: Ids, counts: Counts) -> float:
         """The formula above; a learned ln Z is among the biases that the scores hold already."""
         d = scores + self.offset(self.probability(counts))
         return float(np.logaddexp(0.0, -d[target]) + np.logaddexp(0.0, d[draws]).sum())
-
-    def log_weight(self, scores: Doubles, counts: Counts) -> Doubles:
-        """The score minus ln Z."""
-        return scores - self._fixed()

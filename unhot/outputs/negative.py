@@ -27,7 +27,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from unhot.errors import one_of
-from unhot.noise.expected import expected_counts
 from unhot.outputs.drawn import DrawnLayer
 from unhot.outputs.layer import output
 from unhot.types import Counts, Doubles, Ids
@@ -55,12 +54,3 @@ class NegativeSampling(DrawnLayer):
         """The formula above."""
         noise = draws if self.hits == "keep" else draws[draws != target]
         return float(np.logaddexp(0.0, -scores[target]) + np.logaddexp(0.0, scores[noise]).sum())
-
-    def log_weight(self, scores: Doubles, counts: Counts) -> Doubles:
-        """What the score converges to, solved for log P.
-
-        A word that is never drawn has no finite one, and counts as drawn once.
-        """
-        c = expected_counts(self.probability(counts), self.k, unique=self.unique)
-        shifted = scores + np.log(np.where(c > 0, c, 1.0))
-        return shifted if self.hits == "keep" else -np.logaddexp(0.0, -shifted)

@@ -22,12 +22,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from unhot.kernels.columns import candidates, put_targets
+from unhot.kernels.columns import candidates
 from unhot.kernels.simd.ranges import logistic_all
 from unhot.kernels.steps import link
 from unhot.outputs.count_losses import LogisticLoss
 from unhot.outputs.layer import OutputLayer, log_odds, log_share, output
-from unhot.outputs.softmax import step_targets, sum_over_targets
+from unhot.outputs.softmax import all_rows, all_rows_link, link_all
 from unhot.types import Counts, Doubles, Ids
 
 
@@ -73,24 +73,10 @@ class OneVsAll(OutputLayer):
         return -np.logaddexp(0.0, -scores)
 
 
-@candidates.register(OneVsAllTables)
-def _candidates(tables: Any, targets: Any, state: Any, columns: Any, first: Any) -> Any:
-    return put_targets(targets, columns, first), state
+@link_all.register(OneVsAllTables)
+def _link_logistic(tables: Any, scores: Any, rows: Any, total: Any, lr: Any) -> Any:
+    return logistic_all(scores, rows, total, lr)
 
 
-@link.register(OneVsAllTables)
-def _link(
-    tables: Any,
-    shape: Any,
-    scores: Any,
-    count: Any,
-    columns: Any,
-    part: Any,
-    times: Any,
-    times_at: Any,
-    lr: Any,
-) -> Any:
-    total, linear = sum_over_targets(scores, columns, part)
-    loss = logistic_all(scores, shape.rows, total, lr)
-    step_targets(scores, columns, part, lr)
-    return loss - linear
+candidates.register(OneVsAllTables)(all_rows)
+link.register(OneVsAllTables)(all_rows_link)

@@ -25,14 +25,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from unhot.errors import DataError, whole
-from unhot.outputs.layer import OutputLayer, log_share, output
+from unhot.outputs.layer import LogProbabilityLayer, output
 from unhot.probability import log_sum_exp
 from unhot.types import Counts, Doubles, Ids
 
 
 @output("partition")
 @dataclass(frozen=True, kw_only=True)
-class Partition(OutputLayer):
+class Partition(LogProbabilityLayer):
     """Softmax over the words of a part of the text."""
 
     size: int = 30_000  # different targets in a part of the text
@@ -53,18 +53,10 @@ class Partition(OutputLayer):
         """The words of a part."""
         return min(counts.size, self.size)
 
-    def start_bias(self, counts: Counts) -> Doubles:
-        """Log P of each word by its count."""
-        return log_share(counts)
-
     def reference(self, scores: Doubles, target: int, draws: Ids, counts: Counts) -> float:
         """The formula above; the draws are the set of the part."""
         columns = np.union1d(draws, [target])
         return float(log_sum_exp(scores[columns]) - scores[target])
-
-    def log_weight(self, scores: Doubles, counts: Counts) -> Doubles:
-        """The score."""
-        return scores
 
 
 class Part(NamedTuple):
@@ -76,10 +68,10 @@ class Part(NamedTuple):
 
 
 def partitions(targets: Iterable[Any] | np.ndarray[Any, Any], size: int) -> Iterator[Part]:
-    """Cut a text, one array of target ids or a stream of them, into consecutive parts of at most `size` different words.
+    """Cut a text into consecutive parts of at most `size` different words, each as long as it can be.
 
-    Each part is as long as it can be. The time is linear in the text; of a stream one array is held, and the
-    ids of one part.
+    The text is one array of target ids, or a stream of them. The time is linear in the text; of a stream one
+    array is held, and the ids of one part.
 
     >>> [(part.first, part.last, part.ids.tolist()) for part in partitions(np.array([3, 1, 3, 2, 2, 0]), 2)]
     [(0, 3, [1, 3]), (3, 6, [0, 2])]
@@ -89,16 +81,17 @@ def partitions(targets: Iterable[Any] | np.ndarray[Any, Any], size: int) -> Iter
 
 
 def _parts(blocks: Iterable[Any], size: int) -> Iterator[Part]:
-    """Of `size` targets at a time at most one part ends, as those behind its end cannot fill another.
+    """Look at `size` targets at a time.
 
-    So none is looked at often.
+    At most one part ends among them, as those behind its end cannot fill another.
     """
-    # by id: the part a word was last seen in, counted from 1; its place among some targets
+    # of each id: the part it was last seen in, counted from 1; its place among some targets
     part_of = place = np.zeros(0, np.int64)
-    # the part that is being filled, where it begins, how far the text was looked at
-    part, first, at = 1, 0, 0
-    words: list[Ids] = []  # of the part
-    filled = 0
+    part = 1  # the one that is being filled
+    first = 0  # where it begins
+    at = 0  # how far the text was looked at
+    filled = 0  # different words of the part
+    words: list[Ids] = []  # these
     for block in map(_checked, blocks):
         if block.size and int(block.max()) >= part_of.size:
             more = np.zeros(max(int(block.max()) + 1 - part_of.size, part_of.size), np.int64)
@@ -111,7 +104,9 @@ def _parts(blocks: Iterable[Any], size: int) -> Iterator[Part]:
             if cut < some.size:
                 yield Part(first, at + cut, np.sort(np.concatenate(words)).astype(np.int32))
                 rest = some[cut:]
-                words, part, first = [rest[_is_first(rest, place)]], part + 1, at + cut
+                words = [rest[_is_first(rest, place)]]
+                part += 1
+                first = at + cut
                 filled = 0
             part_of[words[-1]] = part
             filled += words[-1].size

@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -31,7 +31,7 @@ from unhot.errors import one_of
 from unhot.kernels.columns import begin_groups, candidates, end_group
 from unhot.kernels.linking import softmax_link
 from unhot.kernels.steps import link
-from unhot.outputs.drawn import DrawnLayer, put_drawn
+from unhot.outputs.drawn import DrawnLayer, DrawnTables, put_drawn
 from unhot.outputs.layer import log_share, output
 from unhot.probability import log_sum_exp
 from unhot.types import Counts, Doubles, Floats, Ids, Words64
@@ -39,15 +39,8 @@ from unhot.types import Counts, Doubles, Floats, Ids, Words64
 logger = logging.getLogger("unhot")
 
 
-class SampledTables(NamedTuple):
-    """What the kernel needs."""
-
-    noise: Words64  # alias table of q
-    offset: Floats  # of each word
-    seen: Counts  # targets so far, for learned noise; empty otherwise
-    k: int
-    unique: bool
-    keep_hits: bool
+class SampledTables(DrawnTables):
+    """The same for the softmax link; the type chooses the code below."""
 
 
 @output("sampled")
@@ -58,6 +51,7 @@ class SampledSoftmax(DrawnLayer):
     k: int = 100  # draws for each target
     hits: str = "keep"  # draws that are the target: keep | drop
 
+    corrected = True
     on_cells = False
 
     def __post_init__(self) -> None:
@@ -65,13 +59,9 @@ class SampledSoftmax(DrawnLayer):
         super().__post_init__()
         one_of("sampled:hits", self.hits, ("keep", "drop"))
 
-    def offset(self, q: Doubles) -> Doubles:
-        """Minus the log of the expected count."""
-        return -self._log_counts(q)
-
     def make_tables(self, noise: Words64, offset: Floats, seen: Counts) -> SampledTables:
         """With the softmax link."""
-        return SampledTables(noise, offset, seen, self.k, self.unique, self.hits == "keep")
+        return SampledTables(noise, offset, seen, self.k, self.unique, self.hits == "drop")
 
     def tables(self, counts: Counts) -> Any:
         """Warns where masking biases the result."""
@@ -94,35 +84,22 @@ class SampledSoftmax(DrawnLayer):
 
     def reference(self, scores: Doubles, target: int, draws: Ids, counts: Counts) -> float:
         """The formula above."""
-        d = scores - self.log_counts(counts)
+        d = scores + self.offset(self.probability(counts))
         noise = draws if self.hits == "keep" else draws[draws != target]
         return float(log_sum_exp(d[np.append(noise, target)]) - d[target])
-
-    def log_weight(self, scores: Doubles, counts: Counts) -> Doubles:
-        """The score."""
-        return scores
 
 
 @candidates.register(SampledTables)
 def _candidates(tables: Any, targets: Any, state: Any, columns: Any, first: Any) -> Any:
     """One group: the draws are in the sum of every target, and a target as often as it was drawn."""
-    n, state = put_drawn(
-        tables, targets, np.float32(0.0), np.float32(1.0), np.float32(0.0), tables.k, state, columns, first
-    )
+    zero, one = np.float32(0.0), np.float32(1.0)
+    n, state = put_drawn(tables, targets, zero, one, zero, tables.k, state, columns, first)
     begin_groups(columns, first)
     return end_group(columns, first, n, 0), state
 
 
 @link.register(SampledTables)
 def _link(
-    tables: Any,
-    shape: Any,
-    scores: Any,
-    count: Any,
-    columns: Any,
-    part: Any,
-    times: Any,
-    times_at: Any,
-    lr: Any,
+    tables: Any, shape: Any, scores: Any, count: Any, columns: Any, part: Any, times: Any, at: Any, lr: Any
 ) -> Any:
-    return softmax_link(tables.keep_hits, shape, scores, count, columns, part, times, times_at, lr)
+    return softmax_link(not tables.drop_hits, shape, scores, count, columns, part, times, at, lr)

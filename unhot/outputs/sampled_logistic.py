@@ -32,13 +32,12 @@ class SampledLogistic(DrawnLayer):
 
     k: int = 100  # draws for each target
 
+    corrected = True
+    target_set = True
+
     def drops_hits(self) -> bool:
         """By definition."""
         return True
-
-    def offset(self, q: Doubles) -> Doubles:
-        """Minus the log of the expected count."""
-        return -self._log_counts(q)
 
     def start_bias(self, counts: Counts) -> Doubles:
         """The log odds of each word by its count."""
@@ -46,9 +45,5 @@ class SampledLogistic(DrawnLayer):
 
     def reference(self, scores: Doubles, target: int, draws: Ids, counts: Counts) -> float:
         """The formula above."""
-        d = scores - self.log_counts(counts)
+        d = scores + self.offset(self.probability(counts))
         return float(np.logaddexp(0.0, -d[target]) + np.logaddexp(0.0, d[draws[draws != target]]).sum())
-
-    def log_weight(self, scores: Doubles, counts: Counts) -> Doubles:
-        """The log of sigmoid(s)."""
-        return -np.logaddexp(0.0, -scores)

@@ -18,11 +18,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from unhot.errors import at_least
 from unhot.outputs.layer import output
-from unhot.outputs.softmax import Softmax, SoftmaxTables
+from unhot.outputs.softmax import Softmax
 from unhot.probability import log_sum_exp
 from unhot.types import Counts, Doubles, Ids
 
@@ -39,9 +37,9 @@ class SelfNormalized(Softmax):
         super().__post_init__()
         object.__setattr__(self, "alpha", at_least("self_normalized:alpha", self.alpha, 0))
 
-    def tables(self, counts: Counts) -> SoftmaxTables:
-        """With the penalty."""
-        return SoftmaxTables(np.float32(self.alpha))
+    def penalty(self) -> float:
+        """By setting."""
+        return self.alpha
 
     def reference(self, scores: Doubles, target: int, draws: Ids, counts: Counts) -> float:
         """The formula above."""

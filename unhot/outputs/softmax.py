@@ -26,11 +26,11 @@ import numpy as np
 
 from unhot.errors import whole
 from unhot.kernels.columns import candidates, first_of, put_targets
-from unhot.kernels.jit import inner
+from unhot.kernels.jit import generic, inner
 from unhot.kernels.simd.ranges import exponentials, largest, scale_all
 from unhot.kernels.steps import link
 from unhot.outputs.count_losses import SoftmaxLoss
-from unhot.outputs.layer import OutputLayer, log_share, output
+from unhot.outputs.layer import LogProbabilityLayer, output
 from unhot.probability import log_sum_exp
 from unhot.types import Counts, Doubles, Ids
 
@@ -43,7 +43,7 @@ class SoftmaxTables(NamedTuple):
 
 @output("softmax")
 @dataclass(frozen=True, kw_only=True)
-class Softmax(OutputLayer):
+class Softmax(LogProbabilityLayer):
     """Softmax over all words."""
 
     bias: bool = False  # learn a bias for each word
@@ -62,75 +62,65 @@ class Softmax(OutputLayer):
         """Only the targets are written down."""
         return targets
 
+    def penalty(self) -> float:
+        """The weight of log^2 Z in the loss."""
+        return 0.0
+
     def tables(self, counts: Counts) -> SoftmaxTables:
-        """No penalty."""
-        return SoftmaxTables(np.float32(0.0))
+        """The penalty."""
+        return SoftmaxTables(np.float32(self.penalty()))
 
     def batch_columns(self, counts: Counts, size: int) -> int:
         """A chunk of the words."""
         return min(counts.size, self.chunk or counts.size)
 
     def count_loss(self, counts: Counts) -> SoftmaxLoss:
-        """With the penalty that the kernel has."""
+        """With the kernel's penalty."""
         return SoftmaxLoss(float(self.tables(counts).alpha))
-
-    def start_bias(self, counts: Counts) -> Doubles:
-        """Log P of each word by its count."""
-        return log_share(counts)
 
     def reference(self, scores: Doubles, target: int, draws: Ids, counts: Counts) -> float:
         """The formula above."""
         return float(log_sum_exp(scores) - scores[target])
 
-    def log_weight(self, scores: Doubles, counts: Counts) -> Doubles:
-        """The score."""
-        return scores
+
+@generic
+def link_all(tables: Any, scores: Any, rows: Any, total: Any, lr: Any) -> Any:
+    """Turn the scores of all rows into the steps of rows that are no target; return their loss.
+
+    `total` is the number of targets. Registered by layers over all rows for their Tables.
+    """
+
+
+@link_all.register(SoftmaxTables)
+def _link_softmax(tables: Any, scores: Any, rows: Any, total: Any, lr: Any) -> Any:
+    """dL/ds(w) = T (1 + 2 alpha log Z) p(w), minus the number of times that w is a target."""
+    top = largest(scores, rows)
+    z = exponentials(scores, rows, top)
+    log_z = top + np.log(z)
+    slope = np.float32(1.0) + np.float32(2.0) * tables.alpha * np.float32(log_z)
+    scale_all(scores, rows, -lr * total * slope / np.float32(z))
+    return total * (log_z + tables.alpha * log_z * log_z)
 
 
 @candidates.register(SoftmaxTables)
-def _candidates(tables: Any, targets: Any, state: Any, columns: Any, first: Any) -> Any:
+@inner
+def all_rows(tables: Any, targets: Any, state: Any, columns: Any, first: Any) -> Any:
+    """The targets alone are columns that are written down."""
     return put_targets(targets, columns, first), state
 
 
 @link.register(SoftmaxTables)
-def _link(
-    tables: Any,
-    shape: Any,
-    scores: Any,
-    count: Any,
-    columns: Any,
-    part: Any,
-    times: Any,
-    times_at: Any,
-    lr: Any,
-) -> Any:
-    """dL/ds(w) = T (1 + 2 alpha log Z) p(w), minus the number of times that w is a target."""
-    total, linear = sum_over_targets(scores, columns, part)
-    top = largest(scores, shape.rows)
-    z = exponentials(scores, shape.rows, top)
-    log_z = top + np.log(z)
-    scale_all(
-        scores,
-        shape.rows,
-        -lr * total * (np.float32(1.0) + np.float32(2.0) * tables.alpha * np.float32(log_z)) / np.float32(z),
-    )
-    step_targets(scores, columns, part, lr)
-    return total * (log_z + tables.alpha * log_z * log_z) - linear
-
-
 @inner
-def sum_over_targets(scores: Any, columns: Any, part: Any) -> Any:
-    """The number of targets and the sum of their scores."""
-    first, total, linear = first_of(columns, part), np.float32(0.0), 0.0
+def all_rows_link(
+    tables: Any, shape: Any, scores: Any, count: Any, columns: Any, part: Any, times: Any, at: Any, lr: Any
+) -> Any:
+    """The link of all rows, and what targets have in their gradient beyond the others."""
+    first = first_of(columns, part)
+    total, linear = np.float32(0.0), 0.0
     for c in range(first, first + columns.filled[part]):
         total += columns.label[c]
         linear += columns.label[c] * scores[columns.row[c]]
-    return total, linear
-
-
-@inner
-def step_targets(scores: Any, columns: Any, part: Any, lr: Any) -> None:
-    """What targets have in their gradient beyond the others."""
-    first = first_of(columns, part)
+    loss = link_all(tables, scores, shape.rows, total, lr)
     for c in range(first, first + columns.filled[part]):
         scores[columns.row[c]] += lr * columns.label[c]
+    return loss - linear

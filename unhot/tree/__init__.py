@@ -1,4 +1,1 @@
-"""Ways to write a word's probability as a product of a few choices.
-
-Binary trees (paths) and nested classes (groups).
-"""
+"""A word's probability as a product of a few choices: binary trees (paths) and nested classes (groups)."""

@@ -1,8 +1,8 @@
-"""The balanced tree: every path has floor(log2 V) or ceil(log2 V) steps, and the words stand in the order of their ids.
+"""The balanced tree: every path has floor(log2 V) or ceil(log2 V) steps.
 
-The nodes are a heap: node i has the children 2i + 1 and 2i + 2, and the positions from V - 1 on are the
-leaves. The heap is mirrored, so that the shorter paths belong to the lower ids, which are the more frequent
-words.
+The words stand in the order of their ids. The nodes are a heap: node i has the children 2i + 1 and 2i + 2,
+and the positions from V - 1 on are the leaves. The heap is mirrored, so that the shorter paths belong to the
+lower ids, which are the more frequent words.
 """
 
 from __future__ import annotations

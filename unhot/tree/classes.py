@@ -1,4 +1,4 @@
-"""Classes of words: a word's probability as a product of softmaxes, first over classes, then over the words of one class.
+"""Classes of words: first a softmax over classes, then one over the words of a class.
 
     P(w) = P(class of w) P(w | class of w), with more levels likewise: classes of classes first
 
@@ -23,9 +23,7 @@ DEEPEST = 30  # levels; halving at every one of them tells 2**30 words apart
 
 
 class Groups(NamedTuple):
-    """Softmaxes over groups of consecutive output rows.
-
-    A word's choices on the levels 0..L pick one row each.
+    """Softmaxes over groups of consecutive output rows; on each of the levels 0..L a word is one row.
 
     Rows: the top classes, then the next level's classes, ..., then the words; on each level grouped by the
     class they are in, and in a group by falling count. Group 0 is the top classes, group 1 + r is what the
@@ -49,9 +47,8 @@ def frequency_classes(counts: ArrayLike, classes: int | None = None, levels: int
     """
     counts = checked_counts(counts)
     levels = whole("levels", levels, 1, DEEPEST)
-    finest = (
-        counts.size ** (levels / (levels + 1)) if classes is None else float(whole("classes", classes, 1))
-    )
+    balance = counts.size ** (levels / (levels + 1))
+    finest = balance if classes is None else float(whole("classes", classes, 1))
     if finest > counts.size:
         raise ConfigError(
             f"classes={classes}: must be <= {counts.size}, the number of words, as no class may be empty"
@@ -59,7 +56,7 @@ def frequency_classes(counts: ArrayLike, classes: int | None = None, levels: int
     order = np.argsort(-counts, kind="stable")
     # of what is cut: the words, then classes of them
     weight = counts[order] if counts.any() else np.ones_like(counts)
-    of_word = np.arange(counts.size)  # of the words by rank: which piece they are in
+    of_word = np.arange(counts.size)  # of the words by rank: which class they are in
     class_map = np.empty((levels, counts.size), np.int64)
     for level in range(levels - 1, -1, -1):
         start = equal_cuts(np.sqrt(weight), max(1, round(finest ** ((level + 1) / levels))))
@@ -69,23 +66,22 @@ def frequency_classes(counts: ArrayLike, classes: int | None = None, levels: int
     return class_map
 
 
-def equal_cuts(weight: Doubles, pieces: int) -> Starts:
-    """Where to cut a row of weights into pieces, none empty, of about equal sum.
+def equal_cuts(weight: Doubles, classes: int) -> Starts:
+    """Where to cut a row of weights into classes, none empty, of about equal sum.
 
-    Piece i is [start[i] : start[i + 1]].
-
-    From left to right, a piece takes what has its middle within an equal share of the weight that is left. So
-    a weight above its share takes nothing from the pieces behind it.
+    Class i is [start[i] : start[i + 1]]. From left to right, a class takes what has its middle within an
+    equal share of the weight that is left. So a weight above its share takes nothing from the classes behind
+    it.
     """
     total = np.concatenate([[0.0], np.cumsum(weight)])
-    middle = (total[:-1] + total[1:]) / 2  # rises, so the end of a piece is found by bisection
-    start = np.zeros(pieces + 1, np.int64)
-    for i in range(pieces - 1):
-        left = pieces - i
+    middle = (total[:-1] + total[1:]) / 2  # rises, so the end of a class is found by bisection
+    start = np.zeros(classes + 1, np.int64)
+    for i in range(classes - 1):
+        left = classes - i
         target = total[start[i]] + (total[-1] - total[start[i]]) / left
         end = np.searchsorted(middle, target)
-        start[i + 1] = min(max(end, start[i] + 1), weight.size - left + 1)  # every piece needs one
-    start[pieces] = weight.size
+        start[i + 1] = min(max(end, start[i] + 1), weight.size - left + 1)  # every class needs one
+    start[classes] = weight.size
     return start
 
 
@@ -96,16 +92,11 @@ def groups_from_map(class_map: ArrayLike, counts: ArrayLike) -> Groups:
     """
     counts = checked_counts(counts)
     labels = np.atleast_2d(np.asarray(class_map))
-    if (
-        labels.ndim != 2
-        or labels.shape[1] != counts.size
-        or not 0 < len(labels) <= DEEPEST
-        or labels.dtype.kind not in "iu"
-    ):
-        shape, kind = np.shape(class_map), labels.dtype
+    fits = labels.ndim == 2 and labels.shape[1] == counts.size and 0 < len(labels) <= DEEPEST
+    if not fits or labels.dtype.kind not in "iu":
         raise DataError(
-            f"a class map of shape {shape} and type {kind}: must be whole numbers [levels, words], with "
-            f"{counts.size} words"
+            f"a class map of shape {np.shape(class_map)} and type {labels.dtype}: must be whole numbers "
+            f"[levels, words], with {counts.size} words"
         )
     row = np.empty((counts.size, len(labels) + 1), np.int32)
     group = np.zeros_like(row)
@@ -125,10 +116,7 @@ def groups_from_map(class_map: ArrayLike, counts: ArrayLike) -> Groups:
 
 
 def _level(label: Counts, above: Counts, counts: Counts, level: int) -> tuple[Counts, Counts]:
-    """For every word, the place of its class on this level.
-
-    And the sizes of the groups the level consists of.
-    """
+    """For every word, the place of its class on this level; and the sizes of the groups of the level."""
     # the example is the smallest id of a class
     _, example, own = np.unique(label, return_index=True, return_inverse=True)
     parent = above[example]
@@ -138,8 +126,7 @@ def _level(label: Counts, above: Counts, counts: Counts, level: int) -> tuple[Co
         other = int(example[own[word]])
         raise DataError(
             f"class {label[word]} of level {level} holds the words {other} and {word}, which level "
-            f"{level - 1} has in different classes: "
-            "classes must be nested; give this one two labels"
+            f"{level - 1} has in different classes: classes must be nested; give this one two labels"
         )
     weight = np.zeros(example.size, np.int64)
     np.add.at(weight, own, counts)
@@ -149,7 +136,10 @@ def _level(label: Counts, above: Counts, counts: Counts, level: int) -> tuple[Co
 
 
 def expected_columns(groups: Groups, counts: ArrayLike) -> float:
-    """How many columns the steps of a word look at, on average by count (of all words alike if no word was counted)."""
+    """How many columns the steps of a word look at, on average by count.
+
+    If no word was counted, all words count alike.
+    """
     counts = checked_counts(counts)
     if counts.size != len(groups.group):
         raise DataError(

@@ -24,7 +24,7 @@ from unhot.types import Bytes, Counts, Starts
 def from_codes(codes: Sequence[str], counts: ArrayLike) -> Paths:
     """The tree whose word w is found by following codes[w] from the root.
 
-    The counts only number its inner nodes.
+    The counts do no more than number its inner nodes.
 
     >>> from_codes(["0", "10", "11"], [5, 1, 1]).node.tolist()
     [0, 0, 1, 0, 1]
@@ -34,12 +34,8 @@ def from_codes(codes: Sequence[str], counts: ArrayLike) -> Paths:
     if len(codes) != words:
         raise DataError(f"{len(codes)} codes for {words} words: give one code for each word")
     bits, start = _bits(codes)
-    if words == 1:
-        complete = bits.size == 0
-        children = np.empty((0, 2), np.int32)
-    else:
-        children = np.full((words - 1, 2), words, np.int32)
-        complete = _grow(bits, start, children) == words - 1
+    children = np.full((words - 1, 2), words, np.int32)
+    complete = bits.size == 0 if words == 1 else _grow(bits, start, children) == words - 1
     if not complete:
         raise DataError(_why_not(codes))
     return from_children(children, counts)
@@ -65,9 +61,9 @@ def _bits(codes: Sequence[str]) -> tuple[Bytes, Starts]:
 
 @kernel
 def _grow(bits: Any, start: Any, children: Any) -> Any:
-    """Put word after word into the tree.
+    """Put word after word into the tree; return the number of inner nodes.
 
-    Returns the number of inner nodes, or -1 where codes clash or need too many nodes.
+    It is -1 where codes clash or need too many nodes.
     """
     words, made = start.size - 1, 1
     for word in range(words):
@@ -98,8 +94,12 @@ def _why_not(codes: Sequence[str]) -> str:
     clashes = [(i, j) for i, j in zip(ids, ids[1:], strict=False) if codes[j].startswith(codes[i])]
     if clashes:
         i, j = min(clashes)
-        return f"the code {codes[i][:80]!r} of id {i} is a prefix of the code {codes[j][:80]!r} of id {j}: no code may begin with another"
-    return f"no code begins with {_missing_branch([codes[i] for i in ids])[:80]!r}: a tree must be full, every inner node with two children"
+        return (
+            f"the code {codes[i][:80]!r} of id {i} is a prefix of the code {codes[j][:80]!r} of id {j}: no "
+            "code may begin with another"
+        )
+    missing = _missing_branch([codes[i] for i in ids])
+    return f"no code begins with {missing[:80]!r}: a tree must be full, every inner node with two children"
 
 
 def _missing_branch(codes: list[str]) -> str:

@@ -33,7 +33,10 @@ def huffman(counts: ArrayLike) -> Paths:
 
 
 def word2vec_tree(counts: ArrayLike) -> tuple[Paths, Ids]:
-    """The tree of word2vec.c and fastText, of falling counts, and the number of the node that each of their joins made."""
+    """The tree of word2vec.c and fastText, of falling counts.
+
+    With it comes the number of the node that each of their joins made.
+    """
     return numbered(_joined(checked_counts(counts), True), counts)
 
 

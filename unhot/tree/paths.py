@@ -30,7 +30,10 @@ class Paths(NamedTuple):
 
 
 def checked_counts(counts: ArrayLike) -> Counts:
-    """The counts as int64; a `DataError` unless there is at least one word, no count is negative and their sum fits 64 bits."""
+    """The counts as int64.
+
+    A `DataError` unless there is at least one word, no count is negative and their sum fits 64 bits.
+    """
     given = np.asarray(counts)
     if given.ndim != 1 or not 0 < given.size < 2**31:
         raise DataError(f"counts of shape {given.shape}: must be one count for each of 1 to 2**31 - 1 words")
@@ -44,14 +47,13 @@ def checked_counts(counts: ArrayLike) -> Counts:
 
 
 def from_children(children: ArrayLike, counts: ArrayLike) -> Paths:
-    """The paths of a tree given by the children (left, right) of its inner nodes.
+    """The paths of a tree given by the children (left, right) of its inner nodes: [words - 1, 2].
 
-    [words - 1, 2], a leaf w as -1 - w.
+    A leaf w is -1 - w. The inner nodes may stand in any order; the root is the one that is nobody's child.
 
-    The inner nodes may stand in any order; the root is the one that is nobody's child.
-
-    >>> from_children([[-1, 1], [-2, -3]], [5, 1, 1])  # the word 0 left of the root, the words 1 and 2 on its right
-    Paths(start=array([0, 1, 3, 5]), node=array([0, 0, 1, 0, 1], dtype=int32), code=array([0, 1, 0, 1, 1], dtype=uint8))
+    >>> paths = from_children([[-1, 1], [-2, -3]], [5, 1, 1])  # word 0 left of the root, 1 and 2 on its right
+    >>> [part.tolist() for part in paths]
+    [[0, 1, 3, 5], [0, 0, 1, 0, 1], [0, 1, 0, 1, 1]]
     """
     return numbered(children, counts)[0]
 
@@ -80,9 +82,9 @@ def numbered(children: ArrayLike, counts: ArrayLike) -> tuple[Paths, Ids]:
 
 
 def _checked_tree(tree: NDArray[Any], words: int) -> tuple[Ids, int]:
-    """The children and the inner node without a parent (-1 if there is none).
+    """The children, and the inner node without a parent, or -1 if there is none.
 
-    A `DataError` unless every other node and leaf has one.
+    A `DataError` unless every other node and leaf has one parent.
     """
     if words == 1 and tree.size == 0:
         return np.empty((0, 2), np.int32), -1
@@ -152,10 +154,7 @@ def _weigh(tree: Any, order: Any, counts: Any, weight: Any) -> None:
 
 @kernel
 def _hang(tree: Any, above: Any, word_above: Any, depth: Any, start: Any) -> None:
-    """For every node and word, 2 * parent + side.
-
-    For every word w, the length of its path in start[w + 1].
-    """
+    """Write 2 * parent + side of every node and word, and the length of word w's path to start[w + 1]."""
     for n in range(depth.size):
         for side in range(2):
             child = tree[n, side]
@@ -180,10 +179,7 @@ def _climb(above: Any, word_above: Any, start: Any, node: Any, code: Any) -> Non
 
 
 def children(paths: Paths) -> Ids:
-    """The children (left, right) of every inner node, a leaf w as -1 - w.
-
-    [words - 1, 2]; `from_children` reads it back.
-    """
+    """The children (left, right) of every inner node, a leaf w as -1 - w: what `from_children` reads back."""
     words = paths.start.size - 1
     child = np.empty(paths.node.size, np.int32)
     child[:-1] = paths.node[1:]

@@ -1,0 +1,121 @@
+"""What a head is made from, checked: its layer, the counts of the words, a weight to share.
+
+And what it is called with: examples of any shape, as the flat batch that families of heads take.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike
+from torch import Tensor, nn
+
+from unhot.errors import ConfigError, DataError
+from unhot.nn.classes import check_ids, check_tensor, check_whole
+from unhot.outputs import OutputLayer, parse_output
+from unhot.types import Counts
+
+
+def layer_with_bias(spec: str | OutputLayer, bias: bool | None) -> OutputLayer:
+    """The layer, with a bias or not as it was told.
+
+    A spec that says nothing means what the method's paper has.
+    """
+    layer = parse_output(spec)
+    if bias is None and (isinstance(spec, OutputLayer) or "bias=" in spec):
+        return layer
+    wanted = layer.biased if bias is None else bool(bias)
+    return dataclasses.replace(layer, **{"bias": wanted}) if hasattr(layer, "bias") else layer
+
+
+def checked_counts(counts: ArrayLike | Tensor) -> Counts:
+    """A copy of the counts as int64; a `ConfigError` unless they are whole numbers >= 0."""
+    given = counts.detach().cpu().numpy() if isinstance(counts, Tensor) else np.asarray(counts)
+    if given.ndim != 1 or given.size == 0 or given.dtype.kind not in "iuf" or not (given >= 0).all():
+        raise ConfigError(
+            f"counts of shape {given.shape} and type {given.dtype}: must be numbers >= 0, one for each word"
+        )
+    if given.dtype.kind == "f" and not (np.isfinite(given).all() and (given == np.rint(given)).all()):
+        raise ConfigError("counts: must be whole numbers")
+    if (given >= 2**63).any():
+        raise ConfigError(f"counts up to {given.max():g}: must be less than 2**63")
+    return np.array(given, np.int64)  # a copy: what was given may be read-only
+
+
+def check_weight(
+    weight: object,
+    shape: tuple[int, int],
+    device: torch.device | str | None,
+    dtype: torch.dtype | None,
+) -> None:
+    """Raise a `ConfigError` unless a weight can be shared as it is, in its own type and place."""
+    if not isinstance(weight, nn.Parameter) or tuple(weight.shape) != shape:
+        given = tuple(getattr(weight, "shape", ()))
+        raise ConfigError(f"weight of shape {given}: must be a Parameter [words, dim] = {list(shape)}")
+    moves = device is not None and torch.device(device).type != weight.device.type
+    if moves or dtype not in (None, weight.dtype):
+        raise ConfigError(
+            f"weight of type {weight.dtype} on {weight.device}: leave device and dtype out, the head goes "
+            "where its weight is"
+        )
+
+
+class FlatBatch(NamedTuple):
+    """Examples, flattened."""
+
+    hidden: Tensor  # [batch, dim]
+    target: Tensor  # int64 [batch, true], ids of words everywhere
+    known: Tensor  # [batch, true] bool: False where a target is to be ignored
+    draws: Tensor | None  # given by the caller: int64 [k] for all, or [batch, k]
+    in_bias: Tensor | None  # [batch]
+    seen: Tensor  # targets before this batch, of all processes: int64 [words], or empty
+
+
+def flatten(
+    hidden: Tensor,
+    target: Tensor,
+    words: int,
+    ignore_index: int,
+    draws: Tensor | None,
+    in_bias: Tensor | None,
+    seen: Tensor,
+) -> FlatBatch:
+    """Hidden vectors [..., dim] with targets [...] or [..., true] as a batch."""
+    check_tensor("target", target)
+    leading = hidden.shape[:-1]
+    if target.shape[: len(leading)] != leading or target.ndim > len(leading) + 1:
+        raise DataError(
+            f"target of shape {_text(target)}: must be {list(leading)}, or {[*leading, 'true']} for several "
+            "true classes"
+        )
+    if draws is not None and draws.ndim != 1 and draws.shape[:-1] != leading:
+        raise DataError(f"draws of shape {_text(draws)}: must be [k], or {[*leading, 'k']}")
+    if in_bias is not None and in_bias.shape != leading:
+        raise DataError(f"in_bias of shape {_text(in_bias)}: must be {list(leading)}")
+    check_whole("target", target)
+    flat = hidden.reshape(-1, hidden.shape[-1])
+    ids = target.reshape(flat.shape[0], target.shape[-1] if target.ndim > len(leading) else 1).long()
+    known = ids != ignore_index
+    ids = torch.where(known, ids, 0)
+    # what is ignored may be anything, no number included
+    flat = torch.where(known.any(dim=1, keepdim=True), flat, 0.0)
+    check_ids("target", ids, words)
+    if draws is not None:
+        check_whole("draws", draws)
+        draws = draws.long() if draws.ndim == 1 else draws.reshape(flat.shape[0], draws.shape[-1]).long()
+    return FlatBatch(flat, ids, known, draws, None if in_bias is None else in_bias.reshape(-1), seen.clone())
+
+
+def flat_hidden(hidden: Tensor, dim: int) -> Tensor:
+    """Hidden vectors as a matrix."""
+    check_tensor("hidden", hidden)
+    if hidden.ndim == 0 or hidden.shape[-1] != dim:
+        raise DataError(f"hidden of shape {_text(hidden)}: must end with dim = {dim}")
+    return hidden.reshape(-1, dim)
+
+
+def _text(tensor: Tensor) -> str:
+    return str(list(tensor.shape))
