@@ -49,7 +49,8 @@ model.wv.vectors_lockf = np.ones(len(model.wv), dtype=np.float32)
 model.wv.intersect_word2vec_format(folder + "/given", lockf=0.0)
 free = model.wv["n1"].copy()
 learn(model, NEW)
-result = [model.wv["w0"], model.wv["n0"], saved(model).wv["n0"], bool((model.wv["n1"] != free).any()), len(model.wv)]
+moved = bool((model.wv["n1"] != free).any())
+result = [model.wv["w0"], model.wv["n0"], saved(model).wv["n0"], moved, len(model.wv)]
 """
 
 

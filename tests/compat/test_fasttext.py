@@ -209,7 +209,8 @@ from unhot.compat import fasttext
 for path in sys.argv[1:]:
     model = fasttext.load_model(path)
     assert model.get_words() and model.get_labels() and model.get_line("a line") and "cat" in model
-print(*sorted(name for name in sys.modules if name.startswith(("numba", "unhot.kernels", "unhot.models", "unhot.train"))))
+heavy = ("numba", "unhot.kernels", "unhot.models", "unhot.train")
+print(*sorted(name for name in sys.modules if name.startswith(heavy)))
 """
     paths = (SKIPGRAM, PRUNED, GOLDEN / "fasttext_sup_hs.bin")
     done = subprocess.run(

@@ -88,10 +88,16 @@ model = Word2Vec(sentences, vector_size=16, window=3, min_count=2, workers=1, ep
 wv = model.wv
 result = {
     "facts": {
-        "shape": wv.vectors.shape, "dtype": str(wv.vectors.dtype), "words": list(wv.index_to_key), "index": dict(wv.key_to_index),
-        "counts": [int(wv.get_vecattr(word, "count")) for word in wv.index_to_key], "length": len(wv), "size": wv.vector_size,
-        "model": [model.vector_size, model.window, model.epochs, model.min_count, model.sg, model.hs, model.negative, model.alpha],
-        "corpus": [model.corpus_count, model.corpus_total_words], "text": str(model), "has": "t0w0" in wv, "not": "x" in wv,
+        "shape": wv.vectors.shape, "dtype": str(wv.vectors.dtype), "words": list(wv.index_to_key),
+        "index": dict(wv.key_to_index),
+        "counts": [int(wv.get_vecattr(word, "count")) for word in wv.index_to_key], "length": len(wv),
+        "size": wv.vector_size,
+        "model": [
+            model.vector_size, model.window, model.epochs, model.min_count, model.sg, model.hs, model.negative,
+            model.alpha,
+        ],
+        "corpus": [model.corpus_count, model.corpus_total_words], "text": str(model), "has": "t0w0" in wv,
+        "not": "x" in wv,
     },
     "similar": {word: wv.most_similar(word, topn=WORDS - 1) for word in wv.index_to_key},
     "vector": wv["t0w0"], "several": wv[["t0w0", "t1w1"]],
@@ -152,13 +158,15 @@ held = model.wv
 model.build_vocab(sentences)
 before = [len(model.wv), model.wv.vectors.shape, model.corpus_count, model.corpus_total_words]
 trained, raw = model.train(
-    sentences, total_examples=model.corpus_count, epochs=4, compute_loss=True, callbacks=[notes], start_alpha=0.025, end_alpha=0.0001
+    sentences, total_examples=model.corpus_count, epochs=4, compute_loss=True, callbacks=[notes],
+    start_alpha=0.025, end_alpha=0.0001
 )
 model.build_vocab(more, update=True)
 after = [len(model.wv), "new" in model.wv, int(model.wv.get_vecattr("t0w0", "count"))]
 model.train(more, total_examples=model.corpus_count, epochs=model.epochs)
 result = {
-    "before": before, "raw": raw, "trained": trained / raw, "heard": notes.heard, "after": after, "held": held is model.wv,
+    "before": before, "raw": raw, "trained": trained / raw, "heard": notes.heard, "after": after,
+    "held": held is model.wv,
     "similar": {word: model.wv.most_similar(word, topn=5) for word in model.wv.index_to_key if word != "new"},
     "losses": notes.losses, "new": [word for word, _ in model.wv.most_similar("new", topn=5)],
     "predicted": model.predict_output_word(["t0w0", "t0w1"], topn=5),
@@ -192,18 +200,28 @@ wv = KeyedVectors.load_word2vec_format(path, binary=binary, limit=limit)
 a, b, c, d = wv.index_to_key[3:7]
 result = {
     "size": [len(wv), wv.vector_size], "words": wv.index_to_key[:50],
-    "similar": wv.most_similar(a), "similar list": wv.most_similar([a]), "analogy": wv.most_similar(positive=[a, b], negative=[c], topn=7),
+    "similar": wv.most_similar(a), "similar list": wv.most_similar([a]),
+    "analogy": wv.most_similar(positive=[a, b], negative=[c], topn=7),
     "weights": wv.most_similar(positive=[(a, 2.0), (b, 0.5)], negative=[(c, -1.0)]),
-    "clipped": wv.most_similar(a, clip_start=5, clip_end=90), "restricted": wv.most_similar(a, restrict_vocab=50),
+    "clipped": wv.most_similar(a, clip_start=5, clip_end=90),
+    "restricted": wv.most_similar(a, restrict_vocab=50),
     "mul": wv.most_similar_cosmul(positive=[a, b], negative=[c]),
-    "vector": wv.similar_by_vector(wv[a] + wv[b]), "word": wv.similar_by_word(b, topn=3), "key": wv.similar_by_key(b, topn=3),
-    "all": wv.most_similar(a, topn=None), "similarity": wv.similarity(w1=a, w2=b), "distance": wv.distance(w1=a, w2=b),
-    "distances": wv.distances(a, [b, c]), "all distances": wv.distances(a), "n": wv.n_similarity(ws1=[a, b], ws2=[c, d]),
-    "match": wv.doesnt_match([a, b, c]), "rank": wv.rank(a, b), "closer": wv.closer_than(a, b), "older": wv.words_closer_than(a, b),
-    "mean": wv.get_mean_vector([a, b, "?"], weights=[1.0, -2.0, 1.0]), "mean plain": wv.get_mean_vector([a, b], pre_normalize=False),
-    "given": wv.most_similar_to_given(a, [b, c, d]), "relative": wv.relative_cosine_similarity(a, b), "index": wv.get_index(b),
-    "default": wv.get_index("?", -1), "norm": wv.get_vector(a, norm=True), "normed": wv.get_normed_vectors(), "rows": wv[[a, b]],
-    "cosines": wv.cosine_similarities(wv[a], wv[[b, c]]), "central": wv.rank_by_centrality([a, b, c]), "in": [a in wv, "?" in wv, 3 in wv],
+    "vector": wv.similar_by_vector(wv[a] + wv[b]), "word": wv.similar_by_word(b, topn=3),
+    "key": wv.similar_by_key(b, topn=3),
+    "all": wv.most_similar(a, topn=None), "similarity": wv.similarity(w1=a, w2=b),
+    "distance": wv.distance(w1=a, w2=b),
+    "distances": wv.distances(a, [b, c]), "all distances": wv.distances(a),
+    "n": wv.n_similarity(ws1=[a, b], ws2=[c, d]),
+    "match": wv.doesnt_match([a, b, c]), "rank": wv.rank(a, b), "closer": wv.closer_than(a, b),
+    "older": wv.words_closer_than(a, b),
+    "mean": wv.get_mean_vector([a, b, "?"], weights=[1.0, -2.0, 1.0]),
+    "mean plain": wv.get_mean_vector([a, b], pre_normalize=False),
+    "given": wv.most_similar_to_given(a, [b, c, d]), "relative": wv.relative_cosine_similarity(a, b),
+    "index": wv.get_index(b),
+    "default": wv.get_index("?", -1), "norm": wv.get_vector(a, norm=True), "normed": wv.get_normed_vectors(),
+    "rows": wv[[a, b]],
+    "cosines": wv.cosine_similarities(wv[a], wv[[b, c]]), "central": wv.rank_by_centrality([a, b, c]),
+    "in": [a in wv, "?" in wv, 3 in wv],
     "some": wv.vectors_for_all([b, a, "?"]).index_to_key,
 }
 wv.add_vectors(["one", "two"], np.ones((2, wv.vector_size), dtype=np.float32))
@@ -250,13 +268,20 @@ model.save(folder + "/word2vec.model")
 again = Word2Vec.load(folder + "/word2vec.model")
 model.wv.save(folder + "/vectors.kv", pickle_protocol=4)
 wv = KeyedVectors.load(folder + "/vectors.kv", mmap="r")
-by_place, by_name = KeyedVectors.load(folder + "/vectors.kv", "r"), KeyedVectors.load(fname=folder + "/vectors.kv")
+by_place = KeyedVectors.load(folder + "/vectors.kv", "r")
+by_name = KeyedVectors.load(fname=folder + "/vectors.kv")
 again.train(sentences, total_examples=len(sentences), epochs=2)
 result = {
-    "settings": [again.sg, again.negative, again.hs, again.vector_size, again.window, again.ns_exponent, again.cbow_mean, again.sample],
-    "words": again.wv.index_to_key == model.wv.index_to_key, "same": bool((wv.vectors == model.wv.vectors).all()),
-    "type": type(wv).__name__, "ways": [bool((other.vectors == wv.vectors).all()) for other in (by_place, by_name)],
-    "moved": bool((again.wv.vectors != model.wv.vectors).any()), "count": int(wv.get_vecattr("t0w0", "count")),
+    "settings": [
+        again.sg, again.negative, again.hs, again.vector_size, again.window, again.ns_exponent, again.cbow_mean,
+        again.sample,
+    ],
+    "words": again.wv.index_to_key == model.wv.index_to_key,
+    "same": bool((wv.vectors == model.wv.vectors).all()),
+    "type": type(wv).__name__,
+    "ways": [bool((other.vectors == wv.vectors).all()) for other in (by_place, by_name)],
+    "moved": bool((again.wv.vectors != model.wv.vectors).any()),
+    "count": int(wv.get_vecattr("t0w0", "count")),
 }
 """
 
@@ -353,7 +378,8 @@ def test_p_values():
 
 FILES = """
 from gensim.models.word2vec import LineSentence, PathLineSentences, Text8Corpus
-result = [list(LineSentence(path)), list(LineSentence(path, limit=2)), list(LineSentence(path, max_sentence_length=2))]
+result = [list(LineSentence(path)), list(LineSentence(path, limit=2))]
+result += [list(LineSentence(path, max_sentence_length=2))]
 result += [list(PathLineSentences(folder)), list(Text8Corpus(path, max_sentence_length=3))]
 """
 

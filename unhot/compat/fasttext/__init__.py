@@ -1,4 +1,6 @@
-r"""fastText's Python names, with unhot behind them: write `import unhot.compat.fasttext as fasttext` where a script imports `fasttext`.
+r"""fastText's Python names, with unhot behind them.
+
+Write `import unhot.compat.fasttext as fasttext` where a script imports `fasttext`.
 
     >>> import tempfile
     >>> from pathlib import Path
@@ -33,7 +35,9 @@ __all__ = [
     "train_unsupervised",
 ]
 
-EOS, BOW, EOW = "</s>", "<", ">"
+EOS = "</s>"
+BOW = "<"
+EOW = ">"
 
 _HOMES = {
     "FastText": "model",

@@ -1,6 +1,4 @@
-"""A line of text as fastText sees it.
-
-Its words, its labels, and the rows of the input matrix that stand for it.
+"""A line of text as fastText sees it: words, labels, and the rows of the input matrix that stand for it.
 
 The rows are those of each word (its own, if it is known, then its character n-grams) and, in a supervised
 model, of each run of 2 to wordNgrams words. With h_i the hash of word i, as a signed 32-bit number, the run
@@ -32,7 +30,8 @@ WORD = re.compile(r"[^ \t\n\v\f\r]+")  # where fastText reads words and not line
 WRITTEN_END = re.compile(r"(?<![^ \t\n\v\f\r\0])</s>(?![^ \t\n\v\f\r\0])[ \t\v\f\r\0]?")
 # fastText's files do not say which prefix they were trained with: it reads them with this one
 LABEL = "__label__"
-HASH_START, HASH_FACTOR, RUN_FACTOR = 2166136261, 16777619, 116049371
+HASH_START, HASH_FACTOR = 2166136261, 16777619  # of words
+RUN_FACTOR = 116049371  # of runs of words
 MOST_KEPT, LONGEST_KEPT = 1 << 16, 64  # words whose hashes and rows are remembered, and their characters
 LOW_32, LOW_64 = 2**32 - 1, 2**64 - 1
 
@@ -98,7 +97,9 @@ class Lines:
     """What splits lines, and finds their rows."""
 
     def __init__(self, vectors: SubwordVectors, labels: dict[str, int], longest_run: int) -> None:
-        self._vectors, self._rows, self._labels, self._longest = vectors, vectors.rows, labels, longest_run
+        self._vectors, self._rows = vectors, vectors.rows
+        self._labels = labels
+        self._longest = longest_run
         self.word_rows = remembered(self._word_rows)
 
     def split(self, text: str) -> Line:
@@ -118,9 +119,8 @@ class Lines:
         parts = [self.word_rows(word) for word in words]
         subwords = self._rows.subwords
         if self._longest > 1 and subwords.buckets:
-            rows = self._rows.rows_of(
-                np.array([state % subwords.buckets for state in run_hashes(words, self._longest)], np.int32)
-            )
+            runs = np.array(run_hashes(words, self._longest), np.uint64) % np.uint64(subwords.buckets)
+            rows = self._rows.rows_of(runs.astype(np.int32))
             parts.append(rows[rows >= 0] if self._rows.skips else rows)
         return np.concatenate([np.empty(0, np.int64), *parts])
 

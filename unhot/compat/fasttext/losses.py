@@ -1,9 +1,11 @@
-"""What fastText predicts: from the mean of a line's rows to the probabilities of labels, with its own roundings.
+"""What fastText predicts: from the mean of a line's rows to the probabilities of labels.
 
-With h the mean and s_i = h . o_i the score of output row i, fastText reports, for a label with
+The roundings are its own. With h the mean and s_i = h . o_i the score of output row i, fastText reports, for
+a label with
 
     softmax    exp(s_i) / sum exp(s)      p + 1e-5
-    ns, ova    sigmoid(s_i)               p + 1e-5; the sigmoid from a table of 512 steps over [-8, 8], rounded down
+    ns, ova    sigmoid(s_i)               p + 1e-5; the sigmoid from a table of 512 steps over [-8, 8],
+                                          rounded down
     hs         a path in a binary tree    the product over its nodes of sigmoid(+-s) + 1e-5
 
 so that probabilities can be a little above 1. A label is left out whose p is below the threshold; with hs, if
@@ -74,9 +76,8 @@ def check_asked(k: int, threshold: float) -> None:
 def table_sigmoid(scores: Doubles) -> Doubles:
     """The sigmoid as fastText's table has it."""
     place = (np.clip(np.nan_to_num(scores), -LARGEST, LARGEST) + LARGEST) * STEPS / LARGEST / 2
-    sigmoids = SIGMOIDS[place.astype(np.int64)]
-    sigmoids[scores < -LARGEST], sigmoids[scores > LARGEST], sigmoids[np.isnan(scores)] = 0.0, 1.0, np.nan
-    return sigmoids
+    special = [scores < -LARGEST, scores > LARGEST, np.isnan(scores)]
+    return np.select(special, [0.0, 1.0, np.nan], SIGMOIDS[place.astype(np.int64)])
 
 
 def path_products(scores: Doubles, paths: Paths) -> Doubles:

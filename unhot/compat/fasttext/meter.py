@@ -1,16 +1,18 @@
 """How good predictions are: precision and recall, of all labels together and of each.
 
-    precision = right predictions / predictions,  recall = right predictions / labels in the text,  F1 = 2
-                                                  right / (predictions + labels)
+    precision = right predictions / predictions
+    recall    = right predictions / labels in the text
+    F1        = 2 right predictions / (predictions + labels in the text)
 
 A quotient of nothing is NaN.
 """
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Iterable
+
+from unhot.evaluate.figures import share
 
 
 class Meter:
@@ -32,19 +34,15 @@ class Meter:
 
     def precision(self, label: str | None = None) -> float:
         """Of one label, or of all."""
-        return _share(self._of(self._right, label), self._of(self._predicted, label))
+        return share(self._of(self._right, label), self._of(self._predicted, label))
 
     def recall(self, label: str | None = None) -> float:
         """Of one label, or of all."""
-        return _share(self._of(self._right, label), self._of(self._true, label))
+        return share(self._of(self._right, label), self._of(self._true, label))
 
     def f1(self, label: str) -> float:
         """Of one label."""
-        return _share(2 * self._right[label], self._predicted[label] + self._true[label])
+        return share(2 * self._right[label], self._predicted[label] + self._true[label])
 
     def _of(self, counts: Counter[str], label: str | None) -> int:
         return counts.total() if label is None else counts[label]
-
-
-def _share(part: int, whole: int) -> float:
-    return part / whole if whole else math.nan

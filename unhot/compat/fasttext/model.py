@@ -1,7 +1,4 @@
-"""A model with the methods of fastText's Python module.
-
-One that fastText wrote, or one that was trained here.
-"""
+"""A model with the methods of fastText's Python module: one that fastText wrote, or one trained here."""
 
 from __future__ import annotations
 
@@ -86,11 +83,10 @@ class FastText(Queries):
         """
         if isinstance(text, list):
             found = [self.predict_line(ended(line, "predict"), k, threshold) for line in text]
-            return [shown(one.labels, on_unicode_error) for one in found], [
-                one.probabilities for one in found
-            ]
-        labels, probabilities = self.predict_line(ended(text, "predict"), k, threshold)
-        return tuple(shown(labels, on_unicode_error)), probabilities.astype(np.float64)
+            labels = [shown(one.labels, on_unicode_error) for one in found]
+            return labels, [one.probabilities for one in found]
+        one = self.predict_line(ended(text, "predict"), k, threshold)
+        return tuple(shown(one.labels, on_unicode_error)), one.probabilities.astype(np.float64)
 
     def predict_line(self, line: str, k: int = 1, threshold: float = 0.0) -> Predictions:
         """`predict` for a line as it stands in a file: with its end, unless the file ends there."""
@@ -108,14 +104,13 @@ class FastText(Queries):
     def _open_predictor(self) -> Predictor:
         if not self.is_supervised:
             raise ConfigError(
-                f"predict: this is a {LONG_MODELS[self._parts.header.model]} model; labels are predicted by "
-                "supervised models only"
+                f"predict: this is a {LONG_MODELS[self._parts.header.model]} model; "
+                "labels are predicted by supervised models only"
             )
         if self._predictor is None:
             counts = self._parts.dictionary.label_counts
-            self._predictor = Predictor(
-                self._parts.header.loss, matrix_rows(self._parts.output, np.arange(counts.size)), counts
-            )
+            rows = matrix_rows(self._parts.output, np.arange(counts.size))
+            self._predictor = Predictor(self._parts.header.loss, rows, counts)
         return self._predictor
 
     def test(self, path: PathLike, k: int = 1, threshold: float = 0.0) -> tuple[int, float, float]:

@@ -51,29 +51,23 @@ class Parts(NamedTuple):
     @property
     def input_rows(self) -> int:
         """How many rows there are by fastText's numbers."""
-        return (
-            self.rows.matrix.shape[0] if self._as_in_file else len(self.dictionary.words) + self.header.bucket
-        )
+        trained = len(self.dictionary.words) + self.header.bucket
+        return int(self.rows.matrix.shape[0]) if self._as_in_file else trained
 
     def numbers(self, buckets: Ids) -> Counts:
         """The numbers of the rows of buckets; -1 for one that was pruned."""
-        return (
-            self.rows.rows_of(buckets)
-            if self._as_in_file
-            else buckets.astype(np.int64) + len(self.dictionary.words)
-        )
+        trained = buckets.astype(np.int64) + len(self.dictionary.words)
+        return self.rows.rows_of(buckets) if self._as_in_file else trained
 
     def input_row(self, number: int) -> Floats:
         """The row with a number."""
         if not 0 <= number < self.input_rows:
             raise ConfigError(f"row {number}: the input matrix has rows 0 to {self.input_rows - 1}")
         rows, words = np.array([number], np.int64), len(self.dictionary.words)
-        if not self._as_in_file:
-            rows = (
-                self.rows.rows_of((rows - words).astype(np.int32))
-                if number >= words
-                else self.rows.word_rows[rows].astype(np.int64)
-            )
+        if not self._as_in_file and number < words:
+            rows = self.rows.word_rows[rows].astype(np.int64)
+        elif not self._as_in_file:
+            rows = self.rows.rows_of((rows - words).astype(np.int32))
         return np.asarray(self.rows.take(rows)[0])
 
     def input_matrix(self) -> Floats:
@@ -88,11 +82,11 @@ def open_parts(path: Path) -> Parts:
     _check_kind(path)
     file: FastTextFile = read_fasttext(path)
     return Parts(
-        file.header,
-        file.dictionary,
-        file.rows(),
-        file.output_matrix,
-        lambda target: write_fasttext(target, file),
+        header=file.header,
+        dictionary=file.dictionary,
+        rows=file.rows(),
+        output=file.output_matrix,
+        write=lambda target: write_fasttext(target, file),
     )
 
 
@@ -102,28 +96,43 @@ def trained_parts(model: models.FastText, given: Unsupervised) -> Parts:
     The header says what its file will say: what was used.
     """
     header = Header(
-        dim=model.dim, ws=model.window, epoch=model.epochs, min_count=min(model.min_count, MOST), neg=getattr(model.layer, "k", 0),
-        loss=SHORT_LOSSES.get(given.loss, given.loss), model=SHORT_MODELS[given.model], bucket=model.buckets, minn=model.minn,
-        maxn=model.maxn, t=model.sample,
-    )  # fmt: skip
+        dim=model.dim,
+        ws=model.window,
+        epoch=model.epochs,
+        min_count=min(model.min_count, MOST),
+        neg=getattr(model.layer, "k", 0),
+        loss=SHORT_LOSSES.get(given.loss, given.loss),
+        model=SHORT_MODELS[given.model],
+        bucket=model.buckets,
+        minn=model.minn,
+        maxn=model.maxn,
+        t=model.sample,
+    )
     vocabulary = model.learned.in_vocabulary
     dictionary = Dictionary(
-        words=vocabulary.words, word_counts=vocabulary.counts, labels=[], label_counts=np.zeros(0, np.int64),
-        tokens=int(vocabulary.counts.sum()), pruned=None,
-    )  # fmt: skip
+        words=vocabulary.words,
+        word_counts=vocabulary.counts,
+        labels=[],
+        label_counts=np.zeros(0, np.int64),
+        tokens=int(vocabulary.counts.sum()),
+        pruned=None,
+    )
     return Parts(header, dictionary, model.vectors.rows, _output_rows(model), model.save_fasttext)
 
 
 def _output_rows(model: models.FastText) -> Floats:
-    """As fastText has them: those of a tree's nodes by join, with the sign of the way to the right, and a row of zeros behind."""
-    rows, counts = model.learned.params.out_vectors, model.learned.in_vocabulary.counts
+    """Output rows as fastText has them.
+
+    Those of a tree's nodes are ordered by join, have the sign of the way to the right, and a row of zeros
+    stands behind them.
+    """
+    rows = model.learned.params.out_vectors
     if model.layer.rows_are_words:
         return rows
     from unhot.tree.huffman import word2vec_tree
 
-    joins, out = word2vec_tree(counts)[1], np.zeros((counts.size, model.dim), np.float32)
-    out[: joins.size] = -rows[joins]
-    return out
+    _, joins = word2vec_tree(model.learned.out_vocabulary.counts)
+    return np.concatenate([-rows[joins], np.zeros((1, model.dim), np.float32)])
 
 
 def _check_kind(path: Path) -> None:
@@ -136,6 +145,6 @@ def _check_kind(path: Path) -> None:
     with path.open("rb") as file:
         if file.read(len(SIGNATURE)) != SIGNATURE:
             raise FormatError(
-                f"{path}: byte 0: not a model of fastText (.bin, .ftz), which begins with the number "
-                f"{MAGIC}; {advice}"
+                f"{path}: byte 0: not a model of fastText (.bin, .ftz), "
+                f"which begins with the number {MAGIC}; {advice}"
             )

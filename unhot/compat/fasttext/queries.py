@@ -6,8 +6,8 @@ The names are fastText's.
 from __future__ import annotations
 
 import functools
-import itertools
 from collections.abc import Iterable, Iterator
+from itertools import repeat
 
 import numpy as np
 
@@ -25,7 +25,8 @@ class Queries:
     """A dictionary and the rows of its words."""
 
     def __init__(self, parts: Parts) -> None:
-        self._parts, dictionary = parts, parts.dictionary
+        self._parts = parts
+        dictionary = parts.dictionary
         self._vectors = SubwordVectors(dictionary.words, dictionary.word_counts, parts.rows)
         self._labels = {label: id for id, label in enumerate(dictionary.labels)}
         self._lines = Lines(self._vectors, self._labels, parts.header.word_ngrams)
@@ -87,12 +88,8 @@ class Queries:
     def get_entries(self) -> Iterator[tuple[str, int, str]]:
         """All words and labels with their counts, and which of both they are."""
         dictionary = self._parts.dictionary
-        yield from zip(
-            dictionary.words, dictionary.word_counts.tolist(), itertools.repeat("word"), strict=False
-        )
-        yield from zip(
-            dictionary.labels, dictionary.label_counts.tolist(), itertools.repeat("label"), strict=False
-        )
+        yield from zip(dictionary.words, dictionary.word_counts.tolist(), repeat("word"), strict=False)
+        yield from zip(dictionary.labels, dictionary.label_counts.tolist(), repeat("label"), strict=False)
 
     def get_arguments(self) -> dict[str, int | float | str]:
         """What the model was trained with, as far as its file says, by fastText's names."""
@@ -156,14 +153,14 @@ class Queries:
 
         N-grams that were pruned are left out.
         """
-        word, subwords = canonical(word), self._parts.rows.subwords
+        word = canonical(word)
+        subwords = self._parts.rows.subwords
         names, rows = [word], np.array([self._vectors.key_to_index.get(word, -1)], np.int64)
         if subwords.maxn:
             names += subwords.ngrams(word)
             rows = np.concatenate([rows, self._parts.numbers(subwords.ids(word))])
-        return shown(
-            [name for name, row in zip(names, rows, strict=True) if row >= 0], on_unicode_error
-        ), rows[rows >= 0]
+        known = [name for name, row in zip(names, rows, strict=True) if row >= 0]
+        return shown(known, on_unicode_error), rows[rows >= 0]
 
     def get_ngram_vectors(self, word: str) -> list[tuple[str, Floats]]:
         """A word, if it is known, and its n-grams, with their rows.
@@ -236,14 +233,12 @@ class Queries:
     def _nearest(self, added: list[str], subtracted: list[str], k: int, on_unicode_error: str) -> Neighbours:
         whole("k", k, 1)
         units = [self._unit(word) for word in added] + [-self._unit(word) for word in subtracted]
-        query, asked = np.sum(units, axis=0), {canonical(word) for word in (*added, *subtracted)}
+        query = np.sum(units, axis=0)
         if not query.any():
             return []
-        found = [
-            pair
-            for pair in self._vectors.similar_by_vector(query, topn=k + len(asked))
-            if pair[0] not in asked
-        ][:k]
+        asked = {canonical(word) for word in (*added, *subtracted)}
+        near = self._vectors.similar_by_vector(query, topn=k + len(asked))
+        found = [pair for pair in near if pair[0] not in asked][:k]
         words = shown([word for word, _ in found], on_unicode_error)
         return [(cosine, word) for word, (_, cosine) in zip(words, found, strict=True)]
 

@@ -127,6 +127,6 @@ def check_autotune(**given: Any) -> None:
     """Raise a `ConfigError` if autotune was asked for."""
     if given.get("autotuneValidationFile"):
         raise ConfigError(
-            "autotuneValidationFile: autotune is for classifiers, which unhot does not train yet; leave it "
-            "out"
+            "autotuneValidationFile: autotune is for classifiers, which unhot does not train yet; "
+            "leave it out"
         )

@@ -77,13 +77,31 @@ def train_unsupervised(
     check_autotune(autotuneValidationFile=autotuneValidationFile)
     if not isinstance(input, (str, os.PathLike)):
         raise ConfigError(
-            f"input of type {type(input).__name__}: must be a path; unhot.models.fasttext.FastText learns "
-            "from sentences"
+            f"input of type {type(input).__name__}: must be a path; "
+            "unhot.models.fasttext.FastText learns from sentences"
         )
     given = Unsupervised(
-        model, lr, dim, ws, epoch, minCount, minCountLabel, minn, maxn, neg, wordNgrams, loss, bucket,
-        usual_threads() if thread is None else thread, lrUpdateRate, t, label, verbose, os.fspath(pretrainedVectors), seed,
-    )  # fmt: skip
+        model=model,
+        lr=lr,
+        dim=dim,
+        ws=ws,
+        epoch=epoch,
+        minCount=minCount,
+        minCountLabel=minCountLabel,
+        minn=minn,
+        maxn=maxn,
+        neg=neg,
+        wordNgrams=wordNgrams,
+        loss=loss,
+        bucket=bucket,
+        thread=usual_threads() if thread is None else thread,
+        lrUpdateRate=lrUpdateRate,
+        t=t,
+        label=label,
+        verbose=verbose,
+        pretrainedVectors=os.fspath(pretrainedVectors),
+        seed=seed,
+    )
     for note in given.notes():
         logger.warning(note)
     return of_trained(learned(os.fspath(input), given), given)
@@ -104,6 +122,6 @@ def learned(source: str, given: Unsupervised, **telling: Any) -> models.FastText
 def train_supervised(*arguments: Any, **parameters: Any) -> NoReturn:
     """Raise a `ConfigError`: classifiers can be read and asked, not yet trained."""
     raise ConfigError(
-        "train_supervised: unhot does not train classifiers yet; load_model reads and asks those that "
-        "fastText trained"
+        "train_supervised: unhot does not train classifiers yet; "
+        "load_model reads and asks those that fastText trained"
     )

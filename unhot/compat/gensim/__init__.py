@@ -3,7 +3,8 @@
 Write `unhot.compat.gensim` where a script imports `gensim`.
 
     >>> from unhot.compat.gensim.models import Word2Vec
-    >>> model = Word2Vec([["one", "hot", "word"], ["one", "cold", "word"]], vector_size=8, min_count=1, workers=1)
+    >>> sentences = [["one", "hot", "word"], ["one", "cold", "word"]]
+    >>> model = Word2Vec(sentences, vector_size=8, min_count=1, workers=1)
     >>> model.wv.index_to_key[0]
     'one'
 

@@ -19,10 +19,10 @@ from unhot.evaluate.analogy_answers import answers
 from unhot.evaluate.analogy_files import Question, read_analogies
 from unhot.evaluate.lookup import Lookup
 from unhot.evaluate.similarity import pearson, read_pairs, spearman
-from unhot.types import Doubles
 
 METHODS = {"most_similar": "add", "most_similar_cosmul": "mul"}
-TINY, ROUNDING, MOST_TERMS = 1e-300, 1e-15, 1000  # of the continued fraction
+TINY, ROUNDING = 1e-300, 1e-15  # of the continued fraction
+MOST_TERMS = 1000
 
 
 class Correlation(NamedTuple):
@@ -35,9 +35,9 @@ class Correlation(NamedTuple):
 def word_analogies(
     lookup: Lookup, source: str | os.PathLike[str], method: str, keep_unknown: bool
 ) -> tuple[float, list[dict[str, Any]]]:
-    """The accuracy over all sections.
+    """The accuracy over all sections; and each section, and all together, with its questions.
 
-    And each section, and all together, with its questions answered right and wrong.
+    Questions are apart by whether they were answered right.
     """
     relations = read_analogies(source)
     rows = {
@@ -88,7 +88,7 @@ def _shown(question: Question, lookup: Lookup) -> tuple[str, ...]:
 def word_pairs(
     lookup: Lookup, source: str | os.PathLike[str], keep_unknown: bool
 ) -> tuple[Correlation, Correlation, float]:
-    """Pearson's and Spearman's correlation of a file's scores with cosines, and per cent of pairs with an unknown word."""
+    """Pearson's and Spearman's correlation of scores with cosines, and per cent of pairs not known."""
     pairs = read_pairs(source)
     rows = np.array([(lookup.row(pair.a), lookup.row(pair.b)) for pair in pairs], np.int32)
     known = (rows >= 0).all(axis=1)
@@ -99,17 +99,13 @@ def word_pairs(
         raise DataError(
             f"{os.fspath(source)}: no pair has two known words: check the language and the case of the words"
         )
-    scores, cosines = np.array([pair.score for pair in pairs])[counted], cosines[counted]
-    unknown = 100.0 * float((~known).sum()) / len(pairs)
+    scores = np.array([pair.score for pair in pairs])[counted]
+    linear, ranked = pearson(scores, cosines[counted]), spearman(scores, cosines[counted])
     return (
-        _correlation(pearson(scores, cosines), scores),
-        _correlation(spearman(scores, cosines), scores),
-        unknown,
+        Correlation(linear, p_value(linear, len(scores))),
+        Correlation(ranked, p_value(ranked, len(scores))),
+        100.0 * float((~known).sum()) / len(pairs),
     )
-
-
-def _correlation(r: float, scores: Doubles) -> Correlation:
-    return Correlation(r, p_value(r, len(scores)))
 
 
 def p_value(r: float, n: int) -> float:
@@ -129,10 +125,7 @@ def incomplete_beta(x: float, a: float, b: float) -> float:
         return float(x >= 1.0)
     if x > (a + 1) / (a + b + 2):  # where the fraction converges slowly
         return 1.0 - incomplete_beta(1.0 - x, b, a)
-    front = (
-        math.exp(math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log1p(-x))
-        / a
-    )
+    log_front = math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log1p(-x)
     fraction = d = 1.0 / (1.0 - (a + b) * x / (a + 1))
     c = 1.0
     # Lentz's way: from the front, by the quotients c and d of numerators and denominators
@@ -145,4 +138,4 @@ def incomplete_beta(x: float, a: float, b: float) -> float:
             fraction *= c * d
         if abs(c * d - 1.0) < ROUNDING:
             break
-    return front * fraction
+    return math.exp(log_front) / a * fraction

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import io
 import os
-import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -18,6 +16,7 @@ from unhot.errors import ConfigError, DataError, FormatError
 from unhot.types import Counts
 from unhot.vocab.vocabulary import decode_word, encode_word
 
+BLOCK = 1 << 20  # bytes unpacked at a time
 PICKLE = b"\x80"  # the first byte of all protocols in use
 
 
@@ -37,26 +36,10 @@ def refuse_pickle(path: Path) -> None:
     with path.open("rb") as file:
         if file.read(1) == PICKLE:
             raise FormatError(
-                f"{path}: byte 0: a pickle, which can run any program and is never read here: load it in "
-                "gensim, write it with "
-                "wv.save_word2vec_format(PATH, binary=True), and read that with "
-                "KeyedVectors.load_word2vec_format(PATH, binary=True)"
+                f"{path}: byte 0: a pickle, which can run any program and is never read here: "
+                "load it in gensim, write it with wv.save_word2vec_format(PATH, binary=True), "
+                "and read that with KeyedVectors.load_word2vec_format(PATH, binary=True)"
             )
-
-
-class _Unpacked(io.RawIOBase):
-    """A text stream as a file object."""
-
-    def __init__(self, stream: TextStream) -> None:
-        self._stream = stream
-
-    def readable(self) -> bool:
-        """Yes."""
-        return True
-
-    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
-        """Some bytes."""
-        return self._stream.readinto(buffer)
 
 
 @contextlib.contextmanager
@@ -71,12 +54,10 @@ def unpacked(path: Path) -> Iterator[Path]:
         return
     with tempfile.TemporaryDirectory(prefix="unhot-") as folder:
         plain = Path(folder) / path.name.removesuffix(path.suffix)
-        stream = TextStream(path)
-        try:
-            with plain.open("wb") as out:
-                shutil.copyfileobj(_Unpacked(stream), out, 1 << 20)
-        finally:
-            stream.close()
+        buffer = memoryview(bytearray(BLOCK))
+        with contextlib.closing(TextStream(path)) as stream, plain.open("wb") as out:
+            while size := stream.readinto(buffer):
+                out.write(buffer[:size])
         yield plain
 
 

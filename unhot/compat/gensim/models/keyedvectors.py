@@ -39,7 +39,7 @@ class KeyedVectors(Vectors):
     def __init__(
         self, vector_size: int, count: int = 0, dtype: Any = np.float32, mapfile_path: str | None = None
     ) -> None:
-        """No words yet. Room for `count` words need not be kept, and numbers are float32 whatever `dtype` says."""
+        """No words yet. `count` has nothing to decide, and numbers are float32 whatever `dtype` says."""
         super().__init__([], np.zeros((0, vector_size), np.float32))
 
     def replace_all(self, words: Sequence[str], vectors: Floats, counts: Counts | None = None) -> None:
@@ -104,8 +104,8 @@ class KeyedVectors(Vectors):
         """
         if encoding.lower().replace("-", "") != "utf8":
             raise ConfigError(
-                f"encoding={encoding!r}: words must be UTF-8; convert the file, or choose "
-                "unicode_errors='ignore'"
+                f"encoding={encoding!r}: words must be UTF-8; "
+                "convert the file, or choose unicode_errors='ignore'"
             )
         one_of("unicode_errors", unicode_errors, tuple(UNICODE_ERRORS))
         if binary and no_header:
@@ -116,9 +116,8 @@ class KeyedVectors(Vectors):
         form = "word2vec-binary" if binary else "glove" if no_header else "word2vec-text"
         with unpacked(Path(fname)) as path:
             table = read_table(path, form, limit=limit, bad_utf8=UNICODE_ERRORS[unicode_errors])
-        return cls.of_table(
-            table.words, table.vectors, read_counts(Path(fvocab), table.words) if fvocab is not None else None
-        )
+        counts = None if fvocab is None else read_counts(Path(fvocab), table.words)
+        return cls.of_table(table.words, table.vectors, counts)
 
     def save_word2vec_format(
         self,
@@ -137,25 +136,18 @@ class KeyedVectors(Vectors):
         """
         if append or total_vec not in (None, len(self)) or (binary and not write_header):
             raise ConfigError(
-                "append, another total_vec, binary without a header: not written here, a file is written "
-                "whole or not at all"
+                "append, another total_vec, binary without a header: not written here, "
+                "a file is written whole or not at all"
             )
         counts = np.zeros(len(self), np.int64) if self.counts is None else self.counts
+        table = Table([prefix + word for word in self.words], self.vectors, counts)
         order = np.argsort(-counts, kind="stable")
-        ordered = sort_attr != "count" or bool((order == np.arange(len(self))).all())
-        table = (
-            Table(self.words, self.vectors, counts)
-            if ordered
-            else Table([self.words[i] for i in order], self.vectors[order], counts[order])
-        )
+        if sort_attr == "count" and (np.diff(order) < 0).any():
+            table = Table([table.words[row] for row in order], self.vectors[order], counts[order])
         if fvocab is not None:
-            write_counts(
-                Path(fvocab),
-                [prefix + word for word in table.words],
-                table.counts if table.counts is not None else counts,
-            )
+            write_counts(Path(fvocab), table.words, counts if table.counts is None else table.counts)
         form = "word2vec-binary" if binary else "word2vec-text" if write_header else "glove"
-        write_table(Path(fname), table._replace(words=[prefix + word for word in table.words]), form)
+        write_table(Path(fname), table, form)
 
     def intersect_word2vec_format(
         self,
@@ -172,8 +164,8 @@ class KeyedVectors(Vectors):
         other = self.load_word2vec_format(fname, None, binary, encoding, unicode_errors)
         if other.vector_size != self.vector_size:
             raise DataError(
-                f"{os.fspath(fname)}: vectors of {other.vector_size} numbers, here they have "
-                f"{self.vector_size}: give others"
+                f"{os.fspath(fname)}: vectors of {other.vector_size} numbers, "
+                f"here they have {self.vector_size}: give others"
             )
         common = [word for word in other.words if word in self]
         locks = np.ones(len(self), np.float32) * self.vectors_lockf
@@ -187,14 +179,10 @@ class KeyedVectors(Vectors):
         locks = np.asarray(self.vectors_lockf)
         if locks.shape not in ((1,), (len(self),)) or not np.isin(locks, (0.0, 1.0)).all():
             raise ConfigError(
-                f"vectors_lockf of shape {locks.shape}: give each of the {len(self)} words 0 (stays as it "
-                "is) or 1 (learns)"
+                f"vectors_lockf of shape {locks.shape}: "
+                f"give each of the {len(self)} words 0 (stays as it is) or 1 (learns)"
             )
-        return [
-            word
-            for word, lock in zip(self.words, np.broadcast_to(locks, len(self)).tolist(), strict=True)
-            if not lock
-        ]
+        return [self.words[row] for row in np.flatnonzero(np.broadcast_to(locks, len(self)) == 0)]
 
     def evaluate_word_analogies(
         self,
@@ -218,7 +206,10 @@ class KeyedVectors(Vectors):
         case_insensitive: bool = True,
         dummy4unknown: bool = False,
     ) -> tuple[Correlation, Correlation, float]:
-        """Pearson's and Spearman's correlation with people's scores, and per cent of pairs with an unknown word. Any delimiter is found."""
+        """Pearson's and Spearman's correlation with people's scores, and per cent of pairs not known.
+
+        Any delimiter is found.
+        """
         lookup = Lookup(self, restrict_vocab=restrict_vocab, case="ignore" if case_insensitive else "exact")
         return word_pairs(lookup, pairs, dummy4unknown)
 
@@ -239,9 +230,8 @@ class KeyedVectors(Vectors):
         if each_has_one:
             self.vectors_lockf = np.concatenate([locks, np.ones(len(self) - len(locks), locks.dtype)])
         for attr, values in (extras or {}).items():
-            for key, value in zip(
-                [keys] if isinstance(keys, KEYS) else keys, np.asarray(values).tolist(), strict=True
-            ):
+            named = zip([keys] if isinstance(keys, KEYS) else keys, np.asarray(values).tolist(), strict=True)
+            for key, value in named:
                 self.set_vecattr(key, attr, value)
 
     def set_vecattr(self, key: Key, attr: str, val: int) -> None:
@@ -263,11 +253,8 @@ class KeyedVectors(Vectors):
         """Those of the words that are here, in their order, with their vectors."""
         known = [word for word in dict.fromkeys(keys) if word in self]
         rows = np.array([self.get_index(word) for word in known], np.intp)
-        return self.of_table(
-            known,
-            self.vectors[rows],
-            self.counts[rows] if copy_vecattrs and self.counts is not None else None,
-        )
+        counts = self.counts[rows] if copy_vecattrs and self.counts is not None else None
+        return self.of_table(known, self.vectors[rows], counts)
 
     def most_similar_to_given(self, key1: Key, keys_list: Sequence[Key]) -> Key:
         """The one of some words that is nearest to a word."""

@@ -32,16 +32,17 @@ class LineSentence:
 
     def __init__(
         self,
-        source: str | os.PathLike[str],
+        source: PathLike,
         max_sentence_length: int = MAX_WORDS_IN_BATCH,
         limit: int | None = None,
     ) -> None:
         if not isinstance(source, (str, os.PathLike)):
             raise DataError(
-                f"a source of type {type(source).__name__}: give a path; other iterables of token lists "
-                "need no wrapper"
+                f"a source of type {type(source).__name__}: give a path; "
+                "other iterables of token lists need no wrapper"
             )
-        self.source, self.max_sentence_length, self.limit = Path(source), max_sentence_length, limit
+        self.source = Path(source)
+        self.max_sentence_length, self.limit = max_sentence_length, limit
 
     def __iter__(self) -> Iterator[list[str]]:
         """One pass over the file."""
@@ -72,7 +73,7 @@ class Text8Corpus(LineSentence):
 
     cuts = b" \n"
 
-    def __init__(self, fname: str | os.PathLike[str], max_sentence_length: int = MAX_WORDS_IN_BATCH) -> None:
+    def __init__(self, fname: PathLike, max_sentence_length: int = MAX_WORDS_IN_BATCH) -> None:
         super().__init__(fname, max_sentence_length)
         self.fname = self.source
 

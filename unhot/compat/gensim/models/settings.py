@@ -17,9 +17,9 @@ from typing import Any
 
 from unhot.errors import ConfigError, at_least, whole
 from unhot.models.cbow import CBOW
-from unhot.models.skipgram import SkipGram
 from unhot.models.epoch_model import SMALLEST_LR
 from unhot.models.settings import WHOLE, limits_of
+from unhot.models.skipgram import SkipGram
 from unhot.models.word_model import WordModel
 from unhot.outputs import OutputLayer
 
@@ -34,8 +34,8 @@ def output_spec(hs: int, negative: int, ns_exponent: float) -> str:
     """The output layer; a `ConfigError` if there would be two or none."""
     if hs and negative:
         raise ConfigError(
-            f"hs={hs}, negative={negative}: two output layers at once; add negative=0 for hierarchical "
-            "softmax, or hs=0"
+            f"hs={hs}, negative={negative}: two output layers at once; "
+            "add negative=0 for hierarchical softmax, or hs=0"
         )
     if not hs and not negative:
         raise ConfigError("hs=0, negative=0: nothing would be learned; set negative=5, or hs=1")
@@ -73,8 +73,8 @@ def check_unsupported(trim_rule: Callable[..., int] | None) -> None:
     """Raise a `ConfigError` for what has no counterpart."""
     if trim_rule is not None:
         raise ConfigError(
-            "trim_rule: not supported; count the words, drop what you want, and use "
-            "build_vocab_from_freq(word -> count)"
+            "trim_rule: not supported; count the words, drop what you want, "
+            "and use build_vocab_from_freq(word -> count)"
         )
 
 
@@ -83,7 +83,7 @@ def gensim_settings(model: WordModel) -> dict[str, Any]:
     sg, mean = int(isinstance(model, SkipGram)), int(getattr(model, "combine", "mean") == "mean")
     return {
         "vector_size": model.dim,
-        "alpha": (model.first_lr) / rate_factor(sg, mean),
+        "alpha": model.first_lr / rate_factor(sg, mean),
         "window": model.window,
         "min_count": model.min_count,
         "max_final_vocab": model.max_vocab,

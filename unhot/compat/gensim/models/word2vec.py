@@ -47,7 +47,7 @@ logger = logging.getLogger("unhot")
 
 
 class Word2Vec:
-    """Word vectors; given `sentences` (token lists) or `corpus_file` (a sentence a line), they are learned at once.
+    """Word vectors. They are learned at once, given `sentences` (token lists) or `corpus_file` (a line each).
 
     `hashfxn`, `null_word`, `sorted_vocab`, `batch_words` and `max_vocab_size` are accepted, and have nothing
     to decide here.
@@ -85,22 +85,14 @@ class Word2Vec:
     ) -> None:
         check_unsupported(trim_rule)
         self.vector_size = self.layer1_size = vector_size
-        self.alpha, self.min_alpha, self.epochs, self.workers, self.seed = (
-            alpha,
-            min_alpha,
-            epochs,
-            workers,
-            seed,
-        )
-        self.window, self.shrink_windows, self.sample, self.sg, self.cbow_mean = (
-            window,
-            shrink_windows,
-            sample,
-            int(sg),
-            int(cbow_mean),
-        )
-        self.min_count, self.max_vocab_size, self.max_final_vocab = min_count, max_vocab_size, max_final_vocab
-        self.hs, self.negative, self.ns_exponent = int(hs), int(negative), ns_exponent
+        self.alpha, self.min_alpha = alpha, min_alpha
+        self.epochs, self.workers = epochs, workers
+        self.window, self.shrink_windows = window, shrink_windows
+        self.sample, self.seed = sample, seed
+        self.sg, self.cbow_mean = int(sg), int(cbow_mean)
+        self.min_count, self.max_final_vocab = min_count, max_final_vocab
+        self.hs, self.negative = int(hs), int(negative)
+        self.ns_exponent, self.max_vocab_size = ns_exponent, max_vocab_size
         self.compute_loss, self.comment = compute_loss, comment
         self.corpus_count = self.corpus_total_words = self.train_count = 0
         self.total_train_time = self.running_training_loss = 0.0
@@ -113,11 +105,7 @@ class Word2Vec:
         check_last_rate("min_alpha", min_alpha, alpha)
         if sentences is not None or corpus_file is not None:
             with self._encode(source_of(sentences, corpus_file), known=None) as corpus:
-                self._vocabulary, self.corpus_count, self.corpus_total_words = (
-                    corpus.vocabulary,
-                    corpus.sentences,
-                    corpus.words,
-                )
+                self._count(corpus.vocabulary, corpus.sentences, corpus.words)
                 self._train(corpus, epochs, alpha, callbacks)
 
     def _settings(self, epochs: int, alpha: float) -> WordModel:
@@ -149,13 +137,15 @@ class Word2Vec:
             threads=model.threads,
         )
 
-    def _begin(self, vocabulary: Vocabulary, sentences: int, words: int, update: bool) -> None:
+    def _count(self, vocabulary: Vocabulary, sentences: int, words: int) -> None:
+        """Take note of what a text holds."""
+        self._vocabulary = vocabulary
+        self.corpus_count, self.corpus_total_words = sentences, words
+
+    def _begin(self, vocabulary: Vocabulary, update: bool) -> None:
         """Vectors before training: with `update` those there are, and for new words as unhot begins them."""
-        self._vocabulary, self.corpus_count, self.corpus_total_words = vocabulary, sentences, words
-        random, size = np.random.default_rng(self.seed), (len(vocabulary), self.vector_size)
-        rows: Floats = (random.random(size, dtype=np.float32) - np.float32(0.5)) / np.float32(
-            self.vector_size
-        )
+        random = np.random.default_rng(self.seed).random((len(vocabulary), self.vector_size), np.float32)
+        rows: Floats = (random - np.float32(0.5)) / np.float32(self.vector_size)
         if update:
             known = np.array([word in self._wv for word in vocabulary.words])
             rows[known] = self._wv[[word for word in vocabulary.words if word in self._wv]]
@@ -177,14 +167,15 @@ class Word2Vec:
         keep_raw_vocab: bool = False,
         trim_rule: Callable[..., int] | None = None,
     ) -> None:
-        """Count words; with `update`, the words of the model stay, and new ones join them. `progress_per`.
+        """Count words; with `update`, the words of the model stay, and new ones join them.
 
-        As `batch_words`.
+        `progress_per` and `keep_raw_vocab` have nothing to decide.
         """
         check_unsupported(trim_rule)
         source = source_of(corpus_iterable, corpus_file)
         with self._encode(source, known=self._known() if update else None) as corpus:
-            self._begin(corpus.vocabulary, corpus.sentences, corpus.words, update)
+            self._count(corpus.vocabulary, corpus.sentences, corpus.words)
+            self._begin(corpus.vocabulary, update)
         self._read = corpus_iterable if isinstance(corpus_iterable, Iterator) else None
 
     def build_vocab_from_freq(
@@ -197,15 +188,15 @@ class Word2Vec:
     ) -> None:
         """Take words and their counts from a mapping instead of a text."""
         check_unsupported(trim_rule)
-        model, known = (
-            self._settings(self.epochs, self.alpha),
-            self._known() if update else Vocabulary([], []),
-        )
+        model = self._settings(self.epochs, self.alpha)
+        known = self._known() if update else Vocabulary([], [])
         new = Vocabulary.from_counts(word_freq, min_count=model.min_count, max_vocab=model.max_vocab)
         counts = dict(zip(known.words, known.counts.tolist(), strict=True))
         for word, count in zip(new.words, new.counts.tolist(), strict=True):
             counts[word] = counts.get(word, 0) + count
-        self._begin(ordered(counts), corpus_count or 0, sum(word_freq.values()), update)
+        vocabulary = ordered(counts)
+        self._count(vocabulary, corpus_count or 0, sum(word_freq.values()))
+        self._begin(vocabulary, update)
 
     def train(
         self,
@@ -222,9 +213,7 @@ class Word2Vec:
         compute_loss: bool = False,
         callbacks: Iterable[CallbackAny2Vec] = (),
     ) -> tuple[int, int]:
-        """Learn from a text, going on from what there is.
-
-        Words trained (about) and words read, over all epochs.
+        """Learn from a text, going on from what there is; words trained (about) and words read, all in all.
 
         The totals need not be given: the text is read before training begins.
         """
@@ -234,8 +223,8 @@ class Word2Vec:
         check_last_rate("end_alpha" if end_alpha else "min_alpha", self.min_alpha, self.alpha)
         if corpus_iterable is not None and corpus_iterable is self._read:
             raise DataError(
-                "this iterator was used up by build_vocab: give a list, or an object whose __iter__ starts "
-                "again"
+                "this iterator was used up by build_vocab: "
+                "give a list, or an object whose __iter__ starts again"
             )
         with self._encode(source_of(corpus_iterable, corpus_file), known=None, counts=vocabulary) as corpus:
             self._train(corpus, self.epochs, self.alpha, callbacks)
@@ -275,9 +264,8 @@ class Word2Vec:
         """Let `wv` be what a model has learned so far."""
         if model.vocabulary is not None:
             self._model = model
-            self._wv.replace_all(
-                model.vocabulary.words, model.learned.params.in_vectors, model.vocabulary.counts
-            )
+            rows = model.learned.params.in_vectors
+            self._wv.replace_all(model.vocabulary.words, rows, model.vocabulary.counts)
 
     def _known(self) -> Vocabulary:
         if self._vocabulary is None:
@@ -331,8 +319,7 @@ class Word2Vec:
         pickle_protocol: int = 4,
     ) -> None:
         """Write unhot's model directory, all or nothing. What is said about a pickle has no meaning here."""
-        path = path_of(fname_or_handle)
-        self._current().save(path)
+        self._current().save(path_of(fname_or_handle))
 
     @classmethod
     def load(cls, fname: PathLike, mmap: str | None = None, *, rethrow: bool = False) -> Word2Vec:
@@ -348,4 +335,5 @@ class Word2Vec:
 
     def __str__(self) -> str:
         """Words, dimension and first rate."""
-        return f"{type(self).__name__}<vocab={len(self._wv)}, vector_size={self.vector_size}, alpha={self.alpha}>"
+        facts = f"vocab={len(self._wv)}, vector_size={self.vector_size}, alpha={self.alpha}"
+        return f"{type(self).__name__}<{facts}>"
