@@ -73,5 +73,5 @@ def _words_around(feeder: Any, shape: Any, scratch: Any, centre: Any, how: Any) 
     kept, share = scratch.feed, np.float32(1.0)
     count, times, contexts = fill_inputs(kept, kept.row, centre, scratch.inputs, 1)
     if feeder.mean:
-        share /= np.float32(contexts)
+        share /= np.float32(max(contexts, 1))
     return Bag(count, times, 1, share, share)

@@ -260,7 +260,7 @@ def _centre(feeder: Any, shape: Any, scratch: Any, centre: Any, how: Any) -> Any
     count = 0
     if contexts > 0:
         count = put_bag(bags, word, how.hot, inputs, 0)
-    share = np.float32(1.0) / np.float32(count)
+    share = np.float32(1.0) / np.float32(max(count, 1))
     return Bag(count, ones_at(inputs, count), contexts, share, np.float32(count) / bags.squares[word])
 
 
@@ -276,5 +276,5 @@ def _words_around(feeder: Any, shape: Any, scratch: Any, centre: Any, how: Any) 
             word = kept.word[place]
             count = put_bag(bags, word, how.hot, inputs, count)
             squares += bags.squares[word]
-    share = np.float32(1.0) / np.float32(count)
-    return Bag(count, ones_at(inputs, count), 1, share, np.float32(count) / squares)
+    share = np.float32(1.0) / np.float32(max(count, 1))
+    return Bag(count, ones_at(inputs, count), 1, share, np.float32(count) / max(squares, np.float32(1.0)))
