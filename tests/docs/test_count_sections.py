@@ -1,4 +1,7 @@
-"""What README.md and docs/training.md say about models of counts runs, on a part of the bundled text, and their tables are complete."""
+"""What README.md and docs/training.md say about models of counts runs, on a part of the bundled text.
+
+Their tables are complete.
+"""
 
 import dataclasses
 import lzma
@@ -6,12 +9,12 @@ import re
 from itertools import islice
 from pathlib import Path
 
+import click
 import pytest
 
 import unhot
 from unhot.cli.main import group, main
 from unhot.data import sotu_path
-from unhot.models.model import TextModel
 
 ROOT = Path(__file__).resolve().parents[2]
 SECTIONS = {"README.md": "From counts: GloVe, PMI, SVD", "docs/training.md": "Models of counts: GloVe, SVD"}
@@ -72,9 +75,10 @@ def test_every_setting_is_in_a_table():
     rows = dict(
         re.findall(r"^\| `(\w+=[^`]*)` \| `(--[\w-]+)` \|", section("docs/training.md"), re.MULTILINE)
     )
-    known = {option for param in group.commands["train"].params for option in param.opts}
+    train = group.commands["train"]
+    known = {option for param in train.get_params(click.Context(train)) for option in param.opts}
     assert set(rows.values()) <= known
-    shared = {field.name: field.default for field in dataclasses.fields(TextModel)}
+    shared = {field.name: field.default for field in dataclasses.fields(unhot.SkipGram)}
     for model in (unhot.GloVe, unhot.SVD):
         for field in dataclasses.fields(model):
             if field.name not in shared or shared[field.name] != field.default:

@@ -61,7 +61,7 @@ def test_a_word_is_the_mean_of_its_rows(model):
     assert isinstance(vectors, SubwordVectors)
     rows = {key: row for key, row in zip(learned.keys.tolist(), learned.params.in_vectors, strict=True)}
     for word in ("balish", "unseenish"):
-        own = [-1 - learned.vocabulary.id(word)] if word in learned.vocabulary else []
+        own = [-1 - learned.in_vocabulary.id(word)] if word in learned.in_vocabulary else []
         parts = [rows.get(key, np.zeros(12)) for key in own + model.subwords.ids(word).tolist()]
         np.testing.assert_allclose(vectors[word], np.mean(parts, axis=0), rtol=1e-5, atol=1e-7)
 
@@ -197,9 +197,7 @@ def test_held_out_loss_of_a_bag_is_that_of_its_words(model, text):
     from unhot.evaluate import held_out
 
     plain = SkipGram(**{k: v for k, v in SMALL.items() if k != "buckets"}).fit(text)
-    plain._keep(
-        plain.learned._replace(params=model.learned.params._replace(in_vectors=model.vectors.vectors))
-    )
+    plain.keep(plain.learned._replace(params=model.learned.params._replace(in_vectors=model.vectors.vectors)))
     ours, theirs = held_out(model, text[:50]), held_out(plain, text[:50])
     assert ours.cross_entropy == pytest.approx(theirs.cross_entropy, rel=1e-6)
     assert ours.perplexity < 11  # of 12 words
@@ -316,7 +314,7 @@ def test_settings_of_numpy_can_be_saved(text, tmp_path):
 def test_damaged_keys_are_a_format_error(model, tmp_path, keys):
     learned = model.learned
     tensors = {**learned.tensors(), "row_keys": keys(learned.keys)}
-    save_model(tmp_path / "m", model.config(), learned.vocabulary, tensors)
+    save_model(tmp_path / "m", model.config(), learned.in_vocabulary, tensors)
     with pytest.raises(FormatError, match="damaged"):
         unhot.load(tmp_path / "m")
 

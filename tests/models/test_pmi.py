@@ -180,7 +180,8 @@ words = Vocabulary([f"w{i}" for i in range(12)], range(12, 0, -1))
 cells = pmi(Cells.from_arrays(words, np.arange(13) * 12, np.tile(np.arange(12), 12), x.ravel()), threads=1)
 u, s, v = truncated_svd(cells, 3, rounds=2, threads=1)
 near = SparseVectors(cells).most_similar("w3")
-print(np.array([*cells.values, *s, *np.abs(u).ravel(), *np.abs(v).ravel(), *(cosine for _, cosine in near)]).tolist())
+found = [*cells.values, *s, *np.abs(u).ravel(), *np.abs(v).ravel(), *(cosine for _, cosine in near)]
+print(np.array(found).tolist())
 """
 
 

@@ -269,7 +269,8 @@ def test_the_fingerprint_sees_words_and_order():
 
 INTERRUPTED = """
     import signal, sys, numpy as np, unhot
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background begins with Ctrl-C ignored
+    # a job in the background begins with Ctrl-C ignored
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     text = [[f"w{i}" for i in np.random.default_rng(0).integers(0, 50, 100)] for _ in range(100)]
     def tell(progress):
         if progress.event == "progress":

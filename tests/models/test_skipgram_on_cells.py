@@ -12,8 +12,8 @@ from unhot.corpus.cells import Cells
 from unhot.corpus.cooccurrence import cooccurrences
 from unhot.errors import ConfigError, DataError, Diverged, UnhotError
 from unhot.evaluate import held_out
+from unhot.models.exact import MOST_WORDS
 from unhot.models.load import load_unfinished
-from unhot.models.skipgram import MOST_WORDS
 from unhot.train.checkpoint import Checkpoint, fingerprint
 from unhot.train.exact_run import mixed_rows, rows_of_step, steps_of_epoch
 from unhot.vocab.vocabulary import Vocabulary
@@ -122,7 +122,10 @@ def test_sampled_training_approaches_the_same(text, cells, pairs):
 
 
 def test_the_exact_minimum_is_not_above_any_other(text, cells, pairs):
-    """With few numbers, the exact training on cells must not lose to a sampled one, by the exact loss of the training text."""
+    """With few numbers, the exact training on cells must not lose to a sampled one.
+
+    By the exact loss of the training text.
+    """
     few = {**EXACT, "dim": 3, "output": "softmax:bias=true", "seed": 2}
     exact = unhot.SkipGram(**few).fit(cells)
     sampled = unhot.SkipGram(**{**few, "on": "text", "epochs": 10, "lr": 0.1}).fit(text)
@@ -382,7 +385,7 @@ def test_many_threads(text):
 
 def test_warming_up_compiles_what_counts(monkeypatch):
     called = []
-    monkeypatch.setattr("unhot.models.skipgram.warm_up_counting", lambda: called.append(1))
+    monkeypatch.setattr("unhot.models.exact.warm_up_counting", lambda: called.append(1))
     unhot.SkipGram(on="cells").warm_up()
     assert called
 

@@ -134,7 +134,7 @@ def test_nothing_is_there_before():
 
 def test_what_cannot_be_learned_is_refused(text):
     cells = Cells.from_arrays(Vocabulary(["a", "b"], [2, 2]), [0, 2, 4], [0, 1, 0, 1], [1.0, 1.0, 1.0, 1.0])
-    with pytest.raises(ConfigError, match="counts, column or phrases with text that is encoded already"):
+    with pytest.raises(ConfigError, match="counts, column or phrases with an encoded Corpus or Cells"):
         SVD().fit(cells, column="text")
     with pytest.raises(DataError, match="no two words are together more often than by chance, shift=2"):
         SVD(dim=1, shift=2).fit(cells)

@@ -73,7 +73,7 @@ def test_threads_with_hot_rows_learn_as_one_thread_does():
 
 @pytest.mark.parametrize("threads", [2, 8])
 def test_rows_of_16_bits_lose_no_share_of_a_small_step(threads):
-    """A step of three times the distance to the next float is, shared among 8 threads, less than half of it."""
+    """A step of three times the distance to the next float, shared among 8, is less than half of it."""
     none, apart = np.zeros(0, np.float32), np.spacing(np.float16(1.5))
     rows = np.full((1 + threads, LANES), 1.5, np.float16)
     hot = HotRows(

@@ -11,8 +11,9 @@ import pytest
 
 import unhot
 from unhot.errors import ConfigError, DataError, FormatError
-from unhot.models.load import WORD_MODELS as MODELS
+from unhot.models.load import word_models
 
+MODELS = word_models()
 RNG = np.random.default_rng(7)
 TEXT = [[f"w{i}" for i in RNG.zipf(1.5, RNG.integers(1, 40)) if i < 50] for _ in range(200)]
 SMALL = {"dim": 12, "min_count": 2, "epochs": 2, "window": 3, "sample": 1e-2}
@@ -170,7 +171,8 @@ for kind in (unhot.SkipGram, unhot.CBOW):
     for spec in ("negative:k=3", "negative:k=11,hits=keep"):
         model = kind(dim=6, window=2, min_count=1, epochs=2, lr=0.2, output=spec, threads=1).fit(text)
         losses = [[*model.history.losses, 0, 0, 0, 0]]
-        out[f"{kind.__name__} {spec}"] = np.concatenate([model.vectors.vectors, model.out_vectors.vectors, losses])
+        parts = [model.vectors.vectors, model.out_vectors.vectors, losses]
+        out[f"{kind.__name__} {spec}"] = np.concatenate(parts)
 np.savez(sys.argv[1], **out)
 """
 

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from unhot.errors import DataError
-from unhot.models.ngram_rows import bags_of, input_rows, old_rows, word_rows
+from unhot.models.ngram_rows import bags_of, ngram_rows, old_rows, word_rows
 from unhot.vocab.subwords import Subwords
 from unhot.vocab.vocabulary import Vocabulary
 
@@ -17,7 +17,7 @@ NONE = np.zeros(0, np.int64)
 
 def made(subwords, use=None, also=NONE, words=WORDS):
     counts = COUNTS[: len(words)]
-    return input_rows(Vocabulary(words, counts), subwords, counts.astype(float) if use is None else use, also)
+    return ngram_rows(Vocabulary(words, counts), subwords, counts.astype(float) if use is None else use, also)
 
 
 def pieces(subwords, words, word):
