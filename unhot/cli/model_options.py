@@ -81,7 +81,7 @@ def _help(first: DeclaredField, fields: Mapping[str, DeclaredField], defaults: M
         text += f": {', '.join(listed_layers())}; settings behind a colon, as NAME:setting=value,..."
     head, colon, _ = text.partition(": ")
     text = text if colon and head.isidentifier() else text[:1].upper() + text[1:]
-    return f"{text.rstrip('.')}.{_shown(defaults)}"
+    return f"{text}{'' if text.endswith('.') else '.'}{_shown(defaults)}"
 
 
 def _shown(defaults: Mapping[str, Any]) -> str:

@@ -64,7 +64,8 @@ class Training(Protocol):
 class Model(ABC, Generic[L]):
     """Settings of a model; after `fit` or `load`, also what was learned."""
 
-    threads: Annotated[int, Range(1, 1024)] = 2  # threads; with 1, the same seed gives the same bytes
+    # threads; with 1, the same seed gives the same bytes; glove: with any number
+    threads: Annotated[int, Range(1, 1024)] = 2
 
     name: ClassVar[str]  # see `model`
     unit: ClassVar[str] = "words"  # what it is trained on

@@ -63,7 +63,8 @@ class SkipGram(WordModel):
 
     # which word of a pair predicts the other; auto: what is cheaper for the output layer
     predict: Literal["auto", "centre", "contexts"] = "auto"
-    # cells: on the counts of pairs, exactly, without a draw, for up to 10,000 words; take 30 epochs or more
+    # cells: on the counts of pairs, exactly, without a draw, for up to 10,000 words; take 30 epochs or more,
+    # lr is 0.05 unless given
     on: Literal["text", "cells"] = "text"
 
     default_lr = 0.025
