@@ -182,7 +182,7 @@ def test_what_is_not_ours_goes_wrong_alike(planted, monkeypatch):
         np.divide(1.0, np.zeros(1))  # no warning, either
         raise MemoryError("too\nmuch")
 
-    monkeypatch.setattr("unhot.models.exact.Exact.begin", fail)
+    monkeypatch.setattr("unhot.models.exact.OnCells.begin", fail)
     comparison = compare_outputs(planted, ["negative"], settings=Settings(**SHORT))
     assert comparison.exact.failed == "MemoryError: too much"
     assert comparison.layers[0].result is not None

@@ -10,9 +10,8 @@ import pytest
 
 import unhot
 from unhot.cli.main import group
-from unhot.cli.model_options import ModelOption
-from unhot.cli.train import train as train_command
-from unhot.models.load import MODELS, WORD_MODELS
+from unhot.cli.model_options import listed_models, model_options
+from unhot.models.load import all_models, word_models
 from unhot.outputs import LAYERS
 
 RNG = np.random.default_rng(3)
@@ -28,7 +27,8 @@ def run(*arguments, text=None):
 def trained(tmp_path_factory):
     folder = tmp_path_factory.mktemp("cli")
     (folder / "text.txt").write_text("\n".join(LINES))
-    arguments = "--model skipgram --dim 10 --window 5 --output negative:k=5 --min-count 5 --sample 1e-3 --epochs 3 --lr 0.05 --threads 2 --seed 1"
+    arguments = "--model skipgram --dim 10 --window 5 --output negative:k=5 --min-count 5 --sample 1e-3 "
+    arguments += "--epochs 3 --lr 0.05 --threads 2 --seed 1"
     log = ("--tokenizer", "whitespace", "--log-json", folder / "log.jsonl")
     result = run("train", folder / "text.txt", "-o", folder / "model", *arguments.split(), *log)
     assert result.returncode == 0, result.stderr
@@ -193,8 +193,8 @@ def told(default, option):
 
 
 def test_defaults_are_those_of_the_library():
-    options = {option.name: option for option in train_command.params if isinstance(option, ModelOption)}
-    for kind, model in MODELS.items():
+    options = {option.name: option for option in model_options(listed_models())}
+    for kind, model in all_models().items():
         settings = {field.name: field.default for field in dataclasses.fields(model)}
         assert set(options) >= set(settings)
         for name, option in options.items():
@@ -203,7 +203,7 @@ def test_defaults_are_those_of_the_library():
             if name in settings and settings[name] is not None:
                 assert told(settings[name], option) in option.help, (kind, name)
     helps = {name: option.help for name, option in options.items()}
-    assert all(str(model.default_lr) in helps["lr"] for model in WORD_MODELS.values())
+    assert all(str(model.default_lr) in helps["lr"] for model in word_models().values())
     assert all(layer in helps["output"] for layer in LAYERS)
 
 

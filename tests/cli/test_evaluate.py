@@ -11,7 +11,7 @@ import unhot
 from unhot.cli.main import main
 from unhot.evaluate import analogies, categories, held_out, outliers, similarity, stability
 from unhot.kernels.loop import Params
-from unhot.models.learned_words import Learned
+from unhot.models.learned_words import LearnedWords
 
 TEXT = "The cat sat on the mat\nthe zebra sat on the cat\n"
 
@@ -27,7 +27,8 @@ def folder(tmp_path_factory):
     model = unhot.SkipGram(dim=4, window=2, output="nce:k=2", tokenizer="words")
     params = Params(*rng.normal(0, 1, (2, 5, 4)).astype(np.float32), none, none, none)
     vocabulary = unhot.Vocabulary("the cat sat on mat".split(), [9, 5, 4, 3, 1])
-    model._keep(Learned(model.layer, vocabulary, params, np.zeros(0, np.int64), np.zeros(0, np.uint8)))
+    nothing = {"seen": np.zeros(0, np.int64), "frozen": np.zeros(0, np.uint8)}
+    model.keep(LearnedWords(model.layer, vocabulary, vocabulary, params, **nothing))
     model.save(folder / "model")
     model.vectors.save(folder / "vectors.bin")
     model.vectors.save(folder / "vectors")

@@ -91,7 +91,7 @@ def live(tree):
 
 @pytest.fixture
 def next_save(tmp_path):
-    """Tells what is wrong with the next save, of the model or of a checkpoint, into a copy of what was left."""
+    """Tells what is wrong with the next save, of a model or of a checkpoint, into a copy of what was left."""
 
     def problems(folder, model):
         wrong, copy = [], tmp_path / "copy"
