@@ -70,12 +70,12 @@ def convert(
 
     from unhot.cli.show import note, printable, show_json
     from unhot.errors import DataError
-    from unhot.vectors.formats import saved_format
+    from unhot.vectors.formats import format_name
     from unhot.vectors.store import KEEPING, Vectors
 
     if out == "-":
         raise click.UsageError("OUT is -: vectors are written to files, not to standard output; give a path")
-    name = saved_format(Path(out), out_format)  # better before a long reading than after it
+    name = format_name(Path(out), out_format)  # better before a long reading than after it
     vectors = Vectors.load(source, source_format, limit=limit, bad_utf8=bad_utf8, which=which)
     whole = name == "fasttext" and limit is None and which == "in" and bad_utf8 == "escape"
     if not len(vectors) and vectors.subwords is not None and name not in KEEPING:

@@ -21,7 +21,7 @@ import numpy as np
 from unhot.errors import DataError, whole
 from unhot.index.exact import usable_cores
 from unhot.types import Counts, Floats, Ids
-from unhot.vectors.formats import saved_format
+from unhot.vectors.formats import format_name
 from unhot.vectors.formats.directory import load_model
 from unhot.vectors.formats.fasttext import FastTextFile, RowBlocks, new_file, read_fasttext, write_fasttext
 from unhot.vectors.formats.floret import read_floret, write_floret
@@ -121,7 +121,7 @@ class SubwordVectors(Vectors):
 
         The formats unhot, fasttext and floret keep the n-grams, all others the words' vectors only.
         """
-        name = saved_format(Path(path), format)
+        name = format_name(Path(path), format)
         if name not in KEEPING:
             return super().save(path, name)
         if self._edited:
@@ -146,11 +146,7 @@ class SubwordVectors(Vectors):
                 "not quantised would count them as zeros; write all words of the file as they were read, or "
                 "choose the format unhot"
             )
-        # fastText's files say so by 0 tokens; gensim drops words with count 0
-        counts = np.ones(len(self), np.int64) if self.counts is None else self.counts
-        tokens = 0 if self.counts is None else None
-        blocks = RowBlocks(shape, self.rows.expanded())
-        return new_file(self.words, counts, self.subwords, blocks, tokens=tokens)
+        return new_file(self.words, self.counts, self.subwords, RowBlocks(shape, self.rows.expanded()))
 
     @property
     def _composed(self) -> bool:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from unhot.errors import FormatError
-from unhot.vectors.formats import read_table
-from unhot.vectors.formats.glove import read, write
+from unhot.vectors.formats import read_table, write_table
+from unhot.vectors.formats.glove import read
 from unhot.vectors.formats.table import Options, Table
 
+write = partial(write_table, format="glove")
 GOLDEN = Path(__file__).parents[2] / "golden"
 EXPECTED = json.loads((GOLDEN / "w2v_formats_expected.json").read_text(encoding="utf-8"))
 

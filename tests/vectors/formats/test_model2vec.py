@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +13,14 @@ import pytest
 from unhot.errors import DataError, FormatError
 from unhot.types import Floats
 from unhot.vectors.formats import read_table, write_table
-from unhot.vectors.formats.model2vec import read, write
+from unhot.vectors.formats.model2vec import read
 from unhot.vectors.formats.safetensors import write_safetensors
 from unhot.vectors.formats.table import Options, Table
 
 model2vec = pytest.importorskip("model2vec")
 tokenizers = pytest.importorskip("tokenizers")
 
+write = partial(write_table, format="model2vec")
 WORDS = ["king", "queen", "apple", "\u4e2d", "."]
 
 

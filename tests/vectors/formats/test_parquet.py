@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +12,14 @@ import numpy as np
 import pytest
 
 from unhot.errors import FormatError
-from unhot.vectors.formats.parquet import read, write
+from unhot.vectors.formats import write_table
+from unhot.vectors.formats.parquet import read
 from unhot.vectors.formats.table import Options, Table
 
 arrow = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")
 
+write = partial(write_table, format="parquet")
 GOLDEN = Path(__file__).parents[2] / "golden"
 VECTORS = np.random.default_rng(0).standard_normal((3, 4)).astype(np.float32)
 

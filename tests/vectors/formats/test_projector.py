@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from unhot.errors import DataError, FormatError
-from unhot.vectors.formats import read_table
-from unhot.vectors.formats.projector import read, write
+from unhot.vectors.formats import read_table, write_table
+from unhot.vectors.formats.projector import read
 from unhot.vectors.formats.table import Table
 
+write = partial(write_table, format="projector")
 VECTORS = np.array([[1, -0.5], [1e-7, 2], [3, 4]], np.float32)
 
 

@@ -6,6 +6,7 @@ import json
 import os
 import struct
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TypeAlias
 
@@ -22,7 +23,7 @@ from unhot.vectors.formats import write_table
 from unhot.vectors.formats.naming import writable_words
 from unhot.vectors.formats.shortest import shortest_doubles
 from unhot.vectors.formats.table import Options, Table
-from unhot.vectors.formats.word2vec import read_binary, read_text, write_binary, write_text
+from unhot.vectors.formats.word2vec import read_binary, read_text
 
 Writer: TypeAlias = Callable[[Path, Table], dict[str, str]]
 Reader: TypeAlias = Callable[..., Table]
@@ -30,6 +31,8 @@ Reader: TypeAlias = Callable[..., Table]
 GOLDEN = Path(__file__).parents[2] / "golden"
 EXPECTED = json.loads((GOLDEN / "w2v_formats_expected.json").read_text(encoding="utf-8"))
 VECTORS = np.array([np.frombuffer(bytes.fromhex(row), "<f4") for row in EXPECTED["vectors_float32_hex"]])
+write_text = partial(write_table, format="word2vec-text")
+write_binary = partial(write_table, format="word2vec-binary")
 FORMATS = [(write_text, read_text), (write_binary, read_binary)]
 WORDS = ["the", "caf\u00e9", "\u4e2d\u6587", "1.5", "a\u00a0b"]
 WORDS += ["nel\u0085", "\udcff\udcfe", "\x00", "_", "don't"]

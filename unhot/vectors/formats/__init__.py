@@ -22,6 +22,14 @@ from unhot.vectors.formats import (
     word2vec,
 )
 from unhot.vectors.formats.fasttext import as_table as fasttext_file
+from unhot.vectors.formats.naming import (
+    LINES_AND_TABS,
+    NUL,
+    SURROGATES,
+    WHITE_SPACE,
+    Unwritable,
+    writable_words,
+)
 from unhot.vectors.formats.sniff import foreign, is_fasttext, sniff
 from unhot.vectors.formats.table import Options, Table, check_options, check_table, without_repeats
 
@@ -34,18 +42,18 @@ __all__ = [
     "existing_format",
     "format_name",
     "read_table",
-    "saved_format",
     "write_table",
 ]
 
 
 class Format(NamedTuple):
-    """How to read and write one format; the writer returns the words it had to write differently."""
+    """How to read and write one format."""
 
     endings: tuple[str, ...]  # of paths; "" for a path without any
     about: str
     reader: Callable[[Path, Options], Table]
-    writer: Callable[[Path, Table], dict[str, str]]
+    writer: Callable[[Path, Table], None]
+    unwritable: Unwritable | None = None  # what words cannot hold
 
 
 FORMATS: dict[str, Format] = {
@@ -57,31 +65,41 @@ FORMATS: dict[str, Format] = {
         "word2vec text, also of gensim and fastText",
         word2vec.read_text,
         word2vec.write_text,
+        WHITE_SPACE,
     ),
-    "word2vec-binary": Format((".bin",), "word2vec binary", word2vec.read_binary, word2vec.write_binary),
+    "word2vec-binary": Format(
+        (".bin",), "word2vec binary", word2vec.read_binary, word2vec.write_binary, WHITE_SPACE
+    ),
     "fasttext": Format(
         (".ftz",),
         "fastText's own .bin and .ftz; written without n-grams, with counts",
         fasttext_file.read,
         fasttext_file.write,
+        NUL,
     ),
-    "glove": Format((".glove",), "GloVe text, without a header", glove.read, glove.write),
+    "glove": Format((".glove",), "GloVe text, without a header", glove.read, glove.write, WHITE_SPACE),
     "npy": Format((".npy",), "NumPy matrix, and X.words.txt beside it", npy.read, npy.write),
     "safetensors": Format(
         (".safetensors",), "one safetensors file, with counts", tensor_file.read, tensor_file.write
     ),
     "model2vec": Format(
-        (), "folder for model2vec and sentence-transformers", model2vec.read, model2vec.write
+        (), "folder for model2vec and sentence-transformers", model2vec.read, model2vec.write, SURROGATES
     ),
     "parquet": Format(
-        (".parquet",), "columns word, count, vector (extra: arrow)", parquet.read, parquet.write
+        (".parquet",), "columns word, count, vector (extra: arrow)", parquet.read, parquet.write, SURROGATES
     ),
     "projector": Format(
-        (".tsv",), "TensorBoard projector: vectors and metadata", projector.read, projector.write
+        (".tsv",),
+        "TensorBoard projector: vectors and metadata",
+        projector.read,
+        projector.write,
+        LINES_AND_TABS,
     ),
 }
 # rows of n-grams and no words, hence no tables: `Vectors` reads and writes them
 WORDLESS = {"floret": floret.ENDING}
+ENDINGS = {ending: name for name, form in FORMATS.items() for ending in form.endings}
+ENDINGS |= {ending: name for name, ending in WORDLESS.items()}
 TEXT = {"word2vec-text", "glove"}  # share their endings when they are read
 BOTH = {"unhot", "fasttext"}  # have input and output vectors
 
@@ -130,34 +148,35 @@ def write_table(path: Path, table: Table, format: str | None = None) -> dict[str
 
     Returns the words that are written differently -> what is written.
     """
-    form = FORMATS[format_name(path, format)]
+    name = format_name(path, format)
+    if name in WORDLESS:
+        raise ConfigError(
+            f"format={name!r}: holds rows of n-grams and no words: only vectors that have such rows can "
+            "be written so"
+        )
     check_table(table)
-    return form.writer(path, table)
+    form = FORMATS[name]
+    names, renamed = writable_words(table.words, form.unwritable) if form.unwritable else (table.words, {})
+    form.writer(path, table._replace(words=names))
+    return renamed
 
 
 def listed() -> str:
     """All formats with their endings, for errors and help."""
-    return "; ".join(f"{name} ({_endings(form)})" for name, form in FORMATS.items())
-
-
-def _endings(form: Format) -> str:
-    return " ".join(ending or "a folder" for ending in form.endings) or "a folder, by name"
+    endings = {
+        name: " ".join(ending or "a folder" for ending in form.endings) for name, form in FORMATS.items()
+    }
+    return "; ".join(f"{name} ({shown or 'a folder, by name'})" for name, shown in endings.items())
 
 
 def format_name(path: Path, name: str | None = None) -> str:
-    """The name of a format, if there is such a one, or of the one that a path's ending stands for."""
+    """The format to write: the one named, or that of a path's ending. Also one of WORDLESS."""
     if name is not None:
-        if name in WORDLESS:
-            raise ConfigError(
-                f"format={name!r}: holds rows of n-grams and no words: only vectors that have such rows can "
-                "be written so"
-            )
-        if name not in FORMATS:
+        if name not in FORMATS and name not in WORDLESS:
             raise ConfigError(f"format={name!r}: must be one of {listed()}")
         return name
     found = sniff(path) if path.is_dir() else None  # whatever its name ends in
-    ending = path.suffix.lower()
-    found = found or next((key for key, form in FORMATS.items() if ending in form.endings), None)
+    found = found or ENDINGS.get(path.suffix.lower())
     if found is None:
         raise ConfigError(
             f"{path}: the ending {path.suffix!r} stands for no format: choose one of {listed()}, or name "
@@ -166,25 +185,17 @@ def format_name(path: Path, name: str | None = None) -> str:
     return found
 
 
-def saved_format(path: Path, format: str | None = None) -> str:
-    """The format to write: the one named, or that of the path's ending. Also one of WORDLESS."""
-    return _wordless(path, format) or format_name(path, format)
-
-
 def existing_format(path: Path, format: str | None = None) -> str:
     """The format to read with, also one of WORDLESS.
 
     A file without a known ending is looked at, as are text, for a header, and a .bin.
     """
-    wordless = _wordless(path, format)
-    if wordless is not None:
-        return wordless
     if format is not None or path.is_dir():
         return format_name(path, format)
     ending = path.suffix.lower()
     if ending in FORMATS["word2vec-binary"].endings and is_fasttext(path):
         return "fasttext"
-    by_ending = next((key for key, form in FORMATS.items() if ending and ending in form.endings), None)
+    by_ending = ENDINGS.get(ending) if ending else None
     if by_ending is not None and by_ending not in TEXT:
         return by_ending
     looks = sniff(path)
@@ -195,13 +206,6 @@ def existing_format(path: Path, format: str | None = None) -> str:
         what = f"it is {known}" if known else f"name its format, one of {listed()}"
         raise FormatError(f"{path}: byte 0: looks like no format that is read here; {what}")
     return looks
-
-
-def _wordless(path: Path, format: str | None) -> str | None:
-    """The one of WORDLESS that is named, or that the ending of a file stands for."""
-    if format is not None or path.is_dir():
-        return format if format in WORDLESS else None
-    return next((name for name, ending in WORDLESS.items() if path.suffix.lower() == ending), None)
 
 
 def _with_hint(error: FormatError, path: Path, name: str) -> FormatError:

@@ -16,7 +16,6 @@ import numpy as np
 from unhot.atomic import replacing
 from unhot.errors import FormatError
 from unhot.types import Bytes
-from unhot.vectors.formats.naming import writable_words
 from unhot.vectors.formats.table import ALL, Options, Table, file_size
 from unhot.vectors.formats.text_rows import glimpse, mapped, read_text_rows, text_lines
 
@@ -26,12 +25,10 @@ LAST_FIELD = re.compile(rb"[^ \t]+\Z")
 LONGEST = 64  # bytes of `nan` or `inf`, in any spelling
 
 
-def write(path: Path, table: Table) -> dict[str, str]:
-    """Write GloVe text; return the words that had to be written differently, with what was written."""
-    names, renamed = writable_words(table.words)
+def write(path: Path, table: Table) -> None:
+    """Write GloVe text."""
     with replacing(path) as file:
-        file.writelines(text_lines(names, table.vectors))
-    return renamed
+        file.writelines(text_lines(table.words, table.vectors))
 
 
 def read(path: Path, options: Options = ALL) -> Table:

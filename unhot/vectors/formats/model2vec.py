@@ -28,7 +28,6 @@ from unhot.atomic import replacing_folder
 from unhot.errors import FormatError
 from unhot.types import Floats
 from unhot.vectors.formats.json_file import read_json
-from unhot.vectors.formats.naming import REPLACEMENT, SURROGATES, writable_words
 from unhot.vectors.formats.safetensors import Array, TensorPlace, map_tensor, read_entries, write_safetensors
 from unhot.vectors.formats.table import ALL, Options, Table, check_growth, treat_bad_utf8
 from unhot.vectors.formats.tensor_file import FLOATS, find_matrix, map_matrix
@@ -68,13 +67,9 @@ def find_layout(path: Path) -> Layout | None:
     return next((layout for layout in found if all(part.is_file() for part in layout)), None)
 
 
-def write(path: Path, table: Table) -> dict[str, str]:
-    """Write a folder, or replace one; bytes that are not UTF-8 become U+FFFD.
-
-    Return the words that were changed.
-    """
-    names, renamed = writable_words(table.words, SURROGATES, REPLACEMENT, empty="")
-    added = UNKNOWN not in names
+def write(path: Path, table: Table) -> None:
+    """Write a folder, or replace one."""
+    added = UNKNOWN not in table.words
     config = {"model_type": "model2vec", "architectures": ["StaticModel"], "normalize": False, ADDED: added}
     with replacing_folder(path, _is_ours) as folder:
         with (folder / "model.safetensors").open("wb") as file:
@@ -83,12 +78,11 @@ def write(path: Path, table: Table) -> dict[str, str]:
         for name, value in {
             "config.json": config,
             "modules.json": [MODULE],
-            "tokenizer.json": _tokenizer(names),
+            "tokenizer.json": _tokenizer(table.words),
         }.items():
             (folder / name).write_text(
                 json.dumps(value, ensure_ascii=False) + "\n", encoding="utf-8", newline="\n"
             )
-    return renamed
 
 
 def _is_ours(path: Path) -> bool:

@@ -38,10 +38,9 @@ OUT_ROWS_ARE_WORDS = "out_rows_are_words"
 LAYERS_WITHOUT_WORDS = ("hierarchical", "class_based")
 
 
-def write(path: Path, table: Table) -> dict[str, str]:
+def write(path: Path, table: Table) -> None:
     """Write a model folder, or a new version of one, that has vectors and nothing to train on with."""
     _save(path, table.words, table.counts, {}, {"in_vectors": table.vectors})
-    return {}
 
 
 def write_rows(path: Path, words: list[str], counts: Counts | None, rows: SubwordRows) -> None:

@@ -31,7 +31,7 @@ def words_path(path: Path) -> Path:
     return path.with_suffix(".words.txt")
 
 
-def write(path: Path, table: Table) -> dict[str, str]:
+def write(path: Path, table: Table) -> None:
     """Write the words, then the matrix: where the matrix is new, so are its words."""
     head = f"{{'descr': '<f4', 'fortran_order': False, 'shape': {table.vectors.shape}, }}"
     head += " " * (-(len(MAGIC) + 4 + len(head) + 1) % 64) + "\n"
@@ -41,7 +41,6 @@ def write(path: Path, table: Table) -> dict[str, str]:
         file.write(MAGIC + b"\x01\x00" + struct.pack("<H", len(head)) + head.encode("ascii"))
         for _, block in blocks(table.vectors):
             file.write(block.astype("<f4", copy=False).data)
-    return {}
 
 
 def read(path: Path, options: Options = ALL) -> Table:

@@ -19,7 +19,6 @@ import numpy as np
 from unhot.atomic import replacing
 from unhot.errors import FormatError, extra
 from unhot.types import Counts, Floats
-from unhot.vectors.formats.naming import REPLACEMENT, SURROGATES, writable_words
 from unhot.vectors.formats.table import (
     ALL,
     Options,
@@ -41,13 +40,9 @@ VECTORS = ("vector", "vectors", "embedding", "embeddings")
 COUNTS = ("count", "counts")
 
 
-def write(path: Path, table: Table) -> dict[str, str]:
-    """Write a file; bytes that are not UTF-8 cannot be held and become U+FFFD.
-
-    Return the words that were changed.
-    """
+def write(path: Path, table: Table) -> None:
+    """Write a file."""
     arrow, parquet = extra("pyarrow", "arrow", PURPOSE), extra("pyarrow.parquet", "arrow", PURPOSE)
-    names, renamed = writable_words(table.words, SURROGATES, REPLACEMENT, empty="")
     dim = table.vectors.shape[1]
     columns = [
         ("word", arrow.string()),
@@ -60,14 +55,13 @@ def write(path: Path, table: Table) -> dict[str, str]:
         replacing(path) as file,
         parquet.ParquetWriter(file, schema, compression="none", use_dictionary=False) as writer,
     ):
-        for first in range(0, len(names), step):
+        for first in range(0, len(table.words), step):
             block = np.ascontiguousarray(table.vectors[first : first + step], np.float32)
-            arrays = [arrow.array(names[first : first + step], arrow.string())]
+            arrays = [arrow.array(table.words[first : first + step], arrow.string())]
             if table.counts is not None:
                 arrays.append(arrow.array(table.counts[first : first + step]))
             arrays.append(arrow.FixedSizeListArray.from_arrays(arrow.array(block.ravel()), dim))
             writer.write_table(arrow.Table.from_arrays(arrays, schema=schema), row_group_size=step)
-    return renamed
 
 
 def read(path: Path, options: Options = ALL) -> Table:

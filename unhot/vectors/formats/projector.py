@@ -17,7 +17,6 @@ import numpy as np
 from unhot.atomic import replacing
 from unhot.errors import DataError, FormatError
 from unhot.types import Counts
-from unhot.vectors.formats.naming import LINES_AND_TABS, writable_words
 from unhot.vectors.formats.shortest import shortest_doubles
 from unhot.vectors.formats.table import ALL, Options, Table, blocks, file_size, treat_bad_utf8
 from unhot.vectors.formats.text_rows import mapped, read_number_rows
@@ -35,24 +34,22 @@ def metadata_path(path: Path) -> Path:
     return path.with_name(METADATA) if path.name == VECTORS else path.with_suffix(".metadata.tsv")
 
 
-def write(path: Path, table: Table) -> dict[str, str]:
-    """Write the three files; return the words that had to be written differently, with what was written."""
+def write(path: Path, table: Table) -> None:
+    """Write the three files."""
     path = path / VECTORS if path.is_dir() else path
-    names, renamed = writable_words(table.words, LINES_AND_TABS)
     config = _config(path)
     line = "\t".join(["%.9g"] * table.vectors.shape[1]) + "\n"
     with replacing(metadata_path(path)) as file:
-        lines = names
+        lines = table.words
         if table.counts is not None:
-            pairs = zip(names, table.counts.tolist(), strict=True)
-            lines = [HEADER, *(f"{name}\t{count}" for name, count in pairs)]
+            pairs = zip(table.words, table.counts.tolist(), strict=True)
+            lines = [HEADER, *(f"{word}\t{count}" for word, count in pairs)]
         file.write(encode_word("".join(f"{each}\n" for each in lines)))
     with replacing(path) as file:
         for _, block in blocks(table.vectors):
             file.write("".join(line % tuple(row) for row in shortest_doubles(block).tolist()).encode("ascii"))
     with replacing(path.with_name(CONFIG)) as file:
         file.write(config)
-    return renamed
 
 
 def read(path: Path, options: Options = ALL) -> Table:

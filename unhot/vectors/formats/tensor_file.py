@@ -26,7 +26,7 @@ MATRICES = ("vectors", "embeddings", "embedding.weight")
 FLOATS = ("F16", "BF16", "F32", "F64")
 
 
-def write(path: Path, table: Table) -> dict[str, str]:
+def write(path: Path, table: Table) -> None:
     """Write the file."""
     tensors: dict[str, Array] = {
         "vectors": table.vectors,
@@ -36,7 +36,6 @@ def write(path: Path, table: Table) -> dict[str, str]:
         tensors["counts"] = table.counts
     with replacing(path) as file:
         write_safetensors(file, tensors)
-    return {}
 
 
 def read(path: Path, options: Options = ALL) -> Table:

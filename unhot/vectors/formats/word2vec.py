@@ -20,7 +20,6 @@ from numpy.lib.stride_tricks import sliding_window_view
 from unhot.atomic import replacing
 from unhot.errors import FormatError
 from unhot.types import Bytes, Floats, Starts
-from unhot.vectors.formats.naming import writable_words
 from unhot.vectors.formats.table import ALL, Options, Table, blocks, decode, file_size
 from unhot.vectors.formats.text_rows import glimpse, mapped, read_text_rows, text_lines
 from unhot.vocab.vocabulary import encode_word
@@ -29,24 +28,20 @@ HEADER = re.compile(rb"[ \t]*([0-9]{1,15})[ \t]+([0-9]{1,15})[ \t\r]*\n")
 HEADER_BYTES = 100
 
 
-def write_text(path: Path, table: Table) -> dict[str, str]:
-    """Write a word2vec text file; return the words that are written differently, with what was written."""
-    names, renamed = writable_words(table.words)
+def write_text(path: Path, table: Table) -> None:
+    """Write a word2vec text file."""
     with replacing(path) as file:
         file.write(_header(table.vectors))
-        file.writelines(text_lines(names, table.vectors))
-    return renamed
+        file.writelines(text_lines(table.words, table.vectors))
 
 
-def write_binary(path: Path, table: Table) -> dict[str, str]:
-    """Write a word2vec binary file; return the words that are written differently, with what was written."""
-    names, renamed = writable_words(table.words)
+def write_binary(path: Path, table: Table) -> None:
+    """Write a word2vec binary file."""
     with replacing(path) as file:
         file.write(_header(table.vectors))
         for first, block in blocks(table.vectors):
-            rows = zip(names[first : first + len(block)], block.astype("<f4"), strict=True)
-            file.write(b"".join(encode_word(name) + b" " + row.tobytes() for name, row in rows))
-    return renamed
+            rows = zip(table.words[first : first + len(block)], block.astype("<f4"), strict=True)
+            file.write(b"".join(encode_word(word) + b" " + row.tobytes() for word, row in rows))
 
 
 def read_text(path: Path, options: Options = ALL) -> Table:

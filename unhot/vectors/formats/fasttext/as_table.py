@@ -5,7 +5,6 @@ The composed vectors of the words are read; a model without n-grams is written.
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +14,6 @@ from unhot.types import Floats
 from unhot.vectors.formats.fasttext.model_file import FastTextFile, matrix_rows, new_file, output_shape
 from unhot.vectors.formats.fasttext.reader import read_fasttext
 from unhot.vectors.formats.fasttext.writer import write_fasttext
-from unhot.vectors.formats.naming import writable_words
 from unhot.vectors.formats.table import (
     ALL,
     Options,
@@ -25,8 +23,6 @@ from unhot.vectors.formats.table import (
     treat_bad_utf8,
 )
 from unhot.vocab.subwords import Subwords
-
-NUL = re.compile("\0")
 
 
 def read(path: Path, options: Options = ALL) -> Table:
@@ -62,13 +58,8 @@ def _output(path: Path, file: FastTextFile, rows: int) -> Floats:
     return matrix_rows(file.output_matrix, np.arange(rows))
 
 
-def write(path: Path, table: Table) -> dict[str, str]:
+def write(path: Path, table: Table) -> None:
     """Write a model without n-grams and without an output layer, whose vectors are the given ones."""
-    names, renamed = writable_words(table.words, NUL, empty="")
-    # gensim drops words with count 0
-    counts = np.ones(len(names), np.int64) if table.counts is None else table.counts
-    tokens = 0 if table.counts is None else None  # says that nobody counted
     none = Subwords(minn=0, maxn=0, buckets=0)
-    file = new_file(names, counts, none, table.vectors, tokens=tokens, loss="softmax", min_count=1)
+    file = new_file(table.words, table.counts, none, table.vectors, loss="softmax", min_count=1)
     write_fasttext(path, file)
-    return renamed

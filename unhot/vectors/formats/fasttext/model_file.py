@@ -75,7 +75,7 @@ def output_shape(header: Header, dictionary: Dictionary) -> tuple[int, int]:
 
 def new_file(
     words: Sequence[str],
-    counts: ArrayLike,
+    counts: ArrayLike | None,
     subwords: Subwords,
     input_matrix: Floats | RowBlocks,
     output_matrix: Floats | RowBlocks | None = None,
@@ -85,7 +85,8 @@ def new_file(
     """A model from its pieces, without labels.
 
     `input_matrix` has the rows of all words and then of all buckets; `tokens` is the size of the text where
-    that is more than the sum of the counts, or 0 where nobody counted; `fields` are those of `Header`.
+    that is more than the sum of the counts; `fields` are those of `Header`. Where nobody counted, the file
+    says so by 0 tokens, and all counts are 1: gensim drops words with count 0.
     """
     if subwords.scheme != "fasttext":
         raise ConfigError(
@@ -97,8 +98,9 @@ def new_file(
         )
     dim = input_matrix.shape[1]
     header = Header(dim=dim, bucket=subwords.buckets, minn=subwords.minn, maxn=subwords.maxn, **fields)
-    checked = checked_counts(counts, len(words))
-    size = int(checked.sum()) if tokens is None else whole("tokens", tokens, 0)
+    checked = checked_counts(np.ones(len(words), np.int64) if counts is None else counts, len(words))
+    known = int(checked.sum()) if counts is not None else 0
+    size = known if tokens is None else whole("tokens", tokens, 0)
     dictionary = Dictionary(list(words), checked, [], checked[:0], size)
     none = RowBlocks((0, dim), [])
     file = FastTextFile(header, dictionary, input_matrix, none if output_matrix is None else output_matrix)
