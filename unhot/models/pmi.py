@@ -20,13 +20,13 @@ from __future__ import annotations
 
 import math
 import os
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
 from unhot.corpus.cells import Cells, CellsWriter
 from unhot.corpus.cells.sparse_rows import cuts, information, rows_of
 from unhot.errors import ConfigError, DataError, at_least, whole
+from unhot.threads import in_order
 from unhot.types import Counts, Doubles, Ids
 
 BLOCK = 1 << 20  # cells of a thread at once
@@ -111,7 +111,8 @@ def _fill(
 ) -> None:
     rows = rows_of(cells.starts, cells.columns, cells.values)
 
-    def work(begin: int, end: int) -> tuple[Counts, Ids, Doubles]:
+    def work(part: tuple[int, int]) -> tuple[Counts, Ids, Doubles]:
+        begin, end = part
         size = int(cells.starts[end] - cells.starts[begin])
         lengths, columns = np.empty(end - begin, np.int64), np.empty(size, np.int32)
         values = np.empty(size)
@@ -119,7 +120,5 @@ def _fill(
         return lengths, columns[:count], values[:count]
 
     parts = cuts(cells.starts, -(-len(cells) // BLOCK) or 1)
-    with ThreadPoolExecutor(threads) as pool:
-        for at in range(0, len(parts), threads):  # so many in memory at once
-            for job in [pool.submit(work, *part) for part in parts[at : at + threads]]:
-                writer.append(*job.result())
+    for found in in_order(parts, work, threads):
+        writer.append(*found)

@@ -22,8 +22,6 @@ References: Halko, Martinsson and Tropp, Finding structure with randomness, 2011
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from types import TracebackType
 from typing import NamedTuple
 
 import numpy as np
@@ -32,8 +30,9 @@ from unhot.corpus.cells import Cells
 from unhot.corpus.cells.sparse_rows import cuts, multiply, multiply_transposed, rows_of
 from unhot.errors import ConfigError, DataError, at_least, whole
 from unhot.kernels.aligned import aligned_zeros
-from unhot.kernels.simd.lanes import LANES
 from unhot.kernels.simd.tiles import shape
+from unhot.threads import in_order
+from unhot.train.params import padded
 from unhot.types import Doubles, Floats
 from unhot.vocab.vocabulary import Vocabulary
 
@@ -82,22 +81,22 @@ def truncated_svd(
             f"dim={dim}: {words} words have no more than {words} directions; use a smaller dim, or more text"
         )
     tell, width = progress or (lambda done, total: None), min(words, dim + oversampling)
-    with _Products(cells, width, threads) as products:
-        q, shift = products.zeros(), 0.0
-        q[:, :width] = np.random.default_rng(seed).standard_normal((words, width), dtype=np.float32)
-        for done in range(rounds):
-            y = products.times(q)
-            lengths, turn = _divide_by_lengths(y[:, :width])
-            _multiply(q[:, :width], turn)
-            if done > 0:  # random numbers are no unit vectors
-                shift = max(shift, float(lengths[0]) ** 2 / 2)
-            q *= np.float32(shift)
-            z = products.transposed_times(y)
-            z -= q
-            _orthonormalise(z[:, :width])
-            q = z
-            tell(done + 1, rounds)
-        return _factors(products.times(q)[:, :width], q[:, :width], dim, products.largest)
+    products = _Products(cells, width, threads)
+    q, shift = products.zeros(), 0.0
+    q[:, :width] = np.random.default_rng(seed).standard_normal((words, width), dtype=np.float32)
+    for done in range(rounds):
+        y = products.times(q)
+        lengths, turn = _divide_by_lengths(y[:, :width])
+        _multiply(q[:, :width], turn)
+        if done > 0:  # random numbers are no unit vectors
+            shift = max(shift, float(lengths[0]) ** 2 / 2)
+        q *= np.float32(shift)
+        z = products.transposed_times(y)
+        z -= q
+        _orthonormalise(z[:, :width])
+        q = z
+        tell(done + 1, rounds)
+    return _factors(products.times(q)[:, :width], q[:, :width], dim, products.largest)
 
 
 def weighted(factors: Factors, power: float = 0.5, contexts: bool = False) -> Floats:
@@ -120,14 +119,14 @@ def weighted(factors: Factors, power: float = 0.5, contexts: bool = False) -> Fl
 def plan(words: int, width: int, threads: int) -> dict[str, int]:
     """The bytes that it takes to follow `width` directions."""
     # in the end there are q, X q, u and v
-    return {"directions": 4 * words * (-(-width // LANES) * LANES) * max(4, threads + 2)}
+    return {"directions": 4 * words * padded(width) * max(4, threads + 2)}
 
 
 def warm_up(width: int) -> None:
     """Compile the products with `width` directions, or load them from disk."""
     one = Cells(Vocabulary(["a"], [1]), (np.array([0, 1]), np.zeros(1, np.int32), np.ones(1)), {})
-    with _Products(one, width, 1) as products:
-        products.transposed_times(products.times(products.zeros()))
+    products = _Products(one, width, 1)
+    products.transposed_times(products.times(products.zeros()))
 
 
 def _factors(y: Floats, q: Floats, dim: int, scale: float) -> Factors:
@@ -192,22 +191,13 @@ class _Products:
     """X and X', divided by the largest value, times dense matrices [words, stride]; on threads."""
 
     def __init__(self, cells: Cells, width: int, threads: int) -> None:
-        stride = -(-width // LANES) * LANES
+        stride = padded(width)
         self.shape, self.rows = shape(stride, 1, 1), rows_of(cells.starts, cells.columns, cells.values)
         self.parts = cuts(cells.starts, threads)
         longest = int(np.diff(cells.starts).max(initial=1))
         self.scratch = [aligned_zeros(longest) for _ in self.parts]
         self.largest = float(max(cells.values.max(initial=0.0), -cells.values.min(initial=0.0))) or 1.0
         self.zeros: Callable[[], Floats] = lambda: aligned_zeros((len(cells.vocabulary), stride))
-        self.pool = ThreadPoolExecutor(threads)
-
-    def __enter__(self) -> _Products:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.pool.shutdown()
 
     def times(self, q: Floats) -> Floats:
         """X q."""
@@ -231,5 +221,4 @@ class _Products:
 
     def _on_threads(self, work: Callable[[int], None]) -> None:
         """Call work(n) for each part n of the rows."""
-        for job in [self.pool.submit(work, n) for n in range(len(self.parts))]:
-            job.result()
+        list(in_order(range(len(self.parts)), work, len(self.parts)))

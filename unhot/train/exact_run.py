@@ -29,7 +29,6 @@ References: Tieleman & Hinton, Lecture 6.5: RMSProp, 2012; Kingma & Ba, Adam, 20
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -39,6 +38,7 @@ from unhot.errors import DataError
 from unhot.kernels.loop import Params
 from unhot.outputs import OutputLayer
 from unhot.outputs.count_losses import RowCells
+from unhot.threads import in_order
 from unhot.train.epoch_run import EpochRun, Plan
 from unhot.train.params import finite
 from unhot.train.schedule import Chunk, even_chunks
@@ -131,12 +131,6 @@ class ExactRun(EpochRun[Chunk]):
         self._pairs = max(1, round(self._total)) if self._total else 0
         self._epoch: tuple[int, list[Ids], Starts] = (-1, [], np.zeros(0, np.int64))
         self._scores = np.empty((rows_of_step(words), words), np.float32)
-        self._pool: ThreadPoolExecutor | None = None
-
-    def train(self) -> None:
-        """With as many threads as were asked for, beside those of BLAS."""
-        with ThreadPoolExecutor(self._workers) as self._pool:
-            super().train()
 
     @np.errstate(over="ignore", invalid="ignore")  # what is not finite ends the training
     def learn(self, epoch: int, chunk: Chunk, lr: float, thread: int) -> tuple[float, int]:
@@ -213,7 +207,7 @@ class ExactRun(EpochRun[Chunk]):
 
     def _map(self, work: Callable[[int], Any], items: Iterable[int]) -> Iterable[Any]:
         """In the order of the items, whichever thread does what."""
-        return map(work, items) if self._pool is None or self._workers == 1 else self._pool.map(work, items)
+        return map(work, items) if self._workers == 1 else in_order(items, work, self._workers)
 
     def finite(self) -> bool:
         """Whether all that changes is."""
