@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import click
 
 from unhot.cli.declared import declared, declared_fields
+from unhot.errors import ConfigError
 
 if TYPE_CHECKING:
     from unhot.outputs import OutputLayer
@@ -120,8 +121,6 @@ def load_plugin(plugin: str) -> None:
     import hashlib
     import importlib.util
 
-    from unhot.errors import ConfigError
-
     path = Path(plugin).resolve()
     is_file = plugin.endswith(".py") or not all(part.isidentifier() for part in plugin.split("."))
     if is_file and not (path.is_file() and path.suffix == ".py"):
@@ -178,7 +177,6 @@ Examples:
 def outputs(name: str | None, as_json: bool) -> None:
     """List all output layers with their settings, or explain the one called NAME."""
     from unhot.cli.show import show_json
-    from unhot.errors import ConfigError
     from unhot.outputs import LAYERS
 
     if name is not None and name not in LAYERS:

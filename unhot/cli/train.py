@@ -13,6 +13,7 @@ from click.core import ParameterSource
 
 from unhot.cli.model_options import USUAL, ModelOption, TrainCommand, listed_models
 from unhot.cli.outputs import plugin_option
+from unhot.errors import ConfigError, DataError, Diverged
 
 if TYPE_CHECKING:
     from unhot.cli.show import TrainingBar
@@ -102,7 +103,6 @@ def train(
     a power cut, goes on with --resume.
     """
     from unhot.cli.show import TrainingBar
-    from unhot.errors import Diverged
 
     if resume is not None:
         _refuse(context, "--resume goes on with the settings that the training began with")
@@ -179,7 +179,6 @@ def _how(
 
 def _resumed(path: str, target: str, options: dict[str, Any]) -> Model[Any]:
     """The model of the last checkpoint; threads and device may be others now."""
-    from unhot.errors import ConfigError
     from unhot.models.load import load_unfinished
     from unhot.models.settings import checked_setting
 
@@ -198,7 +197,6 @@ def _begun(
     inputs: tuple[str, ...], target: str, settings: dict[str, Any], options: dict[str, Any]
 ) -> tuple[Model[Any], dict[str, Any]]:
     """A new model, and what it begins with."""
-    from unhot.errors import ConfigError
     from unhot.models.load import all_models
     from unhot.models.word_model import WordModel
 
@@ -235,8 +233,6 @@ def _start_settings(start: WordModel, kind: type[Model[Any]], on: str | None) ->
 
 def _check_owner(name: str, settings: dict[str, Any]) -> None:
     """An error if a setting is another model's."""
-    from unhot.errors import ConfigError
-
     models = listed_models()
     for setting in settings:
         if setting not in models[name].settings:
@@ -247,7 +243,6 @@ def _check_owner(name: str, settings: dict[str, Any]) -> None:
 
 def _check_encoded(inputs: tuple[str, ...], options: dict[str, Any], on: str | None) -> None:
     """An error if a folder is given that was encoded, or counted, and options that come too late for it."""
-    from unhot.errors import ConfigError
     from unhot.models.fitting import holds_cells, holds_corpus
 
     if len(inputs) != 1 or not (holds_corpus(inputs[0]) or holds_cells(inputs[0])):
@@ -267,7 +262,6 @@ def _check_encoded(inputs: tuple[str, ...], options: dict[str, Any], on: str | N
 
 def _keep_unfinished(target: str) -> None:
     """Refuse to write over a training that can be resumed."""
-    from unhot.errors import DataError
     from unhot.models.load import holds_unfinished
 
     if holds_unfinished(target):
@@ -288,7 +282,6 @@ def _open_start(path: str) -> WordModel | Vectors:
 def _frozen(freeze: str | None) -> str | list[str] | None:
     if freeze is None or freeze == "known":
         return freeze
-    from unhot.errors import DataError
     from unhot.vocab.vocabulary import decode_words
 
     try:
