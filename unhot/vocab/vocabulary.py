@@ -66,6 +66,14 @@ def canonical(word: str) -> str:
     return word
 
 
+def words_text(words: Sequence[str]) -> bytes:
+    r"""One word a line, as raw bytes; backslash, line feed and carriage return are `\\`, `\n` and `\r`."""
+    text = "".join([word + "\n" for word in words])
+    if text.count("\n") > len(words) or "\\" in text or "\r" in text:
+        text = "".join([re.sub(r"[\\\n\r]", lambda found: ESCAPES[found[0]], word) + "\n" for word in words])
+    return encode_word(text)
+
+
 class Vocabulary:
     """Words in the order of their ids, with counts.
 
@@ -171,16 +179,8 @@ class Vocabulary:
         return all(encode_word(self.words[i]) < encode_word(self.words[i + 1]) for i in ties)
 
     def save_words(self, path: str | Path) -> None:
-        r"""Write one word a line, as raw bytes.
-
-        Backslash, line feed and carriage return become `\\`, `\n` and `\r`.
-        """
-        text = "".join([word + "\n" for word in self.words])
-        if text.count("\n") > len(self) or "\\" in text or "\r" in text:
-            text = "".join(
-                [re.sub(r"[\\\n\r]", lambda found: ESCAPES[found[0]], word) + "\n" for word in self.words]
-            )
-        Path(path).write_bytes(encode_word(text))
+        """Write the words as `words_text` has them."""
+        Path(path).write_bytes(words_text(self.words))
 
     @classmethod
     def load(cls, path: str | Path, counts: ArrayLike) -> Vocabulary:

@@ -1,6 +1,6 @@
 """Text to float32: every decimal to its nearest float32, against exact fractions.
 
-ParsedRows of words and numbers.
+Rows of words and numbers.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from unhot.types import Floats
 from unhot.vectors.formats import numbers
-from unhot.vectors.formats.numbers import DONE, HARD, POWERS, ROW, SHORT, ParsedRows, nearest, read_rows
+from unhot.vectors.formats.numbers import DONE, HARD, POWERS, ROW, SHORT, nearest, read_rows
 
 # half way between the largest float32 and the next there would be
 BEYOND = Fraction(2) ** 128 - Fraction(2) ** 103
@@ -41,11 +41,11 @@ def exact(text: str) -> float:
 def read(line: bytes, dim: int = 1, named: bool = False) -> tuple[int, Floats, bytes]:
     """One row: why the kernel stopped, the numbers, the word."""
     text = np.frombuffer(line, np.uint8)
-    rows = ParsedRows(np.zeros((1, dim), np.float32), np.zeros((1, 2), np.int64))
+    vectors, words = np.zeros((1, dim), np.float32), np.zeros((1, 2), np.int64)
     state = np.zeros(4, np.int64)
-    stopped = read_rows(text, len(text), rows, named, POWERS, state)
-    start, end = rows.words[0]
-    return stopped, rows.vectors[0], line[start:end]
+    stopped = read_rows(text, len(text), vectors, words, named, POWERS, state)
+    start, end = words[0]
+    return stopped, vectors[0], line[start:end]
 
 
 def check(text: str, may_be_hard: bool = True) -> None:
@@ -182,12 +182,12 @@ def test_rows_without_words(line: bytes) -> None:
 
 def test_state_goes_on_behind_a_hard_row() -> None:
     text = np.frombuffer(b"a 1\nb nan\nc 3\n", np.uint8)
-    rows, state = ParsedRows(np.zeros((3, 1), np.float32), np.zeros((3, 2), np.int64)), np.zeros(4, np.int64)
-    assert read_rows(text, len(text), rows, True, POWERS, state) == HARD
+    vectors, words, state = np.zeros((3, 1), np.float32), np.zeros((3, 2), np.int64), np.zeros(4, np.int64)
+    assert read_rows(text, len(text), vectors, words, True, POWERS, state) == HARD
     assert state.tolist() == [2, 10, 6, 9]
-    assert read_rows(text, len(text), rows, True, POWERS, state) == DONE
+    assert read_rows(text, len(text), vectors, words, True, POWERS, state) == DONE
     assert state[ROW] == 3
-    assert rows.words.tolist() == [[0, 1], [4, 5], [10, 11]]
+    assert words.tolist() == [[0, 1], [4, 5], [10, 11]]
 
 
 @given(st.lists(st.sampled_from([b"\n", b" ", b"\r", b"a", b"bc", b"\t"])), st.integers(1, 10))

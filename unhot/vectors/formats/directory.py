@@ -34,8 +34,7 @@ from unhot.atomic import TEMPORARY, locked, replacing, sync_file, sync_folder, t
 from unhot.errors import ConfigError, DataError, FormatError
 from unhot.vectors.formats.json_file import read_json
 from unhot.vectors.formats.safetensors import Array, read_safetensors, write_safetensors
-from unhot.vectors.formats.words_text import words_text
-from unhot.vocab.vocabulary import Vocabulary
+from unhot.vocab.vocabulary import Vocabulary, words_text
 
 FORMAT = "unhot model"
 FORMAT_VERSION = 1  # of this layout; a reader refuses what is newer than itself

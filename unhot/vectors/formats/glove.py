@@ -7,22 +7,20 @@ never being one.
 
 from __future__ import annotations
 
+import itertools
 import re
 import statistics
 from pathlib import Path
-
-import numpy as np
 
 from unhot.atomic import replacing
 from unhot.errors import FormatError
 from unhot.types import Bytes
 from unhot.vectors.formats.table import ALL, Options, Table, file_size
-from unhot.vectors.formats.text_rows import glimpse, mapped, read_text_rows, text_lines
+from unhot.vectors.formats.text_rows import FIELD, glimpse, mapped, read_text_rows, text_lines
 
 LOOKED_AT = 100  # lines
 LOOKED_AT_BYTES = 1 << 24
-LAST_FIELD = re.compile(rb"[^ \t]+\Z")
-LONGEST = 64  # bytes of `nan` or `inf`, in any spelling
+LINE = re.compile(rb"[^\n]{0,%d}\n?" % LOOKED_AT_BYTES)
 
 
 def write(path: Path, table: Table) -> None:
@@ -54,47 +52,23 @@ def read(path: Path, options: Options = ALL) -> Table:
 def width(text: Bytes) -> int | None:
     """The numbers per line; None if the text does not begin with lines of a word and numbers."""
     found: list[int] = []
-    start = 0
-    for _ in range(LOOKED_AT):
-        line = text[start : start + LOOKED_AT_BYTES]
-        end = _end_of_line(line)
-        if bytes(line[:end]).strip():
-            found.append(_numbers_at_end(line, end))
-        start += end + 1
-        if start >= min(len(text), LOOKED_AT_BYTES):
+    for line in itertools.islice(LINE.finditer(text.data), LOOKED_AT):
+        if line[0].strip():
+            found.append(_numbers_at_end(line[0]))
+        if line.end() >= LOOKED_AT_BYTES:
             break
     dim = min(statistics.multimode(found), default=0)
     return dim or None
 
 
-def _end_of_line(line: Bytes) -> int:
-    """The place of the next line feed, or the end of the text."""
-    step = 1 << 12
-    while True:
-        end = bytes(line[:step]).find(b"\n")
-        if end >= 0 or step >= len(line):
-            return end if end >= 0 else len(line)
-        step *= 8
-
-
-def _numbers_at_end(line: Bytes, end: int) -> int:
-    """Fields at a line's end that are numbers, also those that only Python reads, like `nan`."""
-    from unhot.vectors.formats.numbers import PLACE, POWERS, trailing_numbers
-
-    stop = len(bytes(line[:end]).rstrip(b" \t\r"))
-    state, count = np.zeros(4, np.int64), 0
-    while True:
-        count += int(trailing_numbers(line, 0, stop, POWERS, state))
-        before = max(0, int(state[PLACE]) - LONGEST)
-        field = LAST_FIELD.search(bytes(line[before : int(state[PLACE])]).rstrip(b" \t"))
-        if field is None or before + field.start() == 0 or not _is_number(field[0]):
-            return count
-        count, stop = count + 1, before + field.start()
-
-
-def _is_number(field: bytes) -> bool:
-    try:
-        float(field)
-    except ValueError:
-        return False
-    return True
+def _numbers_at_end(line: bytes) -> int:
+    """How many fields at a line's end are numbers, never counting one at its start."""
+    backwards = line.rstrip(b" \t\r\n")[::-1]
+    count = 0
+    for field in FIELD.finditer(backwards):
+        try:
+            float(field[0][::-1])
+        except ValueError:
+            break
+        count += field.end() < len(backwards)
+    return count

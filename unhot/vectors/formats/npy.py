@@ -19,7 +19,8 @@ from unhot.atomic import replacing
 from unhot.errors import FormatError
 from unhot.types import Floats
 from unhot.vectors.formats.table import ALL, Options, Table, blocks, file_size
-from unhot.vectors.formats.words_text import parse_words, words_text
+from unhot.vectors.formats.words_text import parse_words
+from unhot.vocab.vocabulary import words_text
 
 MAGIC = b"\x93NUMPY"
 MAX_HEADER_BYTES = 10_000  # NumPy's own limit

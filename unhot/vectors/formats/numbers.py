@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import math
 from decimal import Decimal
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -40,13 +40,6 @@ PLUS, MINUS, POINT, ZERO, CAPITAL_E, SMALL_E = b"+-.0Ee"
 DONE, HARD, SHORT = range(3)  # why `read_rows` stopped
 # its state: next row and line; first byte of the last row's numbers, and behind them
 ROW, PLACE, NUMBERS, STOP = range(4)
-
-
-class ParsedRows(NamedTuple):
-    """Where rows go."""
-
-    vectors: Floats  # [rows, dim]
-    words: Starts  # [rows, 2]: first byte of the word, first byte behind it
 
 
 @inner
@@ -182,15 +175,18 @@ def from_right(text: Bytes, start: Any, end: Any, row: Floats, named: Any, power
 
 
 @kernel
-def read_rows(text: Bytes, size: int, rows: ParsedRows, named: bool, powers: Doubles, state: Starts) -> int:
+def read_rows(
+    text: Bytes, size: int, vectors: Floats, words: Starts, named: bool, powers: Doubles, state: Starts
+) -> int:
     """Read lines from state[PLACE] on into rows from state[ROW] on, until all are there.
 
+    `vectors` [rows, dim] are the numbers, `words` [rows, 2] the first byte of a word and the first behind it.
     Lines begin with a word if they are `named`.
 
-    HARD: the row before state[ROW] has hard numbers, NaN in `rows`. SHORT: the line at state[PLACE] has not
-    what it should.
+    HARD: the row before state[ROW] has hard numbers, NaN in `vectors`. SHORT: the line at state[PLACE] has
+    not what it should.
     """
-    while state[ROW] < len(rows.vectors):
+    while state[ROW] < len(vectors):
         row, start = state[ROW], state[PLACE]
         stop = start
         while stop < size and text[stop] != LINE_FEED:
@@ -199,37 +195,18 @@ def read_rows(text: Bytes, size: int, rows: ParsedRows, named: bool, powers: Dou
         while end > start and (is_blank(text[end - 1]) or text[end - 1] == RETURN):
             end -= 1
         hard = False
-        word_end = from_left(text, start, end, rows.vectors[row], named, powers)
+        word_end = from_left(text, start, end, vectors[row], named, powers)
         if word_end < 0:
-            word_end, state[NUMBERS], hard = from_right(text, start, end, rows.vectors[row], named, powers)
+            word_end, state[NUMBERS], hard = from_right(text, start, end, vectors[row], named, powers)
             if word_end < 0:
                 return SHORT
-        rows.words[row, 0], rows.words[row, 1] = start, word_end
+        words[row, 0], words[row, 1] = start, word_end
         state[ROW] = row + 1
         state[PLACE] = min(stop + 1, size)
         state[STOP] = end
         if hard:
             return HARD
     return DONE
-
-
-@kernel
-def trailing_numbers(text: Bytes, start: int, end: int, powers: Doubles, state: Starts) -> int:
-    """How many fields at a line's end are numbers, never counting one at its start.
-
-    The end of what is left before them goes to state[PLACE].
-    """
-    count, state[PLACE] = 0, end
-    while True:
-        stop = state[PLACE]
-        while stop > start and is_blank(text[stop - 1]):
-            stop -= 1
-        at = stop
-        while at > start and not is_blank(text[at - 1]):
-            at -= 1
-        if at == start or number(text, at, stop, powers)[1] != stop:
-            return count
-        count, state[PLACE] = count + 1, at
 
 
 @kernel

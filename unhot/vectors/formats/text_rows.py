@@ -60,8 +60,8 @@ def _read_rows(
     vectors: Floats = np.empty(shape, np.float32)
     words: Starts = np.empty((shape[0], 2), np.int64)
     state: Starts = np.array([0, start, 0, 0], np.int64)
-    rows = numbers.ParsedRows(vectors, words)
-    while (stopped := numbers.read_rows(text, len(text), rows, named, numbers.POWERS, state)) != numbers.DONE:
+    read = numbers.read_rows
+    while (stopped := read(text, len(text), vectors, words, named, numbers.POWERS, state)) != numbers.DONE:
         row, place = int(state[numbers.ROW]), int(state[numbers.PLACE])
         if stopped == numbers.SHORT:
             raise _too_short(path, text, place, row, shape)

@@ -1,29 +1,20 @@
-r"""Words as the text of vocab.txt: one a line, as raw bytes.
+"""Words from the text of vocab.txt: one a line, as `words_text` writes them.
 
-Backslash, line feed and carriage return are `\\`, `\n` and `\r`. A backslash that is followed by anything
-else stays what it is: lists of words from elsewhere have such.
+A backslash that is followed by anything else than it writes stays what it is: lists of words from elsewhere
+have such.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from pathlib import Path
 
 from unhot.errors import FormatError
 from unhot.vectors.formats.table import Options, decode
-from unhot.vocab.vocabulary import ESCAPES, encode_word
+from unhot.vocab.vocabulary import ESCAPES
 
 ESCAPED = re.compile(r"\\[\\nr]")
 UNESCAPED = {escaped: raw for raw, escaped in ESCAPES.items()}
-
-
-def words_text(words: Sequence[str]) -> bytes:
-    """The words as bytes."""
-    text = "".join([word + "\n" for word in words])
-    if text.count("\n") > len(words) or "\\" in text or "\r" in text:
-        text = "".join([re.sub(r"[\\\n\r]", lambda found: ESCAPES[found[0]], word) + "\n" for word in words])
-    return encode_word(text)
 
 
 def parse_words(data: bytes, path: Path, start: int, options: Options, announced: int) -> list[str]:
