@@ -15,10 +15,8 @@ there before it is used.
 from unhot.vectors.formats.fasttext.dictionary import Dictionary, Pruned
 from unhot.vectors.formats.fasttext.header import Header
 from unhot.vectors.formats.fasttext.matrix import RowBlocks
-from unhot.vectors.formats.fasttext.model_file import FastTextFile, new_file
+from unhot.vectors.formats.fasttext.model_file import FastTextFile, new_file, read_fasttext, write_fasttext
 from unhot.vectors.formats.fasttext.quantized import QuantizedMatrix
-from unhot.vectors.formats.fasttext.reader import read_fasttext
-from unhot.vectors.formats.fasttext.writer import write_fasttext
 
 __all__ = [
     "Dictionary",

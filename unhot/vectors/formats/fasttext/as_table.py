@@ -11,9 +11,14 @@ import numpy as np
 
 from unhot.errors import ConfigError
 from unhot.types import Floats
-from unhot.vectors.formats.fasttext.model_file import FastTextFile, matrix_rows, new_file, output_shape
-from unhot.vectors.formats.fasttext.reader import read_fasttext
-from unhot.vectors.formats.fasttext.writer import write_fasttext
+from unhot.vectors.formats.fasttext.model_file import (
+    FastTextFile,
+    matrix_rows,
+    new_file,
+    output_shape,
+    read_fasttext,
+    write_fasttext,
+)
 from unhot.vectors.formats.table import (
     ALL,
     Options,

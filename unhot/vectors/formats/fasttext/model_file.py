@@ -1,20 +1,27 @@
-"""All that a fastText file holds."""
+"""All that a fastText file holds, read and written.
+
+A file is memory-mapped, so that only the dictionary takes time. It is written whole or not at all, and in
+chunks, so that matrices need not be in memory.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from unhot.errors import ConfigError, DataError, whole
+from unhot.atomic import replacing
+from unhot.errors import ConfigError, DataError, one_of, whole
 from unhot.types import Floats, Ids, Starts
-from unhot.vectors.formats.fasttext.dictionary import Dictionary
-from unhot.vectors.formats.fasttext.header import Header
-from unhot.vectors.formats.fasttext.matrix import RowBlocks
-from unhot.vectors.formats.fasttext.quantized import QuantizedMatrix
-from unhot.vectors.formats.table import checked_counts
+from unhot.vectors.formats.fasttext.cursor import Cursor
+from unhot.vectors.formats.fasttext.dictionary import Dictionary, dictionary_chunks, read_dictionary
+from unhot.vectors.formats.fasttext.header import Header, read_header
+from unhot.vectors.formats.fasttext.matrix import RowBlocks, dense_chunks, read_dense
+from unhot.vectors.formats.fasttext.quantized import QuantizedMatrix, quantized_chunks, read_quantized
+from unhot.vectors.formats.table import BAD_UTF8, checked_counts
 from unhot.vectors.subword_rows import SubwordRows
 from unhot.vocab.subwords import Subwords
 
@@ -122,3 +129,61 @@ def check_shapes(file: FastTextFile) -> None:
             f"output rows {file.output_matrix.shape}: {wanted} are needed, one for each word, or label of a "
             "supervised model"
         )
+
+
+def read_fasttext(path: str | Path, bad_utf8: str = "escape") -> FastTextFile:
+    """Open a `.bin` or `.ftz` file. The matrices are mapped, and read when they are looked at.
+
+    `bad_utf8`: what becomes of bytes in words that are not UTF-8: escape (they come back when the word is
+    written), error, replace or ignore.
+    """
+    one_of("bad_utf8", bad_utf8, BAD_UTF8)
+    cursor = Cursor(Path(path))
+    header = read_header(cursor)
+    dictionary = read_dictionary(cursor, header, bad_utf8)
+    at = cursor.at
+    quantized = cursor.flag("whether the input is quantised")
+    if dictionary.pruned is not None and not quantized:
+        raise cursor.error(
+            at, "a prune index, but input rows that are not quantised: only quantised models are pruned"
+        )
+    shape = input_shape(header, dictionary)
+    input_matrix: Matrix = (read_quantized if quantized else read_dense)(cursor, shape, "input")
+    quantized_output = cursor.flag("whether the output is quantised")
+    quantized = quantized and quantized_output
+    shape = output_shape(header, dictionary)
+    if not (quantized or header.supervised) and cursor.map[cursor.at : cursor.at + 8] == bytes(8):
+        shape = (0, header.dim)  # vectors without an output layer
+    output_matrix: Matrix = (read_quantized if quantized else read_dense)(cursor, shape, "output")
+    if cursor.at < cursor.size:
+        raise cursor.error(
+            cursor.at,
+            f"the model ends here, but the file has {cursor.size - cursor.at} bytes more; it is damaged",
+        )
+    return FastTextFile(header, dictionary, input_matrix, output_matrix, quantized_output)
+
+
+def write_fasttext(path: str | Path, file: FastTextFile) -> None:
+    """Write a `.bin`, or a `.ftz` where the input matrix is quantised.
+
+    What was read is written as the same bytes.
+    """
+    check_shapes(file)
+    if isinstance(file.output_matrix, QuantizedMatrix) != (file.quantized and file.quantized_output):
+        raise ConfigError(
+            f"quantized_output={file.quantized_output}: must say whether the output is quantised, which "
+            "needs quantised input"
+        )
+    if file.dictionary.pruned is not None and not file.quantized:
+        raise ConfigError("a prune index: fastText accepts one with quantised input rows only")
+    with replacing(Path(path)) as out:
+        out.write(file.header.pack())
+        out.writelines(dictionary_chunks(file.dictionary))
+        for matrix, said in (
+            (file.input_matrix, file.quantized),
+            (file.output_matrix, file.quantized_output),
+        ):
+            out.write(bytes([said]))
+            out.writelines(
+                quantized_chunks(matrix) if isinstance(matrix, QuantizedMatrix) else dense_chunks(matrix)
+            )
