@@ -45,10 +45,8 @@ def chunked_total(
     given = hidden, weight, bias, label, target, chunk, *more
     found: Tensor
     wanted = any(one is not None and one.requires_grad for one in (hidden, weight, bias))
-    if not (torch.is_grad_enabled() and wanted):
-        found = sweep(*given)[0].sum()
-    # made now, gradients would be too small for it: a loss scale comes with the backward pass
-    elif hidden.dtype == torch.float16:
+    # made now, gradients would be too small for float16: a loss scale comes with the backward pass
+    if hidden.dtype == torch.float16 or not (torch.is_grad_enabled() and wanted):
         found = sweep(*given)[0].sum()
     elif torch.compiler.is_compiling():
         found = total_and_gradients(*given)[0]

@@ -42,9 +42,15 @@ class ClassBasedHead(OutputHead):
         choices = row.shape[1] * row.shape[2]
         (hidden,) = as_product(batch.hidden)
         every = hidden[:, None, :].expand(-1, choices, -1).reshape(-1, self.dim)
-        first = self.first[group].reshape(-1)
-        given = self.weight, self.bias, first, size.reshape(-1), row.reshape(-1)
-        found = grouped_losses(every, *given, self.sparse)
+        found = grouped_losses(
+            every,
+            self.weight,
+            self.bias,
+            self.first[group].reshape(-1),
+            size.reshape(-1),
+            row.reshape(-1),
+            self.sparse,
+        )
         return found.reshape(batch.hidden.shape[0], choices).sum(dim=1)
 
     def log_weight(self, hidden: Tensor) -> Tensor:

@@ -273,6 +273,7 @@ def _distinct(rule: _Rule, k: int, generator: Generator | None) -> tuple[Tensor,
         drawn = torch.cat([drawn, rule.draw(drawn.numel(), generator).cpu()])
     q = rule.q()
     q[drawn[first].numpy()] = 0.0
-    new_seed = int(torch.randint(2**62, (), generator=generator))
-    rest, waits = draw_distinct(q, NO_TABLE, k - first.size, new_seed, 0)
+    rest, waits = draw_distinct(
+        q, NO_TABLE, k - first.size, int(torch.randint(2**62, (), generator=generator)), 0
+    )
     return torch.cat([drawn[first], torch.from_numpy(rest).long()]), float(drawn.numel()) + float(waits)

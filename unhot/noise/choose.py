@@ -22,8 +22,8 @@ NOISES = ("unigram", "uniform", "log_uniform", "learned", "file:PATH")
 
 def check_noise(field: str, spec: object) -> None:
     """Raise a `ConfigError` unless there is noise of that name. A file is not opened."""
-    named = isinstance(spec, str) and spec in NOISES[:-1]
-    if not named and not (isinstance(spec, str) and spec.startswith(FILE) and spec != FILE):
+    named = isinstance(spec, str) and (spec in NOISES[:-1] or (spec.startswith(FILE) and spec != FILE))
+    if not named:
         raise ConfigError(f"{field}={spec!r}: must be one of {', '.join(NOISES)}")
 
 

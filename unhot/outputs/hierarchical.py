@@ -1,7 +1,6 @@
 """Hierarchical softmax: a word is a path of left-or-right decisions through a binary tree.
 
-    P(w | h) = product over the inner nodes n on w's path of sigmoid(h.o_n) where it goes left,
-               sigmoid(-h.o_n) where it goes right
+    P(w | h) = product over nodes n on w's path of sigmoid(h.o_n) to the left, sigmoid(-h.o_n) to the right
     L = -log P(t | h)
     dL/do_n = (sigmoid(h.o_n) - y_n) h,   y_n = 1 where the path goes left (code bit 0), else 0
 

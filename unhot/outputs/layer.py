@@ -82,9 +82,11 @@ class OutputLayer:
         return None
 
     def columns(self, counts: Counts, targets: int) -> int:
-        """How many columns a step with so many targets writes down at most."""
+        """How many columns a step with so many targets writes down at most; over all rows, the targets."""
         self.check_compiled()
-        raise NotImplementedError
+        if not self.all_rows:
+            raise NotImplementedError
+        return targets
 
     def draws(self) -> int:
         """How many noise words are drawn for each target."""

@@ -48,10 +48,6 @@ class OneVsAll(OutputLayer):
     all_rows = True
     on_cells = True
 
-    def columns(self, counts: Counts, targets: int) -> int:
-        """Only the targets are written down."""
-        return targets
-
     def tables(self, counts: Counts) -> OneVsAllTables:
         """Nothing but the type."""
         return OneVsAllTables(counts.size)

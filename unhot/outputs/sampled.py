@@ -92,8 +92,9 @@ class SampledSoftmax(DrawnLayer):
 @candidates.register(SampledTables)
 def _candidates(tables: Any, targets: Any, state: Any, columns: Any, first: Any) -> Any:
     """One group: the draws are in the sum of every target, and a target as often as it was drawn."""
-    zero, one = np.float32(0.0), np.float32(1.0)
-    n, state = put_drawn(tables, targets, zero, one, zero, tables.k, state, columns, first)
+    n, state = put_drawn(
+        tables, targets, np.float32(0.0), np.float32(1.0), np.float32(0.0), tables.k, state, columns, first
+    )
     begin_groups(columns, first)
     return end_group(columns, first, n, 0), state
 

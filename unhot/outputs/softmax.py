@@ -58,10 +58,6 @@ class Softmax(LogProbabilityLayer):
         super().__post_init__()
         object.__setattr__(self, "chunk", whole(f"{self.name}:chunk", self.chunk, 0))
 
-    def columns(self, counts: Counts, targets: int) -> int:
-        """Only the targets are written down."""
-        return targets
-
     def penalty(self) -> float:
         """The weight of log^2 Z in the loss."""
         return 0.0

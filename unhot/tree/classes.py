@@ -47,8 +47,7 @@ def frequency_classes(counts: ArrayLike, classes: int | None = None, levels: int
     """
     counts = checked_counts(counts)
     levels = whole("levels", levels, 1, DEEPEST)
-    balance = counts.size ** (levels / (levels + 1))
-    finest = balance if classes is None else float(whole("classes", classes, 1))
+    finest = counts.size ** (levels / (levels + 1)) if classes is None else whole("classes", classes, 1)
     if finest > counts.size:
         raise ConfigError(
             f"classes={classes}: must be <= {counts.size}, the number of words, as no class may be empty"

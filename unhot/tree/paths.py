@@ -204,8 +204,5 @@ def total_length(paths: Paths, counts: ArrayLike) -> int:
         raise DataError(
             f"{counts.size} counts for paths of {length.size} words: give one count for each word"
         )
-    order = np.argsort(length, kind="stable")
-    lengths, first = np.unique(length[order], return_index=True)
-    sums = np.add.reduceat(counts[order], first)
-    # the products may exceed 64 bits
-    return sum(each * total for each, total in zip(lengths.tolist(), sums.tolist(), strict=True))
+    # as Python's numbers: the products may exceed 64 bits
+    return sum(count * steps for count, steps in zip(counts.tolist(), length.tolist(), strict=True))
