@@ -104,7 +104,7 @@ def _grouped(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
 
 def plugins_in(arguments: list[str]) -> Iterator[str]:
     """The plugins that a command line names: they must be there before their settings are looked for."""
-    for option, value in zip(arguments, [*arguments[1:], ""], strict=True):
+    for option, value in zip(arguments, [*arguments[1:], ""], strict=False):
         if option == "--plugin" and value:
             yield value
         elif option.startswith("--plugin="):
