@@ -3,13 +3,14 @@
 import os
 import subprocess
 import sys
-from types import SimpleNamespace
+from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from unhot.corpus.corpus import Corpus
 from unhot.corpus.pairing import pairs
 from unhot.corpus.shards import Shard
 from unhot.evaluate.examples import HeldOutText, read_windows
@@ -17,6 +18,7 @@ from unhot.kernels.chunk import Where
 from unhot.kernels.rng import stream_key
 from unhot.kernels.window_lists import list_windows, window_buffer
 from unhot.kernels.windows import Text, Window, keep_threshold
+from unhot.vocab.vocabulary import Vocabulary
 
 WORDS = 6
 
@@ -101,7 +103,8 @@ def test_a_chunk_without_pairs():
     st.integers(1, 200),
 )
 def test_the_windows_of_several_shards_are_those_of_one_text(shards, window, keep, seed, room):
-    corpus = SimpleNamespace(shards=[as_shard(shard) for shard in shards])
+    words = Vocabulary([f"w{i}" for i in range(WORDS)], np.ones(WORDS, np.int64))
+    corpus = Corpus(Path("none"), words, [as_shard(shard) for shard in shards], report=None)
     text = HeldOutText(corpus, window, np.array(keep), seed)
     found, positions = [], []
     for windows, done in read_windows(text, room):
