@@ -92,8 +92,8 @@ class AdaptiveHead(OutputHead):
         top = self.weight.shape[0]
         if rows.out_vectors[top:].any():
             raise ConfigError(
-                "adaptive: its tails cannot be told from their products with the projections; load a "
-                "state_dict instead"
+                "adaptive: its tails cannot be told from their products with the projections; "
+                "load a state_dict instead"
             )
         self.weight.copy_(rows.out_vectors[:top])
         for tail in self.tails:

@@ -148,8 +148,8 @@ def hierarchical_softmax_loss(
     check_tensor("labels", labels)
     if labels.ndim not in (1, 2) or labels.shape[1:].numel() == 0:
         raise DataError(
-            f"labels of shape {tuple(labels.shape)}: must be [batch], or [batch, num_true] with one true "
-            "class at least"
+            f"labels of shape {tuple(labels.shape)}: "
+            "must be [batch], or [batch, num_true] with one true class at least"
         )
     labels = labels.unsqueeze(1) if labels.ndim == 1 else labels
     labels = checked_classes("labels", labels, labels.shape[-1], classes)
@@ -200,8 +200,8 @@ def _scores(
         counts = torch.cat([drawn.true_expected_count.reshape(-1), drawn.sampled_expected_count]).detach()
         if readable(counts) and not bool((counts > 0).all()):
             raise DataError(
-                "sampled_values: expected counts are not above zero everywhere: the sampler must be able to "
-                "draw every label"
+                "sampled_values: expected counts are not above zero everywhere: "
+                "the sampler must be able to draw every label"
             )
         offset = offset - counts.to(torch.promote_types(inputs.dtype, torch.float32)).log()
     # both added at once: the scores are large
@@ -228,13 +228,13 @@ def _check_rows(
     """Raise unless weights, biases and inputs fit each other and there are enough rows."""
     if sparse and torch.compiler.is_compiling():
         raise ConfigError(
-            "sparse=True: torch.compile has no sparse gradients; set sparse=False, or leave the loss out of "
-            "the graph"
+            "sparse=True: torch.compile has no sparse gradients; "
+            "set sparse=False, or leave the loss out of the graph"
         )
     if not isinstance(weights, Tensor):
         raise ConfigError(
-            f"weights of type {type(weights).__name__}: must be one tensor [num_classes, dim]; torch.cat "
-            "joins pieces"
+            f"weights of type {type(weights).__name__}: must be one tensor [num_classes, dim]; "
+            "torch.cat joins pieces"
         )
     check_tensor("inputs", inputs)
     if inputs.ndim != 2 or weights.ndim != 2 or weights.shape[1] != inputs.shape[1]:
@@ -242,8 +242,8 @@ def _check_rows(
         raise DataError(f"{shapes}: must be [num_classes, dim] and [batch, dim]")
     if weights.dtype != inputs.dtype and not autocasts(inputs):
         raise DataError(
-            f"weights of type {weights.dtype} and inputs of type {inputs.dtype}: must be the same; convert "
-            "one with .to(...)"
+            f"weights of type {weights.dtype} and inputs of type {inputs.dtype}: must be the same; "
+            "convert one with .to(...)"
         )
     if weights.shape[0] < rows:
         raise ConfigError(f"weights of shape {tuple(weights.shape)}: must have at least {rows} rows: {what}")
@@ -283,8 +283,8 @@ def _candidates(
         check_tensor(f"sampled_values: {name}", values)
         if tuple(values.shape) != shape:
             raise DataError(
-                f"sampled_values: {name} of shape {tuple(values.shape)}: must be {shape}, by num_sampled "
-                "and the labels"
+                f"sampled_values: {name} of shape {tuple(values.shape)}: "
+                f"must be {shape}, by num_sampled and the labels"
             )
     check_ids("sampled_values: sampled_candidates", drawn.sampled_candidates, classes)
     return drawn._replace(sampled_candidates=drawn.sampled_candidates.long())

@@ -337,8 +337,8 @@ class OutputHead(ExactTables):
         spec, wanted = self.layer.spec(), self.layer.biases().each_input
         if several and not self.many_true:
             raise ConfigError(
-                f"several true classes: they are not defined for {spec}; give one target for each hidden "
-                "vector"
+                f"several true classes: they are not defined for {spec}; "
+                "give one target for each hidden vector"
             )
         if has_draws and not self.draws_noise:
             raise ConfigError(f"draws: {spec} draws nothing; leave them out")
@@ -348,8 +348,8 @@ class OutputHead(ExactTables):
             )
         if self.sparse and torch.compiler.is_compiling():
             raise ConfigError(
-                "sparse=True: torch.compile knows no sparse gradients; make the head with sparse=False, or "
-                "do not compile it"
+                "sparse=True: torch.compile knows no sparse gradients; "
+                "make the head with sparse=False, or do not compile it"
             )
 
     def _blocks(self, hidden: Tensor) -> tuple[Tensor, ...]:
@@ -376,7 +376,7 @@ class OutputHead(ExactTables):
         if not (given is None or own.is_meta or torch.equal(given.to(own.device), own)):
             errors: list[str] = rest[4]
             errors.append(
-                f"{prefix}counts: are not those that this head was made from, so its tables differ; make it "
-                "with the same counts"
+                f"{prefix}counts: are not those that this head was made from, so its tables differ; "
+                "make it with the same counts"
             )
         super()._load_from_state_dict(state_dict, prefix, *rest)

@@ -58,8 +58,8 @@ def check_weight(
     moves = device is not None and torch.device(device).type != weight.device.type
     if moves or dtype not in (None, weight.dtype):
         raise ConfigError(
-            f"weight of type {weight.dtype} on {weight.device}: leave device and dtype out, the head goes "
-            "where its weight is"
+            f"weight of type {weight.dtype} on {weight.device}: "
+            "leave device and dtype out, the head goes where its weight is"
         )
 
 
@@ -88,8 +88,8 @@ def flatten(
     leading = hidden.shape[:-1]
     if target.shape[: len(leading)] != leading or target.ndim > len(leading) + 1:
         raise DataError(
-            f"target of shape {_text(target)}: must be {list(leading)}, or {[*leading, 'true']} for several "
-            "true classes"
+            f"target of shape {_text(target)}: "
+            f"must be {list(leading)}, or {[*leading, 'true']} for several true classes"
         )
     if draws is not None and draws.ndim != 1 and draws.shape[:-1] != leading:
         raise DataError(f"draws of shape {_text(draws)}: must be [k], or {[*leading, 'k']}")

@@ -196,8 +196,8 @@ def learned_unigram(
         )
     if readable(seen) and int(seen.min()) < 1:
         raise DataError(
-            f"seen: {int(seen.min())} for id {int(seen.argmin())}: every counter must be at least 1; begin "
-            "with torch.ones"
+            f"seen: {int(seen.min())} for id {int(seen.argmin())}: every counter must be at least 1; "
+            "begin with torch.ones"
         )
     classes = checked_classes("true_classes", true_classes, num_true, range_max)
     cumulative = seen.cumsum(0)
@@ -260,8 +260,8 @@ def _distinct(rule: _Rule, k: int, generator: Generator | None) -> tuple[Tensor,
     """
     if k > rule.possible:
         raise ConfigError(
-            f"num_sampled={k} distinct draws: must be <= {rule.possible}, the number of classes that can be "
-            "drawn"
+            f"num_sampled={k} distinct draws: "
+            f"must be <= {rule.possible}, the number of classes that can be drawn"
         )
     drawn = rule.draw(2 * k, generator).cpu()
     while True:

@@ -69,8 +69,8 @@ def check_distinct(k: object, possible: int) -> int:
     number = whole("k", k, 1)
     if number > possible:
         raise ConfigError(
-            f"k={number} distinct draws: must be <= {possible}, the number of ids with a probability above "
-            "zero"
+            f"k={number} distinct draws: must be <= {possible}, "
+            "the number of ids with a probability above zero"
         )
     return number
 

@@ -33,8 +33,8 @@ def checked_numbers(field: str, text: str) -> str:
         return AUTO
     if not all(part.isascii() and part.isdigit() and 1 <= int(part) < 2**31 for part in parts):
         raise ConfigError(
-            f"{field}={text!r}: must be {AUTO}, or whole numbers from 1 to 2**31 - 1 with commas between "
-            "them, such as 64,32"
+            f"{field}={text!r}: must be {AUTO}, "
+            "or whole numbers from 1 to 2**31 - 1 with commas between them, such as 64,32"
         )
     return ",".join(str(int(part)) for part in parts)
 
@@ -60,8 +60,8 @@ def cutoffs_of(field: str, text: str, counts: Counts, most: int = BANDS) -> list
     given = given_numbers(text)
     if given[-1] >= counts.size:
         raise ConfigError(
-            f"{field}={text!r}: must be < {counts.size}, the number of words, so that no band is empty; or "
-            "auto"
+            f"{field}={text!r}: must be < {counts.size}, the number of words, so that no band is empty; "
+            "or auto"
         )
     return given
 

@@ -71,8 +71,8 @@ class Differentiated(LogProbabilityLayer):
         ends, widths = given_numbers(self.cutoffs), given_numbers(self.widths)
         if ends and widths and len(widths) != len(ends) + 1:
             raise ConfigError(
-                f"differentiated:widths={self.widths}: must be {len(ends) + 1} numbers, one for each band "
-                f"of cutoffs={self.cutoffs}"
+                f"differentiated:widths={self.widths}: "
+                f"must be {len(ends) + 1} numbers, one for each band of cutoffs={self.cutoffs}"
             )
 
     def bands(self, counts: Counts, dim: int) -> list[Band]:
@@ -88,14 +88,14 @@ class Differentiated(LogProbabilityLayer):
         """How many numbers each band sees: given, or half of what is left."""
         if bands > dim:
             raise ConfigError(
-                f"differentiated:cutoffs={self.cutoffs}: {bands} bands need a dim of {bands} at least, not "
-                f"{dim}; give fewer"
+                f"differentiated:cutoffs={self.cutoffs}: "
+                f"{bands} bands need a dim of {bands} at least, not {dim}; give fewer"
             )
         widths = given_numbers(self.widths)
         if widths and (len(widths) != bands or sum(widths) != dim):
             raise ConfigError(
-                f"differentiated:widths={self.widths}: must be {bands} numbers, one for each band, whose "
-                f"sum is dim={dim}"
+                f"differentiated:widths={self.widths}: "
+                f"must be {bands} numbers, one for each band, whose sum is dim={dim}"
             )
         left = dim
         for behind in range(bands - 1, -1, -1) if not widths else ():

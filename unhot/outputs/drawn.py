@@ -171,8 +171,8 @@ class DrawnLayer(OutputLayer):
             )
         if self.noise == "learned":
             raise ConfigError(
-                f"{self.name}:noise=learned: is counted while text is read; on cells use unigram, uniform or "
-                "log_uniform"
+                f"{self.name}:noise=learned: is counted while text is read; "
+                "on cells use unigram, uniform or log_uniform"
             )
 
     def count_loss(self, counts: Counts) -> LogisticLoss:

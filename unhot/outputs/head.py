@@ -47,8 +47,8 @@ class Head:
         rows = layer.rows(self.counts)
         if self._vectors.ndim != 2 or len(self._vectors) != rows:
             raise DataError(
-                f"out_vectors of shape {self._vectors.shape}: {layer.spec()} needs [{rows}, dim] for "
-                f"{self.counts.size} words"
+                f"out_vectors of shape {self._vectors.shape}: "
+                f"{layer.spec()} needs [{rows}, dim] for {self.counts.size} words"
             )
         if out_bias is not None and self._bias.shape != (rows,):
             raise DataError(

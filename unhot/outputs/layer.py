@@ -171,8 +171,8 @@ class OutputLayer:
         if not self.on_cells:
             accepted = sorted((name for name, layer in LAYERS.items() if layer.on_cells), reverse=True)
             raise ConfigError(
-                f"output={self.spec()}: cannot be trained on cells; use one of {', '.join(accepted)}, or "
-                "train on text"
+                f"output={self.spec()}: cannot be trained on cells; "
+                f"use one of {', '.join(accepted)}, or train on text"
             )
 
     def count_loss(self, counts: Counts) -> CountLoss:

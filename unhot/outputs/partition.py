@@ -126,7 +126,7 @@ def _checked(block: Any) -> Ids:
     ids = np.asarray(block)
     if ids.ndim != 1 or (ids.size and (ids.dtype.kind not in "iu" or ids.min() < 0 or ids.max() >= 2**31)):
         raise DataError(
-            f"targets of shape {ids.shape} and type {ids.dtype}: must be arrays of ids, whole numbers from "
-            "0 to 2**31 - 1"
+            f"targets of shape {ids.shape} and type {ids.dtype}: "
+            "must be arrays of ids, whole numbers from 0 to 2**31 - 1"
         )
     return ids

@@ -46,8 +46,8 @@ def _bits(codes: Sequence[str]) -> tuple[Bytes, Starts]:
     for i, code in enumerate(codes):
         if not isinstance(code, str):
             raise DataError(
-                f"the code {code!r} of id {i} is of type {type(code).__name__}: codes must be str of 0s and "
-                "1s"
+                f"the code {code!r} of id {i} is of type {type(code).__name__}: "
+                "codes must be str of 0s and 1s"
             )
     start = np.zeros(len(codes) + 1, np.int64)
     np.cumsum(np.fromiter(map(len, codes), np.int64, len(codes)), out=start[1:])
@@ -131,8 +131,8 @@ def read_codes(path: str | Path) -> list[str]:
     if b"".join(values).translate(None, b"01"):
         line, value = next((i, value) for i, value in enumerate(values) if value.translate(None, b"01"))
         raise FormatError(
-            f"{path}: line {line + 1}: {_show(value)} is not a code: the last field must be made of 0s "
-            "(left) and 1s (right)"
+            f"{path}: line {line + 1}: {_show(value)} is not a code: "
+            "the last field must be made of 0s (left) and 1s (right)"
         )
     return [value.decode() for value in values]
 
@@ -144,8 +144,8 @@ def read_classes(path: str | Path) -> Counts:
     for i, value in enumerate(values):
         if not whole.fullmatch(value):
             raise FormatError(
-                f"{path}: line {i + 1}: {_show(value)} is no class: the last field must be a whole number, "
-                "up to 18 digits"
+                f"{path}: line {i + 1}: {_show(value)} is no class: "
+                "the last field must be a whole number, up to 18 digits"
             )
     return np.fromiter(map(int, values), np.int64, len(values))
 
@@ -170,7 +170,7 @@ def _last_fields(path: Path) -> list[bytes]:
     values = [line.rpartition(b",")[2].strip(b' \t\r"') for line in lines]
     if b"" in values and (len(lines) > 1 or b"," not in lines[0]):  # the code of a single word has no digits
         raise FormatError(
-            f"{path}: line {values.index(b'') + 1}: no value: line i belongs to id i, and its last field is "
-            "the value"
+            f"{path}: line {values.index(b'') + 1}: no value: "
+            "line i belongs to id i, and its last field is the value"
         )
     return values

@@ -66,8 +66,8 @@ def numbered(children: ArrayLike, counts: ArrayLike) -> tuple[Paths, Ids]:
     order = np.empty(inner, np.int32)
     if _breadth_first(tree, root, order) != inner:
         raise DataError(
-            "a tree with a circle: some inner nodes cannot be reached from the root; every node but the "
-            "root needs one parent"
+            "a tree with a circle: some inner nodes cannot be reached from the root; "
+            "every node but the root needs one parent"
         )
     weight = np.empty(inner, np.int64)
     _weigh(tree, order, counts, weight)
@@ -90,13 +90,13 @@ def _checked_tree(tree: NDArray[Any], words: int) -> tuple[Ids, int]:
         return np.empty((0, 2), np.int32), -1
     if tree.shape != (words - 1, 2) or tree.dtype.kind not in "iu":
         raise DataError(
-            f"children of shape {tree.shape} and type {tree.dtype}: must be whole numbers {words - 1, 2} "
-            f"for {words} words"
+            f"children of shape {tree.shape} and type {tree.dtype}: "
+            f"must be whole numbers {words - 1, 2} for {words} words"
         )
     if tree.min() < -words or tree.max() >= words - 1:
         raise DataError(
-            f"children from {tree.min()} to {tree.max()}: must be inner nodes 0 to {words - 2}, or -1 - w "
-            "for a word w"
+            f"children from {tree.min()} to {tree.max()}: "
+            f"must be inner nodes 0 to {words - 2}, or -1 - w for a word w"
         )
     parents = np.bincount(tree.ravel().astype(np.int64) + words, minlength=2 * words - 1)
     leaves, inner = parents[:words][::-1], parents[words:]
@@ -107,8 +107,8 @@ def _checked_tree(tree: NDArray[Any], words: int) -> tuple[Ids, int]:
         )
     if inner.max() > 1:
         raise DataError(
-            f"the inner node {inner.argmax()} has {inner.max()} parents: every node but the root must have "
-            "one"
+            f"the inner node {inner.argmax()} has {inner.max()} parents: "
+            "every node but the root must have one"
         )
     return np.ascontiguousarray(tree, dtype=np.int32), int(inner.argmin())
 

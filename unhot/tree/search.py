@@ -66,8 +66,8 @@ def _sorted_children(node: int, cost: float, expand: Expand) -> list[Entry]:
     children, log_prob = (np.asarray(part) for part in expand(node))
     if np.isnan(log_prob).any():
         raise DataError(
-            f"a log-probability of nan below the node {node}: the scores are not finite, so there is no "
-            "best word"
+            f"a log-probability of nan below the node {node}: "
+            "the scores are not finite, so there is no best word"
         )
     possible = log_prob > -math.inf
     costs, children = cost - log_prob[possible].astype(np.float64), children[possible]
