@@ -1,7 +1,5 @@
 """`neighbors`, `analogy`, `info` and `verify` as a shell meets them."""
 
-import contextlib
-import io
 import json
 import os
 import subprocess
@@ -9,9 +7,9 @@ import sys
 
 import numpy as np
 import pytest
+from in_process import run
 
 import unhot
-from unhot.cli.main import main
 
 WORDS = ["king", "queen", "man", "woman", "caf\udce9", "new york", "a\tb", "-"]
 RNG = np.random.default_rng(4)
@@ -29,20 +27,6 @@ def folder(tmp_path_factory):
     lines = [" ".join(f"w{i}" for i in RNG.integers(0, 20, 30)) for _ in range(50)]
     unhot.SkipGram(dim=6, min_count=1, epochs=1).fit(lines).save(folder / "model")
     return folder
-
-
-def run(*arguments, text=b""):
-    """Exit code, output and errors of a command; in this process, which is quicker than a shell."""
-    out, err, given = io.StringIO(), io.StringIO(), io.TextIOWrapper(io.BytesIO(text))
-    with (
-        pytest.MonkeyPatch.context() as patch,
-        contextlib.redirect_stdout(out),
-        contextlib.redirect_stderr(err),
-    ):
-        patch.setattr(sys, "stdin", given)
-        with pytest.raises(SystemExit) as end:
-            main([str(argument) for argument in arguments])
-    return end.value.code, out.getvalue(), err.getvalue()
 
 
 def test_one_word_is_a_plain_table(folder):

@@ -3,37 +3,20 @@
 Unseen words have vectors, and are said to be unseen.
 """
 
-import contextlib
-import io
 import json
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+from in_process import run
 
 from unhot import Vectors
-from unhot.cli.main import main
 from unhot.vectors.subword_rows import SubwordRows
 from unhot.vectors.subword_vectors import SubwordVectors
 from unhot.vocab.subwords import Subwords
 
 MODEL = Path(__file__).parents[1] / "golden" / "fasttext_unsup_skipgram_ns.bin"
 NOTE = "'{}' is not in the vocabulary: its vector is from its n-grams"
-
-
-def run(*arguments, text=b""):
-    """Exit code, output and errors of a command."""
-    out, err, given = io.StringIO(), io.StringIO(), io.TextIOWrapper(io.BytesIO(text))
-    with (
-        pytest.MonkeyPatch.context() as patch,
-        contextlib.redirect_stdout(out),
-        contextlib.redirect_stderr(err),
-    ):
-        patch.setattr(sys, "stdin", given)
-        with pytest.raises(SystemExit) as end:
-            main([str(argument) for argument in arguments])
-    return end.value.code, out.getvalue(), err.getvalue()
 
 
 @pytest.fixture

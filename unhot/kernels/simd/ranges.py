@@ -84,16 +84,9 @@ def update_all_twin(shape: Shape, x: Any, number: int, o: Any, rows: int, steps:
 
 @block(update_all_twin)
 def update_all(
-    types: Any,
-    b: Value,
-    _: Value,
-    x: Value,
-    number: Value,
-    o: Value,
-    rows: Value,
-    steps: Value,
-    gradient: Value,
-) -> None:
+    types: Any, b: Value, _: Value, x: Value, number: Value, o: Value, rows: Value, steps: Value, gradient:
+    Value,
+) -> None:  # fmt: skip
     """Up to UNROLLED slices of x and of the gradient in registers while the rows go by."""
     blocks, _, _ = sizes(types[0])
     stride = blocks * LANES

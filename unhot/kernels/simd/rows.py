@@ -60,17 +60,9 @@ def sum_rows_twin(
 
 @block(sum_rows_twin)
 def sum_rows(
-    types: Any,
-    b: Value,
-    _: Value,
-    x: Value,
-    inputs: Value,
-    times: Value,
-    times_at: Value,
-    count: Value,
-    scale: Value,
-    out: Value,
-) -> None:
+    types: Any, b: Value, _: Value, x: Value, inputs: Value, times: Value, times_at: Value, count: Value,
+    scale: Value, out: Value,
+) -> None:  # fmt: skip
     """All slices of the sum in registers, up to UNROLLED of them at a time."""
     blocks, _, _ = sizes(types[0])
     stride = blocks * LANES
@@ -114,17 +106,9 @@ def rounded_twin(numbers: Any, gradient: Any, number: int) -> Any:
 
 @block(add_to_rows_twin)
 def add_to_rows(
-    types: Any,
-    b: Value,
-    _: Value,
-    gradient: Value,
-    scale: Value,
-    x: Value,
-    inputs: Value,
-    times: Value,
-    times_at: Value,
-    count: Value,
-) -> None:
+    types: Any, b: Value, _: Value, gradient: Value, scale: Value, x: Value, inputs: Value, times: Value,
+    times_at: Value, count: Value,
+) -> None:  # fmt: skip
     """Up to UNROLLED slices of the gradient in registers while the rows go by.
 
     16-bit floats are rounded at random.

@@ -100,18 +100,9 @@ def score_twin(
 
 @block(score_twin)
 def score(
-    types: Any,
-    b: Value,
-    _: Value,
-    x: Value,
-    inputs: Value,
-    count: Value,
-    o: Value,
-    rows: Value,
-    first: Value,
-    scores: Value,
-    at: Value,
-) -> None:
+    types: Any, b: Value, _: Value, x: Value, inputs: Value, count: Value, o: Value, rows: Value, first:
+    Value, scores: Value, at: Value,
+) -> None:  # fmt: skip
     """A group of inputs and all columns at a time, their sums in registers."""
     blocks, width, group = sizes(types[0])
     padded, stride = padded_width(width), blocks * LANES
@@ -177,18 +168,9 @@ def update_into_twin(
 
 @block(update_twin)
 def update(
-    types: Any,
-    b: Value,
-    _: Value,
-    x: Value,
-    inputs: Value,
-    count: Value,
-    o: Value,
-    rows: Value,
-    first: Value,
-    steps: Value,
-    at: Value,
-) -> None:
+    types: Any, b: Value, _: Value, x: Value, inputs: Value, count: Value, o: Value, rows: Value, first:
+    Value, steps: Value, at: Value,
+) -> None:  # fmt: skip
     """In place: x is read once and written once."""
     _update(b, sizes(types[0]), x, inputs, count, o, rows, first, steps, at, None)
 
