@@ -138,9 +138,10 @@ def contexts_of(kept: Any, centre: Any) -> Any:
 
 @inner
 def fill_inputs(kept: Any, source: Any, centre: Any, inputs: Any, group: Any) -> Any:
-    """Write what `source` (kept.row or kept.word) has around a centre into `inputs`, each different word once.
+    """Write what `source` (kept.row or kept.word) has around a centre into `inputs`, each word once.
 
-    They are padded to a whole group. Returns how many there are, where their multiplicities begin, and how many places they fill.
+    They are padded to a whole group. Returns how many there are, where their multiplicities begin, and how
+    many places they fill.
     """
     reach = kept.reach[centre]
     left, right = max(kept.begin[centre], centre - reach), min(kept.end[centre], centre + reach + 1)
