@@ -12,6 +12,7 @@ ORDER = [
     "types",
     "version",
     "errors",
+    "lazy",
     "atomic",
     "threads",
     "probability",

@@ -5,7 +5,9 @@ Names are loaded when they are first used: they need the compiler.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from unhot.lazy import lazy_names
 
 if TYPE_CHECKING:
     from unhot.bench.outputs import compare_outputs
@@ -14,11 +16,4 @@ if TYPE_CHECKING:
 
 __all__ = ["Comparison", "Measured", "Settings", "compare_outputs"]
 
-
-def __getattr__(name: str) -> Any:
-    """Load a public name on first use."""
-    if name not in __all__:
-        raise AttributeError(f"module 'unhot.bench' has no attribute {name!r}")
-    from unhot.bench import outputs
-
-    return getattr(outputs, name)
+__getattr__ = lazy_names(__name__, dict.fromkeys(__all__, ".outputs"))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from unhot.lazy import lazy_names
 
 if TYPE_CHECKING:
     from unhot.corpus.cells import Cells
@@ -46,9 +47,4 @@ _HOMES = {
     "write_glove_cells": "unhot.corpus.glove_cells",
 }
 
-
-def __getattr__(name: str) -> Any:
-    """Load a public name on first use."""
-    if name not in _HOMES:
-        raise AttributeError(f"module 'unhot.corpus' has no attribute {name!r}")
-    return getattr(importlib.import_module(_HOMES[name]), name)
+__getattr__ = lazy_names(__name__, _HOMES)

@@ -6,10 +6,11 @@ need the compiler.
 
 from __future__ import annotations
 
-import importlib
 import sys
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from unhot.lazy import lazy_names
 
 if TYPE_CHECKING:
     from unhot.evaluate.analogies import Analogies, analogies
@@ -34,16 +35,9 @@ __all__ = [
     "stability",
 ]
 
-_HOMES = {name: "held_out" if name == "HeldOut" else name.lower() for name in __all__}
+_HOMES = {name: ".held_out" if name == "HeldOut" else f".{name.lower()}" for name in __all__}
 
-
-def __getattr__(name: str) -> Any:
-    """Load a public name on first use."""
-    if name not in _HOMES:
-        raise AttributeError(f"module 'unhot.evaluate' has no attribute {name!r}")
-    value = getattr(importlib.import_module(f"unhot.evaluate.{_HOMES[name]}"), name)
-    globals()[name] = value
-    return value
+__getattr__ = lazy_names(__name__, _HOMES)
 
 
 class _Package(ModuleType):

@@ -16,17 +16,13 @@
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from unhot.lazy import lazy_names
 
 if TYPE_CHECKING:
     from unhot.noise.distribution import Noise
 
 __all__ = ["Noise"]
 
-
-def __getattr__(name: str) -> Any:
-    """Load `Noise` on first use."""
-    if name == "Noise":
-        return importlib.import_module("unhot.noise.distribution").Noise
-    raise AttributeError(f"module 'unhot.noise' has no attribute {name!r}")
+__getattr__ = lazy_names(__name__, {"Noise": ".distribution"})

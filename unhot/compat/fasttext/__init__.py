@@ -16,8 +16,9 @@ docs/moving-from-fasttext.md says what is the same, and what is not.
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from unhot.lazy import lazy_names
 
 if TYPE_CHECKING:
     from unhot.compat.fasttext.lines import tokenize
@@ -40,19 +41,14 @@ BOW = "<"
 EOW = ">"
 
 _HOMES = {
-    "FastText": "model",
-    "load_model": "model",
-    "tokenize": "lines",
-    "train_supervised": "training",
-    "train_unsupervised": "training",
+    "FastText": ".model",
+    "load_model": ".model",
+    "tokenize": ".lines",
+    "train_supervised": ".training",
+    "train_unsupervised": ".training",
 }
 
-
-def __getattr__(name: str) -> Any:
-    """Load a public name on first use."""
-    if name not in _HOMES:
-        raise AttributeError(f"module 'unhot.compat.fasttext' has no attribute {name!r}")
-    return getattr(importlib.import_module(f"unhot.compat.fasttext.{_HOMES[name]}"), name)
+__getattr__ = lazy_names(__name__, _HOMES)
 
 
 def __dir__() -> list[str]:

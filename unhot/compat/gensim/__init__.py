@@ -13,8 +13,9 @@ The names can also be imported from here. docs/moving-from-gensim.md says what i
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from unhot.lazy import lazy_names
 
 if TYPE_CHECKING:
     from unhot.compat.gensim import models
@@ -34,19 +35,13 @@ __all__ = [
 ]
 
 _HOMES = {
-    "CallbackAny2Vec": "callbacks",
-    "KeyedVectors": "keyedvectors",
-    "LineSentence": "sentences",
-    "PathLineSentences": "sentences",
-    "Text8Corpus": "sentences",
-    "Word2Vec": "word2vec",
+    "models": "",
+    "CallbackAny2Vec": ".models.callbacks",
+    "KeyedVectors": ".models.keyedvectors",
+    "LineSentence": ".models.sentences",
+    "PathLineSentences": ".models.sentences",
+    "Text8Corpus": ".models.sentences",
+    "Word2Vec": ".models.word2vec",
 }
 
-
-def __getattr__(name: str) -> Any:
-    """Load a public name on first use."""
-    if name == "models":
-        return importlib.import_module("unhot.compat.gensim.models")
-    if name not in _HOMES:
-        raise AttributeError(f"module 'unhot.compat.gensim' has no attribute {name!r}")
-    return getattr(importlib.import_module(f"unhot.compat.gensim.models.{_HOMES[name]}"), name)
+__getattr__ = lazy_names(__name__, _HOMES)

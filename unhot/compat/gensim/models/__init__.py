@@ -5,8 +5,9 @@ Names are loaded when they are first used: `KeyedVectors` alone needs no compile
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from unhot.lazy import lazy_names
 
 if TYPE_CHECKING:
     from unhot.compat.gensim.models.keyedvectors import KeyedVectors
@@ -14,12 +15,13 @@ if TYPE_CHECKING:
 
 __all__ = ["KeyedVectors", "Word2Vec"]
 
-_ROOMS = ("callbacks", "keyedvectors", "word2vec")
+# modules, and the classes in them
+_HOMES = {
+    "callbacks": "",
+    "keyedvectors": "",
+    "word2vec": "",
+    "KeyedVectors": ".keyedvectors",
+    "Word2Vec": ".word2vec",
+}
 
-
-def __getattr__(name: str) -> Any:
-    """Load a public name, or a module, on first use."""
-    if name not in __all__ and name not in _ROOMS:
-        raise AttributeError(f"module 'unhot.compat.gensim.models' has no attribute {name!r}")
-    module = importlib.import_module(f"unhot.compat.gensim.models.{name.lower()}")
-    return module if name in _ROOMS else getattr(module, name)
+__getattr__ = lazy_names(__name__, _HOMES)
