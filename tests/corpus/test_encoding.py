@@ -423,12 +423,12 @@ def test_progress(tmp_path, monkeypatch):
     assert seen[-1] == (30, None)
 
 
-@pytest.mark.parametrize("name", ["unhot.corpus.reading.spool.write_all", "unhot.corpus.shards.write_all"])
+@pytest.mark.parametrize("name", ["reading.spool", "shards"])
 def test_disk_full(own_tmp, monkeypatch, name):
-    def full(file, ids):
+    def full(path, ids, kind):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr(name, full)
+    monkeypatch.setattr(f"unhot.corpus.{name}.append_numbers", full)
     with pytest.raises(DataError, match=r"disk full: the ids need (more than|about) .* GB there.*TMPDIR"):
         encode([["a"]], min_count=1)
     assert list(own_tmp.iterdir()) == []

@@ -105,15 +105,16 @@ def test_the_writer_of_empty_lines(tmp_path_factory, sentences, steps, limit):
     ends = list(itertools.accumulate(map(len, sentences)))
     ids = np.array([i for sentence in sentences for i in sentence], np.int32)
     events = sorted([(i, 0, i) for i in range(ids.size)] + [(end - 0.5, 1, end) for end in ends])
-    with ShardWriter(folder, limit, empty_lines=True) as writer:
-        for step in itertools.cycle(steps):
-            part, events = events[:step], events[step:]
-            here = [place for _, is_break, place in part if not is_break]
-            first = here[0] if here else next((place for _, _, place in part), 0)
-            breaks = [place - first for _, is_break, place in part if is_break]
-            writer.append(ids[first : first + len(here)], np.array(breaks, np.int32))
-            if not events:
-                break
+    writer = ShardWriter(folder, limit, empty_lines=True)
+    for step in itertools.cycle(steps):
+        part, events = events[:step], events[step:]
+        here = [place for _, is_break, place in part if not is_break]
+        first = here[0] if here else next((place for _, _, place in part), 0)
+        breaks = [place - first for _, is_break, place in part if is_break]
+        writer.append(ids[first : first + len(here)], np.array(breaks, np.int32))
+        if not events:
+            break
+    writer.close()
     shards = map_shards(folder, len(writer.lengths))
     for number, length in enumerate(writer.lengths):
         check_shard(folder, number, *length, 10, Keeping(empty_lines=True))

@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 
 from unhot.corpus.encoding import encode
-from unhot.corpus.phrases import Phrases
+from unhot.corpus.phrases import Phrases, growing_text
 from unhot.corpus.phrases import joining as phrase_joining
 from unhot.corpus.phrases import pair_counts as phrase_counts
+from unhot.corpus.phrases import phrases as phrases_module
 from unhot.errors import DataError
 
 NEW_YORK = [
@@ -78,13 +79,13 @@ def test_nothing_is_mapped_when_it_is_removed(monkeypatch):
     """Windows removes no file that is mapped."""
     removed = []
 
-    class Watched(tempfile.TemporaryDirectory):
+    class Watched(growing_text.JoiningPlace):
         def __exit__(self, *error):
-            assert ".joining-" not in self.name or self.name not in Path("/proc/self/maps").read_text()
-            removed.append(self.name)
+            assert str(self.work) not in Path("/proc/self/maps").read_text()
+            removed.append(self.work)
             super().__exit__(*error)
 
-    monkeypatch.setattr(tempfile, "TemporaryDirectory", Watched)
+    monkeypatch.setattr(phrases_module, "JoiningPlace", Watched)
     with encode(NEW_YORK, min_count=1) as corpus:
         phrases = Phrases(min_count=1, threshold=[0, 0], connectors=["the"]).fit(corpus)
         phrases.encode(corpus, min_count=1).close()

@@ -13,7 +13,7 @@ from small_corpora import check_damage
 from unhot.corpus.corpus import Corpus
 from unhot.corpus.encoding import encode
 from unhot.corpus.report import Report
-from unhot.corpus.shards import ShardWriter, check_shard, map_shard
+from unhot.corpus.shards import ShardWriter, check_shard, map_shards
 from unhot.errors import FormatError
 
 
@@ -38,7 +38,7 @@ def test_writer(tmp_path_factory, sentences, pieces, limit):
             break
     writer.close()
     writer.close()
-    shards = [map_shard(folder, n) for n in range(len(writer.lengths))]
+    shards = map_shards(folder, len(writer.lengths))
     for n, length in enumerate(writer.lengths):
         check_shard(folder, n, *length, 10)
     read = [s.ids[a:b].tolist() for s in shards for a, b in itertools.pairwise(s.starts)]

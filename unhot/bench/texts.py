@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from unhot.corpus.corpus import Corpus
 from unhot.corpus.report import Report
-from unhot.corpus.shards import ShardWriter, map_shard
+from unhot.corpus.shards import ShardWriter, map_shards
 from unhot.corpus.workplace import Workplace
 from unhot.errors import DataError
 from unhot.types import Ids, Starts
@@ -160,5 +160,5 @@ def _train_corpus(lines: _Lines, order: Starts, new: Ids, vocabulary: Vocabulary
         place.publish()
     words, sentences = (sum(numbers) for numbers in zip(*writer.lengths, strict=True))
     report = Report(words=words, kept=words, sentences=sentences, types=len(vocabulary))
-    mapped = [map_shard(place.directory, number) for number in range(len(writer.lengths))]
+    mapped = map_shards(place.directory, len(writer.lengths))
     return Corpus(place.directory, vocabulary, mapped, report, temporary=True)

@@ -145,18 +145,24 @@ def encode_input(
     pool = Pool()
     spool = Spool(place.work, sizes.part)
     writer = ShardWriter(place.work, sizes.shard, empty_lines=keeping.empty_lines)
-    with place.disk_full_explained(text.reader.progress, spool), contextlib.closing(spool):
-        scanner = Scanner(text, threads, sizes.table // threads, keeping.empty_lines)
-        _pipe(_reported(text, pool, sizes.block, progress), scanner.scan, spool.write, pool, threads)
-        vocabulary, finals, report = count(text, scanner, choice)
 
-        def remapped(block: Block) -> Block:
-            remap(block.ids, block.breaks, block.place, finals[block.table], keeping)
-            return block
+    def estimate() -> tuple[float, bool]:
+        done, total = text.reader.progress()
+        ids = spool.bytes * (total / done if total and done else 1)
+        # while a part of the spool becomes part of a shard, both are there
+        return ids + min(ids, spool.part), bool(total)
 
-        with writer:
-            _pipe(spool.read(pool), remapped, lambda block: writer.append(*block.sentences()), pool, threads)
-        return finished(place, vocabulary, writer, report, keeping, beside)
+    place.estimate = estimate
+    scanner = Scanner(text, threads, sizes.table // threads, keeping.empty_lines)
+    _pipe(_reported(text, pool, sizes.block, progress), scanner.scan, spool.write, pool, threads)
+    vocabulary, finals, report = count(text, scanner, choice)
+
+    def remapped(block: Block) -> Block:
+        remap(block.ids, block.breaks, block.place, finals[block.table], keeping)
+        return block
+
+    _pipe(spool.read(pool), remapped, lambda block: writer.append(*block.sentences()), pool, threads)
+    return finished(place, vocabulary, writer, report, keeping, beside)
 
 
 def _encode_beside(other: Source | Column, text: Source, directory: Path, threads: int) -> int:
@@ -183,6 +189,7 @@ def finished(
     beside: Mapping[str, int] | None = None,
 ) -> Corpus:
     """The corpus whose shards are written; `report`: of what was read."""
+    writer.close()
     if not report.kept:
         raise DataError(
             f"none of the {len(vocabulary)} words in counts occurs in the text: check the tokenizer and the "

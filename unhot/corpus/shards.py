@@ -9,13 +9,12 @@ Usually no sentence is empty and no id is negative; see `Keeping` for what else 
 
 from __future__ import annotations
 
-import contextlib
 from pathlib import Path
-from typing import IO, NamedTuple, Self
+from typing import NamedTuple
 
 import numpy as np
 
-from unhot.corpus.indexed_folder import check_size, map_numbers
+from unhot.corpus.indexed_folder import append_numbers, check_size, map_numbers
 from unhot.errors import FormatError
 from unhot.types import Ids, Starts
 
@@ -51,7 +50,7 @@ WORDS_ONLY = Keeping()
 class ShardWriter:
     """Write ids and sentence breaks, in the order of the text, to shards in a directory.
 
-    A context: leaving it ends the last shard, an error only closes its files.
+    `close` ends the last shard. No file stays open meanwhile.
     """
 
     def __init__(self, directory: Path, limit: int = SHARD_IDS, *, empty_lines: bool = False) -> None:
@@ -60,20 +59,7 @@ class ShardWriter:
         self.limit = limit
         self.empty_lines = empty_lines
         self.lengths: list[tuple[int, int]] = []  # ids and sentences of each closed shard
-        self._files: list[IO[bytes]] = []
-        self._length = self._starts = self._last = 0
-
-    def __enter__(self) -> Self:
-        """The writer itself."""
-        return self
-
-    def __exit__(self, kind: object, *stopped: object) -> None:
-        """End the last shard, or close its files as they are."""
-        if kind is None:
-            self.close()
-        for file in self._files:
-            with contextlib.suppress(OSError):
-                file.close()
+        self._length = self._starts = self._last = 0  # of the current shard; the last start
 
     def append(self, ids: Ids, breaks: Ids) -> None:
         """Add ids; a sentence ends before each position in `breaks` (ascending, len(ids) allowed)."""
@@ -95,14 +81,11 @@ class ShardWriter:
 
     def close(self) -> None:
         """End the current shard, if there is one."""
-        if not self._files:
+        if not self._starts:
             return
         if self._last != self._length:
             self._write(np.empty(0, np.int32), np.zeros(1, np.int32))
-        for file in self._files:
-            file.close()
         self.lengths.append((self._length, self._starts - 1))
-        self._files = []
         self._length = self._starts = self._last = 0
 
     def _write(self, ids: Ids, breaks: Ids) -> None:
@@ -111,26 +94,14 @@ class ShardWriter:
             starts = starts[1:]
         if not len(ids) and not len(starts):
             return
-        if not self._files:
-            ids_path, starts_path = (self.directory / name for name in shard_names(len(self.lengths)))
-            self._files = [ids_path.open("wb", 0), starts_path.open("wb")]
-            self._put_starts(np.zeros(1, np.int64))
-        write_all(self._files[0], ids)
+        if not self._starts:
+            starts = np.concatenate([np.zeros(1, np.int64), starts])
+        ids_name, starts_name = shard_names(len(self.lengths))
+        append_numbers(self.directory / ids_name, ids, "<i4")
+        append_numbers(self.directory / starts_name, starts, "<i8")
         self._length += len(ids)
-        if len(starts):
-            self._put_starts(starts)
-
-    def _put_starts(self, starts: Starts) -> None:
-        self._files[1].write(starts.astype("<i8", copy=False).data)
         self._starts += len(starts)
-        self._last = int(starts[-1])
-
-
-def write_all(file: IO[bytes], ids: Ids) -> None:
-    """Write to an unbuffered file, which may take only a part at a time."""
-    view = ids.astype("<i4", copy=False).data.cast("B")
-    while len(view):
-        view = view[file.write(view) :]
+        self._last = int(starts[-1]) if len(starts) else self._last
 
 
 def shard_names(number: int) -> tuple[str, str]:
@@ -140,13 +111,8 @@ def shard_names(number: int) -> tuple[str, str]:
 
 def map_shards(directory: Path, number: int) -> list[Shard]:
     """Map the files of so many shards into memory."""
-    return [map_shard(directory, each) for each in range(number)]
-
-
-def map_shard(directory: Path, number: int) -> Shard:
-    """Map the files of a shard into memory."""
-    ids, starts = shard_names(number)
-    return Shard(map_numbers(directory / ids, np.int32), map_numbers(directory / starts, np.int64))
+    paths = [[directory / name for name in shard_names(each)] for each in range(number)]
+    return [Shard(map_numbers(ids, np.int32), map_numbers(starts, np.int64)) for ids, starts in paths]
 
 
 def check_shard(
@@ -159,32 +125,26 @@ def check_shard(
     ids_name, starts_name = shard_names(number)
     check_size(directory / ids_name, 4 * ids, AGAIN)
     check_size(directory / starts_name, 8 * (sentences + 1), AGAIN)
-    _check_starts(directory / starts_name, ids, 0 if keeping.empty_lines else 1)
-    _check_ids(directory / ids_name, -1 if keeping.unknown else 0, words - 1)
+    _check_starts(directory / starts_name, sentences + 1, ids, 0 if keeping.empty_lines else 1)
+    _check_ids(directory / ids_name, ids, -1 if keeping.unknown else 0, words - 1)
 
 
-def _check_starts(path: Path, ids: int, shortest: int) -> None:
+def _check_starts(path: Path, number: int, ids: int, shortest: int) -> None:
     """`shortest`: ids that a sentence has at least."""
     last = -shortest
-    position = 0
-    with path.open("rb") as file:
-        # read, not mapped, so that the check does not fill the memory
-        while len(part := np.fromfile(file, "<i8", CHUNK)):
-            rising = part.min() >= 0 and np.diff(part, prepend=last).min() >= shortest
-            if not rising or (position == 0 and part[0] != 0):
-                raise FormatError(
-                    f"{path}: byte {8 * position}: sentence starts are not rising from 0: {AGAIN}"
-                )
-            last = int(part[-1])
-            position += len(part)
+    # read, not mapped, so that the check does not fill the memory
+    for at in range(0, 8 * number, 8 * CHUNK):
+        part = np.fromfile(path, "<i8", CHUNK, offset=at)
+        rising = part.min() >= 0 and np.diff(part, prepend=last).min() >= shortest
+        if not rising or (at == 0 and part[0] != 0):
+            raise FormatError(f"{path}: byte {at}: sentence starts are not rising from 0: {AGAIN}")
+        last = int(part[-1])
     if last != ids or ids < 1:
         raise FormatError(f"{path}: the last sentence ends at {last}, but there are {ids} ids: {AGAIN}")
 
 
-def _check_ids(path: Path, lowest: int, highest: int) -> None:
-    position = 0
-    with path.open("rb") as file:
-        while len(part := np.fromfile(file, "<i4", CHUNK)):
-            if part.min() < lowest or part.max() > highest:
-                raise FormatError(f"{path}: byte {4 * position}: an id outside {lowest}..{highest}: {AGAIN}")
-            position += len(part)
+def _check_ids(path: Path, number: int, lowest: int, highest: int) -> None:
+    for at in range(0, 4 * number, 4 * CHUNK):
+        part = np.fromfile(path, "<i4", CHUNK, offset=at)
+        if part.min() < lowest or part.max() > highest:
+            raise FormatError(f"{path}: byte {at}: an id outside {lowest}..{highest}: {AGAIN}")

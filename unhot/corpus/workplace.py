@@ -1,36 +1,41 @@
 """Where a corpus is made: files are written in a hidden folder and moved to their place when all is done.
 
 Whatever stops the work (an error, Ctrl-C), the folder goes, and with it a directory that was made for this
-corpus only.
+corpus only. A full disk becomes a `DataError` that says how much is needed where.
 """
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 from unhot.corpus.corpus import BESIDE, INDEX
 from unhot.errors import DataError
 
-if TYPE_CHECKING:
-    from unhot.corpus.reading.spool import Spool
-
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+HIDDEN = ".encoding-"
 
 
 class Workplace:
-    """A context: `work` is the folder to write into, `directory` where `publish` moves the files."""
+    """A context: `work` is the folder to write into, `directory` where `publish` moves the files.
+
+    `estimate`, if it is set, tells how many bytes the work takes, and whether all of the text is known.
+    """
+
+    needs = "the ids need"
+    advice = "make room, or give another place (directory, or TMPDIR in the environment)"
+    estimate: Callable[[], tuple[float, bool]] | None = None
 
     def __init__(self, directory: str | os.PathLike[str] | None) -> None:
-        """None: a temporary directory."""
+        """None: a temporary directory, which goes if nothing is published."""
         self.temporary = directory is None
         self.made = self.temporary
+        self._published = False
         try:
             if directory is None:
                 self.directory = Path(tempfile.mkdtemp(prefix="unhot-"))
@@ -38,7 +43,7 @@ class Workplace:
                 self.directory = Path(directory)
                 self.made = not self.directory.exists()
                 self.directory.mkdir(parents=True, exist_ok=True)
-            self.work = Path(tempfile.mkdtemp(prefix=".encoding-", dir=self.directory))
+            self.work = Path(tempfile.mkdtemp(prefix=HIDDEN, dir=self.directory))
         except OSError as error:
             where = "the temporary directory (see TMPDIR)" if directory is None else os.fspath(directory)
             raise DataError(
@@ -49,11 +54,24 @@ class Workplace:
         """The workplace itself."""
         return self
 
-    def __exit__(self, kind: object, *stopped: object) -> None:
-        """Clean up."""
+    def __exit__(self, kind: object, error: BaseException | None, *stopped: object) -> None:
+        """Clean up, and explain a full disk."""
+        full = self._full_disk() if isinstance(error, OSError) and error.errno in FULL else None
         shutil.rmtree(self.work, ignore_errors=True)
-        if kind is not None and self.made:
+        if self.made and (kind is not None or not self._published):
             shutil.rmtree(self.directory, ignore_errors=True)
+        if full is not None:
+            raise full from error
+
+    def _full_disk(self) -> DataError:
+        """How much was needed, and what there was before this work began."""
+        used = sum(path.stat().st_size for path in self.directory.glob(f"{HIDDEN}*/**/*"))
+        free = shutil.disk_usage(self.directory).free + used
+        need, known = (used, False) if self.estimate is None else self.estimate()
+        return DataError(
+            f"{self.directory}: disk full: {self.needs} {'about' if known else 'more than'} "
+            f"{need / 1e9:.3g} GB there, {free / 1e9:.3g} GB were free: {self.advice}"
+        )
 
     def publish(self, index: str = INDEX, numbered: Sequence[str] = ("[0-9]*.ids", "[0-9]*.starts")) -> None:
         """Move all files from the work folder to the directory.
@@ -61,6 +79,7 @@ class Workplace:
         What was there, valid by its index, is not valid from then on. `numbered`: patterns of files that
         there may have been more of.
         """
+        self._published = True
         (self.directory / index).unlink(missing_ok=True)
         for pattern in numbered:
             for old in self.directory.glob(pattern):
@@ -73,30 +92,3 @@ class Workplace:
                 target.mkdir(exist_ok=True)
             else:
                 path.replace(target)
-
-    @contextlib.contextmanager
-    def disk_full_explained(
-        self, progress: Callable[[], tuple[int, int | None]], spool: Spool
-    ) -> Iterator[None]:
-        """Turn a full disk into a `DataError` that says how much is needed where.
-
-        `progress` tells how much of the text is read, and of how much.
-        """
-        try:
-            yield
-        except OSError as error:
-            if error.errno not in FULL:
-                raise
-            done, total = progress()
-            ids = spool.bytes * (total / done if total and done else 1)
-            # while a part of the spool becomes part of a shard, both are there
-            need = ids + min(ids, spool.part)
-            free = shutil.disk_usage(self.directory).free + sum(
-                path.stat().st_size for path in self.work.iterdir()
-            )
-            about = "about" if total else "more than"
-            raise DataError(
-                f"{self.directory}: disk full: the ids need {about} {need / 1e9:.3g} GB there, "
-                f"{free / 1e9:.3g} GB were free: make room, or give another place (directory, or TMPDIR in "
-                "the environment)"
-            ) from error

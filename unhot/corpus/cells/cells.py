@@ -18,10 +18,9 @@ cells.values     float64 [cells]
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -35,7 +34,7 @@ from unhot.corpus.indexed_folder import (
     save_index,
     save_vocabulary,
 )
-from unhot.corpus.workplace import FULL, Workplace
+from unhot.corpus.workplace import Workplace
 from unhot.errors import DataError, FormatError, whole
 from unhot.types import Counts, Doubles, Ids, Starts
 from unhot.vocab.vocabulary import Vocabulary
@@ -196,40 +195,23 @@ class Cells(OpenedFolder):
         return f"Cells({len(self)} of {len(self.vocabulary)} words in {self.directory or 'memory'})"
 
 
-class CellsWriter:
+class CellsWriter(Workplace):
     """Write cells, in the order of the rows, to a directory or a temporary one.
 
     It is a context that cleans up, whatever stops the work.
     """
 
+    needs = "the cells need"
+    advice = (
+        "make room, give another place (directory, or TMPDIR in the environment), take fewer words "
+        "(min_count, max_vocab), or allow more memory (what does not fit there goes to disk, too)"
+    )
+
     def __init__(self, vocabulary: Vocabulary, directory: str | os.PathLike[str] | None = None) -> None:
         """None: a temporary directory."""
+        super().__init__(directory)
         self.vocabulary = vocabulary
-        self._place = Workplace(directory)
         self._lengths: list[Counts] = []
-
-    def __enter__(self) -> Self:
-        """The writer itself."""
-        return self
-
-    def __exit__(self, kind: object, error: BaseException | None, *stopped: object) -> None:
-        """Clean up; a full disk becomes a `DataError` that says what to do."""
-        full = isinstance(error, OSError) and error.errno in FULL
-        used = sum(path.stat().st_size for path in self.work.iterdir()) if full else 0
-        free = shutil.disk_usage(self._place.directory).free + used if full else 0
-        self._place.__exit__(kind)
-        if full:
-            raise DataError(
-                f"{self._place.directory}: disk full: the cells need more than {used / 1e9:.3g} GB there, "
-                f"{free / 1e9:.3g} GB were free: make room, give another place (directory, or TMPDIR in the "
-                "environment), take fewer words (min_count, max_vocab), or allow more memory (what does not "
-                "fit there goes to disk, too)"
-            ) from error
-
-    @property
-    def work(self) -> Path:
-        """A folder for files that are needed meanwhile."""
-        return self._place.work
 
     def append(self, lengths: Counts, columns: Ids, values: Doubles) -> None:
         """Add whole rows: how many cells each has, and these."""
@@ -244,13 +226,12 @@ class CellsWriter:
             raise ValueError(f"{starts.size - 1} rows of {len(self.vocabulary)} were added")
         starts.astype("<i8").tofile(self.work / STARTS)
         save_vocabulary(self.work, self.vocabulary)
-        place, cells = self._place, int(starts[-1])
-        place.publish(INDEX, ())
-        words = len(self.vocabulary)
+        self.publish(INDEX, ())
+        words, cells = len(self.vocabulary), int(starts[-1])
         index = {"version": VERSION, "words": words, "cells": cells, "settings": dict(settings)}
-        save_index(place.directory / INDEX, index)
-        arrays = _map(place.directory)
-        return Cells(self.vocabulary, arrays, settings, place.directory, temporary=place.temporary)
+        save_index(self.directory / INDEX, index)
+        arrays = _map(self.directory)
+        return Cells(self.vocabulary, arrays, settings, self.directory, temporary=self.temporary)
 
 
 def row_ranges(lengths: Counts, most: int) -> Iterator[tuple[int, int]]:

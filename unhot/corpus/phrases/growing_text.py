@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
-import shutil
-import tempfile
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import numpy as np
 
 from unhot.corpus.corpus import Corpus
 from unhot.corpus.phrases.pair_kernels import add_counts
 from unhot.corpus.shards import Shard
-from unhot.corpus.workplace import FULL, Workplace
+from unhot.corpus.workplace import Workplace
 from unhot.errors import DataError
 from unhot.types import Counts, Ids
 
@@ -78,25 +74,7 @@ def chunks(
             begin = end
 
 
-@contextlib.contextmanager
-def joining_folder(place: Workplace | None = None) -> Iterator[Path]:
-    """A temporary folder, in a workplace or in that of the system.
+class JoiningPlace(Workplace):
+    """Where texts with phrases are kept meanwhile; nothing is published."""
 
-    A full disk becomes a `DataError` that says what to do.
-    """
-    where = None if place is None else place.directory
-    with tempfile.TemporaryDirectory(prefix=".joining-", dir=where, ignore_cleanup_errors=True) as name:
-        folder = Path(name)
-        try:
-            yield folder
-        except OSError as error:
-            if error.errno not in FULL:
-                raise
-            folders = [folder] if place is None else [folder, place.work]
-            used = sum(path.stat().st_size for each in folders for path in each.rglob("*"))
-            free = shutil.disk_usage(folder).free + used
-            raise DataError(
-                f"{folder.parent}: disk full: the text with phrases needs more than {used / 1e9:.3g} GB "
-                f"there, {free / 1e9:.3g} GB were free: make room, or give another place (directory, or "
-                "TMPDIR in the environment)"
-            ) from error
+    needs = "the text with phrases needs"

@@ -91,10 +91,12 @@ def join_text(
         return out[:n], ends if ended else ends[:-1]
 
     cuttable = chunks(text.shards, lambda ids, at, end: int(next_cut(ids, at, end, rules)))
-    with ShardWriter(folder) as writer, contextlib.closing(in_order(cuttable, work, threads)) as results:
+    writer = ShardWriter(folder)
+    with contextlib.closing(in_order(cuttable, work, threads)) as results:
         for out, ends in results:
             add_counts(out, counts)
             writer.append(out, ends)
+    writer.close()
     return GrowingText(map_shards(folder, len(writer.lengths)), index, counts)
 
 
@@ -139,8 +141,8 @@ def encoded_text(
         remap(block.ids, block.breaks, block.place, final, WORDS_ONLY)
         return block
 
-    results = in_order(chunks(text.shards), work, threads)
-    with ShardWriter(place.work) as writer, contextlib.closing(results):
+    writer = ShardWriter(place.work)
+    with contextlib.closing(in_order(chunks(text.shards), work, threads)) as results:
         for block in results:
             writer.append(*block.sentences())
     report = dataclasses.replace(

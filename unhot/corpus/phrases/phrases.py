@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 from unhot.corpus.corpus import Corpus
 from unhot.corpus.encoding import Progress, WordChoice, encode
 from unhot.corpus.phrases.finding import SCORES, THRESHOLDS, Finding, find_phrases
-from unhot.corpus.phrases.growing_text import GrowingText, joining_folder, whole_text
+from unhot.corpus.phrases.growing_text import GrowingText, JoiningPlace, whole_text
 from unhot.corpus.phrases.joining import (
     check_delimiter,
     encoded_text,
@@ -155,7 +155,7 @@ class Phrases:
         """
         with (
             self._opened(source, tokenizer, column, progress, self.threads) as corpus,
-            joining_folder() as folder,
+            JoiningPlace(None) as place,
         ):
             text, found = whole_text(corpus), list[list[ScoredPhrase]]()
             how = Finding(
@@ -168,8 +168,8 @@ class Phrases:
             )
             for number, threshold in enumerate(self.thresholds):
                 if number:
-                    text = self._join_pass(text, found[-1], folder, number, self.threads)
-                found.append(find_phrases(text, how, threshold, folder))
+                    text = self._join_pass(text, found[-1], place.work, number, self.threads)
+                found.append(find_phrases(text, how, threshold, place.work))
                 if note is not None:
                     note(f"pass {number + 1}: {text.tokens:,} words, {len(found[-1]):,} phrases")
             del text
@@ -231,11 +231,11 @@ class Phrases:
         with (
             self._opened(source, tokenizer, column, progress, threads) as corpus,
             Workplace(directory) as place,
-            joining_folder(place) as folder,
+            JoiningPlace(place.directory) as joining,
         ):
             # no name for the text: Windows removes no file that is mapped
             return encoded_text(
-                self._join_all(corpus, found, folder, threads), corpus.report, choice, place, threads
+                self._join_all(corpus, found, joining.work, threads), corpus.report, choice, place, threads
             )
 
     def write(
@@ -259,9 +259,9 @@ class Phrases:
         found = self.found
         with (
             self._opened(source, tokenizer, column, progress, self.threads) as corpus,
-            joining_folder() as folder,
+            JoiningPlace(None) as place,
         ):
-            text = self._join_all(corpus, found, folder, self.threads)
+            text = self._join_all(corpus, found, place.work, self.threads)
             write_text(text, file)
             tokens = text.tokens
             del text  # Windows removes no file that is mapped

@@ -7,13 +7,15 @@ take little more space than the ids once.
 from __future__ import annotations
 
 from collections.abc import Generator
+from itertools import groupby
 from pathlib import Path
 from typing import IO, NamedTuple
 
+from unhot.corpus.indexed_folder import append_numbers
 from unhot.corpus.reading.scanner import BREAKS, TOKENS
 from unhot.corpus.reading.text_blocks import Block, Pool
-from unhot.corpus.shards import write_all
 from unhot.errors import DataError
+from unhot.types import Ids
 
 PART = 1 << 26  # bytes
 
@@ -21,7 +23,7 @@ PART = 1 << 26  # bytes
 class SpooledBlock(NamedTuple):
     """One block in the spool."""
 
-    part: int
+    path: Path
     table: int
     tokens: int
     breaks: int
@@ -31,65 +33,40 @@ class Spool:
     """Blocks of ids, written once and read once in the same order."""
 
     def __init__(self, directory: Path, part: int = PART) -> None:
-        """`part`: bytes after which a new file begins."""
+        """`part`: bytes after which a new file begins, about."""
         self._directory = directory
         self.part = part
         self._entries: list[SpooledBlock] = []
-        self._number = self._written = 0
         self.bytes = 0  # written in all
-        self._file: IO[bytes] | None = None
 
     def write(self, block: Block) -> None:
         """Add a scanned block."""
-        if self._file is None:
-            self._file = self._path(self._number).open("wb", 0)
+        path = self._directory / f"spool-{self.bytes // self.part}"
         ids, breaks = block.sentences()
-        write_all(self._file, ids)
-        write_all(self._file, breaks)
-        self._entries.append(SpooledBlock(self._number, block.table, len(ids), len(breaks)))
-        self._written += ids.nbytes + breaks.nbytes
+        append_numbers(path, ids, "<i4")
+        append_numbers(path, breaks, "<i4")
+        self._entries.append(SpooledBlock(path, block.table, len(ids), len(breaks)))
         self.bytes += ids.nbytes + breaks.nbytes
-        if self._written >= self.part:
-            self.close()
-            self._number, self._written = self._number + 1, 0
 
     def read(self, pool: Pool) -> Generator[Block, None, None]:
         """All blocks, once."""
-        self.close()
-        part = -1
-        for entry in self._entries:
-            if entry.part != part:
-                self._remove(part)
-                part = entry.part
-                self._file = self._path(part).open("rb", 0)
-            block = pool.take()
-            block.reserve_ids(entry.tokens, entry.breaks)
-            block.place[TOKENS], block.place[BREAKS] = entry.tokens, entry.breaks
-            block.table = entry.table
-            self._read(block.ids.data[: entry.tokens].cast("B"))
-            self._read(block.breaks.data[: entry.breaks].cast("B"))
-            yield block
-        self._remove(part)
+        for path, entries in groupby(self._entries, key=lambda entry: entry.path):
+            with path.open("rb") as file:
+                for entry in entries:
+                    block = pool.take()
+                    block.reserve_ids(entry.tokens, entry.breaks)
+                    block.place[TOKENS], block.place[BREAKS] = entry.tokens, entry.breaks
+                    block.table = entry.table
+                    _fill(block.ids[: entry.tokens], file)
+                    _fill(block.breaks[: entry.breaks], file)
+                    yield block
+            path.unlink()
 
-    def close(self) -> None:
-        """Close the file that is open."""
-        if self._file is not None:
-            self._file.close()
-            self._file = None
 
-    def _remove(self, part: int) -> None:
-        self.close()
-        self._path(part).unlink(missing_ok=True)
-
-    def _path(self, number: int) -> Path:
-        return self._directory / f"spool-{number}"
-
-    def _read(self, view: memoryview) -> None:
-        while len(view):
-            got = self._file.readinto(view)  # type: ignore[union-attr]
-            if not got:
-                raise DataError(
-                    f"{self._directory}: what was read is gone from there: is something else cleaning up? "
-                    "run it again"
-                )
-            view = view[got:]
+def _fill(ids: Ids, file: IO[bytes]) -> None:
+    """Read so many ids."""
+    if file.readinto(ids.data) != ids.nbytes:  # type: ignore[attr-defined]
+        raise DataError(
+            f"{Path(file.name).parent}: what was read is gone from there: is something else cleaning up? "
+            "run it again"
+        )
