@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from unhot.errors import DataError
-from unhot.index.exact import Exact
-from unhot.index.plain import search_plain
+from unhot.index.exact import Exact, search_plain
 from unhot.index.screened import Screened
 
 RNG = np.random.default_rng(5)

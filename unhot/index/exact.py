@@ -6,8 +6,8 @@ itself may stay memory-mapped on disk, and only the rows near a query are read. 
 among the threads, many queries are shared themselves.
 
 Loading the compiled kernel takes some tenths of a second, which a process with one question would wait for in
-vain. So a process begins with NumPy (plain.py), which answers alike, and changes over after some dozens of
-queries (on 68,000 rows), or at once for as many together.
+vain. So a process begins with NumPy, which answers alike, and changes over after some dozens of queries (on
+68,000 rows), or at once for as many together.
 
 Equal cosines (as float32) come in the order of their rows. Rows without a direction (all zeros, or not
 finite) are never found. The result does not depend on the number of threads.
@@ -23,9 +23,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from unhot.errors import ConfigError, DataError, whole
-from unhot.index.lengths import norms as lengths
-from unhot.index.lengths import units as to_units
-from unhot.index.plain import search_plain
+from unhot.index import lengths
 from unhot.types import Counts, Doubles, Floats
 
 if TYPE_CHECKING:
@@ -65,6 +63,30 @@ def nothing_found(queries: int, k: int) -> tuple[Counts, Floats]:
     return np.full((queries, k), -1, np.int64), np.full((queries, k), -np.inf, np.float32)
 
 
+def search_plain(
+    vectors: Floats, norms: Doubles, unit: Doubles, k: int, exclude: Counts, first: int
+) -> tuple[Counts, Floats]:
+    """At most k rows nearest to a unit vector, and their cosines, by NumPy: best first, equal ones by row.
+
+    Rows are numbered from `first` on. All cosines are computed in float32 by one product. The rows that
+    rounding may have kept from the best k are computed again in float64.
+    """
+    scores = np.where(
+        lengths.directed(norms), lengths.cosines_with(unit, vectors, norms), np.float32(-np.inf)
+    )
+    here = exclude[(exclude >= first) & (exclude < first + len(vectors))]
+    scores[here - first] = -np.inf
+    count = min(k, int(np.count_nonzero(scores > -np.inf)))
+    if count == 0 or not unit.any():
+        return np.empty(0, np.int64), np.empty(0, np.float32)
+    margin = (vectors.shape[1] + 8) * 2.0**-22
+    least = np.partition(scores, len(scores) - count)[len(scores) - count]
+    near = np.flatnonzero(scores >= least - margin)
+    cosines = lengths.rounded((vectors[near].astype(np.float64) @ unit) / norms[near])
+    order = np.lexsort((near, -cosines))[:k]
+    return near[order] + first, cosines[order]
+
+
 class Exact:
     """The rows of a matrix, to be searched.
 
@@ -78,7 +100,9 @@ class Exact:
         self.vectors: Floats = np.asarray(vectors, dtype=np.float32)
         if self.vectors.ndim != 2:
             raise DataError(f"vectors of shape {self.vectors.shape}: give a matrix, a row for each vector")
-        self.norms = lengths(self.vectors) if norms is None else np.ascontiguousarray(norms, dtype=np.float64)
+        self.norms = (
+            lengths.norms(self.vectors) if norms is None else np.ascontiguousarray(norms, dtype=np.float64)
+        )
         if self.norms.shape != (len(self.vectors),):
             raise DataError(
                 f"{len(self.vectors)} vectors and lengths of shape {self.norms.shape}: give one length for "
@@ -96,7 +120,7 @@ class Exact:
         Both are [n, k], -1 and -inf where there are fewer. `exclude` [n, m] holds rows that a query must not
         find, -1 for none. `rows` is the range of rows to search.
         """
-        units = to_units(checked_queries(queries, self.vectors.shape[1]))
+        units = lengths.units(checked_queries(queries, self.vectors.shape[1]))
         return self.search_units(units, k, exclude=exclude, rows=rows)
 
     def search_units(
@@ -111,8 +135,6 @@ class Exact:
         units = np.ascontiguousarray(checked_queries(units, dim), dtype=np.float64)
         barred = lines_of(exclude, len(units))
         found = min(k, max(0, last - first))
-        if found == k and dim and 0 < len(units) <= CHUNK:
-            return self._search(units, k, barred, first, last)
         ids, cosines = nothing_found(len(units), k)
         if found and dim:
             for begin in range(0, len(units), CHUNK):

@@ -51,11 +51,13 @@ class Hnsw:
     Made by `build`, or `from_bytes` of what `to_bytes` gave.
     """
 
-    def __init__(self, vectors: Floats, graph: Any, settings: HnswSettings) -> None:
+    def __init__(
+        self, vectors: Floats, graph: Any, settings: HnswSettings, threads: int | None = None
+    ) -> None:
         """Take a matrix [rows, dim] and the graph over its rows."""
         self.vectors, self.settings = vectors, settings
         self.norms = norms(vectors)
-        self.threads = usable_cores()
+        self.threads = usable_cores() if threads is None else whole("threads", threads, 1)
         self._graph, self._lock = graph, threading.Lock()
 
     @classmethod
@@ -66,8 +68,7 @@ class Hnsw:
             raise DataError(
                 f"vectors of shape {vectors.shape}: give a matrix with at least one number in each row"
             )
-        index = cls(vectors, _empty(vectors.shape[1], settings), settings)
-        index.threads = usable_cores() if threads is None else whole("threads", threads, 1)
+        index = cls(vectors, _empty(vectors.shape[1], settings), settings, threads)
         known = np.flatnonzero(directed(index.norms))
         cuts = [0, *range(min(FIRST_ROWS, len(known)), len(known), BLOCK_ROWS), len(known)]
         for first, stop in itertools.pairwise(cuts):
@@ -80,14 +81,16 @@ class Hnsw:
         return index
 
     @classmethod
-    def from_bytes(cls, data: bytes, vectors: Floats, settings: HnswSettings) -> Hnsw:
+    def from_bytes(
+        cls, data: bytes, vectors: Floats, settings: HnswSettings, threads: int | None = None
+    ) -> Hnsw:
         """The graph that `to_bytes` gave, for the same vectors.
 
         The bytes must be trusted: usearch does not check what they say.
         """
         graph = _empty(vectors.shape[1], settings)
         graph.load(data)
-        return cls(vectors, graph, settings)
+        return cls(vectors, graph, settings, threads)
 
     def to_bytes(self) -> bytes:
         """The graph as bytes."""

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import itertools
-import threading
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
-from unhot.index.sketch import DEPTH, STRIP, FlatRows, Sketch, fill_sketch, pack, tile
-from unhot.index.topk import Queries, best_of, find_nearest, merge_and_sort
+from unhot.index.sketch import DEPTH, GROUP, STRIP, FlatRows, Sketch, fill_sketch, pack, tile
+from unhot.index.topk import WAITING, Best, Queries, find_nearest, merge_and_sort
 from unhot.kernels.aligned import aligned_zeros
+from unhot.threads import in_order
 from unhot.types import Counts, Doubles, Floats
 
 FEW = 2  # queries that are quicker one by one: together they cost as much as a whole group
@@ -65,10 +64,14 @@ class Screened:
         def work(task: Share) -> None:
             # each range of rows is a search of its own, with its own limits
             own = packed if parts == 1 else packed._replace(limits=packed.limits.copy())
-            best, queries = best_of(cosines[task.part], ids[task.part]), Queries(units, own, exclude)
-            find_nearest(sizes, self.rows, self.sketch, queries, best, *task[:4])
+            passed, waiting = np.zeros(GROUP, np.int64), np.zeros((2, WAITING), np.int64)
+            best = Best(cosines[task.part], ids[task.part], passed, waiting)
+            find_nearest(sizes, self.rows, self.sketch, Queries(units, own, exclude), best, *task[:4])
 
-        _share(tasks, work, threads)
+        if len(tasks) == 1:
+            work(tasks[0])
+        else:
+            list(in_order(tasks, work, threads))
         merge_and_sort(cosines, ids)
         return ids[0], cosines[0]
 
@@ -89,27 +92,3 @@ def _shares(groups: int, first: int, last: int, threads: int) -> list[Share]:
         return [Share(first, last, begin, end, 0) for begin, end in itertools.pairwise(cuts)]
     cuts = [first + (last - first) * i // threads for i in range(threads + 1)]
     return [Share(begin, end, 0, groups, part) for part, (begin, end) in enumerate(itertools.pairwise(cuts))]
-
-
-def _share(tasks: list[Share], work: Callable[[Share], None], threads: int) -> None:
-    """Do the tasks on some threads, this one among them."""
-    if len(tasks) == 1:
-        return work(tasks[0])
-    waiting, errors = iter(tasks), list[BaseException]()
-
-    def run() -> None:
-        try:
-            for task in waiting:
-                work(task)
-        except BaseException as error:
-            errors.append(error)
-            list(waiting)  # so that the others find no more
-
-    others = [threading.Thread(target=run) for _ in range(min(threads, len(tasks)) - 1)]
-    for other in others:
-        other.start()
-    run()
-    for other in others:
-        other.join()
-    if errors:
-        raise errors[0]

@@ -25,7 +25,7 @@ import numpy as np
 from llvmlite import ir
 
 from unhot.index.lengths import LARGE, SMALL
-from unhot.kernels.jit import block, inner, kernel
+from unhot.kernels.jit import block, kernel
 from unhot.kernels.simd.lanes import (
     I32,
     I64,
@@ -81,21 +81,9 @@ class FlatRows(NamedTuple):
 class Sketch(NamedTuple):
     """The rows as bytes; places behind the last row have slack -inf."""
 
-    bytes: Any  # int8 [strips * depths(dim) * STRIP * DEPTH]
+    bytes: Any  # int8 [strips * ceil(dim / DEPTH) * STRIP * DEPTH]
     factors: Floats  # [strips * STRIP]
     slacks: Floats  # [strips * STRIP]; inf: always confirm, -inf: never
-
-
-@inner
-def depths(dim: Any) -> Any:
-    """How many steps of DEPTH dimensions there are."""
-    return (dim + DEPTH - 1) // DEPTH
-
-
-@inner
-def rounding(dim: Any) -> Any:
-    """Twice the most that dim + 8 roundings in float32 can change a cosine."""
-    return (dim + 8) * 2.0**-23
 
 
 @kernel
@@ -113,7 +101,7 @@ def fill_sketch(rows: Any, dim: Any, sketch: Any) -> None:
             top = max(top, abs(rows.values[begin + d]))
         scale, error = top / np.float32(STEPS), 0.0
         inverse = np.float32(1.0) / scale
-        at = (row // STRIP * STRIP * depths(dim) + row % STRIP) * DEPTH
+        at = (row // STRIP * STRIP * -(-dim // DEPTH) + row % STRIP) * DEPTH
         for d in range(dim):
             value = rows.values[begin + d]
             rounded = np.rint(value * inverse)
@@ -121,7 +109,8 @@ def fill_sketch(rows: Any, dim: Any, sketch: Any) -> None:
             error += difference * difference
             sketch.bytes[at + d // DEPTH * STRIP * DEPTH + d % DEPTH] = np.int8(rounded)
         sketch.factors[row] = scale / norm
-        sketch.slacks[row] = np.sqrt(error) / norm + rounding(dim)
+        # twice the most that dim + 8 roundings in float32 can change a cosine
+        sketch.slacks[row] = np.sqrt(error) / norm + (dim + 8) * 2.0**-23
 
 
 class Packed(NamedTuple):

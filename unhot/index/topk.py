@@ -16,9 +16,10 @@ import numpy as np
 from llvmlite import ir
 
 from unhot.index.lengths import GRID
-from unhot.index.sketch import ALONE, DEPTH, GROUP, STRIP, Packed, depths, screen
+from unhot.index.sketch import ALONE, DEPTH, STRIP, Packed, screen
 from unhot.kernels.jit import block, inner, kernel
-from unhot.kernels.simd.lanes import I1, I8, I32, I64, LANES, LINE, Value, call, i64
+from unhot.kernels.simd.ids import first_bit
+from unhot.kernels.simd.lanes import I8, I32, LANES, LINE, Value, call, i64
 from unhot.types import Counts, Doubles, Floats
 
 WAITING = 32  # rows that wait to be confirmed
@@ -44,11 +45,6 @@ class Best(NamedTuple):
     waiting: Counts  # [2, WAITING]: query and row of what is to be confirmed
 
 
-def best_of(cosines: Floats, ids: Counts) -> Best:
-    """Heaps, with room."""
-    return Best(cosines, ids, np.zeros(GROUP, np.int64), np.zeros((2, WAITING), np.int64))
-
-
 def fetch_twin(values: Any, at: int) -> None:
     """Nothing: a hint to the processor."""
 
@@ -60,17 +56,6 @@ def fetch(types: Any, b: Value, values: Value, at: Value) -> None:
         address = b.bitcast(b.gep(values, [b.add(at, i64(line * LINE // 4))]), I8.as_pointer())
         hints = [ir.Constant(I32, value) for value in (0, 3, 1)]
         call(b, "llvm.prefetch.p0", ir.VoidType(), [address, *hints])
-
-
-def lowest_twin(bits: int) -> int:
-    """The place of the lowest bit that is set."""
-    return (int(bits) & -int(bits)).bit_length() - 1
-
-
-@block(lowest_twin)
-def lowest(types: Any, b: Value, bits: Value) -> int:
-    """One instruction."""
-    return call(b, "llvm.cttz.i64", I64, [bits, ir.Constant(I1, 1)])  # type: ignore[no-any-return]
 
 
 @inner
@@ -130,7 +115,7 @@ def line_up(
     for j in range(width):
         bits = best.passed[j]
         while bits != 0:
-            row = begin + lowest(bits)
+            row = begin + first_bit(bits)
             bits &= bits - 1
             if first <= row and row < last:
                 fetch(rows.values, row * rows.stride)
@@ -156,7 +141,7 @@ def find_nearest(
 ) -> None:
     """Put the best rows of first .. last - 1 for the queries of some groups into their heaps."""
     dim = queries.units.shape[1]
-    step = ALONE * max(1, CACHE // (STRIP * DEPTH * depths(dim)))
+    step = ALONE * max(1, CACHE // (STRIP * DEPTH * -(-dim // DEPTH)))
     end = (last + LANES - 1) // LANES
     packed, count = queries.packed, 0
     for begin in range(first // STRIP * ALONE, end, step):

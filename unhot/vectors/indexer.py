@@ -24,9 +24,9 @@ from unhot.atomic import replacing
 from unhot.errors import DataError, extra
 from unhot.index.hnsw import Hnsw, HnswSettings
 from unhot.types import Floats
-from unhot.vectors.neighbours import Neighbours, named
+from unhot.vectors.formats.table import blocks
+from unhot.vectors.queries import Neighbours, named
 
-BLOCK_ROWS = 1 << 14
 MAX_JSON_BYTES = 10_000
 log = logging.getLogger("unhot")
 
@@ -56,9 +56,7 @@ def open_hnsw(path: Path, vectors: Floats, settings: HnswSettings, threads: int)
     }
     data = _trusted_bytes(path, expected)
     if data is not None:
-        index = Hnsw.from_bytes(data, vectors, settings)
-        index.threads = threads
-        return index
+        return Hnsw.from_bytes(data, vectors, settings, threads)
     index = Hnsw.build(vectors, settings, threads)
     _keep(path, index.to_bytes(), expected)
     return index
@@ -66,8 +64,8 @@ def open_hnsw(path: Path, vectors: Floats, settings: HnswSettings, threads: int)
 
 def _checksum(vectors: Floats) -> str:
     digest = hashlib.sha256()
-    for first in range(0, len(vectors), BLOCK_ROWS):
-        digest.update(np.ascontiguousarray(vectors[first : first + BLOCK_ROWS], dtype="<f4").data)
+    for _, block in blocks(vectors):
+        digest.update(block.astype("<f4", copy=False).data)
     return digest.hexdigest()
 
 

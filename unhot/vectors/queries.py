@@ -1,11 +1,16 @@
-"""What users ask with: words, rows, vectors, each alone, in a list, or in pairs with a weight."""
+"""What users ask with, and what they get.
+
+They ask with words, rows or vectors, each alone, in a list, or in pairs with a weight. They get words with
+their scores, best first.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from unhot.errors import DataError, finite
 from unhot.types import Floats
@@ -14,13 +19,7 @@ Key: TypeAlias = str | int | np.integer[Any]  # a word, or the number of a row
 KEYS = (str, int, np.integer)
 Item: TypeAlias = Key | Floats  # a word, the number of a row, or a vector
 Query: TypeAlias = Item | tuple[Item, float]  # alone, or with its weight
-
-
-def row_number(key: object, count: int) -> int | None:
-    """A key that is the number of one of so many rows, as an int."""
-    if isinstance(key, (int, np.integer)) and not isinstance(key, bool) and 0 <= key < count:
-        return int(key)
-    return None
+Neighbours = list[tuple[str, float]]  # (word, cosine), best first
 
 
 def weighted(
@@ -62,3 +61,33 @@ def _is_pair(queries: object) -> bool:
     return isinstance(weight, (float, np.floating)) or (
         isinstance(weight, int) and isinstance(item, (str, np.ndarray))
     )
+
+
+class Indexer(Protocol):
+    """Whatever finds words near a vector."""
+
+    def most_similar(self, vector: Floats, num_neighbors: int) -> Neighbours:
+        """The words nearest to a vector."""
+
+
+def named(
+    words: Sequence[str], rows: NDArray[np.integer[Any]], scores: NDArray[np.floating[Any]]
+) -> Neighbours:
+    """Rows as words with their scores; -1, where nothing was found, is left out."""
+    return [
+        (words[row], score) for row, score in zip(rows.tolist(), scores.tolist(), strict=True) if row >= 0
+    ]
+
+
+def best(scores: NDArray[np.floating[Any]], topn: int) -> NDArray[np.intp]:
+    """The places of the topn highest scores, highest first, equal ones in their order.
+
+    -inf is never among them.
+    """
+    n = min(topn, int(np.count_nonzero(scores > -np.inf)))
+    if n < 1:
+        return np.empty(0, np.intp)
+    least = np.partition(scores, len(scores) - n)[len(scores) - n]
+    above = np.flatnonzero(scores > least)
+    chosen = np.concatenate([above, np.flatnonzero(scores == least)[: n - len(above)]])
+    return chosen[np.lexsort((chosen, -scores[chosen]))]

@@ -23,16 +23,15 @@ from unhot.errors import DataError, whole
 from unhot.index.exact import usable_cores
 from unhot.index.lengths import rounded, unit
 from unhot.threads import in_order
-from unhot.types import Counts, Doubles, Floats, Ids
-from unhot.vectors.neighbours import Neighbours, best, named
-from unhot.vectors.queries import KEYS, Key, Query, row_number, weighted
-from unhot.vocab.vocabulary import UnknownWord
+from unhot.types import Doubles, Floats, Ids
+from unhot.vectors.queries import KEYS, Key, Neighbours, Query, best, named, weighted
+from unhot.vectors.word_rows import KeyedWords
 
 if TYPE_CHECKING:
     from unhot.corpus.cells.sparse_rows import SparseRows  # needs the compiler
 
 
-class SparseVectors:
+class SparseVectors(KeyedWords):
     """The rows of cells as vectors of words.
 
     >>> from unhot.vocab.vocabulary import Vocabulary
@@ -45,6 +44,8 @@ class SparseVectors:
     def __init__(self, cells: Cells) -> None:
         """Take cells: positive PMI, or whatever else makes words comparable."""
         self.cells = cells
+        self.words = cells.vocabulary.words
+        self.counts = cells.vocabulary.counts
         self.threads = usable_cores()
 
     @classmethod
@@ -52,29 +53,11 @@ class SparseVectors:
         """Open cells that were kept in a directory."""
         return cls(Cells.open(directory))
 
-    def __len__(self) -> int:
-        """The number of words."""
-        return len(self.words)
-
-    def __contains__(self, key: object) -> bool:
-        """Whether a word, or the number of a row, is there."""
-        return self._find(key) is not None
-
     def __repr__(self) -> str:
         """The number of words and of cells."""
         return f"SparseVectors({len(self)} words, {len(self.cells)} cells)"
 
-    @property
-    def words(self) -> list[str]:
-        """The words in the order of the rows."""
-        return self.cells.vocabulary.words
-
-    @property
-    def counts(self) -> Counts:
-        """How often each word was seen."""
-        return self.cells.vocabulary.counts
-
-    @property
+    @functools.cached_property
     def key_to_index(self) -> dict[str, int]:
         """The row of each word."""
         return self.cells.vocabulary.index
@@ -87,22 +70,6 @@ class SparseVectors:
         out = np.zeros(len(self))
         self._on_threads(lambda begin, end: fill_lengths(self._rows, begin, end, out), 0, len(self))
         return out
-
-    def id(self, key: Key) -> int:
-        """The row of a word, or of the number of a row; an unknown one raises `UnknownWord`."""
-        row = self._find(key)
-        if row is None:
-            raise UnknownWord(
-                f"{key!r} is not among the {len(self)} words, nor the number of a row: check its spelling "
-                "and case"
-            )
-        return row
-
-    def _find(self, key: object) -> int | None:
-        """The row of a word or of the number of a row, if it is there."""
-        if isinstance(key, str):
-            return self.key_to_index.get(key)
-        return row_number(key, len(self))
 
     def get_vector(self, key: Key) -> Floats:
         """The row of a word with all its zeros [words]."""

@@ -26,8 +26,7 @@ from unhot.types import Counts, Doubles, Floats
 from unhot.vectors.formats import Table, existing_format, read_table, write_table
 from unhot.vectors.formats.table import Options, check_options
 from unhot.vectors.indexer import WordIndex, open_hnsw
-from unhot.vectors.neighbours import Indexer, Neighbours, best, named
-from unhot.vectors.queries import KEYS, Key, Query, listed, weighted
+from unhot.vectors.queries import KEYS, Indexer, Key, Neighbours, Query, best, listed, named, weighted
 from unhot.vectors.transport import movers_distance
 from unhot.vectors.word_rows import WordRows
 

@@ -1,7 +1,4 @@
-"""Words and their rows: `get_vector`, `get_index`, slices, `add_vectors`.
-
-The names are gensim's. A *key* is a word or the number of a row.
-"""
+"""Words and their rows: `get_vector`, `get_index`, slices, `add_vectors`. The names are gensim's."""
 
 from __future__ import annotations
 
@@ -16,13 +13,68 @@ from unhot.errors import ConfigError, DataError
 from unhot.index.lengths import directed, norms, unit
 from unhot.types import Counts, Doubles, Floats
 from unhot.vectors.formats.table import checked_counts
-from unhot.vectors.queries import KEYS, Key, row_number
+from unhot.vectors.queries import KEYS, Key
 from unhot.vectors.spelling import similar_spellings
 from unhot.vocab.subwords import Subwords
 from unhot.vocab.vocabulary import UnknownWord
 
 
-class WordRows:
+class KeyedWords:
+    """Words that have rows. A *key* is a word or the number of a row."""
+
+    words: list[str]
+
+    @functools.cached_property
+    def key_to_index(self) -> dict[str, int]:
+        """The row of each word."""
+        rows = dict(zip(self.words, range(len(self.words)), strict=True))
+        if len(rows) < len(self.words):
+            twice = next(word for row, word in enumerate(self.words) if rows[word] != row)
+            raise DataError(f"the word {twice!r} is there more than once: words must be different")
+        return rows
+
+    def __len__(self) -> int:
+        """Return the number of words."""
+        return len(self.words)
+
+    def __contains__(self, key: object) -> bool:
+        """Tell whether a word, or the number of a row, is there."""
+        return self._find(key) is not None
+
+    def id(self, word: Key) -> int:
+        """Return the row of a word; an unknown one raises `UnknownWord` with similar spellings."""
+        return self.get_index(word)
+
+    def get_index(self, key: Key, default: int | None = None) -> int:
+        """The row of a word.
+
+        For a word that is not there: the default, or an `UnknownWord` with similar spellings without one.
+        """
+        row = self._find(key)
+        if row is not None:
+            return row
+        if default is not None:
+            return default
+        raise self._unknown(key)
+
+    def _find(self, key: object) -> int | None:
+        """The row of a word or of a number of a row, if it is there."""
+        if isinstance(key, str):
+            return self.key_to_index.get(key)
+        if isinstance(key, (int, np.integer)) and not isinstance(key, bool) and 0 <= key < len(self):
+            return int(key)
+        return None
+
+    def _unknown(self, key: Key) -> UnknownWord:
+        similar = similar_spellings(key, self.words)
+        advice = (
+            f"did you mean {', '.join(map(repr, similar))}?" if similar else "check its spelling and case"
+        )
+        what = "words" if isinstance(key, str) else "words, nor the number of a row"
+        return UnknownWord(f"{key!r} is not among the {len(self)} {what}: {advice}")
+
+
+class WordRows(KeyedWords):
     """Words and a matrix with a row for each of them."""
 
     subwords: Subwords | None = None  # how words are cut, where unseen ones have vectors, too
@@ -51,19 +103,6 @@ class WordRows:
         self.words = words
         self.vectors: Floats = rows.astype(np.float32, copy=False)
         self.counts = None if counts is None else checked_counts(counts, len(words))
-
-    @functools.cached_property
-    def key_to_index(self) -> dict[str, int]:
-        """The row of each word."""
-        rows = dict(zip(self.words, range(len(self.words)), strict=True))
-        if len(rows) < len(self.words):
-            twice = next(word for row, word in enumerate(self.words) if rows[word] != row)
-            raise DataError(f"the word {twice!r} is there more than once: words must be different")
-        return rows
-
-    def __len__(self) -> int:
-        """Return the number of words."""
-        return len(self.words)
 
     def __iter__(self) -> Iterator[str]:
         """Go over the words in the order of the rows."""
@@ -124,22 +163,6 @@ class WordRows:
         """
         if force:
             self._changed()
-
-    def id(self, word: str) -> int:
-        """Return the row of a word; an unknown one raises `UnknownWord` with similar spellings."""
-        return self.get_index(word)
-
-    def get_index(self, key: Key, default: int | None = None) -> int:
-        """The row of a word.
-
-        For a word that is not there: the default, or an `UnknownWord` with similar spellings without one.
-        """
-        row = self._find(key)
-        if row is not None:
-            return row
-        if default is not None:
-            return default
-        raise self._unknown(key)
 
     def has_index_for(self, key: Key) -> bool:
         """Tell whether a word, or the number of a row, has a row."""
@@ -220,22 +243,9 @@ class WordRows:
             places.append(fresh.setdefault(str(key), len(self) + len(fresh)) if row is None else row)
         return places, list(fresh)
 
-    def _find(self, key: object) -> int | None:
-        """The row of a word or of a number of a row, if it is there."""
-        if isinstance(key, str):
-            return self.key_to_index.get(key)
-        return row_number(key, len(self))
-
     def _unseen(self, key: object) -> Floats | None:
         """The vector of a word without a row, if it has one: here none has."""
         return None
-
-    def _unknown(self, key: Key) -> UnknownWord:
-        similar = similar_spellings(key, self.words)
-        advice = (
-            f"did you mean {', '.join(map(repr, similar))}?" if similar else "check its spelling and case"
-        )
-        return UnknownWord(f"{key!r} is not among the {len(self)} words: {advice}")
 
     def _row(self, row: int) -> Floats:
         """One row of the matrix."""

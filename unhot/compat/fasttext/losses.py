@@ -22,7 +22,7 @@ import numpy as np
 
 from unhot.errors import ConfigError, finite, whole
 from unhot.types import Counts, Doubles, Floats
-from unhot.vectors.neighbours import best
+from unhot.vectors.queries import best
 
 if TYPE_CHECKING:
     from unhot.tree.paths import Paths

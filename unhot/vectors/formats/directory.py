@@ -32,7 +32,7 @@ import numpy as np
 
 from unhot.atomic import TEMPORARY, locked, replacing, sync_file, sync_folder, temporary_name
 from unhot.errors import ConfigError, DataError, FormatError
-from unhot.vectors.formats.json_file import read_json
+from unhot.json_file import read_json
 from unhot.vectors.formats.safetensors import Array, read_safetensors, write_safetensors
 from unhot.vocab.vocabulary import Vocabulary, words_text
 

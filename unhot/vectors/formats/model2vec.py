@@ -27,7 +27,7 @@ import numpy as np
 from unhot.atomic import replacing_folder
 from unhot.errors import FormatError
 from unhot.types import Floats
-from unhot.vectors.formats.json_file import read_json
+from unhot.json_file import read_json
 from unhot.vectors.formats.safetensors import Array, TensorPlace, map_tensor, read_entries, write_safetensors
 from unhot.vectors.formats.table import ALL, Options, Table, check_growth, treat_bad_utf8
 from unhot.vectors.formats.tensor_file import FLOATS, find_matrix, map_matrix

@@ -83,7 +83,7 @@ def checked_counts(counts: ArrayLike, words: int) -> Counts:
 
 def blocks(vectors: Floats) -> Iterator[tuple[int, Floats]]:
     """Yield (first row, contiguous float32 rows): writers never copy a whole matrix."""
-    step = max(1, BLOCK_NUMBERS // vectors.shape[1])
+    step = max(1, BLOCK_NUMBERS // max(1, vectors.shape[1]))
     for first in range(0, len(vectors), step):
         yield first, np.ascontiguousarray(vectors[first : first + step], dtype=np.float32)
 
