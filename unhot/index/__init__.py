@@ -1,7 +1,5 @@
 """Search: the rows of a matrix nearest to a query, exactly or approximately."""
 
-from __future__ import annotations
-
 from unhot.index.exact import Exact
 from unhot.index.hnsw import Hnsw, HnswSettings
 

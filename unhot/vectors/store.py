@@ -99,10 +99,7 @@ class Vectors(WordRows):
 
     def n_similarity(self, ws1: Sequence[Key], ws2: Sequence[Key]) -> float:
         """The cosine between the mean vectors of two lists of words; unknown words are left out."""
-        means = []
-        for words in (ws1, ws2):
-            self._known(words)
-            means.append(unit(self._mean(words, None, pre_normalize=False, ignore_missing=True)))
+        means = [unit(self._mean(self._known(words), None, pre_normalize=False)) for words in (ws1, ws2)]
         return float(means[0] @ means[1])
 
     @staticmethod

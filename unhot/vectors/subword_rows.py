@@ -165,10 +165,6 @@ class SubwordRows:
             return self.subwords.buckets
         return int(np.count_nonzero(self.bucket_rows >= 0))
 
-    def first_words(self, words: int) -> SubwordRows:
-        """The same with rows of the first words only, and of all buckets."""
-        return dataclasses.replace(self, word_rows=self.word_rows[:words])
-
     def rows_of(self, buckets: Ids) -> Counts:
         """The row of each bucket, -1 where it has none."""
         if self.bucket_rows is None:

@@ -249,16 +249,14 @@ class WordRows(KeyedWords):
 
     def _row(self, row: int) -> Floats:
         """One row of the matrix."""
-        vector: Floats = self.vectors[row].view(np.ndarray)
-        return vector
+        return np.asarray(self.vectors[row])
 
     def _several(self, keys: Sequence[Key]) -> Floats:
         """The vectors of some words [keys, dim]."""
         rows = [self._find(key) for key in keys]
         if None in rows:
             return np.array([self.get_vector(key) for key in keys], np.float32)
-        vectors: Floats = self.vectors[np.array(rows, dtype=np.intp)]
-        return vectors
+        return np.asarray(self.vectors[np.array(rows, dtype=np.intp)])
 
     def _own(self, items: Sequence[Any]) -> list[int]:
         """The rows of those items that are words with one."""

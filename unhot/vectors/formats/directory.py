@@ -78,13 +78,14 @@ def save_model(
             texts[name] = words_text(words.words)
             tensors[COUNTS[name]] = words.counts
     _check_tensors(tensors, vocabulary, DataError, str(path))
-    live = check_target(path)
+    check_target(path)
     try:
         _make_folder(path)
+        with locked(path):
+            _save_version(path, texts, tensors)
     except OSError as error:
-        raise _not_saved(path, error, live) from error
-    with locked(path):
-        _save_version(path, texts, tensors)
+        kept = "the model that was there is untouched" if _live_version(path) else "nothing was saved"
+        raise DataError(f"{path}: cannot be saved ({error.strerror or error}); {kept}") from error
 
 
 def _save_version(path: Path, texts: dict[str, bytes], tensors: dict[str, Array]) -> None:
@@ -100,8 +101,6 @@ def _save_version(path: Path, texts: dict[str, bytes], tensors: dict[str, Array]
         sync_folder(path)
         with replacing(path / CURRENT) as file:
             file.write(f"{new}\n".encode("ascii"))
-    except OSError as error:
-        raise _not_saved(path, error, live) from error
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
         if _live_version(path) == live:  # it failed: a version that nothing names only takes up room
@@ -109,11 +108,6 @@ def _save_version(path: Path, texts: dict[str, bytes], tensors: dict[str, Array]
                 _remove_leftovers(path, live)
     with contextlib.suppress(OSError):  # the new model is complete; the next save tries again
         _remove_leftovers(path, new)
-
-
-def _not_saved(path: Path, error: OSError, live: str | None) -> DataError:
-    kept = "the model that was there is untouched" if live else "nothing was saved"
-    return DataError(f"{path}: cannot be saved ({error.strerror or error}); {kept}")
 
 
 def _make_folder(path: Path) -> None:
@@ -131,9 +125,9 @@ def load_model(path: str | Path, verify: bool = False) -> SavedModel:
     live = _live_version(path)
     while True:
         if live is None:
-            advice = "give the folder of a saved model"
             raise FormatError(
-                f"{path}: is not an unhot model: byte 0 of {path / CURRENT} does not name a version; {advice}"
+                f"{path}: is not an unhot model: byte 0 of {path / CURRENT} does not name a version; "
+                "give the folder of a saved model"
             )
         try:
             return _load_version(path / live, verify)
@@ -322,8 +316,10 @@ def _check_tensors(
         tensor = tensors.get(name)
         accepted = ("float32", "float16") if name == "in_vectors" and keys is not None else ("float32",)
         if tensor is not None and (tensor.dtype.name not in accepted or tensor.ndim != 2):
-            what = f"tensor {name!r} is {tensor.dtype} of shape {tensor.shape}"
-            raise error(f"{where}: byte 8: {what}: it must be {' or '.join(accepted)} of shape [rows, dim]")
+            raise error(
+                f"{where}: byte 8: tensor {name!r} is {tensor.dtype} of shape {tensor.shape}: "
+                f"it must be {' or '.join(accepted)} of shape [rows, dim]"
+            )
     expected, what = (
         (len(vocabulary), "the vocabulary has {} words") if keys is None else (keys.size, "'row_keys' has {}")
     )

@@ -20,14 +20,14 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from unhot.atomic import replacing_folder
 from unhot.errors import FormatError
-from unhot.types import Floats
 from unhot.json_file import read_json
+from unhot.types import Floats
 from unhot.vectors.formats.safetensors import Array, TensorPlace, map_tensor, read_entries, write_safetensors
 from unhot.vectors.formats.table import ALL, Options, Table, check_growth, treat_bad_utf8
 from unhot.vectors.formats.tensor_file import FLOATS, find_matrix, map_matrix
@@ -40,30 +40,19 @@ WHOLE_NUMBERS = ("I64", "I32", "U32", "U64", "I16", "U16")
 MODULE = {"idx": 0, "name": "0", "path": ".", "type": "sentence_transformers.models.StaticEmbedding"}
 
 
-class Layout(NamedTuple):
-    """Where the files are."""
-
-    config: Path
-    tensors: Path
-    tokenizer: Path
-
-
 WRITTEN = {"config.json", "modules.json", "model.safetensors", "tokenizer.json"}
+# where config, tensors and tokenizer may be
 LAYOUTS = (
-    Layout(Path("config.json"), Path("model.safetensors"), Path("tokenizer.json")),
-    Layout(Path("config_sentence_transformers.json"), Path("model.safetensors"), Path("tokenizer.json")),
-    Layout(Path("modules.json"), Path("model.safetensors"), Path("tokenizer.json")),
-    Layout(
-        Path("modules.json"),
-        Path("0_StaticEmbedding/model.safetensors"),
-        Path("0_StaticEmbedding/tokenizer.json"),
-    ),
+    ("config.json", "model.safetensors", "tokenizer.json"),
+    ("config_sentence_transformers.json", "model.safetensors", "tokenizer.json"),
+    ("modules.json", "model.safetensors", "tokenizer.json"),
+    ("modules.json", "0_StaticEmbedding/model.safetensors", "0_StaticEmbedding/tokenizer.json"),
 )
 
 
-def find_layout(path: Path) -> Layout | None:
-    """Where the files of such a folder are; None if it is none."""
-    found = (Layout(*(path / part for part in layout)) for layout in LAYOUTS)
+def find_layout(path: Path) -> tuple[Path, Path, Path] | None:
+    """Where config, tensors and tokenizer of such a folder are; None if it is none."""
+    found = ((path / config, path / tensors, path / tokenizer) for config, tensors, tokenizer in LAYOUTS)
     return next((layout for layout in found if all(part.is_file() for part in layout)), None)
 
 
@@ -124,14 +113,15 @@ def read(path: Path, options: Options = ALL) -> Table:
         raise FormatError(
             f"{path}: byte 0: not a model2vec folder: it needs config.json, model.safetensors, tokenizer.json"
         )
-    words = _vocabulary(layout.tokenizer)
+    config_path, tensors_path, tokenizer_path = layout
+    words = _vocabulary(tokenizer_path)
     tokens = len(words)
-    config = read_json(layout.config)
+    config = read_json(config_path)
     if isinstance(config, dict) and config.get(ADDED) is True and words[-1:] == [UNKNOWN]:
         words.pop()
     rows = options.rows(len(words))
-    vectors = _vectors(layout.tensors, tokens, rows)
-    return Table(treat_bad_utf8(words[:rows], layout.tokenizer, options.bad_utf8), vectors, None)
+    vectors = _vectors(tensors_path, tokens, rows)
+    return Table(treat_bad_utf8(words[:rows], tokenizer_path, options.bad_utf8), vectors, None)
 
 
 def _vocabulary(path: Path) -> list[str]:

@@ -98,7 +98,8 @@ def has_ngrams(saved: SavedModel) -> bool:
 def as_rows(path: Path, saved: SavedModel, options: Options) -> tuple[list[str], Counts | None, SubwordRows]:
     """The words of a model with n-grams, their counts and the parts of their vectors, mapped."""
     words, counts = _words(path, saved, options)
-    return words, counts, rows_of(path, saved).first_words(len(words))
+    rows = rows_of(path, saved)
+    return words, counts, dataclasses.replace(rows, word_rows=rows.word_rows[: len(words)])
 
 
 def _words(path: Path, saved: SavedModel, options: Options) -> tuple[list[str], Counts | None]:
@@ -145,5 +146,7 @@ def _check_output(path: Path, saved: SavedModel) -> None:
     rows, words = len(saved.tensors["out_vectors"]), len(saved.vocabulary)
     said = saved.config.get(OUT_ROWS_ARE_WORDS, layer not in LAYERS_WITHOUT_WORDS)
     if rows != words or not said or saved.out_vocabulary is not None:
-        what = f"the {rows} output rows of layer {layer!r} do not stand for its {words} words"
-        raise ConfigError(f"which='out': {path}: {what}; only which='in' can be read from this model")
+        raise ConfigError(
+            f"which='out': {path}: the {rows} output rows of layer {layer!r} do not stand for its {words} "
+            "words; only which='in' can be read from this model"
+        )

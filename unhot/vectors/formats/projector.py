@@ -110,12 +110,11 @@ def _read_metadata(path: Path, options: Options, announced: int) -> tuple[list[s
 
 
 def _column(path: Path, lines: list[bytes], column: int) -> list[bytes]:
-    cells = []
-    for row, line in enumerate(lines):
-        cells.append(line.rstrip(b"\r").split(b"\t", column + 1)[column : column + 1])
-        if not cells[-1]:
-            raise FormatError(f"{path}: row {row + 1}: has no column {column + 1}: {line[:40]!r}")
-    return [cell[0] for cell in cells]
+    cells = [line.rstrip(b"\r").split(b"\t", column + 1)[column : column + 1] for line in lines]
+    if [] in cells:
+        row = cells.index([])
+        raise FormatError(f"{path}: row {row + 1}: has no column {column + 1}: {lines[row][:40]!r}")
+    return [cell for (cell,) in cells]
 
 
 def _counts(path: Path, cells: list[bytes]) -> Counts:

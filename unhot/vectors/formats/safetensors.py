@@ -39,6 +39,7 @@ NAMES = {np.dtype(code): name for name, code in DTYPES.items()}
 # What only others write. NumPy has no bfloat16 and no 8-bit floats: such a tensor is mapped as whole numbers
 # of the same size.
 OTHERS = {"I16": "<i2", "U16": "<u2", "BOOL": "|b1", "BF16": "<u2", "F8_E4M3": "|u1", "F8_E5M2": "|u1"}
+ITEMS: dict[str, np.dtype[Any]] = {name: np.dtype(code) for name, code in (DTYPES | OTHERS).items()}
 ALIGNMENT = 64  # of the first tensor in the file: one cache line, one AVX-512 register
 BLOCK_BYTES = 1 << 20
 MAX_HEADER_BYTES = 100_000_000  # the library's own limit
@@ -58,8 +59,14 @@ def write_safetensors(file: BinaryIO, tensors: Mapping[str, Array | tuple[Array,
     for name in names:
         start, end = end, end + sum(part.nbytes for part in parts[name])
         first = parts[name][0]
+        dtype = NAMES.get(first.dtype.newbyteorder("<"))
+        if dtype is None:
+            raise DataError(
+                f"tensor {name!r} has dtype {first.dtype}: accepted are "
+                f"{', '.join(str(known) for known in NAMES)}"
+            )
         shape = [sum(len(part) for part in parts[name]), *first.shape[1:]] if first.ndim else []
-        header[name] = {"dtype": _dtype_name(name, first), "shape": shape, "data_offsets": [start, end]}
+        header[name] = {"dtype": dtype, "shape": shape, "data_offsets": [start, end]}
     text = json.dumps(header, separators=(",", ":")).encode("ascii")
     text += b" " * (-(8 + len(text)) % ALIGNMENT)
     file.write(struct.pack("<Q", len(text)) + text)
@@ -91,18 +98,16 @@ def read_entries(path: Path) -> dict[str, TensorPlace]:
         for name, entry in header.items()
         if name != "__metadata__"
     }
-    _check_gapless(path, start, sorted((entry.begin, entry.end) for entry in entries.values()), size)
+    position = start
+    for begin, end in sorted((entry.begin, entry.end) for entry in entries.values()):
+        if begin != position:
+            raise FormatError(
+                f"{path}: a tensor begins at byte {begin}, but the one before ends at byte {position}"
+            )
+        position = end
+    if position != size:
+        raise FormatError(f"{path}: the tensors end at byte {position}, but the file ends at byte {size}")
     return entries
-
-
-def _dtype_name(name: str, tensor: Array) -> str:
-    found = NAMES.get(tensor.dtype.newbyteorder("<"))
-    if found is None:
-        raise DataError(
-            f"tensor {name!r} has dtype {tensor.dtype}: accepted are "
-            f"{', '.join(str(dtype) for dtype in NAMES)}"
-        )
-    return found
 
 
 def _write_rows(file: BinaryIO, tensor: Array) -> None:
@@ -156,16 +161,16 @@ def _checked_entry(path: Path, name: str, entry: object, start: int) -> TensorPl
     dtype = fields.get("dtype")
     shape = fields.get("shape")
     offsets = fields.get("data_offsets")
-    if not isinstance(dtype, str) or dtype not in DTYPES | OTHERS:
+    if not isinstance(dtype, str) or dtype not in ITEMS:
         raise FormatError(
             f"{path}: tensor {name!r} in the header at byte 8 has dtype {dtype!r}: accepted are "
-            f"{', '.join(DTYPES | OTHERS)}"
+            f"{', '.join(ITEMS)}"
         )
     if not isinstance(shape, list) or len(shape) > 8 or not all(_is_size(length) for length in shape):
         raise FormatError(f"{path}: tensor {name!r} in the header at byte 8 has no valid shape")
     if not isinstance(offsets, list) or len(offsets) != 2 or not all(_is_size(offset) for offset in offsets):
         raise FormatError(f"{path}: tensor {name!r} in the header at byte 8 has no valid data_offsets")
-    needed = math.prod(shape) * _item(dtype).itemsize
+    needed = math.prod(shape) * ITEMS[dtype].itemsize
     if offsets[1] - offsets[0] != needed:
         raise FormatError(
             f"{path}: byte 8: tensor {name!r} of shape {shape} needs {needed} bytes, but its data_offsets "
@@ -174,25 +179,9 @@ def _checked_entry(path: Path, name: str, entry: object, start: int) -> TensorPl
     return TensorPlace(dtype, tuple(shape), start + offsets[0], start + offsets[1])
 
 
-def _item(dtype: str) -> np.dtype[Any]:
-    return np.dtype(DTYPES.get(dtype) or OTHERS[dtype])
-
-
-def _check_gapless(path: Path, start: int, spans: list[tuple[int, int]], size: int) -> None:
-    position = start
-    for begin, end in spans:
-        if begin != position:
-            raise FormatError(
-                f"{path}: a tensor begins at byte {begin}, but the one before ends at byte {position}"
-            )
-        position = end
-    if position != size:
-        raise FormatError(f"{path}: the tensors end at byte {position}, but the file ends at byte {size}")
-
-
 def map_tensor(path: Path, entry: TensorPlace) -> Array:
     """A tensor, read-only, read when it is looked at."""
-    dtype, shape = _item(entry.dtype), entry.shape
+    dtype, shape = ITEMS[entry.dtype], entry.shape
     try:
         if math.prod(shape) == 0:  # nothing to map
             tensor: Array = np.zeros(shape, dtype)

@@ -12,6 +12,7 @@ from unhot.vectors.formats.directory import is_model
 from unhot.vectors.formats.fasttext.header import SIGNATURE
 from unhot.vectors.formats.text_rows import mapped
 
+MAGIC = {SIGNATURE: "fasttext", npy.MAGIC: "npy", parquet.MAGIC: "parquet"}
 # What is known, but not read: what to do instead.
 FOREIGN = {
     b"\x80": "a pickle, e.g. of gensim's save: unhot never opens these; let gensim write it with "
@@ -29,15 +30,12 @@ def sniff(path: Path) -> str | None:
     if path.is_dir():
         return _sniff_folder(path)
     size, head = path.stat().st_size, _head(path)
-    if head.startswith(SIGNATURE):
-        return "fasttext"
+    by_magic = next((name for magic, name in MAGIC.items() if head.startswith(magic)), None)
+    if by_magic is not None:
+        return by_magic
     found = floret.HEADER.match(head)
     if found is not None and found.groups()[6:] == (b"<", b">"):  # other fields may be a line of numbers
         return "floret"
-    if head.startswith(npy.MAGIC):
-        return "npy"
-    if head.startswith(parquet.MAGIC):
-        return "parquet"
     if head[8:9] == b"{" and int.from_bytes(head[:8], "little") <= size - 8:
         return "safetensors"
     if foreign(path):

@@ -83,8 +83,10 @@ def gathered(path: Path, text: Bytes, words: Starts, bad_utf8: str) -> list[str]
 def _too_short(path: Path, text: Bytes, place: int, row: int, shape: tuple[int, int]) -> FormatError:
     rows, dim = shape
     if place == len(text):
-        advice = f"the file is cut short or its first line lies; limit={row} reads the rows that are there"
-        return FormatError(f"{path}: byte {place}: the file ends after row {row} of {rows}; {advice}")
+        return FormatError(
+            f"{path}: byte {place}: the file ends after row {row} of {rows}; "
+            f"the file is cut short or its first line lies; limit={row} reads the rows that are there"
+        )
     return FormatError(
         f"{path}: byte {place}: row {row + 1} of {rows} has no word and {dim} numbers: {glimpse(text, place)}"
     )

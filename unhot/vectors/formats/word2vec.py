@@ -111,8 +111,10 @@ def _find_rows(
 
 
 def _no_word(path: Path, place: int, size: int, row: int, shape: tuple[int, int]) -> FormatError:
-    which = f"row {row + 1} of {shape[0]}, {shape[1]} numbers each; limit={row} reads the rows before"
-    return FormatError(f"{path}: byte {min(place, size)}: no word begins here; {which}")
+    return FormatError(
+        f"{path}: byte {min(place, size)}: no word begins here; "
+        f"row {row + 1} of {shape[0]}, {shape[1]} numbers each; limit={row} reads the rows before"
+    )
 
 
 def _header(vectors: Floats) -> bytes:

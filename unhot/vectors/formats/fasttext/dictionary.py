@@ -72,13 +72,16 @@ def read_dictionary(cursor: Cursor, header: Header, bad_utf8: str) -> Dictionary
     wrong = np.flatnonzero((tails[:, -1] != np.repeat([WORD, LABEL], [words, labels])) | (counts < 0))
     if wrong.size:
         entry = int(wrong[0])
-        what = f"entry {entry + 1} has count {counts[entry]} and type {tails[entry, -1]}"
         raise cursor.error(
             int(ends[entry]) + 1,
-            f"{what}: a count is >= 0, and {words} words (0) come before {labels} labels (1)",
+            f"entry {entry + 1} has count {counts[entry]} and type {tails[entry, -1]}: "
+            f"a count is >= 0, and {words} words (0) come before {labels} labels (1)",
         )
     names = _names(cursor, start, ends, bad_utf8)
-    _check_ngrams(cursor, header, np.fromiter(map(len, names[:words]), np.int64, words))
+    # so much time or memory for n-grams that maxn must be damaged
+    excess = header.subwords.excess(np.fromiter(map(len, names[:words]), np.int64, words), cursor.size)
+    if excess is not None:
+        raise cursor.error(PLACES["maxn"], excess)
     pruned = None if kept < 0 else _read_pruned(cursor, kept, header.bucket)
     return Dictionary(names[:words], counts[:words], names[words:], counts[words:], tokens, pruned)
 
@@ -106,13 +109,6 @@ def _find_ends(cursor: Cursor, entries: int) -> Starts:
     return np.array(ends, np.int64)
 
 
-def _check_ngrams(cursor: Cursor, header: Header, lengths: Starts) -> None:
-    """Raise a `FormatError` if n-grams take so much time or memory that maxn must be damaged."""
-    told = header.subwords.excess(lengths, cursor.size)
-    if told is not None:
-        raise cursor.error(PLACES["maxn"], told)
-
-
 def _names(cursor: Cursor, start: int, ends: Starts, bad_utf8: str) -> list[str]:
     """The words and labels: the bytes of all entries without what stands behind the words."""
     if not len(ends):
@@ -132,8 +128,10 @@ def _read_pruned(cursor: Cursor, kept: int, buckets: int) -> Pruned:
     wrong = np.flatnonzero((pairs < 0).any(axis=1) | (pairs[:, 0] >= buckets) | (pairs[:, 1] >= kept))
     if wrong.size:
         bucket, row = pairs[wrong[0]].tolist()
-        what = f"bucket {bucket} has row {row}: there are {buckets} buckets and {kept} rows"
-        raise cursor.error(at + 8 * int(wrong[0]), what)
+        raise cursor.error(
+            at + 8 * int(wrong[0]),
+            f"bucket {bucket} has row {row}: there are {buckets} buckets and {kept} rows",
+        )
     if len(np.unique(pairs[:, 0])) < kept:
         raise cursor.error(at, "a bucket occurs twice in the prune index")
     return Pruned(pairs[:, 0], pairs[:, 1])

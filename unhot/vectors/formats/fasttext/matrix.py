@@ -30,9 +30,10 @@ def read_shape(cursor: Cursor, expected: tuple[int, int], which: str) -> None:
     at = cursor.at
     found = cursor.numbers("2q", f"the shape of the {which} matrix")
     if found != expected:
-        what = f"the {which} matrix has {found[0]} rows of {found[1]} numbers"
         raise cursor.error(
-            at, f"{what}; by the header and the dictionary it must have {expected[0]} rows of {expected[1]}"
+            at,
+            f"the {which} matrix has {found[0]} rows of {found[1]} numbers; "
+            f"by the header and the dictionary it must have {expected[0]} rows of {expected[1]}",
         )
 
 

@@ -105,10 +105,13 @@ def _read_quantizer(cursor: Cursor, dim: int) -> Quantizer:
         or pieces != -(-dim // width)
         or last != dim - (pieces - 1) * width
     ):
-        what = f"a quantiser for {found} numbers in {pieces} pieces of {width}, the last of {last}"
-        raise cursor.error(at, f"{what}: rows have {dim} numbers, and the pieces must make up a row")
-    what = f"the {CENTROIDS} centroids of {dim} numbers"
-    return Quantizer(dim, width, cursor.array("<f4", CENTROIDS * dim, what))
+        raise cursor.error(
+            at,
+            f"a quantiser for {found} numbers in {pieces} pieces of {width}, the last of {last}: "
+            f"rows have {dim} numbers, and the pieces must make up a row",
+        )
+    centroids = cursor.array("<f4", CENTROIDS * dim, f"the {CENTROIDS} centroids of {dim} numbers")
+    return Quantizer(dim, width, centroids)
 
 
 def quantized_chunks(matrix: QuantizedMatrix) -> Iterator[bytes]:
