@@ -118,7 +118,7 @@ class Compiled(Engine):
         task, data = self._task, self._data
         sizes = self._sizes
         params = self._start_params(sizes, start, padded(task.dim))
-        seen = getattr(self._kernel.tables, "seen", np.zeros(0, np.int64))
+        seen = task.layer.seen(self._kernel.tables)
         if start is not None and start.seen.size:
             seen[:] = start.seen
         self._state = TrainedState(params, seen, frozen_rows(sizes, data.frozen), sizes)

@@ -59,7 +59,7 @@ def write_model(
         logger.warning(
             "%s: fastText has no %s: the file has vectors and n-grams, and no output rows", path, layer.spec()
         )
-    elif layer != parse_output(LAYERS[loss].format(neg=getattr(layer, "k", 0))):
+    elif layer != parse_output(LAYERS[loss].format(neg=layer.draws())):
         logger.info(
             "%s: fastText's file does not hold all settings of %s: it stands for %s",
             path,
@@ -76,7 +76,7 @@ def write_model(
         ws=config["window"],
         epoch=config["epochs"],
         min_count=min(config["min_count"], 2**31 - 1),
-        neg=getattr(layer, "k", 0),
+        neg=layer.draws(),
         loss=loss or "softmax",
         model="sg" if config["architecture"] == "skipgram" else "cbow",
         t=config["sample"],

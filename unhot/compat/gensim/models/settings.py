@@ -105,4 +105,4 @@ def _layer_settings(layer: OutputLayer) -> dict[str, Any]:
     """
     if layer.name == HIERARCHICAL:
         return {"hs": 1, "negative": 0}
-    return {"negative": getattr(layer, "k", 5), "ns_exponent": getattr(layer, "power", 0.75)}
+    return {"negative": layer.draws() or 5, "ns_exponent": getattr(layer, "power", 0.75)}
