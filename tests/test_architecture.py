@@ -12,6 +12,7 @@ ORDER = [
     "types",
     "version",
     "errors",
+    "json_file",
     "lazy",
     "atomic",
     "threads",

@@ -17,6 +17,7 @@ import numpy as np
 
 from unhot.atomic import replacing
 from unhot.errors import FormatError
+from unhot.json_file import read_json
 from unhot.vocab.vocabulary import Vocabulary
 
 WORDS, COUNTS = "vocab.txt", "counts.bin"
@@ -61,10 +62,7 @@ def read_index(path: Path, version: int, again: str) -> dict[str, Any]:
     """
     if not path.is_file():
         raise FormatError(f"{path}: no such file: the directory holds none, or it was not finished; {again}")
-    try:
-        index = json.loads(path.read_bytes())
-    except (ValueError, RecursionError) as error:
-        raise FormatError(f"{path}: {error}: the file is damaged, {again}") from error
+    index = read_json(path, f"the file is damaged, {again}")
     found = index.get("version") if isinstance(index, dict) else None
     if found != version:
         raise FormatError(f"{path}: version {found!r}: this unhot reads version {version}; {again}")
@@ -90,6 +88,13 @@ def map_numbers(path: Path, kind: Any) -> Any:
     if not path.stat().st_size:
         return np.zeros(0, kind)
     return np.asarray(np.memmap(path, np.dtype(kind).newbyteorder("<"), "r"), kind)
+
+
+def read_only(array: Any) -> Any:
+    """A view that cannot be written to, as what is mapped cannot: kernels are compiled once for both."""
+    view = array.view()
+    view.flags.writeable = False
+    return view
 
 
 def save_vocabulary(directory: Path, vocabulary: Vocabulary) -> None:

@@ -18,9 +18,9 @@ from typing import Any
 
 from unhot.atomic import replacing
 from unhot.errors import DataError, FormatError
+from unhot.json_file import read_json
 
 KIND, VERSION = "phrases", 1
-MAX_BYTES = 1_000_000_000
 AGAIN = "the file is damaged, or no list of phrases; write it again"
 
 ScoredPhrase = tuple[tuple[str, ...], float, int]  # parts, score, count
@@ -37,22 +37,11 @@ def save_phrases(path: Path, settings: dict[str, Any], passes: list[list[ScoredP
 def load_phrases(path: Path) -> tuple[dict[str, Any], list[list[ScoredPhrase]]]:
     """The settings and the phrases of each pass; a `FormatError` if the file is not what it should be."""
     try:
-        size = path.stat().st_size
-        if size > MAX_BYTES:
-            raise FormatError(f"{path}: byte {MAX_BYTES}: has {size} bytes, more than are read; {AGAIN}")
-        data = path.read_bytes()
+        content = read_json(path, AGAIN)
     except OSError as error:
         raise DataError(
             f"{path}: cannot be read ({error.strerror or error}); give a file that `unhot phrases "
             "--phrases` wrote"
-        ) from error
-    try:
-        content = json.loads(data.decode("utf-8"))
-    except UnicodeDecodeError as error:
-        raise FormatError(f"{path}: byte {error.start}: is not UTF-8; {AGAIN}") from error
-    except (ValueError, RecursionError) as error:
-        raise FormatError(
-            f"{path}: byte {getattr(error, 'pos', 0)}: is not valid JSON ({error}); {AGAIN}"
         ) from error
     if not isinstance(content, dict) or content.get("unhot") != KIND:
         raise FormatError(f"{path}: byte 0: does not say that it holds phrases; {AGAIN}")
