@@ -188,7 +188,7 @@ class ParquetStream:
         parquet = pyarrow("pyarrow.parquet")
         self._size = path.stat().st_size
         self._done = 0  # rows given
-        self._rest = memoryview(b"")  # text not yet given
+        self._nulls = nulls
         try:
             # with a buffer, a column of a row group is not read at once
             self._file = parquet.ParquetFile(path, buffer_size=1 << 20, page_checksum_verification=True)
@@ -200,20 +200,13 @@ class ParquetStream:
             self.close()
             raise
         self._rows = int(self._file.metadata.num_rows)
-        self._chunks = batch_chunks(self._batches(), self.column, nulls)
 
-    def readinto(self, view: memoryview) -> int:
-        """Read some bytes into a view; 0 at the end."""
+    def __iter__(self) -> Iterator[bytes]:
+        """The text, some rows at a time."""
         try:
-            while not self._rest:
-                self._rest = memoryview(next(self._chunks))
-        except StopIteration:
-            return 0
+            yield from batch_chunks(self._batches(), self.column, self._nulls)
         except self._troubles() as error:
             raise self._explained(error) from error
-        n = min(len(view), len(self._rest))
-        view[:n], self._rest = self._rest[:n], self._rest[n:]
-        return n
 
     def position(self) -> int:
         """Bytes read from the disk, as far as rows tell."""

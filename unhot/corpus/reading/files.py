@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import glob
 import os
 from collections.abc import Generator, Sequence
@@ -10,14 +11,13 @@ from pathlib import Path
 from unhot.corpus.cells.cells import INDEX as CELLS_INDEX
 from unhot.corpus.corpus import INDEX as CORPUS_INDEX
 from unhot.corpus.reading.arrow import ParquetStream, is_parquet
-from unhot.corpus.reading.separators import PADDING
 from unhot.corpus.reading.streams import TextStream
 from unhot.corpus.reading.text_blocks import Block, Pool
 from unhot.corpus.reading.tokenizers import BLANKS, SENTENCE_END, TOKEN_END
 from unhot.errors import ConfigError, DataError
 
 STDIN = "-"
-WINDOW = 256  # bytes in which the last separator is looked for first
+PIECE = 1 << 16  # bytes of text taken together; the last separator of a block is looked for in the last one
 LONGEST = 1 << 30  # bytes of a block, so that its positions fit int32
 PEEK = 1000  # strings of a list that are looked at to tell paths from sentences
 
@@ -132,8 +132,6 @@ class FileReader:
             (TOKEN_END + SENTENCE_END, SENTENCE_END) if self.token_lists else (cuts, b"\n")
         )
         self._stream: TextStream | ParquetStream | None = None
-        self._next = 0
-        self._in_line = False  # the last byte read ended no line
         self._finished = 0  # bytes on disk of the files that are read
         known = [path.stat().st_size for path in self._paths if path is not None and path.is_file()]
         self._total = sum(known) if len(known) == len(self._paths) else None
@@ -171,79 +169,44 @@ class FileReader:
     def blocks(self, pool: Pool, size: int) -> Generator[Block, None, None]:
         """Blocks of about `size` bytes; longer if there is nowhere to cut."""
         block = pool.take()
-        try:
-            while True:
-                if block.size > LONGEST:
-                    where = self._stream.name if self._stream else "the text"
+        with contextlib.closing(self._pieces(min(size, PIECE))) as pieces:
+            for piece in pieces:
+                block.append(piece)
+                cut = max(piece.rfind(cut) for cut in self._cuts) + 1 if block.size >= size else 0
+                if cut:
+                    following = pool.take()
+                    following.append(piece[cut:])
+                    block.size -= len(piece) - cut
+                    yield block
+                    block = following
+                elif block.size > LONGEST:
                     missing = "white space" if b" " in self._cuts else "a line end"
                     raise DataError(
-                        f"{where}: {block.size} bytes without {missing}: check that it is text with words"
+                        f"{self._stream.name if self._stream else 'the text'}: {block.size} bytes without "
+                        f"{missing}: check that it is text with words"
                     )
-                block.reserve(max(size, 2 * block.size))  # twice: the block is full and has no cut
-                more = self._fill(block)
-                cut = self._last_cut(block) if more else block.size
-                if cut == 0 and more:
-                    continue
-                following = pool.take()
-                following.reserve(size)
-                following.append(block.text.data[cut : block.size])
-                block.size = cut
-                yield block
-                if not more:
-                    return
-                block = following
-        finally:
-            self.close()
+        if block.size:
+            yield block
 
-    def close(self) -> None:
-        """Close the file that is open."""
-        if self._stream is not None:
-            self._finished += self._stream.position()
-            self._stream.close()
+    def _pieces(self, size: int) -> Generator[bytes, None, None]:
+        """The text of all files, at most so many bytes at a time."""
+        for path in self._paths:
+            if path is not None and path in self._parquet:
+                stream: TextStream | ParquetStream = ParquetStream(path, self._column, self._nulls)
+            else:
+                stream = TextStream(path)
+            self._stream = stream
+            self.files += 1
+            self.byte_order_marks += stream.marked
+            self.bytes += 3 * stream.marked
+            last = self._end
+            with contextlib.closing(stream):
+                for text in stream:
+                    self.bytes += len(text)
+                    last = text[-1:] or last
+                    for at in range(0, len(text), size):
+                        yield text[at : at + size]
+                self._finished += stream.position()
             self._stream = None
-
-    def _fill(self, block: Block) -> bool:
-        """Read until the block is full (True) or all files are read (False)."""
-        view = block.text.data
-        room = len(view) - PADDING
-        while block.size < room:
-            if self._stream is None and not self._open():
-                return False
-            assert self._stream is not None
-            got = self._stream.readinto(view[block.size : room])
-            if got:
-                block.size += got
-                self.bytes += got
-                self._in_line = view[block.size - 1] != self._end[0]
-                continue
-            if self._in_line:
-                block.append(self._end)
-                self._in_line = False
-            self.close()
-        return True
-
-    def _open(self) -> bool:
-        if self._next == len(self._paths):
-            return False
-        path = self._paths[self._next]
-        if path is not None and path in self._parquet:
-            self._stream = ParquetStream(path, self._column, self._nulls)
-        else:
-            self._stream = TextStream(path)
-        self._next += 1
-        self.files += 1
-        self.bytes += 3 * self._stream.marked
-        self.byte_order_marks += self._stream.marked
-        return True
-
-    def _last_cut(self, block: Block) -> int:
-        """The position behind the last byte where the text may be cut; 0 if there is none."""
-        end, window = block.size, WINDOW
-        while end > 0:
-            start = max(0, end - window)
-            tail = block.text[start:end].tobytes()
-            found = max(tail.rfind(cut) for cut in self._cuts)
-            if found >= 0:
-                return start + found + 1
-            end, window = start, 8 * window
-        return 0
+            if last != self._end:
+                yield self._end

@@ -6,13 +6,14 @@ import importlib
 import io
 import sys
 import zlib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
 from unhot.errors import DataError
 
 HEAD = 10  # bytes that tell the kind of a file
-BUFFER = 1 << 18  # compressed bytes read together
+BUFFER = 1 << 18  # bytes read together
 
 # kind: module, class, and what it calls the file beneath
 PACKERS = {
@@ -64,8 +65,8 @@ class TextStream:
         try:
             self._raw = path.open("rb", 0) if path else _standard_input()
             self._seekable = bool(path) and self._raw.seekable()
-            stream = self._decompressed(read_fully(self._raw, HEAD))
-            self._stream = Rejoined(self._without_mark(read_fully(stream, 4)), stream)
+            self._text = self._decompressed(read_fully(self._raw, HEAD))
+            self._head = self._without_mark(read_fully(self._text, 4))
         except _troubles() as error:
             self.close()
             raise self._explained(error) from error
@@ -73,10 +74,12 @@ class TextStream:
             self.close()
             raise
 
-    def readinto(self, view: memoryview) -> int:
-        """Read some bytes into a view; 0 at the end."""
+    def __iter__(self) -> Iterator[bytes]:
+        """The text, some bytes at a time."""
         try:
-            return self._stream.readinto(view)
+            yield self._head
+            while text := self._text.read(BUFFER):
+                yield text
         except _troubles() as error:
             raise self._explained(error) from error
 

@@ -16,7 +16,6 @@ from unhot.errors import ConfigError, DataError, FormatError
 from unhot.types import Counts
 from unhot.vocab.vocabulary import decode_word, encode_word
 
-BLOCK = 1 << 20  # bytes unpacked at a time
 PICKLE = b"\x80"  # the first byte of all protocols in use
 
 
@@ -54,10 +53,9 @@ def unpacked(path: Path) -> Iterator[Path]:
         return
     with tempfile.TemporaryDirectory(prefix="unhot-") as folder:
         plain = Path(folder) / path.name.removesuffix(path.suffix)
-        buffer = memoryview(bytearray(BLOCK))
         with contextlib.closing(TextStream(path)) as stream, plain.open("wb") as out:
-            while size := stream.readinto(buffer):
-                out.write(buffer[:size])
+            for text in stream:
+                out.write(text)
         yield plain
 
 
