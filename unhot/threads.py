@@ -95,20 +95,14 @@ def _join(thread: threading.Thread) -> KeyboardInterrupt | None:
 
 def in_background(work: Callable[[], None]) -> Callable[[], None]:
     """Start some work in a thread; the function returned waits for it and raises what it raised."""
-    raised: list[BaseException] = []
+    done: Future[None] = Future()
 
     def run() -> None:
         try:
             work()
+            done.set_result(None)
         except BaseException as error:
-            raised.append(error)
+            done.set_exception(error)
 
-    thread = threading.Thread(target=run, daemon=True)
-    thread.start()
-
-    def wait() -> None:
-        thread.join()
-        if raised:
-            raise raised[0]
-
-    return wait
+    threading.Thread(target=run, daemon=True).start()
+    return done.result

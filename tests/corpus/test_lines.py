@@ -70,7 +70,7 @@ def test_a_naive_encoder_gives_the_same(
         assert corpus.sentences == len(expected)
         assert corpus.words == sum(map(len, lines))
         assert corpus.ids == sum(word is not None for line in expected for word in line)
-        assert (corpus.keeps_empty_lines, corpus.keeps_unknown) == (empty_lines, unknown)
+        assert corpus.keeping == (empty_lines, unknown)
         assert all(shard.ids.size for shard in corpus.shards)
 
 
@@ -187,7 +187,7 @@ def test_labels_beside_a_text(tmp_path):
     with encode(iter(TEXT), min_count=2, beside=beside, directory=tmp_path / "c") as corpus:
         assert read(corpus) == [["a", "b", "a"], [], [], ["q", "q", "a"], ["b"]]
         for made in (corpus, Corpus.open(tmp_path / "c")):
-            assert made.keeps_empty_lines
+            assert made.keeping.empty_lines
             assert sorted(made.beside) == ["labels", "users"]
             assert read(made.beside["labels"]) == [line.split() for line in LABELS]
             assert read(made.beside["users"]) == users
@@ -351,8 +351,8 @@ def test_folders_of_before_keep_neither(tmp_path):
         "report",
     }
     with Corpus.open(tmp_path / "c") as corpus:
-        assert not corpus.keeps_empty_lines
-        assert not corpus.keeps_unknown
+        assert not corpus.keeping.empty_lines
+        assert not corpus.keeping.unknown
         assert corpus.beside == {}
         corpus.check_windows()
 

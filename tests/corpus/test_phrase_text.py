@@ -65,7 +65,6 @@ def test_files_are_written_before_they_are_mapped(monkeypatch):
         mapped.append((mode, Path(path).suffix, Path(path).stat().st_size))  # an error if it is not there
         return memmap(path, kind, mode, **how)
 
-    monkeypatch.setattr(phrase_counts, "BLOCK", 3)
     with encode(NEW_YORK, min_count=1) as corpus:
         monkeypatch.setattr(np, "memmap", watched)
         found = Phrases(min_count=1, threshold=0, connectors=["the"]).fit(corpus).found

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import contextlib
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from click.core import ParameterSource
+
+from unhot.cli.show import TrainingBar, note, printable, show_json
+from unhot.cli.text_options import column_option, given_options, quiet_option, source_of, tokenizer_option
+from unhot.errors import DataError
 
 if TYPE_CHECKING:
-    from unhot.cli.show import TrainingBar
     from unhot.corpus.cells import Cells
 
 EXAMPLES = """
@@ -70,15 +71,8 @@ TEXT = ("sample", "seed", "memory", "phrases", "corpus_dir", *READING)
 )
 @click.option("--min-count", type=int, default=5, show_default=True, help="Drop words seen less often.")
 @click.option("--max-vocab", type=int, default=None, help="Keep at most so many words.")
-@click.option(
-    "--tokenizer",
-    default="whitespace",
-    show_default=True,
-    help="whitespace, words (lower-cased, any script) or text8.",
-)
-@click.option(
-    "--column", default=None, help="Parquet: the column with the text  [default: text, or the only one]"
-)
+@tokenizer_option
+@column_option
 @click.option(
     "--phrases",
     default=None,
@@ -107,7 +101,7 @@ TEXT = ("sample", "seed", "memory", "phrases", "corpus_dir", *READING)
     "-n", "shown", type=click.IntRange(0), default=10, show_default=True, help="Pairs to show, the heaviest."
 )
 @click.option("--json", "as_json", is_flag=True, help="JSON for machines.")
-@click.option("-q", "--quiet", is_flag=True, help="Show nothing but errors.")
+@quiet_option
 @click.pass_context
 def cooccur(context: click.Context, /, inputs: tuple[str, ...], target: str, **options: Any) -> None:
     """Count which words stand near which, and keep the cells.
@@ -116,25 +110,19 @@ def cooccur(context: click.Context, /, inputs: tuple[str, ...], target: str, **o
     memory. Models that are trained on counts take the directory instead of a text: `unhot train CELLS -o
     model --model glove`.
     """
-    from unhot.cli.show import TrainingBar
-    from unhot.corpus.glove_cells import check_glove_words, write_glove_cells, write_glove_vocabulary
+    from unhot.corpus.glove_cells import write_glove_cells, write_glove_vocabulary
 
     files = _glove_files(options["glove"])
     _check_places(target, files)
-    with contextlib.ExitStack() as stack:
-        bar = stack.enter_context(TrainingBar(quiet=options["quiet"] or options["as_json"]))
-        begin = time.monotonic()
-        cells = stack.enter_context(
-            (_counted if options["vocab"] is None else _read)(context, inputs, target, options, bar)
-        )
+    how, make = ("counted", _counted) if options["vocab"] is None else ("read", _read)
+    bar = TrainingBar(quiet=options["quiet"] or options["as_json"])
+    begin = time.monotonic()
+    with bar, make(context, inputs, target, options, bar) as cells:
         seconds = time.monotonic() - begin
-        bar.note(
-            f"{'counted' if options['vocab'] is None else 'read'} {len(cells):,} cells in {seconds:.1f} s"
-        )
+        bar.note(f"{how} {len(cells):,} cells in {seconds:.1f} s")
         if files is not None:
-            check_glove_words(cells.vocabulary)
-            write_glove_cells(cells, files[0])
             write_glove_vocabulary(cells.vocabulary, files[1])
+            write_glove_cells(cells, files[0])
             bar.note(f"wrote {files[0]} and {files[1]}, for GloVe's shuffle and glove")
         facts = {"out": target, "seconds": round(seconds, 3), **cells_facts(cells, options["shown"])}
     _show(facts | ({} if files is None else {"glove": [str(path) for path in files]}), options)
@@ -160,8 +148,6 @@ def cells_facts(cells: Cells, shown: int) -> dict[str, Any]:
 
 def pair_lines(pairs: list[dict[str, Any]]) -> list[str]:
     """Pairs of words with their values, as lines of a table."""
-    from unhot.cli.show import printable
-
     names = [(printable(pair["word"]), printable(pair["context"])) for pair in pairs]
     widths = [max(map(len, column)) for column in zip(*names, strict=True)]
     return [
@@ -179,11 +165,10 @@ def _counted(
     from unhot.corpus.glove_cells import check_glove_words
     from unhot.corpus.phrases import Phrases
 
-    source = [name if name == "-" else Path(name) for name in inputs] if len(inputs) > 1 else inputs[0]
     reads = {name: options[name] for name in READING}
     counts = {name: options[name] for name in (*HOW, "sample", "seed", "memory", "threads")}
     read = encode if options["phrases"] is None else Phrases.load(options["phrases"]).encode
-    with read(source, directory=options["corpus_dir"], progress=bar.reading, **reads) as corpus:
+    with read(source_of(inputs), directory=options["corpus_dir"], progress=bar.reading, **reads) as corpus:
         for line in (*str(corpus.report).splitlines(), f"vocabulary: {len(corpus.vocabulary):,} words"):
             bar.note(line)
         if options["glove"] is not None:
@@ -197,24 +182,12 @@ def _read(
     """The cells of a file that GloVe's programs wrote."""
     from unhot.corpus.glove_cells import read_glove_cells
 
-    given = [
-        param.opts[-1]
-        for param in context.command.params
-        if param.name in TEXT and _given(context, str(param.name))
-    ]
+    given = given_options(context, TEXT)
     if given or len(inputs) > 1:
-        raise click.UsageError(
-            f"{', '.join(given) or 'several files'}: with --vocab, INPUT is a file that has been counted",
-            context,
-        )
-    return read_glove_cells(
-        inputs[0], options["vocab"], target, {name: options[name] for name in HOW if _given(context, name)}
-    )
-
-
-def _given(context: click.Context, name: str) -> bool:
-    """Whether an option stands on the command line."""
-    return context.get_parameter_source(name) is ParameterSource.COMMANDLINE
+        refused = ", ".join(given.values()) or "several files"
+        raise click.UsageError(f"{refused}: with --vocab, INPUT is a file that has been counted", context)
+    known = {name: options[name] for name in HOW if name in given_options(context, HOW)}
+    return read_glove_cells(inputs[0], options["vocab"], target, known)
 
 
 def _glove_files(name: str | None) -> tuple[Path, Path] | None:
@@ -228,7 +201,6 @@ def _glove_files(name: str | None) -> tuple[Path, Path] | None:
 def _check_places(target: str, files: tuple[Path, Path] | None) -> None:
     """Better before a long counting than after it."""
     from unhot.corpus.cells.cells import INDEX
-    from unhot.errors import DataError
 
     path = Path(target)
     if (
@@ -245,8 +217,6 @@ def _check_places(target: str, files: tuple[Path, Path] | None) -> None:
 
 
 def _show(facts: dict[str, Any], options: dict[str, Any]) -> None:
-    from unhot.cli.show import note, show_json
-
     if options["as_json"]:
         show_json(facts)
     elif not options["quiet"]:

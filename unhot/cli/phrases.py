@@ -7,7 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from click.core import ParameterSource
+
+from unhot.atomic import replacing
+from unhot.cli.show import TrainingBar, printable, show_json
+from unhot.cli.text_options import column_option, given_options, quiet_option, source_of, tokenizer_option
+from unhot.corpus.reading.streams import PACKERS, packed_file
+from unhot.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
     from unhot.corpus.corpus import Corpus
@@ -79,15 +84,8 @@ SETTINGS = ("score", "threshold", "target", "min_count", "passes", "connectors",
     help="Words inside phrases: english, none, or a file, white space between.",
 )
 @click.option("--delimiter", default="_", show_default=True, help="What is put between joined words.")
-@click.option(
-    "--tokenizer",
-    default="whitespace",
-    show_default=True,
-    help="whitespace, words (lower-cased, any script) or text8.",
-)
-@click.option(
-    "--column", default=None, help="Parquet: the column with the text  [default: text, or the only one]"
-)
+@tokenizer_option
+@column_option
 @click.option("--threads", type=int, default=2, show_default=True, help="Threads.")
 @click.option(
     "--memory",
@@ -98,7 +96,7 @@ SETTINGS = ("score", "threshold", "target", "min_count", "passes", "connectors",
 )
 @click.option("-n", "shown", type=click.IntRange(0), default=20, show_default=True, help="Phrases to show.")
 @click.option("--json", "as_json", is_flag=True, help="JSON for machines.")
-@click.option("-q", "--quiet", is_flag=True, help="Show nothing but errors.")
+@quiet_option
 @click.pass_context
 def phrases(
     context: click.Context, /, inputs: tuple[str, ...], out: str | None, list_path: str | None, **options: Any
@@ -108,7 +106,6 @@ def phrases(
     INPUT is what `unhot train` reads. The joined text has a line for each sentence. A model is trained on it,
     or on INPUT with the list: `unhot train INPUT --phrases FILE`.
     """
-    from unhot.cli.show import TrainingBar
     from unhot.corpus.encoding import encode
     from unhot.corpus.phrases.joining import check_delimiter
 
@@ -116,21 +113,19 @@ def phrases(
     found = _begun(context, options)
     if out is not None:
         check_delimiter(found.delimiter)
-    source = [name if name == "-" else Path(name) for name in inputs] if len(inputs) > 1 else inputs[0]
-    quiet = options["quiet"] or options["as_json"]
-    with TrainingBar(quiet=quiet) as bar:
-        reads = {name: options[name] for name in ("tokenizer", "column", "threads")}
-        with encode(source, min_count=1, progress=bar.reading, **reads) as corpus:
-            for line in str(corpus.report).splitlines():
-                bar.note(line)
-            if options["apply"] is None:
-                found.fit(corpus, note=bar.note)
-            if list_path is not None:
-                found.save(list_path)
-                bar.note(f"wrote {list_path}: {len(found.phrases):,} phrases")
-            words = None if out is None else _write(found, corpus, out)
-            if words is not None and out != "-":
-                bar.note(f"wrote {out}: {words:,} words, {corpus.words - words:,} fewer than before")
+    bar = TrainingBar(quiet=options["quiet"] or options["as_json"])
+    reads = {name: options[name] for name in ("tokenizer", "column", "threads")}
+    with bar, encode(source_of(inputs), min_count=1, progress=bar.reading, **reads) as corpus:
+        for line in str(corpus.report).splitlines():
+            bar.note(line)
+        if options["apply"] is None:
+            found.fit(corpus, note=bar.note)
+        if list_path is not None:
+            found.save(list_path)
+            bar.note(f"wrote {list_path}: {len(found.phrases):,} phrases")
+        words = None if out is None else _write(found, corpus, out)
+        if words is not None and out != "-":
+            bar.note(f"wrote {out}: {words:,} words, {corpus.words - words:,} fewer than before")
     if out != "-":
         _show(found, {"words": corpus.words, "joined_words": words, "out": out, "list": list_path}, options)
 
@@ -141,21 +136,14 @@ def _begun(context: click.Context, options: dict[str, Any]) -> Phrases:
 
     if options["apply"] is None:
         settings = {name: options[name] for name in (*SETTINGS, "threads")}
-        return Phrases(
-            **{
-                **settings,
-                "threshold": _thresholds(options["threshold"]),
-                "connectors": _connectors(options["connectors"]),
-            }
-        )
-    given = [
-        f"--{name.replace('_', '-')}"
-        for name in SETTINGS
-        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE
-    ]
+        settings["threshold"] = _thresholds(options["threshold"])
+        settings["connectors"] = _connectors(options["connectors"])
+        return Phrases(**settings)
+    given = given_options(context, SETTINGS)
     if given:
         raise click.UsageError(
-            f"{', '.join(given)}: --apply joins the phrases of a list that was made with its own settings",
+            f"{', '.join(given.values())}: --apply joins the phrases of a list that was made with its own "
+            "settings",
             context,
         )
     found = Phrases.load(options["apply"])
@@ -165,8 +153,6 @@ def _begun(context: click.Context, options: dict[str, Any]) -> Phrases:
 
 def _thresholds(text: str | None) -> list[float] | float | None:
     """`200,100` as a number for each pass."""
-    from unhot.errors import ConfigError
-
     if text is None:
         return None
     try:
@@ -181,7 +167,6 @@ def _thresholds(text: str | None) -> list[float] | float | None:
 def _connectors(name: str) -> str | list[str]:
     """A name, or the words of a file."""
     from unhot.corpus.phrases.phrases import NAMED
-    from unhot.errors import DataError
     from unhot.vocab.vocabulary import decode_words
 
     if name in NAMED:
@@ -201,7 +186,6 @@ def _check_outputs(
     """Better before a long reading than after it."""
     from unhot.corpus.phrases.phrases import NAMED
     from unhot.corpus.reading.files import find_files
-    from unhot.errors import ConfigError, DataError
 
     if out == "-" and options["as_json"]:
         raise ConfigError("-o - and --json: both would go to standard output; give a file for one of them")
@@ -238,9 +222,6 @@ def _write(found: Phrases, corpus: Corpus, out: str) -> int:
     """Write the joined text; the number of words."""
     if out == "-":
         return found.write(corpus, sys.stdout.buffer)
-    from unhot.atomic import replacing
-    from unhot.corpus.reading.streams import PACKERS, packed_file
-
     kind = Path(out).suffix.removeprefix(".")
     with replacing(Path(out)) as file:
         if kind not in PACKERS:
@@ -251,8 +232,6 @@ def _write(found: Phrases, corpus: Corpus, out: str) -> int:
 
 def _show(found: Phrases, facts: dict[str, Any], options: dict[str, Any]) -> None:
     """The best phrases, as a table or as JSON."""
-    from unhot.cli.show import printable, show_json
-
     best = found.phrases[: options["shown"]]
     if options["as_json"]:
         each = [{"phrase": phrase, "score": score, "count": count} for phrase, score, count in best]

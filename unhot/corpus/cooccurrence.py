@@ -26,6 +26,7 @@ import contextlib
 import itertools
 import math
 import os
+import tempfile
 from bisect import bisect_right
 from collections.abc import Callable
 from pathlib import Path
@@ -45,7 +46,7 @@ from unhot.corpus.cells.row_counts import (
     read_section,
 )
 from unhot.corpus.corpus import Corpus
-from unhot.corpus.indexed_folder import append_numbers, map_numbers
+from unhot.corpus.indexed_folder import append_numbers, map_numbers, read_only
 from unhot.errors import ConfigError, DataError, at_least, bytes_of, one_of, whole
 from unhot.kernels.rng import key_from, stream_key
 from unhot.kernels.windows import Text, keep_threshold
@@ -65,6 +66,7 @@ PART = 1 << 17  # sums divided together
 
 Progress = Callable[[int, int], None]
 Write = Callable[[CountedRows, int, int], None]
+Work = Callable[[int, int, RowSums, CountedRows], int]
 
 
 class DistanceWeights(NamedTuple):
@@ -120,8 +122,7 @@ def cooccurrences(
 
 def warm_up_counting() -> None:
     """Compile what counts, or load it from disk, by counting next to nothing; no file is written."""
-    ids, starts = np.arange(2, dtype=np.int32), np.array([0, 2])
-    ids.flags.writeable = starts.flags.writeable = False  # as the shards are, which are mapped for reading
+    ids, starts = read_only(np.arange(2, dtype=np.int32)), read_only(np.array([0, 2]))
     text = Text(ids, starts, keep_threshold(np.ones(2)))
     section = new_section(8, 2)
     read_section(text, key_from(stream_key(0, 0, 0), 0), 0, 2, 0, 1, section)
@@ -153,15 +154,6 @@ class _Part(NamedTuple):
     sentence: int  # the one that `start` is in
     before: int  # positions of the shards before
     room: int  # for words and gaps
-
-
-class _Task(NamedTuple):
-    """Rows to add up, and what to do it with; nobody else has these buffers meanwhile."""
-
-    first: int
-    last: int
-    row: RowSums
-    out: CountedRows
 
 
 class _Counter:
@@ -204,12 +196,12 @@ class _Counter:
         if len(self._parts) == 1:
             self._count_part(self._parts[0], write)
             return
-        runs = _Runs(writer.work)
-        for part in self._parts:
-            self._count_part(part, runs.write)
-            runs.end()
-        self._merge(runs, write)
-        runs.remove()
+        with tempfile.TemporaryDirectory(dir=writer.work) as folder:
+            runs = _Runs(Path(folder))
+            for part in self._parts:
+                self._count_part(part, runs.write)
+                runs.end()
+            self._merge(runs, write)
 
     def _plan(self, memory: int) -> tuple[int, int]:
         """The words of a section, and the cells of a task, that memory has room for."""
@@ -259,7 +251,7 @@ class _Counter:
         most = np.diff(section.starts) * (left.size - 1 + right.size - 1)
         self._each(
             most,
-            lambda task: count_rows(section, task.first, task.last, left, right, task.row, task.out),
+            lambda first, last, row, out: count_rows(section, first, last, left, right, row, out),
             write,
         )
 
@@ -270,19 +262,23 @@ class _Counter:
             most += np.diff(run)
         self._each(
             most,
-            lambda task: merge_rows(starts, columns, sums, task.first, task.last, task.row, task.out),
+            lambda first, last, row, out: merge_rows(starts, columns, sums, first, last, row, out),
             write,
         )
 
-    def _each(self, most: Counts, work: Callable[[_Task], int], write: Write) -> None:
+    def _each(self, most: Counts, work: Work, write: Write) -> None:
         """Work on all rows and write them in order; no row has more cells than `most` says, or words."""
         ranges = row_ranges(np.minimum(most, self._words), self._cells)
-        buffers = itertools.cycle(self._buffers)
-        tasks = (_Task(*rows, *next(buffers)) for rows in ranges)
-        with contextlib.closing(in_order(tasks, lambda task: (task, work(task)), self._threads)) as results:
-            for task, cells in results:
-                write(task.out, task.last - task.first, int(cells))
-                self._done += task.last - task.first
+
+        def run(task: tuple[tuple[int, int], tuple[RowSums, CountedRows]]) -> tuple[CountedRows, int, int]:
+            (first, last), (row, out) = task  # nobody else has these buffers meanwhile
+            return out, last - first, int(work(first, last, row, out))
+
+        tasks = zip(ranges, itertools.cycle(self._buffers), strict=False)
+        with contextlib.closing(in_order(tasks, run, self._threads)) as results:
+            for out, rows, cells in results:
+                write(out, rows, cells)
+                self._done += rows
                 if self._progress is not None:
                     self._progress(self._done, self._steps)
 
@@ -314,11 +310,6 @@ class _Runs:
     def end(self) -> None:
         """The next row begins another run."""
         append_numbers(self._paths[0], np.array([self._at]), "<i8")
-
-    def remove(self) -> None:
-        """They are no longer needed."""
-        for path in self._paths:
-            path.unlink()
 
     def map(self, words: int) -> tuple[Starts, Ids, Counts]:
         """All of them: where rows begin [runs, words + 1], columns and sums."""

@@ -33,7 +33,8 @@ class Corpus(OpenedFolder):
     """Text as ids, with its vocabulary and a report; made by `encode` or `Corpus.open`.
 
     Use it as a context manager or call `close()`. A temporary corpus removes its directory then, or when it
-    is garbage collected. `beside` has what was encoded beside the text: name -> Corpus.
+    is garbage collected. `keeping` says which lines and words it has, `beside` what was encoded beside the
+    text: name -> Corpus.
     """
 
     def __init__(
@@ -102,19 +103,9 @@ class Corpus(OpenedFolder):
         """Sentences with at least one token kept; all lines if empty ones are kept."""
         return self.report.sentences
 
-    @property
-    def keeps_empty_lines(self) -> bool:
-        """Whether sentence i is line i of the text, also if it is empty."""
-        return self.keeping.empty_lines
-
-    @property
-    def keeps_unknown(self) -> bool:
-        """Whether words outside the vocabulary keep their places, as ids of -1."""
-        return self.keeping.unknown
-
     def check_windows(self) -> None:
         """Raise a `ConfigError` if ids of -1 stand in the text, which have no row in any matrix."""
-        if self.keeps_unknown:
+        if self.keeping.unknown:
             raise ConfigError(
                 "a corpus that keeps the places of unknown words: windows, cells and phrases are made of "
                 "known words; encode the text without unknown=True"

@@ -14,8 +14,8 @@ with sides=right.
 
 from __future__ import annotations
 
-import contextlib
 import os
+import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any
@@ -118,11 +118,12 @@ def read_glove_cells(
     words = vocabulary if isinstance(vocabulary, Vocabulary) else read_glove_vocabulary(vocabulary)
     with _opened(Path(path)) as file:
         lengths, together = _look_through(file, len(words))
+        parts = list(row_ranges(lengths, PART))
         with CellsWriter(words, directory) as writer:
-            with contextlib.ExitStack() as stack:
-                parts = list(row_ranges(lengths, PART))
+            with tempfile.NamedTemporaryFile(dir=writer.work) as records:
                 if not together and len(parts) > 1:
-                    file = _bring_together(file, lengths, parts, writer.work / "records", stack)
+                    _bring_together(file, lengths, parts, records)
+                    file = records
                 _write_parts(file, lengths, parts, writer)
             return writer.finish(settings or {})
 
@@ -141,7 +142,7 @@ def _look_through(file: IO[bytes], words: int) -> tuple[Counts, bool]:
             f"{file.name}: byte {size}: ends inside a record of {RECORD.itemsize} bytes: the file is cut "
             "short; make it again"
         )
-    for at, records in _blocks(file):
+    for at, records in _blocks(file, 0, size):
         rows, columns = records["word"], records["context"]
         values = records["value"]
         inside = (np.minimum(rows, columns) >= 1) & (np.maximum(rows, columns) <= words)
@@ -159,20 +160,13 @@ def _look_through(file: IO[bytes], words: int) -> tuple[Counts, bool]:
     return lengths, together
 
 
-def _bring_together(
-    file: IO[bytes], lengths: Counts, parts: list[tuple[int, int]], path: Path, stack: contextlib.ExitStack
-) -> IO[bytes]:
-    """A file with the same records, those of a part together, in the order of the parts.
-
-    It is removed with the stack.
-    """
+def _bring_together(file: IO[bytes], lengths: Counts, parts: list[tuple[int, int]], out: IO[bytes]) -> None:
+    """Write the same records, those of a part together, in the order of the parts."""
     part_of = np.repeat(np.arange(len(parts)), [last - first for first, last in parts])
     places = RECORD.itemsize * np.concatenate(
         [[0], np.cumsum([lengths[first:last].sum() for first, last in parts])]
     )
-    stack.callback(path.unlink, missing_ok=True)
-    out = stack.enter_context(path.open("w+b"))
-    for _, records in _blocks(file):
+    for _, records in _blocks(file, 0, int(places[-1])):
         part = part_of[records["word"] - 1]
         records = records[np.argsort(part, kind="stable")]
         ends = np.cumsum(np.bincount(part, minlength=len(parts)))
@@ -181,8 +175,6 @@ def _bring_together(
             out.seek(places[number])
             out.write(here.data)
             places[number] += here.nbytes
-    out.seek(0)
-    return out
 
 
 def _write_parts(file: IO[bytes], lengths: Counts, parts: list[tuple[int, int]], writer: CellsWriter) -> None:
@@ -191,12 +183,13 @@ def _write_parts(file: IO[bytes], lengths: Counts, parts: list[tuple[int, int]],
 
     words = lengths.size
     row = new_sums(words)._replace(sums=np.zeros(words))
-    file.seek(0)
+    end = 0
     for first, last in parts:
         starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths[first:last])])
+        begin, end = end, end + RECORD.itemsize * int(starts[-1])
         columns, values = np.empty(starts[-1], np.int32), np.empty(starts[-1])
         ends = starts[:-1].copy()
-        for _, records in _blocks(file, int(starts[-1])):
+        for _, records in _blocks(file, begin, end):
             group_rows(
                 records["word"], records["context"], records["value"], first + 1, ends, columns, values
             )
@@ -210,18 +203,12 @@ def _write_parts(file: IO[bytes], lengths: Counts, parts: list[tuple[int, int]],
         writer.append(out.lengths, out.columns[:cells], out.sums[:cells])
 
 
-def _blocks(file: IO[bytes], count: int | None = None) -> Iterator[tuple[int, Records]]:
-    """Some records, or all from the beginning on, in blocks, each with the byte where it begins."""
-    if count is None:
-        file.seek(0)
-    while count is None or count > 0:
-        at = file.tell()
-        data = file.read(RECORD.itemsize * (BLOCK if count is None else min(BLOCK, count)))
-        if not data:
-            return
-        records = np.frombuffer(data, RECORD)
-        yield at, records
-        count = None if count is None else count - records.size
+def _blocks(file: IO[bytes], begin: int, end: int) -> Iterator[tuple[int, Records]]:
+    """The records in bytes begin .. end - 1, in blocks, each with the byte where it begins."""
+    file.seek(begin)
+    step = RECORD.itemsize * BLOCK
+    for at in range(begin, end, step):
+        yield at, np.frombuffer(file.read(min(step, end - at)), RECORD)
 
 
 def _opened(path: Path) -> IO[bytes]:

@@ -24,25 +24,24 @@ class Report:
 
     def lines(self) -> list[str]:
         """What was odd, in plain words, one line each; empty if nothing was."""
-        odd = []
-        if self.invalid_utf8:
-            odd.append(
-                f"{self.invalid_utf8:,} words are not valid UTF-8; kept byte by byte (is the text in "
-                "another encoding?)"
-            )
-        if self.nul_bytes:
-            odd.append(f"{self.nul_bytes:,} NUL bytes, read as white space (is it a binary file, or UTF-16?)")
-        if self.byte_order_marks:
-            odd.append(f"{self.byte_order_marks:,} byte order mark(s) at the start of files, removed")
-        return odd
+        odd = [
+            (
+                self.invalid_utf8,
+                "words are not valid UTF-8; kept byte by byte (is the text in another encoding?)",
+            ),
+            (self.nul_bytes, "NUL bytes, read as white space (is it a binary file, or UTF-16?)"),
+            (self.byte_order_marks, "byte order mark(s) at the start of files, removed"),
+        ]
+        return [f"{number:,} {what}" for number, what in odd if number]
 
     def __str__(self) -> str:
         """One line of numbers, then what was odd."""
-        read = f"{self.words:,} words ({self.types:,} different) in {self.sentences:,} sentences"
-        read += f", {self.bytes:,} bytes"
-        if self.files:
-            read += f", {self.files:,} file{'s' if self.files > 1 else ''}"
-        return "\n".join([f"{read}; {self.kept:,} words kept", *self.lines()])
+        files = f", {self.files:,} file{'s' if self.files > 1 else ''}" if self.files else ""
+        read = (
+            f"{self.words:,} words ({self.types:,} different) in {self.sentences:,} sentences, "
+            f"{self.bytes:,} bytes{files}; {self.kept:,} words kept"
+        )
+        return "\n".join([read, *self.lines()])
 
     def to_json(self) -> dict[str, int]:
         """As a dictionary of numbers."""

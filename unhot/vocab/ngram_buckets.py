@@ -2,22 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from unhot.kernels.jit import inner, kernel
 from unhot.vocab.hashes import FNV_START, fnv_step, murmur, quarter
-
-
-class NgramSettings(NamedTuple):
-    """`Subwords` for the kernel."""
-
-    minn: int
-    maxn: int
-    buckets: int
-    hashes: int  # of floret; 0: fastText's scheme
-    seed: int
 
 
 @kernel

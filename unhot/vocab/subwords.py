@@ -21,16 +21,13 @@ from __future__ import annotations
 import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from unhot.errors import ConfigError, one_of, whole
 from unhot.types import Ids, Starts
 from unhot.vocab.vocabulary import decode_word, encode_word
-
-if TYPE_CHECKING:
-    from unhot.vocab.ngram_buckets import NgramSettings
 
 SCHEMES = ("fasttext", "floret")
 BEGIN, END = "<", ">"
@@ -45,6 +42,16 @@ class Pieces(NamedTuple):
 
     starts: Starts  # [words + 1]
     ids: Ids
+
+
+class NgramSettings(NamedTuple):
+    """`Subwords` for the kernel."""
+
+    minn: int
+    maxn: int
+    buckets: int
+    hashes: int  # of floret; 0: fastText's scheme
+    seed: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -147,8 +154,6 @@ class Subwords:
 
     @functools.cached_property
     def _settings(self) -> NgramSettings:
-        from unhot.vocab.ngram_buckets import NgramSettings
-
         return NgramSettings(
             self.minn, self.maxn, self.buckets, 0 if self.own_rows else self.hashes, self.seed
         )

@@ -30,6 +30,7 @@ from unhot.corpus.indexed_folder import (
     check_size,
     map_numbers,
     read_index,
+    read_only,
     read_vocabulary,
     save_index,
     save_vocabulary,
@@ -254,20 +255,10 @@ def _map(directory: Path) -> tuple[Starts, Ids, Doubles]:
     )
 
 
-def _read_only(array: Any, kind: Any) -> Any:
-    """An array of a kind in one piece, not to be changed.
-
-    The mapped ones are like that, too, so kernels are compiled once.
-    """
-    view = np.ascontiguousarray(array, kind).view()
-    view.flags.writeable = False
-    return view
-
-
 def _values(array: Any) -> Any:
     """Numbers; a `DataError` if they are none."""
     try:
-        return _read_only(array, np.float64)
+        return read_only(np.ascontiguousarray(array, np.float64))
     except (TypeError, ValueError) as error:
         raise DataError(f"values: must be numbers ({error})") from error
 
@@ -278,7 +269,7 @@ def _whole(name: str, array: Any, kind: type[np.signedinteger[Any]]) -> Any:
     limits = np.iinfo(kind)
     if given.size and (given.dtype.kind not in "iu" or given.min() < limits.min or given.max() > limits.max):
         raise DataError(f"{name} of type {given.dtype}: must be whole numbers that fit {np.dtype(kind)}")
-    return _read_only(given, kind)
+    return read_only(np.ascontiguousarray(given, kind))
 
 
 def _wrong_with(cells: Cells) -> str | None:

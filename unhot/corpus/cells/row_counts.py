@@ -177,11 +177,12 @@ def _add(row: Any, word: Any, amount: Any) -> None:
 
 
 @inner
-def _take(row: Any, out: Any, at: Any) -> Any:
-    """Write the columns that are not zero behind cell `at` of `out`, and make them zero again.
+def _take(row: Any, out: Any, number: Any, first: Any) -> Any:
+    """Write the columns that are not zero as row `number`, from cell `first` on, and make them zero again.
 
     Returns the cell to go on with.
     """
+    at = first
     for group in range(row.groups.size):
         groups = row.groups[group]
         while groups != 0:
@@ -196,6 +197,7 @@ def _take(row: Any, out: Any, at: Any) -> Any:
             row.marks[mark] = 0
             groups &= groups - _ONE
         row.groups[group] = 0
+    out.lengths[number] = at - first
     return at
 
 
@@ -228,9 +230,7 @@ def count_rows(section: Any, first: Any, last: Any, left: Any, right: Any, row: 
             place = section.places[i]
             _add_side(section.words, place, -1, left, row)
             _add_side(section.words, place, 1, right, row)
-        before = cells
-        cells = _take(row, out, cells)
-        out.lengths[word - first] = cells - before
+        cells = _take(row, out, word - first, cells)
     return cells
 
 
@@ -245,9 +245,7 @@ def merge_rows(starts: Any, columns: Any, sums: Any, first: Any, last: Any, row:
         for run in range(starts.shape[0]):
             for cell in range(starts[run, word], starts[run, word + 1]):
                 _add(row, np.int64(columns[cell]), sums[cell])
-        before = cells
-        cells = _take(row, out, cells)
-        out.lengths[word - first] = cells - before
+        cells = _take(row, out, word - first, cells)
     return cells
 
 

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from unhot.corpus.indexed_folder import read_only
 from unhot.kernels.jit import inner, kernel
 from unhot.kernels.simd.rows import add_to_rows, sum_rows
 from unhot.types import Doubles, Floats, Ids, Starts
@@ -26,10 +27,7 @@ class SparseRows(NamedTuple):
 
 def rows_of(starts: Starts, columns: Ids, values: Doubles) -> SparseRows:
     """Arrays as kernels take them."""
-    views = starts.view(), columns.view(), values.view()
-    for view in views:
-        view.flags.writeable = False
-    return SparseRows(*views)
+    return SparseRows(read_only(starts), read_only(columns), read_only(values))
 
 
 def cuts(starts: Starts, parts: int, first: int = 0, last: int | None = None) -> list[tuple[int, int]]:

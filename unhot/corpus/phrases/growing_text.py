@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from unhot.corpus.corpus import Corpus
+from unhot.corpus.indexed_folder import read_only
 from unhot.corpus.phrases.pair_kernels import add_counts
 from unhot.corpus.shards import Shard
 from unhot.corpus.workplace import Workplace
@@ -44,14 +45,10 @@ def whole_text(corpus: Corpus) -> GrowingText:
     counts = np.zeros(len(corpus.vocabulary), np.int64)
     for shard in corpus.shards:
         add_counts(shard.ids, counts)
-    shards = [_without_empty(shard) for shard in corpus.shards] if corpus.keeps_empty_lines else corpus.shards
+    shards = corpus.shards
+    if corpus.keeping.empty_lines:
+        shards = [Shard(shard.ids, read_only(np.unique(shard.starts))) for shard in shards]
     return GrowingText(shards, corpus.vocabulary.index, counts)
-
-
-def _without_empty(shard: Shard) -> Shard:
-    starts = np.unique(shard.starts)
-    starts.flags.writeable = False  # as those that are mapped, so that no kernel is compiled twice
-    return Shard(shard.ids, starts)
 
 
 def chunks(

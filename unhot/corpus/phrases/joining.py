@@ -14,7 +14,7 @@ from unhot.corpus.corpus import Corpus
 from unhot.corpus.encoding import WordChoice, chosen_vocabulary, finished
 from unhot.corpus.phrases.growing_text import GrowingText, chunks
 from unhot.corpus.phrases.pair_kernels import Rules, add_counts, fill_map, join, new_map, next_cut, spell
-from unhot.corpus.reading.lexicon import Spelling, add_words, spelt
+from unhot.corpus.reading.lexicon import add_words, spelt
 from unhot.corpus.reading.scanner import BREAKS, TOKENS, new_table, remap
 from unhot.corpus.reading.text_blocks import Block
 from unhot.corpus.reading.tokenizers import BLANKS
@@ -23,7 +23,7 @@ from unhot.corpus.shards import WORDS_ONLY, ShardWriter, map_shards
 from unhot.corpus.workplace import FULL, Workplace
 from unhot.errors import ConfigError, DataError
 from unhot.threads import in_order
-from unhot.types import Bytes, Ids
+from unhot.types import Bytes, Ids, Starts
 from unhot.vocab.vocabulary import Vocabulary, canonical, decode_word
 
 Parts = tuple[str, ...]  # a word, connectors, a word
@@ -158,10 +158,8 @@ def _vocabulary(text: GrowingText, choice: WordChoice) -> tuple[Vocabulary, Ids]
     """The words that stay, and the final id of each (-1: dropped)."""
     seen = np.flatnonzero(text.counts)  # others are there in phrases only
     every = list(text.index)
-    words = spelt([every[i] for i in seen])
-    table, ids = add_words(
-        new_table(seen.size, len(words.text)), words.text, words.offsets, text.counts[seen]
-    )
+    spelling, offsets = spelt([every[i] for i in seen])
+    table, ids = add_words(new_table(seen.size, spelling.size), spelling, offsets, text.counts[seen])
     vocabulary, chosen = chosen_vocabulary(table, False, choice)
     final = np.full(len(every), -1, np.int32)
     final[seen] = chosen[ids]
@@ -170,12 +168,12 @@ def _vocabulary(text: GrowingText, choice: WordChoice) -> tuple[Vocabulary, Ids]
 
 def write_text(text: GrowingText, file: IO[bytes]) -> None:
     """Write a text as lines of words with spaces between."""
-    words = spelt(text.index)
-    _check_blanks(words)
-    lengths = np.diff(words.offsets) + 1
+    spelling, offsets = spelt(text.index)
+    _check_blanks(spelling, offsets)
+    lengths = np.diff(offsets) + 1
     for ids, breaks in chunks(text.shards):
         out = np.empty(int(lengths[ids].sum()), np.uint8)
-        spell(ids, breaks, words.text, words.offsets, out)
+        spell(ids, breaks, spelling, offsets, out)
         try:
             file.write(out.data)
         except OSError as error:
@@ -196,13 +194,13 @@ def check_delimiter(delimiter: str) -> None:
         )
 
 
-def _check_blanks(words: Spelling) -> None:
+def _check_blanks(spelling: Bytes, offsets: Starts) -> None:
     """A `DataError` if a word would be several ones in a text."""
-    raw = words.text[: words.offsets[-1]].tobytes()
+    raw = spelling[: offsets[-1]].tobytes()
     at = max(raw.find(bytes([blank])) for blank in BLANKS)
     if at >= 0:
-        word = int(np.searchsorted(words.offsets, at, side="right")) - 1
-        blank = decode_word(raw[words.offsets[word] : words.offsets[word + 1]])
+        word = int(np.searchsorted(offsets, at, side="right")) - 1
+        blank = decode_word(raw[offsets[word] : offsets[word + 1]])
         raise DataError(
             f"the word {blank!r:.80} holds white space: as text it would be several words; encode instead "
             "of writing text"

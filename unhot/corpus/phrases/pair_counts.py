@@ -36,7 +36,6 @@ PREFIX_BYTES = 48  # of a prefix: its parent and connector, its row, and two slo
 FEWEST = 1 << 12  # tokens of a range at least
 MOST = 2**31 - 1  # and at most: counts of a row are 32-bit
 PREFIXES = 1 << 12  # room for them to begin with
-BLOCK = 1 << 20  # tokens written at once
 
 
 class Lefts(NamedTuple):
@@ -175,9 +174,7 @@ class _Prefixes:
     def extend(self, ids: Ids, starts: Counts, path: Path) -> Ids:
         """The left sides of a shard, written to a file and mapped."""
         # a full disk is an error here; in a mapped file with holes it would end the process
-        with path.open("wb") as file:
-            for at in range(0, ids.size, BLOCK):
-                file.write(ids[at : at + BLOCK].data)
+        path.write_bytes(ids.data)
         written = np.memmap(path, np.int32, "r+")
         self.place[:FOUND] = 0, 0, NONE
         while not extend(

@@ -6,7 +6,7 @@
     ['in', 'new_york']
 
 `fit` encodes the text, counts neighbours in ids and keeps the pairs whose score is above a threshold (see
-finding.py). `transform` joins from left to right, so that a word is part of one phrase only. A second
+pair_scores.py). `transform` joins from left to right, so that a word is part of one phrase only. A second
 pass joins phrases with words, or with each other: new_york + times. `encode` gives the corpus with joined
 phrases that a model is trained on. `fit` and `encode` take an encoded text, too, so that it is read once.
 
@@ -31,16 +31,18 @@ from numpy.typing import NDArray
 
 from unhot.corpus.corpus import Corpus
 from unhot.corpus.encoding import Progress, WordChoice, encode
-from unhot.corpus.phrases.finding import SCORES, THRESHOLDS, Finding, find_phrases
 from unhot.corpus.phrases.growing_text import GrowingText, JoiningPlace, whole_text
 from unhot.corpus.phrases.joining import (
     check_delimiter,
+    connector_flags,
     encoded_text,
     join_text,
     joined,
     joined_words,
     write_text,
 )
+from unhot.corpus.phrases.pair_counts import count_pairs, first_words, left_sides, words_of
+from unhot.corpus.phrases.pair_scores import SCORES, THRESHOLDS, best_pairs, pair_scores
 from unhot.corpus.phrases.phrase_file import ScoredPhrase, load_phrases, save_phrases
 from unhot.corpus.reading.lexicon import check_given
 from unhot.corpus.reading.sources import Source
@@ -59,7 +61,7 @@ NAMED = {"english": ENGLISH, "none": frozenset[str]()}
 class Phrases:
     """Settings; after `fit` or `load`, also the phrases.
 
-    score       word2vec | gensim | npmi, see finding.py
+    score       word2vec | gensim | npmi, see pair_scores.py
     threshold   pairs that score more become phrases; for several passes one number for all, or one for each.
                 None: word2vec 100, gensim 10, npmi 0.5; with a target 0
     target      at most so many phrases, the best, in each pass
@@ -158,22 +160,37 @@ class Phrases:
             JoiningPlace(None) as place,
         ):
             text, found = whole_text(corpus), list[list[ScoredPhrase]]()
-            how = Finding(
-                self.score,
-                self.target,
-                self.min_count,
-                self.inside,
-                self.threads,
-                bytes_of("memory", self.memory),
-            )
             for number, threshold in enumerate(self.thresholds):
                 if number:
                     text = self._join_pass(text, found[-1], place.work, number, self.threads)
-                found.append(find_phrases(text, how, threshold, place.work))
+                found.append(self._find(text, threshold, place.work))
                 if note is not None:
                     note(f"pass {number + 1}: {text.tokens:,} words, {len(found[-1]):,} phrases")
             del text
         return self._keep(found)
+
+    def _find(self, text: GrowingText, threshold: float, folder: Path) -> list[ScoredPhrase]:
+        """The phrases of one pass, best first; `folder`: for files meanwhile."""
+        memory = bytes_of("memory", self.memory)
+        connectors = connector_flags(text.index, self.inside)
+        lefts = left_sides(text, connectors, memory, folder)
+        pairs, different = count_pairs(
+            text,
+            lefts,
+            # seen less often, a pair scores too little with any threshold >= 0
+            least=self.min_count if self.score == "npmi" else self.min_count + 1,
+            rare=self.score == "gensim",
+            threads=self.threads,
+            memory=memory,
+        )
+        a, b = text.counts[first_words(lefts, text.counts.size, pairs.lefts)], text.counts[pairs.words]
+        kinds = int(np.count_nonzero(text.counts[connectors == 0])) + different
+        scores = pair_scores(self.score, self.min_count, a, b, pairs.counts, text.tokens, kinds)
+        words, entries = list(text.index), list[ScoredPhrase]()
+        for place in best_pairs(pairs, scores, threshold, self.target).tolist():
+            ids = [*words_of(lefts, len(words), int(pairs.lefts[place])), int(pairs.words[place])]
+            entries.append((tuple(words[i] for i in ids), float(scores[place]), int(pairs.counts[place])))
+        return entries
 
     def _keep(self, found: list[list[ScoredPhrase]]) -> Phrases:
         self._found = found

@@ -13,7 +13,7 @@ from unhot.corpus.reading.separators import PADDING
 from unhot.corpus.reading.tokenizers import ESCAPE, escaped, unescaped
 from unhot.errors import DataError
 from unhot.types import Bytes, Counts, Ids, Starts
-from unhot.vocab.vocabulary import Vocabulary, decode_words, encode_word
+from unhot.vocab.vocabulary import Vocabulary, decode_word, decode_words, encode_word
 
 CHUNK = 1 << 13  # words looked at together
 INVALID = re.compile("[\udc80-\udcff]")
@@ -32,17 +32,13 @@ class Lexicon(NamedTuple):
         return [self.arena[start:end] for start, end in zip(starts, ends, strict=True)]
 
 
-class Spelling(NamedTuple):
-    """The bytes of words."""
+def spelt(words: Iterable[str], escapes: bool = False) -> tuple[Bytes, Starts]:
+    """The bytes of words, one behind the other with PADDING at the end, and where each begins: [words + 1].
 
-    text: Bytes  # one word behind the other, and PADDING
-    offsets: Starts  # [words + 1]
-
-
-def spelt(words: Iterable[str], escapes: bool = False) -> Spelling:
-    """The bytes of words; `escapes`: as they stand in token lists."""
+    `escapes`: as they stand in token lists.
+    """
     raws = [escaped(encode_word(word)) if escapes else encode_word(word) for word in words]
-    return Spelling(np.frombuffer(b"".join(raws) + bytes(PADDING), np.uint8).copy(), _offsets(raws))
+    return np.frombuffer(b"".join(raws) + bytes(PADDING), np.uint8).copy(), _offsets(raws)
 
 
 def merge_tables(tables: list[WordTable]) -> tuple[WordTable, list[Ids]]:
@@ -84,9 +80,7 @@ def invalid_tokens(words: Lexicon) -> int:
         if words.arena[words.offsets[first] : words.offsets[last]].isascii():
             continue
         raws = words.raws(np.arange(first, last))
-        try:
-            b"\n".join(raws).decode()  # the quick way: all words of the chunk are valid
-        except UnicodeDecodeError:
+        if INVALID.search(decode_word(b"\n".join(raws))):
             total += sum(
                 int(words.counts[first + i])
                 for i, text in enumerate(decode_words(raws))
@@ -149,7 +143,7 @@ def cut_vocabulary(words: Lexicon, min_count: int, max_vocab: int | None) -> tup
 
 def given_vocabulary(table: WordTable, escapes: bool, vocabulary: Vocabulary) -> tuple[Vocabulary, Ids]:
     """The vocabulary that the user gave, and the final id (-1: dropped) of each word of the table."""
-    table, ids = _add_vocabulary(table, escapes, vocabulary, np.zeros(len(vocabulary), np.int64))
+    table, ids = add_words(table, *spelt(vocabulary.words, escapes), np.zeros(len(vocabulary), np.int64))
     return vocabulary, _finals(int(table.state[WORDS]), ids)
 
 
@@ -161,20 +155,13 @@ def extended_vocabulary(
     There are at most `max_vocab` in all, but no word of the vocabulary is dropped.
     """
     text = lexicon(table, escapes)
-    table, ids = _add_vocabulary(table, escapes, known, known.counts)
+    table, ids = add_words(table, *spelt(known.words, escapes), known.counts)
     new = ranked(text, min_count, None)
     new = new[~np.isin(new, ids)][: None if max_vocab is None else max(0, max_vocab - len(ids))]
     words = lexicon(table, escapes)
     stay = _sorted(words, np.union1d(new, ids))
     final = _finals(len(words.counts), stay)
     return Vocabulary(decode_words(words.raws(stay)), words.counts[stay]), final
-
-
-def _add_vocabulary(
-    table: WordTable, escapes: bool, vocabulary: Vocabulary, counts: Counts
-) -> tuple[WordTable, Ids]:
-    """A table that also has the words of a vocabulary, and their ids there."""
-    return add_words(table, *spelt(vocabulary.words, escapes), counts)
 
 
 def _finals(words: int, ids: Ids | Starts) -> Ids:
