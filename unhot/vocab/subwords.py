@@ -73,7 +73,6 @@ class Subwords:
 
     def __post_init__(self) -> None:
         """Check the ranges."""
-        one_of("scheme", self.scheme, SCHEMES)
         for field, low, high in (
             ("minn", 0, MOST_CHARACTERS),
             ("maxn", 0, MOST_CHARACTERS),
@@ -82,6 +81,7 @@ class Subwords:
             ("seed", 0, 2**32 - 1),
         ):
             object.__setattr__(self, field, whole(field, getattr(self, field), low, high))
+        one_of("scheme", self.scheme, SCHEMES)
         if self.maxn and not 1 <= self.minn <= self.maxn:
             raise ConfigError(
                 f"minn={self.minn}, maxn={self.maxn}: minn must be from 1 to maxn; maxn=0 does without "
