@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -223,11 +224,11 @@ def _write(found: Phrases, corpus: Corpus, out: str) -> int:
     if out == "-":
         return found.write(corpus, sys.stdout.buffer)
     kind = Path(out).suffix.removeprefix(".")
-    with replacing(Path(out)) as file:
-        if kind not in PACKERS:
-            return found.write(corpus, file)
-        with packed_file(kind, file, "wb") as packed:
-            return found.write(corpus, packed)
+    with (
+        replacing(Path(out)) as file,
+        packed_file(kind, file, "wb") if kind in PACKERS else contextlib.nullcontext(file) as sink,
+    ):
+        return found.write(corpus, sink)
 
 
 def _show(found: Phrases, facts: dict[str, Any], options: dict[str, Any]) -> None:

@@ -85,8 +85,7 @@ class Corpus(OpenedFolder):
                 f"{path / INDEX}: the report does not fit the shards, or what is beside the text: the file "
                 f"is damaged, {AGAIN}"
             )
-        shards = map_shards(path, len(lengths))
-        return cls(path, vocabulary, shards, report, keeping=keeping, beside=beside)
+        return cls(path, vocabulary, map_shards(path, len(lengths)), report, keeping=keeping, beside=beside)
 
     @property
     def words(self) -> int:

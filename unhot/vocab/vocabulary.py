@@ -193,9 +193,9 @@ class Vocabulary:
             )
         raws = data.split(b"\n")[:-1]
         if counts.shape != (len(raws),):
-            which = f"{len(raws)} words, but {counts.size} counts"
             raise FormatError(
-                f"{path}: byte {len(data)}: {which}: the file is damaged or belongs to another model"
+                f"{path}: byte {len(data)}: {len(raws)} words, but {counts.size} counts: the file is damaged "
+                "or belongs to another model"
             )
         if b"\\" in data:
             raws = [_unescape(raw, f"{path}: row {row}") for row, raw in enumerate(raws, 1)]

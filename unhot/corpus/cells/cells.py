@@ -231,8 +231,9 @@ class CellsWriter(Workplace):
         words, cells = len(self.vocabulary), int(starts[-1])
         index = {"version": VERSION, "words": words, "cells": cells, "settings": dict(settings)}
         save_index(self.directory / INDEX, index)
-        arrays = _map(self.directory)
-        return Cells(self.vocabulary, arrays, settings, self.directory, temporary=self.temporary)
+        return Cells(
+            self.vocabulary, _map(self.directory), settings, self.directory, temporary=self.temporary
+        )
 
 
 def row_ranges(lengths: Counts, most: int) -> Iterator[tuple[int, int]]:

@@ -1,4 +1,4 @@
-"""How much two words belong together: the scores of pairs, and the best of them.
+"""How much two words belong together: the scores of pairs.
 
 With the counts of the words a and b, of a followed by b (ab), and of all words of the text (n):
 
@@ -14,11 +14,8 @@ Bouma, Normalized (pointwise) mutual information in collocation extraction, 2009
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from unhot.corpus.phrases.pair_kernels import FrequentPairs
 from unhot.types import Counts, Doubles
 
 THRESHOLDS = {"word2vec": 100.0, "gensim": 10.0, "npmi": 0.5}  # usual ones
@@ -35,11 +32,3 @@ def pair_scores(
         return np.asarray(np.log(p_ab / (p_a * p_b)) / -np.log(p_ab), np.float64)
     times = n if score == "word2vec" else different
     return np.asarray((ab - min_count) / (a.astype(np.float64) * b) * times, np.float64)
-
-
-def best_pairs(pairs: FrequentPairs, scores: Doubles, threshold: float, target: int | None) -> Any:
-    """The places of pairs that score more than the threshold, best first; the best `target` of them."""
-    above = np.flatnonzero(scores > threshold)
-    # the last one decides first
-    keys = (pairs.words[above], pairs.lefts[above], -pairs.counts[above], -scores[above])
-    return above[np.lexsort(keys)][:target]

@@ -42,7 +42,7 @@ from unhot.corpus.phrases.joining import (
     write_text,
 )
 from unhot.corpus.phrases.pair_counts import count_pairs, first_words, left_sides, words_of
-from unhot.corpus.phrases.pair_scores import SCORES, THRESHOLDS, best_pairs, pair_scores
+from unhot.corpus.phrases.pair_scores import SCORES, THRESHOLDS, pair_scores
 from unhot.corpus.phrases.phrase_file import ScoredPhrase, load_phrases, save_phrases
 from unhot.corpus.reading.lexicon import check_given
 from unhot.corpus.reading.sources import Source
@@ -186,8 +186,11 @@ class Phrases:
         a, b = text.counts[first_words(lefts, text.counts.size, pairs.lefts)], text.counts[pairs.words]
         kinds = int(np.count_nonzero(text.counts[connectors == 0])) + different
         scores = pair_scores(self.score, self.min_count, a, b, pairs.counts, text.tokens, kinds)
+        above = np.flatnonzero(scores > threshold)
+        # the last one decides first
+        keys = (pairs.words[above], pairs.lefts[above], -pairs.counts[above], -scores[above])
         words, entries = list(text.index), list[ScoredPhrase]()
-        for place in best_pairs(pairs, scores, threshold, self.target).tolist():
+        for place in above[np.lexsort(keys)][: self.target].tolist():
             ids = [*words_of(lefts, len(words), int(pairs.lefts[place])), int(pairs.words[place])]
             entries.append((tuple(words[i] for i in ids), float(scores[place]), int(pairs.counts[place])))
         return entries

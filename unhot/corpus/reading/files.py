@@ -33,10 +33,9 @@ def find_files(path: PathLike) -> list[Path | None]:
         return [None]
     place = Path(path)
     if not _names_a_file(os.fspath(path)):
-        name = os.fspath(path)
         raise DataError(
-            f"{name:.200}: no such file, folder or match: give an existing path; sentences go into a list "
-            "or another iterable"
+            f"{os.fspath(path):.200}: no such file, folder or match: give an existing path; sentences go "
+            "into a list or another iterable"
         )
     if place.is_dir():
         refuse_encoded(place)

@@ -41,10 +41,9 @@ def joined_strings(sentences: Iterable[object]) -> Iterator[bytes]:
     """Strings for the scanner of text: a line feed inside a sentence is only white space."""
     for number, sentence in enumerate(sentences, 1):
         if not isinstance(sentence, str):
-            kind = type(sentence).__name__
             raise DataError(
-                f"sentence {number} is of type {kind}, the first one was a str: give strings or token "
-                "lists, not both"
+                f"sentence {number} is of type {type(sentence).__name__}, the first one was a str: give "
+                "strings or token lists, not both"
             )
         yield encode_word(sentence.replace("\n", " ")) + b"\n"
 

@@ -125,10 +125,9 @@ def paths_of(source: object) -> list[PathLike] | None:
 def _items(source: Source, column: str | None, nulls: bool) -> Iterator[object]:
     """The sentences of an iterable; of rows that are dicts, the text column."""
     if isinstance(source, (bytes, bytearray, memoryview)) or not isinstance(source, Iterable):
-        kind = type(source).__name__
         raise DataError(
-            f"a source of type {kind}: give a path, a list of paths, a table, or an iterable of strings or "
-            "of token lists"
+            f"a source of type {type(source).__name__}: give a path, a list of paths, a table, or an "
+            "iterable of strings or of token lists"
         )
     items: Iterator[object] = iter(source)
     head = list(islice(items, 1))

@@ -111,8 +111,10 @@ class TextStream:
         self.marked = head.startswith(UTF8_MARK)
         for mark, encoding in OTHER_MARKS.items():
             if head.startswith(mark):
-                advice = f"convert it to UTF-8, e.g. with iconv -f {encoding} -t UTF-8"
-                raise DataError(f"{self.name}: {encoding} text, by its byte order mark: {advice}")
+                raise DataError(
+                    f"{self.name}: {encoding} text, by its byte order mark: convert it to UTF-8, e.g. with "
+                    f"iconv -f {encoding} -t UTF-8"
+                )
         return head[len(UTF8_MARK) :] if self.marked else head
 
     def _explained(self, error: Exception) -> DataError:
