@@ -109,7 +109,7 @@ def test_a_picture_that_fails_costs_nothing_else(at, folder, monkeypatch):
 
 
 def test_a_table_that_fails_does_not_cost_the_files(at, folder, monkeypatch):
-    monkeypatch.setattr("unhot.cli.evaluation_tables.print_table", lambda *arguments: 1 / 0)
+    monkeypatch.setattr("unhot.cli.bench.print_table", lambda *arguments: 1 / 0)
     assert at(f"outputs text.txt --layers softmax {SHORT} -o kept").returncode == 1
     assert "softmax" in (folder / "kept.csv").read_text()
 
@@ -129,7 +129,7 @@ def test_interrupted_before_the_first_layer(at, folder, monkeypatch):
     def pressed(*arguments):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("unhot.bench.outputs._Run", pressed)
+    monkeypatch.setattr("unhot.bench.outputs._LayerRun", pressed)
     result = at(f"outputs text.txt --layers softmax {SHORT} -o none")
     assert result.returncode == 130
     assert "Interrupted" in result.stdout

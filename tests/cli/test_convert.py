@@ -73,7 +73,8 @@ def test_help_lists_every_format():
     for name, form in FORMATS.items():
         line = next(line for line in text.splitlines() if line.split()[:1] == [name])
         assert " ".join(form.endings).strip() in line
-    code = "import sys; from unhot.cli.main import _run; _run(['convert', '--help'], False); assert 'numba' not in sys.modules"
+    code = "import sys; from unhot.cli.main import _run; _run(['convert', '--help'], False); "
+    code += "assert 'numba' not in sys.modules"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True).returncode == 0
 
 

@@ -128,7 +128,8 @@ def questions(folder):
     return folder
 
 
-ALL = "one.bin --similarity pairs pairs/b.csv --analogies google.txt bats --categories kinds.tsv --outliers sets --seeds two.bin three.bin"
+ALL = "one.bin --similarity pairs pairs/b.csv --analogies google.txt bats --categories kinds.tsv "
+ALL += "--outliers sets --seeds two.bin three.bin"
 
 
 @pytest.fixture
@@ -233,6 +234,7 @@ def test_wrong_files_are_one_line(at, arguments, code, told):
 
 
 def test_similarity_does_not_load_the_compiler():
-    code = "import sys, unhot.evaluate.similarity, unhot.evaluate.outliers; from unhot.evaluate import similarity; "
-    code += "assert callable(similarity); assert callable(unhot.evaluate.outliers); sys.exit('numba' in sys.modules)"
+    code = "import sys, unhot.evaluate.similarity, unhot.evaluate.outliers; "
+    code += "from unhot.evaluate import similarity; assert callable(similarity); "
+    code += "assert callable(unhot.evaluate.outliers); sys.exit('numba' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0

@@ -185,8 +185,9 @@ def test_training_writes_a_model_and_its_vectors(verb, place):
     ]
     model, vectors = fasttext.load_model("model.bin"), unhot.Vectors.load("model.vec")
     assert model.get_arguments() | {"lrUpdateRate": 100} == {
-        "dim": 16, "ws": 5, "epoch": 1, "minCount": 2, "neg": 5, "wordNgrams": 1, "loss": "ns", "model": {"skipgram": "sg"}.get(verb, verb),
-        "bucket": 2000, "minn": 3, "maxn": 6, "lrUpdateRate": 100, "t": 0.01,
+        "dim": 16, "ws": 5, "epoch": 1, "minCount": 2, "neg": 5, "wordNgrams": 1, "loss": "ns",
+        "model": {"skipgram": "sg"}.get(verb, verb), "bucket": 2000, "minn": 3, "maxn": 6,
+        "lrUpdateRate": 100, "t": 0.01,
     }  # fmt: skip
     assert vectors.words == model.words
     np.testing.assert_array_equal(vectors["cat"], model["cat"])
@@ -291,7 +292,8 @@ def test_a_folder_that_cannot_be_written_to_is_an_error_before_training(place, m
 
 
 def test_help_is_quick_and_has_examples():
-    script = "import sys; from unhot.cli.main import main\ntry: main(sys.argv[1:])\nfinally: assert not {'numba', 'numpy'} & {*sys.modules}"
+    script = "import sys; from unhot.cli.main import main\n"
+    script += "try: main(sys.argv[1:])\nfinally: assert not {'numba', 'numpy'} & {*sys.modules}"
     done = subprocess.run(
         [sys.executable, "-c", script, "fasttext", "skipgram", "-h"],
         capture_output=True,

@@ -6,7 +6,9 @@ from typing import Any
 
 import click
 
-from unhot.cli.neighbors import json_option, restrict_option, tell_unseen, unseen_words, which_option
+from unhot.cli.neighbors import tell_unseen, unseen_words
+from unhot.cli.options import json_option, restrict_option, which_option
+from unhot.cli.show import printable, show_json
 
 EXAMPLES = """
 \b
@@ -53,7 +55,6 @@ def analogy(
     `analogy MODEL king man woman` asks: king is to man as what is to woman? MODEL is a model directory, or a
     file of vectors in any format that unhot reads. The three words are no answers.
     """
-    from unhot.cli.show import printable, show_json
     from unhot.vectors.store import Vectors
 
     vectors = Vectors.load(model, which=which)
@@ -62,23 +63,12 @@ def analogy(
     unseen = unseen_words((a, b, c), vectors)
     if as_json:
         answers = [{"word": word, "score": round(score, 6)} for word, score in found]
-        asked: dict[str, Any] = {
-            "a": a,
-            "b": b,
-            "c": c,
-            "positive": [a, c],
-            "negative": [b],
-            "method": method,
-            "which": which,
-        }
-        asked |= {"unseen": unseen} if unseen else {}
+        asked: dict[str, Any] = {"a": a, "b": b, "c": c, "positive": [a, c], "negative": [b]}
+        asked |= {"method": method, "which": which, **({"unseen": unseen} if unseen else {})}
         show_json({**asked, "restrict_vocab": restrict_vocab, "answers": answers})
         return
     tell_unseen(unseen)
-    names = {name: printable(word) for name, word in (("a", a), ("b", b), ("c", c))}
-    click.echo(
-        "{a} is to {b} as ? is to {c}:  x with the greatest ".format(**names)
-        + FORMULAS[method].format(**names)
-    )
+    told = f"{{a}} is to {{b}} as ? is to {{c}}:  x with the greatest {FORMULAS[method]}"
+    click.echo(told.format(a=printable(a), b=printable(b), c=printable(c)))
     for word, score in found:
         click.echo(f"{score:7.4f}  {printable(word)}")

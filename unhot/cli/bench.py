@@ -13,6 +13,8 @@ import click
 
 from unhot.cli.outputs import plugin_option
 from unhot.cli.several import SeveralValues
+from unhot.cli.show import new_bar, note, print_table, printable, show_json
+from unhot.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
     from unhot.bench.outputs import Status, Tell
@@ -113,7 +115,6 @@ def outputs(
     counts of all pairs, and every layer is compared with it. Ctrl-C ends it with what there is.
     """
     from unhot.bench import Settings, compare_outputs
-    from unhot.cli.show import show_json
 
     settings = Settings(**options)
     files = _files(prefix)
@@ -132,29 +133,22 @@ def outputs(
 
 def _files(prefix: str) -> dict[str, Path]:
     """Where results will be written; refused before an hour of work, not after it."""
-    from unhot.errors import ConfigError, DataError
-
     if prefix.replace(os.sep, "/").rpartition("/")[2] in ("", ".", ".."):
         raise ConfigError(f"-o {prefix!r}: must end with a name, such as results/mine")
-    path = Path(prefix)
-    files = {
-        "csv": f"{path.name}.csv",
-        "curves": f"{path.name}-curves.csv",
-        "md": f"{path.name}.md",
-        "svg": f"{path.name}.svg",
-    }
+    endings = {"csv": ".csv", "curves": "-curves.csv", "md": ".md", "svg": ".svg"}
+    files = {kind: Path(f"{prefix}{ending}") for kind, ending in endings.items()}
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        for file in (path.parent / name for name in files.values()):
+        Path(prefix).parent.mkdir(parents=True, exist_ok=True)
+        for file in files.values():
             file.open("ab").close()
             if file.stat().st_size == 0:
                 file.unlink()
     except OSError as error:
         raise DataError(
-            f"-o {prefix}: cannot be written ({error.strerror}); give the beginning of the names of files "
-            "that can"
+            f"-o {prefix}: cannot be written ({error.strerror}); "
+            "give the beginning of the names of files that can"
         ) from error
-    return {kind: path.parent / name for kind, name in files.items()}
+    return files
 
 
 def _write(comparison: Comparison, files: dict[str, Path], quiet: bool, measured: bool) -> None:
@@ -163,7 +157,6 @@ def _write(comparison: Comparison, files: dict[str, Path], quiet: bool, measured
     Without any result, those of an earlier run stay.
     """
     from unhot.bench.table import markdown, write_csv, write_curves
-    from unhot.cli.show import note
 
     if not measured:
         note("no layer has a result: nothing is written")
@@ -186,7 +179,6 @@ def _write_page(path: Path, page: str) -> None:
 def _draw(comparison: Comparison, path: Path) -> bool:
     """Draw the picture, if it can be drawn; otherwise there is none, also none of an earlier run."""
     from unhot.bench.plot import plot_layers
-    from unhot.cli.show import note
 
     try:
         plot_layers(comparison, path)
@@ -200,8 +192,6 @@ def _draw(comparison: Comparison, path: Path) -> bool:
 def _show(comparison: Comparison) -> None:
     """The table on stdout, then how it was measured."""
     from unhot.bench.table import explained, failures, header, measured_by, summary, table
-    from unhot.cli.evaluation_tables import print_table
-    from unhot.cli.show import printable
 
     failed = (f"failed: {printable(line)}" for line in failures(comparison))
     terms = (f"{term}: {meaning}" for term, meaning in explained(comparison).items())
@@ -218,39 +208,27 @@ def _line(measured: Measured) -> str:
     if measured.result is None:
         return f"{measured.layer}: {measured.failed}"
     speed = "" if math.isnan(measured.pairs_per_second) else f", {measured.pairs_per_second:,.0f} examples/s"
-    return f"{measured.layer}: perplexity {measured.result.perplexity:,.1f}{speed}, lr {measured.lr:.3g} ({measured.engine})"
+    perplexity = f"perplexity {measured.result.perplexity:,.1f}"
+    return f"{measured.layer}: {perplexity}{speed}, lr {measured.lr:.3g} ({measured.engine})"
 
 
 @contextmanager
 def _progress(quiet: bool) -> Iterator[Tell]:
     """A bar on a terminal, otherwise a line for each layer that is done."""
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn
-
-    from unhot.cli.show import printable
-
-    console = Console(stderr=True)
-    columns = (TextColumn("{task.description}"), BarColumn(bar_width=30), TextColumn("{task.fields[text]}"))
-    with Progress(*columns, console=console, disable=quiet or not console.is_terminal, transient=True) as bar:
+    with new_bar("{task.description}", "{task.fields[text]}", quiet=quiet, transient=True) as bar:
         task = bar.add_task("reading", total=None, text="")
 
         def tell(status: Status) -> None:
-            left = f"{status.seconds_left:,.0f} s left" if status.seconds_left else ""
-            at = (
-                f"{status.stage} {status.number}/{status.layers} {status.layer}"
-                if status.number
-                else status.stage
-            )
+            at = f"{status.stage} {status.number}/{status.layers} {status.layer}"
             bar.update(
                 task,
-                description=printable(at),
+                description=printable(at if status.number else status.stage),
                 completed=max(0, status.number - 1),
                 total=status.layers,
-                text=left,
+                text=f"{status.seconds_left:,.0f} s left" if status.seconds_left else "",
             )
             if status.measured is not None and not quiet:
-                bar.console.print(
-                    printable(_line(status.measured)), markup=False, highlight=False, soft_wrap=True
-                )
+                line = printable(_line(status.measured))
+                bar.console.print(line, markup=False, highlight=False, soft_wrap=True)
 
         yield tell

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
+
+from unhot.cli.options import json_option
+from unhot.cli.show import note, printable, show_json
+from unhot.errors import DataError
 
 SHOWN = 10  # words that are written differently
 
@@ -12,7 +18,7 @@ FORMAT           by the ending      what it is
 unhot            (none)             unhot's own folder, with counts
 word2vec-text    .txt .vec          word2vec text, also of gensim and fastText
 word2vec-binary  .bin               word2vec binary
-fasttext         .ftz               fastText's own .bin and .ftz, with n-grams; .bin is written with --to fasttext
+fasttext         .ftz               fastText's own .bin (--to fasttext) and .ftz, with n-grams
 floret           .floret            floret's table: n-grams and no words
 glove            .glove             GloVe text, without a header; also read from .txt
 npy              .npy               NumPy matrix, and X.words.txt beside it
@@ -54,7 +60,7 @@ Examples:
     show_default=True,
     help="Bytes of words that are not UTF-8; escape: they are kept.",
 )
-@click.option("--json", "as_json", is_flag=True, help="JSON for machines.")
+@json_option
 def convert(
     source: str,
     out: str,
@@ -66,10 +72,6 @@ def convert(
     as_json: bool,
 ) -> None:
     """Write the vectors of SOURCE, a model or a file, to OUT in another format."""
-    from pathlib import Path
-
-    from unhot.cli.show import note, printable, show_json
-    from unhot.errors import DataError
     from unhot.vectors.formats import format_name
     from unhot.vectors.store import KEEPING, Vectors
 
@@ -80,36 +82,24 @@ def convert(
     whole = name == "fasttext" and limit is None and which == "in" and bad_utf8 == "escape"
     if not len(vectors) and vectors.subwords is not None and name not in KEEPING:
         raise DataError(
-            f"{source}: rows of n-grams and no words: {name} holds the vectors of words, so there is "
-            "nothing to write"
+            f"{source}: rows of n-grams and no words: {name} holds the vectors of words, "
+            "so there is nothing to write"
         )
     renamed = {} if whole and _wrote_model(source, out) else vectors.save(out, name)
     if as_json:
-        facts = {
-            "out": out,
-            "format": name,
-            "words": len(vectors),
-            "dim": vectors.vector_size,
-            "renamed": renamed,
-        }
-        show_json(facts if vectors.subwords is None else {**facts, "ngrams": name in KEEPING})
+        kept = {} if vectors.subwords is None else {"ngrams": name in KEEPING}
+        size = {"words": len(vectors), "dim": vectors.vector_size}
+        show_json({"out": out, "format": name, **size, "renamed": renamed, **kept})
         return
     for word, written in list(renamed.items())[:SHOWN]:
         note(f"the format cannot hold {printable(word)!r}: written as {printable(written)!r}")
     if len(renamed) > SHOWN:
         note(f"... and {len(renamed) - SHOWN:,} more words")
-    ngrams = (
-        ""
-        if vectors.subwords is None or not vectors.subwords.maxn or name == "floret"
-        else ", with n-grams"
-        if name in KEEPING
-        else ", without n-grams, which this format cannot hold"
-    )
-    held = (
-        f"{vectors.subwords.buckets:,} rows of n-grams and no words"
-        if name == "floret" and vectors.subwords
-        else f"{len(vectors):,} words"
-    )
+    held, ngrams = f"{len(vectors):,} words", ""
+    if vectors.subwords is not None and name == "floret":
+        held = f"{vectors.subwords.buckets:,} rows of n-grams and no words"
+    elif vectors.subwords is not None and vectors.subwords.maxn:
+        ngrams = ", with n-grams" if name in KEEPING else ", without n-grams, which this format cannot hold"
     note(f"wrote {out}: {held}, dim {vectors.vector_size}, {name}{ngrams}")
 
 

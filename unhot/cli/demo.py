@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
+
+from unhot.cli.show import TrainingBar
 
 QUERIES = ("war", "president", "gold", "farmers", "health")
 ANALOGIES = (("mexico", "mexican", "spain"), ("army", "soldiers", "navy"), ("great", "greater", "large"))
@@ -22,9 +26,6 @@ ANALOGIES = (("mexico", "mexican", "spain"), ("army", "soldiers", "navy"), ("gre
 @click.option("--threads", type=int, default=2, show_default=True, help="Threads.")
 def demo(target: str, epochs: int, threads: int) -> int:
     """Train on the State of the Union addresses, which come with unhot, and look at the result."""
-    from pathlib import Path
-
-    from unhot.cli.show import TrainingBar
     from unhot.data import sotu_path
     from unhot.models.skipgram import SkipGram
     from unhot.vectors.formats.directory import check_writable
@@ -42,9 +43,8 @@ def demo(target: str, epochs: int, threads: int) -> int:
         return 130
     click.echo("\nNearest words")
     for word in QUERIES:
-        click.echo(
-            f"  {word:<10} {', '.join(other for other, _ in model.vectors.most_similar(word, topn=6))}"
-        )
+        found = model.vectors.most_similar(word, topn=6)
+        click.echo(f"  {word:<10} {', '.join(other for other, _ in found)}")
     click.echo("\nAnalogies")
     for a, b, c in ANALOGIES:
         found = model.vectors.most_similar(positive=[b, c], negative=[a], topn=3)

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from unhot.cli.options import json_option
 from unhot.cli.outputs import plugin_option
 from unhot.cli.several import SeveralValues
+from unhot.cli.show import new_bar, show_json
+from unhot.errors import FormatError
 
 if TYPE_CHECKING:
     from unhot.evaluate.examples import Progress
@@ -23,7 +27,8 @@ Examples:
   unhot evaluate model --text held_out.txt
   unhot evaluate model --text held_out.txt --window 2 --json
   zcat news.gz | unhot evaluate model --text -
-  unhot evaluate vectors.bin --similarity wordsim.txt simlex.txt --analogies questions-words.txt --restrict-vocab 30000
+  unhot evaluate vectors.bin --similarity wordsim.txt simlex.txt
+  unhot evaluate vectors.bin --analogies questions-words.txt --restrict-vocab 30000
   unhot evaluate model --analogies BATS_3.0 --method both --categories bless.csv --outliers 8-8-8 --json
   unhot evaluate model --seeds seed2 seed3 --neighbors 10 --words 1000
 """
@@ -81,7 +86,8 @@ Examples:
     "--case",
     type=click.Choice(["exact", "prefer", "ignore"]),
     default=None,
-    help="Find words as spelled; as spelled, else in any case; or in any case  [default: prefer; --analogies: ignore]",
+    help="Find words as spelled; as spelled, else in any case; or in any case  "
+    "[default: prefer; --analogies: ignore]",
 )
 @click.option(
     "--unseen",
@@ -121,7 +127,7 @@ Examples:
 )
 @click.option("--tokenizer", default=None, help="--text: whitespace, words or text8  [default: the model's]")
 @plugin_option
-@click.option("--json", "as_json", is_flag=True, help="JSON for machines.")
+@json_option
 def evaluate(model: str, as_json: bool, **options: Any) -> None:
     """Measure how good a model is.
 
@@ -145,8 +151,6 @@ def evaluate(model: str, as_json: bool, **options: Any) -> None:
     if any(options[kind] for kind in KINDS[1:]):
         results.update(_of_vectors(model, options))
     if as_json:
-        from unhot.cli.show import show_json
-
         show_json(
             {
                 name: [each.as_dict() for each in some] if isinstance(some, list) else some.as_dict()
@@ -164,17 +168,16 @@ def evaluate(model: str, as_json: bool, **options: Any) -> None:
 
 def _open(path: str) -> WordModel:
     """The model with its output layer."""
-    from pathlib import Path
-
-    from unhot.errors import FormatError
     from unhot.models.load import word_models
     from unhot.vectors.formats.directory import is_model, load_model
 
-    only = "only a model of unhot with its output layer can be evaluated on text; give the directory that `unhot train` wrote"
+    only = (
+        "only a model of unhot with its output layer can be evaluated on text; "
+        "give the directory that `unhot train` wrote"
+    )
     if not is_model(path):
-        raise FormatError(
-            f"{path}: {'vectors alone, or no model' if Path(path).exists() else 'no such model'}: {only}"
-        )
+        what = "vectors alone, or no model" if Path(path).exists() else "no such model"
+        raise FormatError(f"{path}: {what}: {only}")
     saved = load_model(Path(path))
     kind = word_models().get(str(saved.config.get("model")))
     if kind is None or "out_vectors" not in saved.tensors:
@@ -206,9 +209,8 @@ def _of_vectors(model: str, options: dict[str, Any]) -> dict[str, Any]:
         paths = [path for given in options[kind] for path in (question_files(given) if files else [given])]
         if paths:
             unseen = {"unseen": options["unseen"]} if kind == "similarity" else {}
-            results[kind] = [
-                getattr(kinds, kind)(vectors, path, **common, **case, **unseen) for path in paths
-            ]
+            ask = getattr(kinds, kind)
+            results[kind] = [ask(vectors, path, **common, **case, **unseen) for path in paths]
     methods = ("add", "mul") if options["method"] == "both" else (options["method"],)
     for path in options["analogies"]:
         for method in methods:
@@ -237,15 +239,6 @@ def _asked(words: str) -> int | list[str]:
 @contextmanager
 def _bar(stage: str) -> Iterator[Progress]:
     """A bar on a terminal; what it gives is called with the stage, how much is done and how much there is."""
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn
-
-    console = Console(stderr=True)
-    columns = (
-        TextColumn("{task.description:<10}"),
-        BarColumn(bar_width=30),
-        TextColumn("{task.percentage:>3.0f}%"),
-    )
-    with Progress(*columns, console=console, disable=not console.is_terminal, transient=True) as bar:
+    with new_bar("{task.description:<10}", "{task.percentage:>3.0f}%", transient=True) as bar:
         task = bar.add_task(stage, total=None)
         yield lambda stage, done, total: bar.update(task, description=stage, completed=done, total=total)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from unhot.cli.show import print_table
 
 if TYPE_CHECKING:
     from unhot.evaluate import Analogies, Categories, HeldOut, Outliers, Similarity, Stability
@@ -13,7 +15,6 @@ if TYPE_CHECKING:
     from unhot.evaluate.bootstrap import Interval
     from unhot.evaluate.outliers import OutlierSet
 
-PIPE = 160  # columns where there is no terminal
 METHODS = {"add": "3CosAdd", "mul": "3CosMul"}
 
 
@@ -42,8 +43,8 @@ def show_similarity(results: Sequence[Similarity]) -> None:
     ]
     header = ("", "Spearman", "95 % interval", "Pearson", "pairs", "unknown")
     made = " Words that are not in the vocabulary are made of their n-grams." if results[0].unseen else ""
-    how = f"Correlations of cosines with people's scores. {_words(results[0].restrict_vocab, results[0].case)}{made}"
-    print_table("similarity", header, rows, how)
+    words = _words(results[0].restrict_vocab, results[0].case)
+    print_table("similarity", header, rows, f"Correlations of cosines with people's scores. {words}{made}")
 
 
 def show_analogies(results: Sequence[Analogies]) -> None:
@@ -53,13 +54,8 @@ def show_analogies(results: Sequence[Analogies]) -> None:
         rows = [_section(each) for block in blocks if block for each in (*block, None)][:-1]
         header = ("", "accuracy", "95 % interval", "correct", "asked", "unknown")
         title = f"analogies: {_name(result.file)}, {METHODS[result.method]}"
-        print_table(
-            title,
-            header,
-            rows,
-            f"Share of right answers. {_words(result.restrict_vocab, result.case)}",
-            gap=number > 0,
-        )
+        how = f"Share of right answers. {_words(result.restrict_vocab, result.case)}"
+        print_table(title, header, rows, how, gap=number > 0)
 
 
 def _section(section: Section | None) -> tuple[str, ...]:
@@ -89,29 +85,20 @@ def show_categories(results: Sequence[Categories]) -> None:
 def show_outliers(results: Sequence[Outliers]) -> None:
     """A table for each file or folder: its sets, all."""
     for number, result in enumerate(results):
-        rows = [
-            _outlier_set(each) for each in (*result.sets, *((result.total,) if len(result.sets) > 1 else ()))
-        ]
+        sets = (*result.sets, result.total) if len(result.sets) > 1 else result.sets
+        rows = [_outlier_set(each) for each in sets]
         header = ("", "accuracy", "95 % interval", "OPP", "95 % interval", "asked", "unknown")
-        words = (
-            f"{result.total.unknown_words:,} unknown words were taken out of their sets. "
-            if result.total.unknown_words
-            else ""
-        )
-        how = f"Outliers found, and their mean position. {words}{_words(result.restrict_vocab, result.case)}"
+        out = f"{result.total.unknown_words:,} unknown words were taken out of their sets. "
+        words = f"{out if result.total.unknown_words else ''}{_words(result.restrict_vocab, result.case)}"
+        how = f"Outliers found, and their mean position. {words}"
         print_table(f"outliers: {_name(result.file)}", header, rows, how, gap=number > 0)
 
 
 def _outlier_set(each: OutlierSet) -> tuple[str, ...]:
     found = (_percent(each.accuracy), _interval(each.accuracy_interval, percent=True))
     position = (_percent(each.opp), _interval(each.opp_interval, percent=True))
-    return (
-        each.name,
-        *found,
-        *position,
-        f"{each.questions - each.unknown:,}",
-        _part(each.unknown, each.questions),
-    )
+    asked = (f"{each.questions - each.unknown:,}", _part(each.unknown, each.questions))
+    return (each.name, *found, *position, *asked)
 
 
 def show_stability(result: Stability) -> None:
@@ -133,20 +120,14 @@ def show_stability(result: Stability) -> None:
     how = (
         f"{result.words:,} words asked, of {result.common:,} that are in all {result.models} models{unknown}."
     )
-    print_table(
-        f"stability: {result.k} neighbours",
-        ("", "shared", "95 % interval", "Jaccard", "95 % interval"),
-        rows,
-        how,
-    )
+    header = ("", "shared", "95 % interval", "Jaccard", "95 % interval")
+    print_table(f"stability: {result.k} neighbours", header, rows, how)
 
 
 def _words(restrict_vocab: int | None, case: str) -> str:
-    known = (
-        "All words are known" if restrict_vocab is None else f"The first {restrict_vocab:,} words are known"
-    )
+    known = "All words" if restrict_vocab is None else f"The first {restrict_vocab:,} words"
     how = {"exact": "as spelled", "prefer": "as spelled, else in any case", "ignore": "in any case"}[case]
-    return f"{known}, {how}; questions with others are left out."
+    return f"{known} are known, {how}; questions with others are left out."
 
 
 def _name(file: str) -> str:
@@ -170,45 +151,3 @@ def _interval(interval: Interval, *, percent: bool = False) -> str:
 
 def _part(part: int, whole: int) -> str:
     return f"{part:,} ({part / whole:.1%})" if whole else "0"
-
-
-def print_table(
-    title: str, header: Sequence[str], rows: Iterable[Sequence[str]], how: str, *, gap: bool = False
-) -> None:
-    """A table and what is said about it.
-
-    The first column to the left and bold, all others to the right. `gap`: a blank line before it.
-    """
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    from unhot.cli.show import printable
-
-    console = Console(highlight=False)
-    if not console.is_terminal:
-        console = Console(highlight=False, width=PIPE)
-    lines = list(rows)
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_header=bool(header))
-    for number in range(len(lines[0])):
-        heading = header[number] if header else ""
-        table.add_column(
-            heading,
-            justify="left" if number == 0 else "right",
-            no_wrap=number > 0,
-            overflow="fold",
-            style="" if number else "bold",
-        )
-    for line in lines:
-        table.add_row(*(Text(printable(cell)) for cell in line))
-    # a number that is cut reads as another number: rather let the terminal break the lines
-    console.width = max(
-        console.width,
-        sum(max(map(len, column)) + 2 for column in zip(header or lines[0], *lines, strict=True)),
-    )
-    if gap:
-        console.print()
-    if title:
-        console.print(Text(printable(title), style="bold"))
-    console.print(table)
-    console.print(how, markup=False, soft_wrap=not console.is_terminal)

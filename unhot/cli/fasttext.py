@@ -28,16 +28,8 @@ def fasttext() -> None:
 
 
 for _command in (
-    skipgram,
-    cbow,
-    supervised,
-    quantize,
-    nn,
-    analogies,
-    print_word_vectors,
-    print_sentence_vectors,
-    print_ngrams,
+    *(skipgram, cbow, supervised, quantize, nn, analogies),
+    *(print_word_vectors, print_sentence_vectors, print_ngrams),
+    *(predict, predict_prob, test, test_label, dump),
 ):
-    fasttext.add_command(_command)
-for _command in (predict, predict_prob, test, test_label, dump):
     fasttext.add_command(_command)

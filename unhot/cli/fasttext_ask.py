@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from unhot.cli.show import note, printable
+
 if TYPE_CHECKING:
     from unhot.compat.fasttext import FastText
     from unhot.types import Floats
@@ -24,7 +26,7 @@ def nn(model: str, k: int) -> None:
     MODEL is a .bin or .ftz of fastText; K is how many words. Those that are asked for come from a prompt or
     from standard input, and need not have been seen in training.
     """
-    asked = _open(model)
+    asked = open_model(model)
     put("Query word? ")
     for word in _words():
         _put_found(word, asked.get_nearest_neighbors(word, k, "surrogateescape"))
@@ -42,7 +44,7 @@ def analogies(model: str, k: int) -> None:
     """
     prompt = "Query triplet (A - B + C)? "
     put(f"Loading model {model}\n")
-    asked = _open(model)
+    asked = open_model(model)
     put(prompt)
     words = _words()
     # three at a time; one or two words at the end are no question
@@ -58,7 +60,7 @@ def print_word_vectors(model: str) -> None:
 
     Words that were not seen in training have one, too, from their n-grams.
     """
-    asked = _open(model)
+    asked = open_model(model)
     for word in _words():
         put(f"{word} {numbers(asked.get_word_vector(word))}\n")
 
@@ -69,7 +71,7 @@ def print_sentence_vectors(model: str) -> None:
     """Print the vectors of lines of standard input."""
     from unhot.compat.fasttext.lines import classifier_lines
 
-    asked = _open(model)
+    asked = open_model(model)
     for line in classifier_lines(lines()) if asked.is_supervised else lines():
         put(f"{numbers(asked.line_vector(line))}\n")
 
@@ -90,11 +92,12 @@ def print_ngrams(model: str, word: str) -> None:
 
     The vector of WORD is the mean of all that are printed: its own, if it was seen in training, comes first.
     """
-    for ngram, vector in _open(model).get_ngram_vectors(word):
+    for ngram, vector in open_model(model).get_ngram_vectors(word):
         put(f"{ngram} {numbers(vector)}\n")
 
 
-def _open(model: str) -> FastText:
+def open_model(model: str) -> FastText:
+    """The model of a `.bin` or `.ftz` file."""
     from unhot.compat.fasttext import load_model
 
     return load_model(model)
@@ -102,8 +105,6 @@ def _open(model: str) -> FastText:
 
 def _put_found(asked: str, found: Iterable[tuple[float, str]]) -> None:
     """A line for each word; a note if there is none."""
-    from unhot.cli.show import note, printable
-
     answers = "".join(f"{word} {cosine:.6g}\n" for cosine, word in found)
     if answers:
         put(answers)

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
+from unhot.cli.show import TrainingBar
 from unhot.compat.fasttext.settings import Unsupervised
+from unhot.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
-    from unhot.cli.show import TrainingBar
     from unhot.models.fasttext import FastText
 
 EXAMPLES = """
@@ -35,11 +36,7 @@ OPTIONS: tuple[tuple[str, Any, str], ...] = (
     ("epoch", int, "Passes over the text."),
     ("minCount", int, "Drop words seen less often."),
     ("neg", int, "Negative samples, with -loss ns."),
-    (
-        "loss",
-        click.Choice(LOSSES),
-        "ns: negative sampling, hs: hierarchical softmax, softmax, ova or one-vs-all.",
-    ),
+    ("loss", click.Choice(LOSSES), "ns: negative sampling, hs: hierarchical softmax, softmax, one-vs-all."),
     ("bucket", int, "Rows that n-grams share, by their hash."),
     ("minn", int, "Characters of the shortest n-gram of a word."),
     ("maxn", int, "Characters of the longest n-gram; 0: no n-grams."),
@@ -63,7 +60,8 @@ class FastTextCommand(click.Command):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Names must be known ones; `-t=1e-4` is as good as `-t 1e-4`."""
         known = {name: param for param in self.get_params(ctx) for name in param.opts}
-        rest, split = iter(args), list[str]()
+        rest = iter(args)
+        split: list[str] = []
         for arg in rest:
             name, equals, value = arg.partition("=")
             if name.startswith("-") and name not in known:
@@ -101,11 +99,13 @@ def _training(verb: str, about: str) -> click.Command:
         ),
     ]
     made = "Words are made of their n-grams, so unseen words have vectors, too."
-    writes = "Writes OUTPUT.bin, the model, and OUTPUT.vec, the words' vectors; each replaces what is there when it is complete."
-    run = functools.partial(_train, verb)
+    writes = (
+        "Writes OUTPUT.bin, the model, and OUTPUT.vec, the words' vectors; "
+        "each replaces what is there when it is complete."
+    )
     return FastTextCommand(
         verb,
-        callback=run,
+        callback=functools.partial(_train, verb),
         params=params,
         help=f"{about}\n\n{made} {writes}",
         epilog=EXAMPLES.format(verb=verb),
@@ -114,13 +114,11 @@ def _training(verb: str, about: str) -> click.Command:
 
 def _train(verb: str, input: str, output: str, thread: int | None, save_output: bool, **options: Any) -> int:
     """Train, and write the files."""
-    from unhot.cli.show import TrainingBar
     from unhot.compat.fasttext.training import learned
     from unhot.index.exact import usable_cores
 
-    given = Unsupervised(
-        model=verb, thread=min(usable_cores(), MOST_THREADS) if thread is None else thread, **options
-    )
+    threads = min(usable_cores(), MOST_THREADS) if thread is None else thread
+    given = Unsupervised(model=verb, thread=threads, **options)
     files = _files(input, output, save_output, given)
     with TrainingBar(quiet=given.verbose < 1) as bar:
         for line in given.notes():
@@ -136,18 +134,17 @@ def _train(verb: str, input: str, output: str, thread: int | None, save_output: 
 def _files(input: str, output: str, save_output: bool, given: Unsupervised) -> dict[str, Path]:
     """The files to write, by what is in them; an error now if that cannot be, not after the training."""
     from unhot.corpus.reading.files import find_files
-    from unhot.errors import ConfigError
 
     given.settings()
     if save_output and given.loss == "hs":
         raise ConfigError(
-            "-saveOutput with -loss hs: its output vectors are those of a tree's inner nodes, not of words; "
-            "leave it out"
+            "-saveOutput with -loss hs: its output vectors are those of a tree's inner nodes, "
+            "not of words; leave it out"
         )
     if os.path.basename(output) in ("", ".", ".."):  # noqa: PTH119 (a Path forgets the slash at the end)
         raise ConfigError(
-            f"-output {output!r}: is a folder; give the path of the files without their endings, such as "
-            "folder/model"
+            f"-output {output!r}: is a folder; "
+            "give the path of the files without their endings, such as folder/model"
         )
     endings = ("bin", "vec", "output") if save_output else ("bin", "vec")
     files = {ending: Path(f"{output}.{ending}") for ending in endings}
@@ -156,16 +153,14 @@ def _files(input: str, output: str, save_output: bool, given: Unsupervised) -> d
     for file in files.values():
         if file.exists() and any(map(file.samefile, texts)):
             raise ConfigError(
-                f"-output {output}: {file} belongs to the text of -input, and would be replaced; choose "
-                "another -output"
+                f"-output {output}: {file} belongs to the text of -input, and would be replaced; "
+                "choose another -output"
             )
     return files
 
 
 def _check_writable(files: dict[str, Path], output: str) -> None:
     """Raise a `DataError` unless files can be made where these shall be."""
-    from unhot.errors import DataError
-
     folder = Path(output).parent
     if not folder.is_dir():
         raise DataError(f"-output {output}: there is no folder {folder}; make it first")
@@ -187,10 +182,10 @@ def _save(model: FastText, files: dict[str, Path], bar: TrainingBar) -> None:
     if "output" in files:
         model.out_vectors.save(files["output"], "word2vec-text")
     history = model.history
-    speed = (
-        f"{history.words:,} words in {history.seconds:.1f} s ({history.words / history.seconds:,.0f} words/s)"
+    speed = f"{history.words / history.seconds:,.0f} words/s"
+    bar.note(
+        f"trained {history.words:,} words in {history.seconds:.1f} s ({speed}), loss {history.losses[-1]:.4f}"
     )
-    bar.note(f"trained {speed}, loss {history.losses[-1]:.4f}")
     bar.note(
         f"saved to {', '.join(map(str, files.values()))}; look at it with: unhot fasttext nn {files['bin']}"
     )
@@ -210,8 +205,6 @@ def _missing(verb: str, why: str) -> click.Command:
     )
     @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
     def command(arguments: tuple[str, ...]) -> NoReturn:
-        from unhot.errors import ConfigError
-
         raise ConfigError(f"unhot fasttext {verb}: is not there yet: {why}")
 
     return command

@@ -7,6 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from unhot.cli.options import json_option
+from unhot.cli.show import printable, show_json, size_of
+from unhot.errors import DataError
+
 if TYPE_CHECKING:
     from unhot.vectors.store import Vectors
 
@@ -29,7 +33,7 @@ Examples:
     default=None,
     help="Show how WORD, seen or not, is cut, and which rows its n-grams have.",
 )
-@click.option("--json", "as_json", is_flag=True, help="JSON for machines.")
+@json_option
 def info(model: str, ngrams: str | None, as_json: bool) -> None:
     """Show what MODEL holds.
 
@@ -38,7 +42,6 @@ def info(model: str, ngrams: str | None, as_json: bool) -> None:
     buckets have a row, and how many bytes the rows are. Of a directory of co-occurrence cells (`unhot
     cooccur`): how they were counted, how many there are, and the heaviest.
     """
-    from unhot.cli.show import printable, show_json
     from unhot.vectors.formats.directory import is_model
 
     path = Path(model)
@@ -48,34 +51,29 @@ def info(model: str, ngrams: str | None, as_json: bool) -> None:
     if (path / "cells.json").is_file():
         _show_cells(path, as_json)
         return
-    if not is_model(path):
-        facts = _of_vectors(path)
-        if as_json:
-            show_json(facts)
-        else:
-            _show({**facts, "first": ", ".join(map(printable, facts["first"]))})
-        return
-    facts = _of_model(path)
+    own = is_model(path)
+    facts = _of_model(path) if own else _of_vectors(path)
     if as_json:
         show_json(facts)
-        return
+    elif not own:
+        _show({**facts, "first": ", ".join(map(printable, facts["first"]))})
+    else:
+        _show_model(facts, model)
+
+
+def _show_model(facts: dict[str, Any], model: str) -> None:
     if "training" in facts:
         where = "cut off after {epoch} epochs and {chunk} chunks".format(**facts["training"])
         facts["training"] = f"{where}; go on with: unhot train --resume {model}"
     facts["losses"] = ", ".join(f"{loss:.4f}" for loss in facts.get("losses", [])) or "-"
-    facts["tensors"] = ", ".join(
-        f"{name} {' x '.join(map(str, shape))}" for name, shape in facts["tensors"].items()
-    )
-    facts["commonest"] = ", ".join(
-        f"{printable(word)} ({count:,})" for word, count in facts["commonest"].items()
-    )
-    _show(facts)
+    shapes = [f"{name} {' x '.join(map(str, shape))}" for name, shape in facts["tensors"].items()]
+    words = [f"{printable(word)} ({count:,})" for word, count in facts["commonest"].items()]
+    _show({**facts, "tensors": ", ".join(shapes), "commonest": ", ".join(words)})
 
 
 def _show_cells(path: Path, as_json: bool) -> None:
     """Counted cells."""
     from unhot.cli.cooccur import cells_facts, pair_lines
-    from unhot.cli.show import show_json, size_of
     from unhot.corpus.cells import Cells
 
     with Cells.open(path) as cells:
@@ -90,7 +88,6 @@ def _show_cells(path: Path, as_json: bool) -> None:
 
 
 def _of_model(path: Path) -> dict[str, Any]:
-    from unhot.cli.show import size_of
     from unhot.vectors.formats.directory import load_model
     from unhot.vectors.formats.model_folder import has_ngrams
     from unhot.vectors.store import Vectors
@@ -106,7 +103,6 @@ def _of_model(path: Path) -> dict[str, Any]:
 
 
 def _of_vectors(path: Path) -> dict[str, Any]:
-    from unhot.cli.show import size_of
     from unhot.vectors.formats import existing_format
     from unhot.vectors.store import Vectors
 
@@ -136,20 +132,15 @@ def _of_ngrams(vectors: Vectors) -> dict[str, Any]:
 
 
 def _show_ngrams(path: Path, word: str, as_json: bool) -> None:
-    """A line for each piece of a word.
-
-    Its text, the length of its vector, the cosine with the word's, its buckets and their rows.
-    """
-    from unhot.cli.show import printable, show_json
-    from unhot.errors import DataError
+    """A line for each piece of a word: text, length of its vector, cosine with the word's, buckets, rows."""
     from unhot.vectors.store import Vectors
     from unhot.vectors.subword_vectors import SubwordVectors
 
     vectors = Vectors.load(path)
     if not isinstance(vectors, SubwordVectors):
         raise DataError(
-            f"{path}: its words are not made of n-grams; give a model that `unhot train --model fasttext` "
-            "or fastText wrote"
+            f"{path}: its words are not made of n-grams; "
+            "give a model that `unhot train --model fasttext` or fastText wrote"
         )
     whole = vectors[word]  # raises if nothing is known of it
     lines = [
@@ -169,14 +160,10 @@ def _show_ngrams(path: Path, word: str, as_json: bool) -> None:
     click.echo(f"{printable(word)}: {'' if seen else 'not '}in the vocabulary, {len(lines)} pieces")
     width = max(len(printable(str(line["piece"]))) for line in lines)
     for line in lines:
-        where = (
-            f"bucket {_listed(line['buckets'])}, row {_listed(line['rows'])}"
-            if line["buckets"]
-            else f"its own row {_listed(line['rows'])}"
-        )
+        where = f"bucket {_listed(line['buckets'])}," if line["buckets"] else "its own"
         click.echo(
-            f"{printable(str(line['piece'])):<{width}}  length {line['length']:.4f}  cosine "
-            f"{line['cosine']:7.4f}  {where}"
+            f"{printable(str(line['piece'])):<{width}}  length {line['length']:.4f}  "
+            f"cosine {line['cosine']:7.4f}  {where} row {_listed(line['rows'])}"
         )
 
 

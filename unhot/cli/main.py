@@ -10,7 +10,6 @@ import sys
 
 import click
 
-from unhot.version import __version__
 from unhot.cli.analogy import analogy
 from unhot.cli.bench import bench
 from unhot.cli.convert import convert
@@ -26,8 +25,12 @@ from unhot.cli.train import train
 from unhot.cli.verify import verify
 from unhot.cli.warmup import warmup
 from unhot.errors import ConfigError, UnhotError
+from unhot.version import __version__
 
-EPILOG = "Begin with `unhot demo`, or `unhot train TEXT -o MODEL` and then `unhot neighbors MODEL WORD`. Add --debug to see tracebacks."
+EPILOG = (
+    "Begin with `unhot demo`, or `unhot train TEXT -o MODEL` and then `unhot neighbors MODEL WORD`. "
+    "Add --debug to see tracebacks."
+)
 
 
 @click.group(
@@ -42,20 +45,8 @@ def group() -> None:
 
 
 for _command in (
-    train,
-    phrases,
-    cooccur,
-    outputs,
-    neighbors,
-    analogy,
-    evaluate,
-    bench,
-    info,
-    verify,
-    convert,
-    fasttext,
-    demo,
-    warmup,
+    *(train, phrases, cooccur, outputs, neighbors, analogy, evaluate),
+    *(bench, info, verify, convert, fasttext, demo, warmup),
 ):
     group.add_command(_command)
 
@@ -85,12 +76,8 @@ def _run(arguments: list[str], debug: bool) -> int:
     except Exception as error:
         if debug:
             raise
-        known = isinstance(error, (UnhotError, OSError))
-        _fail(
-            str(error)
-            if known
-            else f"{type(error).__name__}: {error} (this is a bug: please report it with the output of --debug)"
-        )
+        bug = f"{type(error).__name__}: {error} (this is a bug: please report it with the output of --debug)"
+        _fail(str(error) if isinstance(error, (UnhotError, OSError)) else bug)
         return 2 if isinstance(error, ConfigError) else 1
 
 

@@ -6,9 +6,14 @@ import contextlib
 import json
 import sys
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import click
+
+from unhot.cli.options import restrict_option, which_option
+from unhot.cli.show import note, printable
+from unhot.errors import DataError
 
 if TYPE_CHECKING:
     from unhot.vectors.store import Vectors
@@ -24,18 +29,6 @@ Examples:
   cut -f1 words.tsv | unhot neighbors model --json
 """
 
-which_option = click.option(
-    "--which",
-    type=click.Choice(["in", "out"]),
-    default="in",
-    show_default=True,
-    help="Input vectors, or the output vectors of a model.",
-)
-restrict_option = click.option(
-    "--restrict-vocab", type=click.IntRange(1), metavar="N", help="Look among the first N words only."
-)
-json_option = click.option("--json", "as_json", is_flag=True, help="JSON for machines.")
-
 
 @click.command(epilog=EXAMPLES)
 @click.argument("model")
@@ -46,10 +39,7 @@ json_option = click.option("--json", "as_json", is_flag=True, help="JSON for mac
 @which_option
 @restrict_option
 @click.option(
-    "--json",
-    "as_json",
-    is_flag=True,
-    help="JSON for machines: one object for each query, on a line of its own.",
+    "--json", "as_json", is_flag=True, help="JSON for machines: an object on a line for each query."
 )
 def neighbors(
     model: str, words: tuple[str, ...], topn: int, which: str, restrict_vocab: int | None, as_json: bool
@@ -66,8 +56,7 @@ def neighbors(
     vectors = Vectors.load(model, which=which)
     search = _Search(vectors, topn, restrict_vocab, as_json)
     if words:
-        queries = (" ".join(words),) if {"+", "-"} & set(words) else words
-        search.all_or_nothing(queries)
+        search.all_or_nothing((" ".join(words),) if {"+", "-"} & set(words) else words)
         return 0
     if sys.stdin is None:
         raise click.UsageError("no WORD, and no standard input to read words from")
@@ -77,12 +66,15 @@ def neighbors(
     return 0 if search.each(_lines()) else 1
 
 
+@dataclass
 class _Search:
     """How queries are answered and shown."""
 
-    def __init__(self, vectors: Vectors, topn: int, restrict_vocab: int | None, as_json: bool) -> None:
-        self._vectors, self._topn, self._restrict, self._as_json = vectors, topn, restrict_vocab, as_json
-        self._shown = 0
+    vectors: Vectors
+    topn: int
+    restrict_vocab: int | None
+    as_json: bool
+    shown: int = 0  # answers
 
     def all_or_nothing(self, queries: tuple[str, ...]) -> None:
         """Answer all queries before the first is shown, so that an error is all that there is to see."""
@@ -92,16 +84,13 @@ class _Search:
 
     def each(self, queries: Iterable[str]) -> bool:
         """Answer queries as they come; whether all could be answered."""
-        from unhot.cli.show import note, printable
-        from unhot.errors import DataError
-
         every = True
         for query in queries:
             try:
                 found, unseen = self._answer(query)
             except DataError as error:
                 every = False
-                if self._as_json:
+                if self.as_json:
                     click.echo(json.dumps({"word": query, "error": str(error)}))
                 else:
                     note(printable(str(error)))
@@ -111,27 +100,24 @@ class _Search:
 
     def _answer(self, query: str) -> tuple[list[tuple[str, float]], list[str]]:
         """The neighbours, and which words of the query are not in the vocabulary."""
-        positive, negative = terms(query, self._vectors)
-        found = self._vectors.most_similar(
-            positive=positive, negative=negative, topn=self._topn, restrict_vocab=self._restrict
+        positive, negative = terms(query, self.vectors)
+        found = self.vectors.most_similar(
+            positive=positive, negative=negative, topn=self.topn, restrict_vocab=self.restrict_vocab
         )
-        return found, unseen_words([*positive, *negative], self._vectors)
+        return found, unseen_words([*positive, *negative], self.vectors)
 
     def _show(self, query: str, found: list[tuple[str, float]], unseen: list[str], heading: bool) -> None:
-        from unhot.cli.show import printable
-
-        if self._as_json:
+        if self.as_json:
             entries = [{"word": other, "similarity": round(cosine, 6)} for other, cosine in found]
-            click.echo(
-                json.dumps({"word": query, **({"unseen": unseen} if unseen else {}), "neighbors": entries})
-            )
+            asked = {"word": query, **({"unseen": unseen} if unseen else {})}
+            click.echo(json.dumps({**asked, "neighbors": entries}))
             return
         tell_unseen(unseen)
         if heading:
-            click.echo(f"{chr(10) if self._shown else ''}{printable(query)}")
+            click.echo(f"{chr(10) if self.shown else ''}{printable(query)}")
         for other, cosine in found:
             click.echo(f"{cosine:7.4f}  {printable(other)}")
-        self._shown += 1
+        self.shown += 1
 
 
 def terms(query: str, vectors: Vectors) -> tuple[list[str], list[str]]:
@@ -154,20 +140,16 @@ def terms(query: str, vectors: Vectors) -> tuple[list[str], list[str]]:
 
 def unseen_words(words: Iterable[str], vectors: Vectors) -> list[str]:
     """Those that have a vector, but no row."""
-    from unhot.errors import DataError
-
     if len(vectors) == 0:
         raise DataError(
-            "these vectors have no words, so there is nothing to be found; floret's tables are like that: "
-            "give a model with words"
+            "these vectors have no words, so there is nothing to be found; "
+            "floret's tables are like that: give a model with words"
         )
     return [word for word in dict.fromkeys(words) if not vectors.has_index_for(word)]
 
 
 def tell_unseen(words: Iterable[str]) -> None:
     """A note for each word whose vector is made of n-grams alone."""
-    from unhot.cli.show import note, printable
-
     for word in words:
         note(f"{printable(word)!r} is not in the vocabulary: its vector is from its n-grams")
 

@@ -20,10 +20,8 @@ class SeveralValues(click.Command):
         """Repeat the names of such options, then parse as usual."""
         options = [each for each in self.params if isinstance(each, click.Option)]
         several = {name for option in options if option.multiple for name in option.opts}
-        single = {
-            name for option in options if not option.is_flag and not option.multiple for name in option.opts
-        }
-        return super().parse_args(ctx, repeated(args, several, single))
+        single = {name for option in options if not option.is_flag for name in option.opts}
+        return super().parse_args(ctx, repeated(args, several, single - several))
 
 
 def repeated(arguments: Sequence[str], several: Collection[str], single: Collection[str]) -> list[str]:
@@ -35,7 +33,9 @@ def repeated(arguments: Sequence[str], several: Collection[str], single: Collect
     ['--files', 'a', 'model']
     """
     out: list[str] = []
-    option, given, left = "", False, list(arguments)
+    left = list(arguments)
+    option = ""  # whose values are taken
+    given = False  # the command's argument
     while left:
         word = left.pop(0)
         if word == "--":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -10,7 +11,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
+    from rich import progress as bars
+
     from unhot.train.progress import Progress
+
+PIPE = 160  # columns where there is no terminal
 
 
 def printable(word: str) -> str:
@@ -31,11 +36,50 @@ def show_json(value: Any) -> None:
 
 def size_of(path: Path) -> int:
     """Bytes of a file, or of all files in a folder."""
-    return (
-        sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
-        if path.is_dir()
-        else path.stat().st_size
-    )
+    files = path.rglob("*") if path.is_dir() else [path]
+    return sum(file.stat().st_size for file in files if file.is_file())
+
+
+def print_table(
+    title: str, header: Sequence[str], rows: Iterable[Sequence[str]], how: str, *, gap: bool = False
+) -> None:
+    """A table and what is said about it.
+
+    The first column to the left and bold, all others to the right. `gap`: a blank line before it.
+    """
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    console = Console(highlight=False)
+    width = console.width if console.is_terminal else PIPE
+    lines = [[printable(cell) for cell in row] for row in rows]
+    headings = header or [""] * len(lines[0])
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_header=bool(header))
+    table.add_column(headings[0], overflow="fold", style="bold")
+    for heading in headings[1:]:
+        table.add_column(heading, justify="right", no_wrap=True, overflow="fold")
+    for line in lines:
+        table.add_row(*map(Text, line))
+    # a number that is cut reads as another number: rather let the terminal break the lines
+    needed = sum(max(map(len, column)) + 2 for column in zip(headings, *lines, strict=True))
+    console.width = max(width, needed)
+    if gap:
+        console.print()
+    if title:
+        console.print(Text(printable(title), style="bold"))
+    console.print(table)
+    console.print(how, markup=False, soft_wrap=not console.is_terminal)
+
+
+def new_bar(before: str, behind: str, *, quiet: bool = False, transient: bool = False) -> bars.Progress:
+    """A bar on stderr with a text on each side; nothing is drawn where there is no terminal."""
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn
+
+    console = Console(stderr=True)
+    columns = (TextColumn(before), BarColumn(bar_width=30), TextColumn(behind))
+    return Progress(*columns, console=console, disable=quiet or not console.is_terminal, transient=transient)
 
 
 class TrainingBar:
@@ -43,17 +87,10 @@ class TrainingBar:
 
     def __init__(self, *, quiet: bool = False) -> None:
         """`quiet`: show nothing."""
-        from rich.console import Console
-        from rich.progress import BarColumn, Progress, TextColumn
-
-        console = Console(stderr=True)
-        self._quiet, self._terminal = quiet, console.is_terminal
-        columns = (
-            TextColumn("{task.description:<10}"),
-            BarColumn(bar_width=30),
-            TextColumn("{task.percentage:>3.0f}%  {task.fields[text]}"),
+        self._quiet = quiet
+        self._bar = new_bar(
+            "{task.description:<10}", "{task.percentage:>3.0f}%  {task.fields[text]}", quiet=quiet
         )
-        self._bar = Progress(*columns, console=console, disable=quiet or not console.is_terminal)
         self._task = self._bar.add_task("reading", total=None, text="")
         self.unit = "words"  # what is trained
 
@@ -86,17 +123,13 @@ class TrainingBar:
         self.unit = "cells" if "cells" in progress.details else self.unit
         loss = "" if progress.loss is None else f"  loss {progress.loss:.4f}"
         left = "" if progress.seconds_left is None else f"  {progress.seconds_left:,.0f} s left"
-        text = f"{progress.words_per_second:,.0f} {self.unit}/s{loss}  lr {progress.lr:.4f}{left}"
-        description = f"epoch {min(max(progress.epoch, 1), progress.epochs)}/{progress.epochs}"
+        speed = f"{progress.words_per_second:,.0f} {self.unit}/s"
         self._bar.update(
             self._task,
-            description=description,
+            description=f"epoch {min(max(progress.epoch, 1), progress.epochs)}/{progress.epochs}",
             completed=progress.words,
             total=progress.total_words,
-            text=text,
+            text=f"{speed}{loss}  lr {progress.lr:.4f}{left}",
         )
-        if progress.event == "epoch" and not self._terminal:
-            self.note(
-                f"epoch {progress.epoch}/{progress.epochs}: loss {progress.loss:.4f}, "
-                f"{progress.words_per_second:,.0f} {self.unit}/s"
-            )
+        if progress.event == "epoch" and not self._bar.console.is_terminal:
+            self.note(f"epoch {progress.epoch}/{progress.epochs}: loss {progress.loss:.4f}, {speed}")

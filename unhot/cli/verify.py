@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Any
 
 import click
+
+from unhot.cli.options import json_option
+from unhot.cli.show import show_json, size_of
+from unhot.errors import FormatError
 
 EXAMPLES = """
 \b
@@ -17,7 +22,7 @@ Examples:
 
 @click.command(epilog=EXAMPLES)
 @click.argument("model")
-@click.option("--json", "as_json", is_flag=True, help="JSON for machines.")
+@json_option
 def verify(model: str, as_json: bool) -> int:
     """Read every byte of MODEL and compare it with the checksums that were saved with it.
 
@@ -25,11 +30,6 @@ def verify(model: str, as_json: bool) -> int:
     be told about it is checked. The exit code is 0 if nothing is wrong, otherwise 1; then the damaged file is
     named.
     """
-    import time
-
-    from unhot.cli.show import show_json
-    from unhot.errors import FormatError
-
     began = time.perf_counter()
     try:
         facts: dict[str, Any] = {"model": model, "ok": True, **_check(Path(model))}
@@ -42,19 +42,15 @@ def verify(model: str, as_json: bool) -> int:
     if as_json:
         show_json(facts)
         return 0
-    how = (
-        "every checksum is right"
-        if facts["checksums"]
-        else "read without an error (this format has no checksums)"
-    )
+    plain = "read without an error (this format has no checksums)"
     click.echo(
-        f"OK: {model}: {how}; {facts['words']:,} words, {facts['bytes']:,} bytes, {facts['seconds']:.3f} s"
+        f"OK: {model}: {'every checksum is right' if facts['checksums'] else plain}; "
+        f"{facts['words']:,} words, {facts['bytes']:,} bytes, {facts['seconds']:.3f} s"
     )
     return 0
 
 
 def _check(path: Path) -> dict[str, Any]:
-    from unhot.cli.show import size_of
     from unhot.vectors.formats.directory import is_model, load_model
     from unhot.vectors.store import Vectors
 

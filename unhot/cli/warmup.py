@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
+import time
 from typing import Any
 
 import click
+
+from unhot.cli.show import note
 
 EXAMPLES = """
 \b
@@ -26,10 +30,6 @@ Example:
 @click.option("--output", default="negative:k=5", show_default=True, help="Output layer.")
 def warmup(dims: tuple[int, ...], output: str) -> None:
     """Compile the kernels now, so that later runs start at once (for images and servers)."""
-    import dataclasses
-    import time
-
-    from unhot.cli.show import note
     from unhot.corpus.encoding import warm_up_encoding
     from unhot.corpus.phrases.phrases import warm_up_phrases
     from unhot.index.screened import warm_up_search
