@@ -17,7 +17,7 @@ LONGEST = 10_000  # entries that are walked through
 
 
 def places(data: bytes) -> Places:
-    """All such places of a file that is as it should be, as many of them as can be found in one that is damaged."""
+    """All such places of a file; of a damaged one, as many as can be found."""
     found = HEADER + SIZES
     if len(data) < 92:
         return found

@@ -1,4 +1,4 @@
-"""What README.md and docs/training.md say about words made of n-grams runs, on a small text and with short vectors."""
+"""What README.md and docs/training.md say about words made of n-grams runs, on a small text."""
 
 import re
 from pathlib import Path

@@ -1,9 +1,10 @@
-"""What docs/moving-from-glove.md says runs, on a small text and with short vectors, and its options are there."""
+"""What docs/moving-from-glove.md says runs, on a small text and with short vectors; its options are there."""
 
 import re
 import shutil
 from pathlib import Path
 
+import click
 import pytest
 
 import unhot
@@ -16,11 +17,13 @@ SMALL = "--dim 8 --threads 1".split()
 
 
 def blocks(kind):
-    return re.findall(rf"```{kind}\n(.*?)```", PAGE, re.DOTALL)
+    return re.findall(rf"```{kind}\n(.*?)```", PAGE.replace("\\\n", " "), re.DOTALL)
 
 
 def options(command):
-    return {option: param for param in group.commands[command].params for option in param.opts}
+    command = group.commands[command]
+    params = command.get_params(click.Context(command))
+    return {option: param for param in params for option in param.opts}
 
 
 def slug(heading):

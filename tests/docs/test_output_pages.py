@@ -103,7 +103,7 @@ def rendered(path):
 
 @pytest.mark.parametrize("name", sorted(tool._layers()))
 def test_a_reader_sees_all_of_the_docstring(name):
-    """Nothing is lost to Markdown: each fact is a cell, each paragraph a paragraph, each formula a block, all as they were written."""
+    """Nothing is lost to Markdown: facts are cells, paragraphs paragraphs, formulas blocks, as written."""
     docstring = sys.modules[LAYERS[name].__module__].__doc__
     text, code, kinds = rendered(FOLDER / f"{name}.md")
     facts = tool.read(docstring).facts
