@@ -93,8 +93,8 @@ result = {
         "counts": [int(wv.get_vecattr(word, "count")) for word in wv.index_to_key], "length": len(wv),
         "size": wv.vector_size,
         "model": [
-            model.vector_size, model.window, model.epochs, model.min_count, model.sg, model.hs, model.negative,
-            model.alpha,
+            model.vector_size, model.window, model.epochs, model.min_count, model.sg, model.hs,
+            model.negative, model.alpha,
         ],
         "corpus": [model.corpus_count, model.corpus_total_words], "text": str(model), "has": "t0w0" in wv,
         "not": "x" in wv,
@@ -273,8 +273,8 @@ by_name = KeyedVectors.load(fname=folder + "/vectors.kv")
 again.train(sentences, total_examples=len(sentences), epochs=2)
 result = {
     "settings": [
-        again.sg, again.negative, again.hs, again.vector_size, again.window, again.ns_exponent, again.cbow_mean,
-        again.sample,
+        again.sg, again.negative, again.hs, again.vector_size, again.window, again.ns_exponent,
+        again.cbow_mean, again.sample,
     ],
     "words": again.wv.index_to_key == model.wv.index_to_key,
     "same": bool((wv.vectors == model.wv.vectors).all()),

@@ -97,7 +97,7 @@ def analogies(
     seed = whole("seed", seed, 0, 2**64 - 1)
     lookup = look_up(vectors, restrict_vocab=restrict_vocab, case=case)
     relations = read_analogies(source)
-    marks = _mark(lookup, relations, method, progress)
+    marks = marked(lookup, relations, method, progress)
     sections = []
     by_group: dict[str, Marks] = {}
     for relation, mark in zip(relations, marks, strict=True):
@@ -131,8 +131,8 @@ def _section(name: str, group: str, marks: Marks, seed: int) -> Section:
     )
 
 
-def _mark(
-    lookup: WordLookup, relations: Sequence[Relation], method: str, progress: Progress | None
+def marked(
+    lookup: WordLookup, relations: Sequence[Relation], method: str, progress: Progress | None = None
 ) -> list[Marks]:
     """Ask all relations together: they share words."""
     row = functools.cache(lookup.row)  # words recur

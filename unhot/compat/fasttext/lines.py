@@ -9,8 +9,6 @@ of the words i to j is in the bucket
 The end of a line is a word, `</s>`, and takes part in both.
 """
 
-from __future__ import annotations
-
 import functools
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -7,8 +7,6 @@
 A quotient of nothing is NaN.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable
 

@@ -3,8 +3,6 @@
 The names are fastText's.
 """
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Iterable, Iterator
 from itertools import repeat

@@ -10,8 +10,6 @@
 What has no counterpart is an error if it would change the result, and a note otherwise.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 from unhot.errors import ConfigError, at_least, one_of, whole

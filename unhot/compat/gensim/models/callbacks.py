@@ -1,7 +1,5 @@
 """What is called while a `Word2Vec` is trained."""
 
-from __future__ import annotations
-
 import logging
 from dataclasses import dataclass
 from typing import Any

@@ -5,8 +5,6 @@ model takes it over before it trains or is saved. Words that were added have a c
 zeros until they are trained.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np

@@ -6,8 +6,6 @@ sides:
     p = I(1 - r^2; (n - 2) / 2, 1 / 2)          I: the regularised incomplete beta function
 """
 
-from __future__ import annotations
-
 import math
 import os
 from typing import Any, NamedTuple
@@ -15,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from unhot.errors import DataError
-from unhot.evaluate.analogy_answers import answers
+from unhot.evaluate.analogies import marked
 from unhot.evaluate.analogy_files import Question, read_analogies
 from unhot.evaluate.lookup import Lookup
 from unhot.evaluate.similarity import pearson, read_pairs, spearman
@@ -39,32 +37,15 @@ def word_analogies(
 
     Questions are apart by whether they were answered right.
     """
-    relations = read_analogies(source)
-    rows = {
-        word: lookup.row(word)
-        for relation in relations
-        for question in relation.questions
-        for word in _words(question)
-    }
-    known = [
-        [min(rows[word] for word in _words(question)) >= 0 for question in relation.questions]
-        for relation in relations
-    ]
-    asked = [
-        question
-        for relation, some in zip(relations, known, strict=True)
-        for question, ask in zip(relation.questions, some, strict=True)
-        if ask
-    ]
-    triples = np.array([[rows[word] for word in question[:3]] for question in asked], np.int32).reshape(-1, 3)
-    found = iter(answers(lookup, triples, method, lambda done, total: None).tolist() if asked else [])
+    relations = []
+    for relation in read_analogies(source):  # gensim knows one right answer
+        first = [question._replace(right=question.right[:1]) for question in relation.questions]
+        relations.append(relation._replace(questions=first))
     sections: list[dict[str, Any]] = []
-    for relation, some in zip(relations, known, strict=True):
+    for relation, marks in zip(relations, marked(lookup, relations, method), strict=True):
         section: dict[str, Any] = {"section": relation.name, "correct": [], "incorrect": []}
-        for question, ask in zip(relation.questions, some, strict=True):
-            answer = next(found) if ask else -1
-            right = answer >= 0 and lookup.names[answer] == lookup.names[rows[question.right[0]]]
-            if ask or keep_unknown:
+        for question, right in zip(relation.questions, marks, strict=True):
+            if right is not None or keep_unknown:
                 section["correct" if right else "incorrect"].append(_shown(question, lookup))
         sections.append(section)
     total = {
@@ -76,13 +57,10 @@ def word_analogies(
     return (len(total["correct"]) / asked_in_all if asked_in_all else 0.0), sections
 
 
-def _words(question: Question) -> tuple[str, ...]:
-    return (question.a, question.b, question.c, question.right[0])
-
-
 def _shown(question: Question, lookup: Lookup) -> tuple[str, ...]:
     """The four words, in capitals if case does not matter, as gensim gives them back."""
-    return tuple(word if lookup.case == "exact" else word.upper() for word in _words(question))
+    words = (question.a, question.b, question.c, *question.right)
+    return words if lookup.case == "exact" else tuple(map(str.upper, words))
 
 
 def word_pairs(

@@ -1,7 +1,5 @@
 """Files beside the formats: compressed ones, lists of counts, and pickles, which are not read."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import tempfile

@@ -10,8 +10,6 @@ so that its rate is in effect m times greater; unhot's default rate is 4 times t
 so is every rate given here.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 
