@@ -1,7 +1,5 @@
 """Files that are there whole or not at all: write under a temporary name, fsync, rename, fsync the folder."""
 
-from __future__ import annotations
-
 import errno
 import os
 import shutil

@@ -1,7 +1,5 @@
 """Every error unhot raises on purpose: what was given, what is accepted, what to do."""
 
-from __future__ import annotations
-
 import importlib
 import math
 import re

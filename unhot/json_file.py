@@ -1,7 +1,5 @@
 """A JSON file, read with a limit on its size and an error that says where it is damaged."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

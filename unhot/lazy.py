@@ -1,7 +1,5 @@
 """Public names that are loaded when they are first used, so that importing a package is quick."""
 
-from __future__ import annotations
-
 import importlib
 import sys
 from collections.abc import Callable, Mapping

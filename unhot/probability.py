@@ -12,8 +12,6 @@ References: Gumbel 1954; Plackett 1975; Kool et al. 2019 (Gumbel-top-k); Owen 20
 sampling).
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any, NamedTuple
 

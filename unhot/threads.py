@@ -3,8 +3,6 @@
 The main thread takes all results. Ctrl-C may stop it anywhere.
 """
 
-from __future__ import annotations
-
 import contextlib
 import queue
 import threading

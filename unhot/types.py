@@ -1,7 +1,5 @@
 """Array types, by what they hold."""
 
-from __future__ import annotations
-
 from typing import TypeAlias
 
 import numpy as np

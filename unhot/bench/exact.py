@@ -14,8 +14,6 @@ that: a small text is learned by heart, and then counts alone, or a layer that w
 other lines better.
 """
 
-from __future__ import annotations
-
 import contextlib
 import math
 import time

@@ -9,8 +9,6 @@ of the training loss is found first, without a clock (`unhot.bench.exact`), and 
 that.
 """
 
-from __future__ import annotations
-
 import contextlib
 import math
 import warnings

@@ -3,8 +3,6 @@
 Each layer has a line, and its name where the line ends.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What came of a comparison of output layers: figures and a curve for each, all in order."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, field
 from typing import Any

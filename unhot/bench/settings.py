@@ -1,7 +1,5 @@
 """What all layers of a comparison share: the model, the text, the time."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A comparison as figures for people, and as CSV and Markdown files."""
 
-from __future__ import annotations
-
 import csv
 import math
 from collections.abc import Iterable, Sequence

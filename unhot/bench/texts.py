@@ -7,8 +7,6 @@ in memory. Words are counted in the training part alone and ordered by these cou
 reaches the training; words that it does not have are dropped.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import NamedTuple, TypeAlias
 

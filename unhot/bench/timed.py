@@ -10,8 +10,6 @@ A usual training lets it fall with the position in the text. That cannot be done
 reads the text ten times, and another one a hundredth of it.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass

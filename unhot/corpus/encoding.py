@@ -7,8 +7,6 @@
 The result does not depend on the number of threads or on the size of the blocks.
 """
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 import os

@@ -12,8 +12,6 @@ With `-symmetric 1`, its default, GloVe counts as `cooccurrences` does with side
 with sides=right.
 """
 
-from __future__ import annotations
-
 import os
 import tempfile
 from collections.abc import Iterator, Mapping

@@ -5,8 +5,6 @@ vocab.txt                    one word a line (see `Vocabulary.save_words`)
 counts.bin                   their counts, little-endian int64
 """
 
-from __future__ import annotations
-
 import json
 import shutil
 import weakref

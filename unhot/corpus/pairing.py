@@ -10,8 +10,6 @@ bits of the token's position in the corpus, so these are the very pairs of the t
 whatever the output layer.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Any, TypeVar
 

@@ -7,8 +7,6 @@ end at or behind `SHARD_IDS`. Every shard has ids.
 Usually no sentence is empty and no id is negative; see `Keeping` for what else a corpus can keep.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import NamedTuple
 

@@ -4,8 +4,6 @@ Whatever stops the work (an error, Ctrl-C), the folder goes, and with it a direc
 corpus only. A full disk becomes a `DataError` that says how much is needed where.
 """
 
-from __future__ import annotations
-
 import errno
 import os
 import shutil

@@ -1,7 +1,5 @@
 """Data that comes with the package (see README.md beside this file for its origin)."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 

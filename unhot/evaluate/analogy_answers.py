@@ -10,8 +10,6 @@ candidates are computed once (for vectors, in one matrix product), and a questio
 (`analogy_scores.py`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise

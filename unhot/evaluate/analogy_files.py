@@ -10,8 +10,6 @@ belongs to the group that its folder is called by; a Google section is syntactic
 "gram", else semantic, as in gensim.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import NamedTuple
 

@@ -12,8 +12,6 @@ so far are looked at one by one: GROUP columns at a time become the bits of an i
 so columns of candidates that must not be found, and those that fill up the last group, are NaN.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, NamedTuple
 

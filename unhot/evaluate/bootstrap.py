@@ -9,8 +9,6 @@ Figures are seeded, so they are the same every time.
 Reference: Efron and Tibshirani 1993, chapter 13.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator
 from typing import TypeAlias

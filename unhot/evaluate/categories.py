@@ -15,8 +15,6 @@ as they are; another seed of the clusters moves the purity, too.
 Reference: Baroni, Dinu and Kruszewski 2014.
 """
 
-from __future__ import annotations
-
 import csv
 import math
 import os

@@ -10,8 +10,6 @@ nearest centre so far. Of several starts the best is kept.
 References: Dhillon and Modha 2001; Arthur and Vassilvitskii 2007.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

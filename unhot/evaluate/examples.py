@@ -5,8 +5,6 @@ once, and all targets of an input with one hidden vector. CBOW: one hidden vecto
 word, of all the words that it sees.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import NamedTuple, TypeAlias
 

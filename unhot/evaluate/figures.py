@@ -1,7 +1,5 @@
 """What results of all kinds share: shares, and plain data for JSON."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import fields, is_dataclass
 from typing import Any

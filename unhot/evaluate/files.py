@@ -1,7 +1,5 @@
 """Files of questions: which ones, their lines, and what is said about a wrong one."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from pathlib import Path

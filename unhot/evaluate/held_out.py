@@ -13,8 +13,6 @@ every window is whole (`shrink=False, sample=0`), whatever the training did, so 
 model and text and not of random draws.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import asdict, dataclass
 

@@ -17,8 +17,6 @@ n-grams. It gets a number behind the last row. So more questions are asked, and 
 leave such words out unless they say so.
 """
 
-from __future__ import annotations
-
 import functools
 from abc import ABC, abstractmethod
 from collections.abc import Callable

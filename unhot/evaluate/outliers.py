@@ -20,8 +20,6 @@ questions.
 Reference: Camacho-Collados and Navigli 2016.
 """
 
-from __future__ import annotations
-
 import os
 from dataclasses import dataclass
 from pathlib import Path

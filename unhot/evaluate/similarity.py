@@ -16,8 +16,6 @@ among the words there is no difference.
 The interval is the bootstrap's over pairs.
 """
 
-from __future__ import annotations
-
 import math
 import os
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ Lengths are computed in float64, where squares of float32 neither overflow nor v
 zero, or with a number in it that is not finite, has no direction: as a unit vector it is all zeros.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 

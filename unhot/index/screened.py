@@ -1,7 +1,5 @@
 """Exact search by the compiled kernel: the 8-bit copy of the rows, the queries packed for it, the threads."""
 
-from __future__ import annotations
-
 import itertools
 from typing import NamedTuple
 

@@ -15,8 +15,6 @@ DEPTH dimensions of LANES rows, so nothing is reduced over lanes and a query alo
 to back. LANES rows of a strip are a *tile*.
 """
 
-from __future__ import annotations
-
 import os
 from typing import Any, NamedTuple
 

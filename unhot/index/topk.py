@@ -8,8 +8,6 @@ little while they come from memory.
 The best so far are a binary heap with the worst on top, of equal cosines the one with the higher row.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

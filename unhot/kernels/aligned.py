@@ -4,8 +4,6 @@ A vector that lies across two lines costs two accesses; two threads that write t
 fight over it.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

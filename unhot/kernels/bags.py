@@ -4,8 +4,6 @@ The rows of all words are written down one after the other, so that an input cos
 it is trained.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 from unhot.kernels.chunk import hot_row

@@ -6,8 +6,6 @@ An array of size zero is a bias that the layer does not have. `in_bias` belongs 
 is combined as they are; ln_z is one number, of which each thread has its own copy (`ln_z_at`).
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

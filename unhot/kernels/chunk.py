@@ -3,8 +3,6 @@
 A feeder reads `Where`, the training step reads `How`. Neither needs the other's.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

@@ -6,8 +6,6 @@ what they mean is up to the link (links.py). Two columns never have the same row
 have label and weight zero.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

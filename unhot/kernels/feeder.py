@@ -11,8 +11,6 @@ registers four functions for its type, and the loop (loop.py) does the rest:
     fetch         which input rows the next examples need, to ask for them ahead
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

@@ -11,8 +11,6 @@ With `NUMBA_DISABLE_JIT=1` every one of them is plain Python (a block is its twi
 through.
 """
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable
 from typing import Any, Protocol, TypeVar, cast

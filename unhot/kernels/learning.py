@@ -8,8 +8,6 @@ A row that is frozen is never written, since another thread may be reading it: t
 which is forgotten.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

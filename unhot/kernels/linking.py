@@ -5,8 +5,6 @@
 A layer whose link has a setting registers a function of its own that calls one of these.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from unhot.kernels.columns import first_of

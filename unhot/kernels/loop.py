@@ -7,8 +7,6 @@ What differs is plugged in by type: an output layer registers `candidates` and `
 says where examples come from (feeder.py).
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

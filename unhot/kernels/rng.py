@@ -9,8 +9,6 @@ ask for the bits that belong to a position (`bits_at`) without drawing those bef
 Reference: Steele, Lea & Flood, Fast splittable pseudorandom number generators, 2014.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -11,8 +11,6 @@ A kernel is compiled for each of these, never for each k. In the buffer of score
 other, `tile_room` apart.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 from unhot.kernels.columns import first_of

@@ -4,8 +4,6 @@ Such a feeder has a `text` and a `window`; its places are those of `Kept`. It pr
 or the words around it.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from unhot.kernels.chunk import hot_row

@@ -4,8 +4,6 @@ They are the windows of the compiled loop: the same random bits decide which tok
 centre sees. Skip-gram's pairs are every centre with every word of its window; an example of CBOW is a window.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

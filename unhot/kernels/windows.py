@@ -10,8 +10,6 @@ A word that repeats inside a window is one input with a multiplicity: `previous`
 merges them.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

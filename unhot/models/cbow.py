@@ -9,8 +9,6 @@ References: Mikolov et al., Efficient estimation of word representations in vect
             Irsoy, Benton & Stratos, Corrected CBOW performs as well as skip-gram, 2021.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial

@@ -1,7 +1,5 @@
 """What models of co-occurrence cells share: how these are counted, or taken as they are."""
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 import os

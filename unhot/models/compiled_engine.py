@@ -1,7 +1,5 @@
 """The compiled engine: from a task and the counts of a text to kernels on the threads of this machine."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import numpy as np

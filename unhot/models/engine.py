@@ -4,8 +4,6 @@ An engine is made for a task and for what it is trained on. It says how much mem
 takes any, makes what a training begins with, and the training itself.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any
@@ -67,7 +65,7 @@ class Engine(ABC):
         """Raise a `ConfigError` for what it cannot train."""
 
     @classmethod
-    def check_machine(cls, task: Task) -> None:
+    def check_machine(cls, task: Task) -> None:  # noqa: B027 (most engines need nothing)
         """Raise an error for what it cannot train here: better before a long text is read than after it."""
 
     @classmethod

@@ -1,7 +1,5 @@
 """Models that are learned in epochs, with checkpoints, from a seed."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Mapping
 from functools import partial

@@ -5,8 +5,6 @@ the cells, are what `SkipGram` is trained on: every pair in every epoch, the exa
 Rows are inputs and columns targets, and it takes a vocabulary of thousands of words, not more.
 """
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Iterator
 from typing import Any

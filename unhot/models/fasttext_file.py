@@ -12,8 +12,6 @@ model with another layer is written without output rows: fastText can ask it for
 sampling the file has k, not the power of the noise, which is 0.5 in fastText.
 """
 
-from __future__ import annotations
-
 import logging
 import os
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """What `fit` and `resume` hand on: what is read, who is told, where a training begins, what it began with."""
 
-from __future__ import annotations
-
 import logging
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -18,8 +18,6 @@ and SimLex-999 25.4 (means of three seeds); with vectors in (-1/2, 1/2) / dim, a
 Reference: Pennington, Socher and Manning, GloVe: Global vectors for word representation, 2014.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from typing import Annotated, Any, Literal, NamedTuple
 

@@ -1,7 +1,5 @@
 """What a word model has learned, and its tensors in a saved model."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """All models of the package by name, and loading any that was saved."""
 
-from __future__ import annotations
-
 import importlib
 import os
 import pkgutil

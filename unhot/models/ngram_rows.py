@@ -6,8 +6,6 @@ touches them: those that it touches all the time are near each other, and the fi
 thread (train/hot_rows.py).
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -16,8 +16,6 @@ References: Church and Hanks 1990; Levy and Goldberg, Neural word embedding as i
 2015.
 """
 
-from __future__ import annotations
-
 import math
 import os
 

@@ -9,8 +9,6 @@ differences of word vectors.
 Reference: Pennington, Socher and Manning, GloVe: Global vectors for word representation, 2014, table 1.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

@@ -8,8 +8,6 @@
 `X | None` also takes None. A field of any other type is checked by its model.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import types
 import typing

@@ -15,8 +15,6 @@ With `on="cells"` it is trained on the counts of all pairs at once (exact.py).
 Reference: Mikolov et al., Efficient estimation of word representations in vector space, 2013.
 """
 
-from __future__ import annotations
-
 import contextlib
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple

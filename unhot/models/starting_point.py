@@ -5,8 +5,6 @@ output vector and bias where the output layer has one for each word (`OutputLaye
 that is); a new one begins as new words always do.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """Models that read text: which words stay, how lines become tokens, and the text as ids on disk."""
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 import time

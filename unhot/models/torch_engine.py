@@ -1,7 +1,5 @@
 """The torch engine: mini-batches of the same windows, any output layer, any device."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from unhot.errors import ConfigError, extra

@@ -19,8 +19,6 @@ References: Halko, Martinsson and Tropp, Finding structure with randomness, 2011
 2022 (dashSVD).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import NamedTuple
 

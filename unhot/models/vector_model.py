@@ -1,7 +1,5 @@
 """Models that have vectors: how long these are, and the stores they are asked through."""
 
-from __future__ import annotations
-
 import dataclasses
 from abc import abstractmethod
 from typing import Annotated, Self

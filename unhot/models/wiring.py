@@ -1,7 +1,5 @@
 """How a model wires inputs to targets: all that engines, and evaluation, need to know of it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, NamedTuple
 

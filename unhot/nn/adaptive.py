@@ -1,7 +1,5 @@
 """The head of the adaptive softmax: a short softmax, and tails behind projections."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor, nn
 from torch.nn import functional

@@ -12,8 +12,6 @@ products happens in the cache. Where the losses are summed, the gradients are ma
 scores are computed twice; where they are wanted one by one, again in the backward pass.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Sequence
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """The head of the class-based softmax: a softmax over a range of rows on every level."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

@@ -9,8 +9,6 @@ Where an id was drawn several times, TensorFlow removes its last column only. `l
 it do the same.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import torch

@@ -1,7 +1,5 @@
 """The head of the differentiated softmax: a narrow weight for each band of words."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor, nn
 from torch.nn import functional

@@ -9,8 +9,6 @@ Several true classes share the draws: every one of them has the label 1, and a d
 hit. Softmax has one group for each.
 """
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 from torch.nn import functional

@@ -26,8 +26,6 @@ where that is free: on the CPU, outside of graphs.
 docs/moving-from-tensorflow.md compares.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 import torch

@@ -7,8 +7,6 @@ has the loss zero. Gradients are dense, or sparse in the rows of the ranges that
 again for them, so that none are kept.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 

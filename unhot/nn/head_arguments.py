@@ -3,8 +3,6 @@
 And what it is called with: examples of any shape, as the flat batch that families of heads take.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """The head of hierarchical softmax: a logistic regression for each inner node on the targets' paths."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 from torch.nn import functional

@@ -1,7 +1,5 @@
 """The head of the in-batch softmax: a matrix product of the batch with its own targets."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

@@ -4,8 +4,6 @@ logistic    sum over columns of  weight softplus(s) - label s
 softmax     log Z - s(t),  Z = sum over columns of exp s
 """
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 from torch.nn import functional

@@ -8,8 +8,6 @@ learned             where a uniform number falls in the sums of what was counted
 tempered            the largest of log P / temperature + Gumbel noise
 """
 
-from __future__ import annotations
-
 import numpy as np
 import torch
 from torch import Tensor

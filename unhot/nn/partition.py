@@ -1,7 +1,5 @@
 """The head of the partitioned softmax: the words of the part of the text at hand, set before it is read."""
 
-from __future__ import annotations
-
 import torch
 from numpy.typing import ArrayLike
 from torch import Tensor

@@ -18,8 +18,6 @@ the same on every device; a `seed` that is a number gives the same draws in ever
 `unique=False` and no seed all but `fixed_unigram` can stand in a graph of `torch.compile`.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from functools import lru_cache

@@ -4,8 +4,6 @@ Several true classes: of the softmax each is an example of its own, L = T log Z 
 them for a set.
 """
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 from torch.nn import functional

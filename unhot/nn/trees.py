@@ -4,8 +4,6 @@ The paths are cut out of the arrays of `unhot.tree` by place, so that a batch is
 longest path] steps.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import torch

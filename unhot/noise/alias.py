@@ -11,8 +11,6 @@ probabilities are right to 2**-32 / V whatever V.
 References: Walker 1977; Vose 1991.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

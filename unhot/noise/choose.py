@@ -9,8 +9,6 @@
 A file must have as many weights as there are words.
 """
 
-from __future__ import annotations
-
 from unhot.errors import ConfigError
 from unhot.noise.from_file import file_weights, fixed_unigram
 from unhot.noise.rules import log_uniform, uniform, unigram

@@ -15,8 +15,6 @@ References: Efraimidis & Spirakis, Weighted random sampling with a reservoir, 20
 race in logs: Gumbel-top-k).
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

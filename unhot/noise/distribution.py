@@ -13,8 +13,6 @@
 Draws depend on the seed alone: a loop that draws again and again takes a new seed each time.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any

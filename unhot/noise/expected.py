@@ -11,8 +11,6 @@ ids with q > 0 it is exactly 1.
 tries that one call happened to take, and k q where no draw was repeated.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

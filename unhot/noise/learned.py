@@ -11,8 +11,6 @@ update.
     array([1., 2., 1., 3.])
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import ArrayLike
 

@@ -10,8 +10,6 @@ Ids may be in any order, but for log_uniform: it knows ranks, not counts, so ids
 count, which is checked.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from unhot.errors import DataError, whole

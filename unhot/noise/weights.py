@@ -3,8 +3,6 @@
 A weight of zero means that the id is never drawn, whatever the power: also 0 ** 0 and 0 ** -1 count as zero.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

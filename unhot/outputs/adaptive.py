@@ -23,8 +23,6 @@ Wins          on accelerators with big vocabularies: few matrix products, each o
 Reference     Grave et al., Efficient softmax approximation for GPUs, 2017.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple

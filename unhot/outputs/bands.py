@@ -6,8 +6,6 @@ word. By itself (`auto`) the first band holds the words that make up 80 % of the
 95 %, the third the rest; a band that would be empty is left out.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from unhot.errors import ConfigError

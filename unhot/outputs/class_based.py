@@ -17,8 +17,6 @@ Reference     Goodman, Classes for fast maximum entropy training, 2001; Mikolov 
               recurrent neural network language model, 2011.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache

@@ -13,8 +13,6 @@ target are dropped. So negative sampling is itself, in expectation; nce and samp
 one_vs_all is the one that draws every word once.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 

@@ -20,8 +20,6 @@ Wins          where memory for the output vectors is short: rare words are most 
 Reference     Chen, Grangier & Auli, Strategies for training large vocabulary neural language models, 2016.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import NamedTuple
 

@@ -6,8 +6,6 @@ ask for m sets of k draws instead of one (`Targets.rounds`), where a draw counts
 mean, with a smaller variance.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple

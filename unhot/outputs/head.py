@@ -5,8 +5,6 @@ layer turns scores into probabilities that sum to one, whatever they were traine
 products are computed in the vectors' own type.
 """
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 

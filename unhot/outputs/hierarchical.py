@@ -19,8 +19,6 @@ Reference     Morin & Bengio, Hierarchical probabilistic neural network language
               2013 (Huffman).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache

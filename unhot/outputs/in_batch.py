@@ -21,8 +21,6 @@ Wins          for two-tower models, where an output vector is computed by a netw
 Reference     Yi et al., Sampling-bias-corrected neural modeling for large corpus item recommendations, 2019.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -17,8 +17,6 @@ Wins          where the sum over the vocabulary is what training cannot pay for,
 Reference     Andreas & Klein, When and why are log-linear models self-normalizing?, 2015.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from unhot.errors import ConfigError

@@ -20,8 +20,6 @@ Reference     Gutmann & Hyvarinen, Noise-contrastive estimation, 2010; Mnih & Te
               for training neural probabilistic language models, 2012.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -20,8 +20,6 @@ Reference     Mikolov et al., Distributed representations of words and phrases a
               2013.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -15,8 +15,6 @@ Wins          where each word is wanted with a probability of its own; no word's
 Reference     Rifkin & Klautau, In defense of one-vs-all classification, 2004.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 

@@ -16,8 +16,6 @@ Wins          where a fixed block of output vectors must fit a device's memory f
 Reference     Jean et al., On using very large target vocabulary for neural machine translation, 2015.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple

@@ -19,8 +19,6 @@ Reference     Bengio & Senecal, Adaptive importance sampling to accelerate train
               translation, 2015.
 """
 
-from __future__ import annotations
-
 import logging
 from dataclasses import dataclass
 from typing import Any

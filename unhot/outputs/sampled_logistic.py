@@ -14,8 +14,6 @@ Reference     Jean et al., On using very large target vocabulary for neural mach
               (sampling); the table of candidate sampling losses in TensorFlow's documentation.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

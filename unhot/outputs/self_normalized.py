@@ -14,8 +14,6 @@ Reference     Devlin et al., Fast and robust neural network joint models for sta
               2014.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from unhot.errors import at_least

@@ -17,8 +17,6 @@ Wins          as the truth that the others are measured by, and outright for sma
 Reference     Bridle, Probabilistic interpretation of feedforward classification network outputs, 1990.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 

@@ -6,8 +6,6 @@ having stopped: a chunk's random numbers and its learning rate depend on the see
 corpus alone.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import time

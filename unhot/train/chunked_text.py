@@ -4,8 +4,6 @@ Whether a token survives and how far it sees is decided by bits of its position 
 Candidates draw from the stream of their chunk. So nothing depends on which thread trains what.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -8,8 +8,6 @@ beginning of the epoch. For a checkpoint the threads end the chunks they are at 
 written.
 """
 
-from __future__ import annotations
-
 import threading
 import time
 from abc import ABC, abstractmethod

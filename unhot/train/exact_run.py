@@ -26,8 +26,6 @@ same for all of them.
 References: Tieleman & Hinton, Lecture 6.5: RMSProp, 2012; Kingma & Ba, Adam, 2015.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 

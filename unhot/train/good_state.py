@@ -4,8 +4,6 @@ A copy in memory, or, where the matrices are large, in a temporary file: they wo
 machine, and nobody reads the copy unless a training diverges.
 """
 
-from __future__ import annotations
-
 import tempfile
 import weakref
 from collections.abc import Sequence

@@ -6,8 +6,6 @@ interpreter. With one thread the result depends on the seed alone, byte for byte
 Reference: Niu et al., Hogwild!, 2011.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple

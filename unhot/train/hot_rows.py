@@ -13,8 +13,6 @@ spare. The common rows are added up in 32 bits also where the matrix has 16: a s
 lost.
 """
 
-from __future__ import annotations
-
 import threading
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """The memory a training will need, worked out before its matrices are allocated."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The matrices that are learned: padded, aligned, and begun as word2vec begins them."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

@@ -5,8 +5,6 @@ lr to lr / 10,000 over all epochs, by position in the corpus: a chunk has the sa
 trains it, and whenever.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

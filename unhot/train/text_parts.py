@@ -3,8 +3,6 @@
 Each has at most so many different words, which are its columns.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from unhot.corpus.corpus import Corpus

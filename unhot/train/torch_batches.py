@@ -5,8 +5,6 @@ CBOW one for each centre, whose input is a bag: the words that it sees. Examples
 text.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple

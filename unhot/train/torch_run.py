@@ -13,8 +13,6 @@ the same seed gives the same bytes, and a training that was cut off goes on to t
 is as it was afterwards.
 """
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager

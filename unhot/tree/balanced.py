@@ -5,8 +5,6 @@ and the positions from V - 1 on are the leaves. The heap is mirrored, so that th
 lower ids, which are the more frequent words.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import ArrayLike
 

@@ -8,8 +8,6 @@ mean is smallest. Of C classes the step also looks at all C, so C = sqrt(V) bala
 into classes by the same rule.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

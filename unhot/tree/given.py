@@ -4,8 +4,6 @@ Both files are CSV without a header: line i belongs to id i, and its last field 
 may stand before it. A tree is any complete prefix code of 0s (left) and 1s (right).
 """
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Sequence

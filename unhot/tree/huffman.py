@@ -11,8 +11,6 @@ need theirs.
 References: Huffman 1952; van Leeuwen 1976; Schwartz 1964.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -9,8 +9,6 @@ together; the root is 0, and a parent comes before its children. The numbers dep
 alone, not on how the tree was made.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

@@ -5,8 +5,6 @@ bounds everything below it. Best first: expand the open node with the highest su
 better than all that are still open. Exact, for binary trees and for classes alike.
 """
 
-from __future__ import annotations
-
 import heapq
 import math
 from collections.abc import Callable

@@ -10,8 +10,6 @@ vectors, not against somebody who writes both files. Otherwise the graph is buil
 one that cannot be written is done without.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import logging

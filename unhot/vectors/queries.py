@@ -4,8 +4,6 @@ They ask with words, rows or vectors, each alone, in a list, or in pairs with a 
 their scores, best first.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, Protocol, TypeAlias
 

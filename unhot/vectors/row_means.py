@@ -1,7 +1,5 @@
 """The compiled part of `subword_rows.py`: means of some rows of a matrix, for many words at once."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

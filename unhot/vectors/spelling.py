@@ -1,7 +1,5 @@
 """Words spelled like an unknown one, for its error message."""
 
-from __future__ import annotations
-
 import difflib
 import itertools
 from collections.abc import Iterable

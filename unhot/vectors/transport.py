@@ -7,8 +7,6 @@ where p and q are the words' shares in their documents.
 Reference: Kusner et al., From Word Embeddings To Document Distances, 2015.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from unhot.errors import extra

@@ -1,7 +1,5 @@
 """Words and their rows: `get_vector`, `get_index`, slices, `add_vectors`. The names are gensim's."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Iterator, Sequence
 from typing import Any, Self, overload

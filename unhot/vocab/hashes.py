@@ -6,8 +6,6 @@ every byte above 127 flips the upper 24 bits, too.
 References: Fowler, Noll & Vo, FNV hash; Appleby, MurmurHash3_x64_128.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The compiled part of `subwords.py`: the buckets of all pieces of words."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -13,8 +13,6 @@ Reference: Mikolov et al., Distributed representations of words and phrases and 
 (and its C code).
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from unhot.types import Counts, Doubles

@@ -16,8 +16,6 @@ References: Bojanowski et al., Enriching word vectors with subword information, 
 floret, 2022.
 """
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Co-occurrence cells: which words stand near which, and how much."""
 
-from __future__ import annotations
-
 from unhot.corpus.cells.cells import Cells, CellsWriter, row_ranges
 
 __all__ = ["Cells", "CellsWriter", "row_ranges"]

@@ -10,8 +10,6 @@ Sums are integers, in units that all weights are whole numbers of (`cooccurrence
 depends on an order.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

@@ -4,8 +4,6 @@ Row i has the values x[i, j] = values[p] in the columns j = columns[p], starts[i
 kernels take a range of rows, begin .. end - 1, so that threads share the rows.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any, NamedTuple
 

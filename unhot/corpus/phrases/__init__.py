@@ -1,7 +1,5 @@
 """Phrases: neighbouring words that belong together become one word, before any model sees them."""
 
-from __future__ import annotations
-
 from unhot.corpus.phrases.phrases import Phrases
 
 __all__ = ["Phrases"]

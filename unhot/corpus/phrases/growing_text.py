@@ -1,7 +1,5 @@
 """A text while its phrases are found and joined: ids on disk, and words that become more with every pass."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable, Iterator
 

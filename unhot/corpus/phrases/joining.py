@@ -1,7 +1,5 @@
 """Phrases joined in a text of ids, which becomes another text, a corpus to train on, or lines of words."""
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 from collections.abc import Collection, Iterable, Iterator, Mapping

@@ -6,8 +6,6 @@ only if the text is long. Every pair is counted exactly; nothing is dropped to s
 are seen often enough do not fit, a `DataError` says so.
 """
 
-from __future__ import annotations
-
 import contextlib
 from pathlib import Path
 from typing import NamedTuple

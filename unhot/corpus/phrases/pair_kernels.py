@@ -21,8 +21,6 @@ place for every word.
 What is pending at the end of a sentence is written as it is.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

@@ -12,8 +12,6 @@ References: Mikolov et al., Distributed representations of words and phrases and
 Bouma, Normalized (pointwise) mutual information in collocation extraction, 2009.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from unhot.types import Counts, Doubles

@@ -9,8 +9,6 @@ The parts of a phrase, its score and how often the parts stood next to each othe
 pass, best first. Words that are not valid UTF-8 keep their bytes as escaped surrogates.
 """
 
-from __future__ import annotations
-
 import json
 import math
 from pathlib import Path

@@ -5,8 +5,6 @@ taken as they are. Cells become the bytes that the scanner reads without a
 Python object for each of them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """Files as blocks of bytes: which files a source names, and their text one behind the other."""
 
-from __future__ import annotations
-
 import contextlib
 import glob
 import os
@@ -11,13 +9,12 @@ from pathlib import Path
 from unhot.corpus.cells.cells import INDEX as CELLS_INDEX
 from unhot.corpus.corpus import INDEX as CORPUS_INDEX
 from unhot.corpus.reading.arrow import ParquetStream, is_parquet
-from unhot.corpus.reading.streams import TextStream
+from unhot.corpus.reading.streams import PIECE, TextStream
 from unhot.corpus.reading.text_blocks import Block, Pool
 from unhot.corpus.reading.tokenizers import BLANKS, SENTENCE_END, TOKEN_END
 from unhot.errors import ConfigError, DataError
 
 STDIN = "-"
-PIECE = 1 << 16  # bytes of text taken together; the last separator of a block is looked for in the last one
 LONGEST = 1 << 30  # bytes of a block, so that its positions fit int32
 PEEK = 1000  # strings of a list that are looked at to tell paths from sentences
 
@@ -166,7 +163,7 @@ class FileReader:
         return self._finished + (self._stream.position() if self._stream else 0), self._total
 
     def blocks(self, pool: Pool, size: int) -> Generator[Block, None, None]:
-        """Blocks of about `size` bytes; longer if there is nowhere to cut."""
+        """Blocks of about `size` bytes; longer if there is nowhere to cut in the piece that fills them."""
         block = pool.take()
         with contextlib.closing(self._pieces(min(size, PIECE))) as pieces:
             for piece in pieces:

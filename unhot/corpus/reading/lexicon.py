@@ -1,7 +1,5 @@
 """From the tables of the scanner threads to one vocabulary, and from each table's local ids to final ids."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple

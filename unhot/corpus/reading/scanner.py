@@ -13,8 +13,6 @@ ends with a separator, so no token is open at its end. When the table or the are
 Python makes it bigger and calls again from where it stopped, so that the hot loop never allocates.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

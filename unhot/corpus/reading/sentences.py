@@ -1,7 +1,5 @@
 """Sentences from Python as blocks of bytes: strings, token lists, lines that a function splits."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 
 from unhot.corpus.reading.files import FileReader

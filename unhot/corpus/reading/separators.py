@@ -4,8 +4,6 @@ They read up to `PADDING` bytes from the position they are asked about, so every
 than its text.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

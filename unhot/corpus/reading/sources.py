@@ -1,7 +1,5 @@
 """What the user gave: which reader turns it into blocks, and how the scanner has to look at them."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from itertools import chain, islice

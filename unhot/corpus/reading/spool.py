@@ -4,8 +4,6 @@ They are written in parts that are removed as soon as they are read back, so tha
 take little more space than the ids once.
 """
 
-from __future__ import annotations
-
 from collections.abc import Generator
 from itertools import groupby
 from pathlib import Path

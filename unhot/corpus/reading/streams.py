@@ -1,7 +1,5 @@
 """One file, compressed or not, as a stream of bytes. The kind is told by the first bytes, not by the name."""
 
-from __future__ import annotations
-
 import importlib
 import io
 import sys
@@ -13,7 +11,8 @@ from typing import IO, Any
 from unhot.errors import DataError
 
 HEAD = 10  # bytes that tell the kind of a file
-BUFFER = 1 << 18  # bytes read together
+BUFFER = 1 << 18  # compressed bytes read together
+PIECE = 1 << 16  # bytes of text
 
 # kind: module, class, and what it calls the file beneath
 PACKERS = {
@@ -78,7 +77,7 @@ class TextStream:
         """The text, some bytes at a time."""
         try:
             yield self._head
-            while text := self._text.read(BUFFER):
+            while text := self._text.read(PIECE):
                 yield text
         except _troubles() as error:
             raise self._explained(error) from error

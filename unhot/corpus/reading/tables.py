@@ -3,8 +3,6 @@
 None of their libraries is imported to find out: an object is what it can do.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 from typing import Any, Protocol

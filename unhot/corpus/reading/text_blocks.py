@@ -1,7 +1,5 @@
 """A block: about a megabyte of text that ends where a token ends, and the arrays for what becomes of it."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from unhot.corpus.reading.scanner import BREAKS, TOKENS

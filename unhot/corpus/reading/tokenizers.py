@@ -10,8 +10,6 @@ not valid UTF-8 as they are. A normaliser turns bytes into bytes that `whitespac
 bytes stay.
 """
 
-from __future__ import annotations
-
 import functools
 import unicodedata
 from collections.abc import Callable, Iterable

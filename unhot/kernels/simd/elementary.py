@@ -3,8 +3,6 @@
 Right to float32's last digits, at a few instructions a lane.
 """
 
-from __future__ import annotations
-
 from unhot.kernels.simd.lanes import (
     FAST,
     INTEGERS,

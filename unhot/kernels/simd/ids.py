@@ -1,7 +1,5 @@
 """Blocks over ids: copied and searched, a vector of them at a time. See blocks.py for twins."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from llvmlite import ir

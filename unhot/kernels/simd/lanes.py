@@ -5,8 +5,6 @@ the inner blocks emit vector code directly, with all sizes known at compile time
 LLVM builder `b` first and emits a handful of instructions.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 

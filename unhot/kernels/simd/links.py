@@ -23,8 +23,6 @@ over columns is one over tiles and then over the lanes of a segment. Blocks for 
 whole vocabulary are in ranges.py.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

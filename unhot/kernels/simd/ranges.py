@@ -5,8 +5,6 @@ how fast the matrix comes from memory, read once to score and once to update. Sc
 their buffer, which needs LANES floats of slack.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

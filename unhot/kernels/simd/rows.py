@@ -6,8 +6,6 @@ Rows that are summed, added to and prefetched may be 16-bit floats, in an array 
 arithmetic for them.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

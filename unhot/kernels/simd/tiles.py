@@ -20,8 +20,6 @@ Every block has a twin in plain Python under the same name with `_twin`: its ora
 JIT.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, NamedTuple
 

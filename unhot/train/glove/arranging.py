@@ -1,7 +1,5 @@
 """Cells put into tiles, and in each tile into a random order."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 from unhot.kernels.jit import inner, kernel

@@ -1,7 +1,5 @@
 """Training on cells: GloVe's kernel on the blocks of a file, in an order that threads cannot be seen in."""
 
-from __future__ import annotations
-
 import os
 import threading
 from typing import NamedTuple

@@ -12,8 +12,6 @@ Reference: Pennington, Socher and Manning, GloVe: Global vectors for word repres
 and Singer, 2011.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

@@ -3,8 +3,6 @@
 A format is found by its name, by a path's ending, or by what a file looks like.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple

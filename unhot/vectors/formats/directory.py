@@ -17,8 +17,6 @@ there is not touched before the next one is complete. Nothing in the files of a 
 time or the machine: the same model is the same bytes.
 """
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import json

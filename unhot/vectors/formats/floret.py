@@ -10,8 +10,6 @@ difference to floret itself: it adds a row of its own to the word with id 0 (and
 its table. spaCy does not know of it either.
 """
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -5,8 +5,6 @@ Words may hold spaces (some of Stanford's files have such): the last `dim` field
 never being one.
 """
 
-from __future__ import annotations
-
 import itertools
 import re
 import statistics

@@ -15,8 +15,6 @@ Folders of others are read as well: any vocabulary in tokenizer.json; `mapping` 
 (of tokens) are applied.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

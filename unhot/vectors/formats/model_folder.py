@@ -14,8 +14,6 @@ A model with n-grams has
 Buckets that are not there have no row: they are zeros, or left out of the mean if `skips` is true.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from pathlib import Path
 from typing import Any

@@ -6,8 +6,6 @@ file, one more `_` is added at its end. All other words are written as they are,
 and never has a word twice.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from typing import NamedTuple

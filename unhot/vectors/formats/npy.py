@@ -4,8 +4,6 @@ There is one word a line, see words_text.py. The head of the matrix is read here
 one makes NumPy raise a dozen different errors. Nothing is unpickled.
 """
 
-from __future__ import annotations
-
 import ast
 import math
 import struct

@@ -16,8 +16,6 @@ from the left (its word holds spaces, or more than one blank separates) is split
 `dim` fields are the numbers.
 """
 
-from __future__ import annotations
-
 import math
 from decimal import Decimal
 from typing import Any

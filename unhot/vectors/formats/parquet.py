@@ -9,8 +9,6 @@ read, but pages are unpacked by pyarrow, which believes the size that a page its
 harm can make it ask for up to 2 GB.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

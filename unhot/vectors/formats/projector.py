@@ -8,8 +8,6 @@ The metadata of `vectors.tsv` is `metadata.tsv`, that of any other `X.tsv` is `X
 projector's web page loads both files. A word cannot hold a tab or a line's end; see naming.py.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

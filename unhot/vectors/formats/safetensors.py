@@ -8,8 +8,6 @@ training arrays are views of padded rows. It is read by hand because the library
 lies, and we memory-map. The tests hold both against the library.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import struct

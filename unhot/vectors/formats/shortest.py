@@ -11,8 +11,6 @@ per different number. Two subtle cases (x half way between two decimals; a power
 half as wide as above) make no difference inside it: every such number was compared.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from unhot.types import Doubles, Floats

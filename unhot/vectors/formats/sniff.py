@@ -3,8 +3,6 @@
 That is asked for paths without a known ending, and for errors about those with a wrong one.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from unhot.vectors.formats import floret, glove, model2vec, npy, parquet, projector, word2vec

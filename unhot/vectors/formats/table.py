@@ -1,7 +1,5 @@
 """What every format holds, how it is asked for, and the checks that all of them share."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable, Iterator
 from pathlib import Path

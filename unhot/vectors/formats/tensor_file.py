@@ -8,8 +8,6 @@ Files of others are read where they hold a matrix called `vectors`, `embeddings`
 (float16, bfloat16, 32 or 64) and the words in a tensor `words`, or beside them in `X.words.txt`.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

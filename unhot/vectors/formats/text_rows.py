@@ -4,8 +4,6 @@ The file is memory-mapped and parsed in one go: the only arrays as big as the fi
 words' places.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path

@@ -8,8 +8,6 @@ Neither can hold white space inside a word; see naming.py. Text of others is rea
 fields of a line are its numbers.
 """
 
-from __future__ import annotations
-
 import mmap
 import re
 from pathlib import Path

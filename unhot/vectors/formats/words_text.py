@@ -4,8 +4,6 @@ A backslash that is followed by anything else than it writes stays what it is: l
 have such.
 """
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

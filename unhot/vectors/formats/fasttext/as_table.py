@@ -3,8 +3,6 @@
 The composed vectors of the words are read; a model without n-grams is written.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

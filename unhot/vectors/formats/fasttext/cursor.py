@@ -3,8 +3,6 @@
 It says where it was when they are wrong.
 """
 
-from __future__ import annotations
-
 import mmap
 import struct
 from pathlib import Path

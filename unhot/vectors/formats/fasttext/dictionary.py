@@ -8,8 +8,6 @@ A word may hold any byte but \0, so the ends of the words are found one after th
 whole arrays.
 """
 
-from __future__ import annotations
-
 import struct
 from array import array
 from collections.abc import Iterator

@@ -3,8 +3,6 @@
 The names are fastText's.
 """
 
-from __future__ import annotations
-
 import math
 import struct
 from dataclasses import asdict, dataclass

@@ -4,8 +4,6 @@ A matrix that is read is mapped and may begin at any byte: NumPy and Numba take 
 would copy all of it first.
 """
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple

@@ -4,8 +4,6 @@ A file is memory-mapped, so that only the dictionary takes time. It is written w
 chunks, so that matrices need not be in memory.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias

@@ -14,8 +14,6 @@ Reference: Jegou, Douze & Schmid, Product quantization for nearest neighbor sear
 FastText.zip, 2016.
 """
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Iterator
 from typing import NamedTuple
