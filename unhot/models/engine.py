@@ -65,8 +65,9 @@ class Engine(ABC):
         """Raise a `ConfigError` for what it cannot train."""
 
     @classmethod
-    def check_machine(cls, task: Task) -> None:  # noqa: B027 (most engines need nothing)
+    def check_machine(cls, task: Task) -> None:
         """Raise an error for what it cannot train here: better before a long text is read than after it."""
+        return
 
     @classmethod
     @abstractmethod
