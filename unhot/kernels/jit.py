@@ -56,7 +56,8 @@ def block(twin: Callable[..., Any]) -> Callable[[Callable[..., Any]], Any]:
     def decorate(emit: Callable[..., Any]) -> Any:
         if not ENABLED:
             return twin
-        result: Any = {"float": nb.float32, "int": nb.int64}.get(emit.__annotations__["return"], nb.void)
+        returns = inspect.signature(emit, eval_str=True).return_annotation
+        result: Any = {float: nb.float32, int: nb.int64}.get(returns, nb.void)
 
         def typing(_context: Any, *argument_types: Any) -> Any:
             def codegen(context: Any, builder: Any, signature: Any, values: Any) -> Any:
