@@ -1,4 +1,4 @@
-"""A model with two vocabularies, words and labels, passes through the same `fit`, `resume`, `save`, `load`."""
+"""A model with two vocabularies, words and labels, passes through the same `fit`, `resume` and files."""
 
 from dataclasses import dataclass
 from typing import Any, NamedTuple
