@@ -170,4 +170,4 @@ def test_public_models_are_the_registered_ones():
     assert {kind.__name__ for kind in all_models().values()} <= typed
     import unhot
 
-    assert typed - {None, '__version__'} == set(unhot.__all__)
+    assert typed - {None, "__version__"} == set(unhot.__all__)

@@ -36,7 +36,7 @@ class Declared(NamedTuple):
     summary: str  # the first line of its file's docstring, or of its own where the file has several
 
 
-def declared(folder: Path, decorator: str, registry: Mapping[str, type] = {}) -> dict[str, Declared]:  # noqa: B006
+def declared(folder: Path, decorator: str, registry: Mapping[str, type]) -> dict[str, Declared]:
     """All classes that are registered by a decorator, in a folder or by now, with what they inherit."""
     classes: dict[str, Declared] = {}
     elsewhere = {getattr(sys.modules.get(kind.__module__), "__file__", None) for kind in registry.values()}

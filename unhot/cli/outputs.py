@@ -36,7 +36,7 @@ class Setting(NamedTuple):
 
 def listed_layers() -> dict[str, str]:
     """Name and summary of every layer of the package, and of all that are registered by now."""
-    layers = declared(FOLDER, "output")
+    layers = declared(FOLDER, "output", {})
     found = {name: _marked(kind.summary, kind.facts.get("compiled", True)) for name, kind in layers.items()}
     registry = sys.modules.get("unhot.outputs")
     if registry is not None:

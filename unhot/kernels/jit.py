@@ -72,7 +72,8 @@ def block(twin: Callable[..., Any]) -> Callable[[Callable[..., Any]], Any]:
 
         # numba reads the parameters from the signature: those of the twin, behind the typing context
         context = inspect.Parameter("_context", inspect.Parameter.POSITIONAL_OR_KEYWORD)
-        typing.__signature__ = inspect.Signature([context, *inspect.signature(twin).parameters.values()])  # type: ignore[attr-defined]
+        parameters = [context, *inspect.signature(twin).parameters.values()]
+        typing.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
         typing.__name__, typing.__module__ = twin.__name__, twin.__module__
         return intrinsic(typing)
 

@@ -95,7 +95,9 @@ class SubwordVectors(Vectors):
         return vectors
 
     @classmethod
-    def of_table(cls, words: list[str], vectors: Floats, counts: Counts | None) -> Vectors:  # type: ignore[override]
+    def of_table(  # type: ignore[override]
+        cls, words: list[str], vectors: Floats, counts: Counts | None
+    ) -> Vectors:
         """Plain vectors: these have no n-grams."""
         return Vectors.of_table(words, vectors, counts)
 

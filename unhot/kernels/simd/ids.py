@@ -54,7 +54,8 @@ def last_match(types: Any, b: Value, ids: Value, first: Value, count: Value, wan
         place = b.add(at, b.sub(i64(63), b.ctlz(hits, ir.Constant(I1, 0))))
         return [b.select(b.icmp_unsigned("==", hits, i64(0)), found[0], place)]
 
-    return loop(b, b.sdiv(b.add(count, i64(LANES - 1)), i64(LANES)), [i64(-1)], look)[0]  # type: ignore[no-any-return]
+    rounds = b.sdiv(b.add(count, i64(LANES - 1)), i64(LANES))
+    return loop(b, rounds, [i64(-1)], look)[0]  # type: ignore[no-any-return]
 
 
 def first_bit_twin(mask: int) -> int:

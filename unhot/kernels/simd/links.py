@@ -102,7 +102,8 @@ def logistic(
         store(b, b.fmul(b.fmul(rate, repeat, flags=FAST), error, flags=FAST), scores, place)
         return [fma(b, repeat, loss, carried[0])]
 
-    return total(b, loop(b, tile.vectors(count), [splat_constant(0.0)], link)[0])  # type: ignore[no-any-return]
+    losses = loop(b, tile.vectors(count), [splat_constant(0.0)], link)[0]
+    return total(b, losses)  # type: ignore[no-any-return]
 
 
 def softplus(b: Value, s: Value, labels: Value, weights: Value) -> tuple[Value, Value]:
