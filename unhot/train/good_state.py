@@ -28,7 +28,7 @@ class GoodState:
         self._arrays = arrays
         small = sum(array.nbytes for array in arrays) <= LARGE
         self._copies = [np.empty_like(array) for array in arrays] if small else []
-        self._file = None if small else tempfile.TemporaryFile(prefix="unhot-")  # noqa: SIM115 (closed with this object)
+        self._file = None if small else tempfile.TemporaryFile(prefix="unhot-")  # noqa: SIM115
         if self._file is not None:
             weakref.finalize(self, self._file.close)
 
