@@ -54,7 +54,8 @@ class Workplace:
 
     def __exit__(self, kind: object, error: BaseException | None, *stopped: object) -> None:
         """Clean up, and explain a full disk."""
-        full = self._full_disk() if isinstance(error, OSError) and error.errno in FULL else None
+        cause = error.__cause__ if isinstance(error, DataError) else error
+        full = self._full_disk() if isinstance(cause, OSError) and cause.errno in FULL else None
         shutil.rmtree(self.work, ignore_errors=True)
         if self.made and (kind is not None or not self._published):
             shutil.rmtree(self.directory, ignore_errors=True)
