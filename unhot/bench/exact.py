@@ -67,7 +67,13 @@ def exact_solution(settings: Settings, texts: Texts, tell: Callable[..., None]) 
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", RuntimeWarning)  # as for the layers
                 tell("preparing")
-                _check_words(len(texts.train.vocabulary))
+                words = len(texts.train.vocabulary)
+                if words > MOST_WORDS:  # refused before they are counted
+                    raise DataError(
+                        f"{words:,} words: the exact solution takes time by their square, and is found for "
+                        f"at most {MOST_WORDS:,}; lower max_vocab (--max-vocab {MOST_WORDS}), "
+                        "or leave it out (--no-exact)"
+                    )
                 began = time.perf_counter()
                 counting = cooccurrences(
                     texts.train, window=settings.window, weights="flat", threads=settings.threads
@@ -76,15 +82,6 @@ def exact_solution(settings: Settings, texts: Texts, tell: Callable[..., None]) 
         except Exception as error:  # also one of memory, say: it must not cost the results of all layers
             found = ExactSolution(Measured(**begun, failed=reason(error)), None, math.nan)
         yield found
-
-
-def _check_words(words: int) -> None:
-    """Refused before they are counted."""
-    if words > MOST_WORDS:
-        raise DataError(
-            f"{words:,} words: the exact solution takes time by their square, and is found for at most "
-            f"{MOST_WORDS:,}; lower max_vocab (--max-vocab {MOST_WORDS}), or leave it out (--no-exact)"
-        )
 
 
 def epochs_of(words: int) -> int:
@@ -128,17 +125,15 @@ def _solve(
         "training_bytes": memory,
     }
     look = Point(seconds, model.history.pairs, held_out(model, texts.curve).cross_entropy)
-    result = held_out(model, texts.held_out)
-    measured = Measured(**begun, **figures, result=result, curve=(look,), train_above=0.0)
-    return ExactSolution(measured, cells, cells_loss(model, cells))
+    figures |= {"result": held_out(model, texts.held_out), "curve": (look,), "train_above": 0.0}
+    return ExactSolution(Measured(**begun, **figures), cells, cells_loss(model, cells))
 
 
 def cells_loss(model: WordModel, cells: Cells) -> float:
     """The mean loss of all pairs that cells hold, in nats: -sum_ij X[i, j] log P(j | i) / sum_ij X[i, j]."""
     vectors = model.word_inputs().vectors
     starts = cells.starts
-    total = 0.0
-    first = 0
+    total, first = 0.0, 0
     while first < len(cells.vocabulary):
         last = max(first + 1, int(np.searchsorted(starts, starts[first] + AT_ONCE, side="right")) - 1)
         some = slice(starts[first], starts[last])

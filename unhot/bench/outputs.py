@@ -184,8 +184,7 @@ class _LayerRun:
                 warnings.simplefilter("ignore", RuntimeWarning)
                 return Measured(**begun, **self._figures())
         except KeyboardInterrupt:
-            self.interrupted = True
-            why = "interrupted"
+            self.interrupted, why = True, "interrupted"
         # also a layer of somebody else's: one that fails must not cost the results of all others
         except Exception as error:
             why = reason(error)
@@ -229,7 +228,7 @@ class _LayerRun:
         self.lr = lr
         self.curve.clear()
         model = self.settings.new_model(self.layer, lr)
-        watch = self._watch("training", self.settings.seconds)
+        watch = Stopwatch(self.settings.seconds, partial(self.tell, "training"))
         for _ in train_for(model, self.texts.train, watch, LOOKS):
             loss = held_out(model, self.texts.curve).cross_entropy
             self.curve.append(Point(model.history.seconds, model.history.pairs, loss))
@@ -238,10 +237,7 @@ class _LayerRun:
     def _tuning_loss(self, lr: float) -> float:
         """What a short training at such a rate comes to, on lines of its own."""
         model = self.settings.new_model(self.layer, lr)
-        watch = self._watch("tuning", TUNING_SHARE * self.settings.seconds)
+        watch = Stopwatch(TUNING_SHARE * self.settings.seconds, partial(self.tell, "tuning"))
         for _ in train_for(model, self.texts.train, watch, TUNING_LOOKS):
             pass
         return held_out(model, self.texts.tuning).cross_entropy
-
-    def _watch(self, stage: str, seconds: float) -> Stopwatch:
-        return Stopwatch(seconds, lambda left: self.tell(stage, left))

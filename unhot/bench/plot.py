@@ -127,8 +127,15 @@ def _exact_height(comparison: Comparison) -> float | None:
 def _draw_level(axes: Any, name: str, height: float, colour: str, dashes: tuple[int, int]) -> None:
     """A line at the height of something that is not trained in time."""
     axes.axhline(height, color=colour, linewidth=1.0, linestyle=(0, dashes), zorder=0)
-    at = {"xycoords": ("axes fraction", "data"), "textcoords": "offset points"}
-    axes.annotate(name, (0.0, height), (4, 3), **at, color=colour, size=9)
+    axes.annotate(
+        name,
+        (0.0, height),
+        (4, 3),
+        xycoords=("axes fraction", "data"),
+        textcoords="offset points",
+        color=colour,
+        size=9,
+    )
 
 
 def _name_lines(axes: Any, drawn: Sequence[Measured], colours: Sequence[str]) -> None:
@@ -140,14 +147,21 @@ def _name_lines(axes: Any, drawn: Sequence[Measured], colours: Sequence[str]) ->
     ends = [min(_perplexity(each.final_loss), high) for each in drawn]
     places = spread_out([math.log(end / low) / math.log(high / low) for end in ends], NAME)
     for each, end, place, colour in zip(drawn, ends, places, colours, strict=True):
-        line = {"arrowstyle": "-", "color": colour, "linewidth": 0.6, "alpha": 0.6}
-        line |= {"shrinkA": 0, "shrinkB": 2, "relpos": (0, 0.5)}
+        line = {
+            "arrowstyle": "-",
+            "color": colour,
+            "linewidth": 0.6,
+            "alpha": 0.6,
+            "shrinkA": 0,
+            "shrinkB": 2,
+            "relpos": (0, 0.5),
+        }
         above = f": {_perplexity(each.final_loss):.3g}" if end == high else ""
         name = each.layer.encode("utf-8", "backslashreplace").decode()
         label = f"{name}{above}" if each.engine == "compiled" else f"{name} ({each.engine}){above}"
         text = {"va": "center", "color": colour, "annotation_clip": False, "parse_math": False}
-        beside = {"textcoords": "axes fraction", "arrowprops": line}
-        axes.annotate(label, (each.curve[-1].seconds, end), (1.05, place), **beside, **text)
+        text |= {"textcoords": "axes fraction", "arrowprops": line}
+        axes.annotate(label, (each.curve[-1].seconds, end), (1.05, place), **text)
 
 
 def spread_out(places: Sequence[float], gap: float) -> list[float]:

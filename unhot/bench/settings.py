@@ -39,8 +39,9 @@ class Settings:
             raise ConfigError(f"exact={self.exact!r}: must be true or false")
         whole("held_out_words", self.held_out_words, 1)
         if not 0 < at_least("held_out", self.held_out, 0) <= 0.5:
-            told = "must be a share of the lines above 0, and at most 0.5"
-            raise ConfigError(f"held_out={self.held_out!r}: {told}")
+            raise ConfigError(
+                f"held_out={self.held_out!r}: must be a share of the lines above 0, and at most 0.5"
+            )
         self.new_model(parse_output("softmax"), self.lr)  # checks all others
 
     def finds_exact(self) -> bool:
@@ -58,5 +59,12 @@ class Settings:
         """A model to train until the clock ends it. It takes windows and words as `held_out` does."""
         shared = ("dim", "window", "min_count", "max_vocab", "threads", "seed")
         given: dict[str, Any] = {name: getattr(self, name) for name in shared}
-        given |= {"output": layer, "engine": self.engine_of(layer), "lr": lr}
-        return word_models()[self.model](**given, epochs=EPOCHS, shrink=False, sample=0.0)
+        return word_models()[self.model](
+            **given,
+            output=layer,
+            engine=self.engine_of(layer),
+            lr=lr,
+            epochs=EPOCHS,
+            shrink=False,
+            sample=0.0,
+        )

@@ -50,8 +50,7 @@ def explained(comparison: Comparison) -> dict[str, str]:
 
 def table(comparison: Comparison) -> list[tuple[str, ...]]:
     """A row of `header` for the exact solution and for each layer."""
-    columns = len(header(comparison))
-    return [_row(each, comparison)[:columns] for each in comparison.rows]
+    return [_row(each, comparison)[: len(header(comparison))] for each in comparison.rows]
 
 
 def _row(each: Measured, comparison: Comparison) -> tuple[str, ...]:

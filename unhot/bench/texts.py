@@ -73,8 +73,7 @@ def unigram_loss(held_out: Sentences, vocabulary: Vocabulary, window: int, each:
     A target counts once for each word it sees, or once.
     """
     log_share = np.log(vocabulary.counts / vocabulary.counts.sum())
-    total = 0.0
-    pairs = 0
+    total, pairs = 0.0, 0
     for line in held_out:
         place = np.arange(len(line))
         sees = np.minimum(place, window) + np.minimum(len(line) - 1 - place, window)
