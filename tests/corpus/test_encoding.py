@@ -423,12 +423,16 @@ def test_progress(tmp_path, monkeypatch):
     assert seen[-1] == (30, None)
 
 
-@pytest.mark.parametrize("name", ["reading.spool", "shards"])
+@pytest.mark.parametrize(
+    "name", ["corpus.reading.spool.append_numbers", "corpus.shards.append_numbers", "atomic.os.fsync"]
+)
 def test_disk_full(own_tmp, monkeypatch, name):
-    def full(path, ids, kind):
+    """While ids are written, and when the index is, at last."""
+
+    def full(*_):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr(f"unhot.corpus.{name}.append_numbers", full)
+    monkeypatch.setattr(f"unhot.{name}", full)
     with pytest.raises(DataError, match=r"disk full: the ids need (more than|about) .* GB there.*TMPDIR"):
         encode([["a"]], min_count=1)
     assert list(own_tmp.iterdir()) == []

@@ -1,7 +1,7 @@
 """What all layers of a comparison share: the model, the text, the time."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from unhot.errors import ConfigError, at_least, one_of, whole
 from unhot.models.load import word_models
@@ -25,7 +25,7 @@ class Settings:
     held_out_words: int = 100_000  # and at most about so many words
     seconds: float = 60.0  # of training, for each layer
     lr: float | None = None  # the same for all layers; None: each one's best of a few
-    engine: str = "auto"  # auto | compiled | torch; auto: compiled where the layer has kernels
+    engine: Literal["auto", "compiled", "torch"] = "auto"  # auto: compiled where the layer has kernels
     threads: int = 2
     seed: int = 1
     exact: bool = True  # skipgram: find the exact solution first, and say how far each layer is from it
@@ -51,7 +51,7 @@ class Settings:
         """
         return self.exact and self.model == "skipgram"
 
-    def engine_of(self, layer: OutputLayer) -> str:
+    def engine_of(self, layer: OutputLayer) -> Literal["compiled", "torch"]:
         """What trains a layer."""
         return self.engine if self.engine != "auto" else "compiled" if layer.compiled else "torch"
 

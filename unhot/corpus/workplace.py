@@ -19,6 +19,10 @@ FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 HIDDEN = ".encoding-"
 
 
+class DiskFull(DataError):
+    """A full disk, explained."""
+
+
 class Workplace:
     """A context: `work` is the folder to write into, `directory` where `publish` moves the files.
 
@@ -54,7 +58,8 @@ class Workplace:
 
     def __exit__(self, kind: object, error: BaseException | None, *stopped: object) -> None:
         """Clean up, and explain a full disk."""
-        cause = error.__cause__ if isinstance(error, DataError) else error
+        # where an index is written, a full disk is a `DataError` already, but not one that says enough
+        cause = error.__cause__ if isinstance(error, DataError) and not isinstance(error, DiskFull) else error
         full = self._full_disk() if isinstance(cause, OSError) and cause.errno in FULL else None
         shutil.rmtree(self.work, ignore_errors=True)
         if self.made and (kind is not None or not self._published):
@@ -62,12 +67,12 @@ class Workplace:
         if full is not None:
             raise full from error
 
-    def _full_disk(self) -> DataError:
+    def _full_disk(self) -> DiskFull:
         """How much was needed, and what there was before this work began."""
         used = sum(path.stat().st_size for path in self.directory.glob(f"{HIDDEN}*/**/*"))
         free = shutil.disk_usage(self.directory).free + used
         need, known = (used, False) if self.estimate is None else self.estimate()
-        return DataError(
+        return DiskFull(
             f"{self.directory}: disk full: {self.needs} {'about' if known else 'more than'} "
             f"{need / 1e9:.3g} GB there, {free / 1e9:.3g} GB were free: {self.advice}"
         )

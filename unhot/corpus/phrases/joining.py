@@ -18,7 +18,7 @@ from unhot.corpus.reading.text_blocks import Block
 from unhot.corpus.reading.tokenizers import BLANKS
 from unhot.corpus.report import Report
 from unhot.corpus.shards import WORDS_ONLY, ShardWriter, map_shards
-from unhot.corpus.workplace import FULL, Workplace
+from unhot.corpus.workplace import FULL, DiskFull, Workplace
 from unhot.errors import ConfigError, DataError
 from unhot.threads import in_order
 from unhot.types import Bytes, Ids, Starts
@@ -177,7 +177,7 @@ def write_text(text: GrowingText, file: IO[bytes]) -> None:
         except OSError as error:
             if error.errno not in FULL:
                 raise
-            raise DataError(
+            raise DiskFull(
                 "disk full: the joined text does not fit where it is written: make room there, or write to "
                 "another place"
             ) from error
