@@ -538,7 +538,7 @@ def test_a_sum_may_be_rounded():
 def test_shapes_must_be_the_same():
     one, two = np.full(2, 0.5), np.full((3, 2), 0.5)
     for function in (pr.cross_entropy, pr.kl_divergence, pr.binary_cross_entropy, pr.importance_sampling):
-        with pytest.raises(DataError, match=r"has shape \(2,\), .* \(3, 2\): must be the same"):
+        with pytest.raises(DataError, match=r"has shape \(2,\), .* \(3, 2\): both must have the same shape"):
             function(one, two)
 
 

@@ -37,7 +37,7 @@ _HOMES = {
     "load": "unhot.models.load",
     "load_unfinished": "unhot.models.load",
 }
-# sub-packages that `import unhot` is enough for
+# sub-packages that can be used after `import unhot`, without an import of their own
 _ROOMS = (
     *("bench", "compat", "corpus", "errors", "evaluate", "index", "models", "nn", "noise", "outputs"),
     *("probability", "tree", "vectors"),
@@ -45,7 +45,7 @@ _ROOMS = (
 
 
 def _models() -> dict[str, Any]:
-    """The models of the package by the names of their classes; plugins are their own."""
+    """Return the package's own models by class name; models from plugins are left out."""
     registered = importlib.import_module("unhot.models.load").all_models()
     return {
         kind.__name__: kind for kind in registered.values() if kind.__module__.startswith("unhot.models.")
@@ -69,5 +69,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    """The public names."""
+    """List the public names."""
     return [*__getattr__("__all__"), *_ROOMS, "__version__"]

@@ -1,4 +1,4 @@
-"""`python -m unhot`."""
+"""Run the command line as `python -m unhot`."""
 
 from unhot.cli.main import main
 

@@ -1,4 +1,4 @@
-"""Files that are there whole or not at all: write under a temporary name, fsync, rename, fsync the folder."""
+"""Write files atomically: write under a temporary name, fsync, rename, fsync the folder."""
 
 import errno
 import os
@@ -16,27 +16,28 @@ try:
 except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
-# Names that start like this are ours to delete: what an interrupted save left behind.
+# Files whose names start with this prefix are left over from an interrupted save; unhot may delete them.
 TEMPORARY = ".unhot-"
 
 
 def temporary_name(name: str) -> str:
-    """A name that no other thread or process uses."""
+    """Return a temporary file name that no other thread or process uses."""
     return f"{TEMPORARY}{os.getpid()}-{threading.get_ident()}-{name}"
 
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Be the only one who changes a folder, among threads and processes that ask.
+    """Hold an exclusive lock on a folder.
 
-    A lock ends with its process. Not on Windows.
+    The lock only stops threads and processes that also call `locked`. It is released when its process ends.
+    On Windows nothing is locked.
     """
     if fcntl is None:
         yield
         return
     descriptor = os.open(folder, os.O_RDONLY)
     try:
-        with suppress(OSError):  # file systems without locks
+        with suppress(OSError):  # some file systems have no locks
             fcntl.flock(descriptor, fcntl.LOCK_EX)
         yield
     finally:
@@ -46,7 +47,7 @@ def locked(folder: Path) -> Iterator[None]:
 def sync_folder(path: Path) -> None:
     """Make renames inside a folder survive a power cut.
 
-    Windows cannot open a folder and needs no such call.
+    On Windows a folder cannot be opened and needs no fsync.
     """
     if os.name == "nt":
         return
@@ -57,7 +58,7 @@ def sync_folder(path: Path) -> None:
     try:
         os.fsync(descriptor)
     except OSError as error:
-        # some network file systems cannot; the rename is all there is
+        # some network file systems cannot fsync a folder; then the rename alone must do
         if error.errno not in (errno.EINVAL, errno.ENOTSUP):
             raise
     finally:
@@ -72,8 +73,8 @@ def sync_file(path: Path) -> None:
 
 @contextmanager
 def replacing(path: Path) -> Iterator[BinaryIO]:
-    """Open a file that takes the place of `path` when the block ends well and vanishes when it does not."""
-    target = Path(os.path.realpath(path))  # a link stays a link: its target is replaced
+    """Open a file that replaces `path` if the block succeeds and is deleted if the block fails."""
+    target = Path(os.path.realpath(path))  # if path is a symbolic link, the file it points to is replaced
     if target.exists() and not target.is_file():
         raise DataError(f"{path}: is not a regular file; choose another name")
     temporary = target.with_name(temporary_name(target.name))
@@ -89,23 +90,23 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
             f"{path}: cannot be written ({error.strerror or error}); what was there before is untouched"
         ) from error
     finally:
-        # on a read-only file system even removing nothing fails, and would hide what went wrong
+        # on a read-only file system even this unlink fails; its error would hide the first one
         with suppress(OSError):
             temporary.unlink(missing_ok=True)
 
 
 @contextmanager
 def replacing_folder(path: Path, is_ours: Callable[[Path], bool]) -> Iterator[Path]:
-    """Give a folder to fill, which becomes `path` when the block ends well.
+    """Create a folder for the block to fill; it becomes `path` if the block succeeds.
 
-    What is there must be empty or `is_ours`.
+    If `path` exists already, it must be an empty folder or one for which `is_ours` returns True.
 
-    An old folder is moved away before the new one takes its name: a power cut between the two leaves it
-    beside, under a temporary name.
+    The old folder is renamed before the new one takes its name. A power cut between the two renames leaves
+    the old folder next to `path`, under a temporary name.
     """
     target = Path(os.path.realpath(path))
     if target.exists() and not (target.is_dir() and (is_ours(target) or not any(target.iterdir()))):
-        raise DataError(f"{path}: is there and is something else; choose another name")
+        raise DataError(f"{path}: exists already and was not written by unhot; choose another name")
     new, old = (target.with_name(temporary_name(f"{state}-{target.name}")) for state in ("new", "old"))
     try:
         target.parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""Every error unhot raises on purpose: what was given, what is accepted, what to do."""
+"""The errors that unhot raises on purpose. Each message says what was given, what is accepted, what to do."""
 
 import importlib
 import math
@@ -7,7 +7,7 @@ from typing import Any
 
 
 class UnhotError(Exception):
-    """Base of all errors of this package; the command line prints it as one line."""
+    """Base class of all errors of this package; the command line prints them as one line."""
 
 
 class ConfigError(UnhotError, ValueError):
@@ -23,17 +23,17 @@ class FormatError(UnhotError, ValueError):
 
 
 class Diverged(UnhotError, ArithmeticError):
-    """Training left the finite numbers; the model holds the last good state."""
+    """A loss or a weight became infinite or NaN; the model keeps its last good state."""
 
 
 class MissingExtra(UnhotError, ImportError):
-    """A library is not installed that only some of the package needs."""
+    """An optional library is needed here and is not installed."""
 
 
 def extra(module: str, name: str, purpose: str) -> Any:
-    """The module of an optional dependency.
+    """Import an optional dependency and return its module.
 
-    A `MissingExtra` that says how to install it if it is not there.
+    Raise a `MissingExtra` that says how to install it if it cannot be imported.
     """
     try:
         return importlib.import_module(module)
@@ -44,24 +44,24 @@ def extra(module: str, name: str, purpose: str) -> Any:
 
 
 def at_least(field: str, value: object, low: float) -> float:
-    """The value as a float; a `ConfigError` unless it is a finite number >= low."""
+    """Return the value as a float; raise a `ConfigError` unless it is a finite number >= low."""
     if isinstance(value, (bool, str)) or not hasattr(value, "__float__"):
         raise ConfigError(f"{field}={value!r}: must be a number >= {low}")
     number = float(value)
     if not low <= number < math.inf:
-        raise ConfigError(f"{field}={value!r}: must be >= {low}, and finite")
+        raise ConfigError(f"{field}={value!r}: must be >= {low} and finite")
     return number
 
 
 def finite(field: str, value: object) -> float:
-    """The value as a float; a `ConfigError` unless it is a finite number."""
+    """Return the value as a float; raise a `ConfigError` unless it is a finite number."""
     if isinstance(value, (bool, str)) or not hasattr(value, "__float__") or not math.isfinite(float(value)):
         raise ConfigError(f"{field}={value}: must be a finite number")
     return float(value)
 
 
 def whole(field: str, value: object, low: int, high: int = 2**63 - 1) -> int:
-    """The value as an int; a `ConfigError` unless it is a whole number between low and high."""
+    """Return the value as an int; raise a `ConfigError` unless it is a whole number from low to high."""
     if isinstance(value, bool) or not hasattr(value, "__index__"):
         raise ConfigError(f"{field}={value!r}: must be a whole number >= {low}")
     number: int = value.__index__()
@@ -73,7 +73,7 @@ def whole(field: str, value: object, low: int, high: int = 2**63 - 1) -> int:
 
 
 def one_of(field: str, value: object, accepted: tuple[str, ...]) -> None:
-    """Raise a `ConfigError` unless value is one of the accepted words."""
+    """Raise a `ConfigError` unless the value is one of the accepted words."""
     if value not in accepted:
         raise ConfigError(f"{field}={value!r}: must be one of {', '.join(accepted)}")
 
@@ -82,7 +82,7 @@ UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 
 
 def bytes_of(name: str, size: int | str) -> int:
-    """A number of bytes that may be written as 200MB or 1.5GB.
+    """Return a number of bytes, which may be given as a string such as 200MB or 1.5GB.
 
     >>> bytes_of("memory", "1.5GB")
     1500000000

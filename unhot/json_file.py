@@ -1,4 +1,4 @@
-"""A JSON file, read with a limit on its size and an error that says where it is damaged."""
+"""Read a JSON file, with a limit on its size and an error that says where it is damaged."""
 
 import json
 from pathlib import Path
@@ -10,15 +10,15 @@ MAX_BYTES = 1_000_000_000
 
 
 def read_json(path: Path, advice: str = "the file is damaged") -> Any:
-    """The value in a file; a `FormatError` ends with the advice."""
+    """Return the value in a JSON file; if that fails, raise a `FormatError` that ends with the advice."""
     size = path.stat().st_size
     if size > MAX_BYTES:
-        raise FormatError(f"{path}: byte {MAX_BYTES}: has {size} bytes, more than are read; {advice}")
+        raise FormatError(f"{path}: byte {MAX_BYTES}: has {size} bytes, more than unhot reads; {advice}")
     data = path.read_bytes()
     try:
         return json.loads(data.decode("utf-8"))
     except UnicodeDecodeError as error:
-        raise FormatError(f"{path}: byte {error.start}: is not UTF-8, so it is no JSON; {advice}") from error
+        raise FormatError(f"{path}: byte {error.start}: is not UTF-8, so not JSON; {advice}") from error
     except (ValueError, RecursionError) as error:
         raise FormatError(
             f"{path}: byte {getattr(error, 'pos', 0)}: is not valid JSON ({error}); {advice}"

@@ -1,4 +1,4 @@
-"""Public names that are loaded when they are first used, so that importing a package is quick."""
+"""Load public names when they are first used, so that importing a package is quick."""
 
 import importlib
 import sys
@@ -7,9 +7,10 @@ from typing import Any
 
 
 def lazy_names(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
-    """A package's `__getattr__`: finds each name in its home, a module inside the package or elsewhere.
+    """Return a `__getattr__` for a package that imports each name from its home module.
 
-    A home that begins with a dot is relative to the package. An empty one: the name is a module itself.
+    A home that begins with a dot is relative to the package. An empty home means that the name is itself a
+    module of the package.
     """
 
     def load(name: str) -> Any:

@@ -1,12 +1,12 @@
-"""Probabilities from scores, draws from them, and what is measured on them.
+"""Softmax probabilities, random draws from them, and entropies and estimates.
 
     softmax      p(i) = exp(s_i / T) / sum_j exp(s_j / T)
-    Gumbel-max   argmax_i (s_i / T + G_i), G_i = -log(-log U_i), is a draw from it
+    Gumbel-max   argmax_i (s_i / T + G_i), G_i = -log(-log U_i), is a draw from the softmax
     entropy      H(p) = -sum p log p;  H(p, r) = -sum p log r;  KL(p, r) = H(p, r) - H(p)
 
-Everything is float64, works on the last axis of arrays of any rank, and measures in nats. One row gives a
-NumPy scalar. A score of -inf is an impossible id (probability 0, never drawn). Scores of +inf share all the
-probability evenly. NaN is a `DataError`.
+All functions compute in float64, work on the last axis of arrays of any rank, and measure in nats. An array
+of one axis gives a NumPy scalar. A score of -inf marks an impossible id (probability 0, never drawn). Scores
+of +inf share all the probability evenly. NaN raises a `DataError`.
 
 References: Gumbel 1954; Plackett 1975; Kool et al. 2019 (Gumbel-top-k); Owen 2013, chapter 9 (importance
 sampling).
@@ -22,12 +22,12 @@ from unhot.errors import ConfigError, DataError, whole
 from unhot.types import Doubles, Ids
 
 _TOLERANCE = 1e-6  # how far a sum of probabilities may be from one
-_SMALLEST_U = 2.0**-54  # `random()` gives multiples of 2**-53: 0, but never 1
+_SMALLEST_U = 2.0**-54  # in place of 0, which `random()` can return; it returns multiples of 2**-53 below 1
 _ABOVE_NOISE = 64.0  # Gumbel noise lies between -3.7 and 36.8
 
 
 class Estimate(NamedTuple):
-    """A mean over draws, its standard error, and how many equally weighted draws it is worth."""
+    """A mean over draws, its standard error, and the number of equally weighted draws that it is worth."""
 
     mean: Doubles
     standard_error: Doubles
@@ -35,7 +35,7 @@ class Estimate(NamedTuple):
 
 
 def log_sum_exp(scores: ArrayLike) -> Doubles:
-    """The logarithm of sum_i exp(s_i); -inf where all scores are.
+    """Return log sum_i exp(s_i); -inf where all scores are -inf.
 
     >>> log_sum_exp([[1000.0, 1000.0], [-1000.0, -np.inf]]).round(4)
     array([ 1000.6931, -1000.    ])
@@ -45,7 +45,7 @@ def log_sum_exp(scores: ArrayLike) -> Doubles:
 
 
 def log_softmax(scores: ArrayLike, temperature: float = 1.0) -> Doubles:
-    """s_i / T - log sum_j exp(s_j / T): log-probabilities, exact where the probabilities would be 0.
+    """Return log-probabilities s_i / T - log sum_j exp(s_j / T), exact even where exp would round to 0.
 
     >>> log_softmax([0.0, -1000.0])
     array([    0., -1000.])
@@ -55,9 +55,9 @@ def log_softmax(scores: ArrayLike, temperature: float = 1.0) -> Doubles:
 
 
 def softmax(scores: ArrayLike, temperature: float = 1.0) -> Doubles:
-    """exp(s_i / T) / sum_j exp(s_j / T).
+    """Return the probabilities exp(s_i / T) / sum_j exp(s_j / T).
 
-    At T = 0 it is uniform over the largest scores, at T = inf over the possible ids.
+    At T = 0 they are uniform over the largest scores, at T = inf over the possible ids.
 
     Adding a constant to all scores changes nothing; multiplying them does.
 
@@ -71,7 +71,7 @@ def softmax(scores: ArrayLike, temperature: float = 1.0) -> Doubles:
 
 
 def most_likely(scores: ArrayLike) -> Ids:
-    """argmax_i s_i, the lowest id of equals: a maximum needs no softmax.
+    """Return argmax_i s_i, the lowest id among equal scores; the softmax need not be computed.
 
     >>> most_likely([[0.5, 2.0, 1.0], [3.0, 3.0, -np.inf]])
     array([1, 0], dtype=int32)
@@ -80,7 +80,7 @@ def most_likely(scores: ArrayLike) -> Ids:
 
 
 def gumbel(shape: int | tuple[int, ...], rng: np.random.Generator) -> Doubles:
-    """G = -log(-log U), U uniform in the open interval (0, 1): finite, mean 0.5772, variance pi^2 / 6.
+    """Draw G = -log(-log U), U uniform in the open interval (0, 1): finite, mean 0.5772, variance pi^2 / 6.
 
     >>> gumbel((2, 3), np.random.default_rng(0)).shape
     (2, 3)
@@ -93,7 +93,9 @@ def gumbel(shape: int | tuple[int, ...], rng: np.random.Generator) -> Doubles:
 
 
 def gumbel_max(scores: ArrayLike, rng: np.random.Generator, temperature: float = 1.0) -> Ids:
-    """argmax_i (s_i / T + G_i): one draw per row from softmax(scores, temperature), limits included.
+    """Draw one id per row from softmax(scores, temperature), as argmax_i (s_i / T + G_i).
+
+    T = 0 and T = inf are allowed.
 
     >>> gumbel_max([[-np.inf, 1000.0], [1000.0, -1000.0]], np.random.default_rng(0))
     array([1, 0], dtype=int32)
@@ -103,10 +105,11 @@ def gumbel_max(scores: ArrayLike, rng: np.random.Generator, temperature: float =
 
 
 def gumbel_top_k(scores: ArrayLike, k: int, rng: np.random.Generator) -> Ids:
-    """The ids of the k largest s_i + G_i in order: [..., k].
+    """Draw k ids from softmax(scores) without replacement (Plackett-Luce): [..., k].
 
-    They are k draws from softmax(scores) without replacement (Plackett-Luce). Ids of score +inf come first,
-    in random order. The noise is lost beside scores more than about 2**50 below the largest finite one.
+    They are the ids of the k largest s_i + G_i, largest first. Ids of score +inf come first, in random
+    order. Scores more than about 2**50 below the largest finite one are so large that rounding loses the
+    noise.
 
     >>> gumbel_top_k([0.0, -np.inf, 1000.0], 2, np.random.default_rng(0))
     array([2, 0], dtype=int32)
@@ -115,12 +118,12 @@ def gumbel_top_k(scores: ArrayLike, k: int, rng: np.random.Generator) -> Ids:
     possible = (values > -np.inf).sum(axis=-1).min(initial=values.shape[-1])
     if k > possible:
         raise DataError(
-            f"k={k}: a row of scores has only {possible} possible ids (above -inf); draw at most as many"
+            f"k={k}: a row of scores has only {possible} possible ids (above -inf); use k <= {possible}"
         )
     finite = np.isfinite(values)
     top = values.max(axis=-1, keepdims=True, where=finite, initial=-np.inf)
     with np.errstate(over="ignore", invalid="ignore"):
-        # a finite score stays possible, however low
+        # a finite score stays above -inf, so its id stays possible
         below = np.maximum(values - top, np.finfo(np.float64).min)
     level = np.where(finite, below, np.where(values > 0, _ABOVE_NOISE, -np.inf))
     falling = -(level + gumbel(values.shape, rng))
@@ -130,7 +133,7 @@ def gumbel_top_k(scores: ArrayLike, k: int, rng: np.random.Generator) -> Ids:
 
 
 def entropy(p: ArrayLike) -> Doubles:
-    """H(p) = -sum p log p, with 0 log 0 = 0.
+    """Return the entropy H(p) = -sum p log p, with 0 log 0 = 0.
 
     >>> float(bits(entropy([0.5, 0.25, 0.125, 0.125])))
     1.75
@@ -140,7 +143,9 @@ def entropy(p: ArrayLike) -> Doubles:
 
 
 def cross_entropy(p: ArrayLike, r: ArrayLike) -> Doubles:
-    """H(p, r) = -sum p log r, at least H(p); inf where r is 0 and p is not. p and r have the same shape.
+    """Return the cross entropy H(p, r) = -sum p log r >= H(p); it is inf where r is 0 and p is not.
+
+    p and r must have the same shape.
 
     >>> float(bits(cross_entropy([0.5, 0.5], [0.25, 0.75])).round(4))
     1.2075
@@ -151,23 +156,23 @@ def cross_entropy(p: ArrayLike, r: ArrayLike) -> Doubles:
 
 
 def kl_divergence(p: ArrayLike, r: ArrayLike) -> Doubles:
-    """KL(p, r) = sum p log(p / r) = H(p, r) - H(p), never below 0, inf where r is 0 and p is not.
+    """Return KL(p, r) = sum p log(p / r) = H(p, r) - H(p) >= 0; it is inf where r is 0 and p is not.
 
-    p and r have the same shape.
+    p and r must have the same shape.
 
     >>> float(kl_divergence([0.5, 0.5], [0.25, 0.75]).round(4)), float(kl_divergence([0.5, 0.5], [1.0, 0.0]))
     (0.1438, inf)
     """
     true, model = _distribution("p", p), _distribution("r", r)
     _same_shape("p", true, "r", model)
-    # the difference term by term loses less to rounding than the difference of the sums
+    # subtracting term by term loses less to rounding than subtracting the two sums
     return _doubles(np.maximum((_times_log(true, true) - _times_log(true, model)).sum(axis=-1), 0.0))
 
 
 def binary_cross_entropy(y: ArrayLike, p: ArrayLike) -> Doubles:
-    """-y log p - (1 - y) log(1 - p), for each element.
+    """Return -y log p - (1 - y) log(1 - p) for each element.
 
-    y is the true probability (or label 0, 1), p the model's; they have the same shape.
+    y is the true probability (or a label 0 or 1), p the model's probability; both must have the same shape.
 
     >>> binary_cross_entropy([1.0, 0.0, 0.0], [0.5, 0.0, 1.0]).round(4)
     array([0.6931, 0.    ,    inf])
@@ -175,15 +180,15 @@ def binary_cross_entropy(y: ArrayLike, p: ArrayLike) -> Doubles:
     true, model = _unit("y", y), _unit("p", p)
     _same_shape("y", true, "p", model)
     with np.errstate(divide="ignore"):
-        log_no = np.log1p(-model)  # keeps a tiny p, which 1 - p would lose
+        log_no = np.log1p(-model)  # exact for a tiny p, which 1 - p would round away
     no = np.multiply(1.0 - true, log_no, out=np.zeros_like(true), where=true < 1)
     return _doubles(0.0 - _times_log(true, model) - no)
 
 
 def perplexity(cross_entropy_in_nats: ArrayLike) -> Doubles:
-    """Perplexity exp(H) of a cross entropy H (mean negative log-likelihood) in nats.
+    """Return the perplexity exp(H) of a cross entropy H (mean negative log-likelihood) in nats.
 
-    It is as uncertain as a choice among that many equally likely words.
+    A model of perplexity n is as uncertain as a choice among n equally likely words.
 
     >>> float(perplexity(entropy([0.25, 0.25, 0.25, 0.25])).round(12))
     4.0
@@ -200,7 +205,7 @@ def perplexity(cross_entropy_in_nats: ArrayLike) -> Doubles:
 
 
 def bits(nats: ArrayLike) -> Doubles:
-    """Nats in bits: nats / log 2.
+    """Convert nats to bits: nats / log 2.
 
     >>> float(bits(np.log(2)))
     1.0
@@ -209,7 +214,7 @@ def bits(nats: ArrayLike) -> Doubles:
 
 
 def nats(bits: ArrayLike) -> Doubles:
-    """Bits in nats: bits * log 2.
+    """Convert bits to nats: bits * log 2.
 
     >>> float(nats(1).round(4))
     0.6931
@@ -218,11 +223,10 @@ def nats(bits: ArrayLike) -> Doubles:
 
 
 def monte_carlo(values: ArrayLike) -> Estimate:
-    """E_p[f] from values f(x_1) .. f(x_n), x_i ~ p: the mean.
+    """Estimate E_p[f] by the mean of values f(x_1) .. f(x_n), x_i ~ p.
 
-    The standard error is s / sqrt(n), s^2 = sum (f - mean)^2 / (n - 1).
-
-    One value says nothing about its own error: the standard error is inf.
+    The standard error is s / sqrt(n), s^2 = sum (f - mean)^2 / (n - 1). For n = 1 it is inf: one value says
+    nothing about its own error.
 
     >>> estimate = monte_carlo([1.0, 2.0, 3.0, 4.0])
     >>> float(estimate.mean), float(estimate.standard_error.round(4)), float(estimate.effective_size)
@@ -233,14 +237,14 @@ def monte_carlo(values: ArrayLike) -> Estimate:
 
 
 def importance_sampling(values: ArrayLike, log_weights: ArrayLike) -> Estimate:
-    """E_p[f] from values f(x_i), x_i ~ q, and log w_i = log p(x_i) - log q(x_i) up to a constant.
+    """Estimate E_p[f] from values f(x_i), x_i ~ q, and log w_i = log p(x_i) - log q(x_i) up to a constant.
 
         mean              sum w f / sum w, self-normalised
         effective size    (sum w)^2 / sum w^2
         standard error    sqrt(n / (n - 1) sum w^2 (f - mean)^2) / sum w, by the delta method
 
-    With equal weights the standard error is that of `monte_carlo`. An effective size near 1 means that one
-    draw decides: the standard error is then too small.
+    With equal weights the standard error is that of `monte_carlo`. An effective size near 1 means that a
+    single draw decides the estimate; the standard error is then too small.
 
     >>> estimate = importance_sampling([0.0, 1.0], np.log([0.3, 0.1]))
     >>> [float(part.round(4)) for part in estimate]
@@ -253,7 +257,7 @@ def importance_sampling(values: ArrayLike, log_weights: ArrayLike) -> Estimate:
 
 
 def _estimate(f: Doubles, w: Doubles) -> Estimate:
-    """The weighted mean; the largest weight is 1."""
+    """Estimate a weighted mean of f; the weights are scaled so that the largest is 1."""
     n, total = f.shape[-1], w.sum(axis=-1)
     mean = (w * f).sum(axis=-1) / total
     squares = ((w * (f - mean[..., None])) ** 2).sum(axis=-1)
@@ -262,41 +266,41 @@ def _estimate(f: Doubles, w: Doubles) -> Estimate:
 
 
 def _tempered(scores: Doubles, temperature: float) -> Doubles:
-    """(scores - the largest) / temperature, with its limits: the largest is 0, an impossible id -inf.
+    """Return (s - max s) / T without overflow: 0 for the largest score, -inf for impossible ids.
 
-    Nothing overflows.
+    T = 0 and T = inf give the limits.
     """
     number = isinstance(temperature, (int, float, np.integer, np.floating))
     if not number or isinstance(temperature, bool) or not temperature >= 0:
         raise ConfigError(
-            f"temperature={temperature!r}: must be a number >= 0; 0 leaves the largest scores, inf makes "
-            "all ids alike"
+            f"temperature={temperature!r}: must be a number >= 0; 0 keeps only the largest scores, inf "
+            "makes all possible ids equally likely"
         )
     top = scores.max(axis=-1, keepdims=True)
     if temperature == 0:
         return np.where(scores == top, 0.0, -np.inf)
     with np.errstate(over="ignore", invalid="ignore"):
-        # halves, so that the difference of two finite scores is finite; equal infinite scores differ by 0
+        # halved, so that the difference of two finite scores stays finite; equal infinite scores differ by 0
         half = np.where(scores == top, 0.0, scores / 2 - top / 2)
         below: Doubles = np.where(half > -np.inf, half / temperature * 2, -np.inf)
     return below
 
 
 def _times_log(p: Doubles, r: Doubles) -> Doubles:
-    """The products p log r, with 0 log 0 = 0."""
+    """Return the products p log r, with 0 log 0 = 0."""
     with np.errstate(divide="ignore"):
         log = np.log(r)
     return np.multiply(p, log, out=np.zeros_like(p), where=p > 0)
 
 
 def _doubles(values: Any) -> Doubles:
-    """The result as it is, but a NumPy scalar in place of an array without axes."""
+    """Return an array as it is, and an array without axes as a NumPy scalar."""
     result: Doubles = values[()]
     return result
 
 
 def _ids(values: Any) -> Ids:
-    """Positions on the last axis as ids."""
+    """Convert positions on the last axis to ids (int32)."""
     result: Ids = values.astype(np.int32)
     return result
 
@@ -309,7 +313,7 @@ def _refuse(name: str, values: Doubles, bad: Any, rule: str) -> None:
 
 
 def _numbers(name: str, values: ArrayLike) -> Doubles:
-    """The values as float64 without NaN."""
+    """Return the values as float64; raise a `DataError` for NaN or anything that is not a number."""
     try:
         array = np.asarray(values)
     except ValueError as error:
@@ -324,7 +328,7 @@ def _numbers(name: str, values: ArrayLike) -> Doubles:
 
 
 def _rows(name: str, values: ArrayLike) -> Doubles:
-    """Numbers with a last axis that is not empty."""
+    """Return the values as float64; raise a `DataError` if the last axis is missing or empty."""
     numbers = _numbers(name, values)
     if numbers.ndim == 0 or numbers.shape[-1] == 0:
         raise DataError(f"{name} has shape {numbers.shape}: must have a last axis with at least one element")
@@ -338,11 +342,11 @@ def _finite_rows(name: str, values: ArrayLike) -> Doubles:
 
 
 def _scores(name: str, values: ArrayLike) -> Doubles:
-    """Rows of which each has a possible id."""
+    """Return the values as rows of scores; raise a `DataError` if a row has no possible id."""
     numbers = _rows(name, values)
     if (numbers.max(axis=-1) == -np.inf).any():
         raise DataError(
-            f"{name} has a row that is -inf throughout: no id is possible; give at least one a finite score"
+            f"{name} has a row with only -inf, so no id is possible: give at least one id a finite score"
         )
     return numbers
 
@@ -354,7 +358,7 @@ def _unit(name: str, values: ArrayLike) -> Doubles:
 
 
 def _distribution(name: str, values: ArrayLike) -> Doubles:
-    """Rows that are distributions."""
+    """Return the values as rows of probabilities; raise a `DataError` unless each row sums to one."""
     numbers = _rows(name, values)
     _refuse(name, numbers, numbers < 0, "probabilities must be >= 0")
     total = numbers.sum(axis=-1)
@@ -370,6 +374,6 @@ def _distribution(name: str, values: ArrayLike) -> Doubles:
 def _same_shape(name: str, values: Doubles, other: str, others: Doubles) -> None:
     if values.shape != others.shape:
         raise DataError(
-            f"{name} has shape {values.shape}, {other} {others.shape}: must be the same; numpy.broadcast_to "
-            "makes them so"
+            f"{name} has shape {values.shape}, {other} has {others.shape}: both must have the same shape; "
+            "use numpy.broadcast_to"
         )

@@ -1,6 +1,6 @@
-"""Work in threads: results in the order of the tasks, or as they come, or one task in the background.
+"""Run work in threads: results in the order of the tasks, or as they finish, or one task in the background.
 
-The main thread takes all results. Ctrl-C may stop it anywhere.
+The main thread collects all results. Ctrl-C may interrupt it at any point.
 """
 
 import contextlib
@@ -18,10 +18,10 @@ Result = TypeVar("Result")
 def in_order(
     tasks: Iterable[Task], work: Callable[[Task], Result], threads: int
 ) -> Generator[Result, None, None]:
-    """work(task) for each task, by threads.
+    """Yield work(task) for each task, in the order of the tasks; threads do the work.
 
-    A task is taken when its turn comes, and at most threads + 1 of them are not yet dealt with: buffers can
-    be used again in turn.
+    Tasks are taken from the iterable one by one. At most threads + 1 of them are unfinished or not yet
+    yielded, so threads + 1 buffers can be used in turn.
     """
     pending: deque[Future[Result]] = deque()
     executor = ThreadPoolExecutor(threads)
@@ -32,7 +32,7 @@ def in_order(
                 yield pending.popleft().result()
         while pending:
             yield pending.popleft().result()
-    finally:  # also on Ctrl-C: wait for the threads, which work on one task each
+    finally:  # also on Ctrl-C: wait until each thread has finished its current task
         executor.shutdown(cancel_futures=True)
 
 
@@ -43,12 +43,12 @@ def working(
     threads: int,
     dealt: threading.Semaphore | None = None,
 ) -> Iterator[queue.SimpleQueue[Result]]:
-    """Results of work(task, thread), as threads finish them.
+    """Run work(task, thread) in threads and give a queue of the results, in the order they finish.
 
-    Leaving the context lets them end the tasks they are at.
+    When the context ends, each thread finishes its current task and stops.
 
-    With a semaphore `dealt`, a thread begins its next task when its result is dealt with: released once for
-    each.
+    With a semaphore `dealt`, a thread waits after each task until `dealt` is released. The caller releases
+    it once for each result that it has dealt with.
     """
     todo, stop = iter(tasks), threading.Event()
     lock, results = threading.Lock(), queue.SimpleQueue[Result]()
@@ -78,9 +78,9 @@ def working(
 
 
 def _join(thread: threading.Thread) -> KeyboardInterrupt | None:
-    """Wait for a thread to end its task, however often Ctrl-C is pressed.
+    """Wait until a thread ends, however often Ctrl-C is pressed; return the last KeyboardInterrupt.
 
-    Nobody may write while the model is saved.
+    The model is saved afterwards, and no thread may change it then.
     """
     pressed: KeyboardInterrupt | None = None
     while thread.is_alive():
@@ -92,7 +92,7 @@ def _join(thread: threading.Thread) -> KeyboardInterrupt | None:
 
 
 def in_background(work: Callable[[], None]) -> Callable[[], None]:
-    """Start some work in a thread; the function returned waits for it and raises what it raised."""
+    """Start some work in a thread; return a function that waits for it and raises what it raised."""
     done: Future[None] = Future()
 
     def run() -> None:

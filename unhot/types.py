@@ -1,4 +1,4 @@
-"""Array types, by what they hold."""
+"""Array types, named by what the arrays hold."""
 
 from typing import TypeAlias
 

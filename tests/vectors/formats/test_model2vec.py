@@ -170,7 +170,7 @@ def test_a_folder_is_replaced_whole_and_nothing_else_is(tmp_path: Path) -> None:
     assert read(tmp_path / "m").words == ["b", "c"]
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.txt").write_text("x")
-    with pytest.raises(DataError, match="is something else"):
+    with pytest.raises(DataError, match="was not written by unhot"):
         write_table(tmp_path / "mine", Table(["a"], random_vectors(1, 2), None), "model2vec")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["m", "mine"]
 
@@ -181,9 +181,9 @@ def test_a_folder_of_others_is_never_replaced(tmp_path: Path) -> None:
     write_table(folder, table, "model2vec")
     write_table(folder, table, "model2vec")  # our own is
     (folder / "pytorch_model.bin").write_bytes(b"precious")
-    with pytest.raises(DataError, match="is something else; choose another name"):
+    with pytest.raises(DataError, match="was not written by unhot; choose another name"):
         write_table(folder, table, "model2vec")
     (folder / "pytorch_model.bin").unlink()
     (folder / "config.json").write_text('{"model_type": "bert"}')
-    with pytest.raises(DataError, match="is something else; choose another name"):
+    with pytest.raises(DataError, match="was not written by unhot; choose another name"):
         write_table(folder, table, "model2vec")
