@@ -48,12 +48,28 @@ def test_a_damaged_file_is_compiled_again(tmp_path, ending, damage):
     assert cache_hits(tmp_path) == 1
 
 
-def test_any_change_of_a_source_is_a_new_folder(monkeypatch, tmp_path):
-    (tmp_path / "a.py").write_text("x = 1")
+def test_a_change_of_a_kernel_source_is_a_new_folder(monkeypatch, tmp_path):
+    files = {
+        "kernels/loop.py": "def step(): ...",
+        "layer.py": "from unhot.kernels.jit import inner\nfrom unhot.limits import (\n    MOST,\n)\n",
+        "limits.py": "MOST = 1",
+        "cli/help.py": "HELP = 'text'",
+    }
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
     monkeypatch.setattr(cache, "PACKAGE", tmp_path)
-    before = cache.fingerprint()
-    (tmp_path / "a.py").write_text("x = 2")
-    assert cache.fingerprint() != before
+    for name, text in files.items():
+        before = cache.fingerprint()
+        (tmp_path / name).write_text(f"{text}\n# changed")
+        assert (cache.fingerprint() != before) == (name != "cli/help.py"), name
+
+
+def test_sources_of_kernels():
+    """Also a file that only has constants of compiled code; not a file that only has words."""
+    sources = cache.kernel_sources()
+    assert {"kernels/loop.py", "outputs/drawn.py", "models/skipgram.py", "index/lengths.py"} <= sources.keys()
+    assert not {"cli/train.py", "errors.py", "corpus/corpus.py"} & sources.keys()
 
 
 class Foreign(NamedTuple):

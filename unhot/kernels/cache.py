@@ -1,9 +1,10 @@
 """Where compiled kernels are kept between runs.
 
 Numba looks only at the file that holds a kernel, not at the files it calls into, so a change elsewhere would
-leave a stale kernel behind. Here the *name of the directory* carries a hash of all sources of the package,
-the numba version and the CPU: any change means a new directory. A cache is disposable: a file that cannot be
-read is wiped and compiled again, and a folder that cannot be written is done without.
+leave a stale kernel behind. Here the *name of the directory* carries a hash of the sources that kernels are
+made of, the numba version and the CPU: a change to any of these means a new directory, and a change to a help
+text does not. A cache is disposable: a file that cannot be read is wiped and compiled again, and a folder that
+cannot be written is done without.
 
 The directory is `$NUMBA_CACHE_DIR/unhot-...` if that variable is set, otherwise `unhot/kernels-...` in the
 user's cache folder.
@@ -14,6 +15,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import os
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,6 +26,9 @@ import numba
 from numba.core import caching
 
 PACKAGE = Path(__file__).resolve().parent.parent
+KERNEL = b"from unhot.kernels"
+IMPORT = re.compile(rb"^from unhot\.([\w.]+) import (\([^)]*\)|.*)$", re.MULTILINE)
+CONSTANT = re.compile(rb"\b[A-Z][A-Z0-9_]+\b")
 
 
 def user_cache() -> Path:
@@ -35,13 +40,30 @@ def user_cache() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
 
 
+def kernel_sources() -> dict[str, bytes]:
+    """Return the sources that kernels are made of, by their path in the package.
+
+    These are the files of `unhot.kernels`, the files that import from it, and the files from which those import
+    a constant.
+    """
+    texts = {path.relative_to(PACKAGE).as_posix(): path.read_bytes() for path in PACKAGE.rglob("*.py")}
+    compiled = {name for name, text in texts.items() if name.startswith("kernels/") or KERNEL in text}
+    constants = {
+        f"{module.decode().replace('.', '/')}.py"
+        for name in compiled
+        for module, names in IMPORT.findall(texts[name])
+        if CONSTANT.search(names)
+    }
+    return {name: texts[name] for name in sorted(compiled | (constants & texts.keys()))}
+
+
 def fingerprint() -> str:
-    """Hash of everything a compiled kernel depends on."""
+    """Hash everything that a compiled kernel depends on."""
     digest = hashlib.sha256(numba.__version__.encode())
     digest.update(f"{llvm.get_host_cpu_name()} {llvm.get_host_cpu_features().flatten()}".encode())
-    for path in sorted(PACKAGE.rglob("*.py")):
-        digest.update(path.relative_to(PACKAGE).as_posix().encode())
-        digest.update(path.read_bytes())
+    for name, text in kernel_sources().items():
+        digest.update(name.encode())
+        digest.update(text)
     return digest.hexdigest()[:16]
 
 
