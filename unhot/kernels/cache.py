@@ -2,9 +2,9 @@
 
 Numba looks only at the file that holds a kernel, not at the files it calls into, so a change elsewhere would
 leave a stale kernel behind. Here the *name of the directory* carries a hash of the sources that kernels are
-made of, the numba version and the CPU: a change to any of these means a new directory, and a change to a help
-text does not. A cache is disposable: a file that cannot be read is wiped and compiled again, and a folder that
-cannot be written is done without.
+made of, the numba version and the CPU: a change to any of these means a new directory, and a change to a
+help text does not. A cache is disposable: a file that cannot be read is wiped and compiled again, and a
+folder that cannot be written is done without.
 
 The directory is `$NUMBA_CACHE_DIR/unhot-...` if that variable is set, otherwise `unhot/kernels-...` in the
 user's cache folder.
@@ -43,8 +43,8 @@ def user_cache() -> Path:
 def kernel_sources() -> dict[str, bytes]:
     """Return the sources that kernels are made of, by their path in the package.
 
-    These are the files of `unhot.kernels`, the files that import from it, and the files from which those import
-    a constant.
+    These are the files of `unhot.kernels`, the files that import from it, and the files from which those
+    import a constant.
     """
     texts = {path.relative_to(PACKAGE).as_posix(): path.read_bytes() for path in PACKAGE.rglob("*.py")}
     compiled = {name for name, text in texts.items() if name.startswith("kernels/") or KERNEL in text}
