@@ -1,9 +1,11 @@
-"""CBOW: the words around a centre together predict the centre.
+"""CBOW: the words around a centre word together predict the centre word.
 
-    h = mean (or sum) of the input vectors of the m context words,   L = loss(h, t)
+    h = mean (or sum) of the input vectors x_i of the m context words,   L = loss(h, t)
+    dL/dx_i = dL/dh / m for the mean,   dL/dx_i = dL/dh for the sum
 
-The gradient of each context vector is the true one: dL/dh / m for the mean. word2vec.c and gensim leave out
-the 1 / m, so their learning rate is in effect m times larger; the default rate here makes up for it.
+Each context vector moves by this exact gradient. word2vec.c and gensim leave out the 1 / m of the mean, so
+their context vectors move m times as far at the same learning rate. The default rate here is higher to make
+up for that.
 
 References: Mikolov et al., Efficient estimation of word representations in vector space, 2013;
             Irsoy, Benton & Stratos, Corrected CBOW performs as well as skip-gram, 2021.
@@ -28,7 +30,7 @@ from unhot.types import Floats
 
 
 class CBOWFeeder(NamedTuple):
-    """The mean, or the sum, of the words around a centre predicts it."""
+    """Examples of CBOW: the mean or the sum of the words around a centre word predicts that word."""
 
     text: Text
     window: Window
@@ -45,17 +47,17 @@ class CBOW(WordModel):
     (8,)
     """
 
-    combine: Literal["mean", "sum"] = "mean"  # how context vectors become one
+    combine: Literal["mean", "sum"] = "mean"  # how the context vectors are combined into one
 
     default_lr = 0.1
 
     def hidden(self, words: Sequence[str]) -> Floats:
-        """The mean or the sum of their vectors."""
+        """Return the mean or the sum of the words' vectors, as `combine` says."""
         share = np.float32(1.0 if self.combine == "mean" else len(words))
         return share * super().hidden(words)
 
     def wiring(self, bags: Bags | None = None) -> Wiring:
-        """One input, made of many rows; its target is the centre."""
+        """Make one input of all context words; its target is the centre word."""
         feeder = partial(CBOWFeeder, mean=self.combine == "mean")
         return Wiring(feeder, context_bags, listed=2 * self.window, combine=self.combine)
 
@@ -67,9 +69,14 @@ targets_of.register(CBOWFeeder)(centre_target)
 
 @input_of.register(CBOWFeeder)
 def _words_around(feeder: Any, shape: Any, scratch: Any, centre: Any, how: Any) -> Any:
-    """The gradient of each of m rows is that of h, by m if h is their mean."""
+    """Make the bag of the m words around a centre word: h = share * sum_i x_i.
+
+    dh/dx_i = share, so dL/dx_i = share * dL/dh, with share = 1 / m for the mean and 1 for the sum.
+    """
     kept, share = scratch.feed, np.float32(1.0)
     count, times, contexts = fill_inputs(kept, kept.row, centre, scratch.inputs, 1)
     if feeder.mean:
         share /= np.float32(max(contexts, 1))
+    # The first `share` makes h. The second is `Bag.moved`: each row moves by moved * (the step of h). Both are
+    # the same number, because the chain rule gives dh/dx_i = share. word2vec.c moves by 1 for the mean, too.
     return Bag(count, times, 1, share, share)

@@ -1,20 +1,22 @@
-"""fastText: skip-gram and CBOW whose words are made of their n-grams, so that unseen words have vectors, too.
+"""fastText: skip-gram or CBOW on words made of character n-grams, so that unseen words have vectors, too.
 
-    h = mean of x[r] over the rows r of a bag        skipgram: of the centre, which predicts the words around
-                                                     it cbow: of all words around a centre together, which
-                                                     predict it
+    h = mean of x[r] over the rows r of a bag
     L = sum of loss(h, target) over the targets
 
-The bag of a word is its own row and those of its n-grams (`unhot.vocab.subwords`). To sum it up is the
-expensive part, so in skip-gram one input has many targets: a window costs one sum and one update of the bag,
-where fastText has one for each word around. The targets share their draws, k for each of them (see
-outputs/drawn.py), and four centres in a row draw the same words: that changes how gradients vary together,
-not their mean, and three of four times the rows are in the cache.
+    skipgram    the bag is that of the centre word; the targets are the words around it
+    cbow        the bag holds the bags of all words around a centre word; the target is the centre word
 
-Every row moves by dL/dh, as in fastText, not by its own gradient dL/dh / n: so h moves by dL/dh whether a
-word has 3 letters or 20, and the learning rate means the same for both and for the output. It is the gradient
-step, times the number n of the bag's rows. A row that stands in a bag m times would move h by m^2 shares of
-n, which runs away in words like "-----------": there all rows move by n / sum of m^2 of it.
+The bag of a word is its own row and the rows of its n-grams (`unhot.vocab.subwords`). Summing a bag is the
+expensive part, so in skip-gram one input has many targets: a window costs one sum and one update of the bag,
+where fastText needs one for each word around the centre. The targets share their draws, k for each of them
+(see outputs/drawn.py), and four centre words in a row use the same draws. Sharing changes how gradients vary
+together, not their mean, and in three of four cases the rows are already in the cache.
+
+Every row moves by dL/dh, as in fastText, not by its own gradient dL/dh / n, where n is the number of rows of
+the bag. So h moves by dL/dh whether a word has 3 letters or 20, and the learning rate means the same for
+short words, long words and the output. This step is the gradient step times n. A row that occurs m times in a
+bag would move h by m^2 / n of dL/dh, which diverges for words like "-----------". So all rows of a bag move
+by n / (sum of m^2 over the different rows) times dL/dh; without repeats this factor is 1.
 
 Reference: Bojanowski et al., Enriching word vectors with subword information, 2017.
 """
@@ -55,12 +57,12 @@ from unhot.vocab.subsampling import keep_probability
 from unhot.vocab.subwords import Subwords
 from unhot.vocab.vocabulary import Vocabulary
 
-# a word without rows: enough to compile with
+# the bag of one word, without rows: enough to compile kernels with
 NOTHING = Bags(np.zeros(2, np.int64), np.zeros(0, np.int32), np.zeros(1, np.float32))
 
 
 class NgramSkipGramFeeder(NamedTuple):
-    """The centre's bag predicts the words around it."""
+    """Examples of architecture=skipgram: the bag of a centre word predicts the words around it."""
 
     text: Text
     window: Window
@@ -68,7 +70,7 @@ class NgramSkipGramFeeder(NamedTuple):
 
 
 class NgramCBOWFeeder(NamedTuple):
-    """The bags of the words around a centre predict it."""
+    """Examples of architecture=cbow: the bags of the words around a centre word predict it."""
 
     text: Text
     window: Window
@@ -78,21 +80,21 @@ class NgramCBOWFeeder(NamedTuple):
 @model("fasttext")
 @dataclass(kw_only=True)
 class FastText(WordModel):
-    """Word vectors made of n-grams.
+    """Word vectors made of character n-grams.
 
     >>> model = FastText(dim=8, min_count=1, epochs=1, buckets=1000).fit([["cat", "cats", "dog"]] * 10)
     >>> model.vectors["catsdog"].shape
     (8,)
     """
 
-    architecture: Literal["skipgram", "cbow"] = "skipgram"  # what predicts what
-    minn: int = 3  # characters of the shortest n-gram
-    maxn: int = 6  # characters of the longest n-gram; 0: none, words alone
-    buckets: int = 2_000_000  # rows that n-grams share; those in use take memory
-    # how n-grams find their rows; floret: words have none of their own, so few buckets do
+    architecture: Literal["skipgram", "cbow"] = "skipgram"  # how words predict each other
+    minn: int = 3  # length of the shortest n-grams, in characters
+    maxn: int = 6  # length of the longest n-grams, in characters; 0: use whole words only
+    buckets: int = 2_000_000  # number of rows that n-grams are hashed to; only rows in use take memory
+    # how n-grams are mapped to rows; floret: words have no rows of their own, so fewer buckets are enough
     scheme: Literal["fasttext", "floret"] = "fasttext"
-    hashes: int = 1  # floret: rows of an n-gram, 1 to 4
-    float16: bool = False  # keep the input rows as 16-bit floats: half the memory
+    hashes: int = 1  # floret: rows per n-gram, 1 to 4
+    float16: bool = False  # store the input rows as 16-bit floats, in half the memory
 
     default_lr = 0.05
     has_bags = True
@@ -102,24 +104,24 @@ class FastText(WordModel):
         super().__post_init__()
         if self.float16 and not HAS_HALVES:
             raise ConfigError(
-                "float16=True: this processor has no instructions for 16-bit floats (F16C); leave it out"
+                "float16=True: this processor has no instructions for 16-bit floats (F16C); leave float16 out"
             )
         self.subwords = Subwords(
             minn=self.minn, maxn=self.maxn, buckets=self.buckets, scheme=self.scheme, hashes=self.hashes
         )
         for name in ("minn", "maxn", "buckets", "hashes"):
             setattr(self, name, getattr(self.subwords, name))  # as plain numbers
-        self._file: FastTextFile | None = None  # what all of it was read from, as long as that is so
+        self._file: FastTextFile | None = None  # the .bin it was read from; None once the model has changed
 
     @property
     def vectors(self) -> SubwordVectors:
-        """The vectors of words, seen and unseen."""
+        """The word vectors, also those of unseen words."""
         store = self.store("in_vectors")
         assert isinstance(store, SubwordVectors)
         return store
 
     def make_store(self, name: str) -> Vectors:
-        """Input vectors are made of n-grams."""
+        """Make the store of a kind of vectors; input vectors are made of n-grams."""
         if name != "in_vectors":
             return super().make_store(name)
         learned, words = self.learned, self.learned.in_vocabulary
@@ -127,7 +129,7 @@ class FastText(WordModel):
         return SubwordVectors(words.words, words.counts, rows)
 
     def hidden(self, words: Sequence[str]) -> Floats:
-        """The mean of their vectors; cbow: of all their rows, so that a long word counts more."""
+        """Return the mean of the words' vectors; for cbow the mean of all their rows: long words count more."""
         if self.architecture == "skipgram" or not words:
             return super().hidden(words)
         sizes = [
@@ -137,9 +139,9 @@ class FastText(WordModel):
         return np.average([self.vectors[word] for word in words], axis=0, weights=sizes).astype(np.float32)
 
     def word_inputs(self) -> WordInputs:
-        """The means of the words' bags.
+        """Return the input of each word: the mean of its bag.
 
-        In cbow all rows around a centre are one bag, so words count by the sizes of theirs.
+        In cbow all rows around a centre word form one bag, so each word counts by the size of its own bag.
         """
         learned, in_bias = self.learned, self.learned.params.in_bias
         bags = bags_of(learned.keys, learned.in_vocabulary, self.subwords)
@@ -148,11 +150,11 @@ class FastText(WordModel):
         return WordInputs(self.vectors.vectors, bias.astype(np.float32), sizes)
 
     def save_fasttext(self, path: str | os.PathLike[str]) -> None:
-        """Write fastText's own file, a .bin, with all buckets.
+        """Write the model as fastText's own .bin file, with all buckets.
 
-        Those that no word of the vocabulary uses are zeros.
+        Buckets that no word of the vocabulary uses are zeros.
 
-        A model that was read from such a file, and has learned nothing since, is written as the same bytes.
+        A model that was read from such a file and has learned nothing since gives the same bytes.
         """
         if self._file is not None:
             write_fasttext(Path(path), self._file)
@@ -161,20 +163,20 @@ class FastText(WordModel):
 
     @classmethod
     def load_fasttext(cls, path: str | os.PathLike[str]) -> FastText:
-        """Open fastText's own file, memory-mapped, to be asked or to `start` another training from."""
+        """Open fastText's own .bin file, memory-mapped, for queries or as the `start` of another training."""
         file = read_fasttext(Path(path))
         settings, learned = read_model(path, file)
         try:
             model = cls(**settings)
         except ConfigError as error:
-            raise ConfigError(f"{path}: {error}; its vectors can be opened with Vectors.load") from error
+            raise ConfigError(f"{path}: {error}; open its vectors with Vectors.load") from error
         model.keep(learned._replace(layer=model.layer))
         model._file, model.history.position = file, Position(model.epochs)
         return model
 
     @classmethod
     def from_saved(cls, saved: SavedModel) -> FastText:
-        """The model of a directory that was read; a `FormatError` unless its rows fit its words."""
+        """Make the model from a saved folder; raise a `FormatError` unless its rows fit its words."""
         model = super().from_saved(saved)
         try:
             model.store("in_vectors")
@@ -183,49 +185,52 @@ class FastText(WordModel):
         return model
 
     def keep(self, learned: LearnedWords) -> None:
-        """Have learned that, which is no file any more."""
+        """Set what the model has learned; it no longer equals the file that it was read from."""
         super().keep(learned)
         self._file = None
 
     def check_begins(self, begins: Begins) -> None:
-        """Raise a `ConfigError` for what it cannot begin from."""
+        """Raise a `ConfigError` if the model cannot start from what was given."""
         super().check_begins(begins)
         start = begins.start
         if isinstance(start, WordModel) and not (
             isinstance(start, FastText) and start.subwords == self.subwords
         ):
             raise ConfigError(
-                "start: a model to go on with must be a fasttext model with the same minn, maxn, buckets, "
+                "start: the model to start from must be a fasttext model with the same minn, maxn, buckets, "
                 "scheme and hashes"
             )
         if isinstance(start, SubwordVectors) and start.subwords.maxn:
             raise ConfigError(
-                "start: vectors made of n-grams: go on with their model (unhot.load), or give the words' "
-                "alone: vectors[:]"
+                "start: these vectors are made of n-grams: start from their model (unhot.load), or give the "
+                "word vectors alone: vectors[:]"
             )
         if isinstance(start, Vectors) and not self.subwords.own_rows:
             raise ConfigError(
-                f"start: with scheme={self.scheme} words have no rows that vectors could become; start from "
-                "a model"
+                f"start: with scheme={self.scheme} words have no rows of their own to put vectors into; "
+                "start from a model"
             )
 
     def check_engine(self) -> None:
-        """Raise a `ConfigError` for what only torch can train."""
+        """Raise a `ConfigError` unless compiled kernels can train the model."""
         if self.engine != "compiled" or not self.layer.compiled:
             what = f"engine={self.engine!r}" if self.layer.compiled else f"output={self.layer.name}"
             raise ConfigError(
-                f"{what}: fasttext is trained by compiled kernels; choose another layer, or skipgram or "
-                "cbow for torch"
+                f"{what}: fasttext is trained by compiled kernels only; choose another layer, or use "
+                "skipgram or cbow with torch"
             )
         super().check_engine()
 
     def input_rows(self, vocabulary: Vocabulary, also: Counts) -> NgramRows:
-        """Rows for words and n-grams, by how often they are trained."""
+        """Return the rows for words and n-grams, those that training touches most often first."""
         use = vocabulary.counts * keep_probability(vocabulary.counts, self.sample)
         return ngram_rows(vocabulary, self.subwords, use, also)
 
     def wiring(self, bags: Bags | None = None) -> Wiring:
-        """By architecture; rows begin as in fastText, since the mean of a bag is shorter than its rows."""
+        """Return the wiring of the architecture.
+
+        Rows start in fastText's range, because the mean of a bag is shorter than its rows.
+        """
         bags, around = bags or NOTHING, 2 * self.window
         longest = int(np.diff(bags.starts).max(initial=0))  # rows of a word
         first = FirstRows(1.0, self.float16)
@@ -261,6 +266,7 @@ def _centre(feeder: Any, shape: Any, scratch: Any, centre: Any, how: Any) -> Any
     if contexts > 0:
         count = put_bag(bags, word, how.hot, inputs, 0)
     share = np.float32(1.0) / np.float32(max(count, 1))
+    # h = sum / n; each row moves by n / sum of m^2 (1 without repeated rows) times the step of h, see above
     return Bag(count, ones_at(inputs, count), contexts, share, np.float32(count) / bags.squares[word])
 
 
@@ -277,4 +283,5 @@ def _words_around(feeder: Any, shape: Any, scratch: Any, centre: Any, how: Any) 
             count = put_bag(bags, word, how.hot, inputs, count)
             squares += bags.squares[word]
     share = np.float32(1.0) / np.float32(max(count, 1))
+    # as for skip-gram; repeats are counted within each word, not across the words of the window
     return Bag(count, ones_at(inputs, count), 1, share, np.float32(count) / max(squares, np.float32(1.0)))

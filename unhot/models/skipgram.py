@@ -1,16 +1,16 @@
-"""Skip-gram: a word and a word near it, one predicts the other.
+"""Skip-gram: one word of each pair of neighbouring words predicts the other.
 
-Which one? Windows are symmetric, so both orientations have the same pairs, and the output layer takes what is
-cheaper for it:
+Windows are symmetric, so both directions of prediction have the same pairs. By default the model uses the
+direction that is cheaper for its output layer:
 
-    predict=centre      each context word c_b of a centre t is an input of its own, h_b = x[c_b], and t is the
-                        target of all of them: L = sum_b loss(h_b, t). The inputs share the target and the
-                        draws, so a window is a small matrix product.
-    predict=contexts    the centre is the one input, h = x[t], and the words around it are its targets:
-                        L = sum_b loss(h, c_b). Scores are computed once for a window, which is what layers
-                        over the whole vocabulary want.
+    predict=centre      each context word c_b of a centre word t is an input of its own, h_b = x[c_b], and t
+                        is the target of all of them: L = sum_b loss(h_b, t). The inputs share the target and
+                        the draws, so a window is a small matrix product.
+    predict=contexts    the centre word is the one input, h = x[t], and the words around it are its targets:
+                        L = sum_b loss(h, c_b). Scores are computed once for each window, which suits layers
+                        over the whole vocabulary.
 
-With `on="cells"` it is trained on the counts of all pairs at once (exact.py).
+With `on="cells"` the model is trained on the counts of all pairs at once (exact.py).
 
 Reference: Mikolov et al., Efficient estimation of word representations in vector space, 2013.
 """
@@ -36,14 +36,14 @@ from unhot.train.torch_batches import centre_pairs, context_pairs
 
 
 class CentreFeeder(NamedTuple):
-    """The words around a centre predict it, each by itself."""
+    """Examples of predict=centre: each word around a centre word predicts it by itself."""
 
     text: Text
     window: Window
 
 
 class ContextsFeeder(NamedTuple):
-    """The centre predicts the words around it."""
+    """Examples of predict=contexts: the centre word predicts the words around it."""
 
     text: Text
     window: Window
@@ -59,45 +59,46 @@ class SkipGram(WordModel):
     (8,)
     """
 
-    # which word of a pair predicts the other; auto: what is cheaper for the output layer
+    # which word of a pair is predicted: the centre word, or the context words around it; auto: whichever is
+    # cheaper for the output layer
     predict: Literal["auto", "centre", "contexts"] = "auto"
-    # cells: on the counts of pairs, exactly, without a draw, for up to 10,000 words; take 30 epochs or more,
-    # lr is 0.05 unless given
+    # what to train on: the text, or its cells, the counts of all word pairs; cells give the exact loss,
+    # without random draws, for up to 10,000 words, need 30 epochs or more, and make 0.05 the default of lr
     on: Literal["text", "cells"] = "text"
 
     default_lr = 0.025
 
     def engine_kind(self) -> type[Engine]:
-        """What trains it."""
+        """Return the engine class that trains the model."""
         return exact.OnCells if self.on == "cells" else super().engine_kind()
 
     def check_engine(self) -> None:
-        """Raise a `ConfigError` for settings that do not go together."""
+        """Raise a `ConfigError` if the settings contradict each other."""
         super().check_engine()
         if self.on == "cells":
             if self.engine != "compiled":
                 raise ConfigError(
-                    f"engine={self.engine}: on cells there is one engine, matrix products of NumPy; leave "
+                    f"engine={self.engine}: training on cells always uses NumPy's matrix products; leave "
                     "engine out"
                 )
             if self.predict != "auto":
                 raise ConfigError(
-                    f"predict={self.predict}: on cells rows are the inputs and columns the targets; leave "
-                    "predict out"
+                    f"predict={self.predict}: in training on cells, rows are always the inputs and columns "
+                    "the targets; leave predict out"
                 )
         elif self.predict == "centre" and self.layer.all_rows and self.engine == "compiled":
             raise ConfigError(
-                f"predict=centre: {self.layer.name} scores all words, once for a centre and all its "
-                "contexts; use contexts or auto"
+                f"predict=centre: {self.layer.name} scores all words once for each centre word and all its "
+                "contexts; use predict=contexts or auto"
             )
 
     @property
     def first_lr(self) -> float:
-        """The learning rate that a training begins with: `lr`, or the default for what it is trained on."""
+        """Return the initial learning rate: `lr`, or the default for training on text or on cells."""
         return self.lr or (exact.LR if self.on == "cells" else self.default_lr)
 
     def open_input(self, reads: Reads, tells: Tells) -> contextlib.AbstractContextManager[Any]:
-        """The encoded text; to be trained on cells, these."""
+        """Open the encoded text, or with `on="cells"` the cells."""
         if self.on == "text":
             return super().open_input(reads, tells)
         self.check_task()
@@ -106,7 +107,7 @@ class SkipGram(WordModel):
         return exact.open_cells(self, counted, reads, tells)
 
     def wiring(self, bags: Bags | None = None) -> Wiring:
-        """By orientation."""
+        """Return the wiring for the direction of prediction: which words are inputs, which are targets."""
         around = 2 * self.window
         predicts = self.layer.predicts if self.predict == "auto" else self.predict
         if predicts == "centre":
