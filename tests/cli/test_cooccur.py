@@ -146,7 +146,7 @@ def test_words_that_glove_refuses_are_found_before_counting(run, tmp_path):
     (tmp_path / "text.txt").write_text("a <unk> b\n" * 5)
     done = run("cooccur", tmp_path / "text.txt", "-o", tmp_path / "cells", "--glove", tmp_path / "g")
     assert done.returncode == 1
-    assert "GloVe's programs take no" in done.stderr
+    assert "GloVe's programs cannot read words that are empty" in done.stderr
     assert sorted(path.name for path in tmp_path.iterdir()) == ["text.txt"]
 
 
@@ -155,7 +155,7 @@ def test_words_that_glove_refuses_are_found_before_counting(run, tmp_path):
     [
         ((TEXT,), 2, "Missing option '-o'"),
         (("-o", "cells"), 2, "Missing argument"),
-        ((TEXT, "-o", "cells", "--memory", "1kB"), 2, "takes at least"),
+        ((TEXT, "-o", "cells", "--memory", "1kB"), 2, "needs at least"),
         (
             (TEXT, "-o", "cells", "--memory", "much"),
             2,

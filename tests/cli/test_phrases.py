@@ -168,7 +168,7 @@ def test_quiet(run, text):
         (
             ("empty.txt", "-o", "out.txt", "--delimiter", " "),
             2,
-            "delimiter=' ': in a text, phrases with white space are several words",
+            "delimiter=' ': contains white space, which splits phrases again in a text",
         ),
         (("text.txt", "-o", "none/out.txt"), 1, "there is no folder none"),
         (("text.txt", "-o", "."), 1, "is a folder"),
@@ -181,7 +181,7 @@ def test_quiet(run, text):
         (("text.txt", "--apply", "text.txt"), 1, "is not valid JSON"),
         (("text.txt", "--apply", "list.json", "--min-count", "3"), 2, "--min-count: --apply joins"),
         (("text.txt", "--memory", "100"), 2, "memory=100: counting pairs"),
-        (("empty.txt",), 1, "holds no words"),
+        (("empty.txt",), 1, "has no words"),
     ],
 )
 def test_errors(run, text, tmp_path, monkeypatch, arguments, code, message):

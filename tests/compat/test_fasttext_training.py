@@ -232,7 +232,7 @@ def test_wrong_parameters(given, message, text):
 
 def test_messages_have_fasttexts_names(tmp_path, monkeypatch):
     (tmp_path / "rare.txt").write_text("a b", encoding="utf-8")
-    with pytest.raises(DataError, match="minCount=5 leaves nothing .*; lower minCount"):
+    with pytest.raises(DataError, match="minCount=5 drops all .*; lower minCount"):
         fasttext.train_unsupervised(tmp_path / "rare.txt")
     with monkeypatch.context() as patch:
         patch.setattr(memory, "available_memory", lambda: 1000)

@@ -42,7 +42,7 @@ def _in_a_hurry():
 
 def least(corpus, **how):
     """The smallest budget, as the error says it."""
-    with pytest.raises(ConfigError, match="takes at least") as caught:
+    with pytest.raises(ConfigError, match="needs at least") as caught:
         cooccurrences(corpus, memory=1, **how)
     return int(re.search(r"at least ([\d,]+) bytes", str(caught.value))[1].replace(",", ""))
 
@@ -244,7 +244,7 @@ def test_too_little_memory_says_how_much_is_needed(memory):
     need = least(corpus)
     with pytest.raises(
         ConfigError,
-        match=f"counting 6 words with 2 threads takes at least {need:,} bytes; allow more, use fewer threads",
+        match=f"counting 6 words with 2 threads needs at least {need:,} bytes; allow more, use fewer threads",
     ):
         cooccurrences(corpus, memory=memory)
     with cooccurrences(corpus, memory=need) as cells, cooccurrences(corpus) as others:
@@ -400,7 +400,7 @@ def test_other_errors_of_the_disk_stay_what_they_are(monkeypatch, temporary):
 def test_a_corpus_that_was_closed(tmp_path):
     corpus = corpus_of(LONG)
     corpus.close()
-    with pytest.raises(DataError, match="a corpus without text: it was closed"):
+    with pytest.raises(DataError, match="the corpus has no text: it was closed"):
         cooccurrences(corpus, directory=tmp_path / "cells")
     assert not (tmp_path / "cells").exists()
 

@@ -123,8 +123,8 @@ def packed(*given):
 @pytest.mark.parametrize(
     ("data", "said"),
     [
-        (packed((1, 2, 1.0))[:-1], "byte 15: ends inside a record"),
-        (packed((1, 2, 1.0), (2, 1, 1.0)) + b"\0", "byte 33: ends inside a record"),
+        (packed((1, 2, 1.0))[:-1], "byte 15: the file ends inside a record"),
+        (packed((1, 2, 1.0), (2, 1, 1.0)) + b"\0", "byte 33: the file ends inside a record"),
         (packed((1, 2, 1.0), (0, 1, 1.0)), "byte 16: words 0 and 1"),
         (packed((1, 2, 1.0), (1, 7, 1.0)), r"byte 16: words 1 and 7.* words must be in 1..6"),
         (packed((-1, 2, 1.0)), "byte 0: words -1 and 2"),
@@ -148,14 +148,14 @@ def test_damaged_files(data, said, block, tmp_path, monkeypatch):
     ("data", "said"),
     [
         (b"", "byte 0: the file is empty"),
-        (b"the 3\na 2", "byte 9: the last line has no end"),
-        (b"the 3\na\n", "byte 6: b'a': must be a word, a space and a whole number"),
+        (b"the 3\na 2", "byte 9: the last line has no line end"),
+        (b"the 3\na\n", "byte 6: b'a': a line must be a word, a space and a whole number"),
         (b"the 3\na -2\n", "byte 6"),
         (b"the 3\n 2\n", "byte 6"),
         (b"the 3\n\n", "byte 6"),
         (b"the 3\na 1.5\n", "byte 6"),
         (b"the 3\na 9999999999999999999\n", "byte 6"),
-        (b"the 3\na 2\nthe 1\n", "byte 10: the word b'the' for the second time"),
+        (b"the 3\na 2\nthe 1\n", "byte 10: the word b'the' occurs a second time"),
     ],
 )
 def test_damaged_vocabularies(data, said, tmp_path):
@@ -174,7 +174,7 @@ def test_words_that_are_not_utf8(tmp_path):
 @pytest.mark.parametrize("word", ["new york", "", "a\tb", "a\n", "<unk>", "a\0b"])
 def test_words_that_glove_cannot_read(word, tmp_path):
     (tmp_path / "vocab.txt").write_bytes(b"old")
-    with pytest.raises(DataError, match="GloVe's programs take no"):
+    with pytest.raises(DataError, match="GloVe's programs cannot read words that are empty"):
         write_glove_vocabulary(Vocabulary(["a", word], [2, 1]), tmp_path / "vocab.txt")
     assert (tmp_path / "vocab.txt").read_bytes() == b"old"
 
@@ -182,7 +182,7 @@ def test_words_that_glove_cannot_read(word, tmp_path):
 def test_cells_below_zero_are_refused(tmp_path):
     (tmp_path / "c.bin").write_bytes(b"old")
     cells = Cells.from_arrays(WORDS, [0, 2, 2, 2, 2, 2, 2], [0, 1], [1.0, -0.5])
-    with pytest.raises(DataError, match=r"a cell of -0.5: .* must be above zero"):
+    with pytest.raises(DataError, match=r"a cell has the value -0.5: .* must be above zero"):
         write_glove_cells(cells, tmp_path / "c.bin")
     assert [path.name for path in tmp_path.iterdir()] == ["c.bin"]
     assert (tmp_path / "c.bin").read_bytes() == b"old"

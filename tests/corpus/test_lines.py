@@ -154,7 +154,7 @@ def test_lines_of_several_files_and_ends_without_a_line_feed(tmp_path):
 @pytest.mark.parametrize("unknown", [False, True])
 def test_nothing_known_is_an_error(unknown):
     for text in ([[]], [["a"], []]):
-        with pytest.raises(DataError, match="no words at all|none of the 1 words in counts occurs"):
+        with pytest.raises(DataError, match="the text has no words|none of the 1 words in counts occurs"):
             encode(text, counts={"q": 1} if text[0] else None, empty_lines=True, unknown=unknown, min_count=1)
 
 
@@ -229,7 +229,9 @@ def test_a_column_of_the_same_table(tmp_path):
             assert read(corpus.beside["labels"]) == [[], *(line.split() for line in LABELS[1:])]
     reader = pa.RecordBatchReader.from_batches(table.schema, table.to_batches())
     for once in (iter(table.to_pylist()), reader):
-        with pytest.raises(ConfigError, match="'label' of a .*, which can be read once only; give a table"):
+        with pytest.raises(
+            ConfigError, match="'label' needs a second pass, .* can be read only once: give a table"
+        ):
             encode(once, min_count=1, column="text", beside={"labels": Column("label")})
     with pytest.raises(DataError, match="column 'nosuch': there is no such column"):
         encode(table, min_count=1, beside={"labels": Column("nosuch")})
@@ -237,12 +239,12 @@ def test_a_column_of_the_same_table(tmp_path):
 
 def test_lines_that_do_not_fit(tmp_path):
     for labels in (LABELS[:-1], [*LABELS, ""]):
-        message = f"beside: labels has {len(labels)} lines, the text has 5: give one for each line"
+        message = f"beside: labels has {len(labels)} lines, the text has 5: give one line for each"
         with pytest.raises(DataError, match=message):
             encode(iter(TEXT), min_count=1, beside={"labels": iter(labels)}, directory=tmp_path / "c")
         assert not (tmp_path / "c").exists()
     for name in ("", "../x", "a/b", ".", "a b", 7):
-        with pytest.raises(ConfigError, match="must be letters, digits, - and _ only"):
+        with pytest.raises(ConfigError, match="use letters, digits, - and _ only"):
             encode(iter(TEXT), min_count=1, beside={name: iter(LABELS)})
     with pytest.raises(DataError, match="no such file"):
         encode(iter(TEXT), min_count=1, beside={"labels": "nosuch.txt"})
@@ -282,7 +284,7 @@ def test_the_same_lines_of_all(tmp_path_factory, lengths, data):
         assert [lines.starts.size for (lines,) in corpus.aligned(0, len(lengths))] == [
             shard.starts.size for shard in corpus.shards
         ]
-        with pytest.raises(IndexError, match="there are lines 0"):
+        with pytest.raises(IndexError, match="the text has lines 0"):
             next(corpus.aligned(0, len(lengths) + 1))
         with pytest.raises(KeyError):
             next(corpus.aligned(first, last, "colours"))
@@ -325,7 +327,7 @@ def test_damaged_folders(tmp_path):
         bad = starts.copy()
         bad[place] = wild
         bad.tofile(folder / "00000.starts")
-        with pytest.raises(FormatError, match="not rising from 0|the last sentence ends at"):
+        with pytest.raises(FormatError, match="do not rise from 0|the last sentence ends at"):
             Corpus.open(folder)
     starts.tofile(folder / "00000.starts")
     Corpus.open(folder).close()
@@ -338,7 +340,9 @@ def test_damaged_folders(tmp_path):
 def test_another_number_of_lines_beside_is_damage(tmp_path):
     encode(iter(TEXT), min_count=1, beside={"labels": iter(LABELS)}, directory=tmp_path / "c").close()
     encode(["x"], min_count=1, directory=tmp_path / "c" / "beside" / "labels").close()
-    with pytest.raises(FormatError, match="the report does not fit the shards, or what is beside the text"):
+    with pytest.raises(
+        FormatError, match="the report does not match the shards, or a corpus beside the text"
+    ):
         Corpus.open(tmp_path / "c")
 
 

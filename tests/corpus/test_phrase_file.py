@@ -45,11 +45,11 @@ GOOD = {"unhot": "phrases", "version": 1, "settings": {"passes": 1}, "passes": [
         (b"\xff", "byte 0: is not UTF-8"),
         (b"{", "byte 1: is not valid JSON"),
         (b"[" * 100_000, "is not valid JSON"),
-        (b"[]", "does not say that it holds phrases"),
+        (b"[]", '"unhot": "phrases" is missing'),
         ({**GOOD, "version": 2}, "version 2: this unhot reads version 1"),
         ({**GOOD, "settings": None}, "settings or passes are missing"),
         ({**GOOD, "passes": [3]}, "settings or passes are missing"),
-        ({**GOOD, "passes": []}, "phrases of 0 passes, settings of 1"),
+        ({**GOOD, "passes": []}, "phrases of 0 passes, but settings of 1"),
         ({**GOOD, "settings": {"score": "x"}}, "score='x'"),
         ({**GOOD, "settings": {"colour": 1}}, "colour"),
         *(
@@ -60,7 +60,10 @@ GOOD = {"unhot": "phrases", "version": 1, "settings": {"passes": 1}, "passes": [
             ({**GOOD, "passes": [[[["a", "b"], *numbers]]]}, "pass 1: ")
             for numbers in ((1, 0), (1, 1.5), (math.nan, 2), (1, True), ("1", 2))
         ),
-        ({**GOOD, "passes": [[[["a", "b", "c"], 1, 2]]]}, "is not two words with connectors between"),
+        (
+            {**GOOD, "passes": [[[["a", "b", "c"], 1, 2]]]},
+            "must be two words with only connectors between them",
+        ),
     ],
 )
 def test_damaged_files(tmp_path, content, message):

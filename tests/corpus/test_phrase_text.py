@@ -36,7 +36,7 @@ def test_a_full_disk_is_explained(tmp_path, monkeypatch):
         phrases.fit(corpus)
         sink = mock.Mock()
         sink.write.side_effect = full
-        with pytest.raises(DataError, match="disk full: the joined text does not fit where it is written"):
+        with pytest.raises(DataError, match="disk full: there is no room for the joined text"):
             phrases.write(corpus, sink)
         sink.write.side_effect = BrokenPipeError
         with pytest.raises(BrokenPipeError):
@@ -96,5 +96,5 @@ def test_text_with_blanks_in_words_is_not_written():
     text = [["new york", "city"]] * 9
     phrases = Phrases(min_count=1, threshold=0).fit(text)
     assert phrases.transform(["new york", "city"]) == ["new york_city"]
-    with pytest.raises(DataError, match="'new york' holds white space"):
+    with pytest.raises(DataError, match="'new york' contains white space"):
         phrases.write(text, io.BytesIO())

@@ -103,12 +103,12 @@ def test_the_end_of_a_file_ends_token_and_sentence(tmp_path):
 
 def test_missing(tmp_path):
     for name in ("none.txt", "*.txt", "no/such/folder"):
-        with pytest.raises(DataError, match="no such file, folder or match"):
+        with pytest.raises(DataError, match="no such file or folder, and no match"):
             encode(str(tmp_path / name))
     for text in ("The user gave text. " * 1000, "two\nlines", "", "nul\0"):
-        with pytest.raises(DataError, match=r"(?s)no such file.*sentences go into a list"):
+        with pytest.raises(DataError, match=r"(?s)no such file.*to give sentences, put them into a list"):
             encode(text)
-    with pytest.raises(DataError, match="a folder without files"):
+    with pytest.raises(DataError, match="the folder has no files"):
         encode(tmp_path)
     with pytest.raises(DataError, match="no such file"):
         encode([tmp_path / "none"])
@@ -138,9 +138,7 @@ def test_other_encodings(tmp_path, encoding):
     (tmp_path / "t").write_bytes(
         "\ufeffhallo".encode(encoding) if encoding.endswith("be") else "hallo".encode(encoding)
     )
-    with pytest.raises(
-        DataError, match=f"{encoding[:6].upper()} text, by its byte order mark: convert it to UTF-8"
-    ):
+    with pytest.raises(DataError, match=f"this is {encoding[:6].upper()} text: convert it to UTF-8"):
         encode(tmp_path / "t")
 
 
@@ -155,12 +153,12 @@ def test_byte_order_marks_are_removed_and_counted(tmp_path):
         }
         assert corpus.report.byte_order_marks == 3
         assert corpus.report.bytes == 10 + 4 + 3
-        assert corpus.report.lines() == ["3 byte order mark(s) at the start of files, removed"]
+        assert corpus.report.lines() == ["3 byte order mark(s) at the start of files were removed"]
 
 
 def test_zip_is_refused(tmp_path):
     (tmp_path / "t").write_bytes(b"PK\x03\x04 and so on")
-    with pytest.raises(DataError, match="a zip archive: unpack it first"):
+    with pytest.raises(DataError, match="this is a zip archive: unpack it"):
         encode(tmp_path / "t")
 
 
@@ -198,7 +196,7 @@ def test_paths_or_sentences(tmp_path, monkeypatch):
     assert not are_paths(["the cat sat", "on", "", "x" * 10000, "a\nb", "what?", "nul\0"])
     assert not are_paths([["a.txt"]])
     assert not are_paths(["a.txt", ["b"]])
-    with pytest.raises(DataError, match=r"some of which name files and some do not, like 'c.txt'"):
+    with pytest.raises(DataError, match=r"some name files and some do not, such as 'c.txt'"):
         encode(["a.txt", "c.txt"])
     with encode(["a.txt", Path("b.txt")], min_count=1) as corpus:
         assert corpus.report.files == 2
@@ -249,6 +247,6 @@ def test_encoded_folders_are_no_text(tmp_path):
     ):
         pass
     (tmp_path / "t.txt").write_text("a b")
-    for source, what in (("x1", "an encoded text"), ("x2", "cells"), ("x*", "an encoded text")):
+    for source, what in (("x1", "an encoded corpus"), ("x2", "cells"), ("x*", "an encoded corpus")):
         with pytest.raises(DataError, match=f"holds {what}"):
             find_files(tmp_path / source)

@@ -1,4 +1,4 @@
-"""From raw text to memory-mapped ids, and to cells: which words stand near which."""
+"""Turn raw text into memory-mapped ids, and count which words stand near which (cells)."""
 
 from __future__ import annotations
 

@@ -1,23 +1,24 @@
-"""Co-occurrence counts of an encoded corpus, exact, within a budget of memory.
+"""Count the co-occurrences of an encoded corpus exactly, within a budget of memory.
 
-    X[i, j] = sum of weight(d) over all places of word i and all places of word j in the same sentence,
-              d <= window words apart
+    X[i, j] = the sum of weight(d) over all pairs of a place of word i and a place of word j that are
+              in the same sentence and d <= window words apart
 
-    weights=distance    1 / d, as GloVe has it
+    weights=distance    1 / d, as in GloVe
     weights=flat        1
-    weights=dynamic     (window - d + 1) / window: how often a reach drawn from 1 .. window is at least d
+    weights=dynamic     (window - d + 1) / window: the chance that a reach drawn from 1 .. window is
+                        at least d
 
-Words outside the vocabulary, and those that sub-sampling drops, are gone before distances are taken, as in
-training. sides=both counts the words on both sides, so X is symmetric; left (or right) counts only those
-before (or behind) word i.
+As in training, words outside the vocabulary and words dropped by sub-sampling are removed before distances
+are measured. sides=both counts the words on both sides, so X is symmetric; sides=left counts only the words
+before word i, sides=right only the words after it.
 
-The text is cut into sections that fit the budget. A section is counted row by row in compiled code
-(cells/row_counts.py). One section is all there is to most texts; otherwise each leaves a run of sorted rows
-on disk, and the runs are added up, row by row, at the end.
+The text is cut into sections that fit the budget. Compiled code counts a section row by row
+(cells/row_counts.py). Most texts fit into one section. Otherwise each section writes a run of sorted rows
+to disk, and the runs are added up, row by row, at the end.
 
-Sums are integers, in units of 1 / lcm(1 .. window) for 1 / d. So the result is the same to the last bit for
-any budget and any number of threads. Where counts are so large and windows so wide that such sums might not
-fit 64 bits, 1 / d is rounded to a unit that does.
+Sums are integers: multiples of 1 / lcm(1 .. window) for weights of 1 / d. So the result is the same to the
+last bit for any budget and any number of threads. If large counts and a wide window could make such a sum
+overflow 64 bits, 1 / d is rounded to a coarser unit that fits.
 """
 
 from __future__ import annotations
@@ -56,13 +57,13 @@ from unhot.vocab.subsampling import keep_probability
 
 WEIGHTS, SIDES = ("distance", "flat", "dynamic"), ("both", "left", "right")
 LARGEST = 2**63 - 1
-TASK_CELLS = 1 << 20  # cells that are counted, and written, together; as many as there are words in any case
-FEWEST = 1 << 12  # words of a section at least
-MOST = 1 << 30  # and at most: places are 32-bit
-WORD_BYTES = 8  # of a word in a section: itself and its place
-CELL_BYTES = 12  # of a cell: its column and its sum
-ROW_BYTES = 40  # of a row, whatever the number of threads: where it begins and ends, how long it is
-PART = 1 << 17  # sums divided together
+TASK_CELLS = 1 << 20  # cells counted and written in one task; never fewer than the vocabulary has words
+FEWEST = 1 << 12  # the smallest section, in words
+MOST = 1 << 30  # the largest section, in words: places are 32-bit
+WORD_BYTES = 8  # bytes of a word in a section: its id and its place
+CELL_BYTES = 12  # bytes of a cell: its column and its sum
+ROW_BYTES = 40  # bytes of a row, shared by all threads: where it begins and ends, how long it is
+PART = 1 << 17  # sums divided at a time
 
 Progress = Callable[[int, int], None]
 Write = Callable[[CountedRows, int, int], None]
@@ -70,11 +71,11 @@ Work = Callable[[int, int, RowSums, CountedRows], int]
 
 
 class DistanceWeights(NamedTuple):
-    """What a word at distance d counts, by d."""
+    """The integer weight of each distance d: entry d of an array is the weight times `unit`."""
 
-    left: Counts  # [window + 1]; of size 1 if that side does not count
-    right: Counts
-    unit: int  # one is so many of these
+    left: Counts  # [window + 1], for words before; of size 1 if that side is not counted
+    right: Counts  # the same for words after
+    unit: int  # the integer that stands for a weight of 1
 
 
 def cooccurrences(
@@ -90,16 +91,17 @@ def cooccurrences(
     directory: str | os.PathLike[str] | None = None,
     progress: Progress | None = None,
 ) -> Cells:
-    """Count which words of a corpus stand near which.
+    """Count how often the words of a corpus stand near each other.
 
     window      words to each side
-    weights     distance | flat | dynamic, see above
+    weights     distance | flat | dynamic, see the top of this module
     sides       both | left | right
-    sample      threshold of sub-sampling frequent words, by the draws of a training's first epoch with this
-                seed; 0: none
-    memory      bytes for all buffers, as a number or as 200MB, 1GB
-    directory   where to keep the cells, see `Cells.open`; None: a temporary directory, removed with them
-    progress    called now and then with how much is done, and how much there is to do
+    sample      threshold of sub-sampling frequent words; the same words are dropped as in the first epoch of
+                a training with this seed. 0: no sub-sampling
+    memory      bytes for all buffers, as a number or as text such as 200MB, 1GB
+    directory   where to keep the cells, see `Cells.open`; None: a temporary directory, which is removed
+                together with the cells
+    progress    called now and then with the work done so far and the work in total
     """
     corpus.check_windows()
     window = whole("window", window, 1, 10_000)
@@ -116,12 +118,12 @@ def cooccurrences(
     counter = _Counter(corpus, how, threads, bytes_of("memory", memory), progress)
     with CellsWriter(corpus.vocabulary, directory) as writer:
         counter.count(writer)
-        del counter  # and its buffers, before the words are written
+        del counter  # frees its buffers before the words are written
         return writer.finish(how)
 
 
 def warm_up_counting() -> None:
-    """Compile what counts, or load it from disk, by counting next to nothing; no file is written."""
+    """Compile the counting kernels, or load them from disk, by counting two words; write no file."""
     ids, starts = read_only(np.arange(2, dtype=np.int32)), read_only(np.array([0, 2]))
     text = Text(ids, starts, keep_threshold(np.ones(2)))
     section = new_section(8, 2)
@@ -131,13 +133,13 @@ def warm_up_counting() -> None:
 
 
 def weights_of(weights: str, sides: str, window: int, most: int) -> DistanceWeights:
-    """Weights as integers, such that a word that occurs `most` times cannot have sums beyond 64 bits."""
+    """Return integer weights whose sums fit 64 bits for a word that occurs at most `most` times."""
     distances = range(1, window + 1)
     if weights == "distance":
         unit = math.lcm(*distances)
         if 2 * most * sum(unit // d for d in distances) > LARGEST:
             unit = 1 << int(math.log2(LARGEST / (2 * most * (1 + math.log(window)))))
-        each = [(2 * unit + d) // (2 * d) for d in distances]  # unit / d, to the nearest
+        each = [(2 * unit + d) // (2 * d) for d in distances]  # unit / d, rounded to the nearest integer
     else:
         unit = window if weights == "dynamic" else 1
         each = [window - d + 1 if weights == "dynamic" else 1 for d in distances]
@@ -146,18 +148,18 @@ def weights_of(weights: str, sides: str, window: int, most: int) -> DistanceWeig
 
 
 class _Part(NamedTuple):
-    """Positions of a shard that are a section."""
+    """A section of the text: positions start .. stop - 1 of a shard."""
 
     shard: int
     start: int
     stop: int
-    sentence: int  # the one that `start` is in
-    before: int  # positions of the shards before
-    room: int  # for words and gaps
+    sentence: int  # the sentence that contains `start`
+    before: int  # positions in all earlier shards
+    room: int  # entries needed for its words and gaps
 
 
 class _Counter:
-    """A corpus, and the buffers that it is counted with."""
+    """Count a corpus: holds the plan of its sections and the buffers."""
 
     def __init__(
         self, corpus: Corpus, how: dict[str, Any], threads: int, memory: int, progress: Progress | None
@@ -167,7 +169,7 @@ class _Counter:
         self._threads = threads
         self._words = counts.size
         self._window = how["window"]
-        # counts that were given with the text may be smaller than the text's own
+        # counts given by the user may be smaller than the counts in the text
         most = int(counts.max()) if int(counts.sum()) == corpus.ids else corpus.ids
         self._weights = weights_of(how["weights"], how["sides"], how["window"], most)
         self._key = stream_key(how["seed"], 0, 0)
@@ -175,7 +177,7 @@ class _Counter:
         room, self._cells = self._plan(memory)
         self._parts = self._cut(room)
         if not self._parts:
-            raise DataError("a corpus without text: it was closed, or made of cells; encode the text again")
+            raise DataError("the corpus has no text: it was closed, or made of cells; encode the text again")
         self._section = new_section(max(part.room for part in self._parts), self._words)
         self._buffers = [
             (new_sums(self._words), new_rows(self._words, self._cells)) for _ in range(threads + 1)
@@ -184,7 +186,7 @@ class _Counter:
         self._steps = self._words * (len(self._parts) + (len(self._parts) > 1))
 
     def count(self, writer: CellsWriter) -> None:
-        """Count, and write all rows."""
+        """Count the corpus and write all rows."""
 
         def write(out: CountedRows, rows: int, cells: int) -> None:
             for at in range(0, max(cells, 1), PART):
@@ -204,33 +206,33 @@ class _Counter:
             self._merge(runs, write)
 
     def _plan(self, memory: int) -> tuple[int, int]:
-        """The words of a section, and the cells of a task, that memory has room for."""
+        """Return how many words a section and how many cells a task may have, to fit into `memory` bytes."""
         words, buffers = self._words, self._threads + 1
-        # a thread's row, 8 bytes and a mark a word, and what comes out of it; places, ends of rows and
-        # lengths; numbers on their way out
+        # for each buffer: a row (8 bytes and a mark for each word) and the cells it becomes; for all of them:
+        # where rows begin, their ends and lengths; and the numbers that are being written
         fixed = buffers * (17 + CELL_BYTES) * words + ROW_BYTES * (words + 1) + 3 * 8 * PART
         least = fixed + max(FEWEST, 4 * self._window) * WORD_BYTES
         if memory < least:
             raise ConfigError(
-                f"memory={memory}: counting {words:,} words with {self._threads} threads takes at least "
-                f"{least:,} bytes; allow more, use fewer threads, or fewer words (min_count, max_vocab)"
+                f"memory={memory}: counting {words:,} words with {self._threads} threads needs at least "
+                f"{least:,} bytes; allow more, use fewer threads, or keep fewer words (min_count, max_vocab)"
             )
-        spare = (memory - least) // (4 * buffers * CELL_BYTES)  # a quarter of what is left
+        spare = (memory - least) // (4 * buffers * CELL_BYTES)  # a quarter of the remaining memory
         more = max(0, min(TASK_CELLS - words, words**2 - words, spare))
         return min((memory - fixed - buffers * CELL_BYTES * more) // WORD_BYTES, MOST), words + more
 
     def _cut(self, room: int) -> list[_Part]:
-        """The text in parts that have room.
+        """Cut the text into parts of at most `room` entries.
 
-        Gaps between sentences, and what windows reach at both ends, take some of it.
+        The entries are words, gaps between sentences, and the words that windows reach at both ends.
         """
         parts, before = [], 0
-        around = 2 * self._window + 3  # what windows reach at both ends, and a gap there
+        around = 2 * self._window + 3  # the words that windows reach at both ends, and gaps there
         for number, shard in enumerate(self._corpus.shards):
             start = 0
             while start < shard.ids.size:
                 sentence = bisect_right(shard.starts, start) - 1
-                taken = start + sentence  # tokens and gaps before
+                taken = start + sentence  # tokens and gaps before `start`
                 last = _last_at_most(taken + room - around, shard.starts)
                 if last > sentence:
                     stop = int(shard.starts[last])
@@ -267,11 +269,11 @@ class _Counter:
         )
 
     def _each(self, most: Counts, work: Work, write: Write) -> None:
-        """Work on all rows and write them in order; no row has more cells than `most` says, or words."""
+        """Compute all rows on threads and write them in order; row i has at most `most[i]` cells."""
         ranges = row_ranges(np.minimum(most, self._words), self._cells)
 
         def run(task: tuple[tuple[int, int], tuple[RowSums, CountedRows]]) -> tuple[CountedRows, int, int]:
-            (first, last), (row, out) = task  # nobody else has these buffers meanwhile
+            (first, last), (row, out) = task  # no other thread uses these buffers meanwhile
             return out, last - first, int(work(first, last, row, out))
 
         tasks = zip(ranges, itertools.cycle(self._buffers), strict=False)
@@ -284,14 +286,15 @@ class _Counter:
 
 
 def _last_at_most(most: int, starts: Starts) -> int:
-    """The last sentence s such that there are at most so many tokens and gaps before it."""
+    """Return the last sentence that has at most `most` tokens and gaps before it."""
     return bisect_right(range(starts.size), most, key=lambda s: int(starts[s]) + s) - 1
 
 
 class _Runs:
     """Runs of sorted rows on disk.
 
-    They lie one behind the other in two files; where their rows begin is in a third.
+    Two files hold the columns and sums of all runs, one run after another. A third file holds where each
+    row begins.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -299,7 +302,7 @@ class _Runs:
         self._at = 0
 
     def write(self, out: CountedRows, rows: int, cells: int) -> None:
-        """Add rows to the run."""
+        """Add rows to the current run."""
         starts, columns, sums = self._paths
         ends = self._at + np.cumsum(out.lengths[:rows])
         append_numbers(starts, ends - out.lengths[:rows], "<i8")
@@ -308,11 +311,11 @@ class _Runs:
         self._at = int(ends[-1])
 
     def end(self) -> None:
-        """The next row begins another run."""
+        """End the current run: the next row begins a new one."""
         append_numbers(self._paths[0], np.array([self._at]), "<i8")
 
     def map(self, words: int) -> tuple[Starts, Ids, Counts]:
-        """All of them: where rows begin [runs, words + 1], columns and sums."""
+        """Map all runs into memory: where rows begin [runs, words + 1], columns and sums."""
         starts, columns, sums = self._paths
         return (
             map_numbers(starts, np.int64).reshape(-1, words + 1),

@@ -1,11 +1,11 @@
 """An encoded corpus: a directory with shards, the vocabulary and `corpus.json`.
 
-corpus.json       version, lengths of the shards, report, what is kept beside words; written last, so a
-                  directory without it is not finished
+corpus.json       version, lengths of the shards, report, what is kept besides known words; it is written
+                  last, so a directory without it is incomplete
 vocab.txt         see indexed_folder.py
 counts.bin
 00000.ids ...     see shards.py
-beside/NAME/      a corpus of its own: line i of it belongs to line i of the text (see `encode`)
+beside/NAME/      another corpus, whose line i belongs to line i of the text (see `encode`)
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ from unhot.vocab.vocabulary import Vocabulary
 VERSION = 1
 INDEX = "corpus.json"
 BESIDE = "beside"
-NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")  # of something beside the text
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")  # the name of a corpus beside the text
 
 
 class Corpus(OpenedFolder):
-    """Text as ids, with its vocabulary and a report; made by `encode` or `Corpus.open`.
+    """A text as ids, with its vocabulary and a report; made by `encode` or `Corpus.open`.
 
-    Use it as a context manager or call `close()`. A temporary corpus removes its directory then, or when it
-    is garbage collected. `keeping` says which lines and words it has, `beside` what was encoded beside the
-    text: name -> Corpus.
+    Use it as a context manager or call `close()`. A temporary corpus then removes its directory; it also
+    does so when it is garbage collected. `keeping` says whether empty lines and unknown words were kept.
+    `beside` maps the name of each corpus that was encoded beside the text to that corpus.
     """
 
     def __init__(
@@ -48,7 +48,7 @@ class Corpus(OpenedFolder):
         beside: Mapping[str, Corpus] | None = None,
         temporary: bool = False,
     ) -> None:
-        """Use `encode` or `Corpus.open`."""
+        """Do not call this: use `encode` or `Corpus.open`."""
         super().__init__(directory, temporary)
         self.directory = directory
         self.vocabulary = vocabulary
@@ -59,7 +59,7 @@ class Corpus(OpenedFolder):
 
     @classmethod
     def open(cls, directory: str | os.PathLike[str]) -> Corpus:
-        """Use a corpus that was encoded before; `FormatError` if it is damaged or not complete."""
+        """Open a directory that `encode` wrote; raise a `FormatError` if it is damaged or incomplete."""
         path = Path(directory)
         index = read_index(path / INDEX, VERSION, AGAIN)
         try:
@@ -73,7 +73,7 @@ class Corpus(OpenedFolder):
         vocabulary = read_vocabulary(path, words, AGAIN)
         if not vocabulary.is_ordered():
             raise FormatError(
-                f"{path / WORDS}: words are not in the order of their counts: the file is damaged, {AGAIN}"
+                f"{path / WORDS}: the words are not ordered by their counts: the file is damaged, {AGAIN}"
             )
         for number, length in enumerate(lengths):
             check_shard(path, number, *length, words, keeping)
@@ -82,67 +82,68 @@ class Corpus(OpenedFolder):
         ids = report.words if keeping.unknown else report.kept
         if ids != sum(ids for ids, _ in lengths) or numbers != {sum(lines for _, lines in lengths)}:
             raise FormatError(
-                f"{path / INDEX}: the report does not fit the shards, or what is beside the text: the file "
-                f"is damaged, {AGAIN}"
+                f"{path / INDEX}: the report does not match the shards, or a corpus beside the text: the "
+                f"file is damaged, {AGAIN}"
             )
         return cls(path, vocabulary, map_shards(path, len(lengths)), report, keeping=keeping, beside=beside)
 
     @property
     def words(self) -> int:
-        """Tokens read, before those outside the vocabulary were dropped."""
+        """The number of tokens read, including tokens outside the vocabulary."""
         return self.report.words
 
     @property
     def ids(self) -> int:
-        """Tokens that are in the vocabulary."""
+        """The number of tokens that are in the vocabulary."""
         return self.report.kept
 
     @property
     def sentences(self) -> int:
-        """Sentences with at least one token kept; all lines if empty ones are kept."""
+        """The number of sentences with at least one kept token; all lines if empty ones are kept."""
         return self.report.sentences
 
     def check_windows(self) -> None:
-        """Raise a `ConfigError` if ids of -1 stand in the text, which have no row in any matrix."""
+        """Raise a `ConfigError` if the text holds ids of -1 (unknown words): no matrix has a row for them."""
         if self.keeping.unknown:
             raise ConfigError(
-                "a corpus that keeps the places of unknown words: windows, cells and phrases are made of "
-                "known words; encode the text without unknown=True"
+                "the corpus keeps the places of unknown words, but windows, cells and phrases need known "
+                "words only: encode the text without unknown=True"
             )
 
     def aligned(self, first: int, last: int, *names: str) -> Iterator[tuple[Lines, ...]]:
-        """Lines first .. last - 1 of the text, with the same lines of what is beside it under these names.
+        """Yield lines first .. last - 1 of the text, with the same lines of the named corpora beside it.
 
-        Shards end at different lines, so there are several parts, each in one shard of every corpus; mostly
-        it is one. A part is as many lines of the text, of the first name, and so on.
+        The lines come in parts, because the shards of the corpora end at different lines; usually there is
+        one part. A part is a tuple: lines of the text, then equally many lines of each named corpus. All
+        lines of a part that belong to one corpus lie in one shard.
         """
         if not 0 <= first <= last <= self.sentences:
-            raise IndexError(f"lines {first} .. {last - 1}: there are lines 0 .. {self.sentences - 1}")
+            raise IndexError(f"lines {first} .. {last - 1}: the text has lines 0 .. {self.sentences - 1}")
         together = [self, *(self.beside[name] for name in names)]
         edges = {edge for corpus in together for edge in corpus._edges() if first < edge < last}
         for begin, end in pairwise(sorted({first, last} | edges)):
             yield tuple(corpus._lines(begin, end) for corpus in together)
 
     def _edges(self) -> list[int]:
-        """The lines at which shards begin, and the number of lines."""
+        """Return the first line of each shard, and then the number of lines."""
         return list(accumulate((shard.starts.size - 1 for shard in self.shards), initial=0))
 
     def _lines(self, first: int, last: int) -> Lines:
-        """Lines that lie in one shard."""
+        """Return lines first .. last - 1, which must lie in one shard."""
         edges = self._edges()
         number = bisect_right(edges, first) - 1
         ids, starts = self.shards[number]
         return Lines(ids, starts[first - edges[number] : last - edges[number] + 1])
 
     def close(self) -> None:
-        """Let go of the shards; remove the directory if it is temporary."""
+        """Release the shards, and remove the directory if it is temporary."""
         self.shards = []
         for other in self.beside.values():
             other.close()
         super().close()
 
     def __repr__(self) -> str:
-        """The numbers, and where it is."""
+        """Show the size of the corpus and its directory."""
         return (
             f"Corpus({self.ids} ids, {self.sentences} sentences, {len(self.vocabulary)} words, "
             f"{len(self.shards)} shards in {self.directory})"
@@ -150,7 +151,7 @@ class Corpus(OpenedFolder):
 
 
 def save_corpus_index(corpus: Corpus) -> None:
-    """Write `corpus.json`."""
+    """Write the `corpus.json` of a corpus."""
     index = {
         "version": VERSION,
         "words": len(corpus.vocabulary),
@@ -164,8 +165,10 @@ def save_corpus_index(corpus: Corpus) -> None:
 
 
 def checked_names(names: Iterable[str]) -> list[str]:
-    """Names of what is beside a text; a `ConfigError` if one cannot be the name of a folder."""
+    """Return the names as a list; raise a `ConfigError` if one cannot be the name of a folder."""
     for name in names:
         if not isinstance(name, str) or not NAME.fullmatch(name):
-            raise ConfigError(f"beside: the name {name!r}: must be letters, digits, - and _ only")
+            raise ConfigError(
+                f"beside: the name {name!r}: use letters, digits, - and _ only; begin with a letter or digit"
+            )
     return list(names)

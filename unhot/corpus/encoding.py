@@ -1,8 +1,8 @@
-"""Anything -> an encoded corpus, in one pass over the text.
+"""Encode a text: turn any source of text into a corpus of ids, in one pass.
 
     1. read blocks of text; scanner threads turn each into local ids and count words      -> spool on disk
-    2. merge the threads' tables; cut and order the vocabulary
-    3. local ids -> final ids                                                              -> shards on disk
+    2. merge the threads' tables; drop rare words and order the others by count
+    3. replace local ids by final ids                                                      -> shards on disk
 
 The result does not depend on the number of threads or on the size of the blocks.
 """
@@ -47,21 +47,21 @@ PROGRESS_SECONDS = 0.1
 
 
 class EncodingSizes(NamedTuple):
-    """Sizes that change speed and files, but not the sentences."""
+    """Sizes of buffers and files; they change speed and memory, but not the encoded sentences."""
 
-    block: int = BLOCK  # bytes of text
-    part: int = PART  # bytes of a part of the spool
-    shard: int = SHARD_IDS  # ids
-    table: int = 1 << 19  # words in all new tables together
+    block: int = BLOCK  # bytes of text in a block
+    part: int = PART  # bytes in a part of the spool
+    shard: int = SHARD_IDS  # ids in a shard
+    table: int = 1 << 19  # words that fit into all threads' tables together at the beginning
 
 
 class WordChoice(NamedTuple):
-    """Which words stay."""
+    """Which words the vocabulary keeps."""
 
     min_count: int
     max_vocab: int | None
-    given: Vocabulary | None = None  # instead of the words of the text
-    known: Vocabulary | None = None  # words that stay in any case; their counts are added
+    given: Vocabulary | None = None  # the vocabulary to use instead of one made from the text
+    known: Vocabulary | None = None  # words that are always kept; their counts are added
 
 
 def encode(
@@ -80,30 +80,32 @@ def encode(
     threads: int = 2,
     progress: Progress | None = None,
 ) -> Corpus:
-    """Turn text into ids on disk, and return them memory-mapped.
+    """Turn text into ids on disk and return them, memory-mapped, as a `Corpus`.
 
-    source      a path: file, folder (all files below it), pattern with * ? [ ], or "-" for standard input;
-                compressed or not; or a list of paths; or an iterable of strings (each one a sentence) or of
-                token lists (taken as they are), also a generator; or a table: parquet files, an Arrow table
-                or data frame, a Hugging Face dataset, or rows that are dicts. A list or tuple of strings is
-                taken as paths if all of them exist, as sentences if none does, and refused otherwise.
-    directory   where to keep the result, see `Corpus.open`; None: a temporary directory, removed with the
-                corpus
+    source      one of: a path (file, folder with all files below it, pattern with * ? [ ], or "-" for
+                standard input; compressed or not); a list of paths; an iterable, such as a generator, of
+                strings (each is a sentence) or of token lists (taken as they are); a table (parquet files,
+                an Arrow table or data frame, a Hugging Face dataset, or rows that are dicts). A list or
+                tuple of strings is read as paths if all of them exist, as sentences if none exists, and is
+                refused otherwise.
+    directory   where to keep the result, see `Corpus.open`; None: a temporary directory, which is removed
+                together with the corpus
     tokenizer   "whitespace", "words", "text8" (see tokenizers.py), or a function: line -> tokens
-    min_count   words seen less often are dropped
-    max_vocab   keep at most so many words
-    counts      a mapping word -> count, or a vocabulary, that is taken instead of the words of the text
-    known       a vocabulary to extend: its words stay, and their counts are added to those of the text
-    column      of a table, where the sentences are: strings, or lists of tokens; None: the column `text`, or
-                the only one it can be
-    empty_lines keep lines without a word, or with unknown ones only, as empty sentences: sentence i is line i
-                of the text, item i of an iterable, row i of a table
+    min_count   drop words that occur less often
+    max_vocab   keep at most this many words
+    counts      a vocabulary, or a mapping word -> count, to use instead of the words of the text
+    known       a vocabulary to extend: all its words are kept, and its counts are added to those of the text
+    column      the column of a table that holds the sentences, as strings or lists of tokens; None: the
+                column `text`, or else the only column that can hold sentences
+    empty_lines keep lines without a known word as empty sentences, so that sentence i is line i of the text,
+                item i of an iterable, row i of a table
     unknown     keep the places of words outside the vocabulary, as ids of -1
-    beside      name -> what belongs to the text line by line, such as labels or users: another source, or
-                Column(name) of the same table. Its words are split at white space, or token lists; all are
-                kept, in a vocabulary of its own, as the corpus `beside[name]`. It implies empty_lines.
-    threads     scanner threads
-    progress    called now and then with the bytes read and the bytes there are (None if not known)
+    beside      name -> data that belongs to the text line by line, such as labels or users: another source,
+                or Column(name) of the same table. It is split at white space, or is token lists. All its
+                words are kept, in a vocabulary of its own; the result is the corpus `beside[name]`. This
+                implies empty_lines.
+    threads     number of threads that scan text
+    progress    called now and then with the bytes read so far and the bytes in total (None if unknown)
     """
     check_limits(min_count, max_vocab)
     at_least("threads", threads, 1)
@@ -123,7 +125,7 @@ def encode(
 
 
 def warm_up_encoding(*tokenizers: Tokenizer) -> None:
-    """Compile the kernels of some tokenisers (of all, if none is named), or load them from the disk cache."""
+    """Compile the kernels of the named tokenisers (default: all), or load them from the disk cache."""
     for tokenizer in tokenizers or NAMES:
         name = tokenizer if isinstance(tokenizer, str) else "whitespace"
         encode(iter(["a b"]), tokenizer=name, min_count=1).close()
@@ -139,7 +141,7 @@ def encode_input(
     keeping: Keeping = WORDS_ONLY,
     beside: Mapping[str, int] | None = None,
 ) -> Corpus:
-    """The three steps; `beside`: the number of lines of what is in the workplace beside the text."""
+    """Run the three steps of encoding; `beside`: name -> number of lines of each corpus beside the text."""
     pool = Pool()
     spool = Spool(place.work, sizes.part)
     writer = ShardWriter(place.work, sizes.shard, empty_lines=keeping.empty_lines)
@@ -147,7 +149,7 @@ def encode_input(
     def estimate() -> tuple[float, bool]:
         done, total = text.reader.progress()
         ids = spool.bytes * (total / done if total and done else 1)
-        # while a part of the spool becomes part of a shard, both are there
+        # while a part of the spool is copied into a shard, both are on disk
         return ids + min(ids, spool.part), bool(total)
 
     place.estimate = estimate
@@ -164,13 +166,13 @@ def encode_input(
 
 
 def _encode_beside(other: Source | Column, text: Source, directory: Path, threads: int) -> int:
-    """Write a corpus of what is beside a text; the number of its lines."""
+    """Write the corpus of data beside a text; return the number of its lines."""
     source = text if isinstance(other, Column) else other
     column = other.name if isinstance(other, Column) else None
     if column is not None and isinstance(text, Iterator):
         raise ConfigError(
-            f"beside: the column {column!r} of a {type(text).__name__}, which can be read once only; give a "
-            "table, or a list of rows"
+            f"beside: the column {column!r} needs a second pass, but a {type(text).__name__} can be read "
+            "only once: give a table, or a list of rows"
         )
     with encode(
         source, directory=directory, min_count=1, column=column, empty_lines=True, threads=threads
@@ -186,20 +188,20 @@ def finished(
     keeping: Keeping = WORDS_ONLY,
     beside: Mapping[str, int] | None = None,
 ) -> Corpus:
-    """The corpus whose shards are written; `report`: of what was read."""
+    """Publish the shards that were written and return their corpus; `report`: numbers of what was read."""
     writer.close()
     if not report.kept:
         raise DataError(
             f"none of the {len(vocabulary)} words in counts occurs in the text: check the tokenizer and the "
-            "vocabulary"
+            "words in counts"
         )
     report = dataclasses.replace(report, sentences=sum(lines for _, lines in writer.lengths))
     beside = beside or {}
     for name, lines in beside.items():
         if lines != report.sentences:
             raise DataError(
-                f"beside: {name} has {lines} lines, the text has {report.sentences}: give one for each line "
-                "of the text; it may be empty"
+                f"beside: {name} has {lines} lines, the text has {report.sentences}: give one line for each "
+                "line of the text; it may be empty"
             )
     save_vocabulary(place.work, vocabulary)
     place.publish()
@@ -217,29 +219,29 @@ def finished(
 
 
 class Scanner:
-    """Step 1: one table for each thread."""
+    """Step 1 of encoding: scan blocks of text, with one table of words for each thread."""
 
     def __init__(self, text: Input, threads: int, words: int, empty_lines: bool) -> None:
-        """`words`: room in a new table."""
+        """Take the text to scan; `words`: how many words a new table has room for."""
         self.text = text
         self.empty_lines = empty_lines
         self.tables: list[WordTable] = [new_table(words, 8 * words) for _ in range(threads)]
-        self.nuls = [0] * threads  # NUL bytes met with each table
+        self.nuls = [0] * threads  # NUL bytes found while scanning with each table
         self._free = list(range(threads))  # tables that no thread uses
 
     def scan(self, block: Block) -> Block:
-        """Scan a block with a table that is free; runs in a thread."""
+        """Scan a block with a free table; this runs in a thread."""
         text, size = block.text, block.size
         if self.text.normalise is not None:
             block.normalised, size = self.text.normalise(text, size, block.normalised)
             text = block.normalised
-        most = size // 2 + 1  # tokens, and sentences with a token: "a a a"
+        most = size // 2 + 1  # at most this many tokens, or sentences with a token: "a a a"
         block.reserve_ids(most, 1 + (size if self.empty_lines else most))
         block.place[:] = 0
         block.table = self._free.pop()
         table = self.tables[block.table]
         separators = self.text.separators
-        # hashes wrap around; matters only when the kernels run as plain Python
+        # hashes overflow on purpose; NumPy warns only when the kernels run as plain Python
         with np.errstate(over="ignore"):
             while not scan(
                 text, size, separators, table, block.ids, block.breaks, block.place, self.empty_lines
@@ -252,10 +254,10 @@ class Scanner:
 
 
 def count(text: Input, scanner: Scanner, choice: WordChoice) -> tuple[Vocabulary, list[Ids], Report]:
-    """Step 2: the vocabulary, the final ids of each table's words (-1: dropped), and what was read."""
+    """Step 2 of encoding: return the vocabulary, each table's final ids (-1: dropped), and the report."""
     table, ids = merge_tables(scanner.tables)
     words = lexicon(table, text.escapes)
-    counts = words.counts.copy()  # the table's own may be added to
+    counts = words.counts.copy()  # the counts in the table may change below
     vocabulary, final = chosen_vocabulary(table, text.escapes, choice)
     report = Report(
         files=text.reader.files,
@@ -271,7 +273,7 @@ def count(text: Input, scanner: Scanner, choice: WordChoice) -> tuple[Vocabulary
 
 
 def chosen_vocabulary(table: WordTable, escapes: bool, choice: WordChoice) -> tuple[Vocabulary, Ids]:
-    """The words that stay, and the final id of each word of the table (-1: dropped)."""
+    """Return the vocabulary, and the final id of each word of the table (-1: dropped)."""
     if choice.given is not None:
         return given_vocabulary(table, escapes, choice.given)
     if choice.known is not None:
@@ -286,7 +288,7 @@ def _pipe(
     pool: Pool,
     threads: int,
 ) -> None:
-    """Work on blocks in threads; write the results in order, in this thread."""
+    """Apply `work` to blocks in threads; write the results in order, in the calling thread."""
     with contextlib.closing(blocks), contextlib.closing(in_order(blocks, work, threads)) as results:
         for block in results:
             write(block)
@@ -294,7 +296,7 @@ def _pipe(
 
 
 def _reported(text: Input, pool: Pool, size: int, progress: Progress | None) -> Generator[Block, None, None]:
-    """The blocks of a text, telling `progress` now and then."""
+    """Yield the blocks of a text, and call `progress` now and then."""
     last = time.monotonic()
     with contextlib.closing(text.blocks(pool, size)) as blocks:
         for block in blocks:

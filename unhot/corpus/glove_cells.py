@@ -1,15 +1,16 @@
-"""GloVe's files of co-occurrences: what its programs wrote becomes cells, and cells become such files.
+"""Read and write the co-occurrence files of Stanford's GloVe programs.
 
-cooccurrence.bin    records of 16 bytes, little-endian: int32 word, int32 context, both from 1; float64 value
-vocab.txt           a line for each word: the word, a space, how often it was seen; in the order of the ids
+cooccurrence.bin    records of 16 bytes, little-endian: int32 word, int32 context, both counted from 1;
+                    float64 value
+vocab.txt           one line for each word, in the order of the ids: the word, a space, its count
 
-`cooccur` writes its records row by row, columns rising; `shuffle` in any order. Both are read. A file may be
-far larger than memory: it is looked through once, its records are brought together in parts of some million
-that hold whole rows (on disk, unless they lie together already), and each part is put in order by a counting
-sort. Records of the same two words are added up.
+GloVe's `cooccur` writes records row by row with rising columns, `shuffle` in any order. Both can be read. A
+file may be far larger than memory. One pass checks it and counts the records of each row. A second pass
+groups the records into parts of a few million, each of whole rows (on disk, unless they are grouped already).
+A counting sort then orders each part. Records of the same two words are added up.
 
-With `-symmetric 1`, its default, GloVe counts as `cooccurrences` does with sides=both, with `-symmetric 0` as
-with sides=right.
+With `-symmetric 1`, its default, GloVe counts like `cooccurrences` with sides=both; with `-symmetric 0` like
+sides=right.
 """
 
 import os
@@ -28,35 +29,35 @@ from unhot.types import Counts
 from unhot.vocab.vocabulary import Vocabulary, decode_words, encode_word
 
 RECORD = np.dtype([("word", "<i4"), ("context", "<i4"), ("value", "<f8")])
-BLOCK = 1 << 18  # records read, or written, together
-PART = 1 << 21  # records put in order together, as long as no row has more; that takes 100 MB
-SPACES = b" \t\n\v\f\r\0"  # where a word ends, to GloVe
-REFUSED = b"<unk>"  # its programs keep this word for themselves
-DIGITS = 18  # of a count that fits 64 bits in any case
+BLOCK = 1 << 18  # records read or written at a time
+PART = 1 << 21  # records sorted at a time, unless one row has more; this takes 100 MB
+SPACES = b" \t\n\v\f\r\0"  # bytes that end a word in GloVe
+REFUSED = b"<unk>"  # GloVe's programs reserve this word
+DIGITS = 18  # any count of this many digits fits 64 bits
 
 Records = NDArray[np.void]
 
 
 def write_glove_cells(cells: Cells, path: str | os.PathLike[str]) -> None:
-    """Write cells as GloVe's `cooccur` writes them, all or nothing."""
+    """Write cells in the format of GloVe's `cooccur`; an error leaves no partial file."""
     with replacing(Path(path)) as file:
         for at in range(0, len(cells), BLOCK):
             end = min(at + BLOCK, len(cells))
             records = np.empty(end - at, RECORD)
-            # the row, from 1
+            # the row, counted from 1
             records["word"] = np.searchsorted(cells.starts, np.arange(at, end), side="right")
             records["context"] = cells.columns[at:end] + 1
             records["value"] = cells.values[at:end]
             if records["value"].min() <= 0:
                 raise DataError(
-                    f"a cell of {records['value'].min()}: GloVe takes logarithms, so its cells must be "
-                    "above zero"
+                    f"a cell has the value {records['value'].min()}: GloVe takes logarithms, so all cells "
+                    "must be above zero"
                 )
             file.write(records.data)
 
 
 def write_glove_vocabulary(vocabulary: Vocabulary, path: str | os.PathLike[str]) -> None:
-    """Write the words as GloVe's `vocab_count` writes them, all or nothing."""
+    """Write the words in the format of GloVe's `vocab_count`; an error leaves no partial file."""
     check_glove_words(vocabulary)
     with replacing(Path(path)) as file:
         for word, count in zip(vocabulary.words, vocabulary.counts.tolist(), strict=True):
@@ -64,22 +65,22 @@ def write_glove_vocabulary(vocabulary: Vocabulary, path: str | os.PathLike[str])
 
 
 def check_glove_words(vocabulary: Vocabulary) -> None:
-    """Raise a `DataError` if there is a word that GloVe's programs cannot read."""
+    """Raise a `DataError` if the vocabulary has a word that GloVe's programs cannot read."""
     for word in vocabulary.words:
         raw = encode_word(word)
         if not raw or raw == REFUSED or any(byte in SPACES for byte in raw):
             raise DataError(
-                f"the word {word!r}: GloVe's programs take no empty words, no white space in them, and no "
-                f"{REFUSED.decode()}"
+                f"the word {word!r}: GloVe's programs cannot read words that are empty, contain white space, "
+                f"or are {REFUSED.decode()}"
             )
 
 
 def read_glove_vocabulary(path: str | os.PathLike[str]) -> Vocabulary:
-    """The words of GloVe's vocab.txt; their order is that of the ids."""
+    """Read GloVe's vocab.txt; the words keep their order, which is that of the ids."""
     with _opened(Path(path)) as file:
         data = file.read()
     if not data.endswith(b"\n"):
-        trouble = "the last line has no end" if data else "the file is empty"
+        trouble = "the last line has no line end" if data else "the file is empty"
         raise FormatError(f"{path}: byte {len(data)}: {trouble}: make it again")
     counts: dict[bytes, int] = {}
     at = 0
@@ -87,12 +88,12 @@ def read_glove_vocabulary(path: str | os.PathLike[str]) -> Vocabulary:
         raw, _, count = line.rpartition(b" ")
         if not raw or not count.isdigit() or len(count) > DIGITS:
             raise FormatError(
-                f"{path}: byte {at}: {line[:80]!r}: must be a word, a space and a whole number; is it "
-                "GloVe's vocab.txt?"
+                f"{path}: byte {at}: {line[:80]!r}: a line must be a word, a space and a whole number; is "
+                "this GloVe's vocab.txt?"
             )
         if raw in counts:
             raise FormatError(
-                f"{path}: byte {at}: the word {raw[:80]!r} for the second time: words must be different; "
+                f"{path}: byte {at}: the word {raw[:80]!r} occurs a second time: words must be different; "
                 "make it again"
             )
         counts[raw] = int(count)
@@ -106,11 +107,12 @@ def read_glove_cells(
     directory: str | os.PathLike[str] | None = None,
     settings: Mapping[str, Any] | None = None,
 ) -> Cells:
-    """Cells from a file that GloVe's `cooccur` or `shuffle` wrote.
+    """Read cells from a file that GloVe's `cooccur` or `shuffle` wrote.
 
-    vocabulary   the words, or GloVe's vocab.txt
-    directory    where to keep the cells, see `Cells.open`; None: a temporary directory, removed with them
-    settings     how they were counted, if that is known, as `cooccurrences` says it: {"window": 10,
+    vocabulary   the words, or the path of GloVe's vocab.txt
+    directory    where to keep the cells, see `Cells.open`; None: a temporary directory, which is removed
+                 together with the cells
+    settings     how the cells were counted, if you know it, in the words of `cooccurrences`: {"window": 10,
                  "weights": "distance", "sides": "both"}
     """
     words = vocabulary if isinstance(vocabulary, Vocabulary) else read_glove_vocabulary(vocabulary)
@@ -127,9 +129,9 @@ def read_glove_cells(
 
 
 def _look_through(file: IO[bytes], words: int) -> tuple[Counts, bool]:
-    """How many records each row has, and whether those of a row lie together, in the order of the rows.
+    """Return how many records each row has, and whether the records are already ordered by row.
 
-    A `FormatError` is raised if a record is wrong.
+    Raise a `FormatError` if a record is wrong.
     """
     lengths = np.zeros(words, np.int64)
     together = True
@@ -137,7 +139,7 @@ def _look_through(file: IO[bytes], words: int) -> tuple[Counts, bool]:
     size = file.seek(0, os.SEEK_END)
     if size % RECORD.itemsize:
         raise FormatError(
-            f"{file.name}: byte {size}: ends inside a record of {RECORD.itemsize} bytes: the file is cut "
+            f"{file.name}: byte {size}: the file ends inside a record of {RECORD.itemsize} bytes: it is cut "
             "short; make it again"
         )
     for at, records in _blocks(file, 0, size):
@@ -150,7 +152,7 @@ def _look_through(file: IO[bytes], words: int) -> tuple[Counts, bool]:
             raise FormatError(
                 f"{file.name}: byte {at + first * RECORD.itemsize}: words {rows[first]} and "
                 f"{columns[first]}, value {values[first]}: words must be in 1..{words}, values finite and "
-                "above zero: the file is damaged, none of GloVe's, or of another vocabulary"
+                "above zero: the file is damaged, was not written by GloVe, or belongs to another vocabulary"
             )
         lengths += np.bincount(rows - 1, minlength=words)
         together = together and rows[0] >= last and bool((np.diff(rows) >= 0).all())
@@ -159,7 +161,7 @@ def _look_through(file: IO[bytes], words: int) -> tuple[Counts, bool]:
 
 
 def _bring_together(file: IO[bytes], lengths: Counts, parts: list[tuple[int, int]], out: IO[bytes]) -> None:
-    """Write the same records, those of a part together, in the order of the parts."""
+    """Write the same records grouped by part, in the order of the parts."""
     part_of = np.repeat(np.arange(len(parts)), [last - first for first, last in parts])
     places = RECORD.itemsize * np.concatenate(
         [[0], np.cumsum([lengths[first:last].sum() for first, last in parts])]
@@ -176,7 +178,7 @@ def _bring_together(file: IO[bytes], lengths: Counts, parts: list[tuple[int, int
 
 
 def _write_parts(file: IO[bytes], lengths: Counts, parts: list[tuple[int, int]], writer: CellsWriter) -> None:
-    """Put the records of each part in order, and write them."""
+    """Sort the records of each part and write them as rows of cells."""
     from unhot.corpus.cells.row_counts import CountedRows, group_rows, merge_rows, new_sums
 
     words = lengths.size
@@ -195,14 +197,14 @@ def _write_parts(file: IO[bytes], lengths: Counts, parts: list[tuple[int, int]],
         cells = merge_rows(starts[None], columns, values, 0, last - first, row, out)
         if not np.isfinite(out.sums[:cells]).all():
             raise FormatError(
-                f"{file.name}: values of the same two words add up to more than a float64 can be: the file "
-                "is damaged"
+                f"{file.name}: the values of one pair of words add up to more than a float64 can hold: the "
+                "file is damaged"
             )
         writer.append(out.lengths, out.columns[:cells], out.sums[:cells])
 
 
 def _blocks(file: IO[bytes], begin: int, end: int) -> Iterator[tuple[int, Records]]:
-    """The records in bytes begin .. end - 1, in blocks, each with the byte where it begins."""
+    """Yield the records in bytes begin .. end - 1 in blocks, each with its first byte's position."""
     file.seek(begin)
     step = RECORD.itemsize * BLOCK
     for at in range(begin, end, step):
@@ -210,7 +212,7 @@ def _blocks(file: IO[bytes], begin: int, end: int) -> Iterator[tuple[int, Record
 
 
 def _opened(path: Path) -> IO[bytes]:
-    """A file to read."""
+    """Open a file to read; raise a `DataError` if that fails."""
     try:
         return path.open("rb")
     except OSError as error:

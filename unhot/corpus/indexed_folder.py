@@ -1,8 +1,8 @@
-"""Folders that are valid by their index: a JSON file, written last. A folder without it is not finished.
+"""Folders with an index: a JSON file that is written last. A folder without its index is incomplete.
 
-corpus.json or cells.json    the index: version, sizes, and what else belongs to it
-vocab.txt                    one word a line (see `Vocabulary.save_words`)
-counts.bin                   their counts, little-endian int64
+corpus.json or cells.json    the index: version, sizes and other facts about the folder
+vocab.txt                    one word per line (see `Vocabulary.save_words`)
+counts.bin                   the counts of the words, little-endian int64
 """
 
 import json
@@ -22,13 +22,13 @@ WORDS, COUNTS = "vocab.txt", "counts.bin"
 
 
 class OpenedFolder:
-    """What is mapped from a folder: a context that lets go of it.
+    """A context manager for data that is mapped from a folder.
 
-    A temporary folder is removed then, or when the object is garbage collected.
+    A temporary folder is removed when the context ends, or when the object is garbage collected.
     """
 
     def __init__(self, directory: Path | None, temporary: bool) -> None:
-        """None: it is in memory only."""
+        """Take the folder; None: the data is only in memory."""
         self._remove = (
             weakref.finalize(self, shutil.rmtree, str(directory), ignore_errors=True) if temporary else None
         )
@@ -39,27 +39,30 @@ class OpenedFolder:
             self._remove()
 
     def __enter__(self) -> Self:
-        """The object itself."""
+        """Return the object itself."""
         return self
 
     def __exit__(self, *stopped: object) -> None:
-        """Close."""
+        """Close the object."""
         self.close()
 
 
 def save_index(path: Path, index: dict[str, Any]) -> None:
-    """Write the file that makes a directory valid, all or nothing."""
+    """Write the index that completes a directory; an error leaves no partial file."""
     with replacing(path) as file:
         file.write(json.dumps(index, indent=1).encode("ascii"))
 
 
 def read_index(path: Path, version: int, again: str) -> dict[str, Any]:
-    """What `save_index` wrote.
+    """Read an index that `save_index` wrote.
 
-    A `FormatError` says what to do (`again`) if it is missing, damaged or of another version.
+    Raise a `FormatError` if the file is missing, damaged or of another version; `again` is the advice to
+    give in its message.
     """
     if not path.is_file():
-        raise FormatError(f"{path}: no such file: the directory holds none, or it was not finished; {again}")
+        raise FormatError(
+            f"{path}: no such file: this is another kind of directory, or writing it was interrupted; {again}"
+        )
     index = read_json(path, f"the file is damaged, {again}")
     found = index.get("version") if isinstance(index, dict) else None
     if found != version:
@@ -68,7 +71,7 @@ def read_index(path: Path, version: int, again: str) -> dict[str, Any]:
 
 
 def check_size(path: Path, size: int, again: str) -> None:
-    """Raise a `FormatError` unless a file has so many bytes."""
+    """Raise a `FormatError` unless a file has `size` bytes."""
     found = path.stat().st_size if path.is_file() else -1
     if found != size:
         trouble = "no such file" if found < 0 else f"{found} bytes"
@@ -76,33 +79,33 @@ def check_size(path: Path, size: int, again: str) -> None:
 
 
 def append_numbers(path: Path, numbers: Any, kind: str) -> None:
-    """Write numbers of a kind behind what is in a file."""
+    """Append numbers to a file, converted to the type `kind`."""
     with path.open("ab") as file:
         file.write(numbers.astype(kind, copy=False).data)
 
 
 def map_numbers(path: Path, kind: Any) -> Any:
-    """The little-endian numbers of a file, mapped for reading; nothing can be mapped of an empty one."""
+    """Map the little-endian numbers of a file, read-only; an empty file (not mappable) gives no numbers."""
     if not path.stat().st_size:
         return np.zeros(0, kind)
     return np.asarray(np.memmap(path, np.dtype(kind).newbyteorder("<"), "r"), kind)
 
 
 def read_only(array: Any) -> Any:
-    """A view that cannot be written to, as what is mapped cannot: kernels are compiled once for both."""
+    """Return a read-only view: mapped files are read-only too, so one compiled kernel serves both."""
     view = array.view()
     view.flags.writeable = False
     return view
 
 
 def save_vocabulary(directory: Path, vocabulary: Vocabulary) -> None:
-    """Write the vocabulary of a folder."""
+    """Write a vocabulary into a folder."""
     vocabulary.save_words(directory / WORDS)
     (directory / COUNTS).write_bytes(vocabulary.counts.astype("<i8").tobytes())
 
 
 def read_vocabulary(directory: Path, words: int, again: str) -> Vocabulary:
-    """The vocabulary that `save_vocabulary` wrote."""
+    """Read the vocabulary that `save_vocabulary` wrote."""
     check_size(directory / COUNTS, 8 * words, again)
     if not (directory / WORDS).is_file():
         raise FormatError(f"{directory / WORDS}: no such file: {again}")

@@ -1,13 +1,13 @@
-"""The pairs a skip-gram model is trained on, in plain Python: what kernels are checked against.
+"""The (centre, context) pairs that skip-gram trains on, in plain Python; tests check the kernels against it.
 
     >>> sentence = "the cat sit on the mat".split()
     >>> list(pairs(sentence, window=1, shrink=False, edges=False))[:3]
     [('cat', 'the'), ('cat', 'sit'), ('sit', 'cat')]
 
-Words outside the vocabulary and words dropped by sub-sampling are gone before windows are formed. A centre
-sees `window` words to each side, or a number drawn from 1 .. window if `shrink`. Both draws use the random
-bits of the token's position in the corpus, so these are the very pairs of the training with the same seed,
-whatever the output layer.
+Words outside the vocabulary and words dropped by sub-sampling are removed before windows are formed. A
+centre sees `window` words to each side, or with `shrink` a number drawn from 1 .. window. Sub-sampling and
+the window both draw from the random bits of the token's position in the corpus. So these are exactly the
+pairs of a training with the same seed, whatever its output layer.
 """
 
 from collections.abc import Iterator, Sequence
@@ -34,12 +34,12 @@ def pairs(
     epoch: int = 0,
     position: int = 0,
 ) -> Iterator[tuple[Token, Token]]:
-    """(centre, context) of one sentence of words or ids, from left to right.
+    """Yield the (centre, context) pairs of one sentence of words or ids, from left to right.
 
-    edges      also centres whose window does not fit into the sentence (the default, as in training)
+    edges      include centres whose window does not fit into the sentence (the default, as in training)
     skip       a token that is neither centre nor context but keeps its place in the window (Keras: 0)
-    keep       for ids: the probability that each is kept, see `keep_probability`
-    position   where in the corpus the sentence begins: its tokens draw from there on
+    keep       for a sentence of ids: the probability that each id is kept, see `keep_probability`
+    position   where the sentence begins in the corpus; token i uses the random bits of position + i
     """
     at_least("window", window, 1)
     key = int(stream_key(seed, epoch, 0))
@@ -67,9 +67,9 @@ def corpus_pairs(
     seed: int = 1,
     epoch: int = 0,
 ) -> Iterator[tuple[int, int]]:
-    """`pairs` of ids for all sentences of an encoded corpus."""
+    """Yield the `pairs` of ids of all sentences of an encoded corpus."""
     corpus.check_windows()
-    before = 0  # positions of the shards before this one
+    before = 0  # positions in all earlier shards
     for shard in corpus.shards:
         for start, stop in zip(shard.starts[:-1].tolist(), shard.starts[1:].tolist(), strict=True):
             sentence = shard.ids[start:stop].tolist()

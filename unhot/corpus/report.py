@@ -1,4 +1,4 @@
-"""What was read, and what was odd about it."""
+"""A report of what encoding read, and of oddities in the text."""
 
 from __future__ import annotations
 
@@ -10,32 +10,32 @@ from unhot.errors import FormatError
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Report:
-    """Numbers of one encoding."""
+    """Numbers about one encoded text."""
 
     files: int = 0
-    bytes: int = 0  # uncompressed; for sentences given from Python, of their UTF-8 form
+    bytes: int = 0  # uncompressed; sentences given from Python count in UTF-8
     words: int = 0  # tokens read
     kept: int = 0  # tokens that are in the vocabulary
-    sentences: int = 0  # that hold at least one kept token; all lines if empty ones are kept
-    types: int = 0  # different words before the vocabulary was cut
-    invalid_utf8: int = 0  # tokens
+    sentences: int = 0  # sentences with at least one kept token; all lines if empty ones are kept
+    types: int = 0  # different words, before rare ones were dropped
+    invalid_utf8: int = 0  # tokens that are not valid UTF-8
     nul_bytes: int = 0
     byte_order_marks: int = 0
 
     def lines(self) -> list[str]:
-        """What was odd, in plain words, one line each; empty if nothing was."""
+        """Return one line for each oddity of the text; an empty list if there was none."""
         odd = [
             (
                 self.invalid_utf8,
-                "words are not valid UTF-8; kept byte by byte (is the text in another encoding?)",
+                "words are not valid UTF-8; their bytes are kept (is the text in another encoding?)",
             ),
-            (self.nul_bytes, "NUL bytes, read as white space (is it a binary file, or UTF-16?)"),
-            (self.byte_order_marks, "byte order mark(s) at the start of files, removed"),
+            (self.nul_bytes, "NUL bytes were read as white space (is it a binary file, or UTF-16?)"),
+            (self.byte_order_marks, "byte order mark(s) at the start of files were removed"),
         ]
         return [f"{number:,} {what}" for number, what in odd if number]
 
     def __str__(self) -> str:
-        """One line of numbers, then what was odd."""
+        """Return one line of numbers, then one line for each oddity."""
         files = f", {self.files:,} file{'s' if self.files > 1 else ''}" if self.files else ""
         read = (
             f"{self.words:,} words ({self.types:,} different) in {self.sentences:,} sentences, "
@@ -44,12 +44,12 @@ class Report:
         return "\n".join([read, *self.lines()])
 
     def to_json(self) -> dict[str, int]:
-        """As a dictionary of numbers."""
+        """Return the numbers as a dictionary."""
         return dataclasses.asdict(self)
 
     @classmethod
     def from_json(cls, numbers: Mapping[str, object]) -> Report:
-        """From such a dictionary; `FormatError` if it is none."""
+        """Make a report from the dictionary that `to_json` returns; raise a `FormatError` if it is wrong."""
         fields = {field.name for field in dataclasses.fields(cls)}
         wrong = [
             f"{name}={value!r}"
@@ -58,7 +58,7 @@ class Report:
         ]
         if wrong:
             raise FormatError(
-                f"report: {', '.join(wrong)}: must be one of {', '.join(sorted(fields))}, each a whole "
+                f"report: {', '.join(wrong)}: the fields are {', '.join(sorted(fields))}, each a whole "
                 "number >= 0"
             )
         return cls(**numbers)  # type: ignore[arg-type]

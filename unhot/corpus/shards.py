@@ -1,10 +1,10 @@
-"""Ids on disk, memory-mapped: the only training input, however big the corpus.
+"""Shards: the ids of a corpus in memory-mapped files, so that a training text may exceed memory.
 
-A shard is two files of little-endian numbers: `00000.ids` (int32) and `00000.starts` (int64), where sentence
-s is `ids[starts[s] : starts[s + 1]]`. No sentence reaches over two shards: a shard ends at the first sentence
-end at or behind `SHARD_IDS`. Every shard has ids.
+A shard is two files of little-endian numbers: `00000.ids` (int32) and `00000.starts` (int64). Sentence s is
+`ids[starts[s] : starts[s + 1]]`. No sentence spans two shards: a shard ends at the first sentence end at or
+after `SHARD_IDS` ids. No shard is empty.
 
-Usually no sentence is empty and no id is negative; see `Keeping` for what else a corpus can keep.
+Usually no sentence is empty and no id is negative; `Keeping` names the exceptions.
 """
 
 from pathlib import Path
@@ -17,7 +17,7 @@ from unhot.errors import FormatError
 from unhot.types import Ids, Starts
 
 SHARD_IDS = 1 << 27
-CHUNK = 1 << 20  # numbers checked together
+CHUNK = 1 << 20  # numbers checked at a time
 AGAIN = "encode the text again"
 
 
@@ -29,16 +29,16 @@ class Shard(NamedTuple):
 
 
 class Lines(NamedTuple):
-    """Lines that lie in one shard: line i is ids[starts[i] : starts[i + 1]]."""
+    """Some consecutive lines of one shard: line i is ids[starts[i] : starts[i + 1]]."""
 
     ids: Ids  # of the whole shard
     starts: Starts  # [lines + 1]
 
 
 class Keeping(NamedTuple):
-    """What a corpus keeps beside the words of its vocabulary."""
+    """What a corpus keeps besides the words of its vocabulary."""
 
-    empty_lines: bool = False  # as sentences without ids
+    empty_lines: bool = False  # lines without a known word, as sentences without ids
     unknown: bool = False  # the places of words outside the vocabulary, as ids of -1
 
 
@@ -48,22 +48,23 @@ WORDS_ONLY = Keeping()
 class ShardWriter:
     """Write ids and sentence breaks, in the order of the text, to shards in a directory.
 
-    `close` ends the last shard. No file stays open meanwhile.
+    `close` ends the last shard. No file stays open between two calls.
     """
 
     def __init__(self, directory: Path, limit: int = SHARD_IDS, *, empty_lines: bool = False) -> None:
-        """`limit`: ids after which a shard ends at the next sentence end."""
+        """Take the directory; a shard with at least `limit` ids ends at the next sentence end."""
         self.directory = directory
         self.limit = limit
         self.empty_lines = empty_lines
         self.lengths: list[tuple[int, int]] = []  # ids and sentences of each closed shard
-        self._length = self._starts = self._last = 0  # of the current shard; the last start
+        # of the current shard: its ids, the starts written, and the last of these starts
+        self._length = self._starts = self._last = 0
 
     def append(self, ids: Ids, breaks: Ids) -> None:
-        """Add ids; a sentence ends before each position in `breaks` (ascending, len(ids) allowed)."""
+        """Add ids; a sentence ends before each position in `breaks` (ascending, at most len(ids))."""
         while True:
             if self._last == self._length >= self.limit:  # the shard is full
-                empty = int(np.searchsorted(breaks, 0, side="right"))  # lines without ids may still follow
+                empty = int(np.searchsorted(breaks, 0, side="right"))  # empty lines still belong to it
                 self._write(ids[:0], breaks[:empty])
                 breaks = breaks[empty:]
                 if not len(ids):
@@ -103,12 +104,12 @@ class ShardWriter:
 
 
 def shard_names(number: int) -> tuple[str, str]:
-    """The two file names of a shard."""
+    """Return the two file names of a shard."""
     return f"{number:05}.ids", f"{number:05}.starts"
 
 
 def map_shards(directory: Path, number: int) -> list[Shard]:
-    """Map the files of so many shards into memory."""
+    """Map the files of shards 0 .. number - 1 into memory."""
     paths = [[directory / name for name in shard_names(each)] for each in range(number)]
     return [Shard(map_numbers(ids, np.int32), map_numbers(starts, np.int64)) for ids, starts in paths]
 
@@ -116,9 +117,9 @@ def map_shards(directory: Path, number: int) -> list[Shard]:
 def check_shard(
     directory: Path, number: int, ids: int, sentences: int, words: int, keeping: Keeping = WORDS_ONLY
 ) -> None:
-    """Raise a `FormatError` unless sizes, order of starts and ids are right.
+    """Raise a `FormatError` unless file sizes, the order of starts and the range of ids are right.
 
-    Kernels trust them and would read wild memory.
+    Kernels do not check them again, and would read outside their arrays.
     """
     ids_name, starts_name = shard_names(number)
     check_size(directory / ids_name, 4 * ids, AGAIN)
@@ -128,14 +129,14 @@ def check_shard(
 
 
 def _check_starts(path: Path, number: int, ids: int, shortest: int) -> None:
-    """`shortest`: ids that a sentence has at least."""
+    """Check the starts of a shard; each sentence must have at least `shortest` ids."""
     last = -shortest
-    # read, not mapped, so that the check does not fill the memory
+    # read in chunks instead of mapped, so that the check does not fill memory
     for at in range(0, 8 * number, 8 * CHUNK):
         part = np.fromfile(path, "<i8", CHUNK, offset=at)
         rising = part.min() >= 0 and np.diff(part, prepend=last).min() >= shortest
         if not rising or (at == 0 and part[0] != 0):
-            raise FormatError(f"{path}: byte {at}: sentence starts are not rising from 0: {AGAIN}")
+            raise FormatError(f"{path}: byte {at}: sentence starts do not rise from 0: {AGAIN}")
         last = int(part[-1])
     if last != ids or ids < 1:
         raise FormatError(f"{path}: the last sentence ends at {last}, but there are {ids} ids: {AGAIN}")

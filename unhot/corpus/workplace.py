@@ -1,7 +1,7 @@
-"""Where a corpus is made: files are written in a hidden folder and moved to their place when all is done.
+"""A work folder for a corpus: files are written to a hidden folder and moved to their place at the end.
 
-Whatever stops the work (an error, Ctrl-C), the folder goes, and with it a directory that was made for this
-corpus only. A full disk becomes a `DataError` that says how much is needed where.
+If an error or Ctrl-C stops the work, the hidden folder is removed, and so is a directory that was made only
+for this corpus. A full disk becomes a `DataError` that says where how much space is needed.
 """
 
 import errno
@@ -20,13 +20,14 @@ HIDDEN = ".encoding-"
 
 
 class DiskFull(DataError):
-    """A full disk, explained."""
+    """The disk is full; the message says how much space the work needs."""
 
 
 class Workplace:
-    """A context: `work` is the folder to write into, `directory` where `publish` moves the files.
+    """A context manager: write files to `work`; `publish` moves them to `directory`.
 
-    `estimate`, if it is set, tells how many bytes the work takes, and whether all of the text is known.
+    `estimate`, if set, returns the number of bytes that the work needs, and whether that covers the whole
+    text.
     """
 
     needs = "the ids need"
@@ -34,7 +35,7 @@ class Workplace:
     estimate: Callable[[], tuple[float, bool]] | None = None
 
     def __init__(self, directory: str | os.PathLike[str] | None) -> None:
-        """None: a temporary directory, which goes if nothing is published."""
+        """Make the folders; None: a temporary directory, which is removed if nothing is published."""
         self.temporary = directory is None
         self.made = self.temporary
         self._published = False
@@ -49,16 +50,16 @@ class Workplace:
         except OSError as error:
             where = "the temporary directory (see TMPDIR)" if directory is None else os.fspath(directory)
             raise DataError(
-                f"{where}: cannot be written: {error.strerror}; give a directory that can"
+                f"{where}: cannot be written: {error.strerror}; give a directory that you can write to"
             ) from error
 
     def __enter__(self) -> Self:
-        """The workplace itself."""
+        """Return the workplace itself."""
         return self
 
     def __exit__(self, kind: object, error: BaseException | None, *stopped: object) -> None:
-        """Clean up, and explain a full disk."""
-        # where an index is written, a full disk is a `DataError` already, but not one that says enough
+        """Remove the work folder, and turn a full disk into a `DiskFull` error."""
+        # writing an index turns a full disk into a `DataError`, but one without the space needed
         cause = error.__cause__ if isinstance(error, DataError) and not isinstance(error, DiskFull) else error
         full = self._full_disk() if isinstance(cause, OSError) and cause.errno in FULL else None
         shutil.rmtree(self.work, ignore_errors=True)
@@ -68,7 +69,7 @@ class Workplace:
             raise full from error
 
     def _full_disk(self) -> DiskFull:
-        """How much was needed, and what there was before this work began."""
+        """Return an error that says how much space was needed, and how much was free before the work."""
         used = sum(path.stat().st_size for path in self.directory.glob(f"{HIDDEN}*/**/*"))
         free = shutil.disk_usage(self.directory).free + used
         need, known = (used, False) if self.estimate is None else self.estimate()
@@ -80,8 +81,8 @@ class Workplace:
     def publish(self, index: str = INDEX, numbered: Sequence[str] = ("[0-9]*.ids", "[0-9]*.starts")) -> None:
         """Move all files from the work folder to the directory.
 
-        What was there, valid by its index, is not valid from then on. `numbered`: patterns of files that
-        there may have been more of.
+        First remove the index of an older result there, which makes that result invalid, and its numbered
+        files (`numbered`: their patterns), of which there may be more than now.
         """
         self._published = True
         (self.directory / index).unlink(missing_ok=True)

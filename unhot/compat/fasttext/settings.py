@@ -33,7 +33,7 @@ NAMES = {"window": "ws", "epochs": "epoch", "min_count": "minCount", "threads": 
 REWORDED = (  # what errors of unhot say of its settings, and what they say here
     ("min_count, set max_vocab", "minCount"),
     ("min_count", "minCount"),
-    (", with the tokenizer that fits it", ", words with spaces between them"),
+    (", and a tokenizer that fits it", ", words with spaces between them"),
 )
 # without a meaning here: name, what happens instead
 WITHOUT_MEANING = (

@@ -1,4 +1,4 @@
-"""Co-occurrence cells: which words stand near which, and how much."""
+"""Co-occurrence cells: how often each word stands near each other word."""
 
 from unhot.corpus.cells.cells import Cells, CellsWriter, row_ranges
 

@@ -1,13 +1,13 @@
-"""Co-occurrence cells: which words stand near which, and how much.
+"""Co-occurrence cells: how often each word stands near each other word.
 
-The second training input, beside the shards.
+Some models train on cells instead of on shards of text.
 
-    X[i, j]    the weighted number of times that word j stood near word i
+    X[i, j]    the weighted number of times that word j stands near word i
 
-Only cells that are not zero are there, row by row, columns rising (CSR). On disk they are a directory:
+Only cells that are not zero are stored, row by row, with rising columns (CSR). On disk they are a directory:
 
-cells.json       version, number of words and cells, how they were counted; written last, so a directory
-                 without it is not finished
+cells.json       version, number of words and cells, how they were counted; it is written last, so a directory
+                 without it is incomplete
 vocab.txt        see indexed_folder.py
 counts.bin
 cells.starts     int64 [words + 1]: row i is starts[i] : starts[i + 1]
@@ -45,15 +45,15 @@ INDEX = "cells.json"
 STARTS = "cells.starts"
 COLUMNS = "cells.columns"
 VALUES = "cells.values"
-CHUNK = 1 << 20  # numbers checked together
+CHUNK = 1 << 20  # numbers checked at a time
 AGAIN = "count them again"
 
 
 class Cells(OpenedFolder):
-    """Cells of a vocabulary; made by `cooccurrences`, `Cells.open` or `Cells.from_arrays`.
+    """Co-occurrence cells of a vocabulary; made by `cooccurrences`, `Cells.open` or `Cells.from_arrays`.
 
-    Use it as a context manager or call `close()`. Temporary cells remove their directory then, or when they
-    are garbage collected.
+    Use it as a context manager or call `close()`. Temporary cells then remove their directory; they also do
+    so when they are garbage collected.
 
     >>> words = Vocabulary(["a", "b"], [3, 2])
     >>> cells = Cells.from_arrays(words, [0, 1, 2], [1, 0], [1.5, 1.5])
@@ -70,7 +70,7 @@ class Cells(OpenedFolder):
         *,
         temporary: bool = False,
     ) -> None:
-        """Use `cooccurrences`, `Cells.open` or `Cells.from_arrays`."""
+        """Do not call this: use `cooccurrences`, `Cells.open` or `Cells.from_arrays`."""
         super().__init__(directory, temporary)
         self.vocabulary = vocabulary
         self.starts, self.columns, self.values = arrays
@@ -79,7 +79,7 @@ class Cells(OpenedFolder):
 
     @classmethod
     def open(cls, directory: str | os.PathLike[str]) -> Cells:
-        """Use cells that were counted before; `FormatError` if they are damaged or not complete."""
+        """Open a directory of cells; raise a `FormatError` if it is damaged or incomplete."""
         path = Path(directory)
         index = read_index(path / INDEX, VERSION, AGAIN)
         try:
@@ -106,7 +106,7 @@ class Cells(OpenedFolder):
         settings: Mapping[str, Any] | None = None,
         directory: str | os.PathLike[str] | None = None,
     ) -> Cells:
-        """Cells from what is there already; in memory, or written to a directory and mapped."""
+        """Make cells from arrays in CSR form; keep them in memory, or write and map a directory."""
         arrays = _whole("starts", starts, np.int64), _whole("columns", columns, np.int32), _values(values)
         made = cls(vocabulary, arrays, settings or {})
         if (
@@ -116,10 +116,11 @@ class Cells(OpenedFolder):
         ):
             shapes = ", ".join(str(array.shape) for array in arrays)
             raise DataError(
-                f"shapes {shapes}: must be ({len(vocabulary) + 1},) starts, and as many columns as values"
+                f"arrays of shapes {shapes}: give {len(vocabulary) + 1} starts (one more than words), and as "
+                "many columns as values"
             )
         if (wrong := _wrong_with(made)) is not None:
-            raise DataError(f"these arrays are no cells: {wrong}")
+            raise DataError(f"these arrays are not cells: {wrong}")
         if directory is None:
             return made
         with CellsWriter(vocabulary, directory) as writer:
@@ -127,23 +128,23 @@ class Cells(OpenedFolder):
             return writer.finish(made.settings)
 
     def __len__(self) -> int:
-        """How many cells there are."""
+        """The number of cells."""
         return self.columns.size
 
     @property
     def words(self) -> int:
-        """Tokens of the text that they were counted in, as far as they are in the vocabulary."""
+        """The number of tokens in the counted text that are in the vocabulary."""
         return int(self.vocabulary.counts.sum())
 
     def row(self, i: int) -> tuple[Ids, Doubles]:
-        """The columns and values of the row of word i."""
+        """Return the columns and values of the row of word i."""
         if not 0 <= i < len(self.vocabulary):
-            raise IndexError(f"row {i}: there are rows 0 .. {len(self.vocabulary) - 1}")
+            raise IndexError(f"row {i}: the rows are 0 .. {len(self.vocabulary) - 1}")
         part = slice(self.starts[i], self.starts[i + 1])
         return self.columns[part], self.values[part]
 
     def row_sums(self) -> Doubles:
-        """The sum of each row."""
+        """Return the sum of each row."""
         sums = np.zeros(len(self.vocabulary))
         filled = np.flatnonzero(np.diff(self.starts))
         if filled.size:
@@ -151,7 +152,7 @@ class Cells(OpenedFolder):
         return sums
 
     def column_sums(self) -> Doubles:
-        """The sum of each column."""
+        """Return the sum of each column."""
         sums = np.zeros(len(self.vocabulary))
         for at in range(0, len(self), CHUNK):
             sums += np.bincount(
@@ -160,14 +161,14 @@ class Cells(OpenedFolder):
         return sums
 
     def heaviest(self, count: int) -> list[tuple[int, int, float]]:
-        """The cells with the largest values, falling: row, column, value.
+        """Return the `count` cells with the largest values, largest first, as (row, column, value).
 
-        A pair of words is there once if both ways count the same.
+        If the cells are symmetric, each pair of words is returned once.
         """
         count = whole("count", count, 0)
         places, least = np.zeros(0, np.int64), -np.inf
         for at in range(0, len(self), CHUNK):
-            here = np.flatnonzero(self.values[at : at + CHUNK] > least) + at  # few, but for the first time
+            here = np.flatnonzero(self.values[at : at + CHUNK] > least) + at  # few, after the first chunk
             if self.is_symmetric():
                 here = here[self.columns[here] >= self._rows_of(here)]
             places = np.concatenate([places, here])
@@ -177,51 +178,51 @@ class Cells(OpenedFolder):
         return list(zip(*(array.tolist() for array in found), strict=True))
 
     def _rows_of(self, places: Starts) -> Starts:
-        """The row that each of some cells is in."""
+        """Return the rows of the cells at the given places."""
         return np.searchsorted(self.starts, places, side="right") - 1
 
     def is_symmetric(self) -> bool:
-        """Whether X[i, j] is X[j, i] by the way they were counted."""
+        """Return whether the cells were counted on both sides, so that X[i, j] equals X[j, i]."""
         return self.settings.get("sides") == "both"
 
     def close(self) -> None:
-        """Let go of the cells; remove the directory if it is temporary."""
+        """Release the cells, and remove the directory if it is temporary."""
         self.starts = np.zeros(1, np.int64)
         self.columns = np.zeros(0, np.int32)
         self.values = np.zeros(0)
         super().close()
 
     def __repr__(self) -> str:
-        """The numbers, and where they are."""
+        """Show the number of cells and words, and where the cells are stored."""
         return f"Cells({len(self)} of {len(self.vocabulary)} words in {self.directory or 'memory'})"
 
 
 class CellsWriter(Workplace):
-    """Write cells, in the order of the rows, to a directory or a temporary one.
+    """Write cells, row after row, to a directory or a temporary one.
 
-    It is a context that cleans up, whatever stops the work.
+    Use it as a context manager: it cleans up if an error stops the work.
     """
 
     needs = "the cells need"
     advice = (
-        "make room, give another place (directory, or TMPDIR in the environment), take fewer words "
-        "(min_count, max_vocab), or allow more memory (what does not fit there goes to disk, too)"
+        "make room, give another place (directory, or TMPDIR in the environment), keep fewer words "
+        "(min_count, max_vocab), or allow more memory (counts that do not fit into memory go to disk, too)"
     )
 
     def __init__(self, vocabulary: Vocabulary, directory: str | os.PathLike[str] | None = None) -> None:
-        """None: a temporary directory."""
+        """Take the words and the directory; None: a temporary directory."""
         super().__init__(directory)
         self.vocabulary = vocabulary
         self._lengths: list[Counts] = []
 
     def append(self, lengths: Counts, columns: Ids, values: Doubles) -> None:
-        """Add whole rows: how many cells each has, and these."""
+        """Add whole rows: the number of cells in each row, then the columns and values of all cells."""
         self._lengths.append(np.array(lengths, np.int64))
         append_numbers(self.work / COLUMNS, columns, "<i4")
         append_numbers(self.work / VALUES, values, "<f8")
 
     def finish(self, settings: Mapping[str, Any]) -> Cells:
-        """The cells; all rows have been added."""
+        """Complete the directory and return its cells; call this after all rows were added."""
         starts = np.concatenate([np.zeros(1, np.int64), *self._lengths]).cumsum()
         if starts.size != len(self.vocabulary) + 1:
             raise ValueError(f"{starts.size - 1} rows of {len(self.vocabulary)} were added")
@@ -237,7 +238,7 @@ class CellsWriter(Workplace):
 
 
 def row_ranges(lengths: Counts, most: int) -> Iterator[tuple[int, int]]:
-    """Rows first .. last - 1 that have at most so many cells together; a longer row is alone."""
+    """Yield ranges (first, last) of rows that have at most `most` cells together; a longer row is alone."""
     ends = np.cumsum(lengths)
     first = 0
     while first < lengths.size:
@@ -248,7 +249,7 @@ def row_ranges(lengths: Counts, most: int) -> Iterator[tuple[int, int]]:
 
 
 def _map(directory: Path) -> tuple[Starts, Ids, Doubles]:
-    """The files of a directory, mapped."""
+    """Map the files of a directory of cells."""
     return (
         np.fromfile(directory / STARTS, "<i8"),
         map_numbers(directory / COLUMNS, np.int32),
@@ -257,7 +258,7 @@ def _map(directory: Path) -> tuple[Starts, Ids, Doubles]:
 
 
 def _values(array: Any) -> Any:
-    """Numbers; a `DataError` if they are none."""
+    """Return the values as a float64 array; raise a `DataError` if they are not numbers."""
     try:
         return read_only(np.ascontiguousarray(array, np.float64))
     except (TypeError, ValueError) as error:
@@ -265,28 +266,32 @@ def _values(array: Any) -> Any:
 
 
 def _whole(name: str, array: Any, kind: type[np.signedinteger[Any]]) -> Any:
-    """Whole numbers of a kind; a `DataError` where that would change them."""
+    """Return an array of the integer type `kind`; raise a `DataError` if that would change a number."""
     given = np.asarray(array)
     limits = np.iinfo(kind)
     if given.size and (given.dtype.kind not in "iu" or given.min() < limits.min or given.max() > limits.max):
-        raise DataError(f"{name} of type {given.dtype}: must be whole numbers that fit {np.dtype(kind)}")
+        raise DataError(f"{name} of type {given.dtype}: give whole numbers that fit {np.dtype(kind)}")
     return read_only(np.ascontiguousarray(given, kind))
 
 
 def _wrong_with(cells: Cells) -> str | None:
-    """What is wrong with starts, columns or values; None: nothing.
+    """Return what is wrong with starts, columns or values; None if they are valid.
 
-    Kernels trust them and would read wild memory.
+    Kernels do not check them again, and would read outside their arrays.
     """
     starts, words = cells.starts, len(cells.vocabulary)
     if starts[0] != 0 or starts[-1] != len(cells) or (np.diff(starts) < 0).any():
-        return f"rows do not begin at 0, rise, and end at {len(cells)} cells"
+        return f"starts must rise from 0 to the number of cells, {len(cells)}"
     for at in range(0, len(cells), CHUNK):
         columns, values = cells.columns[max(0, at - 1) : at + CHUNK], cells.values[at : at + CHUNK]
-        falls = np.flatnonzero(np.diff(columns) <= 0) + max(0, at - 1) + 1  # only where a row begins
+        # columns may fall only where a row begins
+        falls = np.flatnonzero(np.diff(columns) <= 0) + max(0, at - 1) + 1
         inside = falls[starts[np.searchsorted(starts, falls)] != falls]
         if columns.min() < 0 or columns.max() >= words or inside.size:
-            return f"cell {inside[0] if inside.size else at} or behind: columns must rise in 0..{words - 1}"
+            return (
+                f"cell {inside[0] if inside.size else at} or a later one: the columns of a row must rise, "
+                f"within 0..{words - 1}"
+            )
         if not np.isfinite(values).all():
-            return f"cell {at} or behind: a value that is no finite number"
+            return f"cell {at} or a later one: its value is not a finite number"
     return None

@@ -1,13 +1,13 @@
-"""Counting which words stand near which: a section of text at a time, a row at a time.
+"""Count co-occurrences one section of text at a time, one row at a time.
 
 A section is read once: its words are copied, one after another with `GAP` between sentences, and the places
-of each word are listed (a counting sort). Then a row is counted by itself: all places of its word are
-visited, and the words around them are added up in an array with an entry for each word of the vocabulary,
-which lies in the second-level cache. Columns that are no longer zero are marked in a map of bits, so they
-come out in rising order: nothing is hashed and nothing is sorted.
+of each word are listed (a counting sort). Then each row is counted by itself: the kernel visits all places of
+the row's word and adds up the words around them in an array with one entry for each word of the vocabulary.
+This array fits into the second-level cache. A bitmap marks the columns that are not zero, so they are written
+in rising order without hashing or sorting.
 
-Sums are integers, in units that all weights are whole numbers of (`cooccurrence.weights_of`), so no sum
-depends on an order.
+Sums are integers, because all weights are scaled to integers (`cooccurrence.weights_of`). So no sum depends
+on the order of addition.
 """
 
 from typing import Any, NamedTuple
@@ -21,9 +21,9 @@ from unhot.kernels.simd.ids import first_bit
 from unhot.kernels.simd.lanes import I8, I32, Value, call
 from unhot.types import Counts, Ids, Starts
 
-GAP = -1  # between sentences
-BITS, SHIFT = 64, 6  # of a number of the map
-AHEAD = 12  # places whose neighbours are asked for early
+GAP = -1  # stands between sentences
+BITS, SHIFT = 64, 6  # the bits in one number of the bitmap, and log2 of that
+AHEAD = 12  # how many places ahead neighbours are prefetched
 _ONE, _LAST = np.uint64(1), np.uint64(BITS - 1)
 _32 = np.uint64(32)
 
@@ -31,21 +31,21 @@ _32 = np.uint64(32)
 class TextSection(NamedTuple):
     """The words of a part of a text, and where each one stands."""
 
-    words: Ids  # [room] words that were kept, GAP between sentences and at both ends
-    starts: Starts  # [vocabulary + 1] where the places of each word begin
-    places: Ids  # [room] in `words`, by word
+    words: Ids  # [room] the kept words, with GAP between sentences and at both ends
+    starts: Starts  # [vocabulary + 1] where each word's entries begin in `places`
+    places: Ids  # [room] positions in `words`, grouped by word
 
 
 class RowSums(NamedTuple):
-    """A row that is being added up."""
+    """A row of sums while it is added up."""
 
-    sums: Any  # [vocabulary] int64; or float64, where values of elsewhere are added up
+    sums: Any  # [vocabulary] int64; float64 to add up values that were read from a file
     marks: Any  # uint64: bit j is set if sums[j] is not zero
     groups: Any  # uint64: bit g is set if marks[g] is not zero
 
 
 class CountedRows(NamedTuple):
-    """Rows that were added up."""
+    """Finished rows: the number of cells in each, and the columns and sums of all cells."""
 
     lengths: Counts
     columns: Ids
@@ -53,12 +53,12 @@ class CountedRows(NamedTuple):
 
 
 def new_section(room: int, vocabulary: int) -> TextSection:
-    """Room for so many words and gaps."""
+    """Return an empty section with room for that many words and gaps."""
     return TextSection(np.empty(room, np.int32), np.zeros(vocabulary + 1, np.int64), np.empty(room, np.int32))
 
 
 def new_sums(vocabulary: int) -> RowSums:
-    """A row of zeros."""
+    """Return a row of zeros."""
     marks = -(-vocabulary // BITS)
     return RowSums(
         np.zeros(vocabulary, np.int64), np.zeros(marks, np.uint64), np.zeros(-(-marks // BITS), np.uint64)
@@ -66,17 +66,17 @@ def new_sums(vocabulary: int) -> RowSums:
 
 
 def new_rows(rows: int, cells: int) -> CountedRows:
-    """Room for so many rows, and cells."""
+    """Return room for that many finished rows and cells."""
     return CountedRows(np.empty(rows, np.int64), np.empty(cells, np.int32), np.empty(cells, np.int64))
 
 
 def _prefetch_twin(array: Any, at: int) -> None:
-    """Ask for array[at], to be read soon; changes nothing."""
+    """Fetch array[at] into the cache, because it is read soon; this changes no result."""
 
 
 @block(_prefetch_twin)
 def _prefetch(types: Any, b: Value, array: Value, at: Value) -> None:
-    """One line of the cache."""
+    """Fetch the cache line of array[at]."""
     address = b.bitcast(b.gep(array, [at]), I8.as_pointer())
     call(
         b,
@@ -88,13 +88,13 @@ def _prefetch(types: Any, b: Value, array: Value, at: Value) -> None:
 
 @inner
 def _kept(text: Any, key: Any, position: Any) -> Any:
-    """Whether the token at a position survives sub-sampling, by the bits that training takes."""
+    """Return whether sub-sampling keeps the token at a position; uses the same random bits as training."""
     return (bits_at(key, position) >> _32) <= np.uint64(text.keep[text.ids[position]])
 
 
 @inner
 def _before(text: Any, key: Any, start: Any, sentence: Any, window: Any, words: Any) -> Any:
-    """Write up to `window` words of the sentence before `start`, in their order; returns where to go on."""
+    """Write up to `window` kept words of the sentence before `start`; return where the next word goes."""
     kept, position = 0, start
     while position > text.starts[sentence] and kept < window:
         position -= 1
@@ -109,12 +109,12 @@ def _before(text: Any, key: Any, start: Any, sentence: Any, window: Any, words: 
 
 @kernel
 def read_section(text: Any, key: Any, start: Any, stop: Any, sentence: Any, window: Any, section: Any) -> Any:
-    """Copy the words at positions [start, stop), and list their places; returns how many were written.
+    """Copy the words at positions [start, stop) and list their places; return how many were written.
 
-    Words that their windows reach at both ends are copied, too.
+    The words that their windows reach at both ends are copied, too.
 
-    sentence    the one that `start` is in
-    key         the stream whose bits decide which words survive sub-sampling
+    sentence    the sentence that contains `start`
+    key         the random stream that decides which words sub-sampling keeps
     """
     words = section.words
     words[0] = GAP
@@ -145,7 +145,7 @@ def read_section(text: Any, key: Any, start: Any, stop: Any, sentence: Any, wind
 
 @inner
 def _list_places(words: Any, first: Any, last: Any, starts: Any, places: Any) -> None:
-    """A counting sort of the places [first, last) by their words."""
+    """Sort the places [first, last) by their words, with a counting sort."""
     for i in range(starts.size):
         starts[i] = 0
     for at in range(first, last):
@@ -153,19 +153,19 @@ def _list_places(words: Any, first: Any, last: Any, starts: Any, places: Any) ->
             starts[words[at] + 1] += 1
     for i in range(1, starts.size):
         starts[i] += starts[i - 1]
-    for at in range(first, last):  # starts[w] moves to where w + 1 begins ...
+    for at in range(first, last):  # starts[w] moves up to where word w + 1 begins ...
         word = words[at]
         if word >= 0:
             places[starts[word]] = at
             starts[word] += 1
-    for i in range(starts.size - 1, 0, -1):  # ... so each one is now its follower's
+    for i in range(starts.size - 1, 0, -1):  # ... so shift all entries by one word
         starts[i] = starts[i - 1]
     starts[0] = 0
 
 
 @inner
 def _add(row: Any, word: Any, amount: Any) -> None:
-    """Add to a column, and mark it if it was zero."""
+    """Add an amount to a column of the row, and mark the column if it was zero."""
     old = row.sums[word]
     row.sums[word] = old + amount
     if old == 0:
@@ -176,9 +176,9 @@ def _add(row: Any, word: Any, amount: Any) -> None:
 
 @inner
 def _take(row: Any, out: Any, number: Any, first: Any) -> Any:
-    """Write the columns that are not zero as row `number`, from cell `first` on, and make them zero again.
+    """Write the columns that are not zero as row `number`, from cell `first` on, and reset them to zero.
 
-    Returns the cell to go on with.
+    Return the cell after the last one written.
     """
     at = first
     for group in range(row.groups.size):
@@ -214,10 +214,10 @@ def _add_side(words: Any, place: Any, step: Any, weights: Any, row: Any) -> None
 
 @kernel
 def count_rows(section: Any, first: Any, last: Any, left: Any, right: Any, row: Any, out: Any) -> int:
-    """Count the rows first .. last - 1 of a section; returns how many cells they have.
+    """Count the rows first .. last - 1 of a section; return how many cells they have.
 
-    left, right    weights of the words before and behind a place by their distance; weights of size 1: that
-                   side does not count
+    left, right    weights of the words before and after a place, by distance; an array of size 1 means that
+                   the side is not counted
     """
     cells = 0
     for word in range(first, last):
@@ -234,7 +234,7 @@ def count_rows(section: Any, first: Any, last: Any, left: Any, right: Any, row: 
 
 @kernel
 def merge_rows(starts: Any, columns: Any, sums: Any, first: Any, last: Any, row: Any, out: Any) -> int:
-    """Add up the rows first .. last - 1 of several runs; returns how many cells they have.
+    """Add up the rows first .. last - 1 of several runs; return how many cells they have.
 
     starts    [runs, vocabulary + 1] where each run's rows begin in columns and sums
     """
@@ -251,11 +251,11 @@ def merge_rows(starts: Any, columns: Any, sums: Any, first: Any, last: Any, row:
 def group_rows(
     words: Any, contexts: Any, values: Any, first: Any, places: Any, columns: Any, out: Any
 ) -> None:
-    """Bring the records (word, context, value) of each row together, in the order they have.
+    """Group records (word, context, value) by row and keep their order within a row.
 
-    This is a step of a counting sort.
+    This is one step of a counting sort.
 
-    first     the number of the first row; words and contexts are counted from 1, columns from 0
+    first     the number of the first row; words and contexts count from 1, columns from 0
     places    where the next record of each row goes
     """
     for i in range(words.size):

@@ -1,7 +1,7 @@
-"""Sparse rows: times dense matrices, with each other, and as pointwise mutual information.
+"""Kernels on sparse rows: products with dense matrices and with each other, and mutual information.
 
-Row i has the values x[i, j] = values[p] in the columns j = columns[p], starts[i] <= p < starts[i + 1]. All
-kernels take a range of rows, begin .. end - 1, so that threads share the rows.
+Row i has the values x[i, j] = values[p] in the columns j = columns[p], starts[i] <= p < starts[i + 1]. The
+kernels take a range of rows, begin .. end - 1, so that threads can share the rows.
 """
 
 import math
@@ -16,7 +16,7 @@ from unhot.types import Doubles, Floats, Ids, Starts
 
 
 class SparseRows(NamedTuple):
-    """Sparse rows; read-only arrays, so that one compiled kernel serves those in memory and those on disk."""
+    """Sparse rows in read-only arrays, so that one compiled kernel serves arrays in memory and on disk."""
 
     starts: Starts  # [rows + 1]
     columns: Ids
@@ -24,12 +24,12 @@ class SparseRows(NamedTuple):
 
 
 def rows_of(starts: Starts, columns: Ids, values: Doubles) -> SparseRows:
-    """Arrays as kernels take them."""
+    """Return CSR arrays as read-only `SparseRows`, the form that kernels take."""
     return SparseRows(read_only(starts), read_only(columns), read_only(values))
 
 
 def cuts(starts: Starts, parts: int, first: int = 0, last: int | None = None) -> list[tuple[int, int]]:
-    """Rows first .. last - 1 in parts with about equally many cells: (begin, end) of each that has rows."""
+    """Cut rows first .. last - 1 into parts with about equally many cells; return (begin, end) of each."""
     last = starts.size - 1 if last is None else last
     places = np.linspace(starts[first], starts[last], parts + 1)[1:-1]
     ends = [first, *(first + np.searchsorted(starts[first : last + 1], places)).tolist(), last]
@@ -38,7 +38,7 @@ def cuts(starts: Starts, parts: int, first: int = 0, last: int | None = None) ->
 
 @inner
 def floats_of(rows: Any, i: Any, largest: Any, scratch: Any) -> Any:
-    """Write x[i, j] / largest to scratch as float32; returns how many there are."""
+    """Write x[i, j] / largest, for all cells of row i, to scratch as float32; return the number of cells."""
     begin, count = rows.starts[i], rows.starts[i + 1] - rows.starts[i]
     for p in range(count):
         scratch[p] = np.float32(rows.values[begin + p] / largest)
@@ -56,10 +56,10 @@ def multiply(
     end: int,
     out: Floats,
 ) -> None:
-    """out[i] = sum_j x[i, j] / largest dense[j]: the matrix times a dense one.
+    """Multiply by a dense matrix: out[i] = sum_j x[i, j] / largest dense[j].
 
-    shape     says the stride of dense and out (see blocks.py)
-    largest   what all values are divided by, so that none of them is too large or too small for float32
+    shape     holds the stride of dense and out (see blocks.py)
+    largest   divides all values, so that they are neither too large nor too small for float32
     scratch   [longest row]
     out       all zeros
     """
@@ -82,9 +82,9 @@ def multiply_transposed(
     end: int,
     out: Floats,
 ) -> None:
-    """out[j] += sum_i x[i, j] / largest dense[i], for the rows i of a range.
+    """Multiply the transposed matrix by a dense one: out[j] += sum_i x[i, j] / largest dense[i].
 
-    This is the transposed matrix times a dense one; no transposed copy is needed. Threads have an `out` each.
+    No transposed copy is needed. The sum runs over the rows i of the range. Each thread has its own `out`.
     """
     one = np.float32(1.0)
     for i in range(begin, end):
@@ -106,11 +106,12 @@ def information(
     columns: Ids,
     values: Doubles,
 ) -> int:
-    """Fill in log x[i, j] + row_terms[i] + column_terms[j] for each cell; returns how many there are.
+    """Compute log x[i, j] + row_terms[i] + column_terms[j] for each cell; return the number of cells kept.
 
-    positive  only where it is above zero
-    lengths   [end - begin] how many cells of each row
-    columns   [cells], and values: these, one row behind the other
+    positive  keep only results above zero
+    lengths   [end - begin] output: the number of cells kept in each row
+    columns   [cells] output: the columns of the cells kept, row after row
+    values    [cells] output: their values
     """
     count = 0
     for i in range(begin, end):
@@ -119,14 +120,14 @@ def information(
             value = math.log(rows.values[p]) + row_terms[i] + column_terms[rows.columns[p]]
             columns[count] = rows.columns[p]
             values[count] = value
-            count += 1 if value > 0.0 or not positive else 0  # what is not counted is written over
+            count += 1 if value > 0.0 or not positive else 0  # the next cell overwrites one that is not kept
         lengths[i - begin] = count - before
     return count
 
 
 @kernel
 def fill_lengths(rows: SparseRows, begin: int, end: int, out: Doubles) -> None:
-    """out[i] = sqrt(sum_j x[i, j]^2)."""
+    """Compute the length of each row: out[i] = sqrt(sum_j x[i, j]^2)."""
     for i in range(begin, end):
         total = 0.0
         for p in range(rows.starts[i], rows.starts[i + 1]):
@@ -136,7 +137,7 @@ def fill_lengths(rows: SparseRows, begin: int, end: int, out: Doubles) -> None:
 
 @kernel
 def fill_dots(rows: SparseRows, dense: Doubles, begin: int, end: int, out: Doubles) -> None:
-    """out[i] = sum_j x[i, j] dense[j]."""
+    """Multiply by a dense vector: out[i] = sum_j x[i, j] dense[j]."""
     for i in range(begin, end):
         total = 0.0
         for p in range(rows.starts[i], rows.starts[i + 1]):
@@ -146,7 +147,7 @@ def fill_dots(rows: SparseRows, dense: Doubles, begin: int, end: int, out: Doubl
 
 @kernel
 def fill_pair_dots(rows: SparseRows, a: Ids, b: Ids, out: Doubles) -> None:
-    """out[n] = sum_j x[a[n], j] x[b[n], j]: both rows go by, columns rising."""
+    """Compute dot products of pairs of rows: out[n] = sum_j x[a[n], j] x[b[n], j]."""
     for n in range(out.size):
         p, q = rows.starts[a[n]], rows.starts[b[n]]
         p_end, q_end = rows.starts[a[n] + 1], rows.starts[b[n] + 1]
@@ -155,6 +156,7 @@ def fill_pair_dots(rows: SparseRows, a: Ids, b: Ids, out: Doubles) -> None:
             left, right = rows.columns[p], rows.columns[q]
             if left == right:
                 total += rows.values[p] * rows.values[q]
+            # columns rise, so the row with the smaller column moves on, and both do if the columns are equal
             p, q = p + (left <= right), q + (right <= left)
         out[n] = total
 
@@ -170,12 +172,12 @@ def fill_cosines(
     sums: Doubles,
     out: Floats,
 ) -> None:
-    """out[q, i - first] = the cosine of row i with query q; NaN if the row has no direction.
+    """Compute cosines: out[q, i - first] = cosine of row i and query q; NaN if the row is empty.
 
-    queries   of length one, by columns: row j has the queries q (as columns) with a value there
-    sums      [queries]
+    queries   unit vectors, transposed: row j lists the queries q (as columns) that have a value in column j
+    sums      [queries] scratch
 
-    Only values that both have are multiplied, which is a small part of all.
+    Only columns where both the row and the query have a value are multiplied, a small part of all.
     """
     for i in range(begin, end):
         for q in range(sums.size):

@@ -1,4 +1,4 @@
-"""Phrases: neighbouring words that belong together become one word, before any model sees them."""
+"""Phrases: join neighbouring words that belong together into one word, before any model is trained."""
 
 from unhot.corpus.phrases.phrases import Phrases
 

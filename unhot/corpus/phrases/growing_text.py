@@ -1,4 +1,4 @@
-"""A text while its phrases are found and joined: ids on disk, and words that become more with every pass."""
+"""A text whose phrases are being joined: ids on disk, and a list of words that grows with every pass."""
 
 import dataclasses
 from collections.abc import Callable, Iterator
@@ -13,33 +13,33 @@ from unhot.corpus.workplace import Workplace
 from unhot.errors import DataError
 from unhot.types import Counts, Ids
 
-CHUNK = 1 << 20  # tokens worked on together
+CHUNK = 1 << 20  # tokens processed at a time
 
 
 @dataclasses.dataclass(frozen=True)
 class GrowingText:
-    """Sentences as ids; the words need not be in the order of their counts."""
+    """Sentences as ids; the words need not be ordered by count."""
 
     shards: list[Shard]
     index: dict[str, int]  # word -> id, in the order of the ids
-    counts: Counts  # [words] how often each stands in the shards; 0: in phrases only
+    counts: Counts  # [words] how often each occurs in the shards; 0: only inside phrases
 
     @property
     def tokens(self) -> int:
-        """How many there are."""
+        """The number of tokens in the text."""
         return sum(shard.ids.size for shard in self.shards)
 
 
 def whole_text(corpus: Corpus) -> GrowingText:
-    """The text of a corpus, without empty lines; a `DataError` if words of it were dropped."""
+    """Return the text of a corpus without empty lines; raise a `DataError` if it lacks words."""
     corpus.check_windows()
     if corpus.ids != corpus.words:
         raise DataError(
-            f"a corpus that lacks {corpus.words - corpus.ids:,} of {corpus.words:,} words, which were too "
-            "rare: its neighbours need not be neighbours in the text; encode it with min_count=1, or give "
-            "the text itself"
+            f"the corpus lacks {corpus.words - corpus.ids:,} of the text's {corpus.words:,} words (too rare "
+            "ones were dropped), so words next to each other in it may not be neighbours in the text: encode "
+            "it with min_count=1, or give the text itself"
         )
-    # those of the vocabulary may have been given, and kernels trust these
+    # count again: the vocabulary's counts may come from the user, and kernels rely on exact counts
     counts = np.zeros(len(corpus.vocabulary), np.int64)
     for shard in corpus.shards:
         add_counts(shard.ids, counts)
@@ -52,15 +52,16 @@ def whole_text(corpus: Corpus) -> GrowingText:
 def chunks(
     shards: list[Shard], cut: Callable[[Ids, int, int], int] | None = None
 ) -> Iterator[tuple[Ids, Ids]]:
-    """All tokens in chunks of about CHUNK, each with the ends of sentences in it.
+    """Yield all tokens in chunks of about CHUNK, each with the ends of sentences in it.
 
-    `cut(ids, at, end)` says where a chunk may end in a sentence, from `at` on; None: anywhere.
+    `cut(ids, at, end)` returns the first position from `at` on where a chunk may end inside a sentence; None:
+    anywhere.
     """
     for shard in shards:
         begin = 0
         while begin < shard.ids.size:
             end = min(begin + CHUNK, shard.ids.size)
-            following = int(np.searchsorted(shard.starts, end))  # the first sentence end at or behind it
+            following = int(np.searchsorted(shard.starts, end))  # the first sentence end at or after `end`
             if cut is not None and shard.starts[following] != end:
                 end = int(cut(shard.ids, end, int(shard.starts[following])))
             first = int(np.searchsorted(shard.starts, begin, side="right"))
@@ -70,6 +71,6 @@ def chunks(
 
 
 class JoiningPlace(Workplace):
-    """Where texts with phrases are kept meanwhile; nothing is published."""
+    """A temporary place for texts with joined phrases; nothing is published."""
 
     needs = "the text with phrases needs"

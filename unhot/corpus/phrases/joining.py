@@ -1,4 +1,4 @@
-"""Phrases joined in a text of ids, which becomes another text, a corpus to train on, or lines of words."""
+"""Join phrases in a text of ids; write the result as another text, as a corpus, or as lines of words."""
 
 import contextlib
 import dataclasses
@@ -28,23 +28,23 @@ Parts = tuple[str, ...]  # a word, connectors, a word
 
 
 def connector_flags(index: dict[str, int], connectors: Collection[str]) -> Bytes:
-    """1 for each word that is a connector."""
+    """Return an array with 1 for each word that is a connector, else 0."""
     flags = np.zeros(len(index), np.uint8)
     flags[[index[word] for word in connectors if word in index]] = 1
     return flags
 
 
 def joined(parts: Iterable[str], delimiter: str) -> str:
-    """A phrase as one word, as it comes back from a file: bytes that are not UTF-8 may be, next to others."""
+    """Join parts into one word, decoded as if read from a file: invalid bytes may join to valid UTF-8."""
     return canonical(delimiter.join(parts))
 
 
 def joined_words(
     words: Iterable[str], phrases: Mapping[Parts, str], connectors: frozenset[str]
 ) -> Iterator[str]:
-    """A sentence with phrases joined; `phrases`: parts -> phrase.
+    """Yield the words of a sentence with phrases joined; `phrases`: parts -> phrase.
 
-    This is what `pair_kernels.join` does, in plain Python.
+    This is `pair_kernels.join` in plain Python.
     """
     pending: list[str] = []
     for word in words:
@@ -72,9 +72,9 @@ def join_text(
     folder: Path,
     threads: int,
 ) -> GrowingText:
-    """The text with phrases joined, written to a folder.
+    """Write the text with phrases joined to a folder, and return it.
 
-    Words that only joining made come behind all others.
+    Words that joining created get ids after all others.
     """
     index = dict(text.index)
     rules = joining_rules(index, phrases, connectors, delimiter)
@@ -101,9 +101,9 @@ def join_text(
 def joining_rules(
     index: dict[str, int], phrases: Iterable[Parts], connectors: Collection[str], delimiter: str
 ) -> Rules:
-    """What to join, in ids; phrases get an id in `index`.
+    """Return the rules for joining phrases, in ids; add the phrases to `index`.
 
-    Phrases of words that are not there are left out.
+    Phrases with a word that is not in `index` are left out.
     """
     entries: dict[tuple[int, int], int] = {}
     possible = [parts for parts in phrases if all(part in index for part in parts)]
@@ -129,7 +129,7 @@ def joining_rules(
 def encoded_text(
     text: GrowingText, report: Report, choice: WordChoice, place: Workplace, threads: int
 ) -> Corpus:
-    """A corpus of a text, with the words that stay; `report`: of what it was read from."""
+    """Write a text as a corpus with the chosen words; `report`: the report of the original text."""
     vocabulary, final = _vocabulary(text, choice)
 
     def work(chunk: tuple[Ids, Ids]) -> Block:
@@ -153,8 +153,8 @@ def encoded_text(
 
 
 def _vocabulary(text: GrowingText, choice: WordChoice) -> tuple[Vocabulary, Ids]:
-    """The words that stay, and the final id of each (-1: dropped)."""
-    seen = np.flatnonzero(text.counts)  # others are there in phrases only
+    """Return the vocabulary, and the final id of each word of the text (-1: dropped)."""
+    seen = np.flatnonzero(text.counts)  # the other words occur only inside phrases
     every = list(text.index)
     spelling, offsets = spelt([every[i] for i in seen])
     table, ids = add_words(new_table(seen.size, spelling.size), spelling, offsets, text.counts[seen])
@@ -165,7 +165,7 @@ def _vocabulary(text: GrowingText, choice: WordChoice) -> tuple[Vocabulary, Ids]
 
 
 def write_text(text: GrowingText, file: IO[bytes]) -> None:
-    """Write a text as lines of words with spaces between."""
+    """Write a text as lines of words with spaces between them."""
     spelling, offsets = spelt(text.index)
     _check_blanks(spelling, offsets)
     lengths = np.diff(offsets) + 1
@@ -178,28 +178,27 @@ def write_text(text: GrowingText, file: IO[bytes]) -> None:
             if error.errno not in FULL:
                 raise
             raise DiskFull(
-                "disk full: the joined text does not fit where it is written: make room there, or write to "
-                "another place"
+                "disk full: there is no room for the joined text: make room, or write it to another place"
             ) from error
 
 
 def check_delimiter(delimiter: str) -> None:
-    """A `ConfigError` if phrases would be several words in a text."""
+    """Raise a `ConfigError` if the delimiter has white space, which would split phrases in a text."""
     if any(chr(blank) in delimiter for blank in BLANKS):
         raise ConfigError(
-            f"delimiter={delimiter!r}: in a text, phrases with white space are several words; use another "
-            "one, such as _"
+            f"delimiter={delimiter!r}: contains white space, which splits phrases again in a text; use "
+            "another delimiter, such as _"
         )
 
 
 def _check_blanks(spelling: Bytes, offsets: Starts) -> None:
-    """A `DataError` if a word would be several ones in a text."""
+    """Raise a `DataError` if a word has white space, which would split it in a text."""
     raw = spelling[: offsets[-1]].tobytes()
     at = max(raw.find(bytes([blank])) for blank in BLANKS)
     if at >= 0:
         word = int(np.searchsorted(offsets, at, side="right")) - 1
         blank = decode_word(raw[offsets[word] : offsets[word + 1]])
         raise DataError(
-            f"the word {blank!r:.80} holds white space: as text it would be several words; encode instead "
-            "of writing text"
+            f"the word {blank!r:.80} contains white space: in a text it would be several words; encode the "
+            "corpus instead of writing text"
         )

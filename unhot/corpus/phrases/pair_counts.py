@@ -1,9 +1,9 @@
-"""How often each pair of neighbouring words stands in a text, within a budget of memory.
+"""Count all pairs of neighbouring words in a text, within a budget of memory.
 
-The text is read once for each range of left sides (see pair_kernels.py): the successors of a range, four
-bytes a token, and the pairs that may come of them fit the budget. There is a range for each thread, and more
-only if the text is long. Every pair is counted exactly; nothing is dropped to save memory. If the pairs that
-are seen often enough do not fit, a `DataError` says so.
+The left sides of pairs (see pair_kernels.py) are cut into ranges, and the text is read once for each range. A
+range is so small that its successors (four bytes for each token) and the pairs they may form fit the budget.
+There is one range for each thread, and more only if the text is long. Every pair is counted exactly; nothing
+is dropped to save memory. If the frequent pairs do not fit, a `DataError` says so.
 """
 
 import contextlib
@@ -28,30 +28,30 @@ from unhot.errors import ConfigError, DataError
 from unhot.threads import in_order
 from unhot.types import Bytes, Counts, Ids
 
-PAIR_BYTES = 16  # of a pair in `Pairs`
-ROW_BYTES = 32  # of a row: its size, where its successors begin and go, and room for one more of each
-PREFIX_BYTES = 48  # of a prefix: its parent and connector, its row, and two slots of the map
-FEWEST = 1 << 12  # tokens of a range at least
-MOST = 2**31 - 1  # and at most: counts of a row are 32-bit
-PREFIXES = 1 << 12  # room for them to begin with
+PAIR_BYTES = 16  # bytes of a pair in `FrequentPairs`
+ROW_BYTES = 32  # bytes of a row: its size, where its successors begin and go, and a copy
+PREFIX_BYTES = 48  # bytes of a prefix: its parent and connector, its row, and two slots of the map
+FEWEST = 1 << 12  # the smallest room for a range, in tokens
+MOST = 2**31 - 1  # the largest room for a range: counts of a row are 32-bit
+PREFIXES = 1 << 12  # how many prefixes there is room for at the beginning
 
 
 class Lefts(NamedTuple):
-    """The left sides of pairs."""
+    """The left sides of pairs: words, and prefixes (a word with connectors after it)."""
 
-    shards: list[Ids]  # of every token
-    sizes: Counts  # [words + prefixes] how often each is there
-    parents: Ids  # [prefixes] the left side that each prolongs
-    ends: Ids  # [prefixes] by which connector
+    shards: list[Ids]  # for each shard, the left side that ends at each token
+    sizes: Counts  # [words + prefixes] how often each left side occurs
+    parents: Ids  # [prefixes] the left side that each prefix extends
+    ends: Ids  # [prefixes] the connector that is added to the parent
 
 
 def count_pairs(
     text: GrowingText, lefts: Lefts, *, least: int, rare: bool, threads: int, memory: int
 ) -> tuple[FrequentPairs, int]:
-    """Count all pairs of neighbours: those seen `least` times, and how many different ones there are.
+    """Count all pairs of neighbours; return those seen at least `least` times, and how many differ in all.
 
-    rare        whether pairs whose left side is too rare must be counted, too, so that their number is right
-    memory      bytes
+    rare        count pairs with a rare left side, too, so that the number of different pairs is right
+    memory      budget in bytes
     """
     sizes = lefts.sizes if rare else np.where(lefts.sizes >= least, lefts.sizes, 0)
     room = _room(memory, sizes.size, text.counts.size, least, threads)
@@ -70,8 +70,8 @@ def count_pairs(
             kept += pairs.counts.size
             if kept * PAIR_BYTES > memory:
                 raise DataError(
-                    f"memory={memory:,}: {kept:,} pairs seen {least} times and more do not fit, and there "
-                    "may be others: allow more memory, or raise min_count"
+                    f"memory={memory:,}: {kept:,} pairs seen at least {least} times do not fit, and there "
+                    "may be more: allow more memory, or raise min_count"
                 )
             found.append(pairs)
     found.append(_empty(0))
@@ -79,28 +79,28 @@ def count_pairs(
 
 
 def _room(memory: int, rows: int, words: int, least: int, threads: int) -> int:
-    """Tokens of a range that memory allows."""
+    """Return how many tokens a range may have to fit into memory."""
     fixed = ROW_BYTES * rows + threads * 8 * words
     each = 4 + -(-PAIR_BYTES // least)
     if memory < fixed + threads * FEWEST * each:
         raise ConfigError(
-            f"memory={memory:,}: counting pairs of {words:,} words with {threads} threads takes at least "
+            f"memory={memory:,}: counting pairs of {words:,} words with {threads} threads needs at least "
             f"{fixed + threads * FEWEST * each:,} bytes: allow more, or use fewer threads"
         )
     return min((memory - fixed) // (threads * each), MOST)
 
 
 def _ranges(sizes: Counts, room: int, threads: int) -> list[tuple[int, int]]:
-    """Rows in ranges of at most `room` tokens, and of about equal parts for the threads.
+    """Cut the rows into ranges of at most `room` tokens, of about equal size for the threads.
 
-    A longer row is a range by itself.
+    A row with more tokens is a range by itself.
     """
     ends = np.cumsum(sizes)
     ranges: list[tuple[int, int]] = []
     begin = 0
     while begin < sizes.size:
         before = int(ends[begin] - sizes[begin])
-        part = -(-(int(ends[-1]) - before) // max(1, threads - len(ranges)))  # of what is left
+        part = -(-(int(ends[-1]) - before) // max(1, threads - len(ranges)))  # an equal share of the rest
         end = max(begin + 1, int(np.searchsorted(ends, before + min(room, part), side="right")))
         if ends[end - 1] > before:
             ranges.append((begin, end))
@@ -115,9 +115,9 @@ def _empty(room: int) -> FrequentPairs:
 def _count_range(
     text: GrowingText, lefts: Lefts, sizes: Counts, begin: int, least: int
 ) -> tuple[int, FrequentPairs]:
-    """The number of pairs whose left sides are begin, begin + 1, ..., and those that are frequent enough.
+    """Count the pairs whose left sides are begin, begin + 1, ...; this runs in a thread.
 
-    It runs in a thread.
+    Return the number of different pairs, and the frequent ones.
     """
     begins = np.cumsum(sizes) - sizes
     cursors = np.where(sizes > 0, begins, -1)
@@ -131,7 +131,7 @@ def _count_range(
 def _count_long(
     text: GrowingText, lefts: Lefts, sizes: Counts, row: int, least: int
 ) -> tuple[int, FrequentPairs]:
-    """The same for one left side, whose successors are too many to be collected."""
+    """Count the pairs of one left side that has too many successors to collect them; see `_count_range`."""
     counts = np.zeros(text.counts.size, np.int64)
     for shard, left in zip(text.shards, lefts.shards, strict=True):
         count_row(left, shard.ids, shard.starts, row, counts)
@@ -142,10 +142,10 @@ def _count_long(
 
 
 def left_sides(text: GrowingText, connectors: Bytes, memory: int, folder: Path) -> Lefts:
-    """The left sides of a text; without connectors these are its words, and nothing is written.
+    """Return the left sides of a text; without connectors these are its words, and nothing is written.
 
-    connectors  [words] 1: a connector, which may stand inside a pair and is no side of one
-    folder      for files
+    connectors  [words] 1: the word is a connector, which may stand inside a pair but not be a side of it
+    folder      where to write files
     """
     none = np.empty(0, np.int32)
     if not connectors.any():
@@ -160,7 +160,7 @@ def left_sides(text: GrowingText, connectors: Bytes, memory: int, folder: Path) 
 
 
 class _Prefixes:
-    """Words with connectors behind them, numbered as they are met."""
+    """Prefixes (a word with connectors after it), numbered in the order in which they are found."""
 
     def __init__(self, connectors: Bytes, memory: int) -> None:
         self._connectors, self._memory = connectors, memory
@@ -170,8 +170,8 @@ class _Prefixes:
         self._grow(PREFIXES)
 
     def extend(self, ids: Ids, starts: Counts, path: Path) -> Ids:
-        """The left sides of a shard, written to a file and mapped."""
-        # a full disk is an error here; in a mapped file with holes it would end the process
+        """Write the left sides of a shard to a file and map it."""
+        # write all bytes first: here a full disk raises an error, in a sparse mapped file it would kill us
         path.write_bytes(ids.data)
         written = np.memmap(path, np.int32, "r+")
         self.place[:FOUND] = 0, 0, NONE
@@ -193,8 +193,8 @@ class _Prefixes:
     def _grow(self, room: int) -> None:
         if room > PREFIXES and room * PREFIX_BYTES > self._memory:
             raise DataError(
-                f"memory={self._memory:,}: more than {room // 2:,} different words with connectors behind "
-                "them do not fit: allow more memory, or use fewer connectors"
+                f"memory={self._memory:,}: the text has more than {room // 2:,} different words followed by "
+                "connectors, which do not fit: allow more memory, or use fewer connectors"
             )
         n = self.parents.size
         more = np.zeros(room - n, np.int32)
@@ -207,7 +207,7 @@ class _Prefixes:
 
 
 def first_words(lefts: Lefts, words: int, some: Ids) -> Ids:
-    """The word that each of some left sides begins with."""
+    """Return the first word of each of the given left sides."""
     first = some.copy()
     while (longer := np.flatnonzero(first >= words)).size:
         first[longer] = lefts.parents[first[longer] - words]
@@ -215,7 +215,7 @@ def first_words(lefts: Lefts, words: int, some: Ids) -> Ids:
 
 
 def words_of(lefts: Lefts, words: int, left: int) -> list[int]:
-    """The ids of the word and the connectors that a left side is made of."""
+    """Return the ids that a left side is made of: its word, then its connectors."""
     behind = []
     while left >= words:
         behind.append(int(lefts.ends[left - words]))

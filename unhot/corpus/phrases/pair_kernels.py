@@ -1,24 +1,24 @@
-"""Phrases in ids, counted and joined: the compiled part of `pair_counts.py` and `joining.py`.
+"""Count and join phrases in ids: the compiled part of `pair_counts.py` and `joining.py`.
 
-**Counting.** A pair is a left side and a word. The left side is a word or, where connector words stand
-between ("bank of" + "america"), a *prefix*: the word and the connectors behind it, which `extend` gives
-numbers of their own. So `lefts` has an entry for each token:
+**Counting.** A pair is a left side and a word. The left side is a word or, if connectors stand in between
+("bank of" + "america"), a *prefix*: a word and the connectors after it. `extend` numbers the prefixes. So
+`lefts` has an entry for each token:
 
     a word         its id: it may be the right side of a pair, and the left side of the next
     a connector    the prefix that ends here, or -1 if no word stands before it in the sentence
 
-Without connectors `lefts` is `ids` itself. Rows are left sides. To count the pairs of some rows, their
-successors are collected, row by row, in one pass over all tokens; then each row is tallied in an array with a
-place for every word.
+Without connectors, `lefts` is `ids` itself. A row is a left side. To count the pairs of some rows, one pass
+over all tokens collects their successors, row by row. Then each row is tallied in an array with an entry for
+every word.
 
 **Joining**, from left to right:
 
     pending = nothing
-    for each token:    connector      goes behind what is pending, if anything is; else it is written
-                       word           pending + word is a phrase: the phrase is written, nothing is pending
-                                      else what is pending is written as it is, and the word is pending
+    for each token:    connector      if something is pending, append the connector to it; else write it
+                       word           if pending + word is a phrase: write the phrase; nothing is pending
+                                      else: write what is pending unchanged; the word is now pending
 
-What is pending at the end of a sentence is written as it is.
+At the end of a sentence, what is pending is written unchanged.
 """
 
 from typing import Any, NamedTuple
@@ -31,8 +31,8 @@ from unhot.types import Bytes, Counts, Ids, Words64
 
 ZERO, HALF = np.uint64(0), np.uint64(32)
 NONE = -1  # no left side
-DEAD = -2  # something is pending that no phrase begins with
-# positions in `place`, see `extend`
+DEAD = -2  # tokens are pending that no phrase begins with
+# entries of `place`, see `extend`
 SENTENCE = 0
 TOKEN = 1
 LEFT = 2
@@ -40,7 +40,7 @@ FOUND = 3
 
 
 class FrequentPairs(NamedTuple):
-    """Pairs that are frequent enough."""
+    """The pairs that are frequent enough, with their counts."""
 
     lefts: Ids
     words: Ids
@@ -48,24 +48,25 @@ class FrequentPairs(NamedTuple):
 
 
 class Rules(NamedTuple):
-    """What is joined: (left, word) -> the id of the phrase, (left, connector) -> the longer left."""
+    """What to join: (left, word) -> the id of the phrase, (left, connector) -> the longer left side."""
 
     table: Words64  # see `new_map`
-    begins: Bytes  # [lefts] 1: some phrase begins with it
-    connectors: Bytes  # [words] 1: a connector
+    begins: Bytes  # [lefts] 1: some phrase begins with this left side
+    connectors: Bytes  # [words] 1: the word is a connector
 
 
 def new_map(entries: int) -> Words64:
-    """An empty map (left, word) -> a number, with room for so many entries, at most half full.
+    """Return an empty map (left, word) -> number that is at most half full with that many entries.
 
-    It is an open-addressing hash table: slot i is two 64-bit words, the key and the number + 1 (0: empty).
+    The map is an open-addressing hash table. Slot i is two 64-bit words: the key, and the number + 1 (0 means
+    empty).
     """
     return np.zeros(2 << max(2 * entries - 1, 1).bit_length(), np.uint64)
 
 
 @inner
 def find_slot(table: Any, left: Any, word: Any) -> Any:
-    """The slot of a key, or the empty one where it would be."""
+    """Return the slot of a key, or the empty slot where it would be inserted."""
     key = (np.uint64(left) << HALF) | np.uint64(word)
     mask = (table.size >> 1) - 1
     slot = np.int64(mix(key) & np.uint64(mask))
@@ -76,13 +77,13 @@ def find_slot(table: Any, left: Any, word: Any) -> Any:
 
 @inner
 def found(table: Any, left: Any, word: Any) -> Any:
-    """The number of a key, or -1."""
+    """Return the number of a key, or -1 if the map does not have it."""
     return np.int64(table[2 * find_slot(table, left, word) + 1]) - 1
 
 
 @inner
 def put(table: Any, left: Any, word: Any, number: Any) -> None:
-    """Give a key a number."""
+    """Store the number of a key."""
     slot = find_slot(table, left, word)
     table[2 * slot] = (np.uint64(left) << HALF) | np.uint64(word)
     table[2 * slot + 1] = np.uint64(number + 1)
@@ -90,7 +91,7 @@ def put(table: Any, left: Any, word: Any, number: Any) -> None:
 
 @kernel
 def fill_map(table: Any, lefts: Any, words: Any, numbers: Any) -> None:
-    """Put entries into a map."""
+    """Put many entries into a map."""
     for i in range(lefts.size):
         put(table, lefts[i], words[i], numbers[i])
 
@@ -107,11 +108,11 @@ def extend(
     place: Any,
     lefts: Any,
 ) -> bool:
-    """Write the left sides of a shard, from `place` on; False if there is no room for another prefix.
+    """Write the left sides of a shard, from `place` on; return False if there is no room for a new prefix.
 
-    Prefix p is left side words + p: `parents[p]` and then the connector `ends[p]`. `sizes` counts each left
-    side. `place` has the sentence and the token to go on with, the left side before it, and the number of
-    prefixes so far.
+    Prefix p is left side number words + p: the left side `parents[p]` followed by the connector `ends[p]`.
+    `sizes` counts each left side. `place` holds the sentence and the token to continue with, the left side
+    before that token, and the number of prefixes so far.
     """
     at = place[TOKEN]
     left = place[LEFT]
@@ -141,9 +142,9 @@ def extend(
 
 @kernel
 def collect(lefts: Any, ids: Any, starts: Any, first: int, cursors: Any, successors: Any) -> None:
-    """Write the successors of rows first, first + 1, ...
+    """Write the successors of the rows first, first + 1, ... to `successors`.
 
-    That of row r goes to `cursors[r - first]`, which moves on; -1: it is not wanted.
+    The next successor of row r goes to position `cursors[r - first]`, which then advances; -1: skip this row.
     """
     last = first + cursors.size
     for sentence in range(starts.size - 1):
@@ -159,10 +160,10 @@ def collect(lefts: Any, ids: Any, starts: Any, first: int, cursors: Any, success
 
 @kernel
 def tally(successors: Any, begins: Any, cursors: Any, first: int, least: int, counts: Any, out: Any) -> Any:
-    """Count each row's successors; pairs seen `least` times go to `out`.
+    """Count each row's successors; write pairs seen at least `least` times to `out`.
 
-    Returns the number of different pairs, and of those in `out`. `counts` has a zero for each word, before
-    and after.
+    Return the number of different pairs, and the number written to `out`. `counts` is scratch with an entry
+    for each word; all entries must be zero and are zero again at the end.
     """
     different, n = np.int64(0), np.int64(0)
     for row in range(cursors.size):
@@ -170,7 +171,7 @@ def tally(successors: Any, begins: Any, cursors: Any, first: int, least: int, co
         for i in range(begin, cursors[row]):
             word = successors[i]
             if counts[word] == 0:
-                successors[begin + distinct] = word  # in place: those before i are done with
+                successors[begin + distinct] = word  # in place: entries before i are no longer needed
                 distinct += 1
             counts[word] += 1
         for i in range(begin, begin + distinct):
@@ -187,9 +188,9 @@ def tally(successors: Any, begins: Any, cursors: Any, first: int, least: int, co
 
 @kernel
 def count_row(lefts: Any, ids: Any, starts: Any, row: int, counts: Any) -> None:
-    """Add the successors of one row to `counts`, which has a place for each word.
+    """Add the successors of one row to `counts`, which has an entry for each word.
 
-    This is for a row that is longer than memory allows.
+    This serves rows whose successors do not fit into memory.
     """
     for sentence in range(starts.size - 1):
         left = np.int64(NONE)
@@ -201,7 +202,7 @@ def count_row(lefts: Any, ids: Any, starts: Any, row: int, counts: Any) -> None:
 
 @inner
 def looked_up(rules: Any, left: Any, word: Any) -> Any:
-    """What is behind a left side, or -1."""
+    """Return what (left, word) leads to, a phrase or a longer left side; -1 if there is none."""
     if left < 0 or rules.begins[left] == 0:
         return np.int64(-1)
     return found(rules.table, left, word)
@@ -209,7 +210,7 @@ def looked_up(rules: Any, left: Any, word: Any) -> Any:
 
 @inner
 def copied(ids: Any, begin: Any, end: Any, out: Any, to: Any) -> Any:
-    """Write tokens as they are; where the next one goes."""
+    """Copy tokens unchanged; return where the next token goes."""
     for i in range(begin, end):
         out[to] = ids[i]
         to += 1
@@ -218,15 +219,15 @@ def copied(ids: Any, begin: Any, end: Any, out: Any, to: Any) -> Any:
 
 @kernel
 def join(ids: Any, breaks: Any, rules: Any, out: Any, ends: Any) -> int:
-    """Join in some tokens; returns the number of tokens that they become.
+    """Join phrases in some tokens; return the number of tokens after joining.
 
-    A sentence ends before each position in `breaks`, and the work ends with the last one. Tokens are written
-    to `out`, and the ends of sentences, in these, to `ends`.
+    A sentence ends before each position in `breaks`; tokens after the last break are ignored. Joined tokens
+    are written to `out`, and the ends of sentences, as positions in `out`, to `ends`.
     """
     to, at = 0, 0
     for sentence in range(breaks.size):
         end = breaks[sentence]
-        pending, left = end, np.int64(NONE)  # where what is pending begins
+        pending, left = end, np.int64(NONE)  # where the pending tokens begin, and their left side
         for i in range(at, end):
             word = ids[i]
             if rules.connectors[word] != 0:
@@ -254,10 +255,10 @@ def join(ids: Any, breaks: Any, rules: Any, out: Any, ends: Any) -> int:
 
 @kernel
 def next_cut(ids: Any, at: int, end: int, rules: Any) -> int:
-    """The first position from `at` on before which tokens can be joined without those behind it.
+    """Return the first position from `at` on where the text can be cut without changing what is joined.
 
-    That is between two words, not connectors, that are no phrase: whatever is pending there is written as it
-    is. Or it is the end of the sentence.
+    That is a position between two words (not connectors) that do not form a phrase: what is pending there is
+    written unchanged. If there is none, it is the end of the sentence.
     """
     for i in range(at, end):
         word, following = ids[i - 1], ids[i]
@@ -272,16 +273,16 @@ def next_cut(ids: Any, at: int, end: int, rules: Any) -> int:
 
 @kernel
 def add_counts(ids: Any, counts: Any) -> None:
-    """Count each id."""
+    """Add 1 to the count of each id in `ids`."""
     for i in range(ids.size):
         counts[ids[i]] += 1
 
 
 @kernel
 def spell(ids: Any, ends: Any, text: Any, offsets: Any, out: Any) -> int:
-    """Write words as bytes; a line feed behind those before a sentence end, a space behind all others.
+    """Write words as bytes: a line feed after the last word of a sentence, a space after all others.
 
-    Word w is text[offsets[w] : offsets[w + 1]]. Returns the number of bytes.
+    Word w is text[offsets[w] : offsets[w + 1]]. Return the number of bytes.
     """
     to, sentence = 0, 0
     for i in range(ids.size):

@@ -1,10 +1,11 @@
-"""How much two words belong together: the scores of pairs.
+"""Scores of pairs: how strongly two words belong together.
 
-With the counts of the words a and b, of a followed by b (ab), and of all words of the text (n):
+a and b are the counts of the two words, ab is the count of the first followed by the second, and n is the
+number of all words of the text:
 
     word2vec   (ab - min_count) / (a b) n              as in word2phrase
-    gensim     (ab - min_count) / (a b) different      gensim's default; different: words, connectors apart,
-                                                       and pairs of words
+    gensim     (ab - min_count) / (a b) different      gensim's default; different: the number of different
+                                                       words (without connectors) plus different pairs
     npmi       log(p(ab) / (p(a) p(b))) / -log p(ab)   p = count / n; 1: never apart, 0: as by chance, -1:
                                                        never together
 
@@ -16,14 +17,14 @@ import numpy as np
 
 from unhot.types import Counts, Doubles
 
-THRESHOLDS = {"word2vec": 100.0, "gensim": 10.0, "npmi": 0.5}  # usual ones
+THRESHOLDS = {"word2vec": 100.0, "gensim": 10.0, "npmi": 0.5}  # defaults
 SCORES = tuple(THRESHOLDS)
 
 
 def pair_scores(
     score: str, min_count: int, a: Counts, b: Counts, ab: Counts, n: int, different: int
 ) -> Doubles:
-    """The scores of pairs whose words were seen a and b times, and together ab times."""
+    """Return the scores of pairs whose words were seen a and b times, and as neighbours ab times."""
     if score == "npmi":
         p_a, p_b = a / float(n), b / float(n)
         p_ab = ab / float(n)

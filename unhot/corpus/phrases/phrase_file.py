@@ -1,12 +1,12 @@
-"""A list of phrases as a file: JSON, with a line for each phrase.
+"""Save and load phrases: a JSON file with one line for each phrase.
 
 {"unhot": "phrases", "version": 1, "settings": {"score": "word2vec", "delimiter": "_", ...}, "passes": [[
 [["new", "york"], 1234.5, 678],
 ...
 ]]}
 
-The parts of a phrase, its score and how often the parts stood next to each other; a list of these for each
-pass, best first. Words that are not valid UTF-8 keep their bytes as escaped surrogates.
+A line holds the parts of a phrase, its score and how often the parts were neighbours. There is one list of
+lines for each pass, best first. Words that are not valid UTF-8 keep their bytes as escaped surrogates.
 """
 
 import json
@@ -19,13 +19,13 @@ from unhot.errors import DataError, FormatError
 from unhot.json_file import read_json
 
 KIND, VERSION = "phrases", 1
-AGAIN = "the file is damaged, or no list of phrases; write it again"
+AGAIN = "the file is damaged, or does not hold phrases; write it again"
 
 ScoredPhrase = tuple[tuple[str, ...], float, int]  # parts, score, count
 
 
 def save_phrases(path: Path, settings: dict[str, Any], passes: list[list[ScoredPhrase]]) -> None:
-    """Write a file, all or nothing."""
+    """Write settings and phrases to a file; an error leaves no partial file."""
     head = json.dumps({"unhot": KIND, "version": VERSION, "settings": settings})
     lists = "], [".join("\n" + ",\n".join(map(json.dumps, entries)) + "\n" for entries in passes)
     with replacing(path) as file:
@@ -33,7 +33,7 @@ def save_phrases(path: Path, settings: dict[str, Any], passes: list[list[ScoredP
 
 
 def load_phrases(path: Path) -> tuple[dict[str, Any], list[list[ScoredPhrase]]]:
-    """The settings and the phrases of each pass; a `FormatError` if the file is not what it should be."""
+    """Read the settings and the phrases of each pass; raise a `FormatError` if the file is wrong."""
     try:
         content = read_json(path, AGAIN)
     except OSError as error:
@@ -42,7 +42,7 @@ def load_phrases(path: Path) -> tuple[dict[str, Any], list[list[ScoredPhrase]]]:
             "--phrases` wrote"
         ) from error
     if not isinstance(content, dict) or content.get("unhot") != KIND:
-        raise FormatError(f"{path}: byte 0: does not say that it holds phrases; {AGAIN}")
+        raise FormatError(f'{path}: byte 0: "unhot": "phrases" is missing; {AGAIN}')
     if content.get("version") != VERSION:
         raise FormatError(
             f"{path}: version {content.get('version')!r}: this unhot reads version {VERSION}; {AGAIN}"
@@ -60,7 +60,7 @@ def load_phrases(path: Path) -> tuple[dict[str, Any], list[list[ScoredPhrase]]]:
 
 
 def _entry(path: Path, number: int, entry: Any) -> ScoredPhrase:
-    """A phrase as it should be."""
+    """Return an entry of the file as a checked phrase; raise a `FormatError` if it is wrong."""
     try:
         parts, score, count = entry
         words = isinstance(parts, list) and all(isinstance(part, str) and part for part in parts)

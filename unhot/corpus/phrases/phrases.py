@@ -1,18 +1,17 @@
-"""Phrases: neighbouring words that belong together become one word, before any model sees them.
+"""Phrases: join neighbouring words that belong together into one word, before any model is trained.
 
     >>> text = ["she lives in new york", "new york is big", "a big new house"]
     >>> phrases = Phrases(min_count=1, threshold=1.0).fit(iter(text))
     >>> phrases.transform(["in", "new", "york"])
     ['in', 'new_york']
 
-`fit` encodes the text, counts neighbours in ids and keeps the pairs whose score is above a threshold (see
-pair_scores.py). `transform` joins from left to right, so that a word is part of one phrase only. A second
-pass joins phrases with words, or with each other: new_york + times. `encode` gives the corpus with joined
-phrases that a model is trained on. `fit` and `encode` take an encoded text, too, so that it is read once.
+`fit` encodes the text, counts pairs of neighbours and keeps the pairs whose score is above a threshold (see
+pair_scores.py). `transform` joins from left to right, so a word becomes part of at most one phrase. A second
+pass joins phrases with words, or with each other: new_york + times. `encode` returns the corpus with joined
+phrases, to train a model on. `fit` and `encode` also take an encoded corpus, so that the text is read once.
 
-Connectors are words that may stand inside a phrase and not at its ends: with "of" a connector, "bank of
-america" is the pair bank + america with "of" between, which is another pair than "bank america" and is
-counted apart.
+Connectors are words that may stand inside a phrase but not at its ends. If "of" is a connector, "bank of
+america" is the pair bank + america with "of" in between. That pair is counted separately from "bank america".
 """
 
 from __future__ import annotations
@@ -51,28 +50,29 @@ from unhot.corpus.workplace import Workplace
 from unhot.errors import ConfigError, DataError, FormatError, bytes_of, finite, one_of, whole
 from unhot.vocab.vocabulary import Vocabulary, canonical, check_limits
 
-# articles, prepositions and conjunctions that stand inside English names
+# articles, prepositions and conjunctions that may stand inside English names
 ENGLISH = frozenset("a an and at by for from in of on or the to with without".split())
-OURS = ("threads", "memory")  # settings of this machine, not of a list
+OURS = ("threads", "memory")  # settings that depend on the machine and are not saved
 NAMED = {"english": ENGLISH, "none": frozenset[str]()}
 
 
 @dataclasses.dataclass(kw_only=True)
 class Phrases:
-    """Settings; after `fit` or `load`, also the phrases.
+    """The settings of phrase finding and, after `fit` or `load`, the phrases found.
 
     score       word2vec | gensim | npmi, see pair_scores.py
-    threshold   pairs that score more become phrases; for several passes one number for all, or one for each.
-                None: word2vec 100, gensim 10, npmi 0.5; with a target 0
-    target      at most so many phrases, the best, in each pass
-    min_count   of a pair. word2vec and gensim take it off the count, so that a pair must be seen more often
-    passes      as many as thresholds, if these are several. A phrase of the second pass may have four words
-                (without connectors), and so on
-    connectors  words that may stand inside a phrase; "english": the usual ones, "none"
-    delimiter   what is put between words
-    threads     of counting and joining
-    memory      bytes for counting, as a number or as 200MB, 1GB. More pairs than that are counted all the
-                same: the text is read several times
+    threshold   pairs that score more become phrases. With several passes: one number for all, or a list of
+                one for each. None: word2vec 100, gensim 10, npmi 0.5; with a target 0
+    target      keep at most this many phrases, the best ones, in each pass
+    min_count   how often a pair must occur. The scores word2vec and gensim subtract it from the count, so
+                there a pair must occur more often than that
+    passes      number of passes; must equal the number of thresholds if these are a list. A phrase of the
+                second pass may have four words (not counting connectors), and so on
+    connectors  words that may stand inside a phrase: a list, "english" for the usual ones, or "none"
+    delimiter   the string that joins the words of a phrase
+    threads     number of threads for counting and joining
+    memory      bytes for counting, as a number or as text such as 200MB, 1GB. If a text has too many pairs
+                for that, it is read several times
     """
 
     score: str = "word2vec"
@@ -86,14 +86,14 @@ class Phrases:
     memory: int | str = "1GB"
 
     def __post_init__(self) -> None:
-        """Check the ranges."""
+        """Check the settings."""
         one_of("score", self.score, SCORES)
         self.min_count = whole("min_count", self.min_count, 1, 2**62)
         self.threads = whole("threads", self.threads, 1, 1024)
         self.target = None if self.target is None else whole("target", self.target, 1)
         self.threshold = self.threshold.tolist() if isinstance(self.threshold, np.ndarray) else self.threshold
         self.thresholds = self._thresholds(self.threshold)  # one for each pass
-        self.inside = _connectors(self.connectors)  # the words that are connectors
+        self.inside = _connectors(self.connectors)  # the connectors as a set of words
         self.connectors = self.connectors if isinstance(self.connectors, str) else tuple(sorted(self.inside))
         if not isinstance(self.delimiter, str) or not self.delimiter:
             raise ConfigError(f"delimiter={self.delimiter!r}: must be a string of at least one character")
@@ -102,7 +102,7 @@ class Phrases:
         self._joined: list[dict[tuple[str, ...], str]] = []  # parts -> phrase, for each pass
 
     def _thresholds(self, given: object) -> tuple[float, ...]:
-        """A threshold for each pass."""
+        """Return one threshold for each pass."""
         if given is None:
             given = THRESHOLDS[self.score] if self.target is None else 0.0
         passes = None if self.passes is None else whole("passes", self.passes, 1, 100)
@@ -112,8 +112,8 @@ class Phrases:
             numbers = (finite("threshold", given),) * (passes or 1)
         if not numbers or (passes is not None and passes != len(numbers)):
             raise ConfigError(
-                f"threshold={given!r:.80}, passes={passes}: must be one number, or a list of one for each "
-                "pass"
+                f"threshold={given!r:.80}, passes={passes}: threshold must be one number, or a list with one "
+                "number for each pass"
             )
         low, high = (-1.0, 1.0) if self.score == "npmi" else (0.0, np.inf)
         if not all(low <= number <= high for number in numbers):
@@ -125,12 +125,12 @@ class Phrases:
     def found(self) -> list[list[ScoredPhrase]]:
         """The phrases of each pass, best first: parts, score, count."""
         if self._found is None:
-            raise DataError("no phrases yet: call fit(text), or open saved ones with Phrases.load(path)")
+            raise DataError("there are no phrases yet: call fit(text), or load them with Phrases.load(path)")
         return self._found
 
     @property
     def phrases(self) -> list[tuple[str, float, int]]:
-        """All phrases, best first: each as one word, its score, and how often its parts were neighbours."""
+        """All phrases, best first: the phrase as one word, its score, and the count of its pair."""
         each = [
             (joined(parts, self.delimiter), score, count)
             for entries in self.found
@@ -149,11 +149,11 @@ class Phrases:
     ) -> Phrases:
         """Find the phrases of a text, or of a corpus encoded with min_count=1.
 
-        source      see `unhot.corpus.encode` for what a text can be
-        tokenizer   of a text: whitespace, if none is given
-        progress    called now and then with the bytes of text read and the bytes there are (None if not
-                    known)
-        note        called with a line about each pass
+        source      a text (see `unhot.corpus.encode`) or a corpus
+        tokenizer   how to split a text into words; default: whitespace
+        progress    called now and then with the bytes of text read so far and the bytes in total (None if
+                    unknown)
+        note        called with one line of text about each pass
         """
         with (
             self._opened(source, tokenizer, column, progress, self.threads) as corpus,
@@ -170,14 +170,14 @@ class Phrases:
         return self._keep(found)
 
     def _find(self, text: GrowingText, threshold: float, folder: Path) -> list[ScoredPhrase]:
-        """The phrases of one pass, best first; `folder`: for files meanwhile."""
+        """Find the phrases of one pass, best first; `folder`: where to write temporary files."""
         memory = bytes_of("memory", self.memory)
         connectors = connector_flags(text.index, self.inside)
         lefts = left_sides(text, connectors, memory, folder)
         pairs, different = count_pairs(
             text,
             lefts,
-            # seen less often, a pair scores too little with any threshold >= 0
+            # a pair that is seen less often cannot score more than a threshold >= 0
             least=self.min_count if self.score == "npmi" else self.min_count + 1,
             rare=self.score == "gensim",
             threads=self.threads,
@@ -187,7 +187,7 @@ class Phrases:
         kinds = int(np.count_nonzero(text.counts[connectors == 0])) + different
         scores = pair_scores(self.score, self.min_count, a, b, pairs.counts, text.tokens, kinds)
         above = np.flatnonzero(scores > threshold)
-        # the last one decides first
+        # lexsort: the last key is the most important one
         keys = (pairs.words[above], pairs.lefts[above], -pairs.counts[above], -scores[above])
         words, entries = list(text.index), list[ScoredPhrase]()
         for place in above[np.lexsort(keys)][: self.target].tolist():
@@ -203,7 +203,7 @@ class Phrases:
         return self
 
     def transform(self, sentence: Iterable[str]) -> list[str]:
-        """A sentence, a list of words, with phrases joined."""
+        """Return a sentence (a list of words) with phrases joined."""
         if isinstance(sentence, (str, bytes)) or not isinstance(sentence, Iterable):
             raise DataError(
                 f"the sentence {sentence!r:.40} is a {type(sentence).__name__}: give a list of words, such "
@@ -212,8 +212,8 @@ class Phrases:
         words = list(sentence)
         if not all(isinstance(word, str) for word in words):
             raise DataError(
-                f"the sentence {words!r:.80} holds something that is no str: give a list of words; convert "
-                "them with str()"
+                f"the sentence {words!r:.80} has an item that is not a str: give a list of words; convert "
+                "its items with str()"
             )
         words = [canonical(word) for word in words if word]
         for _, phrases in zip(self.found, self._joined, strict=True):
@@ -221,7 +221,7 @@ class Phrases:
         return words
 
     def stream(self, sentences: Iterable[Iterable[str]]) -> Iterator[list[str]]:
-        """Each of some sentences with phrases joined, one at a time."""
+        """Yield each sentence with phrases joined, one at a time."""
         return (self.transform(sentence) for sentence in sentences)
 
     def encode(
@@ -238,22 +238,22 @@ class Phrases:
         threads: int | None = None,
         progress: Progress | None = None,
     ) -> Corpus:
-        """A corpus to train on: a text, or a corpus encoded with min_count=1, with phrases joined.
+        """Encode a text with phrases joined, as a corpus to train on.
 
-        The parameters are those of `unhot.corpus.encode`; min_count is that of words and phrases now, not
-        that of pairs.
+        The source is a text, or a corpus encoded with min_count=1. The parameters are those of
+        `unhot.corpus.encode`; min_count applies here to words and phrases, not to pairs.
         """
         check_limits(min_count, max_vocab)
         threads = self.threads if threads is None else whole("threads", threads, 1, 1024)
         given = check_given(counts, min_count, max_vocab) if counts is not None else None
         choice = WordChoice(min_count, max_vocab, given, known)
-        found = self.found  # better missed before the text is read than after it
+        found = self.found  # raises an error before the text is read, not after
         with (
             self._opened(source, tokenizer, column, progress, threads) as corpus,
             Workplace(directory) as place,
             JoiningPlace(place.directory) as joining,
         ):
-            # no name for the text: Windows removes no file that is mapped
+            # keep no reference to the text: Windows cannot remove a mapped file
             return encoded_text(
                 self._join_all(corpus, found, joining.work, threads), corpus.report, choice, place, threads
             )
@@ -267,13 +267,13 @@ class Phrases:
         column: str | None = None,
         progress: Progress | None = None,
     ) -> int:
-        """Write a text with phrases joined to an open file: a line for each sentence, spaces between words.
+        """Write a text with phrases joined to an open file: one line per sentence, spaces between words.
 
-        Returns the number of words.
+        Return the number of words written.
         """
         if not hasattr(file, "write") or isinstance(file, io.TextIOBase):
             raise ConfigError(
-                f"file={file!r:.80}: must be a file that is open for bytes, as by open(path, 'wb')"
+                f"file={file!r:.80}: must be a file opened for writing bytes, such as open(path, 'wb')"
             )
         check_delimiter(self.delimiter)
         found = self.found
@@ -284,13 +284,13 @@ class Phrases:
             text = self._join_all(corpus, found, place.work, self.threads)
             write_text(text, file)
             tokens = text.tokens
-            del text  # Windows removes no file that is mapped
+            del text  # Windows cannot remove a mapped file
         return tokens
 
     def _join_all(
         self, corpus: Corpus, found: list[list[ScoredPhrase]], folder: Path, threads: int
     ) -> GrowingText:
-        """The text with the phrases of all passes."""
+        """Return the text with the phrases of all passes joined."""
         text = whole_text(corpus)
         for number, entries in enumerate(found, 1):
             text = self._join_pass(text, entries, folder, number, threads)
@@ -299,7 +299,7 @@ class Phrases:
     def _join_pass(
         self, text: GrowingText, entries: list[ScoredPhrase], folder: Path, number: int, threads: int
     ) -> GrowingText:
-        """The text with the phrases of pass `number`; that of the pass before is removed."""
+        """Return the text with the phrases of pass `number` joined; remove the files of the pass before."""
         work = folder / f"pass-{number}"
         work.mkdir()
         text = join_text(text, _parts(entries), self.inside, self.delimiter, work, threads)
@@ -318,8 +318,8 @@ class Phrases:
         if isinstance(source, Corpus):
             if tokenizer is not None or column is not None:
                 raise ConfigError(
-                    "tokenizer or column with an encoded Corpus: its words are encoded already; leave them "
-                    "out"
+                    "tokenizer or column given with an encoded Corpus, whose text is split already: leave "
+                    "them out"
                 )
             yield source
             return
@@ -334,7 +334,7 @@ class Phrases:
             yield corpus
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write settings and phrases to a file, see phrase_file.py."""
+        """Save settings and phrases to a file, see phrase_file.py."""
         settings: dict[str, Any] = {
             field.name: getattr(self, field.name)
             for field in dataclasses.fields(self)
@@ -349,7 +349,7 @@ class Phrases:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Phrases:
-        """Open a file that `save` wrote."""
+        """Load a file that `save` wrote."""
         settings, found = load_phrases(Path(path))
         try:
             phrases = cls(**settings)
@@ -357,21 +357,21 @@ class Phrases:
             raise FormatError(f"{path}: settings: {error}; the file is damaged, write it again") from error
         if len(found) != len(phrases.thresholds):
             raise FormatError(
-                f"{path}: phrases of {len(found)} passes, settings of {len(phrases.thresholds)}; the file "
-                "is damaged, write it again"
+                f"{path}: there are phrases of {len(found)} passes, but settings of "
+                f"{len(phrases.thresholds)}; the file is damaged, write it again"
             )
         connectors = phrases.inside
         for parts in (parts for entries in found for parts in _parts(entries)):
             if parts[0] in connectors or parts[-1] in connectors or not connectors.issuperset(parts[1:-1]):
                 raise FormatError(
-                    f"{path}: {parts!r:.80}: is not two words with connectors between; the file is damaged, "
-                    "write it again"
+                    f"{path}: {parts!r:.80}: must be two words with only connectors between them; the file "
+                    "is damaged, write it again"
                 )
         return phrases._keep(found)
 
 
 def warm_up_phrases() -> None:
-    """Compile all kernels, or load them from the disk cache."""
+    """Compile all phrase kernels, or load them from the disk cache."""
     text = [["a", "of", "b"]] * 3
     phrases = Phrases(min_count=1, threshold=0, connectors=["of"]).fit(text)
     phrases.encode(text, min_count=1).close()
@@ -379,15 +379,15 @@ def warm_up_phrases() -> None:
 
 
 def _connectors(given: object) -> frozenset[str]:
-    """The words that are connectors."""
+    """Return the set of connectors for a name ("english", "none") or a list of words."""
     if isinstance(given, str):
         one_of("connectors", given, tuple(NAMED))
         return NAMED[given]
     if not isinstance(given, Iterable):
-        raise ConfigError(f"connectors={given!r:.80}: must be words, or one of {', '.join(NAMED)}")
+        raise ConfigError(f"connectors={given!r:.80}: must be a list of words, or one of {', '.join(NAMED)}")
     words = list(given)
     if not all(isinstance(word, str) and word for word in words):
-        raise ConfigError(f"connectors={words!r:.80}: must be words, each a str that is not empty")
+        raise ConfigError(f"connectors={words!r:.80}: each must be a str that is not empty")
     return frozenset(map(canonical, words))
 
 

@@ -1,1 +1,1 @@
-"""Text of any kind as blocks of bytes, and these as counted ids."""
+"""Read text of any kind as blocks of bytes, and turn the blocks into counted ids."""

@@ -1,8 +1,7 @@
-"""Columns of text in Arrow's memory (extra `arrow`): parquet files, and all that hands over record batches.
+"""Read columns of text through Arrow (extra `arrow`): parquet files, and objects with record batches.
 
-A cell is a sentence: a string, whose line feeds are only white space, or a list of strings, which are tokens
-taken as they are. Cells become the bytes that the scanner reads without a
-Python object for each of them.
+A cell is a sentence: a string, in which a line feed is only white space, or a list of strings, which are the
+tokens. Cells become the bytes that the scanner reads, without a Python object for each cell.
 """
 
 from collections.abc import Iterable, Iterator
@@ -16,25 +15,25 @@ from unhot.errors import DataError, extra
 
 MAGIC = b"PAR1"  # the first and the last bytes of a parquet file
 ENDINGS = (".parquet", ".pq")
-CHUNK = 1 << 20  # bytes of text that are made together, about
+CHUNK = 1 << 20  # about how many bytes of text are made at a time
 FEWEST, MOST = 64, 1 << 16  # rows of a batch
 USUAL_NAME = "text"
 
 
 class ChosenColumn(NamedTuple):
-    """Where the text is."""
+    """The column that holds the text."""
 
     name: str
     tokens: bool  # cells are lists of tokens
 
 
 def pyarrow(module: str = "pyarrow") -> Any:
-    """Pyarrow or a module of it; `MissingExtra` if it is not installed."""
+    """Import pyarrow or a module of it; raise a `MissingExtra` if it is not installed."""
     return extra(module, "arrow", "reading parquet files and Arrow tables as text")
 
 
 def choose_column(columns: dict[str, bool | None], asked: str | None, where: str) -> ChosenColumn:
-    """The column asked for, else the one called `text`, else the only one that can be text.
+    """Choose the column asked for, else the one named `text`, else the only one that can be text.
 
     columns     name -> False: strings, True: lists of tokens, None: neither
     """
@@ -55,15 +54,15 @@ def choose_column(columns: dict[str, bool | None], asked: str | None, where: str
         raise DataError(f"{where}: column {asked!r}: {trouble}; the columns are {listed}")
     if asked is None and USUAL_NAME not in able and len(able) != 1:
         raise DataError(
-            f"{where}: {len(able)} columns can be text; choose one (column=, or --column): the columns are "
-            f"{listed}"
+            f"{where}: {len(able)} columns can be text, and none is named text; choose one "
+            f"(column=, or --column): the columns are {listed}"
         )
     name = asked or (USUAL_NAME if USUAL_NAME in able else able[0])
     return ChosenColumn(name, bool(columns[name]))
 
 
 def column_of(schema: Any, asked: str | None, where: str) -> ChosenColumn:
-    """The same for an Arrow schema."""
+    """Choose the text column of an Arrow schema, as `choose_column` does."""
     columns = {field.name: _holds_tokens(field.type) for field in schema}
     column = choose_column(columns, asked, where)
     if schema.names.count(column.name) > 1:
@@ -75,7 +74,7 @@ def column_of(schema: Any, asked: str | None, where: str) -> ChosenColumn:
 
 
 def _holds_tokens(kind: Any) -> bool | None:
-    """Whether cells of a type are token lists (True), strings (False) or neither (None)."""
+    """Return whether cells of an Arrow type are token lists (True), strings (False) or neither (None)."""
     is_type = pyarrow("pyarrow.types")
     kind = kind.value_type if is_type.is_dictionary(kind) else kind
     if is_type.is_string(kind) or is_type.is_large_string(kind) or is_type.is_string_view(kind):
@@ -91,7 +90,7 @@ def _holds_tokens(kind: Any) -> bool | None:
 
 
 def batch_chunks(batches: Iterable[Any], column: ChosenColumn, nulls: bool) -> Iterator[bytes]:
-    """The text of record batches, in chunks of whole sentences; `nulls`: a cell without value is one, too."""
+    """Yield the text of record batches in chunks of whole sentences; `nulls`: null cells are sentences."""
     for batch in batches:
         cells = batch.column(batch.schema.get_field_index(column.name))
         if not column.tokens:
@@ -119,7 +118,7 @@ def _token_bytes(cells: Any) -> bytes:
         for number, byte in enumerate((ESCAPE, SENTENCE_END, TOKEN_END)):
             tokens = compute.replace_substring(tokens, byte, ESCAPE + bytes([number]))
     starts = np.zeros(len(cells) + 1, np.int64)
-    # without a list, an empty sentence
+    # a null cell becomes an empty sentence
     np.cumsum(compute.fill_null(compute.list_value_length(cells), 0), out=starts[1:])
     sentences = compute.binary_join(
         pa.LargeListArray.from_arrays(pa.array(starts), tokens), pa.scalar(TOKEN_END, pa.large_binary())
@@ -132,7 +131,7 @@ def _token_bytes(cells: Any) -> bytes:
 
 
 def _binary(cells: Any) -> Any:
-    """Strings as bytes, since nobody has checked that they are UTF-8, with offsets that cannot overflow."""
+    """Return strings as large binary: they may not be valid UTF-8, and its offsets cannot overflow."""
     pa = pyarrow()
     if pa.types.is_dictionary(cells.type):
         cells = cells.dictionary_decode()
@@ -142,7 +141,7 @@ def _binary(cells: Any) -> Any:
 
 
 def _data(array: Any) -> bytes:
-    """The bytes of all values, one behind the other."""
+    """Return the bytes of all values, one after another."""
     if len(array) == 0:
         return b""
     offsets = np.frombuffer(array.buffers()[1], np.int64)[array.offset : array.offset + len(array) + 1]
@@ -154,13 +153,13 @@ def _data(array: Any) -> bytes:
 
 
 def is_parquet(path: Path | None) -> bool:
-    """Whether a path is a parquet file: by its name, or by its first and last bytes.
+    """Return whether a path is a parquet file, by its name or by its first and last bytes.
 
-    Nothing is taken from a pipe.
+    Nothing is read from a pipe.
     """
     if path is None or not path.is_file():
         return False
-    if path.suffix.lower() in ENDINGS:  # also if it is damaged: whoever reads it says so
+    if path.suffix.lower() in ENDINGS:  # even if it is damaged: reading it raises the error
         return True
     try:
         with path.open("rb") as file:
@@ -168,27 +167,27 @@ def is_parquet(path: Path | None) -> bool:
                 return False
             file.seek(-len(MAGIC), 2)
             return file.tell() > 0 and file.read() == MAGIC
-    except OSError:  # whoever opens it to read it says why
+    except OSError:  # opening it for reading will raise an error that explains this
         return False
 
 
 class ParquetStream:
-    """The text of a parquet file's column, like `TextStream`.
+    """The text of a column of a parquet file, with the interface of `TextStream`.
 
-    Every trouble is a `DataError` that names the file.
+    Every failure is a `DataError` that names the file.
     """
 
-    marked = False  # there is no byte order mark
+    marked = False  # parquet has no byte order mark
 
     def __init__(self, path: Path, asked: str | None = None, nulls: bool = False) -> None:
         """Open a file and find its column; `nulls`: see `batch_chunks`."""
         self.name = str(path)
         parquet = pyarrow("pyarrow.parquet")
         self._size = path.stat().st_size
-        self._done = 0  # rows given
+        self._done = 0  # rows read so far
         self._nulls = nulls
         try:
-            # with a buffer, a column of a row group is not read at once
+            # with a buffer, the column of a row group is read in pieces instead of all at once
             self._file = parquet.ParquetFile(path, buffer_size=1 << 20, page_checksum_verification=True)
         except self._troubles() as error:
             raise self._explained(error) from error
@@ -200,14 +199,14 @@ class ParquetStream:
         self._rows = int(self._file.metadata.num_rows)
 
     def __iter__(self) -> Iterator[bytes]:
-        """The text, some rows at a time."""
+        """Yield the text, some rows at a time."""
         try:
             yield from batch_chunks(self._batches(), self.column, self._nulls)
         except self._troubles() as error:
             raise self._explained(error) from error
 
     def position(self) -> int:
-        """Bytes read from the disk, as far as rows tell."""
+        """Return the number of bytes read from disk, estimated from the rows read."""
         return self._size * self._done // max(self._rows, 1)
 
     def close(self) -> None:
@@ -215,14 +214,14 @@ class ParquetStream:
         self._file.close()
 
     def _batches(self) -> Iterator[Any]:
-        """Batches of about CHUNK bytes, so that long documents take no more memory than short lines."""
+        """Yield batches of about CHUNK bytes, so that long documents need no more memory than short lines."""
         batch = max(FEWEST, min(MOST, self._rows * CHUNK // max(self._bytes(), 1)))
         for found in self._file.iter_batches(batch, columns=[self.column.name], use_threads=False):
             yield found
             self._done += len(found)
 
     def _bytes(self) -> int:
-        """Of the column, unpacked."""
+        """Return the uncompressed size of the column."""
         groups = [self._file.metadata.row_group(i) for i in range(self._file.metadata.num_row_groups)]
         chunks = [group.column(i) for group in groups for i in range(group.num_columns)]
         return sum(

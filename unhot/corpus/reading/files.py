@@ -1,4 +1,4 @@
-"""Files as blocks of bytes: which files a source names, and their text one behind the other."""
+"""Find the files that a path names, and read their text, one file after another, in blocks of bytes."""
 
 import contextlib
 import glob
@@ -16,29 +16,29 @@ from unhot.errors import ConfigError, DataError
 
 STDIN = "-"
 LONGEST = 1 << 30  # bytes of a block, so that its positions fit int32
-PEEK = 1000  # strings of a list that are looked at to tell paths from sentences
+PEEK = 1000  # how many strings of a list are examined to tell paths from sentences
 
 PathLike = str | os.PathLike[str]
 
 
 def find_files(path: PathLike) -> list[Path | None]:
-    """The files that a path names: itself, all below a folder (sorted), the matches of a pattern (sorted).
+    """Return the files that a path names: the file, all files below a folder, or the matches of a pattern.
 
-    None is standard input.
+    Files of a folder or pattern are sorted. None stands for standard input.
     """
     if path == STDIN:
         return [None]
     place = Path(path)
     if not _names_a_file(os.fspath(path)):
         raise DataError(
-            f"{os.fspath(path):.200}: no such file, folder or match: give an existing path; sentences go "
-            "into a list or another iterable"
+            f"{os.fspath(path):.200}: no such file or folder, and no match: give an existing path; to give "
+            "sentences, put them into a list or another iterable"
         )
     if place.is_dir():
         refuse_encoded(place)
         files = _below(place)
         if not files:
-            raise DataError(f"{place}: a folder without files: give a folder that holds text files")
+            raise DataError(f"{place}: the folder has no files: give a folder that holds text files")
         return files
     if place.exists():
         return [place]
@@ -49,21 +49,21 @@ def find_files(path: PathLike) -> list[Path | None]:
 
 
 def refuse_encoded(folder: Path) -> None:
-    """Raise a `DataError` if a folder holds cells or an encoded corpus: their bytes are no text."""
+    """Raise a `DataError` if a folder holds cells or an encoded corpus, whose bytes are not text."""
     for index, what in (
-        (CELLS_INDEX, "cells: open them with Cells.open"),
-        (CORPUS_INDEX, "an encoded text: open it with Corpus.open"),
+        (CELLS_INDEX, "cells, not text: open them with Cells.open"),
+        (CORPUS_INDEX, "an encoded corpus, not text: open it with Corpus.open"),
     ):
         if (folder / index).is_file():
             raise DataError(
-                f"{folder}: holds {what}, or give it alone to unhot train; text is what is read here"
+                f"{folder}: the folder holds {what}, or give the folder as the only input of unhot train"
             )
 
 
 def are_paths(items: Sequence[object]) -> bool:
-    """Whether a list holds paths: `pathlib` paths, or strings that all exist.
+    """Return whether a list holds paths: `pathlib` paths, or strings that all name existing files.
 
-    Strings of which none exists are sentences.
+    If none of the strings names a file, they are sentences; if only some do, raise a `DataError`.
     """
     strings = [item for item in items[:PEEK] if isinstance(item, str)]
     paths = [item for item in items[:PEEK] if isinstance(item, os.PathLike)]
@@ -74,7 +74,7 @@ def are_paths(items: Sequence[object]) -> bool:
     missing = [item for item in strings if not _names_a_file(item)]
     if missing and len(missing) < len(strings):
         raise DataError(
-            f"a list of {len(items)} strings, some of which name files and some do not, like "
+            f"in a list of {len(items)} strings, some name files and some do not, such as "
             f"{missing[0][:80]!r}: give paths as pathlib.Path, sentences as an iterator (iter(sentences))"
         )
     return not missing
@@ -87,7 +87,7 @@ def _below(folder: Path) -> list[Path | None]:
 def _matches(pattern: str) -> list[Path]:
     if not any(c in pattern for c in "*?["):
         return []
-    # Path.glob takes no absolute pattern
+    # Path.glob does not accept absolute patterns
     return [Path(match) for match in sorted(glob.glob(pattern, recursive=True))]  # noqa: PTH207
 
 
@@ -98,14 +98,14 @@ def _names_a_file(text: str) -> bool:
         return False
     try:
         return Path(text).exists() or bool(_matches(text))
-    except (OSError, ValueError):  # a name too long, or not to be encoded
+    except (OSError, ValueError):  # the name is too long, or cannot be encoded
         return False
 
 
 class FileReader:
-    """The text of files, one behind the other; the end of a file ends a line.
+    """Read the text of several files, one after another; the end of a file also ends a line.
 
-    In parquet files, a row is a line.
+    In a parquet file, each row is a line.
     """
 
     def __init__(
@@ -115,9 +115,9 @@ class FileReader:
         column: str | None = None,
         nulls: bool = False,
     ) -> None:
-        """`cuts`: the bytes behind which the text may be cut into blocks.
+        """Find the files of the paths; the text may be cut into blocks after any byte of `cuts`.
 
-        Of parquet files: `column`, where the text is; `nulls`, a cell without value is a line, too.
+        For parquet files, `column` names the column of the text, and `nulls` makes a null cell an empty line.
         """
         self._paths = [file for path in paths for file in find_files(path)]
         self._parquet = {path for path in self._paths if path is not None and is_parquet(path)}
@@ -128,17 +128,17 @@ class FileReader:
             (TOKEN_END + SENTENCE_END, SENTENCE_END) if self.token_lists else (cuts, b"\n")
         )
         self._stream: TextStream | ParquetStream | None = None
-        self._finished = 0  # bytes on disk of the files that are read
+        self._finished = 0  # bytes on disk of the files that were read completely
         known = [path.stat().st_size for path in self._paths if path is not None and path.is_file()]
         self._total = sum(known) if len(known) == len(self._paths) else None
         self.files = self.bytes = self.byte_order_marks = 0
 
     def _are_token_lists(self) -> bool:
-        """Whether the files are parquet files with lists of tokens; all must be, or none."""
+        """Return whether the files hold lists of tokens; raise a `DataError` if only some of them do."""
         if self._column is not None and not self._parquet:
             raise ConfigError(
-                f"column={self._column!r}: only parquet files and tables have columns, and none is given; "
-                "leave it out"
+                f"column={self._column!r}: only parquet files and tables have columns, but the source has "
+                "none of these; leave column out"
             )
         others = [str(path or STDIN) for path in self._paths if path not in self._parquet]
         found = {False: others[0]} if others else {}
@@ -148,22 +148,22 @@ class FileReader:
             found[stream.column.tokens] = f"{path}, column {stream.column.name!r}"
         if len(found) == 2:
             raise DataError(
-                f"lists of tokens ({found[True]}) and text ({found[False]}) together: give one kind, or "
-                "choose a column"
+                f"some files hold lists of tokens ({found[True]}), others text ({found[False]}): give only "
+                "one kind, or choose a column"
             )
         return True in found
 
     def progress(self) -> tuple[int, int | None]:
-        """Bytes on disk (compressed ones if the files are) that are read, and all of them.
+        """Return the bytes on disk (compressed, if the files are) that were read, and their total.
 
-        If one is not a real file, the bytes of text that are read.
+        If an input is not a regular file, return the bytes of text that were read, and None.
         """
         if self._total is None:
             return self.bytes, None
         return self._finished + (self._stream.position() if self._stream else 0), self._total
 
     def blocks(self, pool: Pool, size: int) -> Generator[Block, None, None]:
-        """Blocks of about `size` bytes; longer if there is nowhere to cut in the piece that fills them."""
+        """Yield blocks of about `size` bytes; a block grows until a piece of text has a place to cut."""
         block = pool.take()
         with contextlib.closing(self._pieces(min(size, PIECE))) as pieces:
             for piece in pieces:
@@ -179,13 +179,13 @@ class FileReader:
                     missing = "white space" if b" " in self._cuts else "a line end"
                     raise DataError(
                         f"{self._stream.name if self._stream else 'the text'}: {block.size} bytes without "
-                        f"{missing}: check that it is text with words"
+                        f"{missing}: check that this is text with words"
                     )
         if block.size:
             yield block
 
     def _pieces(self, size: int) -> Generator[bytes, None, None]:
-        """The text of all files, at most so many bytes at a time."""
+        """Yield the text of all files, at most `size` bytes at a time."""
         for path in self._paths:
             if path is not None and path in self._parquet:
                 stream: TextStream | ParquetStream = ParquetStream(path, self._column, self._nulls)

@@ -1,4 +1,4 @@
-"""From the tables of the scanner threads to one vocabulary, and from each table's local ids to final ids."""
+"""Merge the tables of the scanner threads into one vocabulary, and map their local ids to final ids."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -13,34 +13,34 @@ from unhot.errors import DataError
 from unhot.types import Bytes, Counts, Ids, Starts
 from unhot.vocab.vocabulary import Vocabulary, decode_word, decode_words, encode_word
 
-CHUNK = 1 << 13  # words looked at together
+CHUNK = 1 << 13  # words examined at a time
 INVALID = re.compile("[\udc80-\udcff]")
 
 
 class Lexicon(NamedTuple):
-    """All words that were read."""
+    """All words of a text with their counts."""
 
-    arena: bytes  # the words, one after the other
+    arena: bytes  # the words, one after another
     offsets: Starts  # [words + 1]
     counts: Counts  # [words]
 
     def raws(self, ids: Starts) -> list[bytes]:
-        """The bytes of some words."""
+        """Return the bytes of the words with the given ids."""
         starts, ends = self.offsets[ids].tolist(), self.offsets[ids + 1].tolist()
         return [self.arena[start:end] for start, end in zip(starts, ends, strict=True)]
 
 
 def spelt(words: Iterable[str], escapes: bool = False) -> tuple[Bytes, Starts]:
-    """The bytes of words, one behind the other with PADDING at the end, and where each begins: [words + 1].
+    """Return the bytes of all words, one after another with PADDING at the end, and where each begins.
 
-    `escapes`: as they stand in token lists.
+    `escapes`: escape the words as in token lists.
     """
     raws = [escaped(encode_word(word)) if escapes else encode_word(word) for word in words]
     return np.frombuffer(b"".join(raws) + bytes(PADDING), np.uint8).copy(), _offsets(raws)
 
 
 def merge_tables(tables: list[WordTable]) -> tuple[WordTable, list[Ids]]:
-    """One table of all words, and each table's local id -> id there."""
+    """Merge all tables into one; return it, and for each table an array from its ids to ids there."""
     whole, ids = tables[0], [np.arange(tables[0].state[WORDS], dtype=np.int32)]
     for table in tables[1:]:
         n = int(table.state[WORDS])
@@ -50,9 +50,9 @@ def merge_tables(tables: list[WordTable]) -> tuple[WordTable, list[Ids]]:
 
 
 def add_words(table: WordTable, arena: Bytes, offsets: Starts, counts: Counts) -> tuple[WordTable, Ids]:
-    """Put words into a table, or into a bigger one; their ids there."""
+    """Add words to a table; return the table (a bigger one if it had to grow) and the words' ids there."""
     ids = np.empty(len(offsets) - 1, np.int32)
-    with np.errstate(over="ignore"):  # hashes wrap around; matters only when the kernels run as plain Python
+    with np.errstate(over="ignore"):  # hashes overflow on purpose; NumPy warns only in plain Python
         done = merge(arena, offsets, counts, table, ids, 0)
         while done < len(ids):
             table = grown(table, int(offsets[-1]))
@@ -61,7 +61,7 @@ def add_words(table: WordTable, arena: Bytes, offsets: Starts, counts: Counts) -
 
 
 def lexicon(table: WordTable, escapes: bool) -> Lexicon:
-    """The words of a table; `escapes`: they come from token lists."""
+    """Return the words of a table; `escapes`: they come from token lists, so unescape them."""
     n, used = int(table.state[WORDS]), int(table.state[ARENA])
     words = Lexicon(table.arena[:used].tobytes(), table.offsets[: n + 1], table.counts[:n])
     if not escapes or ESCAPE not in words.arena:
@@ -71,7 +71,7 @@ def lexicon(table: WordTable, escapes: bool) -> Lexicon:
 
 
 def invalid_tokens(words: Lexicon) -> int:
-    """The number of tokens whose bytes are not valid UTF-8."""
+    """Return the number of tokens whose bytes are not valid UTF-8."""
     total = 0
     for first in range(0, len(words.counts), CHUNK):
         last = min(first + CHUNK, len(words.counts))
@@ -88,9 +88,9 @@ def invalid_tokens(words: Lexicon) -> int:
 
 
 def ranked(words: Lexicon, min_count: int, max_vocab: int | None) -> Starts:
-    """The words that stay, most frequent first, equal counts by their bytes."""
+    """Return the ids of the words to keep, most frequent first; words of equal count by their bytes."""
     ids = np.flatnonzero(words.counts >= min_count)
-    # what is surely too rare need not be sorted; ties at the edge must be
+    # words below the count at the edge need not be sorted; ties at the edge must be
     if max_vocab is not None and len(ids) > max_vocab:
         edge = np.partition(words.counts[ids], len(ids) - max_vocab)[len(ids) - max_vocab]
         ids = ids[words.counts[ids] >= edge]
@@ -99,7 +99,7 @@ def ranked(words: Lexicon, min_count: int, max_vocab: int | None) -> Starts:
 
 
 def _sorted(words: Lexicon, ids: Starts) -> Starts:
-    """By count and the first eight bytes with numpy; the few that are equal in both by Python."""
+    """Sort words by falling count, then bytes: count and first eight bytes in NumPy, ties in Python."""
     heads = np.concatenate(
         [_heads(words, ids[i : i + CHUNK]) for i in range(0, len(ids), CHUNK)] or [np.empty(0, np.uint64)]
     )
@@ -115,7 +115,7 @@ def _sorted(words: Lexicon, ids: Starts) -> Starts:
 
 
 def _heads(words: Lexicon, ids: Starts) -> np.ndarray[tuple[int], np.dtype[np.uint64]]:
-    """The first eight bytes of words as numbers that sort like the bytes."""
+    """Return the first eight bytes of words as numbers that sort like the bytes."""
     starts, ends = words.offsets[ids], words.offsets[ids + 1]
     places = starts[:, None] + np.arange(8)  # [ids, 8]
     heads = np.where(
@@ -127,20 +127,20 @@ def _heads(words: Lexicon, ids: Starts) -> np.ndarray[tuple[int], np.dtype[np.ui
 
 
 def cut_vocabulary(words: Lexicon, min_count: int, max_vocab: int | None) -> tuple[Vocabulary, Ids]:
-    """The vocabulary, and each word's final id (-1: dropped)."""
+    """Return the vocabulary after dropping rare words, and each word's final id (-1: dropped)."""
     if not len(words.counts):
-        raise DataError("the text holds no words at all: give text, with the tokenizer that fits it")
+        raise DataError("the text has no words: give text, and a tokenizer that fits it")
     ids = ranked(words, min_count, max_vocab)
     if not len(ids):
         raise DataError(
-            f"min_count={min_count} leaves nothing of {words.counts.sum()} words ({len(words.counts)} "
+            f"min_count={min_count} drops all {words.counts.sum()} words ({len(words.counts)} "
             f"different ones): the highest count is {words.counts.max()}; lower min_count"
         )
     return Vocabulary(decode_words(words.raws(ids)), words.counts[ids]), _finals(len(words.counts), ids)
 
 
 def given_vocabulary(table: WordTable, escapes: bool, vocabulary: Vocabulary) -> tuple[Vocabulary, Ids]:
-    """The vocabulary that the user gave, and the final id (-1: dropped) of each word of the table."""
+    """Return the vocabulary given by the user, and the final id (-1: dropped) of each word of the table."""
     table, ids = add_words(table, *spelt(vocabulary.words, escapes), np.zeros(len(vocabulary), np.int64))
     return vocabulary, _finals(int(table.state[WORDS]), ids)
 
@@ -148,9 +148,9 @@ def given_vocabulary(table: WordTable, escapes: bool, vocabulary: Vocabulary) ->
 def extended_vocabulary(
     table: WordTable, escapes: bool, known: Vocabulary, min_count: int, max_vocab: int | None
 ) -> tuple[Vocabulary, Ids]:
-    """The words of a vocabulary and the frequent ones of the text, with the sum of their counts; final ids.
+    """Add the frequent words of a text to a known vocabulary, with summed counts; also return final ids.
 
-    There are at most `max_vocab` in all, but no word of the vocabulary is dropped.
+    The result has at most `max_vocab` words, but no known word is dropped.
     """
     text = lexicon(table, escapes)
     table, ids = add_words(table, *spelt(known.words, escapes), known.counts)
@@ -163,30 +163,30 @@ def extended_vocabulary(
 
 
 def _finals(words: int, ids: Ids | Starts) -> Ids:
-    """The final id of each of so many words, where `ids` are those that stay, in order; -1: dropped."""
+    """Return the final id of each of `words` words, if `ids` are kept, in this order (-1: dropped)."""
     final = np.full(words, -1, np.int32)
     final[ids] = np.arange(len(ids), dtype=np.int32)
     return final
 
 
 def check_given(counts: Mapping[str, int] | Vocabulary, min_count: int, max_vocab: int | None) -> Vocabulary:
-    """The vocabulary of a mapping word -> count; `DataError` if nothing is left of it.
+    """Return the vocabulary of a mapping word -> count; raise a `DataError` if no word is left.
 
-    A vocabulary is taken as it is.
+    A `Vocabulary` is returned as it is.
     """
     if isinstance(counts, Vocabulary):
         if len(counts.index) and counts.is_ordered():
             return counts
         raise DataError(
-            "counts: a vocabulary without words, or not in the order of their counts; make one with "
+            "counts: the vocabulary has no words, or they are not ordered by their counts; make one with "
             "Vocabulary.from_counts"
         )
-    named = {word: count for word, count in counts.items() if word != ""}  # no token is empty
+    named = {word: count for word, count in counts.items() if word != ""}  # tokens are never empty
     vocabulary = Vocabulary.from_counts(named, min_count=min_count, max_vocab=max_vocab)
     if not len(vocabulary):
         raise DataError(
-            f"counts: none of {len(counts)} words has a count >= min_count={min_count}: lower min_count or "
-            "give more words"
+            f"counts: none of the {len(counts)} words has a count >= min_count={min_count}: lower min_count, "
+            "or give more words"
         )
     return vocabulary
 

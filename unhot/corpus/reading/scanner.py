@@ -1,16 +1,17 @@
-"""The compiled scanner: bytes -> local ids and sentence breaks, counting words on the way.
+"""The compiled scanner: turn bytes into local ids and sentence breaks, and count words on the way.
 
-Every scanner thread has a `WordTable` of its own. A local id is the rank of a word's first appearance in that
-table; `merge` brings the tables together at the end, and `remap` turns local ids into final ones.
+Every scanner thread has its own `WordTable`. Local ids number the words of a table in the order in which they
+first appear. `merge` combines the tables at the end, and `remap` turns local ids into final ids.
 
-The table is an open-addressing hash table. Slot i is two 64-bit words, `slots[2 i]` the key and `slots[2 i +
-1]` = length << 32 | id + 1 (0: empty). The key of a word of at most 8 bytes is the word itself, so equal keys
-and lengths mean equal words; the key of a longer word is a hash, and its bytes in the arena are compared too.
-So nearly every token is found with one cache miss.
+The table is an open-addressing hash table. Slot i is two 64-bit words: the key `slots[2 i]`, and
+`slots[2 i + 1]` = length << 32 | id + 1 (0: empty). The key of a word of at most 8 bytes is the word itself,
+so equal keys and lengths mean equal words. The key of a longer word is a hash, and its bytes in the arena are
+compared, too. So looking up a token takes one cache miss nearly always.
 
 Tokens are found 64 bytes at a time: a mask of the separators gives starts and ends as bits. A block always
-ends with a separator, so no token is open at its end. When the table or the arena is full the kernel returns,
-Python makes it bigger and calls again from where it stopped, so that the hot loop never allocates.
+ends with a separator, so no token is open at its end. When the table or the arena is full, the kernel
+returns; Python makes it bigger and calls the kernel again from where it stopped. So the hot loop never
+allocates.
 """
 
 from typing import Any, NamedTuple
@@ -28,11 +29,11 @@ ZERO, ONE = np.uint64(0), np.uint64(1)
 HALF = np.uint64(32)
 LOW, ALL = np.uint64(0xFFFFFFFF), np.uint64(0xFFFFFFFFFFFFFFFF)
 
-# positions in `WordTable.state`
+# entries of `WordTable.state`
 WORDS = 0
 ARENA = 1
 SHIFT = 2
-# positions in `place`
+# entries of `place`
 POSITION = 0
 TOKENS = 1
 BREAKS = 2
@@ -40,17 +41,17 @@ NULS = 3
 
 
 class WordTable(NamedTuple):
-    """Words seen by one thread; the arrays are bigger than what is in use (see `state`)."""
+    """The words seen by one thread; `state` says how much of the arrays is in use."""
 
     slots: Words64  # [2 x capacity], capacity a power of two
-    offsets: Starts  # [capacity / 2 + 1], where each word begins in the arena
+    offsets: Starts  # [capacity / 2 + 1] where each word begins in the arena
     counts: Counts  # [capacity / 2]
-    arena: Bytes  # the words, one after the other, and PADDING
-    state: Starts  # [3]: number of words; bytes used in the arena; 64 - log2(capacity)
+    arena: Bytes  # the words, one after another, and PADDING
+    state: Starts  # [3] number of words; bytes used in the arena; 64 - log2(capacity)
 
 
 def new_table(words: int, arena: int) -> WordTable:
-    """An empty table with room for so many words, and for so many bytes of words."""
+    """Return an empty table with room for `words` words of `arena` bytes in total."""
     bits = max(2 * words - 1, 1).bit_length()
     capacity = 1 << bits
     return WordTable(
@@ -63,7 +64,7 @@ def new_table(words: int, arena: int) -> WordTable:
 
 
 def grown(table: WordTable, longest: int) -> WordTable:
-    """A bigger table with the same ids, instead of one that is full; no word is longer than `longest`."""
+    """Return a bigger copy of a full table, with the same ids; no word is longer than `longest`."""
     words, room = len(table.counts), len(table.arena)
     n = int(table.state[WORDS])
     bigger = new_table(2 * words, room) if n == words else new_table(words, 2 * room + longest)
@@ -73,14 +74,14 @@ def grown(table: WordTable, longest: int) -> WordTable:
 
 @inner
 def head(text: Bytes, start: Any, length: Any) -> Any:
-    """The first min(length, 8) bytes as a number."""
+    """Return the first min(length, 8) bytes of a word as a number."""
     bits = np.uint64(first_bytes(text, start))
     return bits if length >= 8 else bits & (ALL >> np.uint64(64 - 8 * length))
 
 
 @inner
 def same(a: Bytes, i: Any, b: Bytes, j: Any, length: Any) -> Any:
-    """Whether a[i : i + length] == b[j : j + length], for length >= 8."""
+    """Return whether a[i : i + length] == b[j : j + length], for length >= 8."""
     for k in range(0, length - 8, 8):
         if first_bytes(a, i + k) != first_bytes(b, j + k):
             return False
@@ -89,7 +90,7 @@ def same(a: Bytes, i: Any, b: Bytes, j: Any, length: Any) -> Any:
 
 @inner
 def word_key(text: Bytes, start: Any, length: Any) -> Any:
-    """The bytes of a short word; a hash of a long one."""
+    """Return the key of a word: the bytes of a short word, a hash of a long one."""
     key = head(text, start, length)
     for k in range(8, length, 8):
         key = mix(key) ^ head(text, start + k, length - k)
@@ -98,7 +99,7 @@ def word_key(text: Bytes, start: Any, length: Any) -> Any:
 
 @inner
 def look_up(table: WordTable, text: Bytes, start: Any, length: Any) -> Any:
-    """The id of a word, a new one if it has none; -1 if it would need one and the table is full."""
+    """Return the id of a word, after adding a new word; -1 if the word is new and the table is full."""
     key = word_key(text, start, length)
     mask = (len(table.slots) >> 1) - 1
     slot = np.int64(mix(key) >> np.uint64(table.state[SHIFT]))
@@ -115,7 +116,7 @@ def look_up(table: WordTable, text: Bytes, start: Any, length: Any) -> Any:
 
 @inner
 def insert(table: WordTable, slot: Any, key: Any, text: Bytes, start: Any, length: Any) -> Any:
-    """Add a word at a free slot; its id, or -1 if the table or the arena is full."""
+    """Add a word at a free slot; return its id, or -1 if the table or the arena is full."""
     new, used = table.state[WORDS], table.state[ARENA]
     if new == len(table.counts) or used + length + PADDING > len(table.arena):
         return -1
@@ -131,9 +132,9 @@ def insert(table: WordTable, slot: Any, key: Any, text: Bytes, start: Any, lengt
 
 @inner
 def separators(text: Bytes, base: Any, size: Any, rows: Bytes) -> Any:
-    """For 64 bytes, one bit each: which are special separators, and which are separators at all.
+    """Return two masks for 64 bytes, one bit each: the special separators, and all separators.
 
-    Behind the end, no byte is special and all are separators.
+    Bytes after the end of the text count as separators that are not special.
     """
     special = np.uint64(special_mask(text, base, rows))
     blank = special | np.uint64(other_mask(text, base, rows))
@@ -155,18 +156,18 @@ def scan(
     place: Starts,
     empty_lines: bool,
 ) -> bool:
-    """Scan a block from `place` on; False if the table has to grow first.
+    """Scan a block from `place` on; return False if the table has to grow first.
 
-    `place` holds the position in the text, the tokens and breaks written, and the NUL bytes met so far. A
-    break b says that a sentence ends before token b of this block; with `empty_lines` several may end there.
-    `rows` says which bytes separate (see separators.py).
+    `place` holds the position in the text, the tokens and breaks written, and the NUL bytes found so far. A
+    break b means that a sentence ends before token b of this block; with `empty_lines` several may end there.
+    `rows` defines the separators (see separators.py).
     """
     base = place[POSITION]
     tokens = place[TOKENS]
     n_breaks = place[BREAKS]
     nuls = place[NULS]
     last = np.int64(breaks[n_breaks - 1]) if n_breaks > 0 else -1
-    start = -1  # of the token that is open
+    start = -1  # where the open token begins; -1: no token is open
     while base < size:
         special, blank = separators(text, base, size, rows)
         before = (blank << ONE) | np.uint64(start < 0)  # bit i: byte i - 1 is blank
@@ -205,9 +206,9 @@ def scan(
 
 @kernel
 def merge(arena: Bytes, offsets: Starts, counts: Counts, table: WordTable, ids: Ids, first: int) -> int:
-    """Add words from `first` on to a table, with their counts; `ids` (one for each word) are their ids there.
+    """Add words, from number `first` on, and their counts to a table; write their ids there to `ids`.
 
-    Returns the number of words done: fewer than all if the table has to grow first.
+    Return the number of words done: fewer than all if the table has to grow first.
     """
     for word in range(first, len(ids)):
         found = look_up(table, arena, offsets[word], offsets[word + 1] - offsets[word])
@@ -220,7 +221,7 @@ def merge(arena: Bytes, offsets: Starts, counts: Counts, table: WordTable, ids: 
 
 @kernel
 def remap(ids: Ids, breaks: Ids, place: Starts, final: Ids, keeping: Keeping) -> None:
-    """Local ids to final ids, in place; tokens whose final id is -1, and empty lines, vanish unless kept."""
+    """Replace local ids by final ids in place; drop tokens with id -1 and empty lines, unless kept."""
     tokens, n_breaks = place[TOKENS], place[BREAKS]
     lowest = -1 if keeping.unknown else 0
     to = 0

@@ -1,4 +1,4 @@
-"""Sentences from Python as blocks of bytes: strings, token lists, lines that a function splits."""
+"""Turn sentences from Python into blocks of bytes: strings, token lists, lines that a function splits."""
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 
@@ -10,21 +10,21 @@ from unhot.vocab.vocabulary import decode_word, encode_word
 
 
 class SentenceReader:
-    """Sentences as bytes, each with its end, put together to blocks."""
+    """Put sentences, which are bytes with an end mark, together into blocks."""
 
-    files = byte_order_marks = 0  # there are none
+    files = byte_order_marks = 0  # sentences from Python have none
 
     def __init__(self, sentences: Iterator[bytes]) -> None:
-        """Several sentences may come together."""
+        """Take the sentences; an item may hold several of them."""
         self._sentences = sentences
         self.bytes = 0  # read so far
 
     def progress(self) -> tuple[int, int | None]:
-        """Bytes read; of how many is not known."""
+        """Return the bytes read so far, and None because the total is unknown."""
         return self.bytes, None
 
     def blocks(self, pool: Pool, size: int) -> Generator[Block, None, None]:
-        """Blocks of whole sentences of about `size` bytes."""
+        """Yield blocks of about `size` bytes, each of whole sentences."""
         block = pool.take()
         for sentence in self._sentences:
             block.append(sentence)
@@ -36,18 +36,18 @@ class SentenceReader:
 
 
 def joined_strings(sentences: Iterable[object]) -> Iterator[bytes]:
-    """Strings for the scanner of text: a line feed inside a sentence is only white space."""
+    """Yield strings as bytes for the text scanner; a line feed inside a sentence becomes a space."""
     for number, sentence in enumerate(sentences, 1):
         if not isinstance(sentence, str):
             raise DataError(
-                f"sentence {number} is of type {type(sentence).__name__}, the first one was a str: give "
+                f"sentence {number} is of type {type(sentence).__name__}, but the first one was a str: give "
                 "strings or token lists, not both"
             )
         yield encode_word(sentence.replace("\n", " ")) + b"\n"
 
 
 def joined_lists(sentences: Iterable[object]) -> Iterator[bytes]:
-    """Token lists for the scanner of token lists; an empty token is no token."""
+    """Yield token lists as bytes for the scanner of token lists; the scanner ignores empty tokens."""
     for number, sentence in enumerate(sentences, 1):
         if isinstance(sentence, (str, bytes)) or not isinstance(sentence, Iterable):
             raise DataError(
@@ -58,10 +58,10 @@ def joined_lists(sentences: Iterable[object]) -> Iterator[bytes]:
 
 
 def joined(tokens: Sequence[str], number: int) -> bytes:
-    """One sentence in the form the scanner reads."""
+    """Return the tokens of one sentence in the form that the scanner reads."""
     try:
         text = "\n".join(tokens)
-        # the quick way: no token holds a line feed or bytes that are not UTF-8
+        # the fast path: no token contains a line feed or invalid UTF-8
         if text.count("\n") == len(tokens) - 1:
             return text.encode().replace(b"\n", TOKEN_END) + SENTENCE_END
         raws = [token.encode() for token in tokens]
@@ -77,7 +77,7 @@ def joined(tokens: Sequence[str], number: int) -> bytes:
 
 
 def file_lines(files: FileReader, size: int) -> Iterator[str]:
-    """The lines of files, which must cut at line feeds only."""
+    """Yield the lines of files; the reader must cut blocks at line feeds only."""
     pool = Pool()
     for block in files.blocks(pool, size):
         text = decode_word(block.text[: block.size].tobytes())
@@ -87,7 +87,7 @@ def file_lines(files: FileReader, size: int) -> Iterator[str]:
 
 
 def tokenized(lines: Iterable[object], tokenizer: Callable[[str], Iterable[str]]) -> Iterator[bytes]:
-    """Strings, split by a function."""
+    """Yield strings, split by a tokenizer function, as bytes for the scanner of token lists."""
     for number, line in enumerate(lines, 1):
         if not isinstance(line, str):
             raise DataError(

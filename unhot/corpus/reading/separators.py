@@ -1,6 +1,6 @@
-"""Which of 64 bytes are separators, and eight bytes as one number: what plain loops are slow at.
+"""Vector code for the scanner: find the separators among 64 bytes, and load eight bytes as one number.
 
-They read up to `PADDING` bytes from the position they are asked about, so every buffer is that much longer
+These functions read up to `PADDING` bytes from the given position on, so every buffer is that much longer
 than its text.
 """
 
@@ -12,18 +12,18 @@ from llvmlite import ir
 from unhot.kernels.jit import block
 from unhot.types import Bytes
 
-WIDTH = 64  # bytes looked at together: one bit each in a 64-bit number
+WIDTH = 64  # bytes examined at a time: one bit each in a 64-bit number
 PADDING = WIDTH
-SPECIAL, OTHER = 2, 6  # separators that mean something (sentence end, NUL), and those that only separate
+SPECIAL, OTHER = 2, 6  # how many separators have a meaning (sentence end, NUL), and how many only separate
 
 BYTE, LONG = ir.IntType(8), ir.IntType(64)
 VECTOR = ir.VectorType(BYTE, WIDTH)
 
 
 def separator_rows(special: bytes, other: bytes) -> Bytes:
-    """Separating bytes in the form the masks want them: each one repeated over a vector.
+    """Return the separators in the form that the masks take: each byte is repeated over a vector.
 
-    The first special one ends a sentence.
+    The first special separator ends a sentence.
     """
     padded = (special * SPECIAL)[:SPECIAL] + (other * OTHER)[:OTHER]
     return np.repeat(np.frombuffer(padded, np.uint8), WIDTH)
@@ -64,17 +64,17 @@ def _emit_mask(builder: ir.IRBuilder, text: Any, position: Any, rows: Any, first
 
 @block(_special_mask)
 def special_mask(types: Any, builder: ir.IRBuilder, text: Any, position: Any, rows: Any) -> int:
-    """Bit i: byte i from the position on is a special separator."""
+    """Return a mask: bit i is set if byte position + i is a special separator."""
     return _emit_mask(builder, text, position, rows, 0, SPECIAL)  # type: ignore[no-any-return]
 
 
 @block(_other_mask)
 def other_mask(types: Any, builder: ir.IRBuilder, text: Any, position: Any, rows: Any) -> int:
-    """Bit i: byte i from the position on is another separator."""
+    """Return a mask: bit i is set if byte position + i is one of the other separators."""
     return _emit_mask(builder, text, position, rows, SPECIAL, OTHER)  # type: ignore[no-any-return]
 
 
 @block(_first_bytes)
 def first_bytes(types: Any, builder: ir.IRBuilder, text: Any, position: Any) -> int:
-    """Eight bytes as a number, the first one lowest."""
+    """Return eight bytes as a number; the first byte is the lowest."""
     return _load(builder, text, position, LONG)  # type: ignore[no-any-return]

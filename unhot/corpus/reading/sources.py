@@ -1,4 +1,4 @@
-"""What the user gave: which reader turns it into blocks, and how the scanner has to look at them."""
+"""Recognise what kind of source the user gave, and choose its reader and the way to scan its bytes."""
 
 import os
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
@@ -30,29 +30,29 @@ Source: TypeAlias = (
 
 
 class Column(NamedTuple):
-    """A column of the table that a text is in, for what is beside the text."""
+    """A column of the text's own table, to encode beside the text (see `encode`)."""
 
     name: str
 
 
 class Input(NamedTuple):
-    """Text as blocks of bytes, and what these bytes mean."""
+    """An opened source: text as blocks of bytes, and how to read these bytes."""
 
-    reader: FileReader | SentenceReader  # knows how much of the text is read
+    reader: FileReader | SentenceReader  # knows how much of the text was read
     blocks: Callable[[Pool, int], Generator[Block, None, None]]
     separators: Bytes  # see separators.py
     normalise: Normaliser | None
 
     @property
     def escapes(self) -> bool:
-        """Whether tokens are escaped, see `tokenizers.escaped`."""
+        """Whether the bytes of tokens are escaped, see `tokenizers.escaped`."""
         return self.separators is TOKEN_LISTS
 
 
 def open_input(
     source: Source, tokenizer: Tokenizer, block: int, column: str | None = None, empty_lines: bool = False
 ) -> Input:
-    """Find out what a source is (the rules are in `encode`)."""
+    """Recognise a source and open it; the rules are in the docstring of `encode`."""
     paths = paths_of(source)
     if not isinstance(tokenizer, str):
         return _split_by(tokenizer, source, paths, block, column, empty_lines)
@@ -71,7 +71,7 @@ def open_input(
 
 
 def _input(reader: FileReader | SentenceReader, lists: bool, normalise: Normaliser | None) -> Input:
-    """Token lists are taken as they are."""
+    """Return the input of a reader; lists of tokens are not normalised."""
     if lists:
         return Input(reader, reader.blocks, TOKEN_LISTS, None)
     return Input(reader, reader.blocks, TEXT, normalise)
@@ -85,13 +85,13 @@ def _split_by(
     column: str | None,
     empty_lines: bool,
 ) -> Input:
-    """A function splits what must be strings."""
+    """Return the input for a tokenizer function, which splits each string of a source."""
     files = None if paths is None else FileReader(paths, b"\n", column, empty_lines)
     table = table_chunks(source, column, empty_lines) if paths is None else None
     if (files is not None and files.token_lists) or (table is not None and table[0].tokens):
         raise DataError(
-            "a column with lists of tokens: a tokenizer function takes str; leave it out, or choose a "
-            "column of strings"
+            "the column holds lists of tokens, but a tokenizer function takes str: leave the function out, "
+            "or choose a column of strings"
         )
     if files is not None:
         lines: Iterator[object] = file_lines(files, block)
@@ -104,7 +104,7 @@ def _split_by(
 
 
 def check_input(source: object, tokenizer: Tokenizer) -> None:
-    """Raise an error for a tokeniser or a file that does not exist, before any kernel is compiled."""
+    """Raise an error if the tokenizer or a file does not exist, before any kernel is compiled."""
     if isinstance(tokenizer, str):
         normaliser(tokenizer)
     for path in paths_of(source) or ():
@@ -112,7 +112,7 @@ def check_input(source: object, tokenizer: Tokenizer) -> None:
 
 
 def paths_of(source: object) -> list[PathLike] | None:
-    """The paths that a source is made of; None if it is sentences."""
+    """Return the paths of a source; None if the source does not consist of paths."""
     if isinstance(source, (str, os.PathLike)):
         return [source]
     if isinstance(source, (list, tuple)) and are_paths(source):
@@ -121,10 +121,10 @@ def paths_of(source: object) -> list[PathLike] | None:
 
 
 def _items(source: Source, column: str | None, nulls: bool) -> Iterator[object]:
-    """The sentences of an iterable; of rows that are dicts, the text column."""
+    """Return the sentences of an iterable; for rows that are dicts, the text column."""
     if isinstance(source, (bytes, bytearray, memoryview)) or not isinstance(source, Iterable):
         raise DataError(
-            f"a source of type {type(source).__name__}: give a path, a list of paths, a table, or an "
+            f"the source has type {type(source).__name__}: give a path, a list of paths, a table, or an "
             "iterable of strings or of token lists"
         )
     items: Iterator[object] = iter(source)
@@ -134,7 +134,7 @@ def _items(source: Source, column: str | None, nulls: bool) -> Iterator[object]:
         return row_cells(items, column, nulls)
     if column is not None:
         raise ConfigError(
-            f"column={column!r}: only parquet files and tables have columns, this is a "
-            f"{type(source).__name__}; leave it out"
+            f"column={column!r}: only parquet files and tables have columns, but the source is a "
+            f"{type(source).__name__}; leave column out"
         )
     return items

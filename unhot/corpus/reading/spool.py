@@ -1,7 +1,7 @@
-"""Local ids of every block, on disk until the vocabulary is known.
+"""The spool: the local ids of every block, kept on disk until the vocabulary is known.
 
-They are written in parts that are removed as soon as they are read back, so that spool and shards together
-take little more space than the ids once.
+The ids are written in parts. Each part is removed as soon as it was read back, so spool and shards together
+need little more disk space than the ids alone.
 """
 
 from collections.abc import Generator
@@ -15,11 +15,11 @@ from unhot.corpus.reading.text_blocks import Block, Pool
 from unhot.errors import DataError
 from unhot.types import Ids
 
-PART = 1 << 26  # bytes
+PART = 1 << 26  # bytes of a part
 
 
 class SpooledBlock(NamedTuple):
-    """One block in the spool."""
+    """One block in the spool: its file, its table, and the number of its tokens and breaks."""
 
     path: Path
     table: int
@@ -31,11 +31,11 @@ class Spool:
     """Blocks of ids, written once and read once in the same order."""
 
     def __init__(self, directory: Path, part: int = PART) -> None:
-        """`part`: bytes after which a new file begins, about."""
+        """Take the folder for the files; `part`: about how many bytes a file has."""
         self._directory = directory
         self.part = part
         self._entries: list[SpooledBlock] = []
-        self.bytes = 0  # written in all
+        self.bytes = 0  # bytes written in total
 
     def write(self, block: Block) -> None:
         """Add a scanned block."""
@@ -47,7 +47,7 @@ class Spool:
         self.bytes += ids.nbytes + breaks.nbytes
 
     def read(self, pool: Pool) -> Generator[Block, None, None]:
-        """All blocks, once."""
+        """Yield all blocks, and remove each file that was read; this works only once."""
         for path, entries in groupby(self._entries, key=lambda entry: entry.path):
             with path.open("rb") as file:
                 for entry in entries:
@@ -62,9 +62,9 @@ class Spool:
 
 
 def _fill(ids: Ids, file: IO[bytes]) -> None:
-    """Read so many ids."""
+    """Fill an array with ids from a file."""
     if file.readinto(ids.data) != ids.nbytes:  # type: ignore[attr-defined]
         raise DataError(
-            f"{Path(file.name).parent}: what was read is gone from there: is something else cleaning up? "
-            "run it again"
+            f"{Path(file.name).parent}: temporary files were removed or cut short during encoding: check "
+            "whether another program cleans up there, and run it again"
         )

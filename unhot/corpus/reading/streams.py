@@ -1,4 +1,4 @@
-"""One file, compressed or not, as a stream of bytes. The kind is told by the first bytes, not by the name."""
+"""Read one file, compressed or not, as a stream of bytes. Its first bytes, not its name, tell its kind."""
 
 import importlib
 import io
@@ -11,10 +11,10 @@ from typing import IO, Any
 from unhot.errors import DataError
 
 HEAD = 10  # bytes that tell the kind of a file
-BUFFER = 1 << 18  # compressed bytes read together
-PIECE = 1 << 16  # bytes of text
+BUFFER = 1 << 18  # compressed bytes read at a time
+PIECE = 1 << 16  # bytes of text read at a time
 
-# kind: module, class, and what it calls the file beneath
+# kind: module, class, and the name of the class's argument for the compressed file
 PACKERS = {
     "gz": ("gzip", "GzipFile", "fileobj"),
     "bz2": ("bz2", "BZ2File", "filename"),
@@ -24,7 +24,7 @@ PACKERS = {
 BZIP2_BLOCKS = (b"1AY&SY", b"\x17rE8P\x90")
 ZSTD_FRAME, ZSTD_SKIPPABLE = b"\x28\xb5\x2f\xfd", b"\x2a\x4d\x18"
 UTF8_MARK = b"\xef\xbb\xbf"
-# the longer ones first
+# longer marks first, because a longer mark can begin with a shorter one
 OTHER_MARKS = {
     b"\xff\xfe\x00\x00": "UTF-32",
     b"\x00\x00\xfe\xff": "UTF-32",
@@ -34,18 +34,18 @@ OTHER_MARKS = {
 
 
 class Rejoined(io.RawIOBase):
-    """A stream that cannot go back, with the bytes already taken from it put in front again."""
+    """A stream that cannot seek, with the bytes that were already read put back in front."""
 
     def __init__(self, head: bytes, rest: Any) -> None:
-        """`head`: the bytes that were taken."""
+        """Take the bytes that were already read (`head`) and the stream with the rest."""
         self._head, self._rest = head, rest
 
     def readable(self) -> bool:
-        """Yes."""
+        """Return True: the stream can be read."""
         return True
 
     def readinto(self, buffer: Any) -> int:
-        """Give the head first."""
+        """Read from the head first, then from the stream."""
         if self._head:
             n = min(len(buffer), len(self._head))
             buffer[:n], self._head = self._head[:n], self._head[n:]
@@ -54,10 +54,10 @@ class Rejoined(io.RawIOBase):
 
 
 class TextStream:
-    """The text of a file, without its byte order mark; every trouble is a `DataError` that names the file."""
+    """The text of a file without its byte order mark; every failure is a `DataError` that names the file."""
 
     def __init__(self, path: Path | None) -> None:
-        """Open a file; None is standard input."""
+        """Open a file; None: standard input."""
         self.name = str(path) if path else "standard input"
         self.marked = False
         self._raw: IO[bytes] | None = None
@@ -74,7 +74,7 @@ class TextStream:
             raise
 
     def __iter__(self) -> Iterator[bytes]:
-        """The text, some bytes at a time."""
+        """Yield the text, some bytes at a time."""
         try:
             yield self._head
             while text := self._text.read(PIECE):
@@ -83,7 +83,7 @@ class TextStream:
             raise self._explained(error) from error
 
     def position(self) -> int:
-        """Bytes read from the disk, compressed ones if the file is."""
+        """Return the number of bytes read from disk; for a compressed file, of compressed bytes."""
         return self._raw.tell() if self._raw and self._seekable else 0
 
     def close(self) -> None:
@@ -99,10 +99,13 @@ class TextStream:
             raw = Rejoined(head, raw)
         if head.startswith(b"PK\x03\x04"):
             raise DataError(
-                f"{self.name}: a zip archive: unpack it first, or compress the text with gz, bz2, xz or zst"
+                f"{self.name}: this is a zip archive: unpack it, or compress the text with gz, bz2, xz or zst"
             )
         if head.startswith(b"PAR1") and not self._seekable:
-            raise DataError(f"{self.name}: parquet in a pipe: its index is at the end; give it as a file")
+            raise DataError(
+                f"{self.name}: a parquet file cannot be read from a pipe, because its index is at its end: "
+                "give it as a file"
+            )
         kind = compression(head)
         return decompress(kind, io.BufferedReader(raw, BUFFER)) if kind else raw
 
@@ -111,8 +114,8 @@ class TextStream:
         for mark, encoding in OTHER_MARKS.items():
             if head.startswith(mark):
                 raise DataError(
-                    f"{self.name}: {encoding} text, by its byte order mark: convert it to UTF-8, e.g. with "
-                    f"iconv -f {encoding} -t UTF-8"
+                    f"{self.name}: its byte order mark says that this is {encoding} text: convert it to "
+                    f"UTF-8, e.g. with iconv -f {encoding} -t UTF-8"
                 )
         return head[len(UTF8_MARK) :] if self.marked else head
 
@@ -126,7 +129,7 @@ class TextStream:
 
 
 def read_fully(stream: Any, size: int) -> bytes:
-    """Exactly `size` bytes unless the stream ends before."""
+    """Read exactly `size` bytes, or fewer if the stream ends before."""
     parts = b""
     while len(parts) < size and (part := stream.read(size - len(parts))):
         parts += part
@@ -134,7 +137,7 @@ def read_fully(stream: Any, size: int) -> bytes:
 
 
 def compression(head: bytes) -> str:
-    """The compression of a file that starts like this; empty if there is none."""
+    """Return the compression of a file from its first bytes; an empty string if it is not compressed."""
     if head.startswith(b"\x1f\x8b"):
         return "gz"
     if head.startswith(b"BZh") and head[4:10] in BZIP2_BLOCKS:
@@ -147,16 +150,16 @@ def compression(head: bytes) -> str:
 
 
 def decompress(kind: str, stream: IO[bytes]) -> Any:
-    """A decompressing stream; streams put one behind the other are read as one."""
+    """Return a decompressing stream; several compressed streams in one file are read as one."""
     if kind in PACKERS:
         return packed_file(kind, stream, "rb")
     zstd = _zstd()
-    # 31: files made with zstd --long=31 too
+    # 31 allows files made with zstd --long=31
     return zstd.ZstdFile(stream, options={zstd.DecompressionParameter.window_log_max: 31})
 
 
 def packed_file(kind: str, file: IO[bytes], mode: str) -> Any:
-    """A compressed file, to read ("rb") or to write ("wb"), over an open one."""
+    """Return a file that decompresses ("rb") or compresses ("wb") an open one."""
     module, name, argument = PACKERS[kind]
     return getattr(importlib.import_module(module), name)(**{argument: file}, mode=mode)
 
@@ -166,7 +169,7 @@ def _zstd() -> Any:
 
 
 def _troubles() -> tuple[type[Exception], ...]:
-    """What reading can raise; modules that were not needed cannot raise anything."""
+    """Return the exceptions that reading can raise; modules that are not loaded cannot raise any."""
     names = {"lzma": "LZMAError", "compression.zstd": "ZstdError", "backports.zstd": "ZstdError"}
     loaded = [getattr(sys.modules[name], error) for name, error in names.items() if name in sys.modules]
     return (OSError, EOFError, zlib.error, *loaded)
@@ -176,6 +179,6 @@ def _standard_input() -> IO[bytes]:
     buffer: IO[bytes] | None = getattr(sys.stdin, "buffer", None)
     if buffer is None:
         raise DataError(
-            "-: standard input is closed or is not a stream of bytes: pipe text into it, or give a file"
+            "-: standard input is closed, or not a stream of bytes: pipe text into it, or give a file"
         )
     return buffer

@@ -1,6 +1,6 @@
-"""Python objects with columns: Arrow tables, data frames, Hugging Face datasets, rows that are dicts.
+"""Read Python objects with columns: Arrow tables, data frames, Hugging Face datasets, rows that are dicts.
 
-None of their libraries is imported to find out: an object is what it can do.
+Objects are recognised by their attributes, so that their libraries need not be imported.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -18,26 +18,26 @@ from unhot.corpus.reading.arrow import (
 from unhot.errors import DataError
 from unhot.vocab.vocabulary import decode_word
 
-DATASET_ROWS = 1000  # rows asked of a dataset at a time
+DATASET_ROWS = 1000  # rows read from a dataset at a time
 
 
 class ArrowStream(Protocol):
-    """What tables, data frames and readers of record batches share: the Arrow PyCapsule interface."""
+    """The Arrow PyCapsule interface, which tables, data frames and record batch readers have."""
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """A stream of record batches."""
+        """Return a stream of record batches."""
 
 
 def table_chunks(source: Any, asked: str | None, nulls: bool) -> tuple[ChosenColumn, Iterator[bytes]] | None:
-    """The column of a table that holds its text, and its sentences as bytes; None if it is no table.
+    """Return the text column of a table, and its sentences as bytes; None if the source is not a table.
 
-    `nulls`: a cell without value is a sentence, too.
+    `nulls`: a null cell counts as an empty sentence instead of being skipped.
     """
     if isinstance(source, Mapping):
         keys, first_key = ", ".join(map(repr, list(source)[:10])), next(iter(source), "")
         raise DataError(
-            f"a {type(source).__name__} with the keys {keys}: give one of its values, for example "
-            f"source[{first_key!r}]"
+            f"the source is a {type(source).__name__} with the keys {keys}: give one of its values, for "
+            f"example source[{first_key!r}]"
         )
     batches = _batches(source)
     if batches is None:
@@ -50,7 +50,7 @@ def table_chunks(source: Any, asked: str | None, nulls: bool) -> tuple[ChosenCol
 
 
 def _batches(source: Any) -> Iterator[Any] | None:
-    """The record batches of a table; None if the source is no table."""
+    """Return the record batches of a table; None if the source is not a table."""
     # Dataset, IterableDataset
     if hasattr(source, "column_names") and hasattr(source, "with_format") and hasattr(source, "iter"):
         pyarrow()
@@ -63,21 +63,22 @@ def _batches(source: Any) -> Iterator[Any] | None:
         return batches
     if hasattr(source, "__dataframe__"):
         raise DataError(
-            f"a {type(source).__name__} that gives no Arrow stream: give the column that holds the text"
+            f"a {type(source).__name__} without an Arrow stream cannot be read: give the column that holds "
+            "the text"
         )
     return None
 
 
 def table_lines(chunks: Iterator[bytes]) -> Iterator[str]:
-    """The sentences of a table's text as strings."""
+    """Yield the sentences of a table's text as strings."""
     for chunk in chunks:
         yield from decode_word(chunk).split("\n")[:-1]
 
 
 def row_cells(rows: Iterable[object], asked: str | None, nulls: bool) -> Iterator[object]:
-    """The text column of rows that are dicts, chosen by the first row; `nulls`: see `table_chunks`."""
+    """Yield the text column of rows that are dicts; the first row decides it; `nulls`: see `table_chunks`."""
     column: ChosenColumn | None = None
-    before = 0  # rows without value, which do not tell what the column holds
+    before = 0  # rows without a value, which do not show whether the column holds strings or tokens
     for number, row in enumerate(rows, 1):
         if not isinstance(row, Mapping):
             raise DataError(

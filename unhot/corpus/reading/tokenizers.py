@@ -1,13 +1,14 @@
-"""What a token is: byte classes for the scanner, and two compiled normalisers that run before it.
+"""Tokenizers: separator bytes for the scanner, and two compiled normalisers that run before it.
 
     whitespace   ASCII white space and NUL separate tokens, a line feed ends a sentence; nothing is changed
-    words        lower-cased letters, digits and combining marks of any script (Unicode categories L, M and
-                 N); all else separates
-    text8        Mahoney's recipe: lower-case a-z, digits spelt out ("7" -> " seven "), all else separates
+    words        letters (lower-cased), digits and combining marks of any script (Unicode categories L, M and
+                 N) form tokens; everything else separates them
+    text8        Mahoney's recipe: letters a-z, lower-cased, and digits spelt out ("7" -> " seven ");
+                 everything else separates tokens
 
-`words` lower-cases each code point by itself, by the one-to-one mapping of Unicode, and keeps bytes that are
-not valid UTF-8 as they are. A normaliser turns bytes into bytes that `whitespace` splits; line feeds and NUL
-bytes stay.
+`words` lower-cases each code point by itself, with Unicode's one-to-one mapping, and keeps bytes that are not
+valid UTF-8 unchanged. A normaliser turns text into text that `whitespace` can split; it keeps line feeds and
+NUL bytes.
 """
 
 import functools
@@ -25,18 +26,18 @@ from unhot.types import Bytes, Ids
 Tokenizer: TypeAlias = str | Callable[[str], Iterable[str]]
 
 NAMES = ("whitespace", "words", "text8")
-BLANKS = b" \t\n\v\f\r\0"  # bytes between tokens: a text may be cut behind any of them
+BLANKS = b" \t\n\v\f\r\0"  # bytes that separate tokens: a text may be cut after any of them
 
-# Token lists are joined with bytes that UTF-8 never uses. A token that holds one of the last three bytes all
-# the same (from a file that is not UTF-8) is escaped: ESCAPE and 0, 1 or 2.
+# Token lists are joined with bytes that UTF-8 never uses. A token from a file that is not UTF-8 may still
+# contain one of these three bytes; there it is replaced by ESCAPE and 0, 1 or 2.
 ESCAPE = b"\xfd"
 SENTENCE_END = b"\xfe"
 TOKEN_END = b"\xff"
 
 SPACE = 32
-KEPT = b"\n\0"  # separators that mean something to the scanner
-CODE_POINTS = 0x34000  # letters end below; the last block is CJK extension J
-SELECTORS = (0xE0100, 0xE01EF)  # variation selectors: the only marks above
+KEPT = b"\n\0"  # separators that the scanner must see
+CODE_POINTS = 0x34000  # all letters are below this; the last block is CJK extension J
+SELECTORS = (0xE0100, 0xE01EF)  # variation selectors: the only marks above CODE_POINTS
 
 
 TEXT = separator_rows(b"\n\0", b" \t\v\f\r")
@@ -44,24 +45,24 @@ TOKEN_LISTS = separator_rows(SENTENCE_END, TOKEN_END)
 
 
 def escaped(raw: bytes) -> bytes:
-    """The bytes of a token in a joined token list."""
+    """Return the bytes of a token as they stand in a joined token list."""
     return raw.replace(b"\xfd", b"\xfd\x00").replace(b"\xfe", b"\xfd\x01").replace(b"\xff", b"\xfd\x02")
 
 
 def unescaped(raw: bytes) -> bytes:
-    """The inverse of `escaped`."""
+    """Invert `escaped`."""
     return raw.replace(b"\xfd\x02", b"\xff").replace(b"\xfd\x01", b"\xfe").replace(b"\xfd\x00", b"\xfd")
 
 
 class Normaliser(NamedTuple):
-    """A compiled step before the scanner."""
+    """A compiled step that changes text before it is scanned."""
 
     run: Any  # kernel(text, size, out, table) -> size of out
     table: Ids
-    growth: float  # the output is at most so many times as long as the input
+    growth: float  # the output is at most this many times as long as the input
 
     def __call__(self, text: Bytes, size: int, out: Bytes) -> tuple[Bytes, int]:
-        """Normalised text (in `out`, or in a longer array if that is too small) and its size."""
+        """Return the normalised text (in `out`, or in a new array if `out` is too small) and its size."""
         room = int(self.growth * size) + 8 + PADDING
         if len(out) < room:
             out = np.zeros(room, np.uint8)
@@ -70,7 +71,7 @@ class Normaliser(NamedTuple):
 
 @functools.cache
 def normaliser(name: str) -> Normaliser | None:
-    """The normaliser of a tokeniser; None for whitespace."""
+    """Return the normaliser of a tokenizer; None for whitespace."""
     if name == "whitespace":
         return None
     if name == "words":
@@ -84,16 +85,16 @@ def normaliser(name: str) -> Normaliser | None:
 
 
 def lower_table() -> Ids:
-    """Code point -> what to write: the lower case of a letter, digit or mark.
+    """Return the table of `keep_words`: code point -> lower case of a letter, digit or mark, else 0.
 
-    All else is 0; below 128 it is a space, or the byte itself if the scanner needs it.
+    Below 128, other characters map to a space, or to themselves if they are in KEPT.
     """
     table = np.zeros(CODE_POINTS, np.int32)
     category = unicodedata.category
     for code in range(CODE_POINTS):
         char = chr(code)
         if category(char)[0] in "LMN":
-            # only U+0130 has a longer lower case, whose first letter is the one-to-one mapping
+            # only the lower case of U+0130 is longer; its first letter is the one-to-one mapping
             table[code] = ord(char.lower()[0])
     table[:128][table[:128] == 0] = ord(" ")
     table[list(KEPT)] = list(KEPT)
@@ -101,9 +102,9 @@ def lower_table() -> Ids:
 
 
 def spelling_table() -> Ids:
-    """Byte -> what to write, or for a digit ~(where its name is in this table).
+    """Return the table of `keep_text8`: byte -> byte to write, or for a digit ~(place of its name here).
 
-    There, the length of the name comes first.
+    At that place are the length of the name and then its bytes.
     """
     table = np.full(256 + 8 * 10, ord(" "), np.int32)
     table[list(KEPT)] = list(KEPT)
@@ -119,7 +120,7 @@ def spelling_table() -> Ids:
 
 @inner
 def code_point(text: Bytes, i: Any, size: int) -> Any:
-    """The code point at a position and its number of bytes; (-1, 1) if the bytes are not UTF-8."""
+    """Return the code point at a position and its number of bytes; (-1, 1) if the bytes are not UTF-8."""
     first = np.int64(text[i])
     if first < 0x80:
         return first, 1
@@ -134,7 +135,7 @@ def code_point(text: Bytes, i: Any, size: int) -> Any:
         if byte & 0xC0 != 0x80:
             return -1, 1
         code = (code << 6) | (byte & 0x3F)
-    # too long a form, a surrogate, or beyond Unicode
+    # an overlong form, a surrogate, or a code point beyond Unicode
     if (
         (n == 3 and code < 0x800)
         or (n == 4 and code < 0x10000)
@@ -147,7 +148,7 @@ def code_point(text: Bytes, i: Any, size: int) -> Any:
 
 @inner
 def put_code_point(out: Bytes, to: int, code: int) -> int:
-    """Write a code point as UTF-8; the position behind it."""
+    """Write a code point as UTF-8; return the position after it."""
     if code < 0x80:
         out[to] = code
         return to + 1
@@ -161,8 +162,8 @@ def put_code_point(out: Bytes, to: int, code: int) -> int:
 
 @kernel
 def keep_words(text: Bytes, size: int, out: Bytes, table: Ids) -> Any:
-    """Lower-case letters, digits and marks; a space for everything else."""
-    i, to = np.int64(0), np.int64(0)  # typed, so that nothing is compiled twice
+    """Write letters (lower-cased), digits and marks, and a space for everything else; return the size."""
+    i, to = np.int64(0), np.int64(0)  # typed, so that the loop is not compiled twice
     while i < size:
         byte = text[i]
         if byte < 0x80:
@@ -182,13 +183,13 @@ def keep_words(text: Bytes, size: int, out: Bytes, table: Ids) -> Any:
             out[to] = SPACE
             to += 1
         i += n
-    out[to] = SPACE  # the scanner needs an end
+    out[to] = SPACE  # the scanner needs a separator at the end
     return to + 1
 
 
 @kernel
 def keep_text8(text: Bytes, size: int, out: Bytes, table: Ids) -> Any:
-    """Lower-case a-z, digits spelt out; a space for everything else."""
+    """Write a-z (lower-cased), digits spelt out, and a space for everything else; return the size."""
     to = 0
     for i in range(size):
         new = table[text[i]]
