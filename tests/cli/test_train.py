@@ -71,7 +71,7 @@ def test_a_killed_training_is_a_model_and_says_how_to_go_on(folder):
 def test_resume_ends_with_the_bytes_of_an_uninterrupted_run(folder):
     resumed = run("train", "--resume", folder / "killed", "-o", folder / "resumed")
     assert resumed.returncode == 0, resumed.stderr
-    assert "going on after" in resumed.stderr
+    assert "resuming after" in resumed.stderr
     assert (
         run("train", folder / "text.txt", "-o", folder / "whole", *SMALL, "--epochs", 400, "-q").returncode
         == 0
@@ -191,7 +191,7 @@ def test_starting_from_vectors(folder):
         (
             ["text.txt", "-o", "x", "--start", "model", "--dim", "9"],
             2,
-            "dim=9: the vectors to start from have 8 numbers",
+            "dim=9: the vectors to start from have dim 8",
         ),
         (["text.txt", "-o", "x", "--start", "nowhere"], 1, "nowhere: there is no such file"),
         (["text.txt", "-o", "x", "--keep-vocabulary"], 2, "--keep-vocabulary: needs --start"),
@@ -233,7 +233,7 @@ def test_the_torch_engine(folder):
     ("options", "told"),
     [
         (("--output", "adaptive"), "adaptive: has no compiled kernel: train with engine='torch'"),
-        (("--device", "cuda:0"), "device='cuda:0': the compiled engine uses the cpu"),
+        (("--device", "cuda:0"), "device='cuda:0': the compiled engine runs on the cpu only"),
         (("--engine", "torch", "--device", "nowhere"), "device='nowhere': cannot be used here"),
     ],
 )

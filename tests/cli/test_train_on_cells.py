@@ -39,7 +39,7 @@ def test_cells_are_kept(folder):
         )
     again = run("train", folder / "kept" / "cells", "-o", folder / "again", "--on", "cells", *SMALL)
     assert again.returncode == 0, again.stderr
-    assert "window=2: as the cells were counted, not 5" in again.stderr
+    assert "window=2: the cells were counted with it, not with 5" in again.stderr
     files = [(folder / name / "v1" / "model.safetensors").read_bytes() for name in ("m", "again")]
     assert files[0] == files[1]
 

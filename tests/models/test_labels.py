@@ -110,10 +110,10 @@ def test_it_is_resumed_from_the_files_it_began_with(tmp_path):
 def test_other_labels_are_another_text(tmp_path):
     BayesRun.stops_at = 4
     half = Bayes(min_count=1, epochs=1, threads=1).fit(LINES, LABELS)
-    with pytest.raises(DataError, match="not the text that the training began with"):
+    with pytest.raises(DataError, match="not the text that the training started with"):
         half.resume(LINES, LABELS[::-1])
 
 
 def test_words_have_no_labels():
-    with pytest.raises(ConfigError, match="labels: skipgram learns from text alone"):
+    with pytest.raises(ConfigError, match="labels: skipgram learns from text without labels"):
         unhot.SkipGram(min_count=1).fit(LINES, LABELS)

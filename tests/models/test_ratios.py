@@ -54,7 +54,7 @@ def test_unknown_and_lonely_words_are_named():
     assert ratio_table(cells, "ice", "ice", ["steam"]) == [Ratio("steam", 1.0, 1.0, 1.0)]
     with pytest.raises(DataError, match="'lava' is not among the 2 words"):
         ratio_table(cells, "ice", "ice", ["lava"])
-    with pytest.raises(DataError, match="'steam' stands near no word"):
+    with pytest.raises(DataError, match="'steam' stands near no other word"):
         ratio_table(cells, "ice", "steam", ["ice"])
     with pytest.raises(DataError, match=r"must be a list of words, such as \['ice'\]"):
         ratio_table(cells, "ice", "steam", "ice")

@@ -130,7 +130,7 @@ def test_another_text_is_refused(tmp_path):
     model = cut_off(unhot.SkipGram(**SMALL), tmp_path / "m", 40)
     swapped = [*TEXT[:-2], TEXT[-1], TEXT[-2]]
     for other in (TEXT[:-1], swapped, [["w1", "w2"]] * 10):
-        with pytest.raises(DataError, match="not the text that the training began with"):
+        with pytest.raises(DataError, match="not the text that the training started with"):
             model.resume(other)
     with pytest.raises(DataError, match="give it as source"):
         model.resume()

@@ -233,7 +233,7 @@ def test_progress_and_notes(cells, text):
     assert told[0].details["on"] == "cells"
     assert told[0].details["memory"] > 0
     assert told[-1].words == told[-1].total_words
-    assert any(line.startswith("144 cells of 12 words, counted in") for line in notes)
+    assert any(line.startswith("counted 144 cells of 12 words in") for line in notes)
     assert any("mean squares" in line for line in notes)
 
 
@@ -284,7 +284,7 @@ def test_too_many_words():
     many = chain(MOST_WORDS + 1)
     for most in (None, 5, MOST_WORDS):
         with pytest.raises(
-            DataError, match=r"10,001 words.*at most 10,000 are taken.*max_vocab=10000.*max_vocab=10001"
+            DataError, match=r"10,001 words.*at most 10,000 words are allowed.*max_vocab=10000.*max_vocab=10001"
         ):
             unhot.SkipGram(on="cells", max_vocab=most).fit(many)
     for cells, most in ((chain(12), 5), (many, MOST_WORDS + 1)):
@@ -322,7 +322,7 @@ def test_given_cells_bring_their_settings(text):
         model = unhot.SkipGram(**{**EXACT, "epochs": 1}).fit(counted, note=notes.append)
     assert (model.window, model.sample, model.shrink) == (4, 0.1, True)
     assert {"window", "sample", "shrink"} <= {
-        line.partition("=")[0] for line in notes if "as the cells were counted" in line
+        line.partition("=")[0] for line in notes if "the cells were counted with it" in line
     }
     with (
         encode(text, min_count=1) as corpus,

@@ -115,9 +115,9 @@ def test_its_settings_are_options_with_help(tmp_path):
 def test_what_it_has_not_is_refused(text, tmp_path):
     load_plugin(str(TOY))
     toy = MODELS["bigrams"](min_count=1)
-    with pytest.raises(ConfigError, match="labels: bigrams learns from text alone"):
+    with pytest.raises(ConfigError, match="labels: bigrams learns from text without labels"):
         toy.fit(text, ["label"] * len(text))
-    with pytest.raises(ConfigError, match="start: bigrams begins anew"):
+    with pytest.raises(ConfigError, match="start: bigrams always starts from scratch"):
         toy.fit(text, start=toy)
     with pytest.raises(ConfigError, match="added=-1: must be >= 0"):
         MODELS["bigrams"](added=-1)
@@ -127,7 +127,7 @@ def test_a_tensor_by_the_name_of_the_counts_is_refused(text, tmp_path):
     load_plugin(str(TOY))
     toy = MODELS["bigrams"](min_count=1).fit(text)
     toy.tensors = lambda complete: {"counts": toy.learned.counts}
-    with pytest.raises(ConfigError, match="tensor 'counts': the name is the vocabulary's"):
+    with pytest.raises(ConfigError, match="tensor 'counts': the vocabulary uses this name"):
         toy.save(tmp_path / "toy")
 
 

@@ -159,7 +159,7 @@ def test_progress_is_told():
     ("settings", "message"),
     [
         ({"dim": 0}, "dim=0: must be >= 1"),
-        ({"dim": 10}, "dim=10: 9 words have no more than 9 directions"),
+        ({"dim": 10}, "dim=10: must be at most 9, the number of words"),
         ({"dim": 2, "rounds": 0}, "rounds=0"),
         ({"dim": 2, "oversampling": -1}, "oversampling=-1"),
         ({"dim": 2, "threads": 0}, "threads=0"),
@@ -188,7 +188,7 @@ def test_values_may_be_of_any_size(scale):
     np.testing.assert_allclose(scaled.s, found.s * abs(scale), rtol=1e-5)
     assert scaled.s[-1] > 0
     np.testing.assert_allclose(np.abs(scaled.u), np.abs(found.u), atol=1e-3)
-    with pytest.raises(DataError, match="singular values are no finite numbers"):
+    with pytest.raises(DataError, match="singular values overflow"):
         truncated_svd(cells_of(np.full((40, 40), 1e307)), 4)
 
 

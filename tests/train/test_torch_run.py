@@ -462,7 +462,7 @@ def test_memory_is_planned_before_it_is_used(monkeypatch):
         ({"engine": "numpy"}, "engine='numpy': must be one of compiled, torch"),
         (
             {"device": "cuda:0"},
-            "device='cuda:0': the compiled engine uses the cpu; for other devices set engine='torch'",
+            "device='cuda:0': the compiled engine runs on the cpu only; for other devices set engine='torch'",
         ),
         ({"engine": "torch", "device": ""}, "device='': must be the name of a device"),
         ({"engine": "torch", "batch": 0}, "batch=0: must be >= 1"),

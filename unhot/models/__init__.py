@@ -1,1 +1,1 @@
-"""Models: their settings and `fit`."""
+"""The models: dataclasses of settings with a `fit` method."""

@@ -77,6 +77,7 @@ def _words_around(feeder: Any, shape: Any, scratch: Any, centre: Any, how: Any) 
     count, times, contexts = fill_inputs(kept, kept.row, centre, scratch.inputs, 1)
     if feeder.mean:
         share /= np.float32(max(contexts, 1))
-    # The first `share` makes h. The second is `Bag.moved`: each row moves by moved * (the step of h). Both are
-    # the same number, because the chain rule gives dh/dx_i = share. word2vec.c moves by 1 for the mean, too.
+    # The first `share` makes h. The second is `Bag.moved`: each row moves by moved * (the step of h). Both
+    # are the same number, because the chain rule gives dh/dx_i = share. word2vec.c moves by 1 for the mean,
+    # too.
     return Bag(count, times, 1, share, share)

@@ -1,4 +1,7 @@
-"""What models of co-occurrence cells share: how these are counted, or taken as they are."""
+"""Models that learn from co-occurrence cells, which they count in a text or are given.
+
+A cell is the weighted count of how often a word has another word near it.
+"""
 
 import contextlib
 import dataclasses
@@ -18,19 +21,19 @@ from unhot.models.settings import Range
 from unhot.models.text_model import TextModel
 from unhot.models.vector_model import VectorModel
 
-COUNTED = ("window", "weights", "sides", "sample")  # settings that cells bring with them
+COUNTED = ("window", "weights", "sides", "sample")  # settings that are saved with the cells
 
 
 @dataclasses.dataclass(kw_only=True)
 class CellModel(TextModel[L], VectorModel[L]):
     """Settings of a model that learns from cells."""
 
-    window: Annotated[int, Range(1, 10_000)] = 10  # words to each side of a centre
-    # what a word at distance d counts: 1 / d, 1, or (window - d + 1) / window
+    window: Annotated[int, Range(1, 10_000)] = 10  # words on each side of the centre word
+    # weight of a word at distance d: 1 / d (distance), 1 (flat), or (window - d + 1) / window (dynamic)
     weights: Literal["distance", "flat", "dynamic"] = "distance"
-    sides: Literal["both", "left", "right"] = "both"  # which words around a word count
-    sample: Annotated[float, Range(0)] = 0.0  # threshold of sub-sampling frequent words; 0: none
-    memory: str | int = "1GB"  # for the buffers that count, such as 200MB
+    sides: Literal["both", "left", "right"] = "both"  # on which sides of a word its neighbours count
+    sample: Annotated[float, Range(0)] = 0.0  # threshold of sub-sampling frequent words; 0 turns it off
+    memory: str | int = "1GB"  # memory for the buffers that cells are counted in, such as 200MB
     seed: Annotated[int, Range(0, 2**64 - 1)] = 1  # seed of all random numbers
 
     def __post_init__(self) -> None:
@@ -40,7 +43,7 @@ class CellModel(TextModel[L], VectorModel[L]):
 
     @contextlib.contextmanager
     def open_input(self, reads: Reads, tells: Tells) -> Iterator[Cells]:
-        """The cells of a text; or those that are given: then their settings are taken, too."""
+        """Count the cells of a text, or take given cells and the settings that they were counted with."""
         if isinstance(reads.source, Cells):
             cells = some_cells(reads.source)
             theirs = {name: cells.settings[name] for name in COUNTED if name in cells.settings}
@@ -58,36 +61,36 @@ class CellModel(TextModel[L], VectorModel[L]):
 def count_cells(
     corpus: Corpus, how: Mapping[str, Any], directory: str | os.PathLike[str] | None, tells: Tells
 ) -> Iterator[Cells]:
-    """Count the cells of a text; they are kept in the folder `cells` of a directory, if one is given."""
+    """Count the cells of a text, and keep them in the folder `cells` of the directory if one is given."""
     began = time.perf_counter()
     kept = None if directory is None else Path(directory) / "cells"
     with cooccurrences(corpus, **how, directory=kept, progress=tells.counting) as cells:
         seconds = time.perf_counter() - began
-        tells.say(f"{len(cells):,} cells of {len(corpus.vocabulary):,} words, counted in {seconds:.1f} s")
+        tells.say(f"counted {len(cells):,} cells of {len(corpus.vocabulary):,} words in {seconds:.1f} s")
         yield some_cells(cells)
 
 
 def take_settings(model: Model[Any], theirs: Mapping[str, Any], tells: Tells) -> None:
-    """Take the settings that cells were counted with in place of the model's own."""
+    """Replace the model's settings by those that the cells were counted with, and say so."""
     own = {field.name: getattr(model, field.name) for field in dataclasses.fields(model)}
     try:
         checked = type(model)(**{**own, **theirs})
     except ConfigError as error:
-        raise DataError(f"cells that were counted with settings that there are not: {error}") from error
+        raise DataError(f"the cells were counted with a setting that the model refuses: {error}") from error
     for name in theirs:
         value = getattr(checked, name)
         if value != own[name]:
-            tells.say(f"{name}={value!r}: as the cells were counted, not {own[name]!r}")
+            tells.say(f"{name}={value!r}: the cells were counted with it, not with {own[name]!r}")
             setattr(model, name, value)
 
 
 def some_cells(cells: Cells) -> Cells:
-    """The same, if there is something to learn from them; a `DataError` otherwise."""
+    """Return the cells; raise a `DataError` if they are closed or if there are none."""
     if cells.starts.size != len(cells.vocabulary) + 1:
-        raise DataError("these cells were closed: open or count them again")
+        raise DataError("these cells are closed: open or count them again")
     if not len(cells):
         raise DataError(
-            "no two words stand near each other: there is nothing to learn; lower min_count, join lines, "
-            "or set sample=0"
+            "there is nothing to learn from: no two words stand near each other; lower min_count, join "
+            "lines, or set sample=0"
         )
     return cells

@@ -1,4 +1,4 @@
-"""The compiled engine: from a task and the counts of a text to kernels on the threads of this machine."""
+"""The compiled engine: trains a task with compiled kernels on the threads of this machine."""
 
 from functools import partial
 
@@ -26,7 +26,10 @@ from unhot.vocab.subsampling import keep_probability
 
 
 def make_kernel(task: Task, counts: Counts | None) -> Kernel:
-    """For targets of such counts; None: not known yet, enough to compile."""
+    """Make the training kernel of a task whose targets have these counts.
+
+    With counts=None, before the text is read, the kernel is only good for compiling.
+    """
     layer, wiring = task.layer, task.wiring
     layer.check_compiled()
     tables = layer.sketch() if counts is None else layer.tables(counts)
@@ -34,7 +37,8 @@ def make_kernel(task: Task, counts: Counts | None) -> Kernel:
         if not needed.knows(type(tables)):
             name = needed.__name__  # type: ignore[attr-defined]
             raise ConfigError(
-                f"{layer.name}: {name} is not registered for its {type(tables).__name__}; a layer needs both"
+                f"{layer.name}: no {name} function is registered for its {type(tables).__name__}; register "
+                "both candidates and link"
             )
     columns = rows = 1
     if counts is not None:
@@ -47,7 +51,7 @@ def make_kernel(task: Task, counts: Counts | None) -> Kernel:
 
 
 def _step_shape(task: Task, rows: int) -> object:
-    """How a step is laid out."""
+    """Return the shape of a training step: its tile of inputs and columns, or all rows."""
     layer, stride = task.layer, padded(task.dim)
     if layer.all_rows:
         return All(shape(stride, 1, 1), rows)
@@ -69,11 +73,11 @@ class Compiled(Engine):
 
     @classmethod
     def check(cls, task: Task) -> None:
-        """There is a kernel for the layer, and it runs on the CPU."""
+        """Raise a `ConfigError` unless the layer has a kernel and the device is the CPU."""
         task.layer.check_compiled()
         if task.device != "cpu":
             raise ConfigError(
-                f"device={task.device!r}: the compiled engine uses the cpu; for other devices set "
+                f"device={task.device!r}: the compiled engine runs on the cpu only; for other devices set "
                 "engine='torch'"
             )
 
@@ -84,17 +88,17 @@ class Compiled(Engine):
         warm_up(make_kernel(task, None), feeder, padded(task.dim), task.wiring.first_rows.half)
 
     def _make_sizes(self) -> Sizes:
-        """How many rows there are, with those of the threads."""
+        """Return the numbers of input and output rows, including the threads' copies of hot rows."""
         task, data = self._task, self._data
         inputs = len(data.in_vocabulary) if data.rows is None else data.rows.keys.size
-        threads = min(task.threads, len(self._text.chunks))  # more would have nothing to do
+        threads = min(task.threads, len(self._text.chunks))  # more threads would have nothing to do
         rows = task.layer.rows(data.out_vocabulary.counts)
         hot = HotSizes(hot_rows(inputs, threads), 0 if task.layer.all_rows else hot_rows(rows, threads))
         aside = 2 * task.window.size if data.frozen.size else 0
         return Sizes(inputs, rows, task.layer.biases(), hot, aside, threads)
 
     def _memory_plan(self) -> dict[str, int]:
-        """Bytes by purpose."""
+        """Return the bytes that training will need, by purpose."""
         task, rows = self._task, self._data.rows
         sizes, kernel = self._sizes, self._kernel
         stride = padded(task.dim)
@@ -112,7 +116,7 @@ class Compiled(Engine):
         return plan
 
     def begin(self, start: StartingPoint | None) -> LearnedWords:
-        """Views of rows that are padded, with copies for the threads behind them."""
+        """Make the params; what is learned is a view of them without padding and without threads' copies."""
         task, data = self._task, self._data
         sizes = self._sizes
         params = self._start_params(sizes, start, padded(task.dim))
@@ -131,6 +135,6 @@ class Compiled(Engine):
         )
 
     def run(self, plan: Plan) -> HogwildRun:
-        """On all threads."""
+        """Make the run that trains on all threads."""
         feeders = [self._task.wiring.feeder(text, self._task.window) for text in self._text.texts()]
         return HogwildRun(self._text, feeders, self._kernel, self._state, plan)

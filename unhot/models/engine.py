@@ -1,7 +1,7 @@
-"""What trains a word model: compiled kernels, PyTorch, or matrix products on the cells of a text.
+"""The interface of engines, which train word models: compiled kernels, PyTorch, or NumPy on cells.
 
-An engine is made for a task and for what it is trained on. It says how much memory it will need before it
-takes any, makes what a training begins with, and the training itself.
+An engine is made for a task and its training data. It first says how much memory it will need, then makes
+the initial params (`begin`), then the run that trains them (`run`).
 """
 
 from abc import ABC, abstractmethod
@@ -42,17 +42,17 @@ class Task:
 
 @dataclass(frozen=True, kw_only=True)
 class TaskData:
-    """What a task is trained on."""
+    """The training data of a task."""
 
     data: Any  # a Corpus, or Cells
-    in_vocabulary: Vocabulary  # what goes in
-    out_vocabulary: Vocabulary  # what is predicted
-    frozen: Bytes  # [words] 1 where an input vector stays as it is; of size zero where none does
-    rows: NgramRows | None = None  # what words are made of; None: of a row each
+    in_vocabulary: Vocabulary  # the words that are inputs
+    out_vocabulary: Vocabulary  # the words that are predicted
+    frozen: Bytes  # [words] 1 where the input vector must not change; size zero: all vectors are trained
+    rows: NgramRows | None = None  # the input rows that make up each word; None: one row for each word
 
 
 class Engine(ABC):
-    """Made for a task and its data."""
+    """Base class of engines; an engine is made for one task and its data."""
 
     memory: dict[str, int]  # bytes by purpose
 
@@ -62,34 +62,34 @@ class Engine(ABC):
     @classmethod
     @abstractmethod
     def check(cls, task: Task) -> None:
-        """Raise a `ConfigError` for what it cannot train."""
+        """Raise a `ConfigError` if the engine cannot train the task."""
 
     @classmethod
     def check_machine(cls, task: Task) -> None:
-        """Raise an error for what it cannot train here: better before a long text is read than after it."""
+        """Raise an error if this machine cannot train the task; called before a long text is read."""
         return
 
     @classmethod
     @abstractmethod
     def warm_up(cls, task: Task) -> None:
-        """Compile or load what a task will be trained with, before its data is known."""
+        """Compile the kernels of a task, or load them from disk, before the data is known."""
 
     @abstractmethod
     def begin(self, start: StartingPoint | None) -> LearnedWords:
-        """What a training begins with; its arrays change while it is trained."""
+        """Make the initial params; the run changes their arrays in place."""
 
     @abstractmethod
     def run(self, plan: Plan) -> EpochRun[Any]:
-        """The training of what `begin` has made."""
+        """Make the run that trains the params that `begin` has made."""
 
     def _plain_sizes(self) -> Sizes:
-        """Rows as they are, without those of threads."""
+        """Return the numbers of input and output rows, without copies for threads."""
         layer, data = self._task.layer, self._data
         rows = layer.rows(data.out_vocabulary.counts)
         return Sizes(len(data.in_vocabulary), rows, layer.biases(), HotSizes(0, 0), 0, 0)
 
     def _start_params(self, sizes: Sizes, start: StartingPoint | None, stride: int) -> Params:
-        """New rows, then those that there are already."""
+        """Make random initial params, then overwrite the rows that the starting point has."""
         task, first = self._task, self._task.wiring.first_rows
         params = start_params(sizes, task.dim, stride, task.seed, first)
         if params.out_bias.size:
@@ -99,7 +99,7 @@ class Engine(ABC):
                 start.fill(params)
             if first.half and not finite(params):
                 raise DataError(
-                    "start: it holds numbers that are not finite as 16-bit floats, which end at 65504: "
+                    "start: some of its numbers are not finite as 16-bit floats, whose largest is 65504: "
                     "leave float16 out"
                 )
         return params

@@ -1,4 +1,4 @@
-"""Models that are learned in epochs, with checkpoints, from a seed."""
+"""Models that are trained in epochs, from a seed, with checkpoints."""
 
 import dataclasses
 from collections.abc import Mapping
@@ -17,10 +17,10 @@ SMALLEST_LR = 1e-30
 
 @dataclasses.dataclass(kw_only=True)
 class EpochModel(Model[L]):
-    """Settings of a model that is learned in epochs."""
+    """Settings of a model that is trained in epochs."""
 
-    epochs: Annotated[int, Range(1, 1 << 30)] = 5  # passes over the text, or its cells
-    lr: Annotated[float | None, Range(SMALLEST_LR)] = None  # first learning rate
+    epochs: Annotated[int, Range(1, 1 << 30)] = 5  # number of passes over the text or its cells
+    lr: Annotated[float | None, Range(SMALLEST_LR)] = None  # initial learning rate
     seed: Annotated[int, Range(0, 2**64 - 1)] = 1  # seed of all random numbers
 
     @property
@@ -30,15 +30,15 @@ class EpochModel(Model[L]):
 
     @property
     def first_lr(self) -> float:
-        """The learning rate that a training begins with."""
+        """The initial learning rate."""
         return self.lr or 0.0
 
     def plan(self, begins: Begins, tells: Tells, memory: Mapping[str, int], **details: Any) -> Plan:
-        """How it is trained, and who is told; `details` are for the start event."""
+        """Return the plan of a run: settings, callbacks, checkpoints; `details` go into its start event."""
         tells.say(f"memory: {describe(memory)}")
 
         def forget(progress: Progress) -> None:
-            self.forget()  # what callbacks look at is never older than they are
+            self.forget()  # so that callbacks see the current params, not a store made of older ones
 
         return Plan(
             epochs=self.epochs,

@@ -1,8 +1,8 @@
-"""Exact training: skip-gram on the counts of pairs, without a draw.
+"""Exact training: skip-gram on the counts of all word pairs, without random draws.
 
-The loss of a whole text depends only on how often each pair of words occurs. With `on="cells"` these counts,
-the cells, are what `SkipGram` is trained on: every pair in every epoch, the exact loss (train/exact_run.py).
-Rows are inputs and columns targets, and it takes a vocabulary of thousands of words, not more.
+The loss of a whole text depends only on how often each pair of words occurs. With `on="cells"`, `SkipGram` is
+trained on these counts, the cells: every epoch computes the exact loss of all pairs (train/exact_run.py).
+Rows are inputs and columns are targets. The vocabulary can have thousands of words, not more.
 """
 
 import contextlib
@@ -26,12 +26,12 @@ from unhot.train.good_state import kept_in_memory
 from unhot.train.history import Position
 from unhot.train.params import without_copies
 
-LR = 0.05  # what a step on cells is good with, see `unhot.train.exact_run`
-MOST_WORDS = 10_000  # unless max_vocab allows more: every epoch computes a score for each pair of them
+LR = 0.05  # default learning rate of training on cells, see `unhot.train.exact_run`
+MOST_WORDS = 10_000  # unless max_vocab allows more: every epoch computes a score for each pair of words
 
 
 class OnCells(Engine):
-    """Matrix products on the counts of pairs."""
+    """The engine that trains on cells, by matrix products in NumPy."""
 
     def __init__(self, task: Task, data: TaskData) -> None:
         super().__init__(task, data)
@@ -46,20 +46,23 @@ class OnCells(Engine):
 
     @classmethod
     def check(cls, task: Task) -> None:
-        """The layer's loss of a whole text is a sum over cells."""
+        """Raise a `ConfigError` unless the layer's loss is a sum over cells and the device is the CPU."""
         task.layer.check_cells()
         if task.device != "cpu":
             raise ConfigError(
-                f"device={task.device!r}: on cells NumPy computes, on the cpu; leave device out"
+                f"device={task.device!r}: training on cells runs on the cpu only; leave device out"
             )
 
     @classmethod
     def warm_up(cls, task: Task) -> None:
-        """Compile what counts the cells."""
+        """Compile the kernels that count cells, or load them from disk."""
         warm_up_counting()
 
     def begin(self, start: StartingPoint | None) -> LearnedWords:
-        """Rows without padding, and their squares: these are saved as long as the training goes on."""
+        """Make the params without padding, and the mean squares of gradients.
+
+        The mean squares are saved only while the training is not complete.
+        """
         task, data = self._task, self._data
         params = without_copies(self._start_params(self._sizes, start, task.dim), self._sizes, task.dim)
         squares = new_squares(params, {} if start is None else start.squares)
@@ -75,7 +78,7 @@ class OnCells(Engine):
         )
 
     def run(self, plan: Plan) -> ExactRun:
-        """Block after block of rows; a training that begins anew has no squares, whatever it starts from."""
+        """Make the run over blocks of rows; a new training resets the mean squares, whatever its start is."""
         if plan.history.position == Position():
             for square in self._state.squares:
                 square[:] = 0.0
@@ -84,9 +87,9 @@ class OnCells(Engine):
 
 @contextlib.contextmanager
 def open_cells(model: TextModel[Any], counted: dict[str, Any], reads: Reads, tells: Tells) -> Iterator[Cells]:
-    """The cells of a text, counted with these settings.
+    """Count the cells of a text with these settings.
 
-    Or those that are given: their settings are taken, too.
+    If the source is cells already, open them and take over the settings they were counted with.
     """
     most = max(model.max_vocab or 0, MOST_WORDS)
     if isinstance(reads.source, Cells):
@@ -111,13 +114,13 @@ def _take_settings(model: TextModel[Any], cells: Cells, tells: Tells) -> None:
     take_settings(model, theirs, tells)
     for name, usual in (("weights", ("flat", "dynamic")), ("sides", ("both",))):
         if (found := cells.settings.get(name, usual[0])) not in usual:
-            tells.say(f"{name}={found!r}: as the cells were counted; no training on text has such pairs")
+            tells.say(f"{name}={found!r}: the cells were counted with it; training on text has no such pairs")
 
 
 def _check_words(words: int, most: int) -> None:
     if words > most:
         raise DataError(
             f"{words:,} words, on='cells': every epoch computes a score for each pair of words, so at most "
-            f"{most:,} are taken: encode the text with max_vocab={MOST_WORDS} (--max-vocab {MOST_WORDS}), or "
-            f"set max_vocab={words} if you have the time"
+            f"{most:,} words are allowed: encode the text with max_vocab={MOST_WORDS} (--max-vocab "
+            f"{MOST_WORDS}), or set max_vocab={words} if you have the time"
         )

@@ -129,7 +129,7 @@ class FastText(WordModel):
         return SubwordVectors(words.words, words.counts, rows)
 
     def hidden(self, words: Sequence[str]) -> Floats:
-        """Return the mean of the words' vectors; for cbow the mean of all their rows: long words count more."""
+        """Return the mean of the words' vectors; for cbow of all their rows, so long words count more."""
         if self.architecture == "skipgram" or not words:
             return super().hidden(words)
         sizes = [

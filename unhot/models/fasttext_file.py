@@ -1,15 +1,15 @@
-"""A fasttext model as fastText's own file, and back.
+"""Write a fasttext model as fastText's own .bin file, and read it back.
 
 | fastText's loss | output layer | output rows |
 |---|---|---|
 | ns | negative:k=NEG,power=0.5 | words |
 | softmax | softmax | words |
 | ova | one_vs_all | words |
-| hs | hierarchical:tree=word2vec | inner nodes, in the order in which fastText joins them, and one of zeros |
+| hs | hierarchical:tree=word2vec | inner nodes in the order of fastText's joins, then one row of zeros |
 
-fastText's nodes score the way to the right, those of unhot the way to the left, so their rows change sign. A
-model with another layer is written without output rows: fastText can ask it for vectors as ever. Of negative
-sampling the file has k, not the power of the noise, which is 0.5 in fastText.
+A node of fastText scores the step to the right child, a node of unhot the step to the left, so the rows
+change sign. A model with any other output layer is written without output rows; fastText can still read its
+vectors. For negative sampling the file holds k but not the power of the noise, which is 0.5 in fastText.
 """
 
 import logging
@@ -39,14 +39,14 @@ LAYERS = {
     "ova": "one_vs_all",
     "hs": "hierarchical:tree=word2vec",
 }
-NODES = "word2vec"  # the tree of fastText
+NODES = "word2vec"  # the kind of Huffman tree that fastText uses
 BLOCK = 1 << 14  # rows written at a time
 
 
 def write_model(
     path: str | os.PathLike[str], vectors: SubwordVectors, learned: LearnedWords, config: dict[str, Any]
 ) -> None:
-    """Write the rows of a model with what it was trained with."""
+    """Write the rows and the settings of a model as a .bin file."""
     layer = learned.layer
     loss = (
         None
@@ -55,11 +55,13 @@ def write_model(
     )
     if loss is None:
         logger.warning(
-            "%s: fastText has no %s: the file has vectors and n-grams, and no output rows", path, layer.spec()
+            "%s: fastText has no layer %s: the file holds vectors and n-grams but no output rows",
+            path,
+            layer.spec(),
         )
     elif layer != parse_output(LAYERS[loss].format(neg=layer.draws())):
         logger.info(
-            "%s: fastText's file does not hold all settings of %s: it stands for %s",
+            "%s: fastText's format cannot hold all settings of %s; reading the file back gives %s",
             path,
             layer.spec(),
             LAYERS[loss],
@@ -83,7 +85,7 @@ def write_model(
 
 
 def _output_rows(learned: LearnedWords, words: int) -> Iterator[Floats]:
-    """A row for each word, or, with hs, for each join and one of zeros."""
+    """Yield the output rows in blocks: one for each word, or with hs one for each join and one of zeros."""
     rows, layer = learned.params.out_vectors, learned.layer
     places, sign = np.arange(words, dtype=np.int32), np.float32(1.0)
     if layer.name == "hierarchical":
@@ -96,7 +98,7 @@ def _output_rows(learned: LearnedWords, words: int) -> Iterator[Floats]:
 
 
 def _from_joins(rows: Floats, vocabulary: Vocabulary) -> Floats:
-    """The rows of nodes, as `_output_rows` writes them, with our numbers."""
+    """Return the rows of tree nodes, from the order of `_output_rows` back to unhot's order and signs."""
     places = word2vec_tree(vocabulary.counts)[1]
     out = np.zeros((max(1, places.size), rows.shape[1]), np.float32)
     out[places] = -rows[: places.size]
@@ -104,13 +106,13 @@ def _from_joins(rows: Floats, vocabulary: Vocabulary) -> Floats:
 
 
 def holds_model(path: str | os.PathLike[str]) -> bool:
-    """Whether `read_model` can read a file of fastText."""
+    """Return whether `read_model` can read this fastText file."""
     file = read_fasttext(Path(path))
     return not (file.header.supervised or file.quantized) and file.output_matrix.shape[0] > 0
 
 
 def read_model(path: str | os.PathLike[str], file: FastTextFile) -> tuple[dict[str, Any], LearnedWords]:
-    """The settings of a file, and its rows, mapped."""
+    """Return the settings of a fastText file and its memory-mapped rows."""
     header, dictionary = file.header, file.dictionary
     if header.supervised or file.quantized:
         what = "a classifier" if header.supervised else "quantised"
@@ -120,7 +122,7 @@ def read_model(path: str | os.PathLike[str], file: FastTextFile) -> tuple[dict[s
         )
     if len(cast(Floats, file.output_matrix)) == 0:
         raise ConfigError(
-            f"{path}: has no output rows, so it is no model: open its vectors with Vectors.load"
+            f"{path}: has no output rows, so it is not a whole model: open its vectors with Vectors.load"
         )
     output = LAYERS[header.loss].format(neg=max(1, header.neg))
     subwords, vocabulary = file.header.subwords, Vocabulary(dictionary.words, dictionary.word_counts)

@@ -1,4 +1,4 @@
-"""What `fit` and `resume` hand on: what is read, who is told, where a training begins, what it began with."""
+"""Values that `fit` and `resume` pass on: the input, listeners, start and origin of a training."""
 
 import logging
 import os
@@ -23,47 +23,48 @@ from unhot.vocab.vocabulary import Vocabulary
 
 logger = logging.getLogger("unhot")
 Note = Callable[[str], None]
-Reading = Callable[[int, int | None], None]  # called with bytes read and bytes there are
-Counting = Callable[[int, int], None]  # called with rows counted and rows there are
+Reading = Callable[[int, int | None], None]  # called with the bytes read and the total
+Counting = Callable[[int, int], None]  # called with the rows counted and the total
 
 
 @dataclass(frozen=True)
 class Reads:
-    """What is read."""
+    """The input of a training."""
 
     source: Any  # text, an encoded Corpus, or Cells
-    labels: Any = None  # beside the text, line by line
-    counts: Mapping[str, int] | Vocabulary | None = None  # a vocabulary given from outside
-    column: str | None = None  # of a table
-    phrases: Phrases | None = None  # to join first
+    labels: Any = None  # the labels of each line of the text
+    counts: Mapping[str, int] | Vocabulary | None = None  # a vocabulary given by the caller
+    column: str | None = None  # the column of a table that holds the text
+    phrases: Phrases | None = None  # phrases to join before anything else
     directory: str | os.PathLike[str] | None = None  # where to keep the encoded text
-    known: Vocabulary | None = None  # words that stay, whatever the text has
+    known: Vocabulary | None = None  # words that stay in the vocabulary even if the text lacks them
 
     @property
     def encoded(self) -> bool:
-        """Whether the text is encoded, or counted, already."""
+        """Whether the source is already encoded (a Corpus) or counted (Cells)."""
         return isinstance(self.source, (Corpus, Cells))
 
     def __post_init__(self) -> None:
-        """Refuse what comes too late for text that is encoded already."""
+        """Raise a `ConfigError` for arguments that do not fit the source or each other."""
         if self.encoded and any(given is not None for given in (self.counts, self.column, self.phrases)):
             raise ConfigError(
-                "counts, column or phrases with an encoded Corpus or Cells: their words are encoded already; "
-                "leave them out"
+                "counts, column or phrases with a Corpus or Cells: its text is encoded already; leave these "
+                "arguments out"
             )
         if self.phrases is not None and self.labels is not None:
             raise ConfigError(
-                "phrases with labels: join the phrases first (unhot phrases), then train on that"
+                "phrases with labels: join the phrases first (unhot phrases), then train on the joined text"
             )
         if self.phrases is not None and not isinstance(self.phrases, Phrases):
             raise ConfigError(
-                f"phrases={self.phrases!r:.80}: must be Phrases; open a list with unhot.corpus.Phrases.load"
+                f"phrases={self.phrases!r:.80}: must be a Phrases object; open a list with "
+                "unhot.corpus.Phrases.load"
             )
 
 
 @dataclass(frozen=True)
 class Tells:
-    """Who is told what, and where the state is saved."""
+    """The listeners of a training, and where its state is saved."""
 
     callbacks: Sequence[Callback] = ()
     reading: Reading | None = None
@@ -72,16 +73,16 @@ class Tells:
     checkpoint: Checkpoint | None = None
 
     def __post_init__(self) -> None:
-        """Refuse a place where no checkpoint can be written, now rather than later."""
+        """Raise an error now, not after hours of training, if checkpoints cannot be written."""
         if self.checkpoint is not None:
             check_writable(checkpoint_of(self.checkpoint.folder))
 
     def say(self, line: str) -> None:
-        """A line about what goes on."""
+        """Report a line about what goes on."""
         (self.note or logger.info)(line)
 
     def warn(self, line: str) -> None:
-        """A line about what went wrong."""
+        """Report a line about what went wrong."""
         (self.note or logger.warning)(line)
 
 
@@ -89,56 +90,57 @@ class Tells:
 class Begins:
     """Where a training begins: anew, from something given, or where it was cut off."""
 
-    start: Any = None  # vectors or a model; what a model takes, it says itself
-    frozen: str | Iterable[str] | None = None  # words whose input vectors stay as they are
-    history: History = field(default_factory=History)  # what came of it so far
+    start: Any = None  # vectors or a model; `Model.check_begins` says which ones are accepted
+    frozen: str | Iterable[str] | None = None  # words whose input vectors must not change
+    history: History = field(default_factory=History)  # the losses and the progress so far
     resumed: bool = False
 
 
 @dataclass(frozen=True)
 class Origin:
-    """What a training began with, to find it again."""
+    """Where the input of a training came from, so that `resume` can find it again."""
 
-    source: list[str] | None = None  # the files; None: it was not made of files
+    source: list[str] | None = None  # the text files; None: the text did not come from files
     column: str | None = None
     fingerprint: str | None = None  # of the encoded text, or of its cells
-    labels: list[str] | None = None  # the files with labels; None: there are none, or they are no files
+    labels: list[str] | None = None  # the label files; None: there are no labels, or not from files
 
     def as_json(self) -> dict[str, Any]:
-        """As it is saved."""
+        """Return the fields as plain data, as they are saved."""
         return asdict(self)
 
     def again(self) -> Any:
-        """The files, as a source; a `DataError` if it did not begin with files."""
+        """Return the text files as a source; raise a `DataError` if the text did not come from files."""
         if not self.source:
             raise DataError(
-                "the text of this training was not a file that can be opened again: give it as source"
+                "the text of this training did not come from a file, so it cannot be opened again: give it "
+                "as source"
             )
         return _as_source(self.source)
 
     def labels_again(self) -> Any:
-        """The files with labels, as a source; None: there are none."""
+        """Return the label files as a source, or None if there are none."""
         return _as_source(self.labels) if self.labels else None
 
 
 def _as_source(names: list[str]) -> Any:
-    """Not strings, which would be sentences, should the files be gone."""
+    """Convert file names to paths: a string would be taken for a sentence if its file were gone."""
     paths = [Path(name) for name in names]
     return paths[0] if len(paths) == 1 else paths
 
 
 def holds_cells(source: str | os.PathLike[str]) -> bool:
-    """Whether a path is a folder of cells."""
+    """Return whether a path is a folder of cells."""
     return os.path.isfile(os.path.join(source, CELLS_INDEX))  # noqa: PTH113, PTH118 (may be a long sentence)
 
 
 def holds_corpus(source: str | os.PathLike[str]) -> bool:
-    """Whether a path is a folder of an encoded corpus."""
+    """Return whether a path is a folder of an encoded corpus."""
     return os.path.isfile(os.path.join(source, CORPUS_INDEX))  # noqa: PTH113, PTH118
 
 
 def opened(source: Any) -> Any:
-    """A corpus, or cells, in place of the folder that they were kept in; any other source as it is."""
+    """Open a source that is the folder of a corpus or of cells; return any other source unchanged."""
     if isinstance(source, (str, os.PathLike)):
         if holds_cells(source):
             return Cells.open(source)
@@ -148,7 +150,7 @@ def opened(source: Any) -> Any:
 
 
 def names_of(source: object) -> list[str] | None:
-    """The paths that a source is made of, to open it again; None if it is not made of files."""
+    """Return the absolute paths of a source's files; None if the source is not files."""
     paths = paths_of(source)
     if paths is None or STDIN in paths:
         return None

@@ -1,19 +1,19 @@
 """GloVe: vectors whose products are logarithms of co-occurrence counts.
 
-    J = 1/2 sum over X_ij > 0 of f(X_ij) (u_i . v_j + b_i + c_j - log X_ij)^2,        f(x) = min(1, (x /
-                                                                                      x_max)^alpha)
+    J = 1/2 sum over X_ij > 0 of f(X_ij) (u_i . v_j + b_i + c_j - log X_ij)^2
+    f(x) = min(1, (x / x_max)^alpha)
 
-u are the vectors of words, v those of contexts, b and c their biases. What is fitted are ratios: (u_i - u_k)
-. v_j is about log(P(j|i) / P(j|k)), up to a constant for the pair i, k. Cells are counted as
-`unhot.corpus.cooccurrences` counts them, by default with weights 1 / distance on both sides, and are trained
-by AdaGrad (train/glove/step.py), one after another, in an order that depends on the seed alone
-(train/glove/blocks.py): any number of threads gives the same bytes.
+u are the word vectors, v the context vectors, b and c their biases. The vectors fit ratios of probabilities:
+(u_i - u_k) . v_j is about log(P(j|i) / P(j|k)), up to a constant for the pair i, k. The cells X are counted
+by `unhot.corpus.cooccurrences`, by default with weights 1 / distance on both sides. They are trained by
+AdaGrad (train/glove/step.py), one after another, in an order that depends on the seed alone
+(train/glove/blocks.py). So any number of threads gives the same bytes.
 
-Biases begin at what independent words would have, b_i = log X_i. - 1/2 log X.. and likewise for contexts, so
-that u_i . v_j begins at PMI's zero and no time is spent on how frequent words are. Vectors begin uniformly in
-(-1, 1) / sqrt(dim). On 100 MB of Wikipedia, 15 epochs, this comes to 32.0 % of analogies, WordSim-353 52.3
-and SimLex-999 25.4 (means of three seeds); with vectors in (-1/2, 1/2) / dim, as in the C program, to 31.4,
-51.1 and 24.1; with biases at zero, too, to 32.3, 44.3 and 19.7 (one seed).
+Biases start at the values that independent words would have, b_i = log X_i. - 1/2 log X.. and likewise for
+contexts. So u_i . v_j starts near a PMI of zero, and no training time is spent on word frequencies. Vectors
+start uniformly in (-1, 1) / sqrt(dim). On 100 MB of Wikipedia, 15 epochs, this start gives 32.0 % of the
+analogies, WordSim-353 52.3 and SimLex-999 25.4 (means of three seeds). Vectors in (-1/2, 1/2) / dim, as in
+the C program, give 31.4, 51.1 and 24.1; with biases of zero as well, 32.3, 44.3 and 19.7 (one seed).
 
 Reference: Pennington, Socher and Manning, GloVe: Global vectors for word representation, 2014.
 """
@@ -41,15 +41,15 @@ from unhot.vectors.formats.directory import SavedModel
 from unhot.vectors.store import Vectors
 from unhot.vocab.vocabulary import Vocabulary
 
-SMALLEST = 1e-30  # of what must be above zero
-MOST = 1e30  # count of a cell
+SMALLEST = 1e-30  # the least value of settings that must be above zero
+MOST = 1e30  # the largest count of a cell
 
 
 class LearnedGloVe(NamedTuple):
-    """Words, and what is known of them."""
+    """The words, and the vectors and biases that GloVe has learned for them."""
 
-    in_vocabulary: Vocabulary  # words
-    out_vocabulary: Vocabulary  # contexts: the same
+    in_vocabulary: Vocabulary  # the words
+    out_vocabulary: Vocabulary  # the contexts: the same words
     word_vectors: Floats  # [words, dim]
     context_vectors: Floats
     word_bias: Floats  # [words]
@@ -66,11 +66,11 @@ class GloVe(EpochModel[LearnedGloVe], CellModel[LearnedGloVe]):
     (8,)
     """
 
-    x_max: Annotated[float, Range(SMALLEST)] = 10.0  # counts above it have weight 1
-    alpha: Annotated[float, Range(0)] = 0.75  # power of counts below x_max in their weight
-    epochs: Annotated[int, Range(1, 1 << 30)] = 15  # passes over the text, or its cells
-    lr: Annotated[float, Range(SMALLEST_LR)] = 0.05  # first learning rate
-    # which vectors are the words': the sum or the mean of both kinds, or one of them
+    x_max: Annotated[float, Range(SMALLEST)] = 10.0  # cells with at least this count have weight 1
+    alpha: Annotated[float, Range(0)] = 0.75  # cells below x_max have weight (count / x_max)^alpha
+    epochs: Annotated[int, Range(1, 1 << 30)] = 15  # number of passes over the text or its cells
+    lr: Annotated[float, Range(SMALLEST_LR)] = 0.05  # initial learning rate
+    # which vectors a word gets: the sum or the mean of its word and context vectors, or one of the two
     combine: Literal["sum", "mean", "word", "context"] = "sum"
 
     unit = "cells"
@@ -78,11 +78,11 @@ class GloVe(EpochModel[LearnedGloVe], CellModel[LearnedGloVe]):
     def __post_init__(self) -> None:
         """Check the settings."""
         super().__post_init__()
-        self._sides: Sides | None = None  # of a training under way
+        self._sides: Sides | None = None  # the rows and AdaGrad sums of a training under way
 
     @property
     def fitted(self) -> LearnedGloVe:
-        """The same, by its older name."""
+        """The older name of `learned`."""
         return self.learned
 
     @property
@@ -96,7 +96,7 @@ class GloVe(EpochModel[LearnedGloVe], CellModel[LearnedGloVe]):
         return self.store("context_vectors")
 
     def make_store(self, name: str) -> Vectors:
-        """Vectors of either kind, or as `combine` says."""
+        """Make the store of word vectors, of context vectors, or of both combined as `combine` says."""
         words = self.learned.in_vocabulary
         vectors = self._combined() if name == "in_vectors" else getattr(self.learned, name)
         return Vectors(words.words, vectors, words.counts)
@@ -113,7 +113,7 @@ class GloVe(EpochModel[LearnedGloVe], CellModel[LearnedGloVe]):
         warm_up(self.dim)
 
     def begin(self, data: Cells, begins: Begins, tells: Tells) -> GloVeRun:
-        """Rows for words and contexts, and the cells in the order in which they are trained."""
+        """Make the rows of words and contexts, and put the cells into the order of training."""
         check_counts(data)
         words, stride = len(data.vocabulary), stride_of(self.dim)
         rows = 4 * 4 * words * stride
@@ -131,19 +131,19 @@ class GloVe(EpochModel[LearnedGloVe], CellModel[LearnedGloVe]):
         return GloVeRun(blocks, sides, plan, self.threads)
 
     def ended(self) -> None:
-        """What AdaGrad knows is of no use any more when all epochs are done."""
+        """Drop AdaGrad's sums when all epochs are done."""
         super().ended()
         if self.complete:
             self._sides = None
 
     def _value(self, counts: Floats) -> tuple[Floats, Floats]:
-        """Log x, and f(x)."""
+        """Return log x and f(x) of cell counts x."""
         target = np.log(counts)
         weight = np.exp(np.float32(self.alpha) * (target - np.float32(np.log(self.x_max))))
         return target, np.minimum(weight, np.float32(1))
 
     def _follow(self, sides: Sides, vocabulary: Vocabulary) -> None:
-        """Show rows that are being learned."""
+        """Make `learned` a view of the rows that are being trained."""
         dim, word = self.dim, sides.words.rows
         context = sides.contexts.rows
         self._sides = sides
@@ -151,9 +151,9 @@ class GloVe(EpochModel[LearnedGloVe], CellModel[LearnedGloVe]):
         self.keep(LearnedGloVe(vocabulary, vocabulary, word[:, :dim], context[:, :dim], *biases))
 
     def tensors(self, *, complete: bool) -> dict[str, Any]:
-        """The words' vectors as `in_vectors`, both kinds, biases.
+        """Return the tensors to save: the combined vectors as `in_vectors`, both kinds, the biases.
 
-        Of a training under way also what AdaGrad knows.
+        An incomplete training also saves AdaGrad's sums.
         """
         learned = self.learned
         tensors = {
@@ -170,7 +170,7 @@ class GloVe(EpochModel[LearnedGloVe], CellModel[LearnedGloVe]):
         return tensors
 
     def take(self, saved: SavedModel) -> None:
-        """Take over the tensors that were read."""
+        """Take over the tensors of a saved model."""
         words = len(saved.vocabulary)
         vectors = [shaped_tensor(saved, name, (words, self.dim)) for name in ("word_vectors", "out_vectors")]
         biases = [shaped_tensor(saved, name, (words,)) for name in ("in_bias", "out_bias")]
@@ -185,7 +185,7 @@ class GloVe(EpochModel[LearnedGloVe], CellModel[LearnedGloVe]):
 
 
 def reference(counts: Doubles, scores: Doubles, x_max: float = 10.0, alpha: float = 0.75) -> float:
-    """J of cells with such counts and scores, in float64.
+    """Return J for cells with these counts and scores, in float64.
 
     >>> reference(np.array([10.0]), np.array([np.log(10.0) + 1]))
     0.5
@@ -195,7 +195,7 @@ def reference(counts: Doubles, scores: Doubles, x_max: float = 10.0, alpha: floa
 
 
 def biases_of(cells: Cells) -> tuple[Doubles, Doubles]:
-    """What biases would be if all words were independent; words without a cell have zero."""
+    """Return the initial biases, those of independent words; words without a cell get zero."""
     rows, columns = cells.row_sums(), cells.column_sums()
     half = 0.5 * np.log(rows.sum())
     with np.errstate(divide="ignore"):
@@ -204,12 +204,12 @@ def biases_of(cells: Cells) -> tuple[Doubles, Doubles]:
 
 
 def check_counts(cells: Cells) -> None:
-    """Raise a `DataError` for cells that have no logarithm."""
+    """Raise a `DataError` unless all counts lie between 1 / MOST and MOST."""
     for first in range(0, len(cells), 1 << 22):
         part = cells.values[first : first + (1 << 22)]
         if part.min() <= 0:
             raise DataError(
-                "cells with counts of zero or below: GloVe takes their logarithms; give counts, not PMI"
+                "some cells are zero or negative: GloVe takes the logarithms of cells; give counts, not PMI"
             )
         if part.min() < 1 / MOST or part.max() > MOST:
             raise DataError(

@@ -1,4 +1,4 @@
-"""What a word model has learned, and its tensors in a saved model."""
+"""The state that a word model has learned, and its tensors in a saved model."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -14,27 +14,27 @@ from unhot.types import Bytes, Counts
 from unhot.vectors.formats.directory import SavedModel
 from unhot.vocab.vocabulary import Vocabulary
 
-OWN = "head."  # begins the names of tensors that only a torch head has
-SQUARES = "squares."  # and of those that only a training on cells has that is under way
+OWN = "head."  # prefix of the names of tensors that only a torch head has
+SQUARES = "squares."  # prefix of the names of tensors that only an incomplete training on cells has
 
 
 class LearnedWords(NamedTuple):
-    """Words, and what is known of them."""
+    """The words of a model, its output layer, and the params learned for them."""
 
     layer: OutputLayer
-    in_vocabulary: Vocabulary  # what goes in
-    out_vocabulary: Vocabulary  # what is predicted; the same object where that is what goes in
+    in_vocabulary: Vocabulary  # the words that are inputs
+    out_vocabulary: Vocabulary  # the words that are predicted; the same object if they are the inputs
     params: Params  # without padding
-    seen: Counts  # targets that learned noise has counted; empty: it is not learned
-    frozen: Bytes  # [words] 1 where the input vector stays as it is; empty: none does
-    # what a torch head has learned beside the params: adaptive's projections
+    seen: Counts  # how often learned noise has seen each target; empty: the noise is not learned
+    frozen: Bytes  # [words] 1 where the input vector must not change; empty: all vectors are trained
+    # what a torch head has learned in addition to the params, such as the projections of adaptive
     own: Mapping[str, Any] = MappingProxyType({})
-    keys: Counts = NO_KEYS  # [input rows] what each row is, see `NgramRows`; empty: those of the words
-    # mean squares of gradients, by names of params, while it is trained on cells
+    keys: Counts = NO_KEYS  # [input rows] the key of each row, see `NgramRows`; empty: one row for each word
+    # mean squares of gradients by names of params, during a training on cells
     squares: Mapping[str, Any] = MappingProxyType({})
 
     def tensors(self) -> dict[str, Any]:
-        """As they are saved; a bias of size zero is none."""
+        """Return the tensors to save; empty ones are left out."""
         tensors = {**self.params._asdict(), "seen": self.seen, "frozen": self.frozen, "row_keys": self.keys}
         tensors |= {f"{OWN}{name}": array for name, array in self.own.items()}
         tensors |= {f"{SQUARES}{name}": array for name, array in self.squares.items()}
@@ -42,7 +42,7 @@ class LearnedWords(NamedTuple):
 
 
 def learned_from(saved: SavedModel, layer: OutputLayer) -> LearnedWords:
-    """The tensors of a saved model, with the biases that its layer learns and no others."""
+    """Read the tensors of a saved model; raise a `FormatError` unless it has exactly its layer's biases."""
     params = Params(*(saved.tensors.get(name, np.zeros(0, np.float32)) for name in Params._fields))
     learns, inputs = layer.biases(), len(params.in_vectors)
     sizes = {
@@ -73,7 +73,7 @@ def learned_from(saved: SavedModel, layer: OutputLayer) -> LearnedWords:
 
 
 def _named(saved: SavedModel, first: str) -> dict[str, Any]:
-    """Tensors whose names begin so, by the rest of their names."""
+    """Return the tensors whose names begin with a prefix, by the rest of their names."""
     return {
         name.removeprefix(first): array for name, array in saved.tensors.items() if name.startswith(first)
     }
@@ -82,6 +82,6 @@ def _named(saved: SavedModel, first: str) -> dict[str, Any]:
 def _check(layer: OutputLayer, name: str, found: tuple[int, ...], size: int) -> None:
     if found != (size,):
         raise FormatError(
-            f"a model with {layer.spec()}: tensor {name!r} has the shape {found}, it must be ({size},); the "
-            "file is damaged"
+            f"a model with {layer.spec()}: tensor {name!r} has the shape {found}, but must have ({size},); "
+            "the file is damaged"
         )

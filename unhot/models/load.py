@@ -1,4 +1,4 @@
-"""All models of the package by name, and loading any that was saved."""
+"""Find all models by name, and load saved ones."""
 
 import importlib
 import os
@@ -17,23 +17,23 @@ from unhot.vectors.formats.sniff import is_fasttext
 
 for _module in pkgutil.iter_modules(unhot.models.__path__):
     if _module.name != "load":
-        importlib.import_module(f"unhot.models.{_module.name}")  # registers what it defines
+        importlib.import_module(f"unhot.models.{_module.name}")  # importing a model registers it
 
 
 def all_models() -> dict[str, type[Model[Any]]]:
-    """Every model of the package, and all others that are registered by now."""
+    """Return all registered models by name: those of the package and those of loaded plugins."""
     return dict(MODELS)
 
 
 def word_models() -> dict[str, type[WordModel]]:
-    """Those with an output layer."""
+    """Return all registered models that have an output layer, by name."""
     return {name: kind for name, kind in MODELS.items() if issubclass(kind, WordModel)}
 
 
 def load(path: str | os.PathLike[str], *, verify: bool = False) -> Model[Any]:
-    """A saved model, or a .bin of fastText, memory-mapped.
+    """Load a saved model, or a .bin of fastText, memory-mapped.
 
-    `verify` also checks every byte against its checksum, where there are any.
+    `verify` also compares every byte with the stored checksums, if the model has them.
     """
     if Path(path).is_file() and is_fasttext(Path(path)):
         return FastText.load_fasttext(path)
@@ -41,45 +41,45 @@ def load(path: str | os.PathLike[str], *, verify: bool = False) -> Model[Any]:
     name = saved.config.get("model")
     if not isinstance(name, str) or name not in MODELS:
         raise FormatError(
-            f"{path}: a model of kind {name!r}: this version of unhot knows {', '.join(sorted(MODELS))}; "
-            "import one of your own before you load it (--plugin FILE)"
+            f"{path}: is a model of kind {name!r}, but unhot knows only {', '.join(sorted(MODELS))}; if it "
+            "is your own, import its file first (--plugin FILE)"
         )
     return MODELS[name].from_saved(saved)
 
 
 def load_words(path: str | os.PathLike[str], *, verify: bool = False) -> WordModel:
-    """A saved model with an output layer."""
+    """Load a saved model that has an output layer; raise a `FormatError` for other models."""
     model = load(path, verify=verify)
     if not isinstance(model, WordModel):
         raise FormatError(
-            f"{path}: a model of kind {model.name!r}, which has no output layer; read its vectors with "
+            f"{path}: is a model of kind {model.name!r}, which has no output layer; read its vectors with "
             "Vectors.load"
         )
     return model
 
 
 def load_unfinished(path: str | os.PathLike[str]) -> Model[Any]:
-    """The model of a training that was cut off, to `resume`: of its last checkpoint, or as Ctrl-C left it."""
+    """Load an interrupted training, to `resume` it: its last checkpoint, or the model as Ctrl-C left it."""
     folder = checkpoint_of(Path(path))
     model = load(folder if is_model(folder) else path)
     if model.complete:
-        more = "to learn from more text, start another one from it (--start, fit(start=...))"
+        more = "to learn from more text, start another training from it (--start, fit(start=...))"
         raise DataError(f"{path}: its training is complete{f': {more}' if model.starts else ''}")
     return model
 
 
 def holds_unfinished(path: str | Path) -> bool:
-    """Whether a folder has a training that can be resumed: a checkpoint, or a model as Ctrl-C left it."""
+    """Return whether a folder holds a training to resume: a checkpoint, or a model as Ctrl-C left it."""
     return is_model(checkpoint_of(path)) or (is_model(path) and "training" in load_model(Path(path)).config)
 
 
 def holds_finished(path: str | Path) -> bool:
-    """Whether a folder has a complete model, beside a checkpoint or not."""
+    """Return whether a folder holds a complete model, with or without a checkpoint beside it."""
     return (Path(path) / CURRENT).is_file() and "training" not in load_model(path).config
 
 
 def is_trained(path: str | os.PathLike[str]) -> bool:
-    """Whether a path is a model that can go on learning, not vectors alone."""
+    """Return whether a path is a model that can be trained further, not vectors alone."""
     if Path(path).is_file() and is_fasttext(Path(path)):
         return holds_model(path)
     if not is_model(Path(path)):

@@ -1,13 +1,13 @@
-"""What every model is: settings, a name, a history, files; and `fit` and `resume`, which are only here.
+"""The base class of all models: settings, name, history, files, and the only `fit` and `resume`.
 
-A model is a dataclass of its settings, registered under a name. It says a few things itself:
+A model is a dataclass of its settings, registered under a name. Each model implements these methods:
 
-    open_input    what is read, made ready to be trained on
-    begin         a training of that, not yet begun: anything with `train()` and `close()`
-    tensors, take what is saved of what it has learned, and back
+    open_input      open the input and make it ready for training
+    begin           make a training of it: an object with `train()` and `close()`
+    tensors, take   return what is saved of the learned state, and take it back
 
-What reads text adds text_model.py, what is learned in epochs epoch_model.py, what has vectors
-vector_model.py. The comments behind its fields are the help texts of `unhot train`.
+Models that read text also derive from text_model.py, models trained in epochs from epoch_model.py, models
+with vectors from vector_model.py. The comments at the fields are the help texts of `unhot train`.
 """
 
 from __future__ import annotations
@@ -31,46 +31,46 @@ from unhot.vectors.formats.directory import COUNTS, SavedModel, checkpoint_of, r
 from unhot.version import __version__
 from unhot.vocab.vocabulary import Vocabulary
 
-MODELS: dict[str, type[Model[Any]]] = {}  # all that are registered by now, by name
+MODELS: dict[str, type[Model[Any]]] = {}  # all registered models by name
 AnyModel = TypeVar("AnyModel", bound="type[Model[Any]]")
 
 
 class Learned(Protocol):
-    """What a model has learned: at least of what it is."""
+    """The learned state of a model: at least its vocabularies."""
 
     @property
     def in_vocabulary(self) -> Vocabulary:
-        """What goes in."""
+        """The words that are inputs."""
 
     @property
     def out_vocabulary(self) -> Vocabulary:
-        """What is predicted; the same object where that is what goes in."""
+        """The words that are predicted; the same object if they are the inputs."""
 
 
 L = TypeVar("L", bound=Learned)
 
 
 class Training(Protocol):
-    """A training that can begin."""
+    """A training that is ready to run."""
 
     def train(self) -> None:
-        """Train, and tell how far it came; on Ctrl-C keep what there is."""
+        """Train, and report progress; on Ctrl-C stop and keep what is learned so far."""
 
     def close(self) -> None:
-        """Let go of what only the training needs."""
+        """Free what only the training needs."""
 
 
 @dataclasses.dataclass(kw_only=True)
 class Model(ABC, Generic[L]):
-    """Settings of a model; after `fit` or `load`, also what was learned."""
+    """Settings of a model; after `fit` or `load`, also its learned state."""
 
-    # threads; with 1, the same seed gives the same bytes; glove: with any number
+    # number of threads; the same seed gives the same bytes with 1 thread (glove: with any number)
     threads: Annotated[int, Range(1, 1024)] = 2
 
-    name: ClassVar[str]  # see `model`
-    unit: ClassVar[str] = "words"  # what it is trained on
-    labelled: ClassVar[bool] = False  # it learns from labels beside the text
-    starts: ClassVar[bool] = False  # it can begin from vectors, or from another model
+    name: ClassVar[str]  # set by the decorator `model`
+    unit: ClassVar[str] = "words"  # the unit in which progress is counted
+    labelled: ClassVar[bool] = False  # whether it learns from labels beside the text
+    starts: ClassVar[bool] = False  # whether it can start from vectors or from another model
 
     def __post_init__(self) -> None:
         """Check the settings."""
@@ -81,68 +81,68 @@ class Model(ABC, Generic[L]):
 
     @property
     def learned(self) -> L:
-        """What it has learned so far; a `DataError` before `fit`."""
+        """The learned state so far; raises a `DataError` before `fit`."""
         if self._learned is None:
             raise DataError(f"this {type(self).__name__} has learned nothing yet: call fit first")
         return self._learned
 
     def keep(self, learned: L) -> None:
-        """Have learned that."""
+        """Set the learned state."""
         self._learned = learned
         self.forget()
 
     def forget(self) -> None:
-        """Drop what was made of params that have changed since."""
+        """Drop cached objects made from params that have changed since."""
 
     @property
     def vocabulary(self) -> Vocabulary | None:
-        """What goes in, with counts; None before anything is learned."""
+        """The words that are inputs, with counts; None before anything is learned."""
         return None if self._learned is None else self._learned.in_vocabulary
 
     @property
     def out_vocabulary(self) -> Vocabulary | None:
-        """What is predicted; None before anything is learned."""
+        """The words that are predicted; None before anything is learned."""
         return None if self._learned is None else self._learned.out_vocabulary
 
     @abstractmethod
     def open_input(self, reads: Reads, tells: Tells) -> contextlib.AbstractContextManager[Any]:
-        """What is read, made ready: a corpus, cells, or what else has a vocabulary and a fingerprint."""
+        """Open the input: a corpus, cells, or anything else with a vocabulary and a fingerprint."""
 
     @abstractmethod
     def begin(self, data: Any, begins: Begins, tells: Tells) -> Training:
-        """The training of what was opened; from here on `learned` shows what there is of it."""
+        """Make the training of the opened input; from now on `learned` shows its current state."""
 
     @abstractmethod
     def tensors(self, *, complete: bool) -> dict[str, Any]:
-        """What is saved; if the training is not complete, also what it needs to go on."""
+        """Return the tensors to save; for an incomplete training also those that resuming needs."""
 
     @abstractmethod
     def take(self, saved: SavedModel) -> None:
-        """Take over the tensors that were read."""
+        """Take over the tensors of a saved model."""
 
     @property
     def complete(self) -> bool:
-        """Whether the training came to its end; what is not learned in epochs has none to go on with."""
+        """Whether the training is complete; always True for models that are not trained in epochs."""
         return True
 
     def warm_up(self) -> None:
         """Compile the kernels of these settings, or load them from disk."""
 
     def ended(self) -> None:
-        """The training has ended, or was cut off.
+        """Clean up after a training has ended or was interrupted.
 
-        What is shown next is made of the params as they are now.
+        Cached objects are dropped, so that the next query sees the final params.
         """
         self.forget()
 
     def check_begins(self, begins: Begins) -> None:
-        """Raise a `ConfigError` for what it cannot begin from: better before a text is read than after it."""
+        """Raise a `ConfigError` if the model cannot start from what is given; called before text is read."""
         for field in ("start", "frozen"):
             if getattr(begins, field) is not None and not self.starts:
-                raise ConfigError(f"{field}: {self.name} begins anew every time; leave it out")
+                raise ConfigError(f"{field}: {self.name} always starts from scratch; leave {field} out")
 
     def known(self, begins: Begins, reads: Reads) -> Vocabulary | None:
-        """Words that stay, whatever the text has."""
+        """Return words that stay in the vocabulary even if the text lacks them; None: there are none."""
         return None
 
     def fit(
@@ -164,25 +164,27 @@ class Model(ABC, Generic[L]):
     ) -> Self:
         """Learn from text (see `unhot.corpus.encode`), from an encoded `Corpus`, or from `Cells`.
 
-        labels      what stands beside each line, for models that have labels
-        counts      a vocabulary given from outside: word -> count
-        column      of a table, where the sentences are
-        phrases     to join in the text before anything else
-        start       vectors to begin from, for the words that have one; or a model to go on with, whose words
-                    are joined by new ones
-        frozen      words whose input vectors stay as they are; "known": all that `start` has
+        labels      the labels of each line, for models that learn from labels
+        counts      the vocabulary to use, word -> count, instead of the words of the text
+        column      the column of a table that holds the sentences
+        phrases     phrases to join in the text before anything else
+        start       vectors to start from, for the words that have one; or a model to train further, whose
+                    vocabulary then grows by the new words
+        frozen      words whose input vectors must not change; "known": all words of `start`
         checkpoint  where and how often to save the state, to `resume` from
-        callbacks   called with a `Progress` after every chunk and every epoch
-        reading     called with bytes read and bytes there are while the text is read
-        counting    on cells: called with rows counted and rows there are
-        note        called with lines about what goes on: compiling, the memory plan, odd input; None: they
-                    are logged
-        directory   where to keep the encoded text for another time, and in its folder `cells` the cells, if
-                    it is trained on them; None: a temporary directory. Of `Cells` that are given nothing is
-                    read, counted or kept: the three have no use then
+        callbacks   functions called with a `Progress` after every chunk and every epoch
+        reading     function called with the bytes read and the total while the text is read
+        counting    function called with the rows counted and the total while cells are counted
+        note        function called with lines about what goes on: compiling, the memory plan, odd input;
+                    None: the lines are logged
+        directory   where to keep the encoded text for later, and the cells in its folder `cells` if the
+                    model is trained on cells; None: a temporary directory
+
+        If the source is `Cells`, nothing is read, counted or kept, and `reading`, `counting` and `directory`
+        have no effect.
         """
         if labels is not None and not self.labelled:
-            raise ConfigError(f"labels: {self.name} learns from text alone; leave them out")
+            raise ConfigError(f"labels: {self.name} learns from text without labels; leave labels out")
         begins = Begins(start, frozen, History())
         self.check_begins(begins)
         tells = Tells(callbacks, reading, counting, note, checkpoint)
@@ -207,15 +209,15 @@ class Model(ABC, Generic[L]):
         note: Note | None = None,
         directory: str | os.PathLike[str] | None = None,
     ) -> Self:
-        """Go on with a training that was cut off: from its last checkpoint, or from where Ctrl-C stopped it.
+        """Continue an interrupted training, from its last checkpoint or from where Ctrl-C stopped it.
 
-        The source must be the same, with the same phrases; None: the files that were named then. With one
-        thread the result is the same, byte for byte, as if it had never stopped; that of GloVe with any
-        number.
+        The source and the phrases must be the same as before; source=None opens the same files again. With
+        one thread the result is the same, byte for byte, as without the interruption; GloVe's result is the
+        same with any number of threads.
         """
         vocabulary, done = self.learned.in_vocabulary, self.history.position
         if self.complete:
-            more = "to learn from more text, use fit(text, start=model)" if self.starts else "fit again"
+            more = "to learn from more text, use fit(text, start=model)" if self.starts else "call fit again"
             raise DataError(f"this training is complete ({done.epoch} epochs): {more}")
         tells = Tells(callbacks, reading, counting, note, checkpoint)
         text = opened(self._origin.again() if source is None else source)
@@ -226,11 +228,11 @@ class Model(ABC, Generic[L]):
         with self.open_input(reads, tells) as data:
             if data.vocabulary != vocabulary or fingerprint(data) != self._origin.fingerprint:
                 raise DataError(
-                    "this is not the text that the training began with, or it is tokenised differently, or "
-                    "has other phrases: give the same text, and the same phrases"
+                    "this is not the text that the training started with, or it is tokenised differently, or "
+                    "has other phrases: give the same text and the same phrases"
                 )
             self.history.interrupted = False
-            tells.say(f"going on after {done.epoch} epochs and {done.chunk} chunks")
+            tells.say(f"resuming after {done.epoch} epochs and {done.chunk} chunks")
             begins = Begins(history=self.history, resumed=True)
             with self._training(data, begins, tells, self._origin) as training:
                 training.train()
@@ -238,7 +240,7 @@ class Model(ABC, Generic[L]):
 
     @contextlib.contextmanager
     def _training(self, data: Any, begins: Begins, tells: Tells, origin: Origin) -> Iterator[Training]:
-        """A training that has begun; until then the model stays as it was."""
+        """Begin a training and clean up after it; the model is unchanged if `begin` fails."""
         training = self.begin(data, begins, tells)
         self.history, self._origin = begins.history, origin
         try:
@@ -248,24 +250,24 @@ class Model(ABC, Generic[L]):
             self.ended()
 
     def config(self) -> dict[str, Any]:
-        """The settings as plain data, enough to make the model again."""
+        """Return the settings as plain data, from which the model can be made again."""
         settings = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
         return {"model": self.name, **settings}
 
     def facts(self) -> dict[str, Any]:
-        """What its folder says of it that is no setting."""
+        """Return what a saved model's config holds in addition to the settings."""
         return {}
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model directory, all or nothing; nothing in it depends on when it was made.
+        """Write the model folder atomically; its bytes do not depend on the time of writing.
 
-        Its checkpoint is then removed. A model whose training was cut off also holds where it stood.
+        Then remove the model's checkpoint. The folder of an interrupted training also holds its position.
         """
         self._write(Path(path))
         remove_checkpoint(Path(path))
 
     def save_checkpoint(self, tells: Tells) -> None:
-        """Write the state of a training under way."""
+        """Write the current state of the training as a checkpoint."""
         assert tells.checkpoint is not None
         folder = checkpoint_of(tells.checkpoint.folder)
         self._write(folder)
@@ -275,7 +277,7 @@ class Model(ABC, Generic[L]):
         history, learned = self.history, self.learned
         tensors = self.tensors(complete=self.complete)
         if taken := tensors.keys() & set(COUNTS.values()):
-            raise ConfigError(f"a tensor {min(taken)!r}: the name is the vocabulary's; choose another")
+            raise ConfigError(f"tensor {min(taken)!r}: the vocabulary uses this name; choose another")
         config = {**self.config(), **self.facts(), "unhot": __version__, "losses": history.losses}
         config[self.unit] = history.words
         if not self.complete:
@@ -286,7 +288,7 @@ class Model(ABC, Generic[L]):
 
     @classmethod
     def from_saved(cls, saved: SavedModel) -> Self:
-        """The model of a directory that was read."""
+        """Make the model from a saved folder that was read."""
         names = {field.name for field in dataclasses.fields(cls)}
         model = cls(**{name: value for name, value in saved.config.items() if name in names})
         model.take(saved)
@@ -306,7 +308,7 @@ def model(name: str) -> Callable[[AnyModel], AnyModel]:
             kind.__qualname__,
         ):
             raise ConfigError(
-                f"model {name!r}: {there.__module__} has registered one of that name; choose another"
+                f"model {name!r}: {there.__module__} has already registered this name; choose another"
             )
         kind.name = name
         MODELS[name] = kind
@@ -316,12 +318,12 @@ def model(name: str) -> Callable[[AnyModel], AnyModel]:
 
 
 def shaped_tensor(saved: SavedModel, name: str, shape: tuple[int, ...]) -> Any:
-    """A tensor of a saved model; a `FormatError` unless it has that shape."""
+    """Return a tensor of a saved model; raise a `FormatError` unless it has that shape."""
     found = saved.tensors.get(name)
     if found is None or found.shape != shape:
         has = None if found is None else found.shape
         raise FormatError(
-            f"a {saved.config.get('model')} model: tensor {name!r} has the shape {has}, it must be {shape}: "
-            "the file is damaged"
+            f"a {saved.config.get('model')} model: tensor {name!r} has the shape {has}, but must have "
+            f"{shape}; the file is damaged"
         )
     return found

@@ -1,9 +1,9 @@
 """The input rows of a model whose words are made of n-grams.
 
-A vocabulary uses few of millions of buckets (here a seventh: 68,000 words, 294,000 of 2,000,000), so only
-these have a row, and a bucket without one is a row of zeros. Rows lie in the order of how often a training
-touches them: those that it touches all the time are near each other, and the first ones get a copy for each
-thread (train/hot_rows.py).
+A vocabulary uses few of the millions of buckets (68,000 words use a seventh: 294,000 of 2,000,000). So only
+used buckets have a row; a bucket without a row stands for a row of zeros. Rows are sorted by how often
+training touches them, most often first. So the busiest rows are near each other, and the first rows get a
+copy for each thread (train/hot_rows.py).
 """
 
 from typing import NamedTuple
@@ -17,18 +17,21 @@ from unhot.vocab.subwords import Subwords
 from unhot.vocab.vocabulary import Vocabulary
 
 NO_KEYS: Counts = np.zeros(0, np.int64)
-TABLE = 1 << 22  # buckets whose table is small in any case
+TABLE = 1 << 22  # a table of so many buckets is always small enough
 
 
 class NgramRows(NamedTuple):
-    """What the rows are, and which of them make up each word."""
+    """The word or bucket that each input row stands for, and the rows that make up each word."""
 
     keys: Counts  # [rows] >= 0: a bucket of n-grams; < 0: the word with id -1 - key
     bags: Bags
 
 
 def ngram_rows(vocabulary: Vocabulary, subwords: Subwords, use: Doubles, also: Counts) -> NgramRows:
-    """Rows for the words of a vocabulary and their n-grams, by their use, and for the buckets in `also`."""
+    """Make the rows of a vocabulary's words and n-grams, sorted by use, and rows for the keys in `also`.
+
+    `use` is how often each word will be trained. `also` holds keys that must have a row in any case.
+    """
     pieces = subwords.bags(vocabulary.words)
     used, places = _different(pieces.ids, subwords.buckets)
     bucket_use = np.bincount(places, np.repeat(use, np.diff(pieces.starts)), used.size)
@@ -42,7 +45,7 @@ def ngram_rows(vocabulary: Vocabulary, subwords: Subwords, use: Doubles, also: C
 
 
 def bags_of(keys: Counts, vocabulary: Vocabulary, subwords: Subwords) -> Bags:
-    """The rows of each word, from what the rows are."""
+    """Return the rows that make up each word, given the key of each row."""
     pieces, order = subwords.bags(vocabulary.words), np.argsort(keys)
     own = -1 - np.arange(len(vocabulary) if subwords.own_rows else 0)
     found = []
@@ -50,17 +53,16 @@ def bags_of(keys: Counts, vocabulary: Vocabulary, subwords: Subwords) -> Bags:
         rows = order[np.minimum(np.searchsorted(keys, wanted, sorter=order), keys.size - 1)]
         if (keys[rows] != wanted).any():
             raise DataError(
-                f"the key {wanted[keys[rows] != wanted][0]} has no row, but a word of the vocabulary is "
-                "made of it"
+                f"the key {wanted[keys[rows] != wanted][0]} has no row, but a word of the vocabulary needs it"
             )
         found.append(rows.astype(np.int32))
     return _bags(pieces.starts, *found)
 
 
 def _different(ids: Ids, buckets: int) -> tuple[Counts, Ids]:
-    """The different buckets among ids, rising, and which of them each id is.
+    """Return the distinct buckets among ids, ascending, and the position of each id among them.
 
-    By a table of all buckets, where that is not far too big.
+    This is `np.unique`, but by a table of all buckets unless that would be far too big.
     """
     if buckets > TABLE + 8 * ids.size:
         found, places = np.unique(ids, return_inverse=True)
@@ -72,7 +74,7 @@ def _different(ids: Ids, buckets: int) -> tuple[Counts, Ids]:
 
 
 def _bags(starts: Starts, rows: Ids, own: Ids) -> Bags:
-    """Each word's own row, if words have one, and those of its pieces."""
+    """Make each word's bag: its own row, if words have their own rows, and the rows of its n-grams."""
     if own.size:
         starts = starts + np.arange(own.size + 1)
         first = np.zeros(int(starts[-1]), bool)
@@ -84,7 +86,7 @@ def _bags(starts: Starts, rows: Ids, own: Ids) -> Bags:
 
 
 def _squares(starts: Starts, rows: Ids) -> Floats:
-    """For each word, the sum over its different rows of how often each stands in its bag, squared."""
+    """Return for each word the sum of m^2 over its different rows; m is how often a row is in its bag."""
     word = np.repeat(np.arange(starts.size - 1), np.diff(starts))
     pairs = np.sort(word * (int(rows.max(initial=0)) + 1) + rows)
     first = np.flatnonzero(np.append(pairs.size > 0, pairs[1:] != pairs[:-1])[: pairs.size])
@@ -94,9 +96,9 @@ def _squares(starts: Starts, rows: Ids) -> Floats:
 
 
 def old_rows(keys: Counts, old_keys: Counts, moved: Ids) -> Ids:
-    """The row that each key had in another model, -1 where it had none.
+    """Return the row that each key had in an old model, -1 for keys it did not have.
 
-    `moved` is the id that each word had there, or -1.
+    `moved` is the id that each word had in the old model, or -1.
     """
     wanted = keys.copy()
     own = keys < 0
@@ -109,5 +111,5 @@ def old_rows(keys: Counts, old_keys: Counts, moved: Ids) -> Ids:
 
 
 def word_rows(keys: Counts, rows: Ids) -> Ids:
-    """For each input row, what `rows` says of its word; -1 for n-grams."""
+    """Return for each input row the entry of `rows` for its word; -1 for rows of n-grams."""
     return np.where(keys < 0, rows[np.maximum(-1 - keys, 0)], -1).astype(np.int32)

@@ -1,15 +1,16 @@
 """Pointwise mutual information: how much more often two words stand near each other than by chance.
 
-    PMI(i, j) = log( P(i, j) / (P(i) P(j)) ) - log shift        P(i, j) = X[i, j] / sum X,    P(i) = sum_j
-                                                                X[i, j] / sum X
+    PMI(i, j) = log( P(i, j) / (P(i) P(j)) ) - log shift
 
-    P(j) = (sum_i X[i, j])^smoothing / sum_j (sum_i X[i, j])^smoothing
+    P(i, j) = X[i, j] / sum X
+    P(i)    = sum_j X[i, j] / sum X
+    P(j)    = (sum_i X[i, j])^smoothing / sum_j (sum_i X[i, j])^smoothing
 
-With smoothing < 1 rare contexts count as more frequent than they are, which takes from them their large PMI.
-`shift` = k is what k noise words of negative sampling do: skip-gram with `negative:k=k,power=1,hits=keep` has
-its optimum at scores log(P(i, j) / (P(i) P(j))) - log k, and `power` is the smoothing of the noise. Positive
-PMI is max(PMI, 0): cells that were never seen have a PMI of minus infinity, and what is below zero says
-little, as all of it is a matter of chance. Its zeros are left out, so it is sparse.
+With smoothing < 1 rare contexts count as more frequent than they are, which lowers their PMI. `shift` = k has
+the effect of k noise words in negative sampling: skip-gram with `negative:k=k,power=1,hits=keep` has its
+optimum at scores log(P(i, j) / (P(i) P(j))) - log k, and its `power` smooths the noise in the same way.
+Positive PMI is max(PMI, 0). Pairs that never occur have a PMI of minus infinity, and negative values are
+mostly chance, so both become zero. Zeros are not stored, so the result is sparse.
 
 References: Church and Hanks 1990; Levy and Goldberg, Neural word embedding as implicit matrix factorization,
 2014; Levy, Goldberg and Dagan, Improving distributional similarity with lessons learned from word embeddings,
@@ -27,12 +28,12 @@ from unhot.errors import ConfigError, DataError, at_least, whole
 from unhot.threads import in_order
 from unhot.types import Counts, Doubles, Ids
 
-BLOCK = 1 << 20  # cells of a thread at once
+BLOCK = 1 << 20  # cells that a thread computes at once
 SMALLEST_SHIFT = 1e-300
 
 
 def reference(x: Doubles, *, positive: bool = True, shift: float = 1.0, smoothing: float = 0.75) -> Doubles:
-    """The formula, for a dense matrix; -inf where x is 0, or 0 if positive.
+    """Compute the formula for a dense matrix; -inf where x is 0, or 0 if positive.
 
     >>> reference(np.array([[1.0, 0], [0, 1]]), smoothing=1.0).round(3)
     array([[0.693, 0.   ],
@@ -58,13 +59,12 @@ def pmi(
     threads: int = 2,
     directory: str | os.PathLike[str] | None = None,
 ) -> Cells:
-    """The PMI of each cell, as cells again.
+    """Compute the PMI of each cell; the result is cells again.
 
-    positive    leave out cells that are not above zero; otherwise all cells that were seen are kept, with
-                what they have
-    shift       k: log k is subtracted
-    smoothing   the power of the contexts' sums; 1: none
-    directory   where to keep them; None: a temporary directory
+    positive    keep only cells with a PMI above zero; False: keep all cells, also the negative ones
+    shift       k: log k is subtracted from every PMI
+    smoothing   exponent of the context sums; 1: no smoothing
+    directory   where to keep the result; None: a temporary directory
     """
     shift, smoothing = at_least("shift", shift, SMALLEST_SHIFT), at_least("smoothing", smoothing, 0)
     threads = whole("threads", threads, 1)
@@ -72,7 +72,7 @@ def pmi(
         raise ConfigError(f"positive={positive!r}: must be true or false")
     if len(cells) and not cells.values.min() > 0:
         raise DataError(
-            f"a cell of {cells.values.min()}: PMI is of counts, which are above zero; give cells as they "
+            f"a cell has the value {cells.values.min()}: PMI needs counts above zero; give cells as they "
             "were counted"
         )
     settings = {
@@ -85,21 +85,21 @@ def pmi(
 
 
 def _terms(cells: Cells, shift: float, smoothing: float) -> tuple[Doubles, Doubles]:
-    """What is added to log X[i, j] by its row, and by its column.
+    """Return the terms of rows and of columns: PMI(i, j) = log X[i, j] + rows[i] + columns[j].
 
-    Rows and columns without a cell are not asked for.
+    Terms of rows and columns without a cell are never used.
     """
     if not len(cells):
         return np.zeros(0), np.zeros(0)
     sums = cells.column_sums()
     with np.errstate(divide="ignore", over="ignore"):
         rows, columns = np.log(cells.row_sums()), np.log(sums)
-        # their logarithms, as they may be too small themselves
+        # the logarithms of the powers, relative to the largest: the powers themselves may underflow
         powers = np.full(sums.size, -np.inf if smoothing else 0.0)
         powers[sums > 0] = smoothing * (columns[sums > 0] - columns.max())
     if np.isinf(powers[sums > 0]).any():
         raise ConfigError(
-            f"smoothing={smoothing:g}: the sums to that power are beyond all numbers; use one that is near 1"
+            f"smoothing={smoothing:g}: the context sums to that power overflow; use a value near 1"
         )
     return -rows - math.log(shift), np.log(np.exp(powers).sum()) - powers
 

@@ -1,10 +1,10 @@
-"""Ratios of co-occurrence probabilities: what tells two words apart.
+"""Ratios of co-occurrence probabilities, which show how two words differ in meaning.
 
     P(k | i) = X[i, k] / sum_k X[i, k]            ratio(k) = P(k | i) / P(k | j)
 
-For ice and steam: large for solid, which has to do with ice only; small for gas; near 1 for water, which has
-to do with both, and for fashion, with neither. GloVe is built to fit the logarithms of such ratios as
-differences of word vectors.
+For i = ice and j = steam, the ratio is large for k = solid, which is related to ice only, and small for gas,
+related to steam only. It is near 1 for water, related to both, and for fashion, related to neither. GloVe
+fits the logarithms of such ratios by differences of word vectors.
 
 Reference: Pennington, Socher and Manning, GloVe: Global vectors for word representation, 2014, table 1.
 """
@@ -17,18 +17,18 @@ from unhot.errors import DataError
 
 
 class Ratio(NamedTuple):
-    """How likely a probe stands near each of two words."""
+    """The probabilities of a probe word near each of two words, and their ratio."""
 
     probe: str
     first: float  # P(probe | first word)
     second: float  # P(probe | second word)
-    ratio: float  # first / second; inf if only the second is 0, NaN if both are
+    ratio: float  # first / second; inf if only the second is 0, NaN if both are 0
 
 
 def ratio_table(
     cells: Cells, first: str, second: str, probes: Sequence[str] = ("solid", "gas", "water", "fashion")
 ) -> list[Ratio]:
-    """The probabilities of some probe words near two words, and their ratios.
+    """Return the probabilities of probe words near two words, and their ratios.
 
     >>> from unhot.vocab.vocabulary import Vocabulary
     >>> words = Vocabulary(["ice", "steam", "solid", "gas"], [4, 3, 2, 1])
@@ -54,6 +54,6 @@ def _probabilities(cells: Cells, word: str, columns: Sequence[int]) -> list[floa
     found, values = cells.row(cells.vocabulary.id(word))
     if not found.size:
         raise DataError(
-            f"{word!r} stands near no word at all, so nothing has a probability near it: count more text"
+            f"{word!r} stands near no other word, so no probabilities can be computed: count more text"
         )
     return [float(values[found == column].sum() / values.sum()) for column in columns]

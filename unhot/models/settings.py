@@ -1,11 +1,11 @@
-"""Settings of models: what a field may hold is said by its type, and checked in one place.
+"""Check the settings of models: the type of a field says which values are accepted.
 
     dim: Annotated[int, Range(1, 1 << 20)] = 100    a whole number in a range
-    sample: Annotated[float, Range(0)] = 1e-3       a finite number, at least so large
-    combine: Literal["mean", "sum"] = "mean"        one of some words
+    sample: Annotated[float, Range(0)] = 1e-3       a finite number >= 0
+    combine: Literal["mean", "sum"] = "mean"        one of these words
     shrink: bool = True                             true or false
 
-`X | None` also takes None. A field of any other type is checked by its model.
+`X | None` also accepts None. The model itself checks fields of any other type.
 """
 
 import dataclasses
@@ -21,26 +21,26 @@ LARGEST = 2**63 - 1
 
 
 class Range(NamedTuple):
-    """The least and the largest number that a setting takes."""
+    """The smallest and the largest number that a setting accepts."""
 
     least: Any
-    most: int = LARGEST  # of whole numbers
+    most: int = LARGEST  # applies to whole numbers only
 
 
 def check_settings(model: Any) -> None:
-    """Raise a `ConfigError` for a setting that its type does not take; numbers become plain ones."""
+    """Raise a `ConfigError` for a setting of the wrong type or range; convert numbers to int or float."""
     kinds = typing.get_type_hints(type(model), include_extras=True)
     for field in dataclasses.fields(model):
         setattr(model, field.name, checked(field.name, getattr(model, field.name), kinds[field.name]))
 
 
 def checked_setting(model: Any, name: str, value: Any) -> Any:
-    """The value that a setting of a model takes."""
+    """Return the value for a model's setting, converted; raise a `ConfigError` if it is not accepted."""
     return checked(name, value, typing.get_type_hints(type(model), include_extras=True)[name])
 
 
 def checked(name: str, value: Any, kind: Any) -> Any:
-    """The value of a setting of some type; a `ConfigError` if it is none."""
+    """Return the value of a setting, converted to its type; raise a `ConfigError` if it does not fit."""
     limits = None
     if typing.get_origin(kind) is Annotated:
         kind, limits = typing.get_args(kind)
@@ -62,12 +62,12 @@ def checked(name: str, value: Any, kind: Any) -> Any:
     return value
 
 
-# whole numbers that every word model has
+# settings of every word model that are whole numbers
 WHOLE = ("dim", "window", "min_count", "threads", "seed", "epochs")
 
 
 def limits_of(model: type, name: str) -> Range:
-    """The range of a setting."""
+    """Return the range that a model's setting accepts."""
     kind = typing.get_type_hints(model, include_extras=True)[name]
     limits: Range = typing.get_args(kind)[1]
     return limits

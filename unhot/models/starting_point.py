@@ -1,8 +1,8 @@
-"""Where a training begins: at random, from given vectors, from another model, or where it was cut off.
+"""The rows that a training starts from: random, given vectors, another model, or a saved state.
 
-Words are matched by their spelling. A word that was known begins with its old input vector, and with its old
-output vector and bias where the output layer has one for each word (`OutputLayer.grown_rows` says which row
-that is); a new one begins as new words always do.
+Words are matched by their spelling. A known word starts with its old input vector. It also keeps its old
+output vector and bias if the output layer has one for each word (`OutputLayer.grown_rows` says which row that
+is). A new word starts at random, as always.
 """
 
 from collections.abc import Iterable, Mapping
@@ -23,21 +23,21 @@ from unhot.vocab.vocabulary import Vocabulary
 
 BLOCK = 1 << 14  # rows copied at a time
 NONE = np.zeros(0, np.float32)
-KNOWN = "known"  # frozen: all words that the start has
+KNOWN = "known"  # the value of `frozen` that means all words of `start`
 
 
 class StartingPoint(NamedTuple):
-    """Rows to begin from."""
+    """The rows that a training starts from, and which new row takes which of them."""
 
-    params: Params  # a size of zero: nothing to begin from
-    in_rows: Ids  # [input rows] the row that each goes on from; -1: none
+    params: Params  # the old params; an array of size zero has no old values
+    in_rows: Ids  # [input rows] the old row that each new row starts from; -1: none
     out_rows: Ids  # [output rows] likewise
-    seen: Counts  # [words], or empty
+    seen: Counts  # [words] the counts of learned noise, or empty; see `LearnedWords`
     own: Mapping[str, Any] = MappingProxyType({})  # see `LearnedWords`
     squares: Mapping[str, Any] = MappingProxyType({})  # likewise
 
     def fill(self, params: Params) -> None:
-        """Write the rows into new params."""
+        """Copy the old rows into new params."""
         _copy(self.params.in_vectors, self.in_rows, params.in_vectors)
         _copy(self.params.in_bias, self.in_rows, params.in_bias)
         _copy(self.params.out_vectors, self.out_rows, params.out_vectors)
@@ -49,9 +49,9 @@ class StartingPoint(NamedTuple):
 def from_learned(
     old: LearnedWords, inputs: Vocabulary, targets: Vocabulary, layer: OutputLayer, keys: Counts = NO_KEYS
 ) -> StartingPoint:
-    """Go on with a model, which may be the same one, with its own words and new ones.
+    """Start from a model, which may be the same one, with its own words and new ones.
 
-    `inputs` is what goes in from now on, `targets` what is predicted, `keys` what the input rows are.
+    `inputs` and `targets` are the new vocabularies, `keys` are the keys of the new input rows (`NgramRows`).
     """
     check_layer(layer, old.layer)
     if (inputs, targets) == (old.in_vocabulary, old.out_vocabulary):
@@ -66,23 +66,23 @@ def from_learned(
 
 
 def _moved(old: Vocabulary, vocabulary: Vocabulary) -> Ids:
-    """The old id of each word, -1 for new ones; none may be lost."""
+    """Return the old id of each word, -1 for new words; raise a `DataError` if an old word is missing."""
     lost = old.index.keys() - vocabulary.index.keys()
     if lost:
         raise DataError(
-            f"{len(lost)} words of the model to start from are not in the vocabulary, such as "
-            f"{min(lost)!r}; leave counts out"
+            f"{len(lost)} words of the model to start from, such as {min(lost)!r}, are not in the "
+            "vocabulary; leave counts out"
         )
     return _rows(old.index, vocabulary)
 
 
 def _input_rows(old: LearnedWords, keys: Counts, moved: Ids) -> Ids:
-    """The old row of each input row, from the old id of each word."""
+    """Return the old row of each input row, given the old id of each word."""
     return old_rows(keys, old.keys, moved) if keys.size else moved
 
 
 def from_vectors(vectors: Vectors, vocabulary: Vocabulary) -> StartingPoint:
-    """Begin with given input vectors where there is one for a word."""
+    """Start from given input vectors, for the words that have one."""
     rows = _rows(vectors.key_to_index, vocabulary)
     if not (rows >= 0).any():
         raise DataError(
@@ -93,8 +93,8 @@ def from_vectors(vectors: Vectors, vocabulary: Vocabulary) -> StartingPoint:
     bad = used[~np.isfinite(vectors.norms[used])]
     if bad.size:
         raise DataError(
-            f"start: the vector of {vectors.words[int(bad[0])]!r} holds a number that is not finite; leave "
-            "it out"
+            f"start: the vector of {vectors.words[int(bad[0])]!r} has a number that is not finite; leave "
+            "this word out"
         )
     return StartingPoint(
         Params(vectors.vectors, NONE, NONE, NONE, NONE), rows, np.zeros(0, np.int32), np.zeros(0, np.int64)
@@ -102,9 +102,9 @@ def from_vectors(vectors: Vectors, vocabulary: Vocabulary) -> StartingPoint:
 
 
 def check_frozen(frozen: object, has_start: bool) -> None:
-    """Raise a `ConfigError` for what cannot say which words are frozen.
+    """Raise a `ConfigError` unless `frozen` is None, a list of words, or "known" with a start.
 
-    Better before a text is read than after it.
+    This is called before the text is read.
     """
     words = frozen is None or (isinstance(frozen, Iterable) and not isinstance(frozen, (str, bytes)))
     if not words and not (frozen == KNOWN and has_start):
@@ -112,18 +112,18 @@ def check_frozen(frozen: object, has_start: bool) -> None:
 
 
 def check_layer(layer: OutputLayer, old: OutputLayer) -> None:
-    """Raise a `ConfigError` if a model of one layer cannot go on with another."""
+    """Raise a `ConfigError` unless the model to start from has the same output layer."""
     if layer != old:
         raise ConfigError(
-            f"output={layer.spec()}: the model to start from has {old.spec()}; use the same, or start from "
-            "its vectors alone"
+            f"output={layer.spec()}: the model to start from has {old.spec()}; use the same layer, or start "
+            "from its vectors alone"
         )
 
 
 def frozen_words(
     frozen: str | Iterable[str] | None, vocabulary: Vocabulary, start: StartingPoint | None
 ) -> Bytes:
-    """1 for each word whose input vector stays as it is; of size zero if none does."""
+    """Return 1 for each word whose input vector must not change; an empty array if there is none."""
     mask = np.zeros(len(vocabulary), np.uint8)
     if frozen == KNOWN and start is not None:
         mask[start.in_rows >= 0] = 1
@@ -137,9 +137,9 @@ def _rows(index: dict[str, int], vocabulary: Vocabulary) -> Ids:
 
 
 def _copy(source: Floats, rows: Ids, target: Floats) -> None:
-    """target[i] = source[rows[i]] where there is such a row.
+    """Set target[i] = source[rows[i]] where rows[i] >= 0.
 
-    What the target has more of (padding, copies) stays.
+    Extra rows and columns of the target (copies, padding) stay unchanged.
     """
     if source.size == 0 or target.size == 0:
         return

@@ -1,10 +1,10 @@
-"""Word vectors by counting: the singular vectors of positive PMI.
+"""SVD: word vectors by counting, the singular vectors of positive PMI.
 
     text -> cells X (`cooccurrences`) -> PMI (`pmi`) ~ U S V' (`truncated_svd`) -> vectors U S^power
 
-What negative sampling comes to by many small steps is here computed at once, from the counts alone: there is
-no learning rate, no epoch and no order of the text. It takes memory and time by the number of cells, not of
-words read.
+Negative sampling approaches such vectors by many small steps. Here they are computed directly from the
+counts: there is no learning rate, there are no epochs, and the order of the text has no effect. Memory and
+time grow with the number of cells, not with the number of words read.
 
 Reference: Levy, Goldberg and Dagan, Improving distributional similarity with lessons learned from word
 embeddings, 2015.
@@ -35,13 +35,13 @@ from unhot.vocab.vocabulary import Vocabulary
 
 
 class LearnedSVD(NamedTuple):
-    """What was computed."""
+    """The words, their vectors, and the singular values."""
 
-    in_vocabulary: Vocabulary  # words
-    out_vocabulary: Vocabulary  # contexts: the same
+    in_vocabulary: Vocabulary  # the words
+    out_vocabulary: Vocabulary  # the contexts: the same words
     in_vectors: Floats  # [words, dim]
     out_vectors: Floats  # [words, dim] of the words as contexts
-    singular_values: Doubles  # [dim] falling
+    singular_values: Doubles  # [dim] descending
 
 
 @model("svd")
@@ -54,13 +54,13 @@ class SVD(CellModel[LearnedSVD]):
     (2,)
     """
 
-    positive: bool = True  # leave out PMI below zero
-    shift: Annotated[float, Range(SMALLEST_SHIFT)] = 1.0  # k: log k is subtracted from PMI
-    smoothing: Annotated[float, Range(0)] = 0.75  # power of the contexts' sums
-    power: Annotated[float, Range(0)] = 0.5  # power of the singular values in the vectors
-    contexts: bool = False  # add the vectors that words have as contexts
-    oversampling: Annotated[int, Range(0)] = 28  # directions more than dim that are followed
-    # how often directions are multiplied by the matrix and its transpose
+    positive: bool = True  # keep only PMI values above zero
+    shift: Annotated[float, Range(SMALLEST_SHIFT)] = 1.0  # k: log k is subtracted from every PMI
+    smoothing: Annotated[float, Range(0)] = 0.75  # exponent of the context sums in PMI; 1: no smoothing
+    power: Annotated[float, Range(0)] = 0.5  # exponent of the singular values in the vectors
+    contexts: bool = False  # add each word's context vector to its word vector
+    oversampling: Annotated[int, Range(0)] = 28  # extra directions to compute beside dim; more is more exact
+    # how often the directions are multiplied by the matrix and its transpose; more is more exact
     rounds: Annotated[int, Range(1)] = 6
 
     @property
@@ -70,11 +70,11 @@ class SVD(CellModel[LearnedSVD]):
 
     @property
     def singular_values(self) -> Doubles:
-        """How much there is in each direction, falling [dim]."""
+        """The singular values in descending order [dim]."""
         return self.learned.singular_values
 
     def make_store(self, name: str) -> Vectors:
-        """Vectors of either kind."""
+        """Make the store of word vectors or of context vectors."""
         words = self.learned.in_vocabulary
         return Vectors(words.words, getattr(self.learned, name), words.counts)
 
@@ -84,18 +84,18 @@ class SVD(CellModel[LearnedSVD]):
         warm_up(self.dim + self.oversampling)
 
     def begin(self, data: Cells, begins: Begins, tells: Tells) -> Decomposition:
-        """The work that is to be done, if it fits into memory."""
+        """Make the decomposition; raise an error if it would not fit into memory."""
         memory = plan(len(data.vocabulary), self.dim + self.oversampling, self.threads)
         check_plan(memory, len(data.vocabulary), self.dim)
         tells.say(f"memory: {describe(memory)}")
         return Decomposition(self, data, tells, begins.history)
 
     def tensors(self, *, complete: bool) -> dict[str, Any]:
-        """What is saved."""
+        """Return the tensors to save."""
         return {name: getattr(self.learned, name) for name in LearnedSVD._fields[2:]}
 
     def take(self, saved: SavedModel) -> None:
-        """Take over the tensors that were read."""
+        """Take over the tensors of a saved model."""
         shape = (len(saved.vocabulary), self.dim)
         wanted = {"in_vectors": shape, "out_vectors": shape, "singular_values": (self.dim,)}
         tensors = [shaped_tensor(saved, name, expected) for name, expected in wanted.items()]
@@ -103,7 +103,10 @@ class SVD(CellModel[LearnedSVD]):
 
 
 class Decomposition:
-    """The work of an `SVD`, told as rounds; what its progress calls words are cells, once in each round."""
+    """The computation of an `SVD` model.
+
+    Its progress events count rounds as epochs, and the cells of each round as words.
+    """
 
     def __init__(self, model: SVD, cells: Cells, tells: Tells, history: History) -> None:
         self._model, self._cells = model, cells
@@ -111,7 +114,7 @@ class Decomposition:
         self._began = time.perf_counter()
 
     def train(self) -> None:
-        """PMI, then its singular vectors."""
+        """Compute PMI, then its singular vectors."""
         model, cells = self._model, self._cells
         how = {"positive": model.positive, "shift": model.shift, "smoothing": model.smoothing}
         self._tell("start", 0, {**model.config(), "vocabulary": len(cells.vocabulary), "cells": len(cells)})
@@ -119,8 +122,8 @@ class Decomposition:
             self._tells.say(f"{len(information):,} cells of PMI")
             if not len(information):
                 raise DataError(
-                    f"no two words are together more often than by chance, shift={model.shift:g}: lower it, "
-                    "or give more text"
+                    f"shift={model.shift:g}: no two words occur together more often than by chance; lower "
+                    "shift, or give more text"
                 )
             factors = truncated_svd(
                 information,
@@ -138,7 +141,7 @@ class Decomposition:
         self._tell("done", model.rounds, {})
 
     def close(self) -> None:
-        """Nothing is left open."""
+        """Do nothing: nothing is left open."""
 
     def _tell(self, event: str, done: int, details: dict[str, Any]) -> None:
         size, rounds = len(self._cells), self._model.rounds

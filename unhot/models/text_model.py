@@ -1,4 +1,4 @@
-"""Models that read text: which words stay, how lines become tokens, and the text as ids on disk."""
+"""Models that read text: their settings for words and tokens, and the encoding of text as ids on disk."""
 
 import contextlib
 import dataclasses
@@ -16,25 +16,26 @@ from unhot.models.model import L, Model
 from unhot.models.settings import Range
 from unhot.threads import in_background
 
-LABELS = "labels"  # what stands beside the lines of an encoded text, see `encode`
+LABELS = "labels"  # the name of the labels beside the lines of an encoded text, see `encode`
 
 
 @dataclasses.dataclass(kw_only=True)
 class TextModel(Model[L]):
     """Settings of a model that reads text."""
 
-    min_count: Annotated[int, Range(1)] = 5  # drop words seen less often
-    max_vocab: Annotated[int | None, Range(1)] = None  # keep at most so many words
-    # how lines become tokens: whitespace, words (lower-cased, any script), text8; in Python also a function
+    min_count: Annotated[int, Range(1)] = 5  # drop words that occur less often than this
+    max_vocab: Annotated[int | None, Range(1)] = None  # keep only this many words, the most frequent ones
+    # how lines are split into tokens: whitespace, words (lower-cased, any script), text8; in Python also a
+    # function
     tokenizer: Any = "whitespace"
 
     def open_input(self, reads: Reads, tells: Tells) -> contextlib.AbstractContextManager[Any]:
-        """The encoded text."""
+        """Open the encoded text."""
         return self.open_text(reads, tells)
 
     @contextlib.contextmanager
     def open_text(self, reads: Reads, tells: Tells) -> Iterator[Corpus]:
-        """The encoded text; the kernels are compiled meanwhile."""
+        """Encode the text, or take it if it is encoded already; compile the kernels meanwhile."""
         check_input(reads.source, self.tokenizer)
         compiled = self._compile(tells)
         if isinstance(reads.source, Corpus):
@@ -65,12 +66,15 @@ class TextModel(Model[L]):
             yield corpus
 
     def _compile(self, tells: Tells) -> Callable[[], None]:
-        """Begin to compile, the scanner first: the training kernel follows while the text is read."""
+        """Compile the scanner now and the training kernel in the background.
+
+        Return a function that waits until both are ready.
+        """
         began = time.perf_counter()
         if not any(cache_directory().glob("*.nbi")):
             tells.say(
-                "compiling kernels for this machine, once: some seconds, overlapping with reading (kept in "
-                f"{cache_directory()})"
+                "compiling kernels for this machine: this happens once and takes some seconds while the text "
+                f"is read (kept in {cache_directory()})"
             )
         warm_up_encoding(self.tokenizer)
         ready = began
@@ -90,7 +94,7 @@ class TextModel(Model[L]):
         return finish
 
     def config(self) -> dict[str, Any]:
-        """The settings as plain data; a function that splits lines is remembered by its name."""
+        """Return the settings as plain data; a tokenizer that is a function is saved by its name."""
         settings = super().config()
         if callable(self.tokenizer):
             named = self.tokenizer if hasattr(self.tokenizer, "__qualname__") else type(self.tokenizer)

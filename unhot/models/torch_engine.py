@@ -1,4 +1,4 @@
-"""The torch engine: mini-batches of the same windows, any output layer, any device."""
+"""The torch engine: trains with mini-batches of the same windows, with any output layer, on any device."""
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from unhot.vocab.subsampling import keep_probability
 
 
 class OnTorch(Engine):
-    """PyTorch, on any device."""
+    """The engine that trains with PyTorch, on any device."""
 
     def __init__(self, task: Task, data: TaskData) -> None:
         super().__init__(task, data)
@@ -26,21 +26,21 @@ class OnTorch(Engine):
         rows = 4 * task.dim * (self._sizes.inputs + self._sizes.rows)
         self.memory = {"vectors": rows, "their last good state": rows}
         if task.device.partition(":")[0] == "cpu":
-            size = min(task.batch, 2 * task.window.size * data.data.ids)  # a short text has no more
+            size = min(task.batch, 2 * task.window.size * data.data.ids)  # a short text has fewer pairs
             self.memory["a batch"] = task.layer.batch_memory(counts, task.dim, size)
 
     @classmethod
     def check(cls, task: Task) -> None:
-        """There are examples for batches."""
+        """Raise a `ConfigError` unless the model can make examples for batches."""
         if task.wiring.examples is None:
             raise ConfigError(
-                f"engine='torch': {task.name} is trained by compiled kernels; choose skipgram or cbow for "
-                "torch"
+                f"engine='torch': {task.name} is trained by compiled kernels only; choose skipgram or cbow "
+                "for torch"
             )
 
     @classmethod
     def check_machine(cls, task: Task) -> None:
-        """PyTorch is there, and so is the device."""
+        """Raise an error unless PyTorch and the device are available."""
         extra("torch", "torch", "engine='torch'")
         from unhot.train.torch_run import open_device
 
@@ -48,11 +48,11 @@ class OnTorch(Engine):
 
     @classmethod
     def warm_up(cls, task: Task) -> None:
-        """Compile what writes down windows."""
+        """Compile the kernel that lists the pairs of windows, or load it from disk."""
         warm_up(task.window)
 
     def begin(self, start: StartingPoint | None) -> LearnedWords:
-        """Rows without padding; on the CPU those of the parameters themselves, elsewhere copies of them."""
+        """Make the weights; what is learned shares their memory on the CPU and is a copy on other devices."""
         from unhot.train.torch_run import TorchStart, Weights, open_device
 
         task, data = self._task, self._data
@@ -73,12 +73,12 @@ class OnTorch(Engine):
         )
 
     def run(self, plan: Plan) -> EpochRun[TextChunk]:
-        """In batches."""
+        """Make the run that trains in batches."""
         from unhot.train.torch_run import TorchRun
 
         task, corpus = self._task, self._data.data
         examples = task.wiring.examples
-        assert examples is not None  # models without them refuse the engine
+        assert examples is not None  # `check` has refused models without examples
         batches = Batches(task.window, examples, task.wiring.combine == "mean", task.batch)
         words = task.layer.part_words()
         parts = None if words is None else TextParts(corpus, words)

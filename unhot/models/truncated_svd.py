@@ -1,19 +1,20 @@
-"""The largest singular values of sparse cells and their vectors, by random projection.
+"""Compute the largest singular values of sparse cells, and their vectors, by random projection.
 
-    X ~ U S V'        U'U = V'V = I,   S: the largest singular values, falling
+    X ~ U S V'        U'U = V'V = I,   S: the largest singular values, descending
 
     Q = G                                         random numbers [words, dim + oversampling]
     Q = orthonormal(X' Y - a Q T),  Y = X Q T,  `rounds` times        T: makes Y orthonormal
     X Q = U S W',   V = Q W                       from (X Q)'(X Q) = W S^2 W', a small matrix
 
-Each round multiplies what is in Q of the direction of singular value s by s^2 - a, so Q turns towards the
-largest. The shift a is 0 at first and then half of the smallest of the values that are followed, squared; it
-widens the gaps between them, and their order stays. Only the last ones are not exact: more of `oversampling`
-and `rounds` helps. T makes all directions of one length half-way: in X'X Q their lengths are s^2, and float32
-would lose those with s below 6e-4 of the largest.
+Each round multiplies the part of Q in the direction of singular value s by s^2 - a, so Q turns towards the
+largest singular values. The shift a is 0 at first. Later it is half the square of the smallest value that Q
+follows. The shift widens the gaps between the values and keeps their order. Only the last values are not
+exact; more `oversampling` and more `rounds` make them more exact. T scales all directions to the same length
+half-way: in X'X Q their lengths are s^2, and float32 would lose those with s below 6e-4 of the largest.
 
-X is divided by its largest value. Products are in float32, and all small matrices in float64: values are
-right to about 1e-6 of the largest, and directions with s below 3e-7 of it are rounding, and are zero.
+X is divided by its largest value. Large products are computed in float32, all small matrices in float64. So
+values are right to about 1e-6 of the largest; directions with s below 3e-7 of it are rounding errors and are
+set to zero.
 
 References: Halko, Martinsson and Tropp, Finding structure with randomness, 2011; Feng, Yu and Xie, the shift,
 2022 (dashSVD).
@@ -34,20 +35,20 @@ from unhot.train.params import padded
 from unhot.types import Doubles, Floats
 from unhot.vocab.vocabulary import Vocabulary
 
-BLOCK = 1 << 14  # rows that are float64 at once
-ROUNDING = 1e-13  # of the largest squared length: directions below it are rounding of float32
+BLOCK = 1 << 14  # rows that are converted to float64 at a time
+ROUNDING = 1e-13  # directions with less than this share of the largest squared length are rounding errors
 
 Progress = Callable[[int, int], None]
 
 
 class Factors(NamedTuple):
-    """X ~ u diag(s) v'.
+    """A decomposition X ~ u diag(s) v'.
 
-    Where X has no more directions, or none above 3e-7 of the largest, s and the columns of u and v are 0.
+    If X has fewer than dim directions above 3e-7 of the largest, the rest of s, u and v is 0.
     """
 
     u: Floats  # [words, dim]
-    s: Doubles  # [dim] falling
+    s: Doubles  # [dim] descending
     v: Floats  # [words, dim]
 
 
@@ -61,14 +62,14 @@ def truncated_svd(
     threads: int = 2,
     progress: Progress | None = None,
 ) -> Factors:
-    """The `dim` largest singular values of cells, and their vectors.
+    """Compute the `dim` largest singular values of cells, and their vectors.
 
-    oversampling   how many directions more are followed
-    rounds         how often each is multiplied by X and X'
-    progress       called with the rounds done, and all of them
+    oversampling   how many extra directions are followed
+    rounds         how often the directions are multiplied by X and X'
+    progress       called with the number of rounds done and the total
 
-    Each column of u is turned so that its largest number is positive. The same seed and threads give the same
-    bits.
+    The sign of each column of u makes its entry of largest magnitude positive. The same seed and number of
+    threads give the same bits.
     """
     words = len(cells.vocabulary)
     dim, oversampling = whole("dim", dim, 1), whole("oversampling", oversampling, 0)
@@ -76,7 +77,7 @@ def truncated_svd(
     seed, threads = whole("seed", seed, 0, 2**64 - 1), whole("threads", threads, 1, 1024)
     if dim > words:
         raise ConfigError(
-            f"dim={dim}: {words} words have no more than {words} directions; use a smaller dim, or more text"
+            f"dim={dim}: must be at most {words}, the number of words; use a smaller dim, or more text"
         )
     tell, width = progress or (lambda done, total: None), min(words, dim + oversampling)
     products = _Products(cells, width, threads)
@@ -86,7 +87,7 @@ def truncated_svd(
         y = products.times(q)
         lengths, turn = _divide_by_lengths(y[:, :width])
         _multiply(q[:, :width], turn)
-        if done > 0:  # random numbers are no unit vectors
+        if done > 0:  # in the first round q is random, not orthonormal, so lengths are no singular values
             shift = max(shift, float(lengths[0]) ** 2 / 2)
         q *= np.float32(shift)
         z = products.transposed_times(y)
@@ -98,9 +99,9 @@ def truncated_svd(
 
 
 def weighted(factors: Factors, power: float = 0.5, contexts: bool = False) -> Floats:
-    """Word vectors u s^power, plus v s^power with `contexts`. 1: as the matrix has it.
+    """Return the word vectors u s^power, or (u + v) s^power with `contexts`.
 
-    0: all directions alike; 0.5 is the best mostly.
+    power=1 keeps the scale of the matrix, power=0 gives all directions the same length; 0.5 is usually best.
     """
     power, some = at_least("power", power, 0), factors.s > 0
     scale = np.zeros(factors.s.shape, np.float32)
@@ -109,14 +110,14 @@ def weighted(factors: Factors, power: float = 0.5, contexts: bool = False) -> Fl
     if np.isinf(scale).any():
         raise ConfigError(
             f"power={power:g}: singular values up to {factors.s.max():g} to that power are too large; use a "
-            "smaller one"
+            "smaller power"
         )
     return (factors.u + factors.v if contexts else factors.u) * scale
 
 
 def plan(words: int, width: int, threads: int) -> dict[str, int]:
-    """The bytes that it takes to follow `width` directions."""
-    # in the end there are q, X q, u and v
+    """Return the bytes needed to follow `width` directions."""
+    # at the end q, X q, u and v exist at the same time
     return {"directions": 4 * words * padded(width) * max(4, threads + 2)}
 
 
@@ -128,9 +129,9 @@ def warm_up(width: int) -> None:
 
 
 def _factors(y: Floats, q: Floats, dim: int, scale: float) -> Factors:
-    """X Q = U S W'; y is X Q / scale."""
+    """Compute the factors from X Q = U S W', V = Q W; y is X Q / scale."""
     squares, turn = _directions(y)
-    keep = slice(None, -dim - 1, -1)  # the largest, falling
+    keep = slice(None, -dim - 1, -1)  # the dim largest, descending
     s, turn = np.sqrt(squares[keep]), turn[:, keep]
     inverse = np.divide(1.0, s, out=np.zeros_like(s), where=s > 0)
     u, v = y @ (turn * inverse).astype(np.float32), q @ (turn * (s > 0)).astype(np.float32)
@@ -142,16 +143,15 @@ def _factors(y: Floats, q: Floats, dim: int, scale: float) -> Factors:
         s *= scale
     if np.isinf(s).any():
         raise DataError(
-            f"values up to {scale:g}: their singular values are no finite numbers; divide the values by "
-            "something"
+            f"values up to {scale:g}: their singular values overflow; divide the values by a constant first"
         )
     return Factors(u, s, v)
 
 
 def _directions(z: Floats) -> tuple[Doubles, Doubles]:
-    """The squared lengths of z in its own directions, rising, and these directions.
+    """Return the eigenvalues of z'z, ascending, and its eigenvectors: z'z = turn diag(squares) turn'.
 
-    Z'z = turn diag(squares) turn'.
+    The eigenvalues are the squared lengths of the columns of z @ turn.
     """
     gram = np.zeros((z.shape[1], z.shape[1]))
     for at in range(0, len(z), BLOCK):
@@ -164,13 +164,13 @@ def _directions(z: Floats) -> tuple[Doubles, Doubles]:
 def _orthonormalise(z: Floats) -> None:
     """Make the columns of z orthonormal, in place."""
     _divide_by_lengths(z)
-    _divide_by_lengths(z)  # of what float32 lost
+    _divide_by_lengths(z)  # again, to remove the rounding errors of float32
 
 
 def _divide_by_lengths(z: Floats) -> tuple[Doubles, Doubles]:
-    """The same, nearly.
+    """Make the columns of z orthonormal up to rounding, in place.
 
-    Returns the lengths of z in its own directions, rising, and what it was multiplied by.
+    Return the lengths of the columns of z @ turn, ascending, and the matrix that z was multiplied by.
     """
     squares, turn = _directions(z)
     lengths = np.sqrt(squares)
@@ -180,13 +180,13 @@ def _divide_by_lengths(z: Floats) -> tuple[Doubles, Doubles]:
 
 
 def _multiply(z: Floats, turn: Doubles) -> None:
-    """Z turn, in place."""
+    """Replace z by z @ turn, in place."""
     for at in range(0, len(z), BLOCK):
         z[at : at + BLOCK] = z[at : at + BLOCK] @ turn.astype(np.float32)
 
 
 class _Products:
-    """X and X', divided by the largest value, times dense matrices [words, stride]; on threads."""
+    """Products of X / largest and X' / largest with dense matrices [words, stride], on threads."""
 
     def __init__(self, cells: Cells, width: int, threads: int) -> None:
         stride = padded(width)
@@ -198,7 +198,7 @@ class _Products:
         self.zeros: Callable[[], Floats] = lambda: aligned_zeros((len(cells.vocabulary), stride))
 
     def times(self, q: Floats) -> Floats:
-        """X q."""
+        """Return X q / largest."""
         out = self.zeros()
         self._on_threads(
             lambda n: multiply(self.shape, self.rows, self.largest, q, self.scratch[n], *self.parts[n], out)
@@ -206,7 +206,7 @@ class _Products:
         return out
 
     def transposed_times(self, y: Floats) -> Floats:
-        """X' y; each thread adds to a matrix of its own."""
+        """Return X' y / largest; each thread adds to its own matrix."""
         outs = [self.zeros() for _ in self.parts]
         self._on_threads(
             lambda n: multiply_transposed(

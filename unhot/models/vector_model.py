@@ -1,4 +1,4 @@
-"""Models that have vectors: how long these are, and the stores they are asked through."""
+"""Models that have vectors: the setting `dim`, and the stores through which vectors are queried."""
 
 import dataclasses
 from abc import abstractmethod
@@ -15,12 +15,12 @@ from unhot.vectors.store import Vectors
 class VectorModel(Model[L]):
     """Settings of a model that has vectors."""
 
-    dim: Annotated[int, Range(1, 1 << 20)] = 100  # numbers in a vector
+    dim: Annotated[int, Range(1, 1 << 20)] = 100  # length of each vector
 
     def __post_init__(self) -> None:
         """Check the settings."""
         super().__post_init__()
-        self._stores: dict[str, Vectors] = {}  # made when they are asked for
+        self._stores: dict[str, Vectors] = {}  # made on first use
 
     @property
     def vectors(self) -> Vectors:
@@ -28,23 +28,23 @@ class VectorModel(Model[L]):
         return self.store("in_vectors")
 
     def store(self, name: str) -> Vectors:
-        """Vectors by the name of what they are made of."""
+        """Return the vectors of a tensor by its name, such as in_vectors; they are made once and kept."""
         if name not in self._stores:
             self._stores[name] = self.make_store(name)
         return self._stores[name]
 
     @abstractmethod
     def make_store(self, name: str) -> Vectors:
-        """Vectors by name, from what is learned now."""
+        """Make the vectors of a tensor by its name, from the current params."""
 
     def forget(self) -> None:
-        """Drop stores of params that have changed since."""
+        """Drop the stores, whose params have changed since."""
         self._stores.clear()
 
     @classmethod
     def from_saved(cls, saved: SavedModel) -> Self:
-        """The model of a directory that was read."""
+        """Make the model from a saved folder that was read."""
         vectors = saved.tensors.get("in_vectors")
         if vectors is None or vectors.shape[1] != saved.config.get("dim"):
-            raise FormatError(f"a {cls.name} model without vectors of its dim: read it with Vectors.load")
+            raise FormatError(f"a {cls.name} model has no vectors of its dim: read it with Vectors.load")
         return super().from_saved(saved)

@@ -1,4 +1,4 @@
-"""How a model wires inputs to targets: all that engines, and evaluation, need to know of it."""
+"""How a model connects inputs to targets: all that engines and evaluation need to know about it."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -10,13 +10,13 @@ from unhot.train.torch_batches import ExampleArrays
 
 
 class Wiring(NamedTuple):
-    """What a step has, at most, and who feeds it."""
+    """Where the examples of a model come from, and the largest size of a training step."""
 
-    feeder: Callable[[Text, Window], Any]  # the compiled examples of a text (kernels/feeder.py)
-    examples: Callable[[WindowList], ExampleArrays] | None  # the same as arrays; None: not for batches
-    inputs: int = 1
-    targets: int = 1
-    rounds: int = 1  # sets of draws
-    listed: int = 0  # rows that an input is made of, or targets, that are written down
-    combine: str | None = None  # how the words around a centre are one input: mean or sum; None: each is one
+    feeder: Callable[[Text, Window], Any]  # makes the examples of a text in kernels (kernels/feeder.py)
+    examples: Callable[[WindowList], ExampleArrays] | None  # makes them as arrays; None: no batches
+    inputs: int = 1  # inputs of a step, at most
+    targets: int = 1  # targets of a step, at most
+    rounds: int = 1  # sets of draws in a step
+    listed: int = 0  # rows of an input, or targets, that a step writes into a list, at most
+    combine: str | None = None  # how context words become one input: mean or sum; None: one input for each
     first_rows: FirstRows = FirstRows()

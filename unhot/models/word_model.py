@@ -2,7 +2,7 @@
 
     source -> corpus -> a task and its data -> an engine -> vectors
 
-What predicts what is a model's `wiring`; who trains it is its engine (engine.py).
+A model's `wiring` says which words predict which. Its engine trains it (engine.py).
 """
 
 from __future__ import annotations
@@ -54,30 +54,31 @@ ENGINES: dict[str, type[Engine]] = {"compiled": Compiled, "torch": OnTorch}
 
 
 class WordInputs(NamedTuple):
-    """What words are to a model that has to predict others from them."""
+    """The words of a model as inputs from which it predicts other words."""
 
     vectors: Floats  # [words, dim]
     bias: Floats  # [words], or empty
-    sizes: Counts  # [words] rows that each is made of, its weight in a mean of several words; empty: one
+    sizes: Counts  # [words] the number of a word's rows, its weight in a mean of words; empty: all 1
 
 
 @dataclasses.dataclass(kw_only=True)
 class WordModel(EpochModel[LearnedWords], TextModel[LearnedWords], VectorModel[LearnedWords]):
-    """Settings of a word model; after `fit` or `load`, also what was learned."""
+    """Settings of a word model; after `fit` or `load`, also its learned state."""
 
-    window: Annotated[int, Range(1, 10_000)] = 5  # words to each side of a centre
-    # draw each centre's reach from 1 to the window, or always use all of it
+    window: Annotated[int, Range(1, 10_000)] = 5  # words on each side of the centre word
+    # draw the size of each window from 1 to --window at random, or always use the full window
     shrink: bool = True
     output: str | OutputLayer = "negative:k=5"  # output layer
-    sample: Annotated[float, Range(0)] = 1e-3  # threshold of sub-sampling frequent words; 0: none
-    # what trains: compiled kernels on the CPU, or PyTorch, any layer and device; fasttext: compiled only
+    sample: Annotated[float, Range(0)] = 1e-3  # threshold of sub-sampling frequent words; 0 turns it off
+    # what trains the model: compiled kernels on the CPU, or PyTorch with any output layer on any device;
+    # fasttext: compiled only
     engine: Literal["compiled", "torch"] = "compiled"
-    device: str = "cpu"  # torch: where to compute, such as cuda:0
-    batch: Annotated[int, Range(1, 1 << 30)] = 1024  # torch: pairs of a step; cbow: centres
+    device: str = "cpu"  # torch: the device to compute on, such as cuda:0
+    batch: Annotated[int, Range(1, 1 << 30)] = 1024  # torch: pairs in a training step (cbow: centre words)
 
     starts = True
     default_lr: ClassVar[float]
-    has_bags: ClassVar[bool] = False  # words are made of several rows: `input_rows` says which
+    has_bags: ClassVar[bool] = False  # whether words are made of several rows; `input_rows` says which
 
     def __post_init__(self) -> None:
         """Check the settings."""
@@ -89,30 +90,30 @@ class WordModel(EpochModel[LearnedWords], TextModel[LearnedWords], VectorModel[L
 
     @abstractmethod
     def wiring(self, bags: Bags | None = None) -> Wiring:
-        """What predicts what; `bags`: what words are made of, if not of a row each."""
+        """Return which words predict which; `bags` are the rows of each word if it has several."""
 
     def input_rows(self, vocabulary: Vocabulary, also: Counts) -> NgramRows | None:
-        """The input rows of a vocabulary, and of the keys of another model.
+        """Return the input rows for the words of a vocabulary and for the keys in `also`.
 
-        None: one for each word, in order.
+        None means one row for each word, in the order of the vocabulary.
         """
         return None
 
     def engine_kind(self) -> type[Engine]:
-        """What trains it."""
+        """Return the engine class that trains the model."""
         return ENGINES[self.engine]
 
     def check_engine(self) -> None:
-        """Raise a `ConfigError` for what its engine cannot train."""
+        """Raise a `ConfigError` if the engine cannot train this model."""
         self.engine_kind().check(self.task())
 
     @property
     def first_lr(self) -> float:
-        """The learning rate that a training begins with: `lr`, or the default."""
+        """The initial learning rate: `lr`, or the model's default."""
         return self.lr or self.default_lr
 
     def task(self, bags: Bags | None = None) -> Task:
-        """The settings that engines need."""
+        """Return the settings that engines need."""
         return Task(
             name=self.name,
             layer=self.layer,
@@ -131,12 +132,12 @@ class WordModel(EpochModel[LearnedWords], TextModel[LearnedWords], VectorModel[L
         self.engine_kind().warm_up(self.task())
 
     def check_begins(self, begins: Begins) -> None:
-        """Raise a `ConfigError` for what it cannot begin from."""
+        """Raise a `ConfigError` if the model cannot start from what is given."""
         start, frozen = begins.start, begins.frozen
         if frozen is not None and self.has_bags:
             raise ConfigError(
-                f"frozen={frozen!r:.80}: words of {self.name} share their n-grams with others, so none can "
-                "stay as it is"
+                f"frozen={frozen!r:.80}: words of {self.name} share n-grams with other words, so no vector "
+                "can stay fixed; leave frozen out"
             )
         check_frozen(frozen, start is not None)
         if start is None:
@@ -148,40 +149,40 @@ class WordModel(EpochModel[LearnedWords], TextModel[LearnedWords], VectorModel[L
             )
         dim = start.dim if isinstance(start, WordModel) else start.vectors.shape[1]
         if dim != self.dim:
-            raise ConfigError(f"dim={self.dim}: the vectors to start from have {dim} numbers; use dim={dim}")
+            raise ConfigError(f"dim={self.dim}: the vectors to start from have dim {dim}; use dim={dim}")
         if isinstance(start, WordModel):
             if start.learned.keys.size and not self.has_bags:
                 raise ConfigError(
-                    f"start: words of {start.name} have no rows of their own for {self.name}; start from "
-                    "its vectors"
+                    f"start: words of {start.name} are made of n-grams, which {self.name} does not have; "
+                    "start from its vectors"
                 )
             check_layer(self.layer, start.layer)
 
     def known(self, begins: Begins, reads: Reads) -> Vocabulary | None:
-        """The words of a model to go on with, which new ones join."""
+        """Return the words of the model to start from; they stay in the vocabulary, new words join them."""
         if not isinstance(begins.start, WordModel) or reads.counts is not None or reads.encoded:
             return None
-        self.layer.grown_rows(np.zeros(0, np.int32))  # refused before a long text is read, not after it
+        self.layer.grown_rows(np.zeros(0, np.int32))  # raises now, not after a long text is read
         return begins.start.learned.in_vocabulary
 
     def open_input(self, reads: Reads, tells: Tells) -> contextlib.AbstractContextManager[Any]:
-        """The encoded text; what can be refused is refused before."""
+        """Check the settings, then open the encoded text."""
         if isinstance(reads.source, Cells):
             raise ConfigError(
-                f"Cells as a source: {self.name} learns from text; they are for glove, svd, and skipgram "
-                "with on='cells'"
+                f"Cells as a source: {self.name} learns from text; only glove, svd, and skipgram with "
+                "on='cells' learn from Cells"
             )
         self.check_task()
         return self.open_text(reads, tells)
 
     def check_task(self) -> None:
-        """Raise an error for what is missing here; settings may have changed since the model was made."""
+        """Check settings, files and machine; the settings may have changed since the model was made."""
         self.layer.check_files()
         self.check_engine()
         self.engine_kind().check_machine(self.task())
 
     def begin(self, data: Corpus | Cells, begins: Begins, tells: Tells) -> EpochRun[Any]:
-        """The run of the engine."""
+        """Make the engine and its run."""
         vocabulary = data.vocabulary
         start: Any = self if begins.resumed else begins.start
         old = start.learned.keys if isinstance(start, WordModel) else NO_KEYS
@@ -208,86 +209,85 @@ class WordModel(EpochModel[LearnedWords], TextModel[LearnedWords], VectorModel[L
         return point if rows is None else point._replace(in_rows=word_rows(rows.keys, point.in_rows))
 
     def ended(self) -> None:
-        """Warn if nothing was learned; what only a training needs is of no use when it is complete."""
+        """Drop the mean squares of a complete training; warn if nothing was learned."""
         super().ended()
         if self.complete and self._learned is not None:
             self._learned = self._learned._replace(squares={})
         if self.complete and not self.history.pairs:
             logger.warning(
-                "nothing was learned: no sentence had two words left; lower min_count, join lines, or set "
-                "sample=0"
+                "nothing was learned: no sentence has two words left after dropping rare and frequent words; "
+                "lower min_count, join lines, or set sample=0"
             )
 
     @property
     def out_vectors(self) -> Vectors:
-        """The output vectors, where the layer has one for each word."""
+        """The output vectors; raises a `ConfigError` unless the layer has one for each word."""
         if not self.layer.rows_are_words:
             raise ConfigError(
-                f"out_vectors: the output rows of {self.layer.name} are not those of the words; see "
-                "model.head"
+                f"out_vectors: {self.layer.name} has no output row for each word; use model.head instead"
             )
         return self.store("out_vectors")
 
     def make_store(self, name: str) -> Vectors:
-        """Input vectors of what goes in, or output vectors of what is predicted."""
+        """Make the store of the input vectors or of the output vectors."""
         learned = self.learned
         words = learned.in_vocabulary if name == "in_vectors" else learned.out_vocabulary
         return Vectors(words.words, getattr(learned.params, name), words.counts)
 
     @property
     def head(self) -> Head:
-        """The output layer with what it has learned: probabilities of all words for hidden vectors."""
+        """The trained output layer, which gives the probabilities of all words for a hidden vector."""
         params, seen = self.learned.params, self.learned.seen
         ln_z = float(params.ln_z[0]) if params.ln_z.size else 0.0
-        # the noise it drew from; it began at one
+        # learned noise drew from `seen`, which starts at one for each word
         counts = seen - 1 if seen.size else self.learned.out_vocabulary.counts
         bias = params.out_bias if params.out_bias.size else None
         return Head(self.layer, counts, params.out_vectors, bias, ln_z)
 
     def word_inputs(self) -> WordInputs:
-        """The inputs of all words."""
+        """Return the input vectors and biases of all words."""
         params = self.learned.params
         return WordInputs(params.in_vectors, params.in_bias, np.zeros(0, np.int64))
 
     def hidden(self, words: Sequence[str]) -> Floats:
-        """The hidden vector that words give together.
+        """Return the hidden vector of several words together.
 
-        The mean of their vectors, or what the model makes of them.
+        It is the mean of their vectors unless the model combines them differently.
         """
         if not words:
-            raise DataError("no words: give at least one that the model knows")
+            raise DataError("no words were given: give at least one word that the model knows")
         mean: Floats = np.mean([self.vectors[word] for word in words], axis=0, dtype=np.float32)
         return mean
 
     def predict_word(self, context: Sequence[str], topn: int = 10) -> list[tuple[str, float]]:
-        """The words most likely to stand near these, with their probabilities."""
+        """Return the words most likely to stand near the given ones, with their probabilities."""
         words = self.learned.out_vocabulary.words
         topn = min(whole("topn", topn, 1), len(words))
         ids, log_prob = self.head.topk(self.hidden(context), topn)
         return [(words[i], float(p)) for i, p in zip(ids, np.exp(log_prob), strict=True)]
 
     def config(self) -> dict[str, Any]:
-        """The settings as plain data, enough to make the model again."""
+        """Return the settings as plain data, from which the model can be made again."""
         return {**super().config(), "output": self.layer.spec(), "lr": self.first_lr}
 
     def facts(self) -> dict[str, Any]:
-        """Whether output rows stand for words: others cannot read them as vectors of words if not."""
+        """Return whether output rows stand for words, so that readers can use them as word vectors."""
         return {"out_rows_are_words": self.layer.rows_are_words}
 
     def tensors(self, *, complete: bool) -> dict[str, Any]:
-        """All params; words that stay as they are are of no use any more when the training is complete."""
+        """Return the tensors to save; the mask of frozen words only while the training is incomplete."""
         learned = self.learned
         return (learned._replace(frozen=learned.frozen[:0]) if complete else learned).tensors()
 
     @classmethod
     def from_saved(cls, saved: SavedModel) -> Self:
-        """The model of a directory that was read."""
+        """Make the model from a saved folder that was read."""
         if missing := NEEDED - saved.tensors.keys():
             raise FormatError(
-                f"a {cls.name} model without {' and '.join(missing)}: read it with Vectors.load"
+                f"a {cls.name} model has no {' and no '.join(missing)}: read it with Vectors.load"
             )
         return super().from_saved(saved)
 
     def take(self, saved: SavedModel) -> None:
-        """The params."""
+        """Take over the tensors of a saved model."""
         self.keep(learned_from(saved, self.layer))
