@@ -255,7 +255,7 @@ def test_old_files_stay_until_new_ones_are_complete(end, place, monkeypatch):
         ("-input link -output text", "text.vec belongs to the text of -input"),
         ("-input *.vec -output text", "text.vec belongs to the text of -input"),
         ("-input rare.txt -output model", "minCount=5 drops all "),
-        ("-input empty.txt -output model", "the text has no words: give text, words with spaces between them"),
+        ("-input empty.txt -output model", "has no words: give text, words with spaces between them"),
         ("-input nowhere.txt -output model", "nowhere.txt"),
         ("-input text.txt -output model -wordNgram 2", "Did you mean '-wordNgrams'"),
         ("-input text.txt -output model -threads 2", "Did you mean '-thread'"),

@@ -93,7 +93,7 @@ def test_refusals():
         Vocabulary(["a"], [1, 2])
     with pytest.raises(DataError, match=">= 0"):
         Vocabulary(["a"], [-1])
-    with pytest.raises(DataError, match="'a' is twice"):
+    with pytest.raises(DataError, match="'a' occurs twice"):
         Vocabulary(["a", "b", "a"], [1, 1, 1]).id("a")
     with pytest.raises(DataError, match="type int: words must be str"):
         Vocabulary.from_counts({7: 1})
@@ -108,11 +108,11 @@ def test_refusals():
 @pytest.mark.parametrize(
     ("data", "counts", "message"),
     [
-        (b"a\nb", [2, 1], "byte 3: the last line has no end"),
+        (b"a\nb", [2, 1], "byte 3: the last line has no line end"),
         (b"a\nb\n", [1], "2 words, but 1 counts"),
         (b"a\\x\n", [1], "unknown escape"),
         (b"a\\\n", [1], "unknown escape"),
-        (b"a\n", [-1], "a count of -1"),
+        (b"a\n", [-1], "its count is -1"),
     ],
 )
 def test_damaged_files(tmp_path, data, counts, message):

@@ -1,4 +1,4 @@
-"""Search: the rows of a matrix nearest to a query, exactly or approximately."""
+"""Search: find the rows of a matrix nearest to a query, exactly or approximately."""
 
 from unhot.index.exact import Exact
 from unhot.index.hnsw import Hnsw, HnswSettings

@@ -1,10 +1,10 @@
-"""Approximate search by a graph: hierarchical navigable small worlds, by usearch (extra `ann`).
+"""Approximate search in a graph: hierarchical navigable small worlds, with usearch (extra `ann`).
 
-A query walks from node to node towards its neighbours and looks at some hundreds of rows instead of all of
-them. The graph keeps the rows in float16; the rows that it finds are sorted by their exact cosines (float64,
-from the true rows), so an answer may lack a neighbour, but what it says of the others is true. The first rows
-are added by one thread: several would link to a graph that is hardly there yet, and lose some of each other.
-Beyond them, which rows are missed may differ between two builds with several threads.
+A query walks from node to node towards its neighbours and examines some hundreds of rows instead of all. The
+graph keeps the rows in float16. The rows that it finds are sorted by their exact cosines (in float64, from
+the original rows): so an answer may lack a neighbour, but its cosines are exact. One thread adds the first
+rows, because several threads would link them to an almost empty graph and lose some links. With several
+threads, two builds may miss different rows.
 
 Reference: Malkov & Yashunin, Efficient and robust approximate nearest neighbor search using HNSW graphs,
 2016.
@@ -25,17 +25,17 @@ from unhot.index.exact import checked_queries, lines_of, nothing_found, usable_c
 from unhot.index.lengths import directed, norms, rounded, units
 from unhot.types import Counts, Doubles, Floats
 
-BLOCK_ROWS = 1 << 14  # rows added, and queries answered, at once
-FIRST_ROWS = 1 << 12  # added by one thread
+BLOCK_ROWS = 1 << 14  # rows added, or queries answered, at a time
+FIRST_ROWS = 1 << 12  # rows that one thread adds at the beginning
 
 
 @dataclass(frozen=True, kw_only=True)
 class HnswSettings:
-    """How dense the graph is and how widely it is searched; more is slower and misses less."""
+    """The density of the graph and the width of its search; larger values are slower and miss fewer rows."""
 
-    connectivity: int = 16  # links of a node
-    expansion_add: int = 128  # rows kept in view while a row is added
-    # rows kept in view while a query is answered; raised to twice the neighbours asked for
+    connectivity: int = 16  # links of each node
+    expansion_add: int = 128  # candidates kept while a row is added
+    # candidates kept while a query is answered; at least twice the neighbours asked for
     expansion_search: int = 128
 
     def __post_init__(self) -> None:
@@ -46,9 +46,9 @@ class HnswSettings:
 
 
 class Hnsw:
-    """A graph over the rows of a matrix, with the matrix.
+    """A graph over the rows of a matrix, together with the matrix.
 
-    Made by `build`, or `from_bytes` of what `to_bytes` gave.
+    Make it with `build`, or with `from_bytes` from the result of `to_bytes`.
     """
 
     def __init__(
@@ -62,11 +62,11 @@ class Hnsw:
 
     @classmethod
     def build(cls, vectors: Floats, settings: HnswSettings | None = None, threads: int | None = None) -> Hnsw:
-        """Make the graph; rows without a direction are left out."""
+        """Build the graph of a matrix; rows without a direction are left out."""
         settings = settings or HnswSettings()
         if vectors.ndim != 2 or vectors.shape[1] == 0:
             raise DataError(
-                f"vectors of shape {vectors.shape}: give a matrix with at least one number in each row"
+                f"vectors has shape {vectors.shape}: give a matrix with at least one number in each row"
             )
         index = cls(vectors, _empty(vectors.shape[1], settings), settings, threads)
         known = np.flatnonzero(directed(index.norms))
@@ -84,29 +84,29 @@ class Hnsw:
     def from_bytes(
         cls, data: bytes, vectors: Floats, settings: HnswSettings, threads: int | None = None
     ) -> Hnsw:
-        """The graph that `to_bytes` gave, for the same vectors.
+        """Restore the graph that `to_bytes` returned, for the same vectors.
 
-        The bytes must be trusted: usearch does not check what they say.
+        The bytes must come from a trusted source: usearch does not check them.
         """
         graph = _empty(vectors.shape[1], settings)
         graph.load(data)
         return cls(vectors, graph, settings, threads)
 
     def to_bytes(self) -> bytes:
-        """The graph as bytes."""
+        """Return the graph as bytes."""
         return bytes(self._graph.save())
 
     def __len__(self) -> int:
-        """How many rows the graph has."""
+        """The number of rows in the graph."""
         return len(self._graph)
 
     def search(
         self, queries: ArrayLike, k: int, *, exclude: ArrayLike | None = None
     ) -> tuple[Counts, Floats]:
-        """About the k rows nearest to each query [n, dim], best first, and their cosines.
+        """Return approximately the k rows nearest to each query [n, dim], best first, and their cosines.
 
-        Both are [n, k], -1 and -inf where there are fewer. `exclude` [n, m] holds rows that a query must not
-        find, -1 for none.
+        Both results are [n, k], filled with -1 and -inf if there are fewer. `exclude` [n, m] holds rows that
+        each query must not find; -1 stands for no row.
         """
         k = whole("k", k, 1)
         given = units(checked_queries(queries, self.vectors.shape[1]))
@@ -114,7 +114,7 @@ class Hnsw:
         ids, cosines = nothing_found(len(given), k)
         count = min(k + barred.shape[1], len(self))
         if count:
-            with self._lock:  # the width of the search belongs to the graph, not to the query
+            with self._lock:  # the width of the search is a setting of the graph, not of the query
                 self._graph.expansion_search = max(self.settings.expansion_search, 2 * count)
                 for first in range(0, len(given), BLOCK_ROWS):
                     part = slice(first, first + BLOCK_ROWS)
@@ -122,7 +122,7 @@ class Hnsw:
         return ids, cosines
 
     def _answer(self, queries: Doubles, count: int, barred: Counts, ids: Counts, cosines: Floats) -> None:
-        """Fill the lines of some queries."""
+        """Search for some queries and write their results to `ids` and `cosines`."""
         found = self._graph.search(queries.astype(np.float32), count, threads=self.threads)
         keys = np.asarray(found.keys).reshape(len(queries), -1)
         counts = np.asarray(found.counts).reshape(-1) if len(queries) > 1 else np.array([keys.shape[1]])

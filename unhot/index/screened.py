@@ -1,4 +1,4 @@
-"""Exact search by the compiled kernel: the 8-bit copy of the rows, the queries packed for it, the threads."""
+"""Exact search with the compiled kernel: make the 8-bit copy of the rows and share work among threads."""
 
 import itertools
 from typing import NamedTuple
@@ -11,32 +11,31 @@ from unhot.kernels.aligned import aligned_zeros
 from unhot.threads import in_order
 from unhot.types import Counts, Doubles, Floats
 
-FEW = 2  # queries that are quicker one by one: together they cost as much as a whole group
-SHARED = 1 << 25  # numbers multiplied, above which a second thread is worth its start: some 0.3 ms
-AT_ONCE = 4  # groups of queries that a thread takes at least, so that it reads the sketch less often
+FEW = 2  # up to this many queries are faster one by one: together they cost as much as a whole group
+SHARED = 1 << 25  # with more multiplications than this (about 0.3 ms), a second thread is worth its start
+AT_ONCE = 4  # the fewest groups of queries that a thread takes, so that it reads the sketch less often
 
 
 class Share(NamedTuple):
-    """What a thread does at once: some groups of queries, some rows."""
+    """One task of a thread: some groups of queries and a range of rows."""
 
     first: int
     last: int
     first_group: int
     last_group: int
-    part: int  # which range of rows that is
+    part: int  # the number of the range of rows
 
 
 class Screened:
-    """The rows with their sketch."""
+    """The rows of a matrix with their sketch, the 8-bit copy."""
 
     def __init__(self, vectors: Floats, norms: Doubles) -> None:
-        """Make the sketch."""
+        """Take the rows and their lengths, and make the sketch."""
         count, dim = vectors.shape
         if vectors.strides[1] != 4 or vectors.strides[0] < 4 * dim or vectors.strides[0] % 4:
             vectors = np.ascontiguousarray(vectors)
         stride = vectors.strides[0] // 4
-        # one type of array for all matrices, so that nothing is compiled twice: flat, from the first number
-        # to the last, read-only
+        # a flat read-only array of all numbers: one type for all matrices, so that nothing is compiled twice
         flat = np.lib.stride_tricks.as_strided(
             vectors, ((count - 1) * stride + dim,), (4,), writeable=False
         ).view(np.ndarray)
@@ -49,7 +48,7 @@ class Screened:
     def search(
         self, units: Doubles, k: int, exclude: Counts, first: int, last: int, threads: int
     ) -> tuple[Counts, Floats]:
-        """The k best of the rows first .. last - 1 for each unit vector, sorted."""
+        """Return, for each unit vector, the k nearest of the rows first .. last - 1, best first."""
         count, dim = units.shape
         sizes = tile(alone=count <= FEW)
         packed = pack(units, sizes)
@@ -60,7 +59,7 @@ class Screened:
         cosines = np.full((parts, count, k), -np.inf, np.float32)
 
         def work(task: Share) -> None:
-            # each range of rows is a search of its own, with its own limits
+            # each range of rows is searched by itself, with its own limits
             own = packed if parts == 1 else packed._replace(limits=packed.limits.copy())
             passed, waiting = np.zeros(GROUP, np.int64), np.zeros((2, WAITING), np.int64)
             best = Best(cosines[task.part], ids[task.part], passed, waiting)
@@ -75,7 +74,7 @@ class Screened:
 
 
 def warm_up_search() -> None:
-    """Compile the search, for one query and for many, or find it on disk."""
+    """Compile the search kernels, for one query and for many, or load them from disk."""
     vectors = np.eye(4, dtype=np.float32)
     search = Screened(vectors, np.ones(4))
     for count in (1, 4):
@@ -83,9 +82,10 @@ def warm_up_search() -> None:
 
 
 def _shares(groups: int, first: int, last: int, threads: int) -> list[Share]:
-    """Many queries are shared among the threads; few queries share the rows."""
+    """Return the tasks of the threads: each takes some of many queries, or some rows if queries are few."""
     if groups >= 2 * threads:
-        shares = threads * max(1, groups // (threads * AT_ONCE)) if threads > 1 else 1  # as many for each
+        # a multiple of the number of threads
+        shares = threads * max(1, groups // (threads * AT_ONCE)) if threads > 1 else 1
         cuts = [groups * i // shares for i in range(shares + 1)]
         return [Share(first, last, begin, end, 0) for begin, end in itertools.pairwise(cuts)]
     cuts = [first + (last - first) * i // threads for i in range(threads + 1)]

@@ -1,18 +1,18 @@
-"""Rows as bytes, and the bound on their cosines that is computed from these alone.
+"""The sketch: rows as bytes, from which an upper bound of their cosines is computed.
 
-A *sketch* holds each row x as whole numbers z with x ~ a z, a = max |x_d| / 127. A unit query u is rounded
-likewise, u ~ c q, with the error e = |u - c q|. Then, by Cauchy-Schwarz twice,
+A *sketch* stores each row x as integers z with x ~ a z, where a = max |x_d| / 127. A unit query u is rounded
+in the same way, u ~ c q, with the error e = |u - c q|. Then, by using Cauchy-Schwarz twice,
 
     cos(x, u) = x . u / |x| <= (1 + e) ((z . q) c / (1 + e) a / |x| + |x - a z| / |x|) + e
                             =: (1 + e) ((z . q) gain factor         + slack)           + e
 
-so the row cannot have a cosine above `limit` unless (z . q) gain factor + slack > (limit - e) / (1 + e). The
-slack covers the rounding of all this in float32. Where the processor has no products of bytes, the query
-stays as it is in float32, with e = 0 and c = 1.
+So the row's cosine can only be above `limit` if (z . q) gain factor + slack > (limit - e) / (1 + e). The
+slack also covers the float32 rounding of this computation. If the processor has no products of bytes, the
+query stays in float32, with e = 0 and c = 1.
 
-The bytes lie in strips of STRIP rows, [strip, dim / DEPTH, STRIP, DEPTH]: a vector of 32-bit numbers holds
-DEPTH dimensions of LANES rows, so nothing is reduced over lanes and a query alone reads the sketch from front
-to back. LANES rows of a strip are a *tile*.
+The bytes are stored in strips of STRIP rows, [strip, dim / DEPTH, STRIP, DEPTH]: a vector of 32-bit numbers
+holds DEPTH dimensions of LANES rows. So no sum over lanes is needed, and a single query reads the sketch from
+front to back. LANES rows of a strip are a *tile*.
 """
 
 import os
@@ -43,33 +43,33 @@ from unhot.kernels.simd.lanes import (
 from unhot.types import Doubles, Floats
 
 GROUP = 24 if REGISTERS == 32 else 12  # queries screened together: their sums fill the registers
-ALONE = 4  # tiles screened together for a query alone: as many sums as hide the latency of an addition
-STRIP = ALONE * LANES  # rows that lie side by side
-DEPTH = 4  # dimensions in 32 bits
-STEPS = 127  # of the scale, on either side of zero
-MAX_DIM = 1 << 16  # sums of products of bytes fit into 32 bits
+ALONE = 4  # tiles screened together for a single query: enough sums to hide the latency of an addition
+STRIP = ALONE * LANES  # rows whose bytes are interleaved
+DEPTH = 4  # dimensions in a 32-bit number
+STEPS = 127  # steps of the scale on either side of zero
+MAX_DIM = 1 << 16  # up to this dimension, sums of products of bytes fit into 32 bits
 
 _FEATURES = llvm.get_host_cpu_features()
-# a processor with sums of products of bytes (AVX-512 VNNI, AVX-VNNI), if numba compiles for this one
+# whether the processor can sum products of bytes (AVX-512 VNNI, AVX-VNNI), and numba compiles for it
 _OTHER = any(os.environ.get(name) for name in ("NUMBA_CPU_NAME", "NUMBA_CPU_FEATURES"))
 BYTE_PRODUCTS = not _OTHER and bool(_FEATURES.get({16: "avx512vnni", 8: "avxvnni"}.get(LANES, "none")))
 
 
 class Tile(NamedTuple):
-    """Sizes that the compiler must know, as lengths of tuples."""
+    """Sizes that the compiler must know; each is given as the length of a tuple."""
 
-    together: tuple[int, ...]  # tiles of rows
-    queries: tuple[int, ...]
-    bytes: tuple[int, ...]  # one if queries are bytes too, none if they are float32
+    together: tuple[int, ...]  # tiles of rows screened together
+    queries: tuple[int, ...]  # queries screened together
+    bytes: tuple[int, ...]  # one entry if queries are bytes, too; empty if they are float32
 
 
 def tile(alone: bool, byte_products: bool = BYTE_PRODUCTS) -> Tile:
-    """The sizes for a query alone, or for many queries."""
+    """Return the sizes for a single query, or for many queries."""
     return Tile((0,) * (ALONE if alone else 1), (0,) * (1 if alone else GROUP), (0,) * byte_products)
 
 
 class FlatRows(NamedTuple):
-    """The true rows; of a matrix with padded rows, the whole memory that they lie in."""
+    """The original rows as one flat array, including the padding between rows."""
 
     values: Floats  # row r begins at r * stride
     stride: int
@@ -77,20 +77,20 @@ class FlatRows(NamedTuple):
 
 
 class Sketch(NamedTuple):
-    """The rows as bytes; places behind the last row have slack -inf."""
+    """The rows as bytes; places after the last row have slack -inf."""
 
     bytes: Any  # int8 [strips * ceil(dim / DEPTH) * STRIP * DEPTH]
     factors: Floats  # [strips * STRIP]
-    slacks: Floats  # [strips * STRIP]; inf: always confirm, -inf: never
+    slacks: Floats  # [strips * STRIP]; inf: always confirm the row, -inf: never
 
 
 @kernel
 def fill_sketch(rows: Any, dim: Any, sketch: Any) -> None:
-    """Write the sketch of all rows, in place of one that finds nothing."""
+    """Write the sketch of all rows; rows without a direction keep the slack -inf."""
     for row in range(rows.norms.shape[0]):
         begin, norm = row * rows.stride, rows.norms[row]
         if not (norm > 0.0 and norm < np.inf):
-            continue  # no direction: never found
+            continue  # the row has no direction and is never found
         if norm < SMALL or norm > LARGE:
             sketch.slacks[row] = np.inf
             continue
@@ -107,22 +107,22 @@ def fill_sketch(rows: Any, dim: Any, sketch: Any) -> None:
             error += difference * difference
             sketch.bytes[at + d // DEPTH * STRIP * DEPTH + d % DEPTH] = np.int8(rounded)
         sketch.factors[row] = scale / norm
-        # twice the most that dim + 8 roundings in float32 can change a cosine
+        # the second term is twice the largest change of a cosine by dim + 8 float32 roundings
         sketch.slacks[row] = np.sqrt(error) / norm + (dim + 8) * 2.0**-23
 
 
 class Packed(NamedTuple):
-    """Queries for the screening; places behind the last have limit inf and find nothing."""
+    """Queries in the form that `screen` reads; places after the last query have limit inf: find nothing."""
 
-    # int32 (bytes) or float32 [groups, 1 + steps, width]: what the sums begin with, then the query
+    # int32 (holding bytes) or float32 [groups, 1 + steps, width]: initial values of the sums, then the query
     numbers: Any
     gains: Floats  # [groups * width]
     errors: Floats  # [groups * width]
-    limits: Floats  # [groups * width]: of (z . q) gain factor + slack; inf for a query that finds nothing
+    limits: Floats  # [groups * width] for (z . q) gain factor + slack; inf: the query finds nothing
 
 
 def pack(units: Doubles, tile: Tile) -> Packed:
-    """Unit vectors, or zeros, as what `screen` reads."""
+    """Pack queries, which are unit vectors or zeros, into the form that `screen` reads."""
     (count, dim), width = units.shape, len(tile.queries)
     groups, steps = -(-count // width), -(-dim // DEPTH)
     shape = (groups, 1 + (steps if tile.bytes else steps * DEPTH), width)
@@ -135,7 +135,7 @@ def pack(units: Doubles, tile: Tile) -> Packed:
 
 @kernel
 def fill_packed(tile: Any, units: Any, numbers: Any, data: Any, packed: Any) -> None:
-    """Write the queries; `data` is the memory of the numbers as bytes."""
+    """Write the queries into `numbers` and `packed`; `data` is the memory of `numbers` as bytes."""
     width, byte_products = len(tile.queries), len(tile.bytes)
     count, dim = units.shape
     for query in range(count):
@@ -158,8 +158,8 @@ def fill_packed(tile: Any, units: Any, numbers: Any, data: Any, packed: Any) -> 
             error += (units[query, d] - rounded * scale) ** 2
             total += int(rounded)
             data[group, 1 + d // DEPTH, place * DEPTH + d % DEPTH] = np.int8(rounded)
-        # the processor multiplies bytes without a sign by bytes with one: rows are shifted by 128, and the
-        # sums begin with what that adds
+        # the processor multiplies unsigned by signed bytes, so rows are shifted by 128, which adds
+        # 128 * total to each sum; sums begin with minus that
         numbers[group, 0, place] = -128 * total
         packed.errors[query] = np.sqrt(error)
         packed.gains[query] = scale / (1.0 + np.sqrt(error))
@@ -178,9 +178,9 @@ def screen_twin(
     group: int,
     passed: Any,
 ) -> int:
-    """passed[j] = bits of the rows in some tiles of a strip that may be near query j of the group.
+    """Write passed[j]: a bit for each row in some tiles of a strip that may be near query j of the group.
 
-    Returns 0 if there is none.
+    Return 0 if there is no such row for any query.
     """
     width = len(tile.queries)
     count = len(tile.together) * LANES
@@ -216,7 +216,7 @@ def screen(
     group: Value,
     passed: Value,
 ) -> int:
-    """All sums of the tiles in registers."""
+    """Emit the vector code of `screen_twin`, with all sums of the tiles in registers."""
     together, width, byte_products = (t.count for t in types[0].types)
     steps = b.sdiv(b.add(dim, i64(DEPTH - 1)), i64(DEPTH))
     strip = b.mul(b.sdiv(number, i64(ALONE)), b.mul(steps, i64(STRIP)))
@@ -256,7 +256,7 @@ def screen(
 
 
 def _add_bytes(b: Value, query: Value, step: Value, z: list[Value], sums: list[Value]) -> list[Value]:
-    """sums[t, j] += z_t . q_j over the bytes of each 32-bit number."""
+    """Emit sums[t, j] += z_t . q_j, where the dot product runs over the bytes of each 32-bit number."""
     width = len(sums) // len(z)
     shifted = [b.xor(each, _constant(-0x7F7F7F80)) for each in z]  # each byte + 128
     line = b.mul(b.add(step, i64(1)), i64(width))
@@ -266,7 +266,7 @@ def _add_bytes(b: Value, query: Value, step: Value, z: list[Value], sums: list[V
 
 
 def _add_floats(b: Value, query: Value, step: Value, z: list[Value], sums: list[Value]) -> list[Value]:
-    """sums[t, j] += z_t u_j for each byte of the 32-bit numbers."""
+    """Emit sums[t, j] += z_t u_j for each byte of the 32-bit numbers."""
     width = len(sums) // len(z)
     for depth in range(DEPTH):
         raised = [b.shl(each, _constant(8 * (DEPTH - 1 - depth))) for each in z]
@@ -282,7 +282,7 @@ def _constant(value: int) -> Value:
 
 
 def _splat(b: Value, scalar: Value) -> Value:
-    """A 32-bit number, whole or float, in all lanes."""
+    """Copy a 32-bit number, integer or float, to all lanes."""
     if scalar.type != I32:
         return splat(b, scalar)
     undefined = ir.Constant(INTEGERS, ir.Undefined)

@@ -1,11 +1,12 @@
-"""The k rows nearest to a query by cosine: all are screened, the few that pass are confirmed in float64.
+"""Find the k rows nearest to a query by cosine: screen all rows, and confirm the few that pass in float64.
 
 A row whose bound (see sketch.py) is not above the k-th best cosine so far cannot be among the best k. The
-cosines of the others are computed from the true rows in float64. So the result is exact, and the same in
-whatever order rows and queries go by, while a quarter of the matrix's bytes is read. Rows that pass wait a
-little while they come from memory.
+cosines of all other rows are computed from the original rows in float64. So the result is exact and does not
+depend on the order of rows and queries, although only a quarter of the matrix's bytes is read. Rows that pass
+wait in a short list while they are fetched from memory.
 
-The best so far are a binary heap with the worst on top, of equal cosines the one with the higher row.
+The best rows so far are kept in a binary heap with the worst on top; of equal cosines, the higher row is
+worse.
 """
 
 from typing import Any, NamedTuple
@@ -20,36 +21,36 @@ from unhot.kernels.simd.ids import first_bit
 from unhot.kernels.simd.lanes import I8, I32, LANES, LINE, Value, call, i64
 from unhot.types import Counts, Doubles, Floats
 
-WAITING = 32  # rows that wait to be confirmed
-FETCHED = 8  # cache lines of a row asked for ahead
-# bytes of the sketch that are screened for all queries before the next: they stay in the second-level cache
+WAITING = 32  # the most rows that wait to be confirmed
+FETCHED = 8  # cache lines of a row that are prefetched
+# bytes of the sketch that are screened for all queries in turn: they stay in the second-level cache
 CACHE = 1 << 19
 
 
 class Queries(NamedTuple):
-    """What is asked for."""
+    """The queries of a search, in the forms that the kernels read."""
 
-    units: Doubles  # [queries, dim]
+    units: Doubles  # [queries, dim] unit vectors
     packed: Packed
-    exclude: Counts  # [queries, m]: rows that are not to be found; -1 for none
+    exclude: Counts  # [queries, m] rows that a query must not find; -1: none
 
 
 class Best(NamedTuple):
-    """The best so far of each query, as heaps, and room for the tile at hand."""
+    """The best rows so far of each query, as heaps, and scratch for the tile being screened."""
 
-    cosines: Floats  # [queries, k]; -inf where there is nothing yet
+    cosines: Floats  # [queries, k]; -inf in entries that are still empty
     ids: Counts  # [queries, k]
-    passed: Counts  # [GROUP]: bits of the rows of a tile, for each query
-    waiting: Counts  # [2, WAITING]: query and row of what is to be confirmed
+    passed: Counts  # [GROUP] for each query, a bit for each row of a tile that passed
+    waiting: Counts  # [2, WAITING] the query and the row of each pair that waits to be confirmed
 
 
 def fetch_twin(values: Any, at: int) -> None:
-    """Nothing: a hint to the processor."""
+    """Do nothing: prefetching is only a hint to the processor."""
 
 
 @block(fetch_twin)
 def fetch(types: Any, b: Value, values: Value, at: Value) -> None:
-    """Ask for the first cache lines of a row ahead of their use; behind the last row that does no harm."""
+    """Prefetch the first cache lines of a row; beyond the last row this does no harm."""
     for line in range(FETCHED):
         address = b.bitcast(b.gep(values, [b.add(at, i64(line * LINE // 4))]), I8.as_pointer())
         hints = [ir.Constant(I32, value) for value in (0, 3, 1)]
@@ -58,7 +59,7 @@ def fetch(types: Any, b: Value, values: Value, at: Value) -> None:
 
 @inner
 def push(cosines: Any, ids: Any, query: Any, size: Any, cosine: Any, row: Any) -> None:
-    """Put a row in the place of the worst in a heap of some size."""
+    """Replace the worst row of a heap of `size` entries by a new row."""
     place = 0
     while True:
         child = 2 * place + 1
@@ -77,7 +78,7 @@ def push(cosines: Any, ids: Any, query: Any, size: Any, cosine: Any, row: Any) -
 
 @inner
 def confirm(rows: Any, queries: Any, best: Any, count: Any) -> None:
-    """Compute the cosines of waiting rows from the true ones, and keep those that are among the best."""
+    """Compute the cosines of waiting rows from the original rows, and keep those among the best."""
     for i in range(count):
         query, row = best.waiting[0, i], best.waiting[1, i]
         begin = row * rows.stride
@@ -85,7 +86,7 @@ def confirm(rows: Any, queries: Any, best: Any, count: Any) -> None:
         for d in range(queries.units.shape[1]):
             total += np.float64(rows.values[begin + d]) * queries.units[query, d]
         cosine = np.float32(np.rint(total / rows.norms[row] * GRID) / GRID)  # as `lengths.rounded`
-        # rows come in rising order: of equal cosines the first stays; false where the cosine is not a number
+        # rows come in rising order, so of equal cosines the first stays; a NaN cosine compares as false
         if cosine > best.cosines[query, 0] and not excluded(queries.exclude, query, row):
             push(best.cosines, best.ids, query, best.cosines.shape[1], cosine, row)
             error = queries.packed.errors[query]
@@ -94,7 +95,7 @@ def confirm(rows: Any, queries: Any, best: Any, count: Any) -> None:
 
 @inner
 def excluded(exclude: Any, query: Any, row: Any) -> Any:
-    """Whether a query must not find a row."""
+    """Return whether a query must not find a row."""
     for i in range(exclude.shape[1]):
         if exclude[query, i] == row:
             return True
@@ -105,9 +106,9 @@ def excluded(exclude: Any, query: Any, row: Any) -> Any:
 def line_up(
     tile: Any, rows: Any, queries: Any, best: Any, group: Any, begin: Any, first: Any, last: Any, count: Any
 ) -> Any:
-    """Let the rows that passed for the queries of a group wait, and confirm all when the room is full.
+    """Add the rows that passed for a group of queries to the waiting list; confirm all when it is full.
 
-    Returns how many wait.
+    Return how many rows wait.
     """
     width = len(tile.queries)
     for j in range(width):
@@ -137,7 +138,7 @@ def find_nearest(
     first_group: Any,
     last_group: Any,
 ) -> None:
-    """Put the best rows of first .. last - 1 for the queries of some groups into their heaps."""
+    """Search rows first .. last - 1 for some groups of queries, and keep the best in the queries' heaps."""
     dim = queries.units.shape[1]
     step = ALONE * max(1, CACHE // (STRIP * DEPTH * -(-dim // DEPTH)))
     end = (last + LANES - 1) // LANES
@@ -164,7 +165,7 @@ def find_nearest(
 
 @kernel
 def merge_and_sort(cosines: Any, ids: Any) -> None:
-    """Put the best of all parts [parts, queries, k] into the first one, best first, equal ones by row."""
+    """Merge the best of all parts [parts, queries, k] into the first part; sort best first, ties by row."""
     parts, queries, k = cosines.shape
     for query in range(queries):
         for part in range(1, parts):

@@ -1,1 +1,1 @@
-"""Words and their ids."""
+"""Vocabularies: words and their ids, sub-sampling, and n-grams of words."""

@@ -1,7 +1,7 @@
 """The two hashes of character n-grams: fastText's (32-bit FNV-1a) and floret's (128-bit Murmur 3).
 
-fastText's has a slip that its files have fixed for ever: a byte is sign-extended before it is mixed in, so
-every byte above 127 flips the upper 24 bits, too.
+fastText's hash has a slip, which cannot be mended because existing files depend on it: each byte is
+sign-extended before it is mixed in, so a byte above 127 also flips the upper 24 bits.
 
 References: Fowler, Noll & Vo, FNV hash; Appleby, MurmurHash3_x64_128.
 """
@@ -24,7 +24,7 @@ _5, _8, _27, _31, _32, _33, _64 = (np.uint64(n) for n in (5, 8, 27, 31, 32, 33, 
 
 @inner
 def fnv_step(state: Any, byte: Any) -> Any:
-    """The hash of some bytes, from that of all but the last one; FNV_START is the hash of none."""
+    """Return the hash of some bytes plus one more; `state` is the hash so far, FNV_START at the beginning."""
     value = np.uint64(byte)
     if byte > 127:
         value |= _SIGN
@@ -33,7 +33,7 @@ def fnv_step(state: Any, byte: Any) -> Any:
 
 @inner
 def murmur(text: Bytes, start: Any, stop: Any, seed: Any) -> Any:
-    """The 128-bit hash of text[start:stop] as two 64-bit numbers."""
+    """Return the 128-bit hash of text[start:stop] as two 64-bit numbers."""
     h1 = h2 = np.uint64(seed)
     length = stop - start
     blocks = length // 16
@@ -58,14 +58,14 @@ def murmur(text: Bytes, start: Any, stop: Any, seed: Any) -> Any:
 
 @inner
 def quarter(h1: Any, h2: Any, number: Any) -> Any:
-    """One of the four 32-bit pieces of a 128-bit hash."""
+    """Return one of the four 32-bit parts of a 128-bit hash."""
     half = h1 if number < 2 else h2
     return half >> _32 if number % 2 else half & _LOW
 
 
 @inner
 def _bytes(text: Bytes, at: Any, count: Any) -> Any:
-    """Up to eight bytes as a number, the first one lowest."""
+    """Return up to eight bytes as a number; the first byte is the lowest."""
     out = np.uint64(0)
     for i in range(count):
         out |= np.uint64(text[at + i]) << (_8 * np.uint64(i))

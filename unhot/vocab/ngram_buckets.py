@@ -1,4 +1,4 @@
-"""The compiled part of `subwords.py`: the buckets of all pieces of words."""
+"""The compiled part of `subwords.py`: hash the n-grams of words into buckets."""
 
 from typing import Any
 
@@ -10,9 +10,9 @@ from unhot.vocab.hashes import FNV_START, fnv_step, murmur, quarter
 
 @kernel
 def fill_ids(text: Any, offsets: Any, settings: Any, starts: Any, ids: Any) -> Any:
-    """Write the buckets of all words; returns their end.
+    """Write the buckets of all words to `ids`; return the position after the last one.
 
-    Word i is text[offsets[i] : offsets[i + 1]], and its buckets begin at starts[i].
+    Word i is text[offsets[i] : offsets[i + 1]], and its buckets begin at ids[starts[i]].
     """
     at = starts[0]
     for word in range(offsets.size - 1):
@@ -44,7 +44,7 @@ def fill_ids(text: Any, offsets: Any, settings: Any, starts: Any, ids: Any) -> A
 
 @inner
 def _put_murmur(text: Any, start: Any, stop: Any, settings: Any, ids: Any, at: Any) -> Any:
-    """Write the rows of a piece; returns where the next ones go."""
+    """Write the buckets of one piece with floret's hash; return where the next piece's buckets go."""
     h1, h2 = murmur(text, start, stop, settings.seed)
     for number in range(settings.hashes):
         ids[at + number] = quarter(h1, h2, number) % np.uint64(settings.buckets)

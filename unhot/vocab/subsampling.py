@@ -1,13 +1,12 @@
-"""Sub-sampling of frequent words: how likely a token is kept.
+"""Sub-sampling of frequent words: the probability that a token is kept.
 
-With f the relative frequency of a word among the tokens of the vocabulary and t the threshold (`sample`),
+Let f be the relative frequency of a word among all tokens of the vocabulary, and t the threshold (`sample`).
 word2vec's rule is
 
-    keep(w) = min(1, (sqrt(f / t) + 1) t / f),   all words are kept if t = 0.
+    keep(w) = min(1, (sqrt(f / t) + 1) t / f);   if t = 0, all words are kept.
 
-`rank_keep_probability` is the rule for when only the rank r of a word is known (Keras' sampling table): under
-Zipf's law the inverse frequency of rank r is about g = r (ln r + 0.577) + 1/2 - 1 / (12 r), and keep = min(1,
-sqrt(factor g)).
+`rank_keep_probability` needs only the rank r of a word (Keras' sampling table). By Zipf's law, the inverse
+frequency of rank r is about g = r (ln r + 0.577) + 1/2 - 1 / (12 r), and keep = min(1, sqrt(factor g)).
 
 Reference: Mikolov et al., Distributed representations of words and phrases and their compositionality, 2013
 (and its C code).
@@ -21,17 +20,18 @@ EULER_GAMMA = 0.577  # as rounded in the original table
 
 
 def keep_probability(counts: Counts, sample: float) -> Doubles:
-    """Probability that a token of each word is kept: [vocabulary]."""
+    """Return, for each word, the probability that a token of it is kept: [vocabulary]."""
     if sample == 0:
         return np.ones(counts.size)
     frequency = np.maximum(counts, 1) / counts.sum()
     share = sample / frequency
-    keep: Doubles = np.minimum(1.0, np.sqrt(share) + share)  # the rule above, without numbers that overflow
+    # (sqrt(f / t) + 1) t / f = sqrt(t / f) + t / f, and this form does not overflow
+    keep: Doubles = np.minimum(1.0, np.sqrt(share) + share)
     return keep
 
 
 def rank_keep_probability(size: int, factor: float = 1e-5) -> Doubles:
-    """The same from ranks alone: entry r for the word of rank r, where 0 counts as 1: [size]."""
+    """Return the probability that a word of each rank is kept, from ranks alone: [size]; rank 0 is as 1."""
     rank = np.maximum(np.arange(size), 1).astype(np.float64)
     inverse = rank * (np.log(rank) + EULER_GAMMA) + 0.5 - 1 / (12 * rank)
     return np.minimum(1.0, np.sqrt(factor * inverse))

@@ -1,16 +1,16 @@
-"""Character n-grams: what a word's vector is made of beside the word itself.
+"""Character n-grams (pieces), from which word vectors are composed.
 
 A word is written with a mark at each end, `<where>`, and cut into all pieces of minn to maxn characters:
-`<wh`, `whe`, `her`, `ere`, `re>` for minn = maxn = 3. A piece has no row of its own: its hash says which of
-`buckets` rows it shares.
+`<wh`, `whe`, `her`, `ere`, `re>` for minn = maxn = 3. A piece has no row of its own: its hash selects one of
+`buckets` rows, which it shares with other pieces.
 
-    scheme=fasttext    one row for a piece, by FNV-1a; a word of the vocabulary has a row of its own beside
-                       them. Byte for byte fastText's.
-    scheme=floret      `hashes` rows for a piece, by Murmur 3, and the marked word is a piece, too: few rows
-                       are enough for any vocabulary.
+    scheme=fasttext    FNV-1a selects one row for each piece; a word of the vocabulary also has its own row.
+                       This is byte for byte what fastText does.
+    scheme=floret      Murmur 3 selects `hashes` rows for each piece, and the marked word is a piece, too;
+                       so a few rows are enough for any vocabulary.
 
-Characters are code points of UTF-8, and a piece of a single mark is left out. With fastText `</s>`, the end
-of a line, has no pieces; with floret it is a word like any other, as in spaCy.
+Characters are Unicode code points. A single mark is not a piece. With fastText, `</s>`, the end of a line,
+has no pieces; with floret it is a word like any other, as in spaCy.
 
 References: Bojanowski et al., Enriching word vectors with subword information, 2017; Boyd & Warmerdam,
 floret, 2022.
@@ -36,25 +36,25 @@ FLORET_SEED = 2166136261
 
 
 class Pieces(NamedTuple):
-    """Word i has ids[starts[i] : starts[i + 1]]."""
+    """The buckets of many words: word i has ids[starts[i] : starts[i + 1]]."""
 
     starts: Starts  # [words + 1]
     ids: Ids
 
 
 class NgramSettings(NamedTuple):
-    """`Subwords` for the kernel."""
+    """The settings of `Subwords` in the form that kernels take."""
 
     minn: int
     maxn: int
     buckets: int
-    hashes: int  # of floret; 0: fastText's scheme
+    hashes: int  # rows for each piece with floret; 0: fastText's scheme
     seed: int
 
 
 @dataclass(frozen=True, kw_only=True)
 class Subwords:
-    """How words are cut, and hashed.
+    """Settings that say how words are cut into pieces and how pieces are hashed.
 
     >>> Subwords(minn=3, maxn=3).ngrams("where")
     ['<wh', 'whe', 'her', 'ere', 're>']
@@ -63,14 +63,14 @@ class Subwords:
     """
 
     minn: int = 3  # characters of the shortest piece
-    maxn: int = 6  # and of the longest; 0: no pieces
+    maxn: int = 6  # characters of the longest piece; 0: no pieces
     buckets: int = 2_000_000  # rows that pieces share
     scheme: str = "fasttext"  # fasttext | floret
-    hashes: int = 1  # floret: rows of a piece, 1 to 4
-    seed: int = FLORET_SEED  # floret: of the hash
+    hashes: int = 1  # floret: rows for each piece, 1 to 4
+    seed: int = FLORET_SEED  # floret: seed of the hash
 
     def __post_init__(self) -> None:
-        """Check the ranges."""
+        """Check the settings."""
         for field, low, high in (
             ("minn", 0, MOST_CHARACTERS),
             ("maxn", 0, MOST_CHARACTERS),
@@ -82,27 +82,26 @@ class Subwords:
         one_of("scheme", self.scheme, SCHEMES)
         if self.maxn and not 1 <= self.minn <= self.maxn:
             raise ConfigError(
-                f"minn={self.minn}, maxn={self.maxn}: minn must be from 1 to maxn; maxn=0 does without "
-                "n-grams"
+                f"minn={self.minn}, maxn={self.maxn}: minn must be from 1 to maxn; set maxn=0 for no n-grams"
             )
         if self.buckets == 0 and (self.maxn or self.scheme == "floret"):
             without = "maxn=0" if self.maxn else "scheme=fasttext"
             raise ConfigError(f"buckets=0: n-grams need rows; set buckets, for example 2000000, or {without}")
         if self.scheme == "fasttext" and self.hashes > 1:
             raise ConfigError(
-                f"hashes={self.hashes}: fastText has one row for an n-gram; several are a setting of "
+                f"hashes={self.hashes}: with scheme=fasttext an n-gram has one row; set hashes=1, or use "
                 "scheme=floret"
             )
 
     @property
     def own_rows(self) -> bool:
-        """Whether a word of the vocabulary has a row of its own."""
+        """Whether each word of the vocabulary has its own row."""
         return self.scheme == "fasttext"
 
     def ngrams(self, word: str) -> list[str]:
-        """The pieces of a word, by where they begin and then by length.
+        """Return the pieces of a word, ordered by where they begin and then by length.
 
-        With floret, the marked word stands before them.
+        With floret, the marked word comes first.
         """
         text = encode_word(BEGIN + word + END)
         edges = [i for i, byte in enumerate(text) if byte & 0xC0 != 0x80] + [len(text)]
@@ -116,11 +115,11 @@ class Subwords:
         return [decode_word(piece) for piece in (pieces if self.own_rows else [text, *pieces])]
 
     def ids(self, word: str) -> Ids:
-        """The buckets of the pieces of a word, in their order; with floret, `hashes` of each piece."""
+        """Return the buckets of a word's pieces, in the order of `ngrams`; with floret, `hashes` for each."""
         from unhot.vocab.ngram_buckets import fill_ids
 
         raw = encode_word(BEGIN + word + END)
-        # as many as bytes can have
+        # room for the most pieces that a word of this many bytes can have
         most = max(0, int(self._pieces(np.array(len(raw))))) if self._is_cut(word) else 0
         room = np.zeros((most + (not self.own_rows)) * self.hashes, np.int32)
         end = fill_ids(
@@ -133,7 +132,7 @@ class Subwords:
         return room[:end].copy()
 
     def bags(self, words: Sequence[str]) -> Pieces:
-        """`ids` for many words."""
+        """Return the buckets of many words, as `ids` does for one."""
         from unhot.vocab.ngram_buckets import fill_ids  # needs the compiler, which takes a while to load
 
         marked = [encode_word(BEGIN + word + END) for word in words]
@@ -160,7 +159,7 @@ class Subwords:
         return self.maxn > 0 and not (self.own_rows and word == LINE_END)
 
     def most_pieces(self, lengths: Starts) -> Starts:
-        """How many rows words of so many characters have at most."""
+        """Return the most rows that words of these lengths (in characters) can have, each."""
         return (
             np.asarray(
                 np.maximum(self._pieces(lengths + 2) if self.maxn else 0 * lengths, 0) + (not self.own_rows)
@@ -169,9 +168,9 @@ class Subwords:
         )
 
     def excess(self, lengths: Starts, size: int) -> str | None:
-        """What is wrong if the n-grams of words of these lengths are far more than so many bytes are worth.
+        """Return an error message if words of these lengths have too many n-grams for a file of `size` bytes.
 
-        Then maxn is damaged. None: nothing is wrong.
+        Then maxn must be damaged. Return None if all is well.
         """
         most, longest = self.most_pieces(lengths), np.minimum(self.maxn, lengths + 2)
         steps = int((longest * (lengths + 2)).sum())
@@ -179,15 +178,15 @@ class Subwords:
             return None
         return (
             f"words of up to {lengths.max()} characters would have {most.sum()} n-grams of {self.minn} to "
-            f"{self.maxn} characters, far more than {size} bytes are worth; maxn is damaged"
+            f"{self.maxn} characters, far too many for a file of {size} bytes; maxn is damaged"
         )
 
     def _pieces(self, characters: Starts) -> Starts:
-        """How many pieces words of so many characters have, marks included.
+        """Return the number of pieces of words of these lengths in characters, marks included.
 
-        That is the sum of characters - n + 1 over all lengths n.
+        This is the sum of characters - n + 1 over n = minn .. maxn, in closed form.
         """
         longest = np.minimum(self.maxn, characters)
         lengths = np.maximum(longest - self.minn + 1, 0)
-        marks = 2 if self.minn == 1 else 0  # which are no pieces
+        marks = 2 if self.minn == 1 else 0  # the two single marks, which are not pieces
         return np.asarray(lengths * (2 * (characters + 1) - self.minn - longest) // 2 - marks)

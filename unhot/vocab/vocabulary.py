@@ -1,11 +1,10 @@
-"""The words of a model: id <-> word, and how often each was seen.
+"""The vocabulary: id <-> word, and how often each word was seen.
 
 Ids are ranks: the most frequent word has id 0, and words of equal count are ordered by their UTF-8 bytes. So
 the same text always gives the same ids, and "the first n ids" means "the n most frequent words".
 
-A word is any string. Inside the library it is also a piece of bytes: UTF-8, where bytes that are not valid
-UTF-8 stand in the string as lone surrogates (Python's `surrogateescape`), so that every word of every file
-survives the way in and out.
+A word is any string. In files it is UTF-8. Bytes that are not valid UTF-8 become lone surrogates in the
+string (Python's `surrogateescape`), so every word of every file can be read and written unchanged.
 """
 
 from __future__ import annotations
@@ -32,10 +31,10 @@ class UnknownWord(DataError, KeyError):
 
 
 def encode_word(word: str) -> bytes:
-    """The bytes of a word: the inverse of `decode_word`, and defined for every string."""
+    """Return the bytes of a word; this inverts `decode_word` and works for every string."""
     try:
         return word.encode("utf-8", "surrogateescape")
-    # surrogates that stand for no byte, e.g. half an emoji from a broken JSON file
+    # other surrogates, which do not stand for a byte, e.g. half an emoji from a broken JSON file
     except UnicodeEncodeError:
         return b"".join(
             c.encode("utf-8", "surrogateescape" if "\udc80" <= c <= "\udcff" else "surrogatepass")
@@ -44,21 +43,21 @@ def encode_word(word: str) -> bytes:
 
 
 def decode_word(raw: bytes) -> str:
-    """The word of some bytes; bytes that are not UTF-8 become lone surrogates."""
+    """Return bytes as a word; bytes that are not valid UTF-8 become lone surrogates."""
     return raw.decode("utf-8", "surrogateescape")
 
 
 def decode_words(raws: Sequence[bytes]) -> list[str]:
-    """`decode_word` for many words."""
+    """Return many byte strings as words, as `decode_word` does for one."""
     joined = b"\n".join(raws)
-    # one call instead of many; a line feed ends any UTF-8 sequence
+    # decode all words in one call; a line feed cannot be part of a longer UTF-8 sequence
     if raws and joined.count(b"\n") == len(raws) - 1:
         return decode_word(joined).split("\n")
     return [decode_word(raw) for raw in raws]
 
 
 def canonical(word: str) -> str:
-    """The string that comes back after a word was stored as bytes; nearly always the word itself."""
+    """Return the word as it would be read back from a file; nearly always the word itself."""
     try:
         word.encode()
     except UnicodeEncodeError:
@@ -67,7 +66,7 @@ def canonical(word: str) -> str:
 
 
 def words_text(words: Sequence[str]) -> bytes:
-    r"""One word a line, as raw bytes; backslash, line feed and carriage return are `\\`, `\n` and `\r`."""
+    r"""Return the words as bytes, one per line; backslash, line feed, carriage return become `\\ \n \r`."""
     text = "".join([word + "\n" for word in words])
     if text.count("\n") > len(words) or "\\" in text or "\r" in text:
         text = "".join([re.sub(r"[\\\n\r]", lambda found: ESCAPES[found[0]], word) + "\n" for word in words])
@@ -85,24 +84,24 @@ class Vocabulary:
     """
 
     def __init__(self, words: Sequence[str], counts: ArrayLike) -> None:
-        """Take words as they are ordered; `from_counts` orders them."""
+        """Take words in the order of their ids; use `from_counts` to order them by count."""
         self.words: list[str] = list(words)
         self.counts: Counts = np.ascontiguousarray(counts, dtype=np.int64)  # [words]
         if self.counts.shape != (len(self.words),):
             raise DataError(
-                f"{len(self.words)} words and counts of shape {self.counts.shape}: give one count for each "
-                "word"
+                f"there are {len(self.words)} words, but counts of shape {self.counts.shape}: give one count "
+                "for each word"
             )
         if self.counts.size and self.counts.min() < 0:
-            raise DataError(f"a count of {self.counts.min()}: counts must be >= 0")
+            raise DataError(f"a count is {self.counts.min()}: counts must be >= 0")
 
     @classmethod
     def from_counts(
         cls, counts: Mapping[str, int], *, min_count: int = 1, max_vocab: int | None = None
     ) -> Vocabulary:
-        """Order the words of a mapping word -> count.
+        """Make a vocabulary from a mapping word -> count.
 
-        Those seen `min_count` times are kept, at most `max_vocab` of them.
+        Keep words with a count of at least `min_count`, at most `max_vocab` of them.
         """
         check_limits(min_count, max_vocab)
         kept: dict[str, int] = {}
@@ -129,7 +128,7 @@ class Vocabulary:
         index = {word: i for i, word in enumerate(self.words)}
         if len(index) != len(self.words):
             twice = next(word for i, word in enumerate(self.words) if index[word] != i)
-            raise DataError(f"the word {twice!r} is twice in the vocabulary: words must be different")
+            raise DataError(f"the word {twice!r} occurs twice in the vocabulary: words must be different")
         return index
 
     def __len__(self) -> int:
@@ -137,15 +136,15 @@ class Vocabulary:
         return len(self.words)
 
     def __iter__(self) -> Iterator[str]:
-        """The words in the order of their ids."""
+        """Iterate over the words in the order of their ids."""
         return iter(self.words)
 
     def __contains__(self, word: object) -> bool:
-        """Whether a word has an id."""
+        """Return whether a word is in the vocabulary."""
         return word in self.index
 
     def __eq__(self, other: object) -> bool:
-        """Same words, same counts, same order."""
+        """Return whether two vocabularies have the same words and counts in the same order."""
         return (
             isinstance(other, Vocabulary)
             and self.words == other.words
@@ -155,13 +154,13 @@ class Vocabulary:
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        """Size, total and the first words."""
+        """Show the number of words, the sum of their counts, and the first words."""
         head = ", ".join(repr(word) for word in self.words[:3])
         more = ", ..." if len(self) > 3 else ""
         return f"Vocabulary({len(self)} words, {int(self.counts.sum())} tokens: {head}{more})"
 
     def id(self, word: str) -> int:
-        """The id of a word; `UnknownWord` (a `DataError` and a `KeyError`) if it has none."""
+        """Return the id of a word; raise `UnknownWord` (a `DataError` and a `KeyError`) if it has none."""
         found = self.index.get(word)
         if found is None:
             raise UnknownWord(
@@ -171,7 +170,7 @@ class Vocabulary:
         return found
 
     def is_ordered(self) -> bool:
-        """Whether the ids are ranks: falling count, then bytes ascending, each word once."""
+        """Return whether the ids are ranks: by falling count, then by rising bytes, each word once."""
         step = np.diff(self.counts)
         if step.size and step.max() > 0:
             return False
@@ -179,36 +178,37 @@ class Vocabulary:
         return all(encode_word(self.words[i]) < encode_word(self.words[i + 1]) for i in ties)
 
     def save_words(self, path: str | Path) -> None:
-        """Write the words as `words_text` has them."""
+        """Write the words to a file, in the format of `words_text`."""
         Path(path).write_bytes(words_text(self.words))
 
     @classmethod
     def load(cls, path: str | Path, counts: ArrayLike) -> Vocabulary:
-        """Read what `save_words` wrote; the counts come from elsewhere."""
+        """Read a file that `save_words` wrote; the counts are kept elsewhere and must be given."""
         data = Path(path).read_bytes()
         counts = np.asarray(counts, dtype=np.int64)
         if data and not data.endswith(b"\n"):
             raise FormatError(
-                f"{path}: byte {len(data)}: the last line has no end; the file is cut short, write it again"
+                f"{path}: byte {len(data)}: the last line has no line end; the file is cut short, write it "
+                "again"
             )
         raws = data.split(b"\n")[:-1]
         if counts.shape != (len(raws),):
             raise FormatError(
-                f"{path}: byte {len(data)}: {len(raws)} words, but {counts.size} counts: the file is damaged "
-                "or belongs to another model"
+                f"{path}: byte {len(data)}: there are {len(raws)} words, but {counts.size} counts: the file "
+                "is damaged or belongs to another model"
             )
         if b"\\" in data:
             raws = [_unescape(raw, f"{path}: row {row}") for row, raw in enumerate(raws, 1)]
         if counts.size and counts.min() < 0:
             raise FormatError(
-                f"{path}: row {counts.argmin() + 1}: a count of {counts.min()}: the counts of this "
+                f"{path}: row {counts.argmin() + 1}: its count is {counts.min()}: the counts of this "
                 "vocabulary are damaged"
             )
         return cls(decode_words(raws), counts)
 
 
 def check_limits(min_count: int, max_vocab: int | None) -> None:
-    """Raise a `ConfigError` if a vocabulary cannot be cut like this."""
+    """Raise a `ConfigError` if `min_count` or `max_vocab` is out of range."""
     at_least("min_count", min_count, 1)
     if max_vocab is not None:
         at_least("max_vocab", max_vocab, 1)
@@ -218,7 +218,7 @@ def _unescape(raw: bytes, where: str) -> bytes:
     def replace(found: re.Match[bytes]) -> bytes:
         if found[0] not in UNESCAPES:
             raise FormatError(
-                f"{where}: the line {raw[:80]!r} holds the unknown escape {found[0]!r}: the file is "
+                f"{where}: the line {raw[:80]!r} contains the unknown escape {found[0]!r}: the file is "
                 "damaged, write it again"
             )
         return UNESCAPES[found[0]]
