@@ -29,11 +29,12 @@ MARK = "<!-- Made by tools/make_output_pages.py from"
 FACT = re.compile(r"(?P<label>[A-Z][a-z]+(?: [a-z]+)?) {2,}(?P<text>\S.*)")
 OVERVIEW = ("Converges to", "Normalised", "Cost", "Wins")  # facts in the table of all layers
 INTRODUCTION = """
-An output layer is a way around the softmax over a big vocabulary. Models take any of them (fasttext: those
-with a kernel), by name: `output="nce:k=50"` in Python, `--output nce:k=50` in the shell. Settings that are
-not named have their defaults. `unhot outputs` shows the same on a terminal. All layers are there for PyTorch;
-those that make sense only on batches or with projections have no compiled kernel, and train with
-`engine="torch"` alone.
+An output layer turns a hidden vector into probabilities of words, most of them without the full softmax over
+a big vocabulary. Choose one by name: `output="nce:k=50"` in Python, `--output nce:k=50` in the shell.
+Settings that you do not name keep their defaults. Every model takes every layer, except that fasttext needs a
+layer with a compiled kernel. `unhot outputs` shows the same facts in a terminal. All layers work in PyTorch.
+Layers that make sense only with batches or with projections have no compiled kernel and train with
+`engine="torch"` only.
 
 In all formulas h is the hidden vector of an input, o_w the output vector of word w, s(w) = h.o_w (plus a
 bias, with `bias=true`) its score, t the target, V the number of words, P(w | h) the true probability; K(h) is

@@ -562,11 +562,11 @@ def test_settings_that_do_not_fit_the_vocabulary_are_named(tmp_path):
         ),
         (
             lambda: parse_output("adaptive:cutoffs=2,5").widths(COUNTS, 15),
-            "div_value=4.0: with dim=15 nothing is left .* of tail 1",
+            "div_value=4.0: with dim=15 the vectors of tail 1 would have",
         ),
         (
             lambda: parse_output("adaptive:div_value=1e300").widths(COUNTS, 15),
-            "nothing is left .* of tail 0; give a smaller div_value",
+            "the vectors of tail 0 would have .*; give a smaller div_value",
         ),
         (
             lambda: parse_output("differentiated:cutoffs=7").bands(COUNTS, 5),
@@ -574,7 +574,7 @@ def test_settings_that_do_not_fit_the_vocabulary_are_named(tmp_path):
         ),
         (
             lambda: parse_output("differentiated:cutoffs=1,2,3").bands(COUNTS, 3),
-            "4 bands need a dim of 4 at least, not 3",
+            "4 bands need dim >= 4, but dim is 3",
         ),
         (
             lambda: parse_output("differentiated:widths=3,1,1").bands(COUNTS, 6),
@@ -582,7 +582,7 @@ def test_settings_that_do_not_fit_the_vocabulary_are_named(tmp_path):
         ),
         (
             lambda: parse_output("differentiated").grown_rows(np.arange(8)),
-            "comes from its count, so it cannot go on with other words",
+            "depends on its count, so training cannot continue with other words",
         ),
     ]:
         with pytest.raises(ConfigError, match=told):

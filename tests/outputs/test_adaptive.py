@@ -31,7 +31,7 @@ def test_widths_are_those_of_torch(dim, div, widths):
     if widths is None:
         with pytest.raises(
             ValueError,
-            match="with dim=5 nothing is left for the vectors of tail 1; give a smaller div_value, fewer",
+            match="with dim=5 the vectors of tail 1 would have length 0; give a smaller div_value, fewer",
         ):
             layer.widths(COUNTS, dim)
         return

@@ -84,7 +84,7 @@ def test_what_is_no_list_of_numbers_is_named(text):
 
 @pytest.mark.parametrize("text", ["2,2", "3,1", "1,5,4"])
 def test_cutoffs_rise(text):
-    with pytest.raises(ConfigError, match="field=.*: must rise"):
+    with pytest.raises(ConfigError, match="field=.*: must be in ascending order"):
         checked_cutoffs("field", text)
 
 

@@ -1,6 +1,6 @@
-"""Output layers: exchangeable ways around the softmax over a big vocabulary.
+"""Output layers: the softmax over a big vocabulary and its cheaper alternatives, all exchangeable.
 
-Importing this registers every layer in this folder.
+Importing this package registers every layer in this folder.
 """
 
 import importlib

@@ -1,9 +1,9 @@
-"""Words in bands of similar frequency, for layers that spend less on rare words: differentiated, adaptive.
+"""Cut words into bands of similar frequency, for layers that spend less on rare words.
 
-A word's rank is its place by falling count, of equal counts by id; the order of the ids does not matter. A
-cutoff is the rank where a band ends and the next one begins, counted from 0; the last band ends with the last
-word. By itself (`auto`) the first band holds the words that make up 80 % of the text, the second those up to
-95 %, the third the rest; a band that would be empty is left out.
+The layers are differentiated and adaptive. Words are ranked by descending count, words of equal count by id;
+ranks begin at 0. A cutoff is the rank where a band ends and the next one begins; the last band ends with the
+last word. With `auto` the first band holds the words that make up 80 % of the text, the second the words up
+to 95 %, the third the rest. Empty bands are left out.
 """
 
 import numpy as np
@@ -17,14 +17,14 @@ BANDS = len(COVERED) + 1
 
 
 def ranked(counts: Counts) -> Ids:
-    """The ids of all words, the most frequent first."""
+    """Return the ids of all words, the most frequent first."""
     return np.argsort(-np.asarray(counts, np.int64), kind="stable").astype(np.int32)
 
 
 def checked_numbers(field: str, text: str) -> str:
-    """A setting that is auto or whole numbers between commas, as it is written.
+    """Return a setting that must be auto or whole numbers with commas between them, in standard form.
 
-    A `ConfigError` if it is neither.
+    Raise a `ConfigError` if it is neither.
     """
     parts = [part.strip() for part in text.split(",")]
     if parts == [AUTO]:
@@ -38,34 +38,34 @@ def checked_numbers(field: str, text: str) -> str:
 
 
 def checked_cutoffs(field: str, text: str) -> str:
-    """The same for ranks, which must rise."""
+    """Return a setting that must be auto or ascending ranks; raise a `ConfigError` if it is neither."""
     text = checked_numbers(field, text)
     numbers = given_numbers(text)
     if any(low >= high for low, high in zip(numbers, numbers[1:], strict=False)):
-        raise ConfigError(f"{field}={text!r}: must rise from one to the next, such as 2000,10000")
+        raise ConfigError(f"{field}={text!r}: must be in ascending order, such as 2000,10000")
     return text
 
 
 def given_numbers(text: str) -> list[int]:
-    """The numbers of such a setting; none where it is auto."""
+    """Return the numbers of a setting such as 64,32; an empty list for auto."""
     return [] if text == AUTO else [int(part) for part in text.split(",")]
 
 
 def cutoffs_of(field: str, text: str, counts: Counts, most: int = BANDS) -> list[int]:
-    """The ranks where bands end, without the end of the last one; `most` is how many bands auto may make."""
+    """Return the ranks where all bands but the last end; `most` is the largest number of bands for auto."""
     if text == AUTO:
         return auto_cutoffs(counts, most)
     given = given_numbers(text)
     if given[-1] >= counts.size:
         raise ConfigError(
-            f"{field}={text!r}: must be < {counts.size}, the number of words, so that no band is empty; "
-            "or auto"
+            f"{field}={text!r}: must be < {counts.size}, the number of words, so that no band is empty; or "
+            "use auto"
         )
     return given
 
 
 def auto_cutoffs(counts: Counts, most: int = BANDS) -> list[int]:
-    """Where 80 % and 95 % of the text are covered.
+    """Return the ranks up to which words cover 80 % and 95 % of the text.
 
     >>> auto_cutoffs(np.array([70, 10, 9, 6, 3, 2]))
     [2, 4]

@@ -3,15 +3,15 @@
     P(w | h) = P(c(w) | h) P(w | c(w), h),   each factor a softmax over the rows of its group
     L = -log P(t | h)
 
-With more levels there are classes of classes first, and a factor for each. By default (`classes=sqrt`, one
-level) there are about sqrt(V) classes of words with similar counts, cut so that the sum of sqrt(count) is
-equal; `classes=300` sets their number on the finest level; `classes=file:PATH` is any class map, line i of
-the file ends with the class of id i.
+With more levels there are classes of classes, and one factor for each level. By default (`classes=sqrt`, one
+level) there are about sqrt(V) classes of words with similar counts, cut so that each class has the same sum
+of sqrt(count). `classes=300` sets the number of classes on the finest level. `classes=file:PATH` reads the
+classes from a file: line i ends with the class of id i.
 
 Converges to  log_prob -> log P(w | h); within each group scores are log-probabilities up to a constant.
 Limits        classes=1 is the softmax.
-Cost          O((C + words of the class) dim) a target, about 2 sqrt(V) dim.
-Normalised    yes, exactly. topk searches classes best first.
+Cost          O((C + words of the class) dim) per target, about 2 sqrt(V) dim.
+Normalised    yes, exactly. topk searches the most likely classes first.
 Wins          as an exact and quick softmax for language models.
 Reference     Goodman, Classes for fast maximum entropy training, 2001; Mikolov et al., Extensions of
               recurrent neural network language model, 2011.
@@ -40,10 +40,10 @@ from unhot.types import Counts, Doubles, Ids
 @output("class_based")
 @dataclass(frozen=True, kw_only=True)
 class ClassBased(OutputLayer):
-    """A softmax over classes, then one over the words of the class."""
+    """A softmax over classes, then a softmax over the words of the class."""
 
     classes: int | str = "sqrt"  # sqrt | a number | file:PATH
-    levels: int = 1  # of classes, above the words
+    levels: int = 1  # levels of classes above the words
     bias: bool = False  # learn a bias for each class and word
 
     rows_are_words = False
@@ -59,34 +59,37 @@ class ClassBased(OutputLayer):
                 f"class_based:classes={self.classes!r}: must be sqrt, a whole number or file:PATH"
             )
         if isinstance(self.classes, str) and self.classes.startswith(FILE) and self.levels != 1:
-            raise ConfigError(f"class_based:levels={self.levels}: a class file has one level")
+            raise ConfigError(f"class_based:levels={self.levels}: a class file has one level; use levels=1")
 
     def groups(self, counts: Counts) -> Groups:
-        """The classes as groups of rows."""
+        """Return the classes as groups of rows."""
         path = str(self.classes)
         state = file_state(path.removeprefix(FILE)) if path.startswith(FILE) else None
         return _groups(self.classes, self.levels, state, counts.tobytes())
 
     def columns(self, counts: Counts, targets: int) -> int:
-        """The top classes, and the largest group of each target below them; each fills up its last tile."""
+        """Return the most columns of a step: the top classes, and the largest group of each target below.
+
+        Each group may be padded by a tile.
+        """
         groups = self.groups(counts)
         largest = [int(groups.size[level].max()) + MAX_WIDTH for level in groups.group.T]
         return largest[0] + targets * sum(largest[1:])
 
     def rows(self, counts: Counts) -> int:
-        """Classes of all levels, then words."""
+        """Return the number of rows: the classes of all levels, then the words."""
         return int(self.groups(counts).size.sum())
 
     def tables(self, counts: Counts) -> Groups:
-        """The groups."""
+        """Return the groups, which are the tables of the kernel."""
         return self.groups(counts)
 
     def sketch(self) -> Groups:
-        """One word."""
+        """Return the groups of a vocabulary of one word, to compile with."""
         return groups_from_map(np.zeros((1, 1), np.int64), np.ones(1, np.int64))
 
     def reference(self, scores: Doubles, target: int, draws: Ids, counts: Counts) -> float:
-        """The formula above."""
+        """Compute the loss by the formula above."""
         first, size, group, row = self.groups(counts)
         loss = 0.0
         for g, r in zip(group[target], row[target], strict=True):
@@ -94,7 +97,7 @@ class ClassBased(OutputLayer):
         return loss
 
     def log_weight(self, scores: Doubles, counts: Counts) -> Doubles:
-        """The sum of the log-probabilities of all levels."""
+        """Return log P of all words: the sum of the log-probabilities of all levels."""
         groups = self.groups(counts)
         out: Doubles = _within_groups(scores, groups)[..., groups.row].sum(axis=-1)
         return out
@@ -102,20 +105,20 @@ class ClassBased(OutputLayer):
     def pairs_log_prob(
         self, scores: Doubles, which: Ids, targets: Ids, counts: Counts
     ) -> tuple[Doubles, Doubles]:
-        """Only the rows that the targets choose."""
+        """Return log P of pairs, from only the rows that the targets choose; log Z is 0."""
         groups = self.groups(counts)
         chosen = _within_groups(scores, groups)[which[:, None], groups.row[targets]]
         return chosen.sum(axis=1), np.zeros(len(scores))
 
     def topk(self, score: Callable[..., Doubles], k: int, counts: Counts) -> tuple[Ids, Doubles]:
-        """Best first: only classes whose own probability is among the best are opened."""
+        """Find the k most likely words, and score only the words of the most likely classes."""
         first, size, _, row = self.groups(counts)
         words = np.full(int(size.sum()), -1)
         words[row[:, -1]] = np.arange(counts.size)  # the word of each row, -1 for a class
 
         def expand(group: int) -> tuple[Ids, Doubles]:
             rows = np.arange(first[group], first[group] + size[group])
-            # group 1 + r is what the class of row r holds
+            # group 1 + r holds the members of the class of row r
             below = np.where(words[rows] >= 0, -1 - words[rows], 1 + rows)
             return below, log_softmax(score(rows))
 
@@ -123,7 +126,7 @@ class ClassBased(OutputLayer):
 
 
 def _within_groups(scores: Doubles, groups: Groups) -> Doubles:
-    """Log-probabilities of all rows, each within its group."""
+    """Return the log-probabilities of all rows, each within its group."""
     top = np.maximum.reduceat(scores, groups.first, axis=-1)
     shifted = scores - np.repeat(top, groups.size, axis=-1)
     log_z = np.log(np.add.reduceat(np.exp(shifted), groups.first, axis=-1))
@@ -133,7 +136,7 @@ def _within_groups(scores: Doubles, groups: Groups) -> Doubles:
 
 @lru_cache(maxsize=2)
 def _groups(classes: int | str, levels: int, state: object, counts: bytes) -> Groups:
-    """Classes are asked for several times while a model is set up."""
+    """Compute the groups; cached, because they are asked for several times while a model is set up."""
     given = np.frombuffer(counts, np.int64)
     if isinstance(classes, str) and classes.startswith(FILE):
         return groups_from_map(read_classes(classes.removeprefix(FILE))[None], given)
@@ -143,7 +146,7 @@ def _groups(classes: int | str, levels: int, state: object, counts: bytes) -> Gr
 
 @candidates.register(Groups)
 def _candidates(tables: Any, targets: Any, state: Any, columns: Any, first: Any) -> Any:
-    """On each level the groups of all targets, each once; a row's label is how many targets choose it."""
+    """Write down, on each level, the group of each target once; a row's label counts its targets."""
     begin_groups(columns, first)
     n = 0
     for level in range(tables.group.shape[1]):
@@ -164,5 +167,5 @@ def _candidates(tables: Any, targets: Any, state: Any, columns: Any, first: Any)
 def _link(
     tables: Any, shape: Any, scores: Any, count: Any, columns: Any, part: Any, times: Any, at: Any, lr: Any
 ) -> Any:
-    """Every weight is 1, so leaving a target's own draws out of its sum leaves the plain softmax."""
+    """Link by the plain softmax: every weight is 1, so without a target's hits its sum is the plain sum."""
     return softmax_link(False, shape, scores, count, columns, part, times, at, lr)

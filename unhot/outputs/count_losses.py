@@ -1,16 +1,16 @@
-"""The loss of a layer in count space: what a whole text comes to, without any draw.
+"""The exact loss of a layer over a whole text, computed from pair counts without random draws.
 
-Of a text, the loss of skip-gram depends only on how often each input i stands with each target j. With
-X[i, j] of these pairs, N_i the sum of row i, and scores s[i, j]:
+The skip-gram loss of a text depends only on how often each input i occurs with each target j. With X[i, j]
+such pairs, N_i the sum of row i, and scores s[i, j]:
 
     softmax     L = sum_i N_i (log Z_i + alpha log^2 Z_i) - sum_ij X s,   Z_i = sum_j exp s[i, j]
                 dL/ds = N_i (1 + 2 alpha log Z_i) p - X
     logistic    L = sum_ij W softplus(d) - X d,   d = s + offset_j,   W = X + c_j (N_i - hits X)
                 dL/ds = W sigmoid(d) - X
 
-c_j = k q_j is how often word j is expected among the draws of one pair, `hits` is 1 where draws that are the
-target are dropped. So negative sampling is itself, in expectation; nce and sampled_logistic have offsets; and
-one_vs_all is the one that draws every word once.
+c_j = k q_j is how often word j is expected among the draws of one pair; `hits` is 1 if draws that hit the
+target are dropped, else 0. This is the expectation of the loss of negative sampling. nce and sampled_logistic
+have offsets. one_vs_all is the case c_j = 1, as if every word were drawn once.
 """
 
 from dataclasses import dataclass
@@ -22,23 +22,23 @@ from unhot.types import Doubles, Floats, Starts
 
 
 class RowCells(NamedTuple):
-    """The cells of some rows."""
+    """The cells of a block of rows."""
 
-    at: Starts  # [cells] places in their scores, which are flat: row V + column
+    at: Starts  # [cells] positions in the flattened scores of the block: row V + column
     value: Floats  # [cells] X
     total: Doubles  # [rows] N_i
 
 
 class CountLoss(Protocol):
-    """A layer's loss of rows of scores."""
+    """The loss of a layer as a function of a block of scores."""
 
     def link(self, scores: Floats, cells: RowCells) -> float:
-        """The loss of some rows [rows, words]; their scores become dL/ds."""
+        """Return the loss of a block of scores [rows, words], and overwrite the scores with dL/ds."""
 
 
 @dataclass(frozen=True)
 class SoftmaxLoss:
-    """Of softmax and self_normalized."""
+    """The loss of softmax and self_normalized."""
 
     alpha: float
 
@@ -59,7 +59,7 @@ class SoftmaxLoss:
 
 @dataclass(frozen=True)
 class LogisticLoss:
-    """Of all layers with a logistic link."""
+    """The loss of all layers with a logistic link."""
 
     expected: Floats  # [words] c
     drops_hits: bool
@@ -71,7 +71,7 @@ class LogisticLoss:
         if self.offset.size:
             scores += self.offset
         flat, column = scores.reshape(-1), cells.at % scores.shape[1]
-        own = cells.value * (1.0 - self.expected[column]) if self.drops_hits else cells.value  # W beyond c N
+        own = cells.value * (1.0 - self.expected[column]) if self.drops_hits else cells.value  # W - c N
         linear = float(np.dot(flat[cells.at].astype(np.float64), cells.value))
         softplus, sigmoid = softplus_and_sigmoid(scores), scores
         loss = float(np.dot(own.astype(np.float64), softplus.reshape(-1)[cells.at])) - linear
@@ -85,9 +85,9 @@ class LogisticLoss:
 
 
 def softplus_and_sigmoid(scores: Floats) -> Floats:
-    """log(1 + exp s) of scores; these become sigmoid(s).
+    """Return log(1 + exp s) of scores, and overwrite the scores with sigmoid(s).
 
-    Both are right to the last bits also where they are tiny: log(1 + e) = log(u) + (e - (u - 1)) / u, where
+    Both are exact to the last bits even where they are tiny: log(1 + e) = log(u) + (e - (u - 1)) / u, where
     u is 1 + e rounded.
     """
     e = np.abs(scores)

@@ -1,22 +1,22 @@
-"""Differentiated softmax: one softmax over all words, for which rare words see less of the hidden vector.
+"""Differentiated softmax: one softmax over all words, where rare words use less of the hidden vector.
 
-Words are put into bands by falling count; the hidden vector is cut into as many slices, and band j sees only
-slice h_j:
+Words are sorted by count and cut into bands. The hidden vector is cut into as many slices, and band j uses
+only slice h_j:
 
     s(w) = h_j . o_w   for w in band j,   L = -s(t) + log Z,   Z = sum_w exp s(w) over all words of all bands
 
-`cutoffs=2000,10000` are the ranks where bands end, `widths=64,32,32` the numbers of the hidden vector that
-each band sees. By itself the first band holds the words that make up 80 % of the text, the second those up to
-95 %; the first sees half of the hidden vector, each next one half of what is left, and the last one the rest.
+`cutoffs=2000,10000` are the ranks where bands end, `widths=64,32,32` the lengths of the slices. By default
+the first band holds the words that make up 80 % of the text, the second the words up to 95 %. The first slice
+is half of the hidden vector, each next slice half of what is left, and the last slice the rest.
 
 Converges to  s -> log P(w | h) + K(h), as far as a band's slice can tell its words apart.
-Limits        one band is the softmax. It is the softmax with output vectors that are zero outside their
-              slice.
-Cost          O(sum over bands of words times width) an input: with bands of 2,000, 8,000 and 90,000 words and
-              64, 32 and 32 numbers, about a quarter of the softmax.
+Limits        with one band it is the softmax. In general it is the softmax with output vectors that are zero
+              outside their slice.
+Cost          O(sum over bands of words times width) per input: with bands of 2,000, 8,000 and 90,000 words
+              and widths 64, 32 and 32, about a quarter of the softmax.
 Normalised    yes: log_prob is log-softmax(s).
-Wins          where memory for the output vectors is short: rare words are most of the words, and have the
-              narrow rows.
+Wins          where memory for the output vectors is short: most words are rare, and rare words have short
+              vectors.
 Reference     Chen, Grangier & Auli, Strategies for training large vocabulary neural language models, 2016.
 """
 
@@ -41,7 +41,7 @@ from unhot.types import Counts, Doubles, Ids
 
 
 class Band(NamedTuple):
-    """Some words, and the slice first .. last - 1 of the hidden vector that they see."""
+    """The words of a band, and the slice first .. last - 1 of the hidden vector that they use."""
 
     ids: Ids
     first: int
@@ -51,10 +51,10 @@ class Band(NamedTuple):
 @output("differentiated")
 @dataclass(frozen=True, kw_only=True)
 class Differentiated(LogProbabilityLayer):
-    """Softmax over all words, with narrower vectors for rarer ones."""
+    """Softmax over all words, with shorter vectors for rarer words."""
 
     cutoffs: str = AUTO  # auto, or the ranks where bands end, such as 2000,10000
-    widths: str = AUTO  # auto, or how many numbers each band sees, such as 64,32,32
+    widths: str = AUTO  # auto, or the length of each band's slice of the hidden vector, such as 64,32,32
     bias: bool = False  # learn a bias for each word
 
     compiled = False
@@ -74,7 +74,7 @@ class Differentiated(LogProbabilityLayer):
             )
 
     def bands(self, counts: Counts, dim: int) -> list[Band]:
-        """The words of each band, the most frequent first, and the slice they see."""
+        """Return the bands, the most frequent words first: the words of each and the slice they use."""
         dim = whole("dim", dim, 1)
         most = min(len(given_numbers(self.widths)) or BANDS, dim)
         ends = [*cutoffs_of("differentiated:cutoffs", self.cutoffs, counts, most), counts.size]
@@ -83,11 +83,11 @@ class Differentiated(LogProbabilityLayer):
         return [Band(*band) for band in zip(words, [0, *last], last, strict=False)]
 
     def _widths(self, bands: int, dim: int) -> list[int]:
-        """How many numbers each band sees: given, or half of what is left."""
+        """Return the length of each band's slice: as given, or half of what is left."""
         if bands > dim:
             raise ConfigError(
                 f"differentiated:cutoffs={self.cutoffs}: "
-                f"{bands} bands need a dim of {bands} at least, not {dim}; give fewer"
+                f"{bands} bands need dim >= {bands}, but dim is {dim}; give fewer cutoffs"
             )
         widths = given_numbers(self.widths)
         if widths and (len(widths) != bands or sum(widths) != dim):
@@ -102,12 +102,12 @@ class Differentiated(LogProbabilityLayer):
         return widths
 
     def grown_rows(self, moved: Ids) -> Ids:
-        """Other counts would put words into other bands, whose slices their vectors do not fit."""
+        """Refuse a grown vocabulary: other counts would move words to bands with slices of other lengths."""
         raise ConfigError(
-            "differentiated: which part of the hidden vector a word sees comes from its count, so it cannot "
-            f"go on with other words or counts: {KEEP}, or start from the vectors alone"
+            "differentiated: which slice of the hidden vector a word uses depends on its count, so training "
+            f"cannot continue with other words or counts: {KEEP}, or start from the vectors alone"
         )
 
     def reference(self, scores: Doubles, target: int, draws: Ids, counts: Counts) -> float:
-        """The formula above, of scores that were made from the slices."""
+        """Compute the loss by the formula above, from scores that were made from the slices."""
         return float(log_sum_exp(scores) - scores[target])

@@ -1,9 +1,9 @@
-"""What layers share that draw k noise words for a step: negative, nce, sampled_logistic, sampled.
+"""Shared code of the layers that draw k noise words for a step: negative, nce, sampled_logistic, sampled.
 
-All inputs of a step share the draws. With T targets, too: a draw counts T times where every target has a sum
-of its own over them (logistic links: its weight is T, minus its hits where these are dropped). A model may
-ask for m sets of k draws instead of one (`Targets.rounds`), where a draw counts T / m times: the same in the
-mean, with a smaller variance.
+All inputs of a step share the draws, and so do its T targets. With a logistic link every target has its own
+sum over the draws, so a draw has weight T, minus its hits if hits are dropped. A model may ask for m sets of
+k draws instead of one (`Targets.rounds`); then a draw has weight T / m. The mean is the same, the variance is
+smaller.
 """
 
 import math
@@ -26,16 +26,16 @@ from unhot.outputs.count_losses import LogisticLoss
 from unhot.outputs.layer import OutputLayer
 from unhot.types import Counts, Doubles, Floats, Words64
 
-MAX_K = 4096  # draws of a step are compared with each other
-MAX_TRIES = 100  # for each of k distinct draws
+MAX_K = 4096  # the largest k: all draws of a step are compared with each other
+MAX_TRIES = 100  # the most draws, on average, for each of k distinct words
 
 
 class DrawnTables(NamedTuple):
-    """What the kernel needs of a layer; this type chooses the logistic link."""
+    """The tables of the kernel; layers with tables of this type use the logistic link."""
 
     noise: Words64  # alias table of q
-    offset: Floats  # of each word; empty: none
-    seen: Counts  # targets so far, for learned noise; empty otherwise
+    offset: Floats  # [words] added to the scores; empty: no offset
+    seen: Counts  # [words] how often each was a target so far, for learned noise; empty otherwise
     k: int
     unique: bool
     drop_hits: bool
@@ -43,16 +43,17 @@ class DrawnTables(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class DrawnLayer(OutputLayer):
-    """Settings of the draws."""
+    """Base of the layers with noise: the settings of the draws."""
 
     k: int = 5  # draws for each target
     noise: str = "unigram"  # unigram | uniform | log_uniform | learned | file:PATH
-    power: float = 0.75  # unigram, learned, file: q is proportional to count ** power
+    power: float = 0.75  # for noise unigram, learned and file: q is proportional to count ** power
     unique: bool = False  # draw until k different words are found
     bias: bool = False  # learn a bias for each word
 
-    corrected: ClassVar[bool] = False  # scores are corrected by the log of how often a word is drawn
-    target_set: ClassVar[bool] = False  # several true classes are a set, in which each counts once
+    # whether the log of a word's expected number of draws is subtracted from its score
+    corrected: ClassVar[bool] = False
+    target_set: ClassVar[bool] = False  # whether several true classes form a set, where each counts once
     on_cells = True
     own_columns = True
 
@@ -63,40 +64,40 @@ class DrawnLayer(OutputLayer):
         check_noise(f"{self.name}:noise", self.noise)
 
     def fixed_columns(self) -> int:
-        """The target and k draws."""
+        """Return the columns of a step with one target: the target and k draws."""
         return self.k + 1
 
     def columns(self, counts: Counts, targets: int) -> int:
-        """The targets and k draws."""
+        """Return the most columns of a step: the targets and k draws."""
         return self.k + targets
 
     def draws(self) -> int:
-        """By setting."""
+        """Return k, the number of draws for each target."""
         return self.k
 
     def batch_memory(self, counts: Counts, dim: int, size: int) -> int:
-        """Distinct words are drawn from all of them, in doubles."""
+        """Return the bytes of a torch step; distinct draws need float64 arrays over all words."""
         return 20 * size * counts.size if self.unique else super().batch_memory(counts, dim, size)
 
     def set_of_draws(self) -> int:
-        """The k draws; where they must all be different there is one set."""
+        """Return the columns that a further set of draws adds: k, or 0 if draws are distinct."""
         return 0 if self.unique else self.k
 
     def probability(self, counts: Counts) -> Doubles:
-        """The noise distribution q."""
+        """Return the noise distribution q; raise a `ConfigError` if k distinct draws would take too long."""
         q = noise_probability(self.noise, counts, self.power)
         if self.unique and (needed := _tries(q, self.k)) > MAX_TRIES * self.k:
             raise ConfigError(
-                f"{self.name}:k={self.k},unique=true: it takes {needed:.3g} draws from this noise to find "
-                f"{self.k} different words; at most {MAX_TRIES} for each are sensible: lower k, or the "
-                "power, or set unique=false"
+                f"{self.name}:k={self.k},unique=true: finding {self.k} different words takes {needed:.3g} "
+                f"draws from this noise, more than {MAX_TRIES} for each word; lower k or the power, or set "
+                "unique=false"
             )
         return q
 
     def log_counts(self, q: Doubles) -> Doubles:
-        """The log of c: how often each word is expected among the draws.
+        """Return log c, where c is how often each word is expected among the draws.
 
-        A layer that needs it cannot do without any word.
+        Raise a `ConfigError` if a word is never drawn.
         """
         if not (q > 0).all():
             raise ConfigError(
@@ -106,18 +107,18 @@ class DrawnLayer(OutputLayer):
         return np.log(expected_counts(q, self.k, unique=self.unique))
 
     def fixed_ln_z(self) -> float:
-        """What all scores have more than log P, where that is a setting."""
+        """Return the fixed ln Z by which all scores exceed log P; 0 unless a setting gives it."""
         return 0.0
 
     def offset(self, q: Doubles) -> Doubles:
-        """What is added to the score of each word; empty: nothing."""
+        """Return the number added to each word's score; an empty array adds nothing."""
         return -self.fixed_ln_z() - self.log_counts(q) if self.corrected else np.zeros(0)
 
     def shift(self, counts: Counts) -> Doubles:
-        """What a trained score lacks of log P, or of log odds if hits are dropped: [words], or [1].
+        """Return log P - s of trained scores s, or log odds - s if hits are dropped: [words], or [1].
 
-        Without a correction that is log c. A word that is never drawn has no finite one, and counts as drawn
-        once.
+        Without a correction this is log c. For a word that is never drawn, log c is infinite; it counts as
+        drawn once.
         """
         if self.corrected:
             return np.array([-self.fixed_ln_z()])
@@ -125,56 +126,56 @@ class DrawnLayer(OutputLayer):
         return np.log(np.where(c > 0, c, 1.0))
 
     def log_weight(self, scores: Doubles, counts: Counts) -> Doubles:
-        """What the score converges to, solved for log P."""
+        """Return log P of all words: the limit of the trained score, solved for log P."""
         shifted = scores + self.shift(counts)
         return -np.logaddexp(0.0, -shifted) if self.drops_hits() else shifted
 
     def tables(self, counts: Counts) -> Any:
-        """The noise as an alias table, and the offsets."""
+        """Return the tables of the kernel: the noise as an alias table, and the offsets."""
         q = self.probability(counts)
         seen = np.ones(counts.size if self.noise == "learned" else 0, np.int64)
         tables = self.make_tables(alias_table(q), self.offset(q).astype(np.float32), seen)
         return self.fresh(tables)
 
     def make_tables(self, noise: Words64, offset: Floats, seen: Counts) -> Any:
-        """Tables of the layer's own type."""
+        """Make the tables; their type decides which link the kernel uses."""
         return DrawnTables(noise, offset, seen, self.k, self.unique, self.drops_hits())
 
     def drops_hits(self) -> bool:
-        """Whether draws that are the target are left out."""
+        """Return whether draws that hit the target are dropped."""
         return False
 
     def sketch(self) -> Any:
-        """One word."""
+        """Return tables for one word, to compile with."""
         return self.make_tables(np.zeros(1, np.uint64), np.zeros(0, np.float32), np.zeros(0, np.int64))
 
     def fresh(self, tables: Any) -> Any:
-        """Learned noise draws from what was seen before this chunk."""
+        """Return the tables for the next chunk; learned noise is made from all targets seen before it."""
         if tables.seen.size == 0:
             return tables
         q = unigram(tables.seen, self.power)
         return tables._replace(noise=alias_table(q), offset=self.offset(q).astype(np.float32))
 
     def seen(self, tables: DrawnTables) -> Counts:
-        """What learned noise is made from."""
+        """Return the counts of targets that learned noise is made from."""
         return tables.seen
 
     def check_cells(self) -> None:
-        """The expected counts must be exact, and known beforehand."""
+        """Raise a `ConfigError` unless the expected counts are exact and known before training."""
         super().check_cells()
         if self.unique:
             raise ConfigError(
-                f"output={self.spec()}: how often a word is among distinct draws is known by approximation "
-                "only; set unique=false"
+                f"output={self.spec()}: training on cells needs exact expected counts, which are only "
+                "approximate for distinct draws; set unique=false"
             )
         if self.noise == "learned":
             raise ConfigError(
-                f"{self.name}:noise=learned: is counted while text is read; "
+                f"{self.name}:noise=learned: learned noise is counted while text is read; "
                 "on cells use unigram, uniform or log_uniform"
             )
 
     def count_loss(self, counts: Counts) -> LogisticLoss:
-        """In expectation over the draws."""
+        """Return the loss over a whole text, in expectation over the draws."""
         self.check_cells()
         q = self.probability(counts)
         expected = (self.k * q).astype(np.float32)
@@ -182,9 +183,9 @@ class DrawnLayer(OutputLayer):
 
 
 def _tries(q: Doubles, k: int) -> float:
-    """About how many draws it takes to find k different words.
+    """Estimate the number of draws needed to find k different words.
 
-    If these are all words, it is the collector's wait for the rarest.
+    If k is the number of all words, this is the coupon collector's wait for the rarest word.
     """
     expected = tries(q, k)
     return expected if math.isfinite(expected) else (1.0 + math.log(k)) / float(q[q > 0].min())
@@ -194,10 +195,10 @@ def _tries(q: Doubles, k: int) -> float:
 def put_drawn(
     tables: Any, targets: Any, own: Any, each: Any, drop: Any, many: Any, state: Any, columns: Any, first: Any
 ) -> Any:
-    """A column for each target and for each different one of so many draws.
+    """Write down a column for each target and for each different word among `many` draws.
 
-    A target's weight is `own` times its multiplicity; a draw adds `each` to the weight of its column, less
-    `drop` times its label.
+    A target has the weight `own` times its multiplicity. A draw adds `each` - `drop` * label to the weight of
+    its column.
     """
     for i in range(targets.n):
         times = targets.times[targets.times_at + i]
@@ -217,7 +218,7 @@ def put_drawn(
 
 @inner
 def _draw(tables: Any, n: Any, each: Any, drop: Any, many: Any, state: Any, columns: Any, first: Any) -> Any:
-    """Draws behind the n columns that are there."""
+    """Draw words and write down their columns behind the first n columns."""
     for _ in range(many):
         state += GAMMA
         word = draw(tables.noise, mix(state))
@@ -232,9 +233,9 @@ def _draw(tables: Any, n: Any, each: Any, drop: Any, many: Any, state: Any, colu
 
 @inner
 def _draw_different(tables: Any, n: Any, each: Any, drop: Any, state: Any, columns: Any, first: Any) -> Any:
-    """Draws until there are k different ones.
+    """Draw until k different words are found.
 
-    A hit that is dropped may leave its weight as it was, so offsets mark what was drawn.
+    The weight of a dropped hit may stay unchanged, so the column's offset marks the words already drawn.
     """
     drawn = 0
     while drawn < tables.k:
@@ -257,7 +258,7 @@ def _draw_different(tables: Any, n: Any, each: Any, drop: Any, state: Any, colum
 
 @candidates.register(DrawnTables)
 def _candidates(tables: Any, targets: Any, state: Any, columns: Any, first: Any) -> Any:
-    """A yes for each target, a no for each draw and target, except for those that are dropped."""
+    """Write down each target with label 1, and a 0 for each draw and target unless the hit is dropped."""
     rounds = 1 if tables.unique else targets.rounds
     part = np.float32(1.0) / np.float32(rounds)
     each, drop = part * np.float32(targets.total), part if tables.drop_hits else np.float32(0.0)

@@ -1,8 +1,8 @@
-"""A layer with what it has learned, to be asked for probabilities.
+"""A trained output layer that computes probabilities of words.
 
-A hidden vector h (an input vector, or the mean of some) gives every output row a score, s = O h + biases; the
-layer turns scores into probabilities that sum to one, whatever they were trained as. All results are float64;
-products are computed in the vectors' own type.
+A hidden vector h (an input vector, or the mean of several) gives every output row a score, s = O h + biases.
+The layer turns scores into probabilities that sum to one, whatever loss they were trained with. All results
+are float64; products are computed in the vectors' own type.
 """
 
 from functools import partial
@@ -16,7 +16,7 @@ from unhot.outputs.layer import OutputLayer
 from unhot.probability import gumbel_max, log_sum_exp
 from unhot.types import Doubles, Ids
 
-AT_ONCE = 1 << 20  # scores in memory
+AT_ONCE = 1 << 20  # the number of scores in memory at once
 
 
 class Head:
@@ -50,35 +50,35 @@ class Head:
             )
         if out_bias is not None and self._bias.shape != (rows,):
             raise DataError(
-                f"out_bias of shape {self._bias.shape}: {layer.spec()} needs one for each of {rows} rows"
+                f"out_bias of shape {self._bias.shape}: {layer.spec()} needs [{rows}], one for each row"
             )
 
     def scores(self, hidden: ArrayLike, rows: Any = slice(None)) -> Doubles:
-        """Scores of the output rows, with the learned biases: [..., rows]."""
+        """Return the scores of the output rows, with the learned biases: [..., rows]."""
         bias = self._bias[rows] if self._bias.size > 1 else self._bias
         out: Doubles = self._hidden(hidden) @ self._vectors[rows].T + (bias - self._ln_z)
         return out
 
     def log_prob(self, hidden: ArrayLike) -> Doubles:
-        """Log-probabilities of all words: [..., words]."""
+        """Return the log-probabilities of all words: [..., words]."""
         weight = self.layer.log_weight(self.scores(hidden), self.counts)
         return weight - log_sum_exp(weight)[..., None]
 
     def log_z(self, hidden: ArrayLike, in_bias: ArrayLike = 0.0) -> Doubles:
-        """The log of what the layer's own estimates of the probabilities sum to: [...].
+        """Return log Z, where Z is the sum of the layer's own unnormalised probabilities: [...].
 
-        It is zero where they are normalised by construction.
+        It is 0 for layers whose probabilities are normalised by construction.
 
-        `in_bias` is that of the inputs, where a layer learns one (nce:ln_z=per_input): it shifts all scores
-        of an input alike, so it is in this sum and in no probability.
+        `in_bias` is the bias of each input, for layers that learn one (nce:ln_z=per_input). It shifts all
+        scores of an input alike, so it changes log Z but no probability.
         """
         weight = self.layer.log_weight(self.scores(hidden), self.counts)
         return log_sum_exp(weight) + np.asarray(in_bias, np.float64)
 
     def pairs_log_prob(self, hidden: ArrayLike, which: Ids, targets: Ids) -> tuple[Doubles, Doubles]:
-        """Log P(targets[i] | hidden[which[i]]) of many pairs, and log Z of each hidden vector [n, dim].
+        """Return log P(targets[i] | hidden[which[i]]) of pairs, and log Z of each hidden vector [n, dim].
 
-        `which` must not fall.
+        `which` must be in ascending order.
         """
         inputs = self._hidden(hidden)
         out, log_z = np.empty(len(targets)), np.empty(len(inputs))
@@ -91,9 +91,9 @@ class Head:
         return out, log_z
 
     def topk(self, hidden: ArrayLike, k: int) -> tuple[Ids, Doubles]:
-        """The k most likely words and their log-probabilities, the best first: [..., k] each.
+        """Return the k most likely words and their log-probabilities, the best first: [..., k] each.
 
-        Of equals the smaller id is first.
+        Of equally likely words the smaller id comes first.
         """
         inputs, k = self._hidden(hidden), whole("k", k, 1, self.counts.size)
         flat, shape = inputs.reshape(-1, inputs.shape[-1]), (*inputs.shape[:-1], k)
@@ -104,7 +104,7 @@ class Head:
     def sample(self, hidden: ArrayLike, n: int = 1, *, temperature: float = 1.0, seed: int = 1) -> Ids:
         """Draw n words for each hidden vector: [..., n].
 
-        The temperature is that of the joint distribution over words.
+        The temperature applies to the final distribution over words, not to single decisions of a tree.
         """
         n, temperature = whole("n", n, 1), at_least("temperature", temperature, 0)
         log_prob, rng = self.log_prob(hidden), np.random.default_rng(seed)

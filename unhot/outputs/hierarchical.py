@@ -5,15 +5,15 @@
     dL/do_n = (sigmoid(h.o_n) - y_n) h,   y_n = 1 where the path goes left (code bit 0), else 0
 
 There is one output vector for each of the V - 1 inner nodes. In a Huffman tree (`tree=huffman`) frequent
-words have short paths; `tree=word2vec` is one, too, joined in the order of word2vec.c and fastText, whose
-files need it; `tree=balanced` has paths of log2 V; `tree=file:PATH` is any full binary tree, line i of the
-file ends with the code of id i.
+words have short paths. `tree=word2vec` is also a Huffman tree, with ties broken as in word2vec.c and
+fastText; fastText's files need it. `tree=balanced` has paths of length log2 V. `tree=file:PATH` reads any
+full binary tree: line i of the file ends with the code of id i.
 
 Converges to  the conditional log odds of left against right at every node, so log_prob -> log P(w | h).
 Limits        with two words it is a logistic regression.
-Cost          O(L dim) a target, L the length of its path: about the entropy of the words, in bits, on
-              average.
-Normalised    yes, exactly, for any tree. topk searches the tree best first.
+Cost          O(L dim) per target, L the length of its path: on average about the entropy of the words, in
+              bits.
+Normalised    yes, exactly, for any tree. topk searches the most likely branches first.
 Wins          where probabilities must sum to one, and for rare words.
 Reference     Morin & Bengio, Hierarchical probabilistic neural network language model, 2005; Mikolov et al.,
               2013 (Huffman).
@@ -61,35 +61,35 @@ class Hierarchical(OutputLayer):
             )
 
     def paths(self, counts: Counts) -> Paths:
-        """The tree."""
+        """Return the tree as the paths of all words."""
         state = file_state(self.tree.removeprefix(FILE)) if self.tree.startswith(FILE) else None
         return _paths(self.tree, state, counts.tobytes())
 
     def columns(self, counts: Counts, targets: int) -> int:
-        """The longest path of each."""
+        """Return the most columns of a step: the longest path for each target."""
         return max(1, targets * longest(self.paths(counts)))
 
     def rows(self, counts: Counts) -> int:
-        """Inner nodes; one that is never used where there is one word."""
+        """Return the number of inner nodes; 1 for a single word, where that row is never used."""
         return max(1, counts.size - 1)
 
     def tables(self, counts: Counts) -> Paths:
-        """The paths."""
+        """Return the paths, which are the tables of the kernel."""
         return self.paths(counts)
 
     def sketch(self) -> Paths:
-        """One word."""
+        """Return the tree of one word, to compile with."""
         return huffman(np.ones(1, np.int64))
 
     def reference(self, scores: Doubles, target: int, draws: Ids, counts: Counts) -> float:
-        """The formula above."""
+        """Compute the loss by the formula above."""
         paths = self.paths(counts)
         path = slice(paths.start[target], paths.start[target + 1])
         sign = 1.0 - 2.0 * paths.code[path]
         return float(np.logaddexp(0.0, -sign * scores[paths.node[path]]).sum())
 
     def log_weight(self, scores: Doubles, counts: Counts) -> Doubles:
-        """The sum of the log-probabilities of the decisions on each path."""
+        """Return log P of all words: the sum of the log-probabilities of the decisions on each path."""
         paths = self.paths(counts)
         if paths.node.size == 0:
             return np.zeros((*scores.shape[:-1], 1))
@@ -101,7 +101,7 @@ class Hierarchical(OutputLayer):
     def pairs_log_prob(
         self, scores: Doubles, which: Ids, targets: Ids, counts: Counts
     ) -> tuple[Doubles, Doubles]:
-        """Only the nodes on the targets' paths."""
+        """Return log P of pairs, from only the nodes on the targets' paths; log Z is 0."""
         paths = self.paths(counts)
         log_z = np.zeros(len(scores))
         if paths.node.size == 0 or targets.size == 0:
@@ -114,7 +114,7 @@ class Hierarchical(OutputLayer):
         return np.add.reduceat(log_p, begins), log_z
 
     def topk(self, score: Callable[..., Doubles], k: int, counts: Counts) -> tuple[Ids, Doubles]:
-        """Best first: only nodes whose own probability is among the best are scored."""
+        """Find the k most likely words, and score only the nodes of the most likely branches."""
         tree = children(self.paths(counts))
 
         def expand(node: int) -> tuple[Ids, Doubles]:
@@ -126,7 +126,7 @@ class Hierarchical(OutputLayer):
 
 @lru_cache(maxsize=2)
 def _paths(tree: str, state: object, counts: bytes) -> Paths:
-    """Trees are asked for several times while a model is set up."""
+    """Build the tree; cached, because it is asked for several times while a model is set up."""
     given = np.frombuffer(counts, np.int64)
     if tree == "huffman":
         return huffman(given)
@@ -137,7 +137,7 @@ def _paths(tree: str, state: object, counts: bytes) -> Paths:
 
 @candidates.register(Paths)
 def _candidates(tables: Any, targets: Any, state: Any, columns: Any, first: Any) -> Any:
-    """The nodes of all paths; a node that several targets share has the sum of their labels and weights."""
+    """Write down the nodes of all targets' paths; a shared node gets the sum of labels and weights."""
     n = 0
     for i in range(targets.n):
         word, times = targets.word[targets.at + i], targets.times[targets.times_at + i]

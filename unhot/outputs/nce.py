@@ -1,21 +1,19 @@
-"""Noise-contrastive estimation.
+"""Noise-contrastive estimation (NCE): a logistic regression that tells the target from noise words.
 
-Tell the target from k noise words n_i drawn from q, by the scores s(w) = h.o_w (+ b_w), which are taken for
-log P + ln Z:
+The noise words n_1 .. n_k are drawn from q. The scores s(w) = h.o_w (+ b_w) stand for log P + ln Z:
 
     d(w) = s(w) - ln Z - log(k q(w))
     L = -log sigmoid(d(t)) - sum_{i=1..k} log sigmoid(-d(n_i))          draws that hit the target are kept
 
-ln Z is a number (`ln_z=0`), one learned number (`ln_z=learned`), or one for each input word, combined as its
-vectors are (`ln_z=per_input`).
+ln Z is a fixed number (`ln_z=0`), one learned number (`ln_z=learned`), or a learned number for each input
+word (`ln_z=per_input`). Several input words combine their numbers as they combine their vectors.
 
 Converges to  s -> log P(w | h) + ln Z. With a learned Z only s - ln Z is identified.
 Limits        where k q = 1 for all words (k = V, q uniform) it is negative sampling with hits=keep. As k
-              grows its expected gradient tends to that of the softmax if ln Z = log Z(h), otherwise not.
-Cost          O(k dim) a target.
-Normalised    nearly, once learned. log_prob is log-softmax(s); the mean and variance of log Z say how far it
-              is from that.
-Wins          for language models: unnormalised scores can be used as log-probabilities.
+              grows, its expected gradient tends to that of the softmax only if ln Z = log Z(h).
+Cost          O(k dim) per target.
+Normalised    nearly, once trained. log_prob is log-softmax(s); the mean and variance of log Z say how nearly.
+Wins          for language models, where unnormalised scores can be used as log-probabilities.
 Reference     Gutmann & Hyvarinen, Noise-contrastive estimation, 2010; Mnih & Teh, A fast and simple algorithm
               for training neural probabilistic language models, 2012.
 """
@@ -36,8 +34,8 @@ class NCE(DrawnLayer):
     """Noise-contrastive estimation with k draws from noise."""
 
     k: int = 25  # draws for each target
-    power: float = 1.0  # unigram, learned, file: q is proportional to count ** power
-    ln_z: float | str = 0.0  # a number | learned | per_input
+    power: float = 1.0  # for noise unigram, learned and file: q is proportional to count ** power
+    ln_z: float | str = 0.0  # the log of the normaliser: a number | learned | per_input
 
     corrected = True
 
@@ -50,18 +48,19 @@ class NCE(DrawnLayer):
             object.__setattr__(self, "ln_z", finite("nce:ln_z", self.ln_z))
 
     def biases(self) -> Biases:
-        """A learned Z is one."""
+        """Return which biases are learned; a learned ln Z is a bias."""
         return Biases(self.bias, self.ln_z == "per_input", self.ln_z == "learned")
 
     def fixed_ln_z(self) -> float:
-        """By setting; zero where it is learned."""
+        """Return ln Z if it is a fixed number; 0 if it is learned."""
         return 0.0 if isinstance(self.ln_z, str) else self.ln_z
 
     def start_bias(self, counts: Counts) -> Doubles:
-        """Log P of each word by its count, plus ln Z."""
+        """Return log P of each word by its count, plus ln Z."""
         return log_share(counts) + self.fixed_ln_z()
 
     def reference(self, scores: Doubles, target: int, draws: Ids, counts: Counts) -> float:
-        """The formula above; a learned ln Z is among the biases that the scores hold already."""
+        """Compute the loss by the formula above; the scores already include a learned ln Z."""
+        # offset = -ln Z - log(k q), so d(w) = s(w) - ln Z - log(k q(w))
         d = scores + self.offset(self.probability(counts))
         return float(np.logaddexp(0.0, -d[target]) + np.logaddexp(0.0, d[draws]).sum())

@@ -1,4 +1,4 @@
-"""Negative sampling.
+"""Negative sampling: a logistic regression that tells the target from k random words.
 
 With s(w) = h.o_w for a hidden vector h, a target t and k noise words n_i drawn from q, q(w) proportional to
 count(w) ** power:
@@ -6,16 +6,16 @@ count(w) ** power:
     L = -log sigmoid(s(t)) - sum_{i=1..k} log sigmoid(-s(n_i))
     dL/do_t = (sigmoid(s(t)) - 1) h,   dL/do_n = sigmoid(s(n)) h
 
-What to do with draws that hit the target: `hits=drop` leaves them out (word2vec.c, gensim), `hits=keep`
-leaves them in.
+Some draws hit the target itself: `hits=drop` leaves them out (as word2vec.c and gensim do), `hits=keep` keeps
+them.
 
 Converges to  hits=keep: s -> log(P / (k q)); hits=drop: s -> log(P / (1 - P)) - log(k q), where P = P(w | h).
 Limits        hits=keep with k = V and q uniform is noise-contrastive estimation with ln Z = 0.
-Cost          O(k dim) a target, whatever the vocabulary. All inputs of a window share the draws, which
+Cost          O(k dim) per target, for any size of vocabulary. All inputs of a window share the draws, which
               changes the covariance of the gradient, not its mean.
 Normalised    no: scores are not log-probabilities. log_prob is log-softmax(s + log q) with hits=keep, and the
               normalised sigmoid(s + log(k q)) with hits=drop.
-Wins          for word vectors: the quickest layer, and the best neighbours.
+Wins          for word vectors: it is the fastest layer and gives the best neighbours.
 Reference     Mikolov et al., Distributed representations of words and phrases and their compositionality,
               2013.
 """
@@ -35,7 +35,7 @@ from unhot.types import Counts, Doubles, Ids
 class NegativeSampling(DrawnLayer):
     """Negative sampling with k draws from noise."""
 
-    hits: str = "drop"  # draws that are the target: drop | keep
+    hits: str = "drop"  # what to do with draws that hit the target: drop | keep
 
     biased = False
 
@@ -45,10 +45,10 @@ class NegativeSampling(DrawnLayer):
         one_of("negative:hits", self.hits, ("drop", "keep"))
 
     def drops_hits(self) -> bool:
-        """By setting."""
+        """Return whether draws that hit the target are dropped."""
         return self.hits == "drop"
 
     def reference(self, scores: Doubles, target: int, draws: Ids, counts: Counts) -> float:
-        """The formula above."""
+        """Compute the loss by the formula above."""
         noise = draws if self.hits == "keep" else draws[draws != target]
         return float(np.logaddexp(0.0, -scores[target]) + np.logaddexp(0.0, scores[noise]).sum())

@@ -3,15 +3,15 @@
     L = sum_w softplus(s(w)) - s(t)
     dL/do_w = (sigmoid(s(w)) - [w = t]) h
 
-T targets of one input: L = T sum_w softplus(s(w)) - sum_t s(t), each target an example of its own.
+T targets of one input count as T examples: L = T sum_w softplus(s(w)) - sum_t s(t).
 
 Converges to  s -> log(P / (1 - P)), the log odds of P = P(w | h).
 Limits        sampled_logistic estimates it with k draws.
-Cost          O(V dim) an input, as the softmax. Use bias=true: the biases begin at the words' own log odds.
-              Without them every word begins at one half, and the gradient of thousands of words in the same
-              direction needs a learning rate thousands of times lower.
+Cost          O(V dim) per input, as for the softmax. Use bias=true: the biases start at the words' log odds.
+              Without biases every word starts at probability 1/2, thousands of words have gradients in the
+              same direction, and the learning rate must be thousands of times lower.
 Normalised    no: log_prob is the normalised sigmoid(s).
-Wins          where each word is wanted with a probability of its own; no word's score depends on another's.
+Wins          where each word needs its own probability, independent of the scores of other words.
 Reference     Rifkin & Klautau, In defense of one-vs-all classification, 2004.
 """
 
@@ -30,7 +30,7 @@ from unhot.types import Counts, Doubles, Ids
 
 
 class OneVsAllTables(NamedTuple):
-    """Chooses the link below; a type without a field would be none to numba."""
+    """Tables whose type chooses the link below; numba needs at least one field."""
 
     words: int
 
@@ -47,23 +47,23 @@ class OneVsAll(OutputLayer):
     on_cells = True
 
     def tables(self, counts: Counts) -> OneVsAllTables:
-        """Nothing but the type."""
+        """Return the tables; only their type matters."""
         return OneVsAllTables(counts.size)
 
     def count_loss(self, counts: Counts) -> LogisticLoss:
-        """As if every word were drawn once."""
+        """Return the loss of a whole text: the logistic loss as if every word were drawn once."""
         return LogisticLoss(np.ones(counts.size, np.float32), True, np.zeros(0, np.float32))
 
     def start_bias(self, counts: Counts) -> Doubles:
-        """The log odds of each word by its count."""
+        """Return the log odds of each word by its count."""
         return log_odds(log_share(counts))
 
     def reference(self, scores: Doubles, target: int, draws: Ids, counts: Counts) -> float:
-        """The formula above."""
+        """Compute the loss by the formula above."""
         return float(np.logaddexp(0.0, scores).sum() - scores[target])
 
     def log_weight(self, scores: Doubles, counts: Counts) -> Doubles:
-        """The log of sigmoid(s)."""
+        """Return log sigmoid(s)."""
         return -np.logaddexp(0.0, -scores)
 
 

@@ -1,16 +1,16 @@
-"""Partitioned vocabulary: the softmax over the words of a part of the text.
+"""Partitioned vocabulary: a softmax over only the words of the current part of the text.
 
-The text is cut into parts with at most `size` different targets, D of them, and each part is trained with the
-softmax over its own words:
+The text is cut into parts with at most `size` different targets. Each part is trained with the softmax over
+the set D of its own words:
 
     L = -s(t) + log sum_{w in D or w = t} exp s(w)
 
-A target inside D is one column, and so is a word that D names twice.
+Each word is one column, even if it is the target and in D, or in D twice.
 
-Converges to  s -> log P(w | h) + K(h) where D holds all words. Otherwise it is biased by design: a word is
-              told from others only in the parts that it is in, so rare words come out too probable.
-Limits        a set of all words is the softmax.
-Cost          O(size dim) an input, as one matrix product: all examples of a part have the same columns.
+Converges to  s -> log P(w | h) + K(h) if D holds all words. Otherwise it is biased by design: a word is
+              compared with others only in the parts that contain it, so rare words come out too probable.
+Limits        if D holds all words it is the softmax.
+Cost          O(size dim) per input, as one matrix product: all examples of a part have the same columns.
 Normalised    no: log_prob is log-softmax(s) over all words.
 Wins          where a fixed block of output vectors must fit a device's memory for a long stretch of text.
 Reference     Jean et al., On using very large target vocabulary for neural machine translation, 2015.
@@ -33,7 +33,7 @@ from unhot.types import Counts, Doubles, Ids
 class Partition(LogProbabilityLayer):
     """Softmax over the words of a part of the text."""
 
-    size: int = 30_000  # different targets in a part of the text
+    size: int = 30_000  # the most different targets in a part of the text
     bias: bool = False  # learn a bias for each word
 
     compiled = False
@@ -44,21 +44,21 @@ class Partition(LogProbabilityLayer):
         object.__setattr__(self, "size", whole("partition:size", self.size, 1))
 
     def part_words(self) -> int:
-        """By setting."""
+        """Return the most different words of a part."""
         return self.size
 
     def batch_columns(self, counts: Counts, size: int) -> int:
-        """The words of a part."""
+        """Return the number of columns: the words of a part."""
         return min(counts.size, self.size)
 
     def reference(self, scores: Doubles, target: int, draws: Ids, counts: Counts) -> float:
-        """The formula above; the draws are the set of the part."""
+        """Compute the loss by the formula above; the draws are the set D of the part."""
         columns = np.union1d(draws, [target])
         return float(log_sum_exp(scores[columns]) - scores[target])
 
 
 class Part(NamedTuple):
-    """Targets first .. last - 1 of a text, and the different words among them, rising."""
+    """The targets first .. last - 1 of a text, and the different words among them, ascending."""
 
     first: int
     last: int
@@ -68,8 +68,8 @@ class Part(NamedTuple):
 def partitions(targets: Iterable[Any] | np.ndarray[Any, Any], size: int) -> Iterator[Part]:
     """Cut a text into consecutive parts of at most `size` different words, each as long as it can be.
 
-    The text is one array of target ids, or a stream of them. The time is linear in the text; of a stream one
-    array is held, and the ids of one part.
+    The text is an array of target ids, or a stream of such arrays. The time is linear in the length of the
+    text; memory holds one array of the stream and the ids of one part.
 
     >>> [(part.first, part.last, part.ids.tolist()) for part in partitions(np.array([3, 1, 3, 2, 2, 0]), 2)]
     [(0, 3, [1, 3]), (3, 6, [0, 2])]
@@ -79,17 +79,17 @@ def partitions(targets: Iterable[Any] | np.ndarray[Any, Any], size: int) -> Iter
 
 
 def _parts(blocks: Iterable[Any], size: int) -> Iterator[Part]:
-    """Look at `size` targets at a time.
+    """Yield the parts of a stream of id arrays, from `size` targets at a time.
 
-    At most one part ends among them, as those behind its end cannot fill another.
+    At most one part ends among `size` targets: those after its end cannot fill another part.
     """
-    # of each id: the part it was last seen in, counted from 1; its place among some targets
+    # for each id: the part it was last seen in, counted from 1; its position among the current targets
     part_of = place = np.zeros(0, np.int64)
-    part = 1  # the one that is being filled
-    first = 0  # where it begins
-    at = 0  # how far the text was looked at
-    filled = 0  # different words of the part
-    words: list[Ids] = []  # these
+    part = 1  # the number of the part that is being filled
+    first = 0  # the position where it begins
+    at = 0  # the position up to which the text was read
+    filled = 0  # the number of different words of the part
+    words: list[Ids] = []  # the different words of the part
     for block in map(_checked, blocks):
         if block.size and int(block.max()) >= part_of.size:
             more = np.zeros(max(int(block.max()) + 1 - part_of.size, part_of.size), np.int64)
@@ -114,9 +114,9 @@ def _parts(blocks: Iterable[Any], size: int) -> Iterator[Part]:
 
 
 def _is_first(some: Ids, place: Counts) -> Any:
-    """Whether a word stands there for the first time; place, by id, is overwritten."""
+    """Return where a word occurs for the first time among some; `place` (by id) is overwritten."""
     order = np.arange(some.size)
-    place[some[::-1]] = order[::-1]  # of a word's places the first is written last, and stays
+    place[some[::-1]] = order[::-1]  # written backwards, so a word's first position stays
     return place[some] == order
 
 

@@ -1,17 +1,17 @@
-"""Sampled softmax: the softmax over the target and k draws, corrected for how they were drawn.
+"""Sampled softmax: a softmax over the target and k random words, corrected for their probabilities.
 
 With draws n_i from q and c(w), how often w is expected among them:
 
     d(w) = s(w) - log c(w)                                     on the target's column, too
     L = -d(t) + log(exp d(t) + sum_{i=1..k} exp d(n_i))
 
-`hits=keep` leaves draws that hit the target in the sum, `hits=drop` masks them (TensorFlow's default).
+`hits=keep` keeps draws that hit the target in the sum, `hits=drop` masks them (TensorFlow's default).
 
 Converges to  s -> log P(w | h) + K(h), exactly and for every k, with replacement and hits=keep (the default).
-              hits=drop with replacement is biased, and the more so the larger k q(t); with unique draws it is
+              hits=drop with replacement is biased, and the bias grows with k q(t); with unique draws it is
               nearly exact, and exact at k = V.
-Limits        unique draws with k = V and hits=drop are the softmax.
-Cost          O(k dim) a target.
+Limits        with unique draws, k = V and hits=drop it is the softmax.
+Cost          O(k dim) per target.
 Normalised    up to K(h): log_prob is log-softmax(s).
 Wins          for next-word and next-item models with big vocabularies, where k can be hundreds.
 Reference     Bengio & Senecal, Adaptive importance sampling to accelerate training of a neural probabilistic
@@ -38,7 +38,7 @@ logger = logging.getLogger("unhot")
 
 
 class SampledTables(DrawnTables):
-    """The same for the softmax link; the type chooses the code below."""
+    """Tables of the same fields as `DrawnTables`; their type chooses the softmax link below."""
 
 
 @output("sampled")
@@ -47,7 +47,7 @@ class SampledSoftmax(DrawnLayer):
     """Softmax over the target and k draws from noise."""
 
     k: int = 100  # draws for each target
-    hits: str = "keep"  # draws that are the target: keep | drop
+    hits: str = "keep"  # what to do with draws that hit the target: keep | drop
 
     corrected = True
     on_cells = False
@@ -58,30 +58,30 @@ class SampledSoftmax(DrawnLayer):
         one_of("sampled:hits", self.hits, ("keep", "drop"))
 
     def make_tables(self, noise: Words64, offset: Floats, seen: Counts) -> SampledTables:
-        """With the softmax link."""
+        """Make tables whose type chooses the softmax link."""
         return SampledTables(noise, offset, seen, self.k, self.unique, self.hits == "drop")
 
     def tables(self, counts: Counts) -> Any:
-        """Warns where masking biases the result."""
+        """Return the tables of the kernel; warn if masking hits biases the result."""
         most = self.k * float(self.probability(counts).max())
         if self.hits == "drop" and not self.unique and most > 1:
             logger.warning(
-                "sampled:hits=drop with k q up to %.2g: frequent words come out too probable; use hits=keep "
-                "or unique=true",
+                "sampled:hits=drop with k q up to %.2g: frequent words will come out too probable; use "
+                "hits=keep or unique=true",
                 most,
             )
         return super().tables(counts)
 
     def start_bias(self, counts: Counts) -> Doubles:
-        """Log P of each word by its count."""
+        """Return log P of each word by its count."""
         return log_share(counts)
 
     def set_of_draws(self) -> int:
-        """All targets share the draws."""
+        """Return 0: all targets share one set of draws."""
         return 0
 
     def reference(self, scores: Doubles, target: int, draws: Ids, counts: Counts) -> float:
-        """The formula above."""
+        """Compute the loss by the formula above."""
         d = scores + self.offset(self.probability(counts))
         noise = draws if self.hits == "keep" else draws[draws != target]
         return float(log_sum_exp(d[np.append(noise, target)]) - d[target])
@@ -89,7 +89,10 @@ class SampledSoftmax(DrawnLayer):
 
 @candidates.register(SampledTables)
 def _candidates(tables: Any, targets: Any, state: Any, columns: Any, first: Any) -> Any:
-    """One group: the draws are in the sum of every target, and a target as often as it was drawn."""
+    """Write down targets and draws as one group.
+
+    A draw is in the sum of every target, a target as often as it was drawn.
+    """
     n, state = put_drawn(
         tables, targets, np.float32(0.0), np.float32(1.0), np.float32(0.0), tables.k, state, columns, first
     )

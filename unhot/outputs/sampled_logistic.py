@@ -1,4 +1,4 @@
-"""Sampled logistic regression: one-vs-all over the target and a sample of the other words.
+"""Sampled logistic regression: one-vs-all with a random sample of words in place of all words.
 
 With k draws n_i from q and c(w), how often w is expected among them:
 
@@ -6,10 +6,10 @@ With k draws n_i from q and c(w), how often w is expected among them:
     L = -log sigmoid(d(t)) - sum_{i: n_i != t} log sigmoid(-d(n_i))
 
 Converges to  s -> log(P / (1 - P)), the log odds, as one_vs_all does.
-Limits        negative sampling with hits=drop is this without the offset.
-Cost          O(k dim) a target.
+Limits        without the offset -log c(w) it is negative sampling with hits=drop.
+Cost          O(k dim) per target.
 Normalised    no: log_prob is the normalised sigmoid(s).
-Wins          where several words can be right at once and each is wanted with a probability of its own.
+Wins          where several words can be right at once and each needs its own probability.
 Reference     Jean et al., On using very large target vocabulary for neural machine translation, 2015
               (sampling); the table of candidate sampling losses in TensorFlow's documentation.
 """
@@ -34,14 +34,14 @@ class SampledLogistic(DrawnLayer):
     target_set = True
 
     def drops_hits(self) -> bool:
-        """By definition."""
+        """Return True: draws that hit the target are always dropped."""
         return True
 
     def start_bias(self, counts: Counts) -> Doubles:
-        """The log odds of each word by its count."""
+        """Return the log odds of each word by its count."""
         return log_odds(log_share(counts))
 
     def reference(self, scores: Doubles, target: int, draws: Ids, counts: Counts) -> float:
-        """The formula above."""
+        """Compute the loss by the formula above."""
         d = scores + self.offset(self.probability(counts))
         return float(np.logaddexp(0.0, -d[target]) + np.logaddexp(0.0, d[draws[draws != target]]).sum())

@@ -1,13 +1,13 @@
-"""Self-normalised softmax: a softmax that learns scores which are log-probabilities.
+"""Self-normalised softmax: a softmax whose scores learn to be log-probabilities.
 
     L = -s(t) + log Z + alpha log^2 Z,   Z = sum_w exp s(w)
 
-The penalty draws log Z to zero, so that in use s(w) itself can be taken for log P(w | h), without the sum
-over the vocabulary.
+The penalty pulls log Z towards zero. So after training s(w) itself can be used as log P(w | h), without the
+sum over the vocabulary.
 
 Converges to  s -> log P(w | h): the penalty is zero where the softmax's own optimum has Z = 1.
 Limits        alpha = 0 is the softmax.
-Cost          that of the softmax in training; in use, one score a word.
+Cost          in training, that of the softmax; after training, one score per word.
 Normalised    nearly: log_prob is log-softmax(s); the mean and variance of log Z say how near.
 Wins          where words are scored far more often than the model is trained.
 Reference     Devlin et al., Fast and robust neural network joint models for statistical machine translation,
@@ -36,10 +36,10 @@ class SelfNormalized(Softmax):
         object.__setattr__(self, "alpha", at_least("self_normalized:alpha", self.alpha, 0))
 
     def penalty(self) -> float:
-        """By setting."""
+        """Return the weight of log^2 Z in the loss."""
         return self.alpha
 
     def reference(self, scores: Doubles, target: int, draws: Ids, counts: Counts) -> float:
-        """The formula above."""
+        """Compute the loss by the formula above."""
         log_z = float(log_sum_exp(scores))
         return log_z + self.alpha * log_z**2 - float(scores[target])

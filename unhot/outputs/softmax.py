@@ -1,19 +1,19 @@
-"""The softmax over the whole vocabulary.
+"""Softmax: the exact softmax over the whole vocabulary.
 
     L = -s(t) + log Z,   Z = sum_w exp s(w)
     dL/dh = sum_w p(w) o_w - o_t,   dL/do_w = (p(w) - [w = t]) h,   p(w) = exp s(w) / Z
 
-T targets of one input cost as much as one: L = T log Z - sum_t s(t). The compiled kernels never hold more
-than one input's scores; in torch the scores of a batch are made `chunk` words at a time, forward and
-backward, so that batch x V of them never exist (`chunk=0`: they do).
+T targets of one input cost as much as one: L = T log Z - sum_t s(t). The compiled kernels hold the scores of
+one input only. In torch the scores of a batch are computed `chunk` words at a time, forward and backward, so
+batch x V scores are never in memory; with `chunk=0` they are.
 
 Converges to  s -> log P(w | h) + K(h).
-Limits        class_based with one class; sampled with unique draws, k = V and hits=drop; self_normalized with
-              alpha = 0.
-Cost          O(V dim) an input: reads and writes all output vectors. In skip-gram the centre predicts its
-              contexts, so that a window costs one pass, not one for each context.
+Limits        it equals class_based with one class, sampled with unique draws, k = V and hits=drop, and
+              self_normalized with alpha = 0.
+Cost          O(V dim) per input: it reads and writes all output vectors. In skip-gram the centre word
+              predicts its contexts, so a window costs one pass, not one for each context.
 Normalised    yes: log_prob is log-softmax(s).
-Wins          as the truth that the others are measured by, and outright for small vocabularies.
+Wins          as the exact reference for the other layers, and in practice for small vocabularies.
 Reference     Bridle, Probabilistic interpretation of feedforward classification network outputs, 1990.
 """
 
@@ -34,7 +34,7 @@ from unhot.types import Counts, Doubles, Ids
 
 
 class SoftmaxTables(NamedTuple):
-    """What the kernel needs."""
+    """The tables of the kernel."""
 
     alpha: Any  # float32: weight of log^2 Z in the loss
 
@@ -45,7 +45,7 @@ class Softmax(LogProbabilityLayer):
     """Softmax over all words."""
 
     bias: bool = False  # learn a bias for each word
-    chunk: int = 4096  # torch: words whose scores are in memory at once; 0: all
+    chunk: int = 4096  # torch: the number of words whose scores are in memory at once; 0: all
 
     predicts = "contexts"
     all_rows = True
@@ -57,37 +57,41 @@ class Softmax(LogProbabilityLayer):
         object.__setattr__(self, "chunk", whole(f"{self.name}:chunk", self.chunk, 0))
 
     def penalty(self) -> float:
-        """The weight of log^2 Z in the loss."""
+        """Return the weight of log^2 Z in the loss."""
         return 0.0
 
     def tables(self, counts: Counts) -> SoftmaxTables:
-        """The penalty."""
+        """Return the tables of the kernel: the weight of the penalty."""
         return SoftmaxTables(np.float32(self.penalty()))
 
     def batch_columns(self, counts: Counts, size: int) -> int:
-        """A chunk of the words."""
+        """Return the number of columns: a chunk of the words."""
         return min(counts.size, self.chunk or counts.size)
 
     def count_loss(self, counts: Counts) -> SoftmaxLoss:
-        """With the kernel's penalty."""
+        """Return the loss of a whole text, with the kernel's penalty."""
         return SoftmaxLoss(float(self.tables(counts).alpha))
 
     def reference(self, scores: Doubles, target: int, draws: Ids, counts: Counts) -> float:
-        """The formula above."""
+        """Compute the loss by the formula above."""
         return float(log_sum_exp(scores) - scores[target])
 
 
 @generic
 def link_all(tables: Any, scores: Any, rows: Any, total: Any, lr: Any) -> Any:
-    """Turn the scores of all rows into the steps of rows that are no target; return their loss.
+    """Turn the scores of all rows into steps, as if no row were a target; return the loss.
 
-    `total` is the number of targets. Registered by layers over all rows for their Tables.
+    `total` is the number of targets. Each layer over all rows registers a function for the type of its
+    tables.
     """
 
 
 @link_all.register(SoftmaxTables)
 def _link_softmax(tables: Any, scores: Any, rows: Any, total: Any, lr: Any) -> Any:
-    """dL/ds(w) = T (1 + 2 alpha log Z) p(w), minus the number of times that w is a target."""
+    """Compute dL/ds(w) = T (1 + 2 alpha log Z) p(w), without the targets' own term -1.
+
+    `all_rows_link` adds that term.
+    """
     top = largest(scores, rows)
     z = exponentials(scores, rows, top)
     log_z = top + np.log(z)
@@ -99,7 +103,7 @@ def _link_softmax(tables: Any, scores: Any, rows: Any, total: Any, lr: Any) -> A
 @candidates.register(SoftmaxTables)
 @inner
 def all_rows(tables: Any, targets: Any, state: Any, columns: Any, first: Any) -> Any:
-    """The targets alone are columns that are written down."""
+    """Write down the targets alone; the other columns are all rows."""
     return put_targets(targets, columns, first), state
 
 
@@ -108,7 +112,7 @@ def all_rows(tables: Any, targets: Any, state: Any, columns: Any, first: Any) ->
 def all_rows_link(
     tables: Any, shape: Any, scores: Any, count: Any, columns: Any, part: Any, times: Any, at: Any, lr: Any
 ) -> Any:
-    """The link of all rows, and what targets have in their gradient beyond the others."""
+    """Link the scores of all rows, then add the targets' own term to loss and steps."""
     first = first_of(columns, part)
     total, linear = np.float32(0.0), 0.0
     for c in range(first, first + columns.filled[part]):
