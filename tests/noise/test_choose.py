@@ -49,13 +49,13 @@ def test_files_that_do_not_fit(tmp_path):
         noise_probability(f"file:{tmp_path}/nowhere.csv", COUNTS, 1.0)
     path = tmp_path / "weights.csv"
     path.write_text("1\n2\n3\n")
-    with pytest.raises(ConfigError, match="3 weights for 4 words: .*line i belongs to id i"):
+    with pytest.raises(ConfigError, match="3 weights for 4 words: .*line i for id i"):
         noise_probability(f"file:{path}", COUNTS, 1.0)
     path.write_text("1\n2\nword\n4\n")
     with pytest.raises(FormatError, match="line 3"):
         noise_probability(f"file:{path}", COUNTS, 1.0)
     path.write_text("0\n0\n0\n0\n")
-    with pytest.raises(DataError, match="nothing to draw"):
+    with pytest.raises(DataError, match="no id can be drawn"):
         noise_probability(f"file:{path}", COUNTS, 1.0)
 
 

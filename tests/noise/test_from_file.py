@@ -138,9 +138,9 @@ def test_settings_that_cannot_be():
     ):
         with pytest.raises(ConfigError, match=f"{list(settings)[-1]}="):
             fixed_unigram([1, 2], **settings)
-    with pytest.raises(DataError, match="no weight above zero in shard 1 of 2"):
+    with pytest.raises(DataError, match="shard 1 of 2 has no weight above zero"):
         fixed_unigram([1, 0, 1], shards=2, shard=1)
-    with pytest.raises(DataError, match="nothing to draw"):
+    with pytest.raises(DataError, match="no id can be drawn"):
         fixed_unigram([], reserved=3)
     for weights in ([1, -1], [1, np.nan], [1, np.inf], [[1, 2]], ["a"]):
         with pytest.raises(DataError, match="weights"):

@@ -39,9 +39,9 @@ def test_log_uniform_is_the_formula_and_sums_to_one(words):
 
 def test_log_uniform_wants_falling_counts():
     log_uniform(np.array([9, 9, 2, 0]))
-    with pytest.raises(DataError, match=r"rises from 3 to 1,000 at id 2: .*falling count.*use unigram"):
+    with pytest.raises(DataError, match=r"rises from 3 to 1,000 at id 2: .*descending count.*use unigram"):
         log_uniform(np.array([5, 3, 1000, 2000]))
-    with pytest.raises(DataError, match="empty vocabulary"):
+    with pytest.raises(DataError, match="vocabulary is empty"):
         log_uniform(np.array([], np.int64))
 
 

@@ -183,7 +183,8 @@ def test_one_class_and_a_class_for_every_word():
 
 def test_bad_maps():
     with pytest.raises(
-        DataError, match="class 7 of level 1 holds the words 0 and 2, which level 0 has in different classes"
+        DataError,
+        match="class 7 of level 1 holds the words 0 and 2, which are in different classes on level 0",
     ):
         groups_from_map([[1, 1, 2], [7, 8, 7]], [1, 1, 1])
     for wrong in ([0, 1], [[0, 1, 2, 3]], [[[0, 1, 2]]], [], [0.0, 1.0, 2.0]):

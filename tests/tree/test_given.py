@@ -126,5 +126,5 @@ def test_read_classes(tmp_path):
         with pytest.raises(FormatError, match="line 3: "):
             read_classes(path)
     path.write_bytes(b"w,\n")
-    with pytest.raises(FormatError, match="line 1: '' is no class"):
+    with pytest.raises(FormatError, match="line 1: '' is not a class"):
         read_classes(path)

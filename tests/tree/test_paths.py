@@ -141,7 +141,7 @@ def test_bad_counts(counts, message):
         ([[-1, 1], [-2, 2**40]], "children from -2 to 1099511627776"),
         ([[-1, 1], [-2, -2]], "the word 1 is 2 times"),
         ([[-1, 1], [1, -3]], "the word 1 is 0 times"),
-        ([[-1, -2], [1, -3]], "circle"),
+        ([[-1, -2], [1, -3]], "cycle"),
     ],
 )
 def test_bad_trees(tree, message):

@@ -86,7 +86,7 @@ def test_edges():
     assert math.copysign(1, best_first(-1, lambda node: ([], []), 1)[0][1]) == 1
     assert best_first(0, lambda node: ([-1, -2], [-math.inf, -math.inf]), 3) == []
     assert best_first(0, lambda node: ([], []), 3) == []
-    with pytest.raises(DataError, match="nan below the node 0"):
+    with pytest.raises(DataError, match="below the node 0 is nan"):
         best_first(0, lambda node: ([-1, -2], [math.nan, 0.0]), 3)
     with pytest.raises(ConfigError, match="k=0"):
         best_first(0, lambda node: ([], []), 0)

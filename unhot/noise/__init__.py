@@ -1,17 +1,17 @@
-"""Distributions over ids, from which output layers draw.
+"""Noise: distributions q over word ids, from which output layers draw.
 
-    q                 rules.py (unigram, uniform, log-uniform), from_file.py, learned.py; choose.py picks one
-                      by its name
+    q                 rules.py (unigram, uniform, log-uniform), from_file.py, learned.py; choose.py finds a
+                      distribution by its name
     draws from q      alias.py (inside kernels), distribution.py (`Noise`, for Python), distinct.py (without
                       replacement)
-    counts c          expected.py: how often each id is to be expected among k draws
+    counts c          expected.py: how often each id is expected among k draws
 
     >>> from unhot.noise import Noise
     >>> noise = Noise([0.7, 0.2, 0.1])
     >>> noise.draw(3, seed=1, unique=True).shape
     (3,)
 
-`Noise` is loaded on first use, with the compiler; the rules do without.
+`Noise` is loaded on first use, because it needs the compiler; the rules do not.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
-"""Alias table: draws from any distribution with one table look-up.
+"""Alias table: draw from any distribution with one table look-up.
 
 Walker's method cuts the distribution into V cells of equal mass 1/V, each shared by at most two ids: cell i
-gives i with probability threshold[i] and alias[i] otherwise. A cell is one 64-bit word, `threshold * 2**32`
-above, the alias below: a draw touches one cache line, and 68,000 words take 544 kB, which stays in the
-second-level cache.
+gives i with probability threshold[i], otherwise alias[i]. A cell is one 64-bit word: `threshold * 2**32` in
+the upper half, the alias in the lower half. So a draw touches one cache line, and 68,000 words take 544 kB,
+which stays in the second-level cache.
 
-A draw spends 64 random bits: the upper half of bits * V is the cell, the fraction decides within the cell, so
-probabilities are right to 2**-32 / V whatever V.
+A draw uses 64 random bits: the integer part of bits / 2**64 * V is the cell, the fraction decides within the
+cell. So probabilities are exact to 2**-32 / V for any V.
 
 References: Walker 1977; Vose 1991.
 """
@@ -24,9 +24,9 @@ _32, _LOW = np.uint64(32), np.uint64(0xFFFFFFFF)
 
 
 def alias_table(q: Doubles) -> Words64:
-    """The table of a distribution: [vocabulary]."""
+    """Return the alias table of a distribution: [vocabulary]."""
     if q.size == 0 or q.size >= 2**31:
-        raise DataError(f"a distribution over {q.size:,} ids: must have between 1 and 2**31 - 1")
+        raise DataError(f"a distribution over {q.size:,} ids: must have between 1 and 2**31 - 1 ids")
     mass = q * (q.size / q.sum())
     threshold, alias = np.ones(q.size), np.arange(q.size, dtype=np.uint64)
     _fill(mass, threshold, alias, np.empty(q.size, np.int64), np.empty(q.size, np.int64))
@@ -35,7 +35,7 @@ def alias_table(q: Doubles) -> Words64:
 
 @kernel
 def _fill(mass: Any, threshold: Any, alias: Any, small: Any, large: Any) -> None:
-    """Vose's pairing: every cell below the mean mass is filled up by one above it."""
+    """Fill the table by Vose's method: every cell below the mean mass is filled up by an id above it."""
     smalls, larges = 0, 0
     for i in range(mass.size):
         if mass[i] < 1.0:
@@ -57,7 +57,7 @@ def _fill(mass: Any, threshold: Any, alias: Any, small: Any, large: Any) -> None
 
 @inner
 def draw(table: Any, bits: Any) -> Any:
-    """An id drawn with 64 random bits."""
+    """Draw an id with 64 random bits."""
     cell = below(bits, table.size)
     fraction = (bits * np.uint64(table.size)) >> _32
     entry = table[cell]

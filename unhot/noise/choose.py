@@ -1,12 +1,12 @@
-"""Noise by its name, as output layers take it: `noise=unigram`, `noise=file:weights.csv`.
+"""Find noise by its name, as in the settings of output layers: `noise=unigram`, `noise=file:weights.csv`.
 
-    unigram        count ** power
-    uniform        all ids alike; no power
-    log_uniform    by rank; ids must be sorted by falling count; no power
-    learned        (count + 1) ** power: the streaming estimate of learned.py after so many of each
-    file:PATH      weight ** power, weights from a file (from_file.py), line i for id i
+    unigram        q proportional to count ** power
+    uniform        all ids are equally likely; power has no effect
+    log_uniform    q by rank; ids must be sorted by descending count; power has no effect
+    learned        q proportional to (count + 1) ** power: the streaming estimate (learned.py) of these counts
+    file:PATH      q proportional to weight ** power, weights from a file (from_file.py), line i for id i
 
-A file must have as many weights as there are words.
+A file must have one weight for each word.
 """
 
 from unhot.errors import ConfigError
@@ -19,14 +19,14 @@ NOISES = ("unigram", "uniform", "log_uniform", "learned", "file:PATH")
 
 
 def check_noise(field: str, spec: object) -> None:
-    """Raise a `ConfigError` unless there is noise of that name. A file is not opened."""
+    """Raise a `ConfigError` unless `spec` is the name of a noise. A file is not opened."""
     named = isinstance(spec, str) and (spec in NOISES[:-1] or (spec.startswith(FILE) and spec != FILE))
     if not named:
         raise ConfigError(f"{field}={spec!r}: must be one of {', '.join(NOISES)}")
 
 
 def noise_probability(spec: str, counts: Counts, power: float) -> Doubles:
-    """Probabilities of all ids: [vocabulary]."""
+    """Return the probabilities of all ids under the named noise: [vocabulary]."""
     check_noise("noise", spec)
     if spec == "uniform":
         return uniform(counts.size)
@@ -39,7 +39,7 @@ def noise_probability(spec: str, counts: Counts, power: float) -> Doubles:
     weights = file_weights(spec.removeprefix(FILE))
     if weights.size != counts.size:
         raise ConfigError(
-            f"noise={spec}: {weights.size:,} weights for {counts.size:,} words: there must be one for each "
-            "word; line i belongs to id i"
+            f"noise={spec}: the file has {weights.size:,} weights for {counts.size:,} words: it must have "
+            "one line for each word, line i for id i"
         )
     return fixed_unigram(weights, power)

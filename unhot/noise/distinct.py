@@ -1,15 +1,15 @@
-"""Draws without replacement: draw from q until k ids are distinct, in the order of their first appearance.
+"""Draw without replacement: draw from q until k ids are distinct, in the order of their first appearance.
 
-Drawing again whatever is there already (rejection) is quick as long as few draws are repeated, and endless if
-a tiny q is among the last. So after `limit` tries the ids that are still missing come from a race: id w
-arrives at the time E(w) / q(w), E exponential with mean 1, and the first arrivals are taken. This is
-*exactly* the same distribution. The next new id is w with probability q(w) / (sum of q over the ids not
-seen), whatever came before; that is so for the draws, and for the race because the minimum of exponential
-times falls on w in proportion to its rate, after which the rest starts anew. So one may also go over from
-draws to a race at any try.
+Rejecting repeated ids is quick as long as few draws are repeated, but takes forever if an id of tiny q is
+among the last. So after `limit` tries a race finds the ids that are still missing: id w arrives at the time
+E(w) / q(w), E exponential with mean 1, and the first arrivals are taken. The result has *exactly* the same
+distribution. In both methods the next new id is w with probability q(w) / (sum of q over the ids not seen),
+whatever came before. For the race this holds because each of several exponential times is the minimum with a
+probability proportional to its rate, and the others are memoryless. So one may switch from draws to the race
+after any try.
 
-The race does not say how many tries the draws would have taken, but they are independent of which ids came:
-between two new ids, geometric with the mass not yet seen as the chance. They are drawn like that.
+The race does not say how many tries rejection would have taken. That number is independent of which ids came:
+between two new ids it is geometric, with the unseen mass as the chance of success. So it is drawn separately.
 
 References: Efraimidis & Spirakis, Weighted random sampling with a reservoir, 2006; Yellott 1977 (the same
 race in logs: Gumbel-top-k).
@@ -24,7 +24,7 @@ from unhot.kernels.rng import bits_at, mix, stream_key
 from unhot.noise.alias import draw
 from unhot.types import Doubles, Ids, Words64
 
-# random streams of a seed
+# the numbers of the random streams of a seed
 DRAWS = 0
 RACE = 1
 WAITS = 2
@@ -32,9 +32,9 @@ EMPTY = -1  # a slot without an id
 
 
 def draw_distinct(q: Doubles, table: Words64, k: int, seed: int, limit: int) -> tuple[Ids, int]:
-    """Draw k distinct ids, and say how many tries they took; `table` is the alias table of q.
+    """Draw k distinct ids, and return them with the number of tries; `table` is the alias table of q.
 
-    At least k ids have q > 0.
+    At least k ids must have q > 0.
     """
     ids = np.empty(k, np.int32)
     slots = np.full(1 << (2 * k - 1).bit_length(), EMPTY, np.int32)  # a power of two >= 2 k
@@ -49,7 +49,7 @@ def draw_distinct(q: Doubles, table: Words64, k: int, seed: int, limit: int) -> 
 
 @kernel
 def _draw_new(table: Any, key: Any, limit: Any, slots: Any, ids: Any) -> Any:
-    """Draw at most `limit` times; the ids found so far stand in an open-addressing table."""
+    """Draw at most `limit` times and keep new ids; `slots` is a hash table of the ids found so far."""
     last = slots.size - 1
     found, tries = 0, 0
     while found < ids.size and tries < limit:
@@ -72,7 +72,7 @@ def _fill_bits(key: Any, bits: Any) -> None:
 
 
 def _uniforms(seed: int, stream: int, size: int) -> Doubles:
-    """Numbers in the open interval (0, 1): of 64 bits, so that small ones are as fine as large ones."""
+    """Return random numbers in the open interval (0, 1), from 64 bits so that small ones are fine-grained."""
     bits = np.empty(size, np.uint64)
     _fill_bits(stream_key(seed, 0, stream), bits)
     u: Doubles = np.minimum((bits + 0.5) * 2.0**-64, 1.0 - 2.0**-53)
@@ -80,7 +80,7 @@ def _uniforms(seed: int, stream: int, size: int) -> Doubles:
 
 
 def _race(q: Doubles, k: int, u: Doubles) -> Ids:
-    """The first k to arrive, in order. Times in logs: E / q may be beyond float64."""
+    """Return the first k ids to arrive, in order. Times are logs, because E / q may overflow float64."""
     log_q = np.log(q, out=np.full(q.size, -np.inf), where=q > 0)
     log_time = np.log(-np.log1p(-u)) - log_q
     first = np.argpartition(log_time, k - 1)[:k]
@@ -88,11 +88,11 @@ def _race(q: Doubles, k: int, u: Doubles) -> Ids:
 
 
 def _waits(q: Doubles, ids: Ids, u: Doubles) -> int:
-    """How many tries it takes to find these ids in this order, where q holds the ids not yet seen."""
+    """Draw the number of tries that finding these ids in this order takes; q is 0 for ids seen before."""
     rest = q.copy()
     rest[ids] = 0.0
-    # before each id; sums from the small end, so nothing cancels
+    # the unseen mass before each id; summed from the last id on, so nothing cancels
     unseen = rest.sum() + np.cumsum(q[ids][::-1])[::-1]
-    with np.errstate(over="ignore"):  # q may be so small that the wait is beyond float64
+    with np.errstate(over="ignore"):  # for a tiny q the wait may overflow float64
         waits = np.log(u) / np.log1p(-np.minimum(unseen, 1.0 - 2.0**-53))
     return sum(1 + int(min(wait, 1e300)) for wait in waits.tolist())

@@ -1,4 +1,4 @@
-"""`Noise`: a distribution over ids to draw from.
+"""`Noise`: a distribution over ids, to draw from in Python.
 
     >>> from unhot.noise.rules import unigram
     >>> import numpy as np
@@ -10,7 +10,7 @@
     >>> noise.expected_counts(2) * 18
     array([27.,  8.,  1.])
 
-Draws depend on the seed alone: a loop that draws again and again takes a new seed each time.
+Draws depend on the seed alone: a loop that draws repeatedly must use a new seed each time.
 """
 
 from dataclasses import dataclass
@@ -28,8 +28,8 @@ from unhot.noise.expected import check_distinct, expected_counts
 from unhot.noise.weights import checked_weights
 from unhot.types import Doubles, Ids, Words64
 
-PATIENCE = 100  # tries for each distinct id before a race takes over
-ROUNDING = 1e-6  # how far from one the sum of probabilities may be: that of float32
+PATIENCE = 100  # tries for each distinct id before the race takes over (distinct.py)
+ROUNDING = 1e-6  # how far the sum of probabilities may be from one, because of float32
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,14 +53,14 @@ class Noise:
     def draw(self, k: int, *, seed: int, unique: bool = False) -> Ids:
         """Draw k ids; the same seed gives the same ids.
 
-        unique: draw until k ids are distinct, in the order of their first appearance. Where that would take
-        very long (more than 100 tries for each id, or all possible ids are asked for), the missing ids come
-        from a race of exponential times, which has exactly the same distribution (see distinct.py).
+        With unique=True, draw until k ids are distinct, in the order of their first appearance. If that would
+        take very long (more than 100 tries for each id, or k is the number of all possible ids), a race of
+        exponential times gives the missing ids, with exactly the same distribution (see distinct.py).
         """
         return self.draw_counted(k, seed=seed, unique=unique)[0]
 
     def draw_counted(self, k: int, *, seed: int, unique: bool = False) -> tuple[Ids, int]:
-        """Draw k ids, and say how many tries they took: k, or more if repeated draws were thrown away."""
+        """Draw k ids and return them with the number of tries: k, or more if repeated ids were rejected."""
         seed = whole("seed", seed, 0, 2**64 - 1)
         if unique:
             k = check_distinct(k, self._possible)
@@ -72,7 +72,7 @@ class Noise:
         return ids, ids.size
 
     def expected_counts(self, k: int, *, unique: bool = False) -> Doubles:
-        """How often each id is to be expected among k draws: [vocabulary]."""
+        """Return how often each id is expected among k draws: [vocabulary]."""
         return expected_counts(self.probability, k, unique=unique)
 
     @cached_property
@@ -81,7 +81,7 @@ class Noise:
 
     @cached_property
     def _possible(self) -> int:
-        """How many ids can be drawn."""
+        """The number of ids with a probability above zero."""
         return int(np.count_nonzero(self.probability))
 
 

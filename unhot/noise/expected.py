@@ -1,14 +1,14 @@
-"""Expected counts c(w): how often id w is to be expected among k draws from q.
+"""Expected counts c(w): how often id w is expected among k draws from q.
 
     with replacement     c = k q
     without              c = 1 - (1 - q) ** t,  where t solves  sum_w c(w) = k
 
-Drawing until k ids are distinct takes a random number of tries; t is the one number of tries that gives k
-distinct ids on average. With it, c is close to the probability that w is among the k; for k = the number of
-ids with q > 0 it is exactly 1.
+Drawing until k ids are distinct takes a random number of tries; t is the number of tries that gives k
+distinct ids on average. With this t, c is close to the probability that w is among the k ids. If k is the
+number of ids with q > 0, c is exactly 1.
 
-`tensorflow_expected_counts` is what TensorFlow's candidate samplers report instead: the same formula with the
-tries that one call happened to take, and k q where no draw was repeated.
+TensorFlow's candidate samplers report other counts, `tensorflow_expected_counts`: the same formula with the
+tries that the call happened to take, and k q if no draw was repeated.
 """
 
 import math
@@ -20,12 +20,12 @@ from unhot.errors import ConfigError, at_least, whole
 from unhot.noise.weights import checked_weights
 from unhot.types import Doubles
 
-STEPS = 100  # Newton takes 5 to 40
-BELOW_ONE = 1.0 - 2.0**-53  # so that log(1 - q) stays finite
+STEPS = 100  # the most steps of Newton's method; it takes 5 to 40
+BELOW_ONE = 1.0 - 2.0**-53  # the largest q, so that log(1 - q) stays finite
 
 
 def expected_counts(q: ArrayLike, k: int, *, unique: bool = False) -> Doubles:
-    """Expected count of every id among k draws: [vocabulary]."""
+    """Return the expected count of every id among k draws: [vocabulary]."""
     q = checked_weights("q", q)
     if not unique:
         return whole("k", k, 1) * q
@@ -36,12 +36,12 @@ def expected_counts(q: ArrayLike, k: int, *, unique: bool = False) -> Doubles:
 
 
 def tries(q: ArrayLike, k: int) -> float:
-    """The number of tries t after which k distinct ids are to be expected.
+    """Return the number of tries t after which k distinct ids are expected.
 
     It is infinite if k is the number of ids with q > 0.
 
-    sum_w 1 - (1 - q) ** t rises with t and is concave, and is below k at t = k: from there Newton's method
-    comes closer from the left at every step and never goes past the solution.
+    sum_w 1 - (1 - q) ** t is increasing and concave in t, and below k at t = k. So from t = k Newton's method
+    approaches the solution from the left and never overshoots.
     """
     q = checked_weights("q", q)
     possible = q[q > 0]
@@ -63,7 +63,7 @@ def tries(q: ArrayLike, k: int) -> float:
 
 
 def check_distinct(k: object, possible: int) -> int:
-    """The k as an int; a `ConfigError` if it is more than the ids with q > 0."""
+    """Return k as an int; raise a `ConfigError` if it exceeds `possible`, the number of ids with q > 0."""
     number = whole("k", k, 1)
     if number > possible:
         raise ConfigError(
@@ -74,7 +74,7 @@ def check_distinct(k: object, possible: int) -> int:
 
 
 def tensorflow_expected_counts(q: ArrayLike, k: int, tries: int) -> Doubles:
-    """What TensorFlow reports for k draws that took that many tries: [vocabulary]."""
+    """Return the counts that TensorFlow reports for k draws that took that many tries: [vocabulary]."""
     q, k = checked_weights("q", q), whole("k", k, 1)
     if at_least("tries", tries, k) == k:
         return k * q
@@ -82,12 +82,12 @@ def tensorflow_expected_counts(q: ArrayLike, k: int, tries: int) -> Doubles:
 
 
 def _seen(q: Doubles, t: float) -> Doubles:
-    """1 - (1 - q) ** t, right also where q is tiny."""
+    """Return 1 - (1 - q) ** t, exact even where q is tiny."""
     seen: Doubles = -np.expm1(t * _log_miss(q))
     return seen
 
 
 def _log_miss(q: Doubles) -> Doubles:
-    """log(1 - q): of the probability that one try misses the id."""
+    """Return log(1 - q), the log of the probability that one try misses the id."""
     log_miss: Doubles = np.log1p(-np.minimum(q, BELOW_ONE))
     return log_miss

@@ -1,14 +1,14 @@
-"""Noise from a file: a comma-separated line for each id, its weight in the last field.
+"""Read noise from a file: a comma-separated line for each id, with its weight in the last field.
 
-The format of TensorFlow's `fixed_unigram_candidate_sampler`: `word,17` or just `17`. Empty lines are skipped.
-Only the last field is read, so the others may hold anything, in any encoding.
+This is the format of TensorFlow's `fixed_unigram_candidate_sampler`: `word,17` or just `17`. Empty lines are
+skipped. Only the last field is read, so the others may hold anything, in any encoding.
 
     q(w) proportional to weight(w) ** power
 
-The first `reserved` ids have no weight of their own and q = 0: the weights belong to the ids behind them.
-With shards, a sampler holds every id with id % shards == shard, under the local number id // shards, and q
-sums to one inside the shard. (With reserved ids *and* shards TensorFlow numbers the weights from the reserved
-ids of the shard alone, so that a weight may be in two shards or in none; here each is in exactly one.)
+The first `reserved` ids have no line in the file and q = 0; the weights belong to the ids after them. With
+shards, a sampler holds every id with id % shards == shard, under the local number id // shards, and q sums to
+one within the shard. (With reserved ids *and* shards, TensorFlow numbers the weights from the reserved ids of
+the shard alone, so a weight may be in two shards or in none; here each weight is in exactly one shard.)
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from unhot.errors import DataError, FormatError, whole
 from unhot.noise.weights import checked_weights, normalised
 from unhot.types import Doubles
 
-LONGEST_LINE = 2**20  # bytes; what is longer is not a weights file
+LONGEST_LINE = 2**20  # bytes; a file with a longer line is not a file of weights
 UTF8_MARK = b"\xef\xbb\xbf"
 
 
 def file_weights(path: str | Path) -> Doubles:
-    """The last field of every line that is not empty: [lines]."""
+    """Return the weight in the last field of every line that is not empty: [lines]."""
     weights = array("d")
     try:
         with Path(path).open("rb") as file:
@@ -60,7 +60,7 @@ def _read(path: str | Path, file: BinaryIO, weights: array[float]) -> None:
 
 def _weight(path: str | Path, number: int, field: bytes) -> float:
     try:
-        weight = -1.0 if b"_" in field else float(field)  # Python alone reads 1_000 as a number
+        weight = -1.0 if b"_" in field else float(field)  # only Python reads 1_000 as a number; refuse it
     except ValueError:
         weight = -1.0
     if not 0 <= weight < math.inf:
@@ -74,12 +74,12 @@ def _weight(path: str | Path, number: int, field: bytes) -> float:
 def fixed_unigram(
     weights: ArrayLike, power: float = 1.0, reserved: int = 0, shards: int = 1, shard: int = 0
 ) -> Doubles:
-    """Probabilities of the ids of one shard: [ids of the shard]."""
+    """Return the probabilities of the ids of one shard: [ids of the shard]."""
     reserved = whole("reserved", reserved, 0)
     shards = whole("shards", shards, 1)
     shard = whole("shard", shard, 0, shards - 1)
     checked = checked_weights("weights", weights)
     local = np.concatenate([np.zeros(reserved), checked])[shard::shards]
     return normalised(
-        local, power, f"no weight above zero in shard {shard} of {shards}: there is nothing to draw"
+        local, power, f"shard {shard} of {shards} has no weight above zero, so no id can be drawn"
     )

@@ -1,8 +1,8 @@
-"""Learned unigram noise: q follows the ids that were seen so far.
+"""Learned unigram noise: q follows the counts of the ids seen so far.
 
-Every id starts with one count; `update` adds those of a batch. The expected counts of a batch come from the
-counters before it, as in TensorFlow's `learned_unigram_candidate_sampler`: take `probability`, draw, then
-update.
+Every id starts with a count of one; `update` adds the ids of a batch. The expected counts of a batch come
+from the counters before that batch, as in TensorFlow's `learned_unigram_candidate_sampler`: read
+`probability`, draw, then update.
 
     >>> import numpy as np
     >>> noise = LearnedUnigram(4)
@@ -19,7 +19,7 @@ from unhot.types import Counts, Doubles
 
 
 class LearnedUnigram:
-    """Counters of ids, and the distribution they stand for."""
+    """Counters of ids, and the distribution in proportion to them."""
 
     seen: Counts  # [words]
 
@@ -28,12 +28,12 @@ class LearnedUnigram:
 
     @property
     def probability(self) -> Doubles:
-        """Probabilities of all ids, by the counters as they are now: [words]."""
+        """The probabilities of all ids by the current counters: [words]."""
         q: Doubles = self.seen / self.seen.sum()
         return q
 
     def update(self, ids: ArrayLike) -> None:
-        """Count every occurrence; ids may have any shape."""
+        """Count every occurrence of each id; ids may have any shape."""
         batch = np.asarray(ids).ravel()
         if batch.size == 0:
             return

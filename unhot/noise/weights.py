@@ -1,6 +1,6 @@
-"""Weights to probabilities: q(w) = weight(w) ** power / sum.
+"""Turn weights into probabilities: q(w) = weight(w) ** power / sum.
 
-A weight of zero means that the id is never drawn, whatever the power: also 0 ** 0 and 0 ** -1 count as zero.
+An id of weight zero is never drawn, whatever the power: 0 ** 0 and 0 ** -1 count as zero, too.
 """
 
 import math
@@ -13,13 +13,13 @@ from unhot.types import Doubles
 
 
 def checked_weights(name: str, weights: ArrayLike) -> Doubles:
-    """The weights as float64; a `DataError` unless they are a row of finite numbers >= 0."""
+    """Return the weights as float64; raise a `DataError` unless they are a row of finite numbers >= 0."""
     try:
         checked = np.asarray(weights, np.float64)
     except (TypeError, ValueError) as error:
         raise DataError(f"{name}: must be numbers, one for each id") from error
     if checked.ndim != 1:
-        raise DataError(f"{name} of shape {checked.shape}: must be one row, one number for each id")
+        raise DataError(f"{name} of shape {checked.shape}: must be one row with one number for each id")
     bad = np.flatnonzero(~((checked >= 0) & (checked < np.inf)))
     if bad.size:
         raise DataError(f"{name}: {checked[bad[0]]} for id {bad[0]}: must be finite and >= 0")
@@ -27,7 +27,7 @@ def checked_weights(name: str, weights: ArrayLike) -> Doubles:
 
 
 def normalised(weights: Doubles, power: float, empty: str) -> Doubles:
-    """Probabilities from checked weights; a `DataError` with the text `empty` if all are zero."""
+    """Return the probabilities of checked weights; raise a `DataError` with the text `empty` if all are 0."""
     if not math.isfinite(power):
         raise ConfigError(f"power={power}: must be a finite number")
     possible = weights > 0

@@ -51,7 +51,7 @@ class DrawnLayer(OutputLayer):
     unique: bool = False  # draw until k different words are found
     bias: bool = False  # learn a bias for each word
 
-    # whether the log of a word's expected number of draws is subtracted from its score
+    # whether log c, c the expected number of draws of a word, is subtracted from its score (`offset`)
     corrected: ClassVar[bool] = False
     target_set: ClassVar[bool] = False  # whether several true classes form a set, where each counts once
     on_cells = True

@@ -1,1 +1,1 @@
-"""A word's probability as a product of a few choices: binary trees (paths) and nested classes (groups)."""
+"""Binary trees (paths) and nested classes (groups), which make a word's probability a product of choices."""

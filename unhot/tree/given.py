@@ -1,7 +1,7 @@
-"""Trees and classes that somebody else made, as text: one code or one class for each id.
+"""Trees and classes read from files: one code or one class for each id.
 
-Both files are CSV without a header: line i belongs to id i, and its last field is the value, so that a word
-may stand before it. A tree is any complete prefix code of 0s (left) and 1s (right).
+Both files are CSV without a header: line i belongs to id i, and its last field is the value, so a word may
+come before it. A tree is any complete prefix code of 0s (left) and 1s (right).
 """
 
 import os
@@ -20,9 +20,9 @@ from unhot.types import Bytes, Counts, Starts
 
 
 def from_codes(codes: Sequence[str], counts: ArrayLike) -> Paths:
-    """The tree whose word w is found by following codes[w] from the root.
+    """Return the tree in which codes[w] is the way from the root to word w.
 
-    The counts do no more than number its inner nodes.
+    The counts only decide how its inner nodes are numbered.
 
     >>> from_codes(["0", "10", "11"], [5, 1, 1]).node.tolist()
     [0, 0, 1, 0, 1]
@@ -40,7 +40,7 @@ def from_codes(codes: Sequence[str], counts: ArrayLike) -> Paths:
 
 
 def _bits(codes: Sequence[str]) -> tuple[Bytes, Starts]:
-    """All codes as one array of 0 and 1, and where each begins."""
+    """Return all codes as one array of 0 and 1, and where each begins."""
     for i, code in enumerate(codes):
         if not isinstance(code, str):
             raise DataError(
@@ -49,7 +49,7 @@ def _bits(codes: Sequence[str]) -> tuple[Bytes, Starts]:
             )
     start = np.zeros(len(codes) + 1, np.int64)
     np.cumsum(np.fromiter(map(len, codes), np.int64, len(codes)), out=start[1:])
-    # one byte for each character; what is not Latin-1 becomes a question mark
+    # one byte for each character; a character outside Latin-1 becomes a question mark
     bits = np.frombuffer("".join(codes).encode("latin-1", "replace"), np.uint8) - np.uint8(ord("0"))
     if bits.size and bits.max() > 1:
         i = int(np.searchsorted(start, np.argmax(bits > 1), side="right")) - 1
@@ -59,9 +59,9 @@ def _bits(codes: Sequence[str]) -> tuple[Bytes, Starts]:
 
 @kernel
 def _grow(bits: Any, start: Any, children: Any) -> Any:
-    """Put word after word into the tree; return the number of inner nodes.
+    """Put the words into the tree one by one; return the number of inner nodes.
 
-    It is -1 where codes clash or need too many nodes.
+    Return -1 if codes clash or need too many nodes.
     """
     words, made = start.size - 1, 1
     for word in range(words):
@@ -70,7 +70,7 @@ def _grow(bits: Any, start: Any, children: Any) -> Any:
         node, last = 0, start[word + 1] - 1
         for position in range(start[word], last):
             child = children[node, bits[position]]
-            if child == words:  # nothing there yet
+            if child == words:  # no child yet
                 if made == words - 1:
                     return -1
                 child = made
@@ -86,9 +86,9 @@ def _grow(bits: Any, start: Any, children: Any) -> Any:
 
 
 def _why_not(codes: Sequence[str]) -> str:
-    """What keeps the codes from being a complete prefix code."""
+    """Return a message that says why the codes are not a complete prefix code."""
     ids = sorted(range(len(codes)), key=codes.__getitem__)
-    # in sorted order a code is followed at once by a code that begins with it, if there is one
+    # in sorted order, a code that is a prefix of another comes directly before such a code
     clashes = [(i, j) for i, j in zip(ids, ids[1:], strict=False) if codes[j].startswith(codes[i])]
     if clashes:
         i, j = min(clashes)
@@ -97,16 +97,16 @@ def _why_not(codes: Sequence[str]) -> str:
             "code may begin with another"
         )
     missing = _missing_branch([codes[i] for i in ids])
-    return f"no code begins with {missing[:80]!r}: a tree must be full, every inner node with two children"
+    return f"no code begins with {missing[:80]!r}: every inner node of the tree must have two children"
 
 
 def _missing_branch(codes: list[str]) -> str:
-    """The first gap from left to right in sorted codes, none of which is a prefix of another."""
+    """Return the leftmost missing branch of sorted codes, none of which is a prefix of another."""
     if "1" in codes[0]:  # the first path must go left all the way
         return codes[0][: codes[0].index("1")] + "0"
     for code, following in zip(codes, codes[1:], strict=False):
         fork = len(os.path.commonprefix([code, following]))
-        # between neighbours, one path must go right and the other left all the way below the fork
+        # below the fork of two neighbours, the left path must only go right and the right path only left
         if "0" in code[fork + 1 :]:
             return code[: code.rindex("0")] + "1"
         if "1" in following[fork + 1 :]:
@@ -115,7 +115,7 @@ def _missing_branch(codes: list[str]) -> str:
 
 
 def file_state(path: str | Path) -> tuple[int, int]:
-    """What changes when a file is written anew: its time and its size."""
+    """Return the time and the size of a file, which change when it is written again."""
     try:
         state = Path(path).stat()
     except OSError as error:
@@ -124,7 +124,7 @@ def file_state(path: str | Path) -> tuple[int, int]:
 
 
 def read_codes(path: str | Path) -> list[str]:
-    """The codes of a CSV file, for `from_codes`."""
+    """Read the codes of a CSV file, for `from_codes`."""
     values = _last_fields(Path(path))
     if b"".join(values).translate(None, b"01"):
         line, value = next((i, value) for i, value in enumerate(values) if value.translate(None, b"01"))
@@ -136,14 +136,14 @@ def read_codes(path: str | Path) -> list[str]:
 
 
 def read_classes(path: str | Path) -> Counts:
-    """The class labels of a CSV file, any whole numbers, for `groups_from_map`: int64 [words]."""
+    """Read the class labels of a CSV file, any whole numbers, for `groups_from_map`: int64 [words]."""
     values = _last_fields(Path(path))
     whole = re.compile(rb"[+-]?[0-9]{1,18}")  # 18 digits fit 64 bits
     for i, value in enumerate(values):
         if not whole.fullmatch(value):
             raise FormatError(
-                f"{path}: line {i + 1}: {_show(value)} is no class: "
-                "the last field must be a whole number, up to 18 digits"
+                f"{path}: line {i + 1}: {_show(value)} is not a class: "
+                "the last field must be a whole number of up to 18 digits"
             )
     return np.fromiter(map(int, values), np.int64, len(values))
 
@@ -153,9 +153,9 @@ def _show(value: bytes) -> str:
 
 
 def _last_fields(path: Path) -> list[bytes]:
-    """The last comma-separated field of every line, without quotes and spaces.
+    """Return the last comma-separated field of every line, without quotes and spaces.
 
-    A line feed alone ends a line, as words may hold others.
+    Only a line feed ends a line: words may contain other line breaks.
     """
     try:
         lines = path.read_bytes().removeprefix(b"\xef\xbb\xbf").split(b"\n")
@@ -166,9 +166,9 @@ def _last_fields(path: Path) -> list[bytes]:
     if not lines:
         raise FormatError(f"{path}: the file is empty: write one line for each id")
     values = [line.rpartition(b",")[2].strip(b' \t\r"') for line in lines]
-    if b"" in values and (len(lines) > 1 or b"," not in lines[0]):  # the code of a single word has no digits
+    if b"" in values and (len(lines) > 1 or b"," not in lines[0]):  # the code of a single word is empty
         raise FormatError(
             f"{path}: line {values.index(b'') + 1}: no value: "
-            "line i belongs to id i, and its last field is the value"
+            "line i belongs to id i, and its last field must be the value"
         )
     return values

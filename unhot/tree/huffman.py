@@ -1,12 +1,14 @@
-"""Huffman's tree: of all binary trees, the one with the shortest count-weighted paths.
+"""Huffman's tree: the binary tree with the shortest paths on average, weighted by counts.
 
-Join the two lightest nodes until one is left. Leaves sorted by count wait in one queue; joined nodes are made
-in rising weight, so they wait in another, and the lightest is always in front of one of them: O(V) after the
-sort. Of equals the leaf goes first, which keeps the longest path as short as any Huffman tree's (many words
-of count 0 make a balanced subtree, not a chain). The lighter child is the left.
+The algorithm joins the two lightest nodes until one is left. One queue holds the leaves, sorted by count.
+Joined nodes are made in ascending weight, so a second queue holds them in that order. The lightest node is
+always at the front of one of the two queues, so the time is O(V) after the sort.
 
-word2vec.c and fastText let the joined node go first. Files that hold a row for each node, but not the tree,
-need theirs.
+Ties: if a leaf and a joined node have the same weight, `huffman` takes the leaf first. This makes the longest
+path as short as in any Huffman tree (many words of count 0 make a balanced subtree, not a chain). word2vec.c
+and fastText take the joined node first; their files hold a row for each node but not the tree, so reading
+them needs `word2vec_tree`. Of leaves with equal counts the higher id is joined first. The lighter child is
+the left one.
 
 References: Huffman 1952; van Leeuwen 1976; Schwartz 1964.
 """
@@ -22,7 +24,7 @@ from unhot.types import Counts, Ids
 
 
 def huffman(counts: ArrayLike) -> Paths:
-    """Huffman's tree of the counts, in any order; of words with equal counts, the higher id is joined first.
+    """Return Huffman's tree of the counts, which may be in any order.
 
     >>> huffman([5, 1, 1]).start.tolist()
     [0, 1, 3, 5]
@@ -31,16 +33,16 @@ def huffman(counts: ArrayLike) -> Paths:
 
 
 def word2vec_tree(counts: ArrayLike) -> tuple[Paths, Ids]:
-    """The tree of word2vec.c and fastText, of falling counts.
+    """Return the Huffman tree of word2vec.c and fastText, of descending counts.
 
-    With it comes the number of the node that each of their joins made.
+    Also return the number that the node made by each of their joins has in it.
     """
     return numbered(_joined(checked_counts(counts), True), counts)
 
 
 def _joined(counts: Counts, node_first: bool) -> Ids:
-    """The children of the nodes that are made, one after the other."""
-    order = np.argsort(-counts, kind="stable")[::-1]  # falling and then reversed: the higher id first
+    """Return the children of the joined nodes, in the order in which they are made."""
+    order = np.argsort(-counts, kind="stable")[::-1]  # ascending counts; of equal counts the higher id first
     children = np.empty((counts.size - 1, 2), np.int32)
     _join(np.ascontiguousarray(order), counts, node_first, np.empty(counts.size - 1, np.int64), children)
     return children
@@ -48,11 +50,13 @@ def _joined(counts: Counts, node_first: bool) -> Ids:
 
 @kernel
 def _join(order: Any, counts: Any, node_first: Any, weight: Any, children: Any) -> None:
-    """The two queues: words by rising count, and the nodes made so far."""
+    """Join nodes; the two queues are the words by ascending count and the nodes made so far."""
     word, node = 0, 0
     for made in range(weight.size):
         total = 0
         for side in range(2):
+            # Take the word if its count <= the node's weight, so at a tie the word. With node_first = 1 this
+            # is count + 1 <= weight, that is count < weight for integers, so at a tie the node.
             if word < order.size and (node == made or counts[order[word]] + node_first <= weight[node]):
                 children[made, side] = -1 - order[word]
                 total += counts[order[word]]

@@ -1,12 +1,11 @@
-"""A binary tree over the vocabulary, as the path from the root to every word.
+"""A binary tree over the vocabulary, stored as the path from the root to every word.
 
-    P(w) = product over w's path of sigmoid(score of the node) where it goes left, sigmoid(-score) where it
-    goes right
+    P(w) = product over the nodes of w's path: sigmoid(score) where it goes left, sigmoid(-score) where right
 
-which sums to one over all words, whatever the scores, if every inner node has two children. V words have V -
-1 inner nodes. They are numbered by falling weight (the counts below them), so that the rows touched most lie
-together; the root is 0, and a parent comes before its children. The numbers depend on the tree and the counts
-alone, not on how the tree was made.
+If every inner node has two children, P sums to one over all words for any scores. V words have V - 1 inner
+nodes. The nodes are numbered by descending weight, the sum of the counts below them, so that the rows touched
+most often lie together. The root is 0, and a parent comes before its children. The numbers depend on the tree
+and the counts alone, not on how the tree was made.
 """
 
 from typing import Any, NamedTuple
@@ -20,7 +19,7 @@ from unhot.types import Bytes, Counts, Ids, Starts
 
 
 class Paths(NamedTuple):
-    """The path of word w is [start[w] : start[w + 1]] of node and code, root first."""
+    """The paths of all words: that of word w is [start[w] : start[w + 1]] of node and code, root first."""
 
     start: Starts  # [words + 1]
     node: Ids  # [all steps]
@@ -28,9 +27,9 @@ class Paths(NamedTuple):
 
 
 def checked_counts(counts: ArrayLike) -> Counts:
-    """The counts as int64.
+    """Return the counts as int64.
 
-    A `DataError` unless there is at least one word, no count is negative and their sum fits 64 bits.
+    Raise a `DataError` unless there is at least one word, no count is negative and their sum fits 64 bits.
     """
     given = np.asarray(counts)
     if given.ndim != 1 or not 0 < given.size < 2**31:
@@ -45,9 +44,9 @@ def checked_counts(counts: ArrayLike) -> Counts:
 
 
 def from_children(children: ArrayLike, counts: ArrayLike) -> Paths:
-    """The paths of a tree given by the children (left, right) of its inner nodes: [words - 1, 2].
+    """Return the paths of a tree given by the children (left, right) of its inner nodes: [words - 1, 2].
 
-    A leaf w is -1 - w. The inner nodes may stand in any order; the root is the one that is nobody's child.
+    A leaf w is -1 - w. The inner nodes may be in any order; the root is the one without a parent.
 
     >>> paths = from_children([[-1, 1], [-2, -3]], [5, 1, 1])  # word 0 left of the root, 1 and 2 on its right
     >>> [part.tolist() for part in paths]
@@ -57,19 +56,19 @@ def from_children(children: ArrayLike, counts: ArrayLike) -> Paths:
 
 
 def numbered(children: ArrayLike, counts: ArrayLike) -> tuple[Paths, Ids]:
-    """The paths of `from_children`, and the number that each of the inner nodes has in them."""
+    """Return the paths of `from_children`, and the number that each given inner node has in them."""
     counts = checked_counts(counts)
     words, inner = counts.size, counts.size - 1
     tree, root = _checked_tree(np.asarray(children), words)
     order = np.empty(inner, np.int32)
     if _breadth_first(tree, root, order) != inner:
         raise DataError(
-            "a tree with a circle: some inner nodes cannot be reached from the root; "
+            "the tree has a cycle: some inner nodes cannot be reached from the root; "
             "every node but the root needs one parent"
         )
     weight = np.empty(inner, np.int64)
     _weigh(tree, order, counts, weight)
-    # stable: at equal weight a parent stays before its children
+    # a stable sort: at equal weight a parent stays before its children
     order = order[np.argsort(-weight[order], kind="stable")]
     number = np.empty(inner, np.int32)
     number[order] = np.arange(inner, dtype=np.int32)
@@ -80,9 +79,9 @@ def numbered(children: ArrayLike, counts: ArrayLike) -> tuple[Paths, Ids]:
 
 
 def _checked_tree(tree: NDArray[Any], words: int) -> tuple[Ids, int]:
-    """The children, and the inner node without a parent, or -1 if there is none.
+    """Return the children, and the inner node without a parent, or -1 if there is none.
 
-    A `DataError` unless every other node and leaf has one parent.
+    Raise a `DataError` unless every other node and leaf has one parent.
     """
     if words == 1 and tree.size == 0:
         return np.empty((0, 2), np.int32), -1
@@ -101,18 +100,18 @@ def _checked_tree(tree: NDArray[Any], words: int) -> tuple[Ids, int]:
     if (leaves != 1).any():
         word = int(np.argmax(leaves != 1))
         raise DataError(
-            f"the word {word} is {leaves[word]} times in the tree: every word must be a leaf once"
+            f"the word {word} is {leaves[word]} times in the tree: every word must be exactly one leaf"
         )
     if inner.max() > 1:
         raise DataError(
             f"the inner node {inner.argmax()} has {inner.max()} parents: "
-            "every node but the root must have one"
+            "every node but the root must have one parent"
         )
     return np.ascontiguousarray(tree, dtype=np.int32), int(inner.argmin())
 
 
 def _walk(tree: Ids, words: int) -> Paths:
-    """The paths of a tree whose inner nodes have their final numbers."""
+    """Return the paths of a tree whose inner nodes have their final numbers."""
     above, word_above = np.full(words - 1, -1, np.int64), np.full(words, -1, np.int64)
     depth, start = np.zeros(words - 1, np.int64), np.zeros(words + 1, np.int64)
     _hang(tree, above, word_above, depth, start)
@@ -124,7 +123,7 @@ def _walk(tree: Ids, words: int) -> Paths:
 
 @kernel
 def _breadth_first(tree: Any, root: Any, order: Any) -> Any:
-    """Inner nodes level by level; returns how many were reached. `order` is also the queue."""
+    """Write the inner nodes level by level to `order`, which is also the queue; return how many there are."""
     if order.size == 0:
         return 0
     order[0] = root
@@ -141,7 +140,7 @@ def _breadth_first(tree: Any, root: Any, order: Any) -> Any:
 
 @kernel
 def _weigh(tree: Any, order: Any, counts: Any, weight: Any) -> None:
-    """Sum of the counts below every inner node; children come behind their parents in `order`."""
+    """Compute the sum of the counts below every inner node; in `order` children come after their parents."""
     for i in range(order.size - 1, -1, -1):
         n = order[i]
         weight[n] = 0
@@ -166,7 +165,7 @@ def _hang(tree: Any, above: Any, word_above: Any, depth: Any, start: Any) -> Non
 
 @kernel
 def _climb(above: Any, word_above: Any, start: Any, node: Any, code: Any) -> None:
-    """Write every path from its end, from the word up to the root."""
+    """Write every path backwards, from the word up to the root."""
     for word in range(word_above.size):
         step, position = word_above[word], start[word + 1]
         while step >= 0:
@@ -177,7 +176,7 @@ def _climb(above: Any, word_above: Any, start: Any, node: Any, code: Any) -> Non
 
 
 def children(paths: Paths) -> Ids:
-    """The children (left, right) of every inner node, a leaf w as -1 - w: what `from_children` reads back."""
+    """Return the children (left, right) of every inner node, a leaf w as -1 - w, as `from_children` takes."""
     words = paths.start.size - 1
     child = np.empty(paths.node.size, np.int32)
     child[:-1] = paths.node[1:]
@@ -190,17 +189,17 @@ def children(paths: Paths) -> Ids:
 
 
 def longest(paths: Paths) -> int:
-    """The number of steps of the longest path."""
+    """Return the number of steps of the longest path."""
     return int(np.diff(paths.start).max())
 
 
 def total_length(paths: Paths, counts: ArrayLike) -> int:
-    """Sum of count times path length over all words, exactly; Huffman's tree has the smallest."""
+    """Return the exact sum of count times path length over all words; Huffman's tree has the smallest."""
     counts = checked_counts(counts)
     length = np.diff(paths.start)
     if counts.shape != length.shape:
         raise DataError(
             f"{counts.size} counts for paths of {length.size} words: give one count for each word"
         )
-    # as Python's numbers: the products may exceed 64 bits
+    # in Python's integers, because the products may exceed 64 bits
     return sum(count * steps for count, steps in zip(counts.tolist(), length.tolist(), strict=True))
