@@ -403,13 +403,13 @@ NONSENSE = {
     "labels of another batch": (dict(labels=_LABELS[:2]), DataError, "2 examples and inputs for 4"),
     "inputs of another dim": (dict(inputs=_X[:, :2]), DataError, r"inputs of shape \(4, 2\)"),
     "inputs in a row": (dict(inputs=_X[0]), DataError, r"inputs of shape \(5,\)"),
-    "weights in pieces": (dict(weights=[_W]), ConfigError, "torch.cat joins"),
+    "weights in pieces": (dict(weights=[_W]), ConfigError, "join pieces with torch.cat"),
     "too few weights": (dict(weights=_W[:3], biases=_B[:3]), ConfigError, "at least 12 rows: num_classes"),
     "biases of another size": (dict(biases=_B[:3]), DataError, r"biases of shape \(3,\)"),
     "labels in a list": (
         dict(labels=_LABELS.tolist()),
         DataError,
-        "labels of type list: must be a tensor; torch.as_tensor makes one",
+        "labels of type list: must be a tensor; convert it with torch.as_tensor",
     ),
     "labels in an array": (
         dict(labels=_LABELS.numpy()),
@@ -433,8 +433,8 @@ NONSENSE = {
         ConfigError,
         "sampled_candidates, true_expected_count, sampled_expected_count",
     ),
-    "one sampled value": (dict(sampled_values=_DRAWN[0]), ConfigError, "what a sampler returns"),
-    "a number of sampled values": (dict(sampled_values=3), ConfigError, "what a sampler returns"),
+    "one sampled value": (dict(sampled_values=_DRAWN[0]), ConfigError, "the result of a sampler"),
+    "a number of sampled values": (dict(sampled_values=3), ConfigError, "the result of a sampler"),
     "sampled ids in a list": (
         dict(sampled_values=_DRAWN._replace(sampled_candidates=_DRAWN[0].tolist())),
         DataError,
@@ -458,12 +458,12 @@ NONSENSE = {
     "counts of zero": (
         dict(sampled_values=_DRAWN._replace(true_expected_count=_DRAWN[1] * 0)),
         DataError,
-        "able to draw every label",
+        "a sampler that can draw every label",
     ),
     "counts of nan": (
         dict(sampled_values=_DRAWN._replace(sampled_expected_count=_DRAWN[2] * torch.nan)),
         DataError,
-        "not above zero everywhere",
+        "some expected counts are not above zero",
     ),
     "sampled ids of floats": (
         dict(sampled_values=_DRAWN._replace(sampled_candidates=_DRAWN[2])),
@@ -500,7 +500,7 @@ def test_nonsense_is_named(name):
 def test_negative_sampling_takes_labels_that_are_never_drawn():
     drawn = F.fixed_unigram(_LABELS, 3, 6, False, CLASSES, num_reserved_ids=9, unigrams=[3, 2, 1])
     assert torch.isfinite(call(negative_sampling_loss, sampled_values=drawn)).all()
-    with pytest.raises(DataError, match="able to draw every label"):
+    with pytest.raises(DataError, match="a sampler that can draw every label"):
         call(nce_loss, sampled_values=drawn)
 
 
@@ -568,7 +568,7 @@ def test_under_autocast_types_may_differ():
         (dict(labels=_LABELS.tolist()), DataError, "labels of type list: must be a tensor"),
         (dict(inputs=_X.tolist()), DataError, "inputs of type list: must be a tensor"),
         (dict(inputs=_X.float()), DataError, "inputs of type torch.float32: must be the same"),
-        (dict(tree=None), ConfigError, "tree of type NoneType: must be what unhot.tree makes"),
+        (dict(tree=None), ConfigError, "tree of type NoneType: must be a tree of unhot.tree"),
     ],
 )
 def test_nonsense_for_the_tree_is_named(changed, error, message):

@@ -341,7 +341,7 @@ NONSENSE = [
     (
         lambda: F.fixed_unigram(ONE, 1, 5, False, 6, unigrams=[1, 2, 3, 4, 5]),
         ConfigError,
-        "range_max=6: there are weights for 5 ids",
+        "range_max=6: must be 5, the number of ids with weights",
     ),
     (lambda: F.fixed_unigram(ONE, 1, 5, False, 5, unigrams=[1, 2, -3, 4, 5]), DataError, "-3.0 for id 2"),
     (

@@ -1,4 +1,4 @@
-"""The head of the adaptive softmax: a short softmax, and tails behind projections."""
+"""The head of the adaptive softmax: a short softmax, and tails with projections."""
 
 import torch
 from torch import Tensor, nn
@@ -15,19 +15,20 @@ from unhot.types import Counts
 
 @head_for(Adaptive)
 class AdaptiveHead(OutputHead):
-    """`weight` is [head words + tails, dim].
+    """A softmax over frequent words and tails, and a narrower softmax for each tail.
 
-    Tail j has `projections[j]` [width, dim] and `tails[j]` [words, width].
+    `weight` is [head words + tails, dim]. Tail j has `projections[j]` [width, dim] and `tails[j]` [words,
+    width].
     """
 
     layer: Adaptive
     untied = "rare words have narrower rows than the embedding's"
 
-    rank: Tensor  # int64 [words]: of each id
-    order: Tensor  # int64 [words]: ids by rank
+    rank: Tensor  # int64 [words]: the rank of each id
+    order: Tensor  # int64 [words]: the ids by rank
 
     def make(self, counts: Counts) -> None:
-        """The short softmax and the tails."""
+        """Make the parameters of the short softmax and of the tails."""
         clusters, widths = self.layer.clusters(counts), self.layer.widths(counts, self.dim)
         self.cutoffs = clusters.cutoffs
         top = self.cutoffs[0] + len(widths)
@@ -42,11 +43,11 @@ class AdaptiveHead(OutputHead):
         self.keep(order=order, rank=order.argsort())
 
     def matrices(self) -> list[nn.Parameter]:
-        """Linear layers all of them."""
+        """Return all weights; each starts as that of a linear layer."""
         return [self.weight, *self.projections, *self.tails]
 
     def losses(self, batch: FlatBatch) -> Tensor:
-        """Of the head for all targets, of a tail for those in it."""
+        """Return the loss of each example: the short softmax, plus a tail's softmax for targets in it."""
         rank = torch.where(batch.known, self.rank[batch.target], -1)  # [batch, true]
         many = rank.shape[1]
         hidden = batch.hidden[:, None, :].expand(-1, many, -1).reshape(-1, self.dim)
@@ -66,7 +67,7 @@ class AdaptiveHead(OutputHead):
         return torch.stack(found).sum(dim=0).reshape(batch.hidden.shape[0], many).sum(dim=1)
 
     def log_weight(self, hidden: Tensor) -> Tensor:
-        """The log-probability in the head, and for the words of a tail the one in there."""
+        """Return log P of all words: that in the short softmax, plus for a tail's words that in the tail."""
         head = widened(functional.linear(hidden, self.weight, self.bias)).log_softmax(dim=1)
         short = self.cutoffs[0]
         parts = [head[:, :short]]
@@ -77,7 +78,7 @@ class AdaptiveHead(OutputHead):
 
     @torch.no_grad()
     def effective(self) -> OutputRows:
-        """The tails' words as the hidden vector sees them; their biases are zero."""
+        """Return the rows of all words; a tail's rows are multiplied by its projection and have bias 0."""
         tails = [tail @ projection for projection, tail in zip(self.projections, self.tails, strict=True)]
         rows = torch.cat([self.weight, *tails])
         behind = rows.shape[0] - self.weight.shape[0]
@@ -85,12 +86,15 @@ class AdaptiveHead(OutputHead):
 
     @torch.no_grad()
     def begin(self, rows: OutputRows) -> None:
-        """Set the head's rows; tails can only begin at zero, as a product has no one pair of factors."""
+        """Set the rows of the short softmax; the tails' rows must be zero.
+
+        Other rows cannot be split into a tail and its projection, because such factors are not unique.
+        """
         self.check_rows(rows)
         top = self.weight.shape[0]
         if rows.out_vectors[top:].any():
             raise ConfigError(
-                "adaptive: its tails cannot be told from their products with the projections; "
+                "adaptive: the rows of tails cannot be split into tails and projections; "
                 "load a state_dict instead"
             )
         self.weight.copy_(rows.out_vectors[:top])

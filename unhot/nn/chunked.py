@@ -1,4 +1,4 @@
-"""The softmax of a linear layer without its scores in memory: a chunk of words at a time.
+"""Compute the softmax of a linear layer a chunk of words at a time, so that its scores never fill memory.
 
     L = T (log Z + alpha log^2 Z) - (1 - e) sum_t s(t) - e T mean_w s(w),   s = H W' + b
     dL/ds(w) = T (1 + 2 alpha log Z) p(w) - (1 - e) [w = t] - e T / V
@@ -6,10 +6,10 @@
     T: the number of targets; e: label smoothing
 
 A first sweep over the words keeps the largest score and the sum of exponentials of each example (Milakov &
-Gimelshein, Online normalizer calculation for softmax, 2018), a second one computes the scores again and adds
-up the gradients. That is a fourth matrix product where the usual way has three, but everything between the
-products happens in the cache. Where the losses are summed, the gradients are made in the forward pass, and
-scores are computed twice; where they are wanted one by one, again in the backward pass.
+Gimelshein, Online normalizer calculation for softmax, 2018). A second sweep computes the scores again and
+adds up the gradients. That makes four matrix products where the usual way has three, but everything between
+the products stays in the cache. If only the sum of the losses is wanted, the forward pass does both sweeps
+and keeps the gradients. If each loss is wanted, the backward pass does the second sweep.
 """
 
 import itertools
@@ -24,7 +24,7 @@ from unhot.nn.number_types import wide
 
 
 class Penalty(NamedTuple):
-    """What the loss has beside log Z - s(t)."""
+    """The terms of the loss in addition to log Z - s(t)."""
 
     alpha: float  # weight of log^2 Z
     smoothing: float  # share of the label that is spread over all words
@@ -39,11 +39,11 @@ def chunked_total(
     chunk: int,
     more: Penalty,
 ) -> Tensor:
-    """The sum over examples and targets of the loss, each target times its label [batch, true]: a number."""
+    """Return the loss summed over examples and targets, weighted by their labels [batch, true]: a number."""
     given = hidden, weight, bias, label, target, chunk, *more
     found: Tensor
     wanted = any(one is not None and one.requires_grad for one in (hidden, weight, bias))
-    # made now, gradients would be too small for float16: a loss scale comes with the backward pass
+    # gradients computed now would be too small for float16: a loss scale applies only in the backward pass
     if hidden.dtype == torch.float16 or not (torch.is_grad_enabled() and wanted):
         found = sweep(*given)[0].sum()
     elif torch.compiler.is_compiling():
@@ -54,9 +54,9 @@ def chunked_total(
 
 
 class _Total(torch.autograd.Function):
-    """The sum, outside of compiled graphs.
+    """The sum of the losses, outside of compiled graphs.
 
-    Gives its gradients away where an operator would keep them and hand out a copy.
+    It hands over its gradients; a custom operator would keep them and hand over a copy.
     """
 
     @staticmethod
@@ -70,11 +70,11 @@ class _Total(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *upstream: Any) -> Any:
         above: Tensor = upstream[0]
-        if torch.is_grad_enabled():  # create_graph: this operator tells that it has no derivative
+        if torch.is_grad_enabled():  # create_graph: `gradients` raises an error, as it has no derivative
             hidden, weight, bias, label, target = ctx.saved_tensors
             log_z = sweep(hidden, weight, bias, label, target, *ctx.how)[1]
             return by_input(ctx, gradients(hidden, weight, bias, label * above, target, log_z, *ctx.how))
-        # again: with retain_graph
+        # with retain_graph, a second backward pass computes the gradients again
         found, ctx.found = ctx.found or total_and_gradients(*ctx.saved_tensors, *ctx.how)[1:], None
         if not readable(above) or above.item() != 1.0:
             for one in found:
@@ -93,13 +93,13 @@ def sweep(
     alpha: float,
     smoothing: float,
 ) -> tuple[Tensor, Tensor]:
-    """Losses and log Z: [batch] each."""
+    """Return the losses and log Z: [batch] each."""
     best = hidden.new_full((hidden.shape[0], 1), -torch.inf, dtype=wide(hidden.dtype))
     total = torch.zeros_like(best)
     for first in range(0, weight.shape[0], chunk):
         scores = _scores(hidden, weight, bias, first, first + chunk)
         larger = torch.maximum(best, scores.amax(dim=1, keepdim=True))
-        larger.clamp_(min=torch.finfo(scores.dtype).min)  # if all are -inf
+        larger.clamp_(min=torch.finfo(scores.dtype).min)  # in case all scores are -inf
         total.mul_((best - larger).exp_()).add_(scores.sub_(larger).exp_().sum(dim=1, keepdim=True))
         best = larger
     log_z = (best + total.log()).squeeze(1)
@@ -124,7 +124,7 @@ def gradients(
     alpha: float,
     smoothing: float,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Of the sum of the losses, by hidden vectors, weight and bias (empty if there is none)."""
+    """Return the gradients of the summed losses by hidden vectors, weight and bias (empty without a bias)."""
     targets, words = label.sum(dim=1), weight.shape[0]
     slope = (targets * (1 + 2 * alpha * log_z))[:, None]  # [batch, 1]
     by_hidden = torch.zeros_like(hidden, dtype=wide(hidden.dtype))
@@ -161,13 +161,13 @@ def total_and_gradients(
     alpha: float,
     smoothing: float,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """The sum of the losses, and its gradients."""
+    """Return the sum of the losses, and its gradients."""
     losses, log_z = sweep(hidden, weight, bias, label, target, chunk, alpha, smoothing)
     return losses.sum(), *gradients(hidden, weight, bias, label, target, log_z, chunk, alpha, smoothing)
 
 
 def _scores(hidden: Tensor, weight: Tensor, bias: Tensor | None, first: int, last: int) -> Tensor:
-    """Scores of some words, in a type wide enough for their exponentials, and to be written over."""
+    """Return the scores of some words, in a type wide enough for exponentials; they may be overwritten."""
     scores = (hidden @ weight[first:last].T).to(wide(hidden.dtype))
     return scores if bias is None else scores.add_(bias[first:last])
 
@@ -192,14 +192,15 @@ def _scale_gradients(ctx: Any, above: Tensor, *_: Any) -> tuple[Tensor | None, .
 
 
 def by_input(ctx: Any, found: Sequence[Tensor]) -> tuple[Tensor | None, ...]:
-    """One for each argument: the gradients of the first ones, as far as they are needed."""
+    """Return one entry for each argument: its gradient if it is needed, otherwise None."""
     every = itertools.zip_longest(found, ctx.needs_input_grad)
     return tuple(one if needed else None for one, needed in every)
 
 
 def _twice(ctx: Any, *above: Any) -> Any:
     raise RuntimeError(
-        "softmax: its gradients, made a chunk of words at a time, have no gradients; use softmax:chunk=0"
+        "softmax: gradients computed a chunk of words at a time have no second derivative; use "
+        "softmax:chunk=0"
     )
 
 
@@ -220,7 +221,7 @@ def _(
 def empty_gradients(
     hidden: Tensor, weight: Tensor, bias: Tensor | None, *rest: Any
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """By hidden vectors, weight and bias, without their values."""
+    """Return empty gradients by hidden vectors, weight and bias, for tracing."""
     by_bias = weight.new_empty(0) if bias is None else torch.empty_like(bias)
     return torch.empty_like(hidden), torch.empty_like(weight), by_bias
 

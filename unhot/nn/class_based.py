@@ -1,4 +1,4 @@
-"""The head of the class-based softmax: a softmax over a range of rows on every level."""
+"""The head of the class-based softmax: on every level a softmax over a range of rows."""
 
 import torch
 from torch import Tensor
@@ -13,7 +13,7 @@ from unhot.types import Counts
 
 @head_for(ClassBased)
 class ClassBasedHead(OutputHead):
-    """Classes of all levels, then words, in the rows of one weight."""
+    """A softmax over classes and words; the rows of `weight` are the classes of all levels, then words."""
 
     layer: ClassBased
 
@@ -24,7 +24,7 @@ class ClassBasedHead(OutputHead):
     group_of: Tensor  # int64 [rows]
 
     def make(self, counts: Counts) -> None:
-        """The groups."""
+        """Make the parameters and the groups of rows."""
         super().make(counts)
         groups = self.layer.groups(counts)
         first, size = (torch.from_numpy(one.astype("int64")) for one in (groups.first, groups.size))
@@ -33,7 +33,7 @@ class ClassBasedHead(OutputHead):
         self.keep(first=first, size=size, group=group, row=row, group_of=group_of)
 
     def losses(self, batch: FlatBatch) -> Tensor:
-        """The sum over the levels of each target."""
+        """Return the loss of each example: the sum over targets and levels."""
         # [batch, true, levels + 1]
         group, row = self.group[batch.target].long(), self.row[batch.target].long()
         size = torch.where(batch.known[:, :, None], self.size[group], 0)
@@ -52,7 +52,7 @@ class ClassBasedHead(OutputHead):
         return found.reshape(batch.hidden.shape[0], choices).sum(dim=1)
 
     def log_weight(self, hidden: Tensor) -> Tensor:
-        """The sum of the log-probabilities of all levels."""
+        """Return log P of all words: the sum of the log-probabilities of all levels."""
         scores = self.scores(hidden)
         groups = self.group_of.expand_as(scores)
         best = scores.new_full((scores.shape[0], self.first.shape[0]), -torch.inf).scatter_reduce(

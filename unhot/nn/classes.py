@@ -1,12 +1,11 @@
-"""True classes as candidate sampling takes them, and which of them were drawn by accident.
+"""True classes for candidate sampling, and the draws that hit one of them by accident.
 
-They are ids of 0 .. classes - 1: [batch, num_true].
+True classes are ids 0 .. classes - 1: [batch, num_true].
 
-`true_classes` never keep an id from being drawn; a draw that is a true class of an example is an *accidental
-hit* there.
+They can be drawn as noise, too; a draw that is a true class of an example is an *accidental hit* there.
 
-Where an id was drawn several times, TensorFlow removes its last column only. `last_hits` and what builds on
-it do the same.
+If an id was drawn several times, TensorFlow removes only its last column. `last_hits` and the functions that
+use it do the same.
 """
 
 from typing import NamedTuple
@@ -16,27 +15,26 @@ from torch import Tensor
 
 from unhot.errors import DataError, whole
 
-LOWEST = torch.finfo(torch.float32).min  # what TensorFlow adds to a score to remove its column
+LOWEST = torch.finfo(torch.float32).min  # TensorFlow adds it to a score to remove the column
 
 
 class AccidentalHits(NamedTuple):
     """Draws that are true classes, ordered by example and then by true class."""
 
-    indices: Tensor  # [hits], the example
-    ids: Tensor  # [hits], the place among the draws (as TensorFlow names it; not the class)
-    weights: Tensor  # [hits], float32: all the lowest number
+    indices: Tensor  # [hits] the number of the example
+    ids: Tensor  # [hits] the position among the draws, not the class; TensorFlow calls it ids
+    weights: Tensor  # [hits] float32, all equal to the lowest number
 
 
 def checked_classes(name: str, classes: Tensor, num_true: int, range_max: int) -> Tensor:
-    """The classes as int64 [batch, num_true]; a `DataError` if their shape, type or range is another.
+    """Return the classes as int64 [batch, num_true]; raise a `DataError` for another shape, type or range.
 
-    The range is looked at where that is free: not while compiling, and not on a GPU, which would have to be
-    waited for.
+    The range is checked only where that is free: not while compiling, and not on a GPU, which would stall.
     """
     num_true = whole("num_true", num_true, 1)
     check_whole(name, classes)
     if classes.ndim != 2 or classes.shape[1] != num_true:
-        row = f"{name}.unsqueeze(1) makes a column of a row"
+        row = f"use {name}.unsqueeze(1)"
         hint = row if classes.ndim == 1 else "set num_true to the number of columns"
         given = tuple(classes.shape)
         raise DataError(
@@ -50,7 +48,7 @@ def check_tensor(name: str, values: Tensor) -> None:
     """Raise a `DataError` unless this is a tensor."""
     if not isinstance(values, Tensor):
         raise DataError(
-            f"{name} of type {type(values).__name__}: must be a tensor; torch.as_tensor makes one"
+            f"{name} of type {type(values).__name__}: must be a tensor; convert it with torch.as_tensor"
         )
 
 
@@ -62,30 +60,30 @@ def check_whole(name: str, ids: Tensor) -> None:
 
 
 def check_ids(name: str, ids: Tensor, range_max: int) -> None:
-    """Raise a `DataError` unless these are whole numbers, each below `range_max`.
+    """Raise a `DataError` unless these are whole numbers from 0 to `range_max` - 1.
 
-    The range is looked at where that is free.
+    The range is checked only where that is free (`readable`).
     """
     check_whole(name, ids)
     if readable(ids) and ids.numel():
-        low, high = (int(end) for end in ids.long().aminmax())  # uint64 and its like have no aminmax
+        low, high = (int(end) for end in ids.long().aminmax())  # unsigned types have no aminmax
         if low < 0 or high >= range_max:
             raise DataError(f"{name}: id {low if low < 0 else high}: must be between 0 and {range_max - 1}")
 
 
 def readable(values: Tensor) -> bool:
-    """Whether values may be looked at.
+    """Return whether reading the values is free.
 
-    A compiled graph has none, and those on a GPU would have to be waited for.
+    A compiled graph has no values, and reading those on a GPU would stall it.
     """
     return not torch.compiler.is_compiling() and values.device.type == "cpu"
 
 
 def last_hits(true_classes: Tensor, sampled: Tensor) -> tuple[Tensor, Tensor]:
-    """For every true class, the last place among the draws that holds it, and whether there is one.
+    """Return for every true class its last position among the draws, and whether it was drawn at all.
 
-    Both are [batch, num_true]. The draws are sorted once, and every true class is looked up: O((S + batch T)
-    log S) instead of a comparison of all with all.
+    Both are [batch, num_true]. The draws are sorted once and every true class is looked up, in O((S + batch
+    T) log S) instead of comparing all with all.
     """
     ordered, order = sampled.sort(stable=True)
     at = (torch.searchsorted(ordered, true_classes, right=True) - 1).clamp(min=0)
@@ -93,28 +91,28 @@ def last_hits(true_classes: Tensor, sampled: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def without_last_hits(scores: Tensor, true_classes: Tensor, sampled: Tensor) -> Tensor:
-    """The scores [batch, draws] with minus infinity at every hit that TensorFlow removes.
+    """Return the scores [batch, draws] with minus infinity at every hit that TensorFlow removes.
 
-    So these columns have neither loss nor gradient.
+    These columns then have neither loss nor gradient.
     """
     place, hit = last_hits(true_classes, sampled)
     removed = torch.zeros_like(place, dtype=scores.dtype).masked_fill(hit, -torch.inf)
-    # a true class that stands twice: added twice, and still minus infinity
+    # for a repeated true class, minus infinity is added twice, which is still minus infinity
     return scores.scatter_add(1, place, removed)
 
 
 def without_hits(scores: Tensor, true_classes: Tensor, sampled: Tensor) -> Tensor:
-    """The same with every place of an id that was drawn several times."""
+    """Return the scores with minus infinity at every hit, also at all of several draws of the same id."""
     return scores.masked_fill((true_classes.unsqueeze(2) == sampled).any(1), -torch.inf)
 
 
 def compute_accidental_hits(
     true_classes: Tensor, sampled_candidates: Tensor, num_true: int, seed: int | None = None
 ) -> AccidentalHits:
-    """Draws that are true classes, as `tf.nn.compute_accidental_hits` lists them.
+    """List the draws that are true classes, as `tf.nn.compute_accidental_hits` does.
 
-    A class that stands twice among an example's true classes is listed twice; of an id drawn several times
-    only the last place is. `seed` is there because TensorFlow has it; nothing here is random.
+    A class that occurs twice among an example's true classes is listed twice; for an id drawn several times
+    only the last position is listed. `seed` exists because TensorFlow has it; nothing here is random.
 
         >>> true_classes = torch.tensor([[9], [3], [4]])
         >>> hits = compute_accidental_hits(true_classes, torch.tensor([4, 9, 7, 9]), num_true=1)

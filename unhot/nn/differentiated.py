@@ -1,4 +1,4 @@
-"""The head of the differentiated softmax: a narrow weight for each band of words."""
+"""The head of the differentiated softmax: a weight of its own width for each band of words."""
 
 import torch
 from torch import Tensor, nn
@@ -13,17 +13,17 @@ from unhot.types import Counts
 
 @head_for(Differentiated)
 class DifferentiatedHead(OutputHead):
-    """Band j has the weight [words of the band, width of its slice]."""
+    """One softmax over all bands; the weight of a band is [words of the band, width of its slice]."""
 
     layer: Differentiated
     scores_all_words = True
     untied = "its rows are narrower than the embedding's"
 
-    order: Tensor  # int64 [words]: ids by rank
-    rank: Tensor  # int64 [words]: of each id
+    order: Tensor  # int64 [words]: the ids by rank
+    rank: Tensor  # int64 [words]: the rank of each id
 
     def make(self, counts: Counts) -> None:
-        """Weights of the bands."""
+        """Make the weights of the bands."""
         bands = self.layer.bands(counts, self.dim)
         self.slices = [(band.first, band.last) for band in bands]
         self.weights = nn.ParameterList(
@@ -34,11 +34,11 @@ class DifferentiatedHead(OutputHead):
         self.keep(order=order, rank=order.argsort())
 
     def matrices(self) -> list[nn.Parameter]:
-        """As if every band were a linear layer."""
+        """Return the weights of the bands; each starts as that of a linear layer."""
         return list(self.weights)
 
     def scores(self, hidden: Tensor) -> Tensor:
-        """Each band of its slice, the words by rank: [batch, words]."""
+        """Return the scores of all words by rank, each band from its slice: [batch, words]."""
         parts = [
             functional.linear(hidden[:, first:last], weight)
             for (first, last), weight in zip(self.slices, self.weights, strict=True)
@@ -47,18 +47,18 @@ class DifferentiatedHead(OutputHead):
         return scores if self.bias is None else scores + self.bias[self.order]
 
     def losses(self, batch: FlatBatch) -> Tensor:
-        """T log Z - sum_t s(t)."""
+        """Return the loss of each example: T log Z - sum_t s(t)."""
         scores = self.scores(batch.hidden)
         own = scores.gather(1, self.rank[batch.target])
         return ((scores.logsumexp(dim=1, keepdim=True) - own) * batch.known).sum(dim=1)
 
     def log_weight(self, hidden: Tensor) -> Tensor:
-        """The score."""
+        """Return the scores of all words by id."""
         return self.scores(hidden)[:, self.rank]
 
     @torch.no_grad()
     def effective(self) -> OutputRows:
-        """Zero outside the slices."""
+        """Return the rows of all words, with zeros outside their slices."""
         rows = self.weights[0].new_zeros(self.words, self.dim)
         for ids, (first, last), weight in self._bands():
             rows[ids, first:last] = weight
@@ -66,7 +66,7 @@ class DifferentiatedHead(OutputHead):
 
     @torch.no_grad()
     def begin(self, rows: OutputRows) -> None:
-        """What is outside the slices is left out."""
+        """Set the weights from a matrix of output vectors; numbers outside the slices are ignored."""
         self.check_rows(rows)
         for ids, (first, last), weight in self._bands():
             weight.copy_(rows.out_vectors[ids.to(rows.out_vectors.device), first:last])

@@ -1,12 +1,12 @@
-"""Heads of layers that draw k noise words.
+"""Heads of the layers that draw k noise words.
 
-negative, nce and sampled_logistic have a logistic link, sampled has a softmax:
+negative, nce and sampled_logistic have a logistic link, sampled has a softmax link:
 
     d(w) = s(w) + offset(w) (+ in_bias - ln_z),   columns: the targets and the draws
 
-Shared by a batch, the draws are k rows and a matrix product; drawn for each example they are [batch, k] rows.
-Several true classes share the draws: every one of them has the label 1, and a draw that is one of them is a
-hit. Softmax has one group for each.
+If a batch shares the draws, they are k rows and one matrix product; if each example has its own draws, they
+are [batch, k] rows. Several true classes of an example share the draws: each true class has the label 1, and
+a draw that is one of them is a hit. With the softmax link, each true class has its own softmax.
 """
 
 import torch
@@ -25,19 +25,19 @@ from unhot.types import Counts
 
 @head_for(DrawnLayer)
 class DrawnHead(OutputHead):
-    """Logistic link over the targets and the draws."""
+    """A logistic link over the targets and the draws."""
 
     layer: DrawnLayer
     draws_noise = True
 
-    threshold: Tensor  # the alias table
+    threshold: Tensor  # the alias table, see `alias_tensors`
     alias: Tensor
-    q: Tensor  # float64 [words]: of different draws; otherwise empty
-    offset: Tensor  # float64 [words], or empty: none
-    shift: Tensor  # float64 [words] or [1]: what scores lack of log P
+    q: Tensor  # float64 [words]: the noise, for distinct draws; otherwise empty
+    offset: Tensor  # float64 [words]: added to the scores; empty: no offset
+    shift: Tensor  # float64 [words] or [1]: log P - s of trained scores, see `DrawnLayer.shift`
 
     def make(self, counts: Counts) -> None:
-        """The noise and the offsets."""
+        """Make the parameters, the noise and the offsets."""
         super().make(counts)
         layer = self.layer
         self.learns = layer.noise == "learned"
@@ -50,7 +50,7 @@ class DrawnHead(OutputHead):
         self.keep(offset=torch.from_numpy(layer.offset(q)), shift=torch.from_numpy(layer.shift(counts)))
 
     def losses(self, batch: FlatBatch) -> Tensor:
-        """The formula of the layer."""
+        """Return the loss of each example by the layer's formula."""
         true, drawn, draws = self.columns(batch)
         known = first_of_equals(batch.target, batch.known) if self.layer.target_set else batch.known
         wrong = no(drawn)
@@ -59,12 +59,12 @@ class DrawnHead(OutputHead):
         return (yes(true) * known).sum(dim=1) + wrong.sum(dim=1)
 
     def columns(self, batch: FlatBatch) -> tuple[Tensor, Tensor, Tensor]:
-        """Scores of the targets [batch, true] and of the draws [batch, k], and the draws."""
+        """Return the scores of the targets [batch, true] and of the draws [batch, k], and the draws."""
         q = self._learned(batch.seen) if self.learns else None
         draws = self._draw(batch, q) if batch.draws is None else batch.draws
         offset = self._offset(q)
         target, hidden = batch.target, batch.hidden[:, :, None]
-        if draws.ndim == 1:  # one look-up, so that there is one gradient as large as the weight
+        if draws.ndim == 1:  # one look-up, so that only one gradient as large as the weight is made
             ids = torch.cat([target.reshape(-1), draws])
             rows, many = self.rows_of(ids), target.numel()
             more = self._more(ids, offset)
@@ -78,12 +78,12 @@ class DrawnHead(OutputHead):
         return true, drawn, draws
 
     def _more(self, ids: Tensor, offset: Tensor) -> Tensor:
-        """What the score of a word has beside the product: its bias and its offset."""
+        """Return the bias plus the offset of each word."""
         more = self.bias_of(ids)
         return more + offset[ids].to(wide(self.weight.dtype)) if offset.shape[0] else more
 
     def _shift(self, scores: Tensor, batch: FlatBatch) -> Tensor:
-        """What all scores of an example have more."""
+        """Add the terms that all scores of an example share: -ln_z and in_bias."""
         scores = scores if self.ln_z is None else scores - self.ln_z
         return scores if batch.in_bias is None else scores + batch.in_bias[:, None]
 
@@ -95,22 +95,22 @@ class DrawnHead(OutputHead):
         return draw_alias(self.threshold, self.alias, shape) if q is None else draw_weights(q, shape)
 
     def _learned(self, seen: Tensor) -> Tensor:
-        """The noise by what was counted."""
+        """Return the learned noise, in proportion to the counts of targets ** power."""
         weights = seen.to(self.offset.dtype) ** self.layer.power
         return weights / weights.sum()
 
     def _offset(self, q: Tensor | None) -> Tensor:
-        """Of each word; of learned noise as it is now."""
+        """Return the offset of each word, for learned noise from its current q."""
         if q is None or self.offset.shape[0] == 0:
             return self.offset
         return -self.layer.fixed_ln_z() - self._expected(q).log()
 
     def _expected(self, q: Tensor) -> Tensor:
-        """How often each word is drawn."""
+        """Return how often each word is expected among the draws."""
         return expected_different(q, self.layer.k) if self.layer.unique else self.layer.k * q
 
     def log_weight(self, hidden: Tensor) -> Tensor:
-        """What the score converges to, solved for log P: see `DrawnLayer.shift`."""
+        """Return log P of all words, from the limit of trained scores (see `DrawnLayer.shift`)."""
         scores, shift = self.scores(hidden), self.shift
         if self.learns and not self.layer.corrected:
             shift = self._expected(self._learned(self.seen)).log()
@@ -121,12 +121,12 @@ class DrawnHead(OutputHead):
 
 @head_for(SampledSoftmax)
 class SampledHead(DrawnHead):
-    """Softmax over each target and the draws."""
+    """A softmax over each target and the draws."""
 
     layer: SampledSoftmax
 
     def losses(self, batch: FlatBatch) -> Tensor:
-        """The formula of the layer, for each target."""
+        """Return the loss of each example by the layer's formula, summed over its targets."""
         true, drawn, draws = self.columns(batch)
         if self.layer.hits == "keep":
             others = drawn.logsumexp(dim=1, keepdim=True)  # [batch, 1]

@@ -1,6 +1,6 @@
 """TensorFlow's sampled losses for torch tensors: the same parameters in the same order, the same results.
 
-With x = inputs, y = labels, n = what was sampled, c = expected counts, s(w) = x.weights[w] + biases[w]:
+With x = inputs, y = labels, n = sampled classes, c = expected counts, s(w) = x.weights[w] + biases[w]:
 
     score of a column    d(w) = s(w) - log c(w)         negative_sampling_loss: d(w) = s(w)
     columns              the num_true true classes, then the sampled ones; draws that are true classes
@@ -11,19 +11,19 @@ With x = inputs, y = labels, n = what was sampled, c = expected counts, s(w) = x
     nce_loss                  sum over columns of softplus(d) - mean over true columns of d
     negative_sampling_loss    the same
 
-All return a loss for each example, [batch]. Gradients reach inputs, weights and biases, none the expected
-counts. The rows of a step are looked up together and all examples share the sampled ones, so their scores are
-one matrix product. `sparse=True` makes the gradients of weights and biases sparse (rows touched only), for
-`torch.optim.SGD`, `SparseAdam` and `Adagrad`. It needs weights and biases that are the parameters themselves
-(leaves): what is computed from a parameter, such as a slice of it or a copy in another type, passes on no
-sparse gradient.
+All functions return a loss for each example, [batch]. Gradients flow to inputs, weights and biases, not to
+the expected counts. The rows of a step are looked up together, and all examples share the sampled classes, so
+their scores are one matrix product. `sparse=True` makes the gradients of weights and biases sparse (only rows
+touched), for `torch.optim.SGD`, `SparseAdam` and `Adagrad`. Then weights and biases must be the parameters
+themselves (leaves): a tensor computed from a parameter, such as a slice or a copy in another type, cannot
+pass on a sparse gradient.
 
-The losses run in graphs of `torch.compile` with sampled_values given (and dense gradients), under autocast
-and on any device; scores are float32 at least from the moment that counts are subtracted. Values are checked
+The losses run in graphs of `torch.compile` if sampled_values are given and gradients are dense. They run
+under autocast and on any device; once counts are subtracted, scores are at least float32. Values are checked
 where that is free: on the CPU, outside of graphs.
 
-`unhot.nn.OutputHead` has more methods and defaults that follow the papers rather than TensorFlow;
-docs/moving-from-tensorflow.md compares.
+`unhot.nn.OutputHead` has more methods, and defaults that follow the papers rather than TensorFlow;
+docs/moving-from-tensorflow.md compares the two.
 """
 
 from collections.abc import Callable, Sequence
@@ -71,12 +71,12 @@ def sampled_softmax_loss(
     num_classes: int, num_true: int = 1, sampled_values: Sequence[Tensor] | None = None,
     remove_accidental_hits: bool = True, seed: Seed = None, sparse: bool = False,
 ) -> Tensor:  # fmt: skip
-    """Softmax cross entropy over the true and the sampled classes, as `tf.nn.sampled_softmax_loss`: [batch].
+    """Return the cross entropy over true and sampled classes, as `tf.nn.sampled_softmax_loss`: [batch].
 
     weights [num_classes, dim], biases [num_classes] (or None), labels [batch, num_true], inputs [batch, dim].
-    `sampled_values` is what a sampler returned; without it `log_uniform` draws distinct classes, which fits
-    classes sorted by falling frequency only. For training only: to evaluate, take the softmax over all
-    classes.
+    `sampled_values` is the result of a sampler; without it `log_uniform` draws distinct classes, which is
+    only right for classes sorted by descending frequency. The loss is for training; to evaluate, use the
+    softmax over all classes.
     """
     true, noise = _columns(
         weights, biases, labels, inputs, sparse, num_sampled, num_classes, num_true, sampled_values, seed,
@@ -90,10 +90,10 @@ def nce_loss(
     num_classes: int, num_true: int = 1, sampled_values: Sequence[Tensor] | None = None,
     remove_accidental_hits: bool = False, seed: Seed = None, sparse: bool = False,
 ) -> Tensor:  # fmt: skip
-    """Noise-contrastive estimation with Z = 1, as `tf.nn.nce_loss`: [batch].
+    """Return the loss of noise-contrastive estimation with Z = 1, as `tf.nn.nce_loss`: [batch].
 
-    Parameters as those of `sampled_softmax_loss`. With `remove_accidental_hits=True` it is no longer NCE but
-    sampled logistic regression: scores go to log odds instead of log-probabilities.
+    The parameters are those of `sampled_softmax_loss`. With `remove_accidental_hits=True` this is sampled
+    logistic regression, not NCE: scores converge to log odds instead of log-probabilities.
     """
     true, noise = _columns(
         weights, biases, labels, inputs, sparse, num_sampled, num_classes, num_true, sampled_values, seed,
@@ -107,12 +107,12 @@ def negative_sampling_loss(
     num_classes: int, num_true: int = 1, sampled_values: Sequence[Tensor] | None = None,
     remove_accidental_hits: bool = True, seed: Seed = None, sparse: bool = False,
 ) -> Tensor:  # fmt: skip
-    """Negative sampling, which TensorFlow does not have: `nce_loss` with all expected counts one: [batch].
+    """Return the loss of negative sampling: `nce_loss` with all expected counts one: [batch].
 
-    Parameters as those of `sampled_softmax_loss`; of `sampled_values` only the ids are used. Without it
-    `log_uniform` draws with replacement; word2vec's own noise is `fixed_unigram` with the counts as unigrams
-    and distortion=0.75. All draws of an id that is a true class are removed, as in word2vec, not the last one
-    alone.
+    TensorFlow has no such function. The parameters are those of `sampled_softmax_loss`; of `sampled_values`
+    only the ids are used. Without `sampled_values`, `log_uniform` draws with replacement; word2vec's own
+    noise is `fixed_unigram` with the counts as unigrams and distortion=0.75. If a true class was drawn
+    several times, all its draws are removed, as in word2vec, not only the last one.
     """
     true, noise = _columns(
         weights, biases, labels, inputs, sparse, num_sampled, num_classes, num_true, sampled_values, seed,
@@ -129,14 +129,14 @@ def hierarchical_softmax_loss(
     tree: Paths | TreePaths,
     sparse: bool = False,
 ) -> Tensor:
-    """Minus log P(label) under a binary tree over the classes, the mean of it over several labels: [batch].
+    """Return -log P(label) under a binary tree over the classes, the mean over several labels: [batch].
 
         P(w) = product over the nodes n on w's path of sigmoid(s) where it goes left, sigmoid(-s) where
                right, with s = x.weights[n] + biases[n]
 
-    weights [classes - 1, dim] and biases [classes - 1] (or None) belong to inner nodes, labels are [batch] or
-    [batch, num_true], `tree` is what `unhot.tree` makes (`huffman(counts)`, `balanced(counts)`,
-    `from_codes(...)`). On a GPU, move it once: `tree_paths(tree, device)`.
+    weights [classes - 1, dim] and biases [classes - 1] (or None) belong to inner nodes; labels are [batch] or
+    [batch, num_true]. `tree` is a tree of `unhot.tree` (`huffman(counts)`, `balanced(counts)`,
+    `from_codes(...)`). For a GPU, move the tree once: `tree_paths(tree, device)`.
     """
     check_tensor("inputs", inputs)
     paths = tree if isinstance(tree, TreePaths) else tree_paths(tree, inputs.device)
@@ -147,7 +147,7 @@ def hierarchical_softmax_loss(
     if labels.ndim not in (1, 2) or labels.shape[1:].numel() == 0:
         raise DataError(
             f"labels of shape {tuple(labels.shape)}: "
-            "must be [batch], or [batch, num_true] with one true class at least"
+            "must be [batch], or [batch, num_true] with at least one true class"
         )
     labels = labels.unsqueeze(1) if labels.ndim == 1 else labels
     labels = checked_classes("labels", labels, labels.shape[-1], classes)
@@ -166,9 +166,9 @@ def _columns(
     num_classes: int, num_true: int, sampled_values: Sequence[Tensor] | None, seed: Seed,
     without: Callable[[Tensor, Tensor, Tensor], Tensor] | None, *, counted: bool = True,
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
-    """Scores d of the true classes [batch, num_true] and of the sampled ones [batch, num_sampled].
+    """Return the scores d of the true classes [batch, num_true] and of the sampled ones [batch, num_sampled].
 
-    `without` removes hits. If expected counts matter (`counted`), they are subtracted, and classes are drawn
+    `without` removes hits. With `counted`, the log of expected counts is subtracted, and classes are drawn
     without replacement.
     """
     num_classes = whole("num_classes", num_classes, 1)
@@ -184,8 +184,8 @@ def _scores(
     weights: Tensor, biases: Tensor | None, labels: Tensor, inputs: Tensor, sparse: bool, drawn: Candidates,
     counted: bool,
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
-    """Scores of the true and of the sampled classes, hits included."""
-    # one look-up, so that there is one gradient as large as the weights
+    """Return the scores of the true and of the sampled classes, including hits."""
+    # one look-up, so that only one gradient as large as the weights is made
     ids = torch.cat([labels.reshape(-1), drawn.sampled_candidates])
     sizes = [labels.numel(), ids.numel() - labels.numel()]
     true_rows, noise_rows = torch.split(F.embedding(ids, weights, sparse=sparse), sizes)
@@ -198,24 +198,24 @@ def _scores(
         counts = torch.cat([drawn.true_expected_count.reshape(-1), drawn.sampled_expected_count]).detach()
         if readable(counts) and not bool((counts > 0).all()):
             raise DataError(
-                "sampled_values: expected counts are not above zero everywhere: "
-                "the sampler must be able to draw every label"
+                "sampled_values: some expected counts are not above zero: "
+                "use a sampler that can draw every label"
             )
         offset = offset - counts.to(torch.promote_types(inputs.dtype, torch.float32)).log()
-    # both added at once: the scores are large
+    # both offsets are added at once, because the scores are large
     true_offset, noise_offset = torch.split(offset.expand(ids.shape), sizes)
     return widened(true) + true_offset.view(labels.shape), widened(noise) + noise_offset
 
 
 def _biases(biases: Tensor, ids: Tensor, sparse: bool) -> Tensor:
-    """The biases of these ids, in the shape of the ids."""
+    """Return the biases of ids, in the shape of the ids."""
     return torch.gather(biases, 0, ids.reshape(-1), sparse_grad=sparse).view(ids.shape)
 
 
 def _logistic(true: Tensor, noise: Tensor) -> Tensor:
-    """The sum of softplus over all columns, less the mean score of the true ones.
+    """Return the sum of softplus over all columns minus the mean score of the true ones.
 
-    -logsigmoid(-d) is softplus(d) without its short cut.
+    -logsigmoid(-d) is softplus(d), without the linear approximation that torch's softplus uses for large d.
     """
     return -F.logsigmoid(-true).sum(1) - true.mean(1) - F.logsigmoid(-noise).sum(1)
 
@@ -223,7 +223,7 @@ def _logistic(true: Tensor, noise: Tensor) -> Tensor:
 def _check_rows(
     weights: Tensor, biases: Tensor | None, inputs: Tensor, sparse: bool, rows: int, what: str
 ) -> None:
-    """Raise unless weights, biases and inputs fit each other and there are enough rows."""
+    """Raise an error unless weights, biases and inputs fit each other and there are enough rows."""
     if sparse and torch.compiler.is_compiling():
         raise ConfigError(
             "sparse=True: torch.compile has no sparse gradients; "
@@ -232,7 +232,7 @@ def _check_rows(
     if not isinstance(weights, Tensor):
         raise ConfigError(
             f"weights of type {type(weights).__name__}: must be one tensor [num_classes, dim]; "
-            "torch.cat joins pieces"
+            "join pieces with torch.cat"
         )
     check_tensor("inputs", inputs)
     if inputs.ndim != 2 or weights.ndim != 2 or weights.shape[1] != inputs.shape[1]:
@@ -240,7 +240,7 @@ def _check_rows(
         raise DataError(f"{shapes}: must be [num_classes, dim] and [batch, dim]")
     if weights.dtype != inputs.dtype and not autocasts(inputs):
         raise DataError(
-            f"weights of type {weights.dtype} and inputs of type {inputs.dtype}: must be the same; "
+            f"weights of type {weights.dtype} and inputs of type {inputs.dtype}: must be the same type; "
             "convert one with .to(...)"
         )
     if weights.shape[0] < rows:
@@ -250,7 +250,7 @@ def _check_rows(
     check_tensor("biases", biases)
     if biases.shape != weights.shape[:1]:
         raise DataError(
-            f"biases of shape {tuple(biases.shape)}: must be one for each row of weights, "
+            f"biases of shape {tuple(biases.shape)}: must be one bias for each row of weights, "
             f"({weights.shape[0]},), or None"
         )
 
@@ -258,7 +258,7 @@ def _check_rows(
 def _check_batch(labels: Tensor, inputs: Tensor) -> None:
     if labels.shape[0] != inputs.shape[0]:
         raise DataError(
-            f"labels for {labels.shape[0]} examples and inputs for {inputs.shape[0]}: must be as many"
+            f"labels for {labels.shape[0]} examples and inputs for {inputs.shape[0]}: must be equally many"
         )
 
 
@@ -266,14 +266,14 @@ def _candidates(
     given: Sequence[Tensor] | None, labels: Tensor, dtype: torch.dtype, k: int, classes: int, unique: bool,
     seed: Seed,
 ) -> Candidates:  # fmt: skip
-    """The given draws, checked, or new ones."""
+    """Check and return the given draws, or draw new ones."""
     k = whole("num_sampled", k, 1)
     if given is None:
         dtype = torch.promote_types(dtype, torch.float32)
         return log_uniform(labels, labels.shape[1], k, unique, classes, seed, dtype=dtype)
     if not isinstance(given, (tuple, list)) or len(given) != 3:
         raise ConfigError(
-            f"sampled_values: must be what a sampler returns: ({', '.join(Candidates._fields)})"
+            f"sampled_values: must be the result of a sampler: ({', '.join(Candidates._fields)})"
         )
     drawn = Candidates(*given)
     wanted = ((k,), tuple(labels.shape), (k,))

@@ -1,10 +1,10 @@
-"""Softmaxes over ranges of rows, another range for each example: what classes and tails are made of.
+"""Softmaxes over ranges of rows, with a different range for each example, for classes and tails.
 
     L = log sum of exp s(r) over the rows first .. first + size - 1,  minus s(row),   s = H W' + b
 
-Examples with the same range are taken together: a matrix product for each range that occurs. A size of zero
-has the loss zero. Gradients are dense, or sparse in the rows of the ranges that occurred; scores are computed
-again for them, so that none are kept.
+Examples with the same range are computed together, with one matrix product for each range that occurs. A
+range of size zero has the loss zero. Gradients are dense, or sparse in the rows of the ranges that occur. The
+backward pass computes the scores again, so that no scores are kept.
 """
 
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ from unhot.nn.number_types import wide
 
 
 class RowRange(NamedTuple):
-    """Examples, and the rows that they choose from."""
+    """The examples that share a range of rows, and that range."""
 
     examples: Tensor
     first: int
@@ -34,14 +34,14 @@ def grouped_losses(
     row: Tensor,
     sparse: bool,
 ) -> Tensor:
-    """The loss of each example: [batch]."""
+    """Return the loss of each example, with dense or sparse gradients: [batch]."""
     given = hidden, weight, bias, first, size, row
     out: Tensor = _Sparse.apply(*given) if sparse else losses(*given)  # type: ignore[no-untyped-call]
     return out
 
 
 def ranges(first: Tensor, size: Tensor) -> Iterator[RowRange]:
-    """The ranges that occur, by their first rows, each with its examples."""
+    """Yield the ranges that occur, sorted by their first rows, each with its examples."""
     starts, order = first.sort()
     same = torch.unique_consecutive(starts, return_counts=True)
     at = 0
@@ -56,7 +56,7 @@ def ranges(first: Tensor, size: Tensor) -> Iterator[RowRange]:
 
 
 def _block(hidden: Tensor, weight: Tensor, bias: Tensor | None, part: RowRange) -> Tensor:
-    """Scores of a range's examples for its rows."""
+    """Return the scores of a range's examples for the rows of the range."""
     rows = weight[part.first : part.last].to(hidden.dtype)
     scores = (hidden[part.examples] @ rows.T).to(wide(hidden.dtype))
     return scores if bias is None else scores.add_(bias[part.first : part.last])
@@ -66,7 +66,7 @@ def _block(hidden: Tensor, weight: Tensor, bias: Tensor | None, part: RowRange) 
 def losses(
     hidden: Tensor, weight: Tensor, bias: Tensor | None, first: Tensor, size: Tensor, row: Tensor
 ) -> Tensor:
-    """The loss of each example: [batch]."""
+    """Return the loss of each example: [batch]."""
     out = hidden.new_zeros(hidden.shape[0], dtype=wide(hidden.dtype))
     for part in ranges(first, size):
         scores = _block(hidden, weight, bias, part)
@@ -76,7 +76,7 @@ def losses(
 
 
 class Gradient(NamedTuple):
-    """Of one range's losses: by its examples' hidden vectors, its rows, and their biases."""
+    """The gradients of one range's losses by its examples' hidden vectors, its rows, and their biases."""
 
     part: RowRange
     by_hidden: Tensor
@@ -93,7 +93,7 @@ def each_gradient(
     row: Tensor,
     above: Tensor,
 ) -> Iterator[Gradient]:
-    """The gradients of the losses, each times what is above it, one range after the other."""
+    """Yield the gradients range by range, each loss multiplied by its upstream gradient `above`."""
     for part in ranges(first, size):
         share = _block(hidden, weight, bias, part).softmax(dim=1)
         place = (row[part.examples] - part.first)[:, None]
@@ -118,7 +118,7 @@ def gradients(
     row: Tensor,
     above: Tensor,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """By hidden vectors, weight and bias (empty if there is none), dense."""
+    """Return dense gradients by hidden vectors, weight and bias (empty without a bias)."""
     by_hidden, by_weight = torch.zeros_like(hidden), torch.zeros_like(weight)
     by_bias = weight.new_zeros(0) if bias is None else torch.zeros_like(bias)
     for found in each_gradient(hidden, weight, bias, first, size, row, above):
@@ -138,7 +138,7 @@ def sparse_gradients(
     row: Tensor,
     above: Tensor,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """The same, sparse in the rows of the weight."""
+    """Return the gradients by hidden vectors, weight and bias; that by weight is sparse in its rows."""
     by_hidden = torch.zeros_like(hidden)
     by_bias = weight.new_zeros(0) if bias is None else torch.zeros_like(bias)
     rows = [torch.zeros(0, dtype=torch.int64, device=weight.device)]
@@ -149,7 +149,7 @@ def sparse_gradients(
         values.append(found.by_rows)
         if bias is not None:
             by_bias[found.part.first : found.part.last] = found.by_bias
-    # ranges do not overlap and come in order
+    # the ranges do not overlap and are sorted, so the result is coalesced
     found_rows = torch.cat(rows)[None]
     by_weight = torch.sparse_coo_tensor(
         found_rows, torch.cat(values), weight.shape, is_coalesced=True, check_invariants=False
@@ -158,7 +158,7 @@ def sparse_gradients(
 
 
 class _Sparse(torch.autograd.Function):
-    """The same losses with sparse gradients, which the compiler does not know."""
+    """The losses with sparse gradients, which torch.compile does not support."""
 
     @staticmethod
     def forward(ctx: Any, *given: Any) -> Any:

@@ -1,6 +1,7 @@
-"""What a head is made from, checked: its layer, the counts of the words, a weight to share.
+"""Check the arguments of heads.
 
-And what it is called with: examples of any shape, as the flat batch that families of heads take.
+The constructor takes a layer, the counts of the words and a weight to share. `forward` takes examples of any
+shape, which become the flat batch that the families of heads work on.
 """
 
 import dataclasses
@@ -18,9 +19,9 @@ from unhot.types import Counts
 
 
 def layer_with_bias(spec: str | OutputLayer, bias: bool | None) -> OutputLayer:
-    """The layer, with a bias or not as it was told.
+    """Return the layer of a spec, with or without biases as asked.
 
-    A spec that says nothing means what the method's paper has.
+    If neither `bias` nor the spec says, the layer is as in the method's paper.
     """
     layer = parse_output(spec)
     if bias is None and (isinstance(spec, OutputLayer) or "bias=" in spec):
@@ -30,7 +31,7 @@ def layer_with_bias(spec: str | OutputLayer, bias: bool | None) -> OutputLayer:
 
 
 def checked_counts(counts: ArrayLike | Tensor) -> Counts:
-    """A copy of the counts as int64; a `ConfigError` unless they are whole numbers >= 0."""
+    """Return a copy of the counts as int64; raise a `ConfigError` unless they are whole numbers >= 0."""
     given = counts.detach().cpu().numpy() if isinstance(counts, Tensor) else np.asarray(counts)
     if given.ndim != 1 or given.size == 0 or given.dtype.kind not in "iuf" or not (given >= 0).all():
         raise ConfigError(
@@ -40,7 +41,7 @@ def checked_counts(counts: ArrayLike | Tensor) -> Counts:
         raise ConfigError("counts: must be whole numbers")
     if (given >= 2**63).any():
         raise ConfigError(f"counts up to {given.max():g}: must be less than 2**63")
-    return np.array(given, np.int64)  # a copy: what was given may be read-only
+    return np.array(given, np.int64)  # a copy, because the given array may be read-only
 
 
 def check_weight(
@@ -49,7 +50,7 @@ def check_weight(
     device: torch.device | str | None,
     dtype: torch.dtype | None,
 ) -> None:
-    """Raise a `ConfigError` unless a weight can be shared as it is, in its own type and place."""
+    """Raise a `ConfigError` unless a weight can be shared as it is, in its own type and on its own device."""
     if not isinstance(weight, nn.Parameter) or tuple(weight.shape) != shape:
         given = tuple(getattr(weight, "shape", ()))
         raise ConfigError(f"weight of shape {given}: must be a Parameter [words, dim] = {list(shape)}")
@@ -57,19 +58,19 @@ def check_weight(
     if moves or dtype not in (None, weight.dtype):
         raise ConfigError(
             f"weight of type {weight.dtype} on {weight.device}: "
-            "leave device and dtype out, the head goes where its weight is"
+            "leave device and dtype out; the head takes those of its weight"
         )
 
 
 class FlatBatch(NamedTuple):
-    """Examples, flattened."""
+    """Examples of any shape, flattened to a batch."""
 
     hidden: Tensor  # [batch, dim]
-    target: Tensor  # int64 [batch, true], ids of words everywhere
-    known: Tensor  # [batch, true] bool: False where a target is to be ignored
-    draws: Tensor | None  # given by the caller: int64 [k] for all, or [batch, k]
+    target: Tensor  # int64 [batch, true], valid ids also where a target is ignored
+    known: Tensor  # [batch, true] bool: False where a target is ignored
+    draws: Tensor | None  # draws given by the caller: int64 [k] for all examples, or [batch, k]
     in_bias: Tensor | None  # [batch]
-    seen: Tensor  # targets before this batch, of all processes: int64 [words], or empty
+    seen: Tensor  # int64 [words], or empty: the counts of targets before this batch, over all processes
 
 
 def flatten(
@@ -81,7 +82,7 @@ def flatten(
     in_bias: Tensor | None,
     seen: Tensor,
 ) -> FlatBatch:
-    """Hidden vectors [..., dim] with targets [...] or [..., true] as a batch."""
+    """Flatten hidden vectors [..., dim] and targets [...] or [..., true] to a batch."""
     check_tensor("target", target)
     leading = hidden.shape[:-1]
     if target.shape[: len(leading)] != leading or target.ndim > len(leading) + 1:
@@ -98,7 +99,7 @@ def flatten(
     ids = target.reshape(flat.shape[0], target.shape[-1] if target.ndim > len(leading) else 1).long()
     known = ids != ignore_index
     ids = torch.where(known, ids, 0)
-    # what is ignored may be anything, no number included
+    # hidden vectors of ignored examples may hold anything, even NaN
     flat = torch.where(known.any(dim=1, keepdim=True), flat, 0.0)
     check_ids("target", ids, words)
     if draws is not None:
@@ -108,7 +109,7 @@ def flatten(
 
 
 def flat_hidden(hidden: Tensor, dim: int) -> Tensor:
-    """Hidden vectors as a matrix."""
+    """Return hidden vectors as a matrix [batch, dim]."""
     check_tensor("hidden", hidden)
     if hidden.ndim == 0 or hidden.shape[-1] != dim:
         raise DataError(f"hidden of shape {_text(hidden)}: must end with dim = {dim}")

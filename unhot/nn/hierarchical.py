@@ -15,7 +15,7 @@ from unhot.types import Counts
 
 @head_for(Hierarchical)
 class HierarchicalHead(OutputHead):
-    """Paths are read from flat arrays, as long as the longest; what is behind a path's end does not count."""
+    """A logistic loss for each step of a target's path; paths are padded to the longest."""
 
     layer: Hierarchical
 
@@ -24,14 +24,14 @@ class HierarchicalHead(OutputHead):
     code: Tensor  # uint8 [all steps]
 
     def make(self, counts: Counts) -> None:
-        """The tree."""
+        """Make the parameters and the tree."""
         super().make(counts)
         paths = tree_paths(self.layer.paths(counts))
         self.longest = paths.longest
         self.keep(start=paths.start.clone(), node=paths.node.clone(), code=paths.code.clone())
 
     def losses(self, batch: FlatBatch) -> Tensor:
-        """The sum over the path of each target."""
+        """Return the loss of each example: the sum over the paths of its targets."""
         # [batch, true, longest]
         nodes, sign, there = steps_of(TreePaths(self.start, self.node, self.code, self.longest), batch.target)
         nodes = nodes.long().flatten(1)
@@ -41,11 +41,11 @@ class HierarchicalHead(OutputHead):
         return yes(sign.flatten(1) * scores).masked_fill(~counted, 0.0).sum(dim=1)
 
     def width(self) -> int:
-        """All steps of all paths."""
+        """Return how many numbers `log_weight` holds for a hidden vector: all steps of all paths."""
         return max(self.words, self.node.shape[0])
 
     def log_weight(self, hidden: Tensor) -> Tensor:
-        """The sum of the log-probabilities of the decisions on each path."""
+        """Return log P of all words: the sum of the log-probabilities of the decisions on each path."""
         scores = self.scores(hidden)
         out = scores.new_zeros(scores.shape[0], self.words)
         if self.longest == 0:

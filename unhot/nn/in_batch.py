@@ -14,15 +14,15 @@ from unhot.types import Counts
 
 @head_for(InBatch)
 class InBatchHead(OutputHead):
-    """Targets of examples that are ignored are no columns."""
+    """A softmax over the targets of the batch, without those of ignored examples."""
 
     layer: InBatch
     many_true = False
 
-    log_q: Tensor  # float64 [words], or empty: streaming
+    log_q: Tensor  # float64 [words]: the log of each word's share; empty for q=streaming
 
     def make(self, counts: Counts) -> None:
-        """How often words are targets."""
+        """Make the parameters, and the frequencies of words as targets."""
         super().make(counts)
         streams = self.layer.q == "streaming"
         if streams:
@@ -30,7 +30,7 @@ class InBatchHead(OutputHead):
         self.keep(log_q=torch.from_numpy(log_share(counts)[: 0 if streams else None].copy()))
 
     def losses(self, batch: FlatBatch) -> Tensor:
-        """The formula of the layer; the diagonal are the targets' own columns."""
+        """Return the loss of each example by the layer's formula; its own target is on the diagonal."""
         target, known = batch.target[:, 0], batch.known[:, 0]
         scores = widened(batch.hidden @ self.rows_of(target).T) + self.bias_of(target)
         if self.log_q.shape[0]:
@@ -45,5 +45,5 @@ class InBatchHead(OutputHead):
         return masked(d, gone & ~own).logsumexp(dim=1) - d.diagonal()
 
     def log_weight(self, hidden: Tensor) -> Tensor:
-        """The score, divided by the temperature, without the correction."""
+        """Return the scores divided by the temperature, without the correction."""
         return self.scores(hidden) / self.layer.temperature

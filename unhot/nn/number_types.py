@@ -1,4 +1,4 @@
-"""Number types: wide enough for sums of exponentials, exact, and those that autocast computes products in."""
+"""Choose number types: for sums of exponentials, for exact tables, and for products under autocast."""
 
 from __future__ import annotations
 
@@ -9,28 +9,28 @@ from torch import Tensor, nn
 
 
 def wide(dtype: torch.dtype) -> torch.dtype:
-    """Float32 for the half types, otherwise the type itself."""
+    """Return float32 for the 16-bit types, otherwise the type itself."""
     return torch.float32 if dtype in (torch.float16, torch.bfloat16) else dtype
 
 
 def widened(scores: Tensor) -> Tensor:
-    """Scores in a type that is wide enough for the sum of their exponentials."""
+    """Return the scores in a type that is wide enough for the sum of their exponentials."""
     return scores.to(wide(scores.dtype))
 
 
 def exact_type(device: torch.device) -> torch.dtype:
-    """Doubles, where the device has them."""
+    """Return float64, or float32 on devices without float64."""
     return torch.float32 if device.type == "mps" else torch.float64
 
 
 def autocasts(tensor: Tensor) -> bool:
-    """Whether products are computed in a type of their own, so that their factors need not agree."""
+    """Return whether autocast is on; it chooses the type of products, so factors may differ in type."""
     device = tensor.device.type
     return torch.amp.is_autocast_available(device) and torch.is_autocast_enabled(device)
 
 
 def as_product(*tensors: Tensor) -> tuple[Tensor, ...]:
-    """Tensors as a matrix product takes them: in one type, under autocast in its own."""
+    """Convert tensors to autocast's type for matrix products; return them unchanged without autocast."""
     if not autocasts(tensors[0]):
         return tensors
     dtype = torch.get_autocast_dtype(tensors[0].device.type)
@@ -38,9 +38,9 @@ def as_product(*tensors: Tensor) -> tuple[Tensor, ...]:
 
 
 class ExactTables(nn.Module):
-    """A module with tables that keep their type, whatever type the module is converted to.
+    """A module whose tables keep their type when the module is converted to another type.
 
-    An offset in half precision would be wrong by more than what is learned.
+    In half precision, the error of an offset would be larger than the effects to be learned.
     """
 
     def __init__(self) -> None:
@@ -48,7 +48,7 @@ class ExactTables(nn.Module):
         self.exact: list[str] = []  # names of the tables
 
     def keep(self, *, persistent: bool = False, **tables: Tensor) -> None:
-        """Hold tables under their names; those that are made anew from settings are not saved."""
+        """Register tables under their names; only persistent ones are saved in the state_dict."""
         for name, table in tables.items():
             self.register_buffer(name, table, persistent=persistent)
             self.exact.append(name)

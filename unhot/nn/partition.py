@@ -1,4 +1,4 @@
-"""The head of the partitioned softmax: the words of the part of the text at hand, set before it is read."""
+"""The head of the partitioned softmax; `set_partition` sets the words of the current part of the text."""
 
 import torch
 from numpy.typing import ArrayLike
@@ -16,7 +16,7 @@ from unhot.outputs.partition import Partition
 
 @head_for(Partition)
 class PartitionHead(OutputHead):
-    """Softmax over each target and the words of the part.
+    """A softmax over each target and the words of the current part.
 
     >>> head = OutputHead("partition:size=3", dim=2, counts=[4, 3, 2, 1])
     >>> head.set_partition([2, 0])
@@ -25,13 +25,13 @@ class PartitionHead(OutputHead):
     """
 
     layer: Partition
-    draws_noise = True  # `draws` is a part's set, in place of the one that was set
+    draws_noise = True  # `draws` gives the words of a part, in place of those of `set_partition`
 
-    # int64 [size], filled up with -1; no buffer: DDP would give all processes the first one's
+    # int64 [size], padded with -1; not a buffer, because DDP would copy the first process's to all
     part: Tensor | None = None
 
     def set_partition(self, ids: ArrayLike | Tensor) -> None:
-        """Set the different words of the part of the text that comes now.
+        """Set the different words of the next part of the text.
 
         `unhot.outputs.partition.partitions` cuts a text into such parts.
         """
@@ -45,20 +45,20 @@ class PartitionHead(OutputHead):
             )
         if given.numel() and not (given.min() >= 0 and given.max() < self.words):
             raise DataError(
-                f"a part with ids {int(given.min())} to {int(given.max())}: ids are 0 to {self.words - 1}"
+                f"a part with ids {int(given.min())} to {int(given.max())}: ids must be 0 to {self.words - 1}"
             )
         filled = functional.pad(given, (0, most - given.numel()), value=-1)
         self.part = filled.to(self.weight.device)
 
     def losses(self, batch: FlatBatch) -> Tensor:
-        """The formula of the layer, for each target."""
+        """Return the loss of each example by the layer's formula, summed over its targets."""
         part = self.part if batch.draws is None else batch.draws.sort().values
         if part is None:
-            raise DataError("partition: call set_partition with the words of this part of the text first")
+            raise DataError("partition: first call set_partition with the words of this part of the text")
         if part.ndim != 1:
-            raise DataError("partition: all examples have the same set, draws [n]")
+            raise DataError("partition: all examples share one set of words; give draws of shape [n]")
         part = part.to(batch.target.device)
-        # a word that is there twice is one column
+        # a word that occurs twice is one column
         there = (part >= 0) & (part.diff(prepend=part.new_full((1,), -1)) != 0)
         ids = torch.where(there, part, 0)
         scores = widened(batch.hidden @ self.rows_of(ids).T) + self.bias_of(ids)  # [batch, n]
@@ -68,5 +68,5 @@ class PartitionHead(OutputHead):
         return ((torch.logaddexp(own, others) - own) * batch.known).sum(dim=1)
 
     def log_weight(self, hidden: Tensor) -> Tensor:
-        """The score."""
+        """Return the scores of all words."""
         return self.scores(hidden)

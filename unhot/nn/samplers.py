@@ -1,21 +1,21 @@
-"""TensorFlow's candidate samplers: draws for a whole batch, and how often to expect each class among them.
+"""TensorFlow's candidate samplers: they draw classes for a whole batch and return their expected counts.
 
     log_uniform        q(i) = log((i + 2) / (i + 1)) / log(range_max + 1): about Zipf's law, for ids sorted by
-                       falling count
+                       descending count
     uniform            q(i) = 1 / range_max
     fixed_unigram      q(i) proportional to weight(i) ** distortion
     learned_unigram    q(i) proportional to 1 + how often i was a true class so far
     all                every class once
 
 Each returns (sampled_candidates, true_expected_count, sampled_expected_count). With `unique=False` draws are
-independent and the expected count is num_sampled q. With `unique=True` classes are drawn until num_sampled
-are distinct, and it is 1 - (1 - q) ** tries, with the tries that this call took; num_sampled q if none was
-repeated.
+independent, and the expected count is num_sampled q. With `unique=True` classes are drawn until num_sampled
+are distinct. Then the expected count is 1 - (1 - q) ** tries, where tries is what this call took, or
+num_sampled q if no draw was repeated.
 
-`true_classes` do not keep a class from being drawn. Draws come from torch's generator of the CPU, so they are
-the same on every device; a `seed` that is a number gives the same draws in every call, one that is a
-`torch.Generator` goes on. Nothing waits for a GPU but `learned_unigram` with `unique=True`. With
-`unique=False` and no seed all but `fixed_unigram` can stand in a graph of `torch.compile`.
+True classes can be drawn, too. Draws come from torch's CPU generator, so they are the same on every device. A
+`seed` that is a number gives the same draws in every call; a `torch.Generator` continues its sequence. Only
+`learned_unigram` with `unique=True` waits for a GPU. With `unique=False` and no seed, all samplers but
+`fixed_unigram` can be part of a graph of `torch.compile`.
 """
 
 import math
@@ -38,13 +38,13 @@ from unhot.noise.weights import checked_weights
 from unhot.tree.given import file_state
 from unhot.types import Doubles
 
-PATIENCE = 16  # draws for each distinct id before a race takes over
+PATIENCE = 16  # draws for each distinct id before the race takes over (unhot.noise.distinct)
 NO_TABLE = np.zeros(1, np.uint64)  # a race needs no alias table
 Seed = int | Generator | None
 
 
 class Candidates(NamedTuple):
-    """What a sampler returns; the names are TensorFlow's."""
+    """The result of a sampler; the names are TensorFlow's."""
 
     sampled_candidates: Tensor  # [num_sampled], int64
     true_expected_count: Tensor  # [batch, num_true]
@@ -54,17 +54,17 @@ class Candidates(NamedTuple):
 class _Rule(NamedTuple):
     """A distribution over classes."""
 
-    draw: Callable[[int, Generator | None], Tensor]  # so many ids, with replacement
-    probability: Callable[[Tensor], Tensor]  # of these ids, on their device
-    possible: int  # how many ids can be drawn
-    q: Callable[[], Doubles]  # of all ids, as an array of one's own
+    draw: Callable[[int, Generator | None], Tensor]  # draws n ids with replacement
+    probability: Callable[[Tensor], Tensor]  # returns q of ids, on their device
+    possible: int  # the number of ids that can be drawn
+    q: Callable[[], Doubles]  # returns q of all ids, as an array that the caller may change
 
 
 def log_uniform(
     true_classes: Tensor, num_true: int, num_sampled: int, unique: bool, range_max: int, seed: Seed = None,
     *, dtype: torch.dtype = torch.float32,
 ) -> Candidates:  # fmt: skip
-    """Draw by rank, as `tf.random.log_uniform_candidate_sampler`: ids must be sorted by falling count.
+    """Draw by rank, as `tf.random.log_uniform_candidate_sampler`; ids must be sorted by descending count.
 
     >>> true_classes = torch.tensor([[0], [7]])
     >>> drawn = log_uniform(true_classes, num_true=1, num_sampled=4, unique=True, range_max=50, seed=1)
@@ -75,7 +75,7 @@ def log_uniform(
     log_range = math.log1p(range_max)
 
     def draw(n: int, generator: Generator | None) -> Tensor:
-        # the inverse of the distribution function; rounding must not reach range_max
+        # the inverse of the distribution function; clamped, because rounding could reach range_max
         rank = torch.rand(n, dtype=torch.float64, generator=generator).mul_(log_range).exp_()
         return rank.long().sub_(1).clamp_(max=range_max - 1)
 
@@ -93,7 +93,7 @@ def uniform(
     true_classes: Tensor, num_true: int, num_sampled: int, unique: bool, range_max: int, seed: Seed = None,
     *, dtype: torch.dtype = torch.float32,
 ) -> Candidates:  # fmt: skip
-    """Draw all classes alike, as `tf.random.uniform_candidate_sampler`."""
+    """Draw all classes with equal probability, as `tf.random.uniform_candidate_sampler`."""
     range_max = whole("range_max", range_max, 1)
 
     def draw(n: int, generator: Generator | None) -> Tensor:
@@ -116,11 +116,12 @@ def fixed_unigram(
     """Draw by given weights, as `tf.random.fixed_unigram_candidate_sampler`.
 
     Weights come from `unigrams`, or from the last field of each line of `vocab_file`. The first
-    `num_reserved_ids` ids have none and are never drawn. A shard holds the ids with id % num_shards == shard
-    under the numbers id // num_shards, and `range_max` is how many it holds; unhot.noise.from_file says more.
+    `num_reserved_ids` ids have no weight and are never drawn. A shard holds the ids with
+    id % num_shards == shard, numbered id // num_shards, and `range_max` is the number of its ids; see
+    unhot.noise.from_file.
 
-    Tables are kept for the next call with the same weights; an array or a tensor is compared quicker than a
-    list.
+    Tables are cached for the next call with the same weights; comparing an array or a tensor is faster than
+    comparing a list.
     """
     classes = checked_classes("true_classes", true_classes, num_true, whole("range_max", range_max, 1))
     given = _given_weights(unigrams)
@@ -134,8 +135,8 @@ def fixed_unigram(
     q, cumulative, on_device = _table(weights, state, place, classes.device, dtype)
     if q.size != range_max:
         raise ConfigError(
-            f"range_max={range_max}: there are weights for {q.size} ids; it must be their number, reserved "
-            f"ids included, in this shard of {num_shards}"
+            f"range_max={range_max}: must be {q.size}, the number of ids with weights in this shard of "
+            f"{num_shards}, reserved ids included"
         )
 
     def draw(n: int, generator: Generator | None) -> Tensor:
@@ -147,9 +148,9 @@ def fixed_unigram(
 
 
 def _given_weights(unigrams: Sequence[float] | NDArray[Any] | Tensor | None) -> Doubles:
-    """The weights as an array, which is empty where none are given."""
+    """Return the weights as an array; an empty one if none are given."""
     if isinstance(unigrams, Tensor):
-        # NumPy has no bfloat16, and not every device has doubles
+        # NumPy has no bfloat16, and some devices have no float64
         unigrams = unigrams.detach().cpu().double().numpy()
     return checked_weights("unigrams", () if unigrams is None else unigrams)
 
@@ -162,9 +163,9 @@ def _table(
     device: torch.device,
     dtype: torch.dtype,
 ) -> tuple[Doubles, Tensor, Tensor]:
-    """Probabilities of all ids, their running sum, and the probabilities on the device.
+    """Return the probabilities of all ids, their running sum, and the probabilities on the device.
 
-    `state` tells versions of a file apart.
+    `state` changes with the file, so that a changed file is read again.
     """
     given = file_weights(weights) if isinstance(weights, str) else np.frombuffer(weights, np.float64)
     q = fixed_unigram_probability(given, *place)
@@ -177,9 +178,9 @@ def learned_unigram(
 ) -> Candidates:  # fmt: skip
     """Draw by how often classes were true so far, as `tf.random.learned_unigram_candidate_sampler`.
 
-    TensorFlow hides the counters in the op; here they are `seen`, int64 [range_max], which must begin as
-    ones. A call draws, and computes expected counts, from the counters as they are, and then adds its true
-    classes to them, in place.
+    TensorFlow hides the counters in the op. Here they are the argument `seen`, int64 [range_max], which must
+    start as ones. A call draws and computes expected counts from the current counters, and then adds its true
+    classes to them in place.
 
     >>> seen = torch.ones(4, dtype=torch.int64)
     >>> drawn = learned_unigram(torch.tensor([[3], [3]]), 1, 2, False, 4, seen=seen)
@@ -190,19 +191,18 @@ def learned_unigram(
     if seen.shape != (range_max,) or seen.dtype != torch.int64:
         raise DataError(
             f"seen of shape {tuple(seen.shape)} and type {seen.dtype}: must be int64 of shape "
-            f"({range_max},), ones at first"
+            f"({range_max},); start with torch.ones"
         )
     if readable(seen) and int(seen.min()) < 1:
         raise DataError(
             f"seen: {int(seen.min())} for id {int(seen.argmin())}: every counter must be at least 1; "
-            "begin with torch.ones"
+            "start with torch.ones"
         )
     classes = checked_classes("true_classes", true_classes, num_true, range_max)
     cumulative = seen.cumsum(0)
 
     def draw(n: int, generator: Generator | None) -> Tensor:
-        # whole numbers, so that no probability is rounded
-        # the remainder favours nothing by more than the total / 2**62
+        # with whole numbers, no probability is rounded; the bias of the remainder is at most total / 2**62
         ticket = torch.randint(2**62, (n,), generator=generator).to(seen.device) % cumulative[-1]
         return torch.searchsorted(cumulative, ticket, right=True)
 
@@ -219,11 +219,11 @@ def all(
     true_classes: Tensor, num_true: int, num_sampled: int, unique: bool, seed: Seed = None,
     *, dtype: torch.dtype = torch.float32,
 ) -> Candidates:  # fmt: skip
-    """Every class of 0 .. num_sampled - 1 once, as `tf.random.all_candidate_sampler`.
+    """Return every class of 0 .. num_sampled - 1 once, as `tf.random.all_candidate_sampler`.
 
-    It is there to test with, and for few classes.
+    Use it for tests, and for few classes.
 
-    `unique` and `seed` are there because TensorFlow has them; nothing here is random.
+    `unique` and `seed` exist because TensorFlow has them; nothing here is random.
     """
     num_sampled = whole("num_sampled", num_sampled, 1)
     classes = checked_classes("true_classes", true_classes, num_true, num_sampled)
@@ -232,7 +232,7 @@ def all(
 
 
 def _sample(rule: _Rule, true_classes: Tensor, num_sampled: int, unique: bool, seed: Seed) -> Candidates:
-    """Draws, and the expected counts of the true classes and of the draws."""
+    """Draw, and compute the expected counts of the true classes and of the draws."""
     k, generator = whole("num_sampled", num_sampled, 1), _generator(seed)
     ids, tries = _distinct(rule, k, generator) if unique else (rule.draw(k, generator), float(k))
     ids = ids.to(true_classes.device)
@@ -246,15 +246,15 @@ def _generator(seed: Seed) -> Generator | None:
 
 
 def _expected(q: Tensor, k: int, tries: float) -> Tensor:
-    """How often ids of probability q are to be expected, by TensorFlow's rule: see `unhot.noise.expected`."""
+    """Return the expected counts of ids of probability q by TensorFlow's rule (`unhot.noise.expected`)."""
     return k * q if tries == k else -torch.expm1(tries * torch.log1p(-q))
 
 
 def _distinct(rule: _Rule, k: int, generator: Generator | None) -> tuple[Tensor, float]:
     """Draw until k ids are distinct, in the order of their first appearance, and count the tries.
 
-    Where the last ones are too rare to wait for, they come from a race, which has exactly the same
-    distribution: unhot.noise.distinct.
+    If the last ids are too rare to wait for, a race gives them with exactly the same distribution (see
+    unhot.noise.distinct).
     """
     if k > rule.possible:
         raise ConfigError(

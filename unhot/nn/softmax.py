@@ -1,7 +1,7 @@
 """Heads of the layers that score all words at once: softmax, self_normalized, one_vs_all, infrequent.
 
-Several true classes: of the softmax each is an example of its own, L = T log Z - sum_t s(t); one_vs_all takes
-them for a set.
+For the softmax, T true classes count as T examples: L = T log Z - sum_t s(t). For one_vs_all, they are a set,
+in which each class counts once.
 """
 
 import torch
@@ -20,14 +20,14 @@ from unhot.outputs.softmax import Softmax
 
 @head_for(Softmax)
 class SoftmaxHead(OutputHead):
-    """Softmax over all words, a chunk of them at a time where there are more."""
+    """Softmax over all words, computed a chunk of words at a time if there are more than a chunk."""
 
     layer: Softmax
     scores_all_words = True
     smooths = True
 
     def losses(self, batch: FlatBatch) -> Tensor:
-        """T (log Z + alpha log^2 Z) - sum_t s(t)."""
+        """Return the loss of each example: T (log Z + alpha log^2 Z) - sum_t s(t)."""
         label = batch.known.to(wide(batch.hidden.dtype))
         more, chunk = self._penalty(), self.layer.chunk
         if self._chunks():
@@ -41,14 +41,14 @@ class SoftmaxHead(OutputHead):
         return targets * (log_z + alpha * log_z**2 if alpha else log_z) - linear
 
     def total(self, batch: FlatBatch, scale: Tensor) -> Tensor:
-        """The scales are known, so gradients are made in the forward pass."""
+        """Return the scaled sum of the losses; the scales are known, so the forward pass makes gradients."""
         if not self._chunks():
             return super().total(batch, scale)
         label = batch.known * scale[:, None]
         return chunked_total(*self._operands(batch), label, batch.target, self.layer.chunk, self._penalty())
 
     def log_weight(self, hidden: Tensor) -> Tensor:
-        """The score."""
+        """Return the scores of all words."""
         return self.scores(hidden)
 
     def _chunks(self) -> bool:
@@ -69,21 +69,22 @@ class OneVsAllHead(OutputHead):
     scores_all_words = True
 
     def losses(self, batch: FlatBatch) -> Tensor:
-        """Sum over words of softplus(s), minus the scores of the set of targets."""
+        """Return the loss of each example: sum_w softplus(s(w)), minus the scores of the set of targets."""
         scores = self.scores(batch.hidden)
         own = scores.gather(1, batch.target) * first_of_equals(batch.target, batch.known)
         return no(scores).sum(dim=1) - own.sum(dim=1)
 
     def log_weight(self, hidden: Tensor) -> Tensor:
-        """Log sigmoid(s)."""
+        """Return log sigmoid(s) of all words."""
         return functional.logsigmoid(self.scores(hidden))
 
 
 @head_for(Infrequent)
 class InfrequentHead(OutputHead):
-    """Of a batch of B examples, m = gamma B (at least one) have the penalty, times B / m.
+    """The loss -s(t), plus a penalty on log^2 Z for some examples of a batch.
 
-    Which ones have it is drawn, or given as `draws` [m].
+    Of B examples, m = gamma B (at least one) have the penalty, multiplied by B / m. They are drawn at random,
+    or given as `draws` [m].
     """
 
     layer: Infrequent
@@ -91,7 +92,7 @@ class InfrequentHead(OutputHead):
     draws_noise = True
 
     def losses(self, batch: FlatBatch) -> Tensor:
-        """T (minus the scores of the targets, plus alpha log^2 Z of the examples that were drawn)."""
+        """Return the loss of each example: -sum_t s(t), plus T (B / m) alpha log^2 Z if it was drawn."""
         size, chosen = batch.hidden.shape[0], batch.draws
         linear = -(self.own_scores(batch) * batch.known).sum(dim=1)
         if chosen is None:
@@ -102,9 +103,9 @@ class InfrequentHead(OutputHead):
         return linear.index_add(0, chosen, penalty.to(linear.dtype))
 
     def drawn_from(self, batch: FlatBatch) -> int:
-        """Draws are places in the batch."""
+        """Return the size of the batch: draws are positions in the batch."""
         return batch.hidden.shape[0]
 
     def log_weight(self, hidden: Tensor) -> Tensor:
-        """The score without what it has more than log P at the optimum."""
+        """Return the scores minus the shift, by which they exceed log P at the optimum."""
         return self.scores(hidden) - self.layer.shift()

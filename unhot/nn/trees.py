@@ -1,7 +1,7 @@
-"""Paths of a tree as tensors, for hierarchical softmax in torch.
+"""The paths of a tree as tensors, for hierarchical softmax in torch.
 
-The paths are cut out of the arrays of `unhot.tree` by place, so that a batch is one look-up of [batch,
-longest path] steps.
+The paths stay flat arrays, as in `unhot.tree`. A batch of paths is one look-up of [batch, longest path]
+steps.
 """
 
 from typing import Any, NamedTuple
@@ -15,7 +15,7 @@ from unhot.tree.paths import Paths, longest
 
 
 class TreePaths(NamedTuple):
-    """The path of class w is [start[w] : start[w + 1]] of node and code, root first."""
+    """The paths of all classes: that of w is [start[w] : start[w + 1]] of node and code, root first."""
 
     start: Tensor  # [classes + 1], int64
     node: Tensor  # [all steps], int32
@@ -24,28 +24,28 @@ class TreePaths(NamedTuple):
 
 
 def tree_paths(tree: Paths, device: torch.device | str | None = None) -> TreePaths:
-    """The paths on a device; on the CPU they share the memory of arrays that may be written to."""
+    """Return the paths on a device; on the CPU they share the memory of the arrays, unless read-only."""
     if not isinstance(tree, Paths):
         raise ConfigError(
-            f"tree of type {type(tree).__name__}: must be what unhot.tree makes, such as huffman(counts)"
+            f"tree of type {type(tree).__name__}: must be a tree of unhot.tree, such as huffman(counts)"
         )
     start, node, code = (torch.as_tensor(_writeable(part), device=device) for part in tree)
     return TreePaths(start, node, code, longest(tree))
 
 
 def _writeable(part: NDArray[Any]) -> NDArray[Any]:
-    """The array, or a copy where it is read-only: torch has no such tensors and warns of them.
+    """Return the array, or a copy if it is read-only: torch has no read-only tensors and warns.
 
-    A graph cannot ask, nor does it warn.
+    A compiled graph cannot read the flag, and does not warn.
     """
     return part if torch.compiler.is_compiling() or part.flags.writeable else part.copy()
 
 
 def steps_of(tree: TreePaths, words: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Inner nodes on the paths of words, the signs of their scores, and which steps are there.
+    """Return the inner nodes on the paths of words, the signs of their scores, and which steps exist.
 
     Each is [..., longest]. The sign is +1 where a path goes left, -1 where it goes right. A path that is
-    shorter than the longest is filled up with its own last node.
+    shorter than the longest is padded with its own last node.
     """
     begin, end = tree.start[words].unsqueeze(-1), tree.start[words + 1].unsqueeze(-1)
     step = begin + torch.arange(tree.longest, device=words.device)
