@@ -125,6 +125,7 @@ def page(layer: type[OutputLayer]) -> str:
         for s in settings_of(layer)
     ]
     engine, option = ("", "") if layer.compiled else (', engine="torch"', " --engine torch")
+    slow = "" if layer.compiled else " slow"  # see tools/run_docs.py
     parts = [
         f"{MARK} {source}: change that file, then run the tool again. -->",
         f"# {document.title}",
@@ -141,7 +142,7 @@ def page(layer: type[OutputLayer]) -> str:
         "```python\nimport unhot\n\nmodel = "
         f"unhot.SkipGram(output=\"{example(layer)}\"{engine}).fit(\"corpus.txt\")\n"
         "model.predict_word([\"good\"])  # the words most likely beside it, with their probabilities\n```",
-        f"```sh\nunhot train corpus.txt -o model --output {example(layer)}{option}\n```",
+        f"```sh{slow}\nunhot train corpus.txt -o model --output {example(layer)}{option}\n```",
     ]  # fmt: skip
     return "\n\n".join(parts) + "\n"
 
