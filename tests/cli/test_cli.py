@@ -140,7 +140,7 @@ def test_cbow_and_its_own_settings(tmp_path):
             "--combine: is no setting of --model skipgram, but of cbow",
         ),
         (["train", "nothing.txt", "-o", "/dev/null"], 1, "is not an unhot model"),
-        (["train", "nothing.txt", "-o", "/proc/m"], 1, "/proc/m: a model cannot be saved there"),
+        (["train", "nothing.txt", "-o", "/proc/m"], 1, "/proc/m: a model cannot be saved here"),
         (["neighbors", "nowhere", "king"], 1, "nowhere"),
         (["info", "nowhere"], 1, "nowhere"),
         (["convert", "nowhere", "out.bin"], 1, "nowhere: there is no such file"),

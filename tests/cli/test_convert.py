@@ -63,7 +63,7 @@ def test_notes_and_options(run, model, tmp_path):
     result = run(model, tmp_path / "o.txt", "--which", "out")
     assert (result.returncode, "no tensor 'out_vectors'" in result.stderr) == (1, True)
     result = run(model, tmp_path / "o.nothing")
-    assert (result.returncode, "stands for no format" in result.stderr) == (2, True)
+    assert (result.returncode, "does not stand for a format" in result.stderr) == (2, True)
     result = run(model, tmp_path / "o", "--from", "npy7")
     assert (result.returncode, "must be one of unhot" in result.stderr) == (2, True)
 

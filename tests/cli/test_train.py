@@ -186,7 +186,7 @@ def test_starting_from_vectors(folder):
             "--dim: --resume goes on with the settings that the training began with",
         ),
         (["--resume", "model"], 1, "its training is complete"),
-        (["--resume", "nowhere"], 1, "nowhere: is not an unhot model"),
+        (["--resume", "nowhere"], 1, "nowhere: this is not an unhot model"),
         (["text.txt"], 2, "Missing option '-o'"),
         (
             ["text.txt", "-o", "x", "--start", "model", "--dim", "9"],

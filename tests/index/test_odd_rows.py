@@ -42,6 +42,6 @@ def test_equal_cosines_come_in_the_order_of_rows_both_ways():
 def test_lengths_and_queries_must_fit():
     with pytest.raises(DataError, match=r"10 vectors, but norms has shape \(5,\)"):
         Exact(np.ones((10, 4), np.float32), norms=np.ones(5))
-    with pytest.raises(DataError, match=r"queries of shape \(1, 60\): give a matrix with 4 numbers"):
+    with pytest.raises(DataError, match=r"queries has shape \(1, 60\): give a matrix with 4 numbers"):
         Exact(np.ones((10, 4), np.float32)).search_units(np.ones((1, 60)), 1)
     assert Exact([[1.0, 0.0], [0.0, 1.0]]).search([[0, 1]], 1)[0].tolist() == [[1]]

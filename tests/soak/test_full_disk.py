@@ -94,8 +94,8 @@ def check_command(done, folder):
     """One line, exit code 1, and checkpoints that failed on the way without ending the training."""
     assert done.returncode == 1
     *notes, last = done.stderr.splitlines()
-    assert last.startswith(f"unhot: {folder}: cannot be saved (")
-    assert last.endswith("the model that was there is untouched")
+    assert last.startswith(f"unhot: {folder}: the model cannot be saved (")
+    assert last.endswith("the old model is untouched")
     assert any(note.startswith("no checkpoint: ") and note.endswith("; training goes on") for note in notes)
     assert any(note.startswith("epoch 3/3: loss") for note in notes)
 

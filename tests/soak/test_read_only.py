@@ -49,16 +49,16 @@ def test_refused_before_training(name, arguments, read_only, text, run):
     assert done.returncode == 1
     (line,) = done.stderr.splitlines()  # nothing was read, nothing was trained
     assert line.startswith(f"unhot: {read_only}")
-    assert f"{name}: a model cannot be saved there (" in line
+    assert f"{name}: a model cannot be saved here (" in line
     assert line.endswith("; choose another place")
 
 
 def test_saving(read_only, model):
     with pytest.raises(
-        DataError, match=rf"model: cannot be saved {REASON}; the model that was there is untouched"
+        DataError, match=rf"model: the model cannot be saved {REASON}; the old model is untouched"
     ):
         model.save(read_only / "model")
-    with pytest.raises(DataError, match=rf"new: cannot be saved {REASON}; nothing was saved"):
+    with pytest.raises(DataError, match=rf"new: the model cannot be saved {REASON}; nothing was saved"):
         model.save(read_only / "new")
     for name in ("v.txt", "v.bin", "v.npy", "v.safetensors"):
         with pytest.raises(
@@ -69,7 +69,7 @@ def test_saving(read_only, model):
 
 def test_checkpoints_are_refused_before_the_training(read_only, lines, settings):
     checkpoint = Checkpoint(path=read_only / "new", minutes=None, chunks=1)
-    with pytest.raises(DataError, match="a model cannot be saved there"):
+    with pytest.raises(DataError, match="a model cannot be saved here"):
         unhot.SkipGram(**settings).fit(lines, checkpoint=checkpoint)
 
 

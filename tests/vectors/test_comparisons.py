@@ -145,7 +145,7 @@ def test_vectors_without_a_direction() -> None:
     assert store.n_similarity(["zero"], ["one"]) == 0.0
     assert store.get_normed_vectors()[0].tolist() == [0, 0]
     assert store.closer_than("one", "zero") == ["huge", "tiny"]
-    with pytest.raises(DataError, match="give a word or 2 numbers"):
+    with pytest.raises(DataError, match="give a word or a vector of 2 numbers"):
         store.distances([1.0, 2.0, 3.0])
     with pytest.raises(DataError, match="none of the words"):
         store.n_similarity([], ["one"])

@@ -126,4 +126,4 @@ def test_a_place_that_cannot_be_written_is_done_without(store, builds, tmp_path,
     for _ in range(2):
         assert store.build_index(tmp_path / "file" / "index").most_similar(store["w5"], 1)[0][0] == "w5"
     assert len(builds) == 2
-    assert "is not kept" in caplog.text
+    assert "cannot be saved" in caplog.text

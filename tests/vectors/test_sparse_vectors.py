@@ -96,11 +96,11 @@ def test_wrong_queries_are_named(both):
         sparse.most_similar("w99")
     for key in (60, -1, True, 1.0, np.float64(2), None):
         assert key not in sparse
-        with pytest.raises(UnknownWord, match=r"is not among the 60 words, nor the number of a row"):
+        with pytest.raises(UnknownWord, match=r"is not among the 60 words, and not a row number"):
             sparse.get_vector(key)
-    with pytest.raises(DataError, match="without a word"):
+    with pytest.raises(DataError, match="got no word"):
         sparse.most_similar()
-    with pytest.raises(DataError, match="a query of type ndarray: .* give words"):
+    with pytest.raises(DataError, match="a query has type ndarray: .* give words"):
         sparse.most_similar(np.zeros(60))
     with pytest.raises(ConfigError, match="topn=0"):
         sparse.most_similar("w1", topn=0)

@@ -92,7 +92,7 @@ def test_unknown_keys() -> None:
         store[["king", ""]]
     with pytest.raises(ConfigError, match="attr='freq'"):
         store.get_vecattr("king", "freq")
-    with pytest.raises(DataError, match="without counts"):
+    with pytest.raises(DataError, match="have no counts"):
         store.get_vecattr("king", "count")
 
 

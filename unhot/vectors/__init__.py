@@ -1,4 +1,4 @@
-"""Word vectors: the store, and the formats it is read from and written to."""
+"""Word vectors: look up, compare and search them, and read and write them in many formats."""
 
 from unhot.vectors.store import Vectors
 from unhot.vectors.subword_vectors import SubwordVectors

@@ -1,13 +1,13 @@
-"""A graph over word vectors that answers with words, and the file that keeps it between two processes.
+"""A search graph over word vectors that answers with words, and a file that keeps it for other processes.
 
     NAME            the graph, in usearch's format
-    NAME.json       sha256 of the vectors and of the graph's bytes, the settings it was built with, the
-                    version of usearch
+    NAME.json       sha256 of the vectors and of the graph's bytes, the settings the graph was built with, and
+                    the version of usearch
 
-The file is a cache. It is used only if every line of the JSON file is as expected and the bytes have their
-checksum, since usearch reads a graph without checking it. That guards against damage and against other
-vectors, not against somebody who writes both files. Otherwise the graph is built again and the file replaced;
-one that cannot be written is done without.
+The file is a cache. It is used only if every entry of the JSON file is as expected and the checksum of the
+graph is right, because usearch does not check a graph that it reads. This guards against damage and against
+other vectors, but not against somebody who writes both files. Otherwise the graph is built again and the file
+is replaced. If the file cannot be written, a warning says so.
 """
 
 import hashlib
@@ -30,25 +30,25 @@ log = logging.getLogger("unhot")
 
 
 class WordIndex:
-    """A graph whose rows are words: the `indexer` of `Vectors.most_similar`."""
+    """A search graph whose rows are words: an `indexer` for `Vectors.most_similar`."""
 
     def __init__(self, words: list[str], index: Hnsw) -> None:
-        """Take the words in the order of the rows."""
+        """Take the words, in the order of the rows, and the graph."""
         self.words, self.index = list(words), index
 
     def most_similar(self, vector: Floats, num_neighbors: int) -> Neighbours:
-        """The words nearest to a vector, with their cosines, best first."""
+        """Return the words nearest to a vector, with their cosines, best first."""
         ids, cosines = self.index.search(np.asarray(vector)[None], num_neighbors)
         return named(self.words, ids[0], cosines[0])
 
 
 def open_hnsw(path: Path, vectors: Floats, settings: HnswSettings, threads: int) -> Hnsw:
-    """The graph in a file if it is that of these vectors; otherwise a new one, and the file is replaced."""
+    """Load the graph from a file if it belongs to these vectors; else build one and replace the file."""
     expected = {
         "format": "unhot hnsw",
         "vectors": _checksum(vectors),
         "shape": list(vectors.shape),
-        # what the graph depends on
+        # only the settings that change the graph
         "settings": {"connectivity": settings.connectivity, "expansion_add": settings.expansion_add},
         "usearch": extra("usearch", "ann", "approximate search").__version__,
     }
@@ -72,7 +72,7 @@ def _beside(path: Path) -> Path:
 
 
 def _trusted_bytes(path: Path, expected: dict[str, Any]) -> bytes | None:
-    """The bytes of the graph, if both files are there and all is as expected."""
+    """Return the bytes of the graph if both files exist and are as expected; else None."""
     try:
         with _beside(path).open("rb") as file:
             stated = json.loads(file.read(MAX_JSON_BYTES))
@@ -85,11 +85,11 @@ def _trusted_bytes(path: Path, expected: dict[str, Any]) -> bytes | None:
 
 
 def _keep(path: Path, data: bytes, expected: dict[str, Any]) -> None:
-    """Write the two files, the graph first: a JSON file never belongs to a graph that is not there yet."""
+    """Write the two files, the graph first, so that a JSON file never describes a missing graph."""
     text = json.dumps({**expected, "graph": hashlib.sha256(data).hexdigest()}, indent=2) + "\n"
     try:
         for target, content in ((path, data), (_beside(path), text.encode())):
             with replacing(target) as file:
                 file.write(content)
     except (OSError, DataError) as error:
-        log.warning("%s: the index is not kept (%s); it will be built again next time", path, error)
+        log.warning("%s: the index cannot be saved (%s); it will be built again next time", path, error)

@@ -1,7 +1,7 @@
-"""What users ask with, and what they get.
+"""Queries for similar words, and their answers.
 
-They ask with words, rows or vectors, each alone, in a list, or in pairs with a weight. They get words with
-their scores, best first.
+A query is a word, a row number or a vector, alone, in a list, or in pairs with a weight. An answer is a list
+of words with their scores, best first.
 """
 
 from collections.abc import Sequence
@@ -23,14 +23,14 @@ Neighbours = list[tuple[str, float]]  # (word, cosine), best first
 def weighted(
     positive: Query | Sequence[Query] | None, negative: Query | Sequence[Query] | None
 ) -> tuple[list[Item], list[float]]:
-    """The items of a query and their weights: 1 in positive, -1 in negative, unless an item says its own."""
+    """Return the items of a query and their weights: 1 in positive, -1 in negative, or the item's own."""
     items: list[Item] = []
     weights: list[float] = []
     for queries, weight in ((positive, 1.0), (negative, -1.0)):
         for query in listed(queries):
             if isinstance(query, tuple) and len(query) != 2:
                 raise DataError(
-                    f"{query!r:.80} in a query: give a word, a vector, or a pair of one and its weight"
+                    f"{query!r:.80} in a query: give a word, a vector, or a pair (word or vector, weight)"
                 )
             item, own = query if isinstance(query, tuple) else (query, weight)
             items.append(item)
@@ -39,7 +39,7 @@ def weighted(
 
 
 def listed(queries: Query | Sequence[Query] | None) -> list[Any]:
-    """One word, vector or pair as a list of one; the rows of a matrix as vectors."""
+    """Return queries as a list: a single word, vector or pair is put into a list; a matrix gives its rows."""
     if queries is None:
         return []
     if (
@@ -52,7 +52,7 @@ def listed(queries: Query | Sequence[Query] | None) -> list[Any]:
 
 
 def _is_pair(queries: object) -> bool:
-    """Whether a tuple is an item with its weight; (1, 2) are two rows, (1, 2.0) is a row and its weight."""
+    """Return whether a tuple is an item and its weight: (1, 2.0) is a row and its weight, (1, 2) two rows."""
     if not isinstance(queries, tuple) or len(queries) != 2:
         return False
     item, weight = queries
@@ -62,25 +62,25 @@ def _is_pair(queries: object) -> bool:
 
 
 class Indexer(Protocol):
-    """Whatever finds words near a vector."""
+    """Any object that finds the words nearest to a vector."""
 
     def most_similar(self, vector: Floats, num_neighbors: int) -> Neighbours:
-        """The words nearest to a vector."""
+        """Return the words nearest to a vector, with their scores, best first."""
 
 
 def named(
     words: Sequence[str], rows: NDArray[np.integer[Any]], scores: NDArray[np.floating[Any]]
 ) -> Neighbours:
-    """Rows as words with their scores; -1, where nothing was found, is left out."""
+    """Return rows as (word, score); rows of -1, which mean that nothing was found, are left out."""
     return [
         (words[row], score) for row, score in zip(rows.tolist(), scores.tolist(), strict=True) if row >= 0
     ]
 
 
 def best(scores: NDArray[np.floating[Any]], topn: int) -> NDArray[np.intp]:
-    """The places of the topn highest scores, highest first, equal ones in their order.
+    """Return the positions of the topn highest scores, highest first; equal scores keep their order.
 
-    -inf is never among them.
+    Scores of -inf are left out.
     """
     n = min(topn, int(np.count_nonzero(scores > -np.inf)))
     if n < 1:

@@ -10,23 +10,23 @@ from unhot.types import Floats
 
 
 class Singles(NamedTuple):
-    """Float32 numbers, and where the next row begins."""
+    """A matrix as flat float32 numbers; row r begins at r * stride."""
 
     numbers: Floats
     stride: int
 
 
 class Halves(NamedTuple):
-    """The bits of float16 numbers, and where the next row begins."""
+    """A matrix as the flat bits of float16 numbers; row r begins at r * stride."""
 
     numbers: NDArray[np.uint16]
     stride: int
 
 
 def flat(matrix: NDArray[Any]) -> Singles | Halves:
-    """All numbers of a matrix, from the first to the last, read-only.
+    """Return all numbers of a matrix as one flat read-only array.
 
-    That is one type of array for all matrices, so that nothing is compiled twice.
+    This is one array type for all matrices, so that kernels are compiled only once.
     """
     (count, dim), size = matrix.shape, matrix.itemsize
     if count == 0 or dim == 0:
@@ -44,20 +44,21 @@ def flat(matrix: NDArray[Any]) -> Singles | Halves:
 
 @generic
 def number(rows: Any, place: Any) -> Any:
-    """A number as float32."""
+    """Return the number at a place as float32."""
 
 
 @number.register(Singles)
 def single(rows: Any, place: Any) -> Any:
-    """As it is."""
+    """Return a float32 number unchanged."""
     return rows.numbers[place]
 
 
 @number.register(Halves)
 def half(rows: Any, place: Any) -> Any:
-    """Fraction and exponent move to their places in a float32, whose exponent begins 112 lower.
+    """Convert float16 bits to float32.
 
-    An exponent of 31 stands for inf and NaN.
+    Shift fraction and exponent into their float32 positions, then multiply by 2^112, because the exponent
+    biases are 15 and 127. Exponent 31 means inf or NaN.
     """
     bits = np.uint32(rows.numbers[place])
     size = np.uint32((bits & np.uint32(0x7FFF)) << np.uint32(13))
@@ -69,7 +70,10 @@ def half(rows: Any, place: Any) -> Any:
 
 @kernel
 def fill_means(rows: Any, own: Any, starts: Any, pieces: Any, skips: Any, out: Any) -> None:
-    """out[i] = the mean of row own[i], if that is not -1, and of rows pieces[starts[i] : starts[i + 1]]."""
+    """Compute out[i] = the mean of row own[i] (unless -1) and the rows pieces[starts[i] : starts[i + 1]].
+
+    A piece of -1 has no row: it is left out if `skips`, else it counts as a row of zeros.
+    """
     dim = out.shape[1]
     for word in range(out.shape[0]):
         count = 0

@@ -1,12 +1,12 @@
-"""Words whose vectors are sparse rows, with a number for each context: as positive PMI has them.
+"""Sparse word vectors with one number for each context word, such as the rows of positive PMI.
 
     similarity(a, b) = sum_j a[j] b[j] / (|a| |b|)
 
-There are as many numbers in such a vector as there are words, nearly all of them zero. So rows stay as they
-are on disk, and only cells that two words both have are multiplied. Unlike those of other vectors, the
-numbers have a meaning, which `contexts` shows.
+Such a vector has as many numbers as there are words, and nearly all are zero. So rows stay in their sparse
+form on disk, and only cells that two words share are multiplied. Unlike the numbers of dense vectors, these
+have a meaning, which `contexts` shows.
 
-A row without a cell has no direction: its word is nobody's neighbour and has none.
+A row without cells has no direction: its word has no neighbours and is not a neighbour of any word.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class SparseVectors(KeyedWords):
-    """The rows of cells as vectors of words.
+    """The rows of cells, used as word vectors.
 
     >>> from unhot.vocab.vocabulary import Vocabulary
     >>> starts, columns, values = [0, 2, 4, 5], [1, 2, 1, 2, 0], [1.0, 2.0, 1.0, 1.0, 3.0]
@@ -42,7 +42,7 @@ class SparseVectors(KeyedWords):
     """
 
     def __init__(self, cells: Cells) -> None:
-        """Take cells: positive PMI, or whatever else makes words comparable."""
+        """Take cells whose rows make words comparable, such as positive PMI."""
         self.cells = cells
         self.words = cells.vocabulary.words
         self.counts = cells.vocabulary.counts
@@ -50,16 +50,16 @@ class SparseVectors(KeyedWords):
 
     @classmethod
     def load(cls, directory: str | os.PathLike[str]) -> SparseVectors:
-        """Open cells that were kept in a directory."""
+        """Open a directory of cells."""
         return cls(Cells.open(directory))
 
     def __repr__(self) -> str:
-        """The number of words and of cells."""
+        """Show the number of words and cells."""
         return f"SparseVectors({len(self)} words, {len(self.cells)} cells)"
 
     @functools.cached_property
     def key_to_index(self) -> dict[str, int]:
-        """The row of each word."""
+        """A dictionary from each word to its row."""
         return self.cells.vocabulary.index
 
     @functools.cached_property
@@ -72,20 +72,20 @@ class SparseVectors(KeyedWords):
         return out
 
     def get_vector(self, key: Key) -> Floats:
-        """The row of a word with all its zeros [words]."""
+        """Return the row of a word as a dense vector [words]."""
         vector = np.zeros(len(self), np.float32)
         columns, values = self.cells.row(self.id(key))
         vector[columns] = values
         return vector
 
     def contexts(self, key: Key, topn: int = 10) -> Neighbours:
-        """The contexts of a word with the largest numbers: what its vector is made of."""
+        """Return the contexts with the largest numbers in a word's vector, as (context, number)."""
         columns, values = self.cells.row(self.id(key))
         found = best(values, whole("topn", topn, 1))
         return named(self.words, columns[found], values[found])
 
     def similarity(self, w1: Key, w2: Key) -> float:
-        """The cosine of the angle between two words' rows; 0 if one of them is empty."""
+        """Return the cosine of two words' rows; 0 if one of the rows is empty."""
         a, b = np.array([[self.id(w1)], [self.id(w2)]], np.int32)
         return float(self.pair_cosines(a, b)[0])
 
@@ -96,23 +96,23 @@ class SparseVectors(KeyedWords):
         topn: int = 10,
         restrict_vocab: int | None = None,
     ) -> Neighbours:
-        """The words nearest to the mean of the query's words, without these themselves.
+        """Find the words nearest to the mean of the query's words, without the query's own words.
 
-        Returns (word, cosine), best first. Words count by their unit vectors, with weight 1 in `positive`
-        and -1 in `negative`, or as a pair (word, weight) says. Only the first `restrict_vocab` words are
-        searched.
+        Return (word, cosine), best first. Each word contributes its unit vector, with weight 1 in `positive`
+        and -1 in `negative`, or with the weight of a pair (word, weight). Only the first `restrict_vocab`
+        words are searched.
         """
         from unhot.corpus.cells.sparse_rows import fill_dots
 
         items, weights = weighted(positive, negative)
         if not items:
-            raise DataError("most_similar without a word: give at least one in positive or negative")
+            raise DataError("most_similar got no word: give at least one in positive or negative")
         mean, own = np.zeros(len(self)), []
         for item, weight in zip(items, weights, strict=True):
             if not isinstance(item, KEYS):
                 raise DataError(
-                    f"a query of type {type(item).__name__}: words of sparse vectors are found by words; "
-                    "give words"
+                    f"a query has type {type(item).__name__}: sparse vectors can be searched only with "
+                    "words; give words"
                 )
             own.append(self.id(item))
             columns, values = self.cells.row(own[-1])
@@ -128,7 +128,7 @@ class SparseVectors(KeyedWords):
         return named(self.words, found, cosines[found]) if query.any() else []
 
     def pair_cosines(self, a: Ids, b: Ids) -> Doubles:
-        """The cosine of row a[n] with row b[n], for each n; 0 if one of them is empty."""
+        """Return the cosine of row a[n] and row b[n], for each n; 0 if one of them is empty."""
         from unhot.corpus.cells.sparse_rows import fill_pair_dots
 
         products, lengths = np.zeros(len(a)), self.norms[a] * self.norms[b]
@@ -136,9 +136,9 @@ class SparseVectors(KeyedWords):
         return np.divide(products, lengths, out=np.zeros(len(a)), where=lengths > 0)
 
     def cosines_with(self, rows: Ids) -> Callable[[int, int], Floats]:
-        """A function (first, last) -> their cosines with rows first .. last - 1, [rows, last - first].
+        """Return a function (first, last) -> cosines of `rows` with rows first .. last - 1.
 
-        A row without a direction has NaN.
+        Its result is [rows, last - first]; a row without a direction has NaN.
         """
         from unhot.corpus.cells.sparse_rows import fill_cosines
 
@@ -156,7 +156,7 @@ class SparseVectors(KeyedWords):
         return cosines
 
     def _by_columns(self, rows: Ids) -> SparseRows:
-        """Some rows, of length one, by columns: row j has the numbers of those with a cell in column j."""
+        """Return the unit vectors of some rows, transposed: row j lists those with a cell in column j."""
         from unhot.corpus.cells.sparse_rows import rows_of
 
         parts = [self.cells.row(row) for row in rows.tolist()]
@@ -174,7 +174,7 @@ class SparseVectors(KeyedWords):
         return rows_of(self.cells.starts, self.cells.columns, self.cells.values)
 
     def _on_threads(self, work: Callable[[int, int], None], first: int, last: int) -> None:
-        """Call work(begin, end) for parts of the rows first .. last - 1."""
+        """Call work(begin, end) in threads, for parts of the rows first .. last - 1."""
         from unhot.corpus.cells.sparse_rows import cuts
 
         parts = cuts(self.cells.starts, whole("threads", self.threads, 1), first, last)

@@ -1,14 +1,17 @@
-"""Words spelled like an unknown one, for its error message."""
+"""Find words spelled like an unknown word, to suggest them in its error message."""
 
 import difflib
 import itertools
 from collections.abc import Iterable
 
-SPELLINGS = 5_000  # words that are compared letter by letter with an unknown one: some 0.1 s
+SPELLINGS = 5_000  # the most words that are compared letter by letter with the unknown one: about 0.1 s
 
 
 def similar_spellings(word: object, words: Iterable[str]) -> list[str]:
-    """Up to three words with the same first letter that are about as long and differ little, but for case."""
+    """Return up to three similar words of about the same length and with the same first letter.
+
+    Upper and lower case count as equal.
+    """
     if not isinstance(word, str) or not word:
         return []
     folded = word.casefold()

@@ -1,10 +1,10 @@
-"""Word vectors in memory or memory-mapped: load, save, compare words, find neighbours. Names are gensim's.
+"""Word vectors in memory or memory-mapped: load, save, compare, search. The names are gensim's.
 
     similarity(a, b) = a . b / (|a| |b|)          distance(a, b) = 1 - similarity(a, b)
 
-What a key is and how rows are looked up and changed is in word_rows.py. A vector of length zero, or with a
-number in it that is not finite, has no direction: it is nobody's neighbour and has none, and its similarity
-to everything is 0.
+word_rows.py defines keys, and how rows are looked up and changed. A vector of length zero, or with a number
+that is not finite, has no direction: its word has no neighbours, is not a neighbour of any word, and its
+similarity to every word is 0.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ from unhot.vectors.transport import movers_distance
 from unhot.vectors.word_rows import WordRows
 
 MULTIPLIED_FLOOR = 1e-6  # keeps a quotient of cosines finite; gensim's value
-# formats that can hold n-grams, and what opens them: as `SubwordVectors`, which registers all of them, or as
-# the class given where there are none
+# formats that can hold n-grams -> the function that opens them: as `SubwordVectors` if the file has n-grams,
+# else as the class given. subword_vectors.py registers these functions
 KEEPING: dict[str, Callable[[type[Vectors], Path, Options], Vectors]] = {}
 
 
 class Vectors(WordRows):
-    """Words and their vectors, row by row.
+    """Words and their vectors, one row for each word.
 
     >>> vectors = Vectors(["king", "queen", "apple"], np.array([[1, 2], [1, 1.5], [-1, 0]], dtype=np.float32))
     >>> vectors.most_similar("king", topn=1)[0][0]
@@ -58,12 +58,13 @@ class Vectors(WordRows):
         bad_utf8: str = "escape",
         which: str = "in",
     ) -> Vectors:
-        """Open a model folder (memory-mapped) or read a file: by its ending, its content or the format named.
+        """Open a model folder (memory-mapped) or read a file; `format` or the file itself tells the format.
 
-        `limit` reads the first words only; `which` ("in" or "out") chooses the vectors of a model folder;
-        `bad_utf8` ("escape", "error", "replace" or "ignore") says what becomes of words that are not valid
-        UTF-8. What has n-grams, as a fastText model, is opened as `SubwordVectors`, which know unseen words,
-        too; unless words are to be replaced, since n-grams are those of the words as they are.
+        `limit` reads only the first words; `which` ("in" or "out") chooses the vectors of a model folder;
+        `bad_utf8` ("escape", "error", "replace" or "ignore") says how to read words that are not valid UTF-8.
+        A model with n-grams, such as fastText's, is opened as `SubwordVectors`, which also have vectors for
+        unseen words. The exception is `bad_utf8` "replace" or "ignore", which change words, while n-grams
+        belong to the original words.
         """
         path, options = Path(path), check_options(limit, bad_utf8, which)
         if path.exists() and which == "in" and bad_utf8 in ("escape", "error"):
@@ -76,35 +77,35 @@ class Vectors(WordRows):
         return cls.of_table(*read_table(path, format, limit=limit, bad_utf8=bad_utf8, which=which))
 
     def save(self, path: str | Path, format: str | None = None) -> dict[str, str]:
-        """Write a file or folder, by its ending or in the format named.
+        """Write a file or folder, in the given format or the one that the path's ending stands for.
 
-        Return the words it cannot hold -> what it holds instead.
+        Return a dictionary of words that the format cannot hold -> what was written instead.
         """
         return write_table(Path(path), Table(self.words, self.vectors, self.counts), format)
 
     def similarity(self, w1: Key, w2: Key) -> float:
-        """Return the cosine of the angle between two words' vectors."""
+        """Return the cosine of two words' vectors."""
         return float(unit(self.get_vector(w1)) @ unit(self.get_vector(w2)))
 
     def distance(self, w1: Key, w2: Key) -> float:
-        """1 - similarity."""
+        """Return 1 - similarity."""
         return 1.0 - self.similarity(w1, w2)
 
     def distances(self, word_or_vector: Key | ArrayLike, other_words: Sequence[Key] = ()) -> Floats:
-        """1 - cosine between a word or vector and each of the other words; without these, and all words."""
+        """Return 1 - cosine of a word or vector and each of the other words (default: all words)."""
         unit_query = unit(self._vector(word_or_vector))
         if len(other_words):
             return (1.0 - units(self[other_words]) @ unit_query).astype(np.float32)
         return np.float32(1.0) - cosines_with(unit_query, self.vectors, self.norms)
 
     def n_similarity(self, ws1: Sequence[Key], ws2: Sequence[Key]) -> float:
-        """The cosine between the mean vectors of two lists of words; unknown words are left out."""
+        """Return the cosine of the mean vectors of two lists of words; unknown words are left out."""
         means = [unit(self._mean(self._known(words), None, pre_normalize=False)) for words in (ws1, ws2)]
         return float(means[0] @ means[1])
 
     @staticmethod
     def cosine_similarities(vector_1: ArrayLike, vectors_all: ArrayLike) -> Floats:
-        """The cosines between a vector and each row of a matrix."""
+        """Return the cosine of a vector and each row of a matrix."""
         return (units(vectors_all) @ unit(vector_1)).astype(np.float32)
 
     def get_mean_vector(
@@ -115,31 +116,31 @@ class Vectors(WordRows):
         post_normalize: bool = False,
         ignore_missing: bool = True,
     ) -> Floats:
-        """The mean of words' vectors, divided by their lengths before if `pre_normalize`.
+        """Return the mean of words' vectors; with `pre_normalize`, of their unit vectors.
 
-        With weights w_i: sum w_i v_i / sum |w_i|. Vectors among the keys are taken as they are. All zeros if
-        no word is known.
+        With weights w_i the mean is sum w_i v_i / sum |w_i|. Vectors among the keys are not normalized. If no
+        word is known, the result is all zeros.
         """
         mean = self._mean(keys, weights, pre_normalize, ignore_missing)
         return (unit(mean) if post_normalize else mean).astype(np.float32)
 
     def rank_by_centrality(self, words: Sequence[Key], use_norm: bool = True) -> list[tuple[float, Key]]:
-        """(similarity to the mean of all, word), the most similar first; unknown words are left out."""
+        """Rank words by similarity to their mean: (similarity, word), best first, without unknown words."""
         known = self._known(words)
         rows = units(self[known]) if use_norm else self[known].astype(np.float64)
         cosines = (rows @ unit(rows.mean(axis=0))).astype(np.float32).tolist()
         return sorted(zip(cosines, known, strict=True), reverse=True)
 
     def doesnt_match(self, words: Sequence[Key]) -> Key:
-        """The word farthest from the mean of all; unknown words are left out."""
+        """Return the word farthest from the mean of all given words; unknown words are left out."""
         return self.rank_by_centrality(words)[-1][1]
 
     def closer_than(self, key1: Key, key2: Key) -> list[str]:
-        """All words that are closer to `key1` than `key2` is."""
+        """Return all words that are closer to `key1` than `key2` is."""
         query, other = unit(self.get_vector(key1)), self.get_vector(key2)
         cosines = cosines_with(query, self.vectors, self.norms)
         limit = rounded(units(other[None]) @ query)
-        # where float32 products could not tell, in float64: equal rows are equally close
+        # recompute cosines near the limit in float64, so that equal rows are equally close
         margin = (self.vector_size + 8) * 2.0**-22
         near = np.flatnonzero(np.abs(cosines - limit) <= margin)
         cosines[near] = rounded(units(self.vectors[near]) @ query)
@@ -147,17 +148,17 @@ class Vectors(WordRows):
         return [self.words[row] for row in np.flatnonzero(cosines > limit).tolist() if row != own]
 
     def rank(self, key1: Key, key2: Key) -> int:
-        """How many words are closer to `key1` than `key2` is, plus one."""
+        """Return how many words are closer to `key1` than `key2` is, plus one."""
         return len(self.closer_than(key1, key2)) + 1
 
     def wmdistance(self, document1: Sequence[Key], document2: Sequence[Key], norm: bool = True) -> float:
-        """Word mover's distance between two lists of words (needs the extra `wmd`).
+        """Return the word mover's distance between two lists of words (needs the extra `wmd`).
 
-        Unknown words are left out, inf if none is known.
+        Unknown words are left out. If a list has no known word, the distance is inf.
         """
         sides = []
         for document in (document1, document2):
-            # a word and the number of its row are the same
+            # count a word and its row number as the same key
             times = Counter(
                 word if (row := self._find(word)) is None else row for word in document if word in self
             )
@@ -202,17 +203,17 @@ class Vectors(WordRows):
     ) -> Neighbours | Floats:
         """Find the words nearest to the mean of the query's vectors, without the query's own words.
 
-        Returns (word, cosine), best first.
+        Return (word, cosine), best first.
 
-        Words count by their unit vectors, with weight 1 in `positive` and -1 in `negative`; vectors are taken
-        as they are. In a pair (word, weight) the weight is what it says, in either. Words of equal cosine
-        come in the order of their rows. Only the rows from `clip_start` to `clip_end`, or the first
-        `restrict_vocab`, are searched. An `indexer` searches in its own way. `topn=None` gives the cosines of
-        all rows instead.
+        Each word contributes its unit vector, with weight 1 in `positive` and -1 in `negative`; vectors are
+        not normalized. A pair (word, weight) gives its own weight, in either list. Words of equal cosine are
+        ordered by their rows. Only the rows from `clip_start` to `clip_end`, or the first `restrict_vocab`
+        rows, are searched. An `indexer` replaces the exact search. `topn=None` returns the cosines of all
+        rows instead.
         """
         items, weights = weighted(positive, negative)
         if not items:
-            raise DataError("most_similar without a word: give at least one in positive or negative")
+            raise DataError("most_similar got no word: give at least one in positive or negative")
         mean, own = unit(self._mean(items, weights)), self._own(items)
         rows = self._range(clip_start, clip_end, restrict_vocab)
         if topn is None:
@@ -223,24 +224,25 @@ class Vectors(WordRows):
             return named(self.words, ids[0], cosines[0])
         if rows != slice(0, len(self)):
             raise ConfigError(
-                "indexer with restrict_vocab or a clip: an indexer searches all words; leave one of them out"
+                "indexer given together with restrict_vocab, clip_start or clip_end: an indexer searches all "
+                "words; leave one of them out"
             )
         mine = {self.words[row] for row in own}
         found = indexer.most_similar(mean.astype(np.float32), topn + len(mine))
         return [pair for pair in found if pair[0] not in mine][:topn]
 
     def similar_by_word(self, word: Key, topn: int = 10, restrict_vocab: int | None = None) -> Neighbours:
-        """The words nearest to a word."""
+        """Return the words nearest to a word."""
         return self.most_similar(word, topn=topn, restrict_vocab=restrict_vocab)
 
     def similar_by_key(self, key: Key, topn: int = 10, restrict_vocab: int | None = None) -> Neighbours:
-        """The words nearest to a word."""
+        """Return the words nearest to a word."""
         return self.most_similar(key, topn=topn, restrict_vocab=restrict_vocab)
 
     def similar_by_vector(
         self, vector: Floats, topn: int = 10, restrict_vocab: int | None = None
     ) -> Neighbours:
-        """The words nearest to a vector."""
+        """Return the words nearest to a vector."""
         return self.most_similar([vector], topn=topn, restrict_vocab=restrict_vocab)
 
     def most_similar_cosmul(
@@ -250,14 +252,14 @@ class Vectors(WordRows):
         topn: int | None = 10,
         restrict_vocab: int | None = None,
     ) -> Neighbours | Floats:
-        """Find words by a product instead of a sum: (word, score), best first, without the query's own words.
+        """Find words by a product of cosines; return (word, score), best first, without the query's words.
 
-        score = product over positive of (1 + cos) / 2, divided by the product over negative of the same +
-        1e-6 (Levy & Goldberg 2014).
+        score = product over positive of (1 + cos) / 2, divided by (the product over negative of (1 + cos) / 2
+        plus 1e-6) (Levy & Goldberg 2014).
         """
         above, below = listed(positive), listed(negative)
         if not above:
-            raise DataError("most_similar_cosmul without a positive word: give at least one")
+            raise DataError("most_similar_cosmul got no positive word: give at least one")
         rows = self._range(0, None, restrict_vocab)
         lengths = self.norms[rows]
         cosines = np.array(
@@ -283,11 +285,10 @@ class Vectors(WordRows):
         *,
         restrict_vocab: int | None = None,
     ) -> tuple[Counts, Floats]:
-        """The k rows nearest to each word or each row of a matrix, and their cosines.
+        """Return the k rows nearest to each word, or to each row of a matrix, and their cosines.
 
-        Both are [queries, k], -1 and -inf where there are fewer.
-
-        A word is not its own neighbour. Many queries at once are much quicker than one by one.
+        Both results are [queries, k], filled with -1 and -inf if there are fewer. A word is not its own
+        neighbour. Many queries at once are much faster than one by one.
         """
         rows = self._range(0, None, restrict_vocab)
         if len(queries) and not isinstance(queries[0], KEYS):
@@ -302,15 +303,15 @@ class Vectors(WordRows):
         topn: int = 10,
         restrict_vocab: int | None = None,
     ) -> list[Neighbours]:
-        """`most_similar` for each word or each row of a matrix, all at once."""
+        """Return `most_similar` for each word, or for each row of a matrix, all at once."""
         ids, cosines = self.nearest(queries, self._topn(topn), restrict_vocab=restrict_vocab)
         return [named(self.words, *line) for line in zip(ids, cosines, strict=True)]
 
     def build_index(self, path: str | Path | None = None, **settings: int) -> WordIndex:
-        """A graph for approximate search (needs the extra `ann`), to be given to `most_similar` as `indexer`.
+        """Build a graph for approximate search (needs the extra `ann`): an `indexer` for `most_similar`.
 
-        With a path it is kept in a file there, and found again as long as the vectors are the same. The
-        settings are those of `HnswSettings`. Vectors that are added later are not in it.
+        With a path, the graph is saved to a file and loaded from it as long as the vectors are the same. The
+        settings are those of `HnswSettings`. Vectors added later are not in the graph.
         """
         chosen = HnswSettings(**settings)
         if path is None:
@@ -322,7 +323,7 @@ class Vectors(WordRows):
         return Exact(self.vectors, self.norms)
 
     def _index(self) -> Exact:
-        """The exact search over these vectors."""
+        """Return the exact search over these vectors."""
         self._exact.threads = whole("threads", self.threads, 1)
         return self._exact
 
@@ -331,11 +332,11 @@ class Vectors(WordRows):
         self.__dict__.pop("_exact", None)
 
     def _topn(self, topn: int) -> int:
-        """How many neighbours to look for: no more than there are words."""
+        """Return the checked number of neighbours to look for: at most the number of words."""
         return min(whole("topn", topn, 1), max(1, len(self)))
 
     def _range(self, start: int, end: int | None, restrict_vocab: int | None) -> slice:
-        """The rows to search; `restrict_vocab` goes before the clip."""
+        """Return the rows to search; `restrict_vocab` overrides `start` and `end`."""
         if restrict_vocab is not None:
             return slice(0, min(whole("restrict_vocab", restrict_vocab, 1), len(self)))
         first = min(whole("clip_start", start, 0), len(self))
@@ -343,10 +344,10 @@ class Vectors(WordRows):
         return slice(first, max(first, last))
 
     def _known(self, words: Sequence[Key]) -> list[Key]:
-        """Those of some words that have a vector; a `DataError` if none has."""
+        """Return those words that have a vector; raise a `DataError` if none has."""
         known = [word for word in words if word in self]
         if not known:
-            raise DataError(f"none of the words {list(words)[:5]} has a vector: give at least one that has")
+            raise DataError(f"none of the words {list(words)[:5]} has a vector: give at least one known word")
         return known
 
     def _mean(
@@ -358,10 +359,11 @@ class Vectors(WordRows):
     ) -> Doubles:
         factors = np.ones(len(keys)) if weights is None else np.asarray(weights, dtype=np.float64)
         if len(keys) == 0:
-            raise DataError("no words for a mean: give at least one")
+            raise DataError("the mean of no words is not defined: give at least one word")
         if factors.shape != (len(keys),):
             raise DataError(
-                f"{len(keys)} words and weights of shape {factors.shape}: give one weight for each word"
+                f"there are {len(keys)} words, but weights has shape {factors.shape}: give one weight for "
+                "each word"
             )
         mean, total = np.zeros(self.vector_size), 0.0
         for key, weight in zip(keys, factors.tolist(), strict=True):
@@ -374,13 +376,13 @@ class Vectors(WordRows):
         return mean / total if total > 0 else mean
 
     def _vector(self, item: Key | ArrayLike) -> NDArray[np.floating]:
-        """A word's vector, or a vector, checked."""
+        """Return the vector of a word, or the given vector after checking its shape."""
         if isinstance(item, KEYS):
             return self.get_vector(item)
         vector = np.asarray(item)
         if vector.shape != (self.vector_size,) or vector.dtype.kind not in "fiu":
             raise DataError(
-                f"a query of type {type(item).__name__} and shape {vector.shape}: give a word or "
-                f"{self.vector_size} numbers"
+                f"a query has type {type(item).__name__} and shape {vector.shape}: give a word or a vector "
+                f"of {self.vector_size} numbers"
             )
         return vector

@@ -1,15 +1,16 @@
-"""Vectors of words from rows of their pieces.
+"""Compose the vectors of words from the rows of their pieces.
 
     vector(word) = 1/n (row of the word, if it has one + sum of the rows of its n-grams' buckets)
 
-where n is how many rows these are.
+where n is the number of these rows.
 
-A matrix holds all rows; where the row of a word and that of a bucket are in it is said by arrays, since the
-files differ: fastText's .bin has all words and then all buckets, a pruned .ftz some of both, floret buckets
-alone, a model of unhot only the rows that its words use. A bucket without a row is a row of zeros that
-counts, or, in a pruned file, a piece that is left out.
+One matrix holds all rows. Arrays say which row belongs to which word or bucket, because files differ:
+fastText's .bin has all words and then all buckets, a pruned .ftz has some of both, floret has only buckets,
+and a model of unhot has only the rows that its words use. A bucket without a row counts as a row of zeros;
+in a pruned file it is left out of the mean.
 
-Sums are in float32, in the order of the pieces, as fastText's: its vectors come out to the last bit.
+Sums are computed in float32, in the order of the pieces, as in fastText. So the vectors equal fastText's to
+the last bit.
 """
 
 from __future__ import annotations
@@ -29,38 +30,38 @@ from unhot.vocab.subwords import Subwords
 if TYPE_CHECKING:
     from unhot.vectors.row_means import Halves, Singles
 
-BLOCK_PIECES = 1 << 15  # n-grams of words that a thread composes at once: some 1,000 usual words
+BLOCK_PIECES = 1 << 15  # n-grams that a thread composes at a time: about 1,000 usual words
 BLOCK_ROWS = 1 << 13
-SPARSE = 8  # buckets for each row above which rows are found by bisection: a table would be bigger than they
-SMALL_TABLE = 1 << 18  # buckets whose table is small, whatever there is in it
+SPARSE = 8  # with more buckets per row than this, rows are found by bisection: a table would be too big
+SMALL_TABLE = 1 << 18  # up to this many buckets, a table is small enough in any case
 
 
 class Matrix(Protocol):
-    """Rows of numbers that are kept in a form of their own, e.g. quantised."""
+    """A matrix in another form than an array, e.g. quantised."""
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Rows and numbers in each."""
+        """The number of rows, and of numbers in each row."""
 
     def rows(self, ids: Ids | Counts) -> Floats:
-        """Some of the rows [ids, dim]."""
+        """Return some rows [ids, dim]."""
 
 
 AnyMatrix: TypeAlias = NDArray[np.float32] | NDArray[np.float16] | Matrix
 
 
 class Piece(NamedTuple):
-    """A part of a word."""
+    """A piece of a word, with its vector."""
 
     text: str
-    buckets: list[int]  # none: it is the word itself, with a row of its own
-    rows: list[int]  # -1: that bucket has none
+    buckets: list[int]  # empty: this is the word itself, which has its own row
+    rows: list[int]  # the row of each bucket; -1: none
     vector: Floats
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class SubwordRows:
-    """Where the parts of words' vectors are.
+    """The rows from which the vectors of words are composed.
 
     >>> cut, own = Subwords(minn=3, maxn=3, buckets=4), np.array([0], np.int32)
     >>> rows = SubwordRows(cut, np.eye(5, dtype=np.float32), own, first_bucket=1)
@@ -70,61 +71,64 @@ class SubwordRows:
 
     subwords: Subwords
     matrix: AnyMatrix  # [rows, dim] float32 or float16, in memory or mapped; or one with `rows(ids)`
-    word_rows: Ids  # [words] the row of each word; empty: words have none (floret)
+    word_rows: Ids  # [words] the row of each word; empty: words have no rows (floret)
     # [buckets] the row of each bucket, -1: none; None: bucket b is row first_bucket + b
     bucket_rows: Ids | None = None
     first_bucket: int = 0
-    skips: bool = False  # buckets without a row are left out of the mean; or count as zeros
-    # sorted: bucket_rows are those of these buckets, and no other has one; None: of all
+    skips: bool = False  # True: buckets without a row are left out of the mean; False: they count as zeros
+    # the buckets that have rows, sorted: bucket_rows has an entry for each; None: an entry for every bucket
     bucket_ids: Ids | None = None
 
     def __post_init__(self) -> None:
-        """Check that no row is outside of the matrix: compiled code does not look."""
+        """Check that all rows are inside the matrix, because compiled code does not check."""
         shape, buckets = self.matrix.shape, self.subwords.buckets
         if len(shape) != 2 or (
             isinstance(self.matrix, np.ndarray) and self.matrix.dtype not in (np.float32, np.float16)
         ):
-            raise DataError(f"a matrix of shape {shape}: give float32 or float16 numbers [rows, dim]")
+            raise DataError(f"matrix has shape {shape}: give float32 or float16 numbers [rows, dim]")
         rows = shape[0]
         _check_rows("word", self.word_rows, 0, rows)
         if self.bucket_rows is None:
             if not 0 <= self.first_bucket <= rows - buckets:
                 raise DataError(
-                    f"{buckets} buckets from row {self.first_bucket} on, but the matrix has {rows} rows"
+                    f"{buckets} buckets from row {self.first_bucket} on do not fit a matrix of {rows} rows"
                 )
             return
         _check_rows("bucket", self.bucket_rows, -1, rows)
         if self.bucket_ids is None and len(self.bucket_rows) != buckets:
             raise DataError(
-                f"rows of {len(self.bucket_rows)} buckets: give one for each of the {buckets} buckets, -1 "
-                "for none"
+                f"bucket_rows has {len(self.bucket_rows)} entries: give one for each of the {buckets} "
+                "buckets, -1 for none"
             )
         if self.bucket_ids is not None and (
             len(self.bucket_ids) != len(self.bucket_rows)
             or not (np.diff(self.bucket_ids.astype(np.int64)) > 0).all()
         ):
             raise DataError(
-                f"{len(self.bucket_ids)} buckets with {len(self.bucket_rows)} rows: give a row for each, "
-                "buckets rising"
+                f"bucket_ids has {len(self.bucket_ids)} entries, bucket_rows {len(self.bucket_rows)}: give "
+                "one row for each bucket, and buckets in rising order"
             )
 
     @classmethod
     def of_keys(cls, subwords: Subwords, matrix: AnyMatrix, keys: Counts, words: int) -> SubwordRows:
-        """The rows of a model of unhot: the key of a row is its bucket, or -1 - the id of its word.
+        """Make the rows of an unhot model: the key of a row is its bucket, or -1 - the id of its word.
 
-        Every word must be there once.
+        Every word must have exactly one row.
         """
         if len(keys) != matrix.shape[0]:
-            raise DataError(f"{len(keys)} keys for {matrix.shape[0]} rows: give one for each row")
+            raise DataError(f"there are {len(keys)} keys for {matrix.shape[0]} rows: give one for each row")
         of_words, of_buckets = np.flatnonzero(keys < 0), np.flatnonzero(keys >= 0)
         word_order, bucket_order = np.argsort(-1 - keys[of_words]), np.argsort(keys[of_buckets])
         expected = words if subwords.own_rows else 0
         if not np.array_equal(-1 - keys[of_words][word_order], np.arange(expected)):
-            raise DataError(f"{len(of_words)} keys of words: each of {expected} words must have one row")
+            raise DataError(
+                f"{len(of_words)} keys belong to words: each of {expected} words must have exactly one row"
+            )
         buckets = keys[of_buckets][bucket_order]
         if buckets.size and (buckets[-1] >= subwords.buckets or not (np.diff(buckets) > 0).all()):
             raise DataError(
-                f"keys of buckets up to {buckets[-1]}: they must be different, and below {subwords.buckets}"
+                f"the keys of buckets go up to {buckets[-1]}: they must be different, and below "
+                f"{subwords.buckets}"
             )
         word_rows = of_words[word_order].astype(np.int32)
         bucket_rows = of_buckets[bucket_order].astype(np.int32)
@@ -135,9 +139,9 @@ class SubwordRows:
         return cls(subwords, matrix, word_rows, table)
 
     def keys(self) -> Counts:
-        """What each row is, as `of_keys` takes it.
+        """Return the key of each row, as `of_keys` takes them.
 
-        A row of none of these words and buckets has the number of buckets.
+        A row that belongs to no word or bucket gets the number of buckets as its key.
         """
         buckets = np.arange(self.subwords.buckets) if self.bucket_ids is None else self.bucket_ids
         keys = np.full(self.matrix.shape[0], self.subwords.buckets, np.int64)
@@ -149,24 +153,25 @@ class SubwordRows:
         keys[self.bucket_rows[there]] = buckets[there]
         if np.count_nonzero(keys < self.subwords.buckets) < len(self.word_rows) + np.count_nonzero(there):
             raise DataError(
-                "words or buckets share a row: such a model cannot be written with a key for each row"
+                "some words or buckets share a row: the format unhot, with one key for each row, cannot hold "
+                "such a model; choose another format"
             )
         return keys
 
     @property
     def dim(self) -> int:
-        """Numbers in a vector."""
+        """The number of numbers in a vector."""
         return int(self.matrix.shape[1])
 
     @property
     def used_buckets(self) -> int:
-        """How many buckets have a row."""
+        """The number of buckets that have a row."""
         if self.bucket_rows is None:
             return self.subwords.buckets
         return int(np.count_nonzero(self.bucket_rows >= 0))
 
     def rows_of(self, buckets: Ids) -> Counts:
-        """The row of each bucket, -1 where it has none."""
+        """Return the row of each bucket; -1 if it has none."""
         if self.bucket_rows is None:
             return buckets.astype(np.int64) + self.first_bucket
         if self.bucket_ids is None:
@@ -177,7 +182,7 @@ class SubwordRows:
         return np.where(self.bucket_ids[at] == buckets, self.bucket_rows[at], -1).astype(np.int64)
 
     def take(self, rows: Counts) -> Floats:
-        """Some rows of the matrix in float32, zeros for -1."""
+        """Return some rows of the matrix in float32; a row of -1 gives zeros."""
         if len(rows) == 0 or self.matrix.shape[0] == 0:
             return np.zeros((len(rows), self.dim), np.float32)
         found = self.matrix[rows] if isinstance(self.matrix, np.ndarray) else self.matrix.rows(rows)
@@ -187,9 +192,9 @@ class SubwordRows:
         return taken
 
     def parts(self, word: str, id: int | None = None) -> Counts:
-        """The rows that a word's vector is the mean of, -1 for zeros.
+        """Return the rows whose mean is a word's vector; -1 stands for zeros.
 
-        `id`: where the word stands in the vocabulary, if it does.
+        `id`: the word's id in the vocabulary; None if it is not there.
         """
         rows = self.rows_of(self.subwords.ids(word))
         if self.skips:
@@ -197,21 +202,21 @@ class SubwordRows:
         return rows if id is None else np.concatenate([self.word_rows[id : id + 1].astype(np.int64), rows])
 
     def vector(self, word: str, id: int | None = None) -> Floats:
-        """The mean of a word's row, if it has one, and those of its n-grams; zeros if there is none."""
+        """Return the vector of a word: the mean of its own row, if any, and those of its n-grams."""
         return self.mean(self.parts(word, id))
 
     def mean(self, parts: Counts) -> Floats:
-        """The mean of some rows, -1 for zeros."""
+        """Return the mean of some rows; -1 stands for zeros."""
         total = np.zeros(self.dim, np.float32)
-        for first in range(0, len(parts), BLOCK_ROWS):  # a word may be a megabyte
+        for first in range(0, len(parts), BLOCK_ROWS):  # in blocks, because a word may have a megabyte
             rows = self.take(parts[first : first + BLOCK_ROWS])
             rows[0] += total
-            # one row after the other; of a single column, NumPy would sum the halves first
+            # add row after row, in order; for a single column, NumPy's sum would change the order
             total = np.add.reduce(rows, axis=0) if self.dim > 1 else np.add.accumulate(rows, axis=0)[-1]
         return np.asarray(total * np.float32(1.0 / max(1, len(parts))))
 
     def vectors(self, words: Sequence[str], first: int = 0, threads: int | None = None) -> Floats:
-        """`vector` for the words of the vocabulary from the first-th on [words, dim]."""
+        """Return the vectors of words [words, dim]; their ids in the vocabulary are first, first + 1, ..."""
         from unhot.threads import in_order
         from unhot.vectors.row_means import flat  # needs the compiler, which takes a while to load
 
@@ -227,7 +232,7 @@ class SubwordRows:
         return out
 
     def _edges(self, words: Sequence[str]) -> list[int]:
-        """Where blocks of words begin that have some BLOCK_PIECES n-grams, and the end."""
+        """Return where blocks of words with about BLOCK_PIECES n-grams begin, and the number of words."""
         ends = np.cumsum(self.subwords.most_pieces(np.fromiter(map(len, words), np.int64, len(words))) + 1)
         block = ends // BLOCK_PIECES
         return [0, *(np.flatnonzero(np.diff(block)) + 1).tolist(), len(words)]
@@ -240,7 +245,7 @@ class SubwordRows:
         if len(self.word_rows):
             own[:] = self.word_rows[first : first + len(words)]
         pieces = self.rows_of(bags.ids)
-        if matrix is None:  # rows that must be made first: those that are needed, each once
+        if matrix is None:  # the matrix is not an array: make the rows that are needed, each once
             needed, places = np.unique(np.concatenate([own, pieces]), return_inverse=True)
             none = int(bool(len(needed)) and needed[0] < 0)
             matrix = flat(self.take(needed[none:]))
@@ -248,7 +253,7 @@ class SubwordRows:
         fill_means(matrix, own, bags.starts, pieces, self.skips, out)
 
     def pieces(self, word: str, id: int | None = None) -> list[Piece]:
-        """What a word is made of: the word first, if it has a row, then its n-grams that count."""
+        """Return the pieces of a word: the word itself, if it has a row, then its n-grams that count."""
         own = [] if id is None else self.word_rows[id : id + 1].tolist()
         found = [Piece(word, [], [row], self.take(np.array([row]))[0]) for row in own]
         buckets = self.subwords.ids(word).reshape(-1, self.subwords.hashes)
@@ -259,7 +264,7 @@ class SubwordRows:
         return found
 
     def expanded(self) -> Iterator[Floats]:
-        """Blocks of the rows in fastText's order: those of words, then of all buckets, zeros for none."""
+        """Yield blocks of rows in fastText's order: all words, then all buckets (zeros without a row)."""
         for first in range(0, len(self.word_rows), BLOCK_ROWS):
             yield self.take(self.word_rows[first : first + BLOCK_ROWS].astype(np.int64))
         for first in range(0, self.subwords.buckets, BLOCK_ROWS):
@@ -269,4 +274,4 @@ class SubwordRows:
 
 def _check_rows(what: str, rows: Ids, low: int, count: int) -> None:
     if len(rows) and not low <= rows.min() <= rows.max() < count:
-        raise DataError(f"rows {rows.min()} to {rows.max()} of {what}s: the matrix has {count} rows")
+        raise DataError(f"rows {rows.min()} to {rows.max()} are given for {what}s, but there are {count}")

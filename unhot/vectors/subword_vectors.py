@@ -1,11 +1,10 @@
-"""Words whose vectors are made of their n-grams, so that unseen words have vectors, too.
+"""Word vectors that are composed of n-grams, so that unseen words have vectors, too.
 
-Everything that `Vectors` does with a word it also does with one that is not in the vocabulary, as long as
-some n-gram of it has a row: `word in vectors` tells. Rows, numbers of rows and neighbours are those of the
-vocabulary; an unseen word is nobody's neighbour.
+All methods of `Vectors` also accept a word that is not in the vocabulary, if one of its n-grams has a row;
+`word in vectors` tells. Only words of the vocabulary have row numbers and can be found as neighbours.
 
-The matrix of all words is composed when something needs it (a search, a save), and kept. One word, or a few,
-are composed by themselves, so that a file of any size is opened and asked for a word at once.
+The matrix of all words is composed when something needs it (a search, a save), and then kept. A few words are
+composed by themselves, so that a file of any size can be opened and asked for a word without delay.
 """
 
 from __future__ import annotations
@@ -33,11 +32,11 @@ from unhot.vectors.subword_rows import Piece, SubwordRows
 from unhot.vocab.subwords import Subwords
 from unhot.vocab.vocabulary import UnknownWord
 
-ONE_BY_ONE = 64  # a word composed alone takes as long as so many together
+ONE_BY_ONE = 64  # composing one word alone takes as long as this many words together
 
 
 class SubwordVectors(Vectors):
-    """Words and where the parts of their vectors are.
+    """Words, and the rows from which their vectors are composed.
 
     >>> from unhot.vocab.subwords import Subwords
     >>> cut, own = Subwords(minn=3, maxn=3, buckets=5), np.array([0], np.int32)
@@ -56,13 +55,15 @@ class SubwordVectors(Vectors):
         rows: SubwordRows,
         source: FastTextFile | None = None,
     ) -> None:
-        """Take different words, their counts, if known, and their parts.
+        """Take words, which must differ, their counts, if known, and the rows of their parts.
 
-        `source`: the file that all this came from, unchanged.
+        `source`: the file that all of this was read from, if nothing was changed.
         """
         expected = len(words) if rows.subwords.own_rows else 0
         if len(rows.word_rows) != expected:
-            raise DataError(f"{len(words)} words and rows of {len(rows.word_rows)}: give {expected}")
+            raise DataError(
+                f"there are {len(words)} words, but rows of {len(rows.word_rows)} words: give {expected} rows"
+            )
         self.words = list(words)
         self.counts = None if counts is None else checked_counts(counts, len(words))
         self.rows = rows
@@ -75,22 +76,22 @@ class SubwordVectors(Vectors):
     def vectors(self) -> Floats:  # type: ignore[override]
         """The vectors of all words [words, dim]."""
         composed = self.rows.vectors(self.words, threads=whole("threads", self.threads, 1))
-        # a change would be lost where n-grams are saved: `add_vectors` makes a copy
+        # a change in place would be lost when n-grams are saved; `add_vectors` makes a copy instead
         composed.flags.writeable = False
         return composed
 
     @property
     def vector_size(self) -> int:
-        """The dimension."""
+        """The number of numbers in a vector."""
         return self.rows.dim
 
     @classmethod
     def load(cls, path: str | Path, format: str | None = None, **options: Any) -> SubwordVectors:
-        """`Vectors.load`, of files that have n-grams."""
+        """Load a file or folder that has n-grams; the options are those of `Vectors.load`."""
         vectors = Vectors.load(path, format, **options)
         if not isinstance(vectors, SubwordVectors):
             raise DataError(
-                f"{path}: holds vectors of words alone, without n-grams; open it with Vectors.load"
+                f"{path}: the file has vectors of words, but no n-grams; open it with Vectors.load"
             )
         return vectors
 
@@ -98,11 +99,11 @@ class SubwordVectors(Vectors):
     def of_table(  # type: ignore[override]
         cls, words: list[str], vectors: Floats, counts: Counts | None
     ) -> Vectors:
-        """Plain vectors: these have no n-grams."""
+        """Make plain `Vectors`, because a table has no n-grams."""
         return Vectors.of_table(words, vectors, counts)
 
     def __getitem__(self, key: Any) -> Any:
-        """As of `Vectors`; a slice is plain vectors of these words."""
+        """Return what `Vectors` returns; a slice returns plain `Vectors` of these words."""
         if not isinstance(key, slice):
             return super().__getitem__(key)
         rows = range(len(self))[key]
@@ -111,25 +112,25 @@ class SubwordVectors(Vectors):
         )
 
     def pieces(self, word: str) -> list[Piece]:
-        """What a word is made of, seen or not: itself, if it has a row, and its n-grams."""
+        """Return the pieces of any word, known or not: the word itself, if it has a row, and its n-grams."""
         return self.rows.pieces(word, self._part(self._find(word)))
 
     def ngram_vectors(self, word: str) -> list[tuple[str, Floats]]:
-        """The pieces of a word with their vectors. The mean of all is the word's."""
+        """Return the pieces of a word with their vectors; their mean is the word's vector."""
         return [(piece.text, piece.vector) for piece in self.pieces(word)]
 
     def save(self, path: str | Path, format: str | None = None) -> dict[str, str]:
-        """As of `Vectors`.
+        """Write a file or folder, as `Vectors.save` does.
 
-        The formats unhot, fasttext and floret keep the n-grams, all others the words' vectors only.
+        The formats unhot, fasttext and floret keep the n-grams; all others keep only the words' vectors.
         """
         name = format_name(Path(path), format)
         if name not in KEEPING:
             return super().save(path, name)
         if self._edited:
             raise DataError(
-                f"format={name}: vectors were changed, so they are no longer those of their n-grams, which "
-                "this format keeps; save vectors[:], which is without them, or choose another format"
+                f"format={name}: this format stores n-grams, but vectors were changed and no longer match "
+                "their n-grams; save vectors[:], which has no n-grams, or choose another format"
             )
         if name == "unhot":
             write_rows(Path(path), self.words, self.counts, self.rows)
@@ -140,12 +141,12 @@ class SubwordVectors(Vectors):
         return {}
 
     def _as_file(self) -> FastTextFile:
-        """All rows in fastText's order; they are written block by block."""
+        """Return a fastText file with all rows in fastText's order, to be written block by block."""
         shape = (len(self) + self.subwords.buckets, self.vector_size)
         if self.rows.skips:
             raise DataError(
-                "format=fasttext: n-grams that were pruned are left out of these vectors; a model that is "
-                "not quantised would count them as zeros; write all words of the file as they were read, or "
+                "format=fasttext: the means of these vectors leave out pruned n-grams, but a file that is "
+                "not quantised would count them as zeros; save all words of the file as they were read, or "
                 "choose the format unhot"
             )
         return new_file(self.words, self.counts, self.subwords, RowBlocks(shape, self.rows.expanded()))
@@ -155,7 +156,7 @@ class SubwordVectors(Vectors):
         return "vectors" in self.__dict__
 
     def _unseen(self, key: object) -> Floats | None:
-        """The mean of the n-grams' rows; None if there is none."""
+        """Return the mean of the rows of a word's n-grams; None if no n-gram has a row."""
         parts = self.rows.parts(key) if isinstance(key, str) else None
         return None if parts is None or parts.max(initial=-1) < 0 else self.rows.mean(parts)
 
@@ -169,7 +170,7 @@ class SubwordVectors(Vectors):
         return super()._row(row) if self._composed else self.rows.vector(self.words[row], self._part(row))
 
     def _part(self, row: int | None) -> int | None:
-        """Which of the words' own rows that is: words that were added have none."""
+        """Return a row as an index of the words' own rows; None for words that were added later."""
         return row if row is not None and row < len(self.rows.word_rows) else None
 
     def _several(self, keys: Sequence[Key]) -> Floats:
@@ -184,7 +185,7 @@ class SubwordVectors(Vectors):
 
 
 def open_folder(kind: type[Vectors], path: Path, options: Options) -> Vectors:
-    """Open a model folder, with n-grams or without."""
+    """Open a model folder, with n-grams or without them."""
     saved = load_model(path)
     if has_ngrams(saved):
         return SubwordVectors(*as_rows(path, saved, options))
@@ -192,17 +193,17 @@ def open_folder(kind: type[Vectors], path: Path, options: Options) -> Vectors:
 
 
 def open_floret(kind: type[Vectors], path: Path, options: Options) -> SubwordVectors:
-    """Open a table of floret, which has no words that `options` could be about."""
+    """Open a floret table; it has no words, so `options` do not matter."""
     return SubwordVectors([], None, read_floret(path))
 
 
 def open_fasttext(kind: type[Vectors], path: Path, options: Options) -> SubwordVectors:
-    """Open a file of fastText; `limit` is for words, n-grams are there in any case."""
+    """Open a fastText file; `limit` applies to words, n-grams are always complete."""
     file = read_fasttext(path, options.bad_utf8)
     all_words, rows = file.dictionary.words, file.rows()
     kept = slice(options.rows(len(all_words)))
     counts = file.dictionary.word_counts[kept] if file.dictionary.tokens else None
-    # of a word that is there twice the first row is kept, as in all formats
+    # if a word occurs twice, the first row is kept, as in all formats
     words, own, counts = without_repeats(
         Table(all_words[kept], cast(Floats, rows.word_rows[kept]), counts), path
     )

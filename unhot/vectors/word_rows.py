@@ -1,4 +1,4 @@
-"""Words and their rows: `get_vector`, `get_index`, slices, `add_vectors`. The names are gensim's."""
+"""Look up and change words and their rows: `get_vector`, slices, `add_vectors`. The names are gensim's."""
 
 import functools
 from collections.abc import Iterator, Sequence
@@ -18,17 +18,17 @@ from unhot.vocab.vocabulary import UnknownWord
 
 
 class KeyedWords:
-    """Words that have rows. A *key* is a word or the number of a row."""
+    """Words that have rows. A *key* is a word or a row number."""
 
     words: list[str]
 
     @functools.cached_property
     def key_to_index(self) -> dict[str, int]:
-        """The row of each word."""
+        """A dictionary from each word to its row."""
         rows = dict(zip(self.words, range(len(self.words)), strict=True))
         if len(rows) < len(self.words):
             twice = next(word for row, word in enumerate(self.words) if rows[word] != row)
-            raise DataError(f"the word {twice!r} is there more than once: words must be different")
+            raise DataError(f"the word {twice!r} occurs more than once: words must be different")
         return rows
 
     def __len__(self) -> int:
@@ -36,17 +36,17 @@ class KeyedWords:
         return len(self.words)
 
     def __contains__(self, key: object) -> bool:
-        """Tell whether a word, or the number of a row, is there."""
+        """Return whether a word or row number exists."""
         return self._find(key) is not None
 
     def id(self, word: Key) -> int:
-        """Return the row of a word; an unknown one raises `UnknownWord` with similar spellings."""
+        """Return the row of a word; raise `UnknownWord`, with similar spellings, if there is none."""
         return self.get_index(word)
 
     def get_index(self, key: Key, default: int | None = None) -> int:
-        """The row of a word.
+        """Return the row of a word.
 
-        For a word that is not there: the default, or an `UnknownWord` with similar spellings without one.
+        For an unknown word, return the default; if there is none, raise `UnknownWord` with similar spellings.
         """
         row = self._find(key)
         if row is not None:
@@ -56,7 +56,7 @@ class KeyedWords:
         raise self._unknown(key)
 
     def _find(self, key: object) -> int | None:
-        """The row of a word or of a number of a row, if it is there."""
+        """Return the row of a word or row number; None if it does not exist."""
         if isinstance(key, str):
             return self.key_to_index.get(key)
         if isinstance(key, (int, np.integer)) and not isinstance(key, bool) and 0 <= key < len(self):
@@ -68,26 +68,26 @@ class KeyedWords:
         advice = (
             f"did you mean {', '.join(map(repr, similar))}?" if similar else "check its spelling and case"
         )
-        what = "words" if isinstance(key, str) else "words, nor the number of a row"
+        what = "words" if isinstance(key, str) else "words, and not a row number"
         return UnknownWord(f"{key!r} is not among the {len(self)} {what}: {advice}")
 
 
 class WordRows(KeyedWords):
-    """Words and a matrix with a row for each of them."""
+    """Words and a matrix with one row for each word."""
 
-    subwords: Subwords | None = None  # how words are cut, where unseen ones have vectors, too
+    subwords: Subwords | None = None  # how words are cut into n-grams; None: unseen words have no vectors
 
     def __init__(self, words: Sequence[str], vectors: Floats, counts: Counts | None = None) -> None:
-        """Take words, a matrix [words, dim] and the words' counts, if known.
+        """Take words, a matrix [words, dim] and, if known, the words' counts.
 
-        A float32 matrix is kept as it is, memory-mapped or not.
+        A float32 matrix is not copied, memory-mapped or not.
         """
         self._take(list(words), vectors, counts)
         len(self.key_to_index)  # checks that the words are different
 
     @classmethod
     def of_table(cls, words: list[str], vectors: Floats, counts: Counts | None) -> Self:
-        """The same for words that are known to be different: the list is kept as it is."""
+        """Make an object without checking that the words differ; the list of words is not copied."""
         made = cls.__new__(cls)
         made._take(words, vectors, counts)
         return made
@@ -96,18 +96,19 @@ class WordRows(KeyedWords):
         rows = np.asanyarray(vectors)
         if rows.ndim != 2 or len(rows) != len(words):
             raise DataError(
-                f"{len(words)} words and vectors of shape {rows.shape}: give one row for each word"
+                f"there are {len(words)} words, but vectors has shape {rows.shape}: give one row for each "
+                "word"
             )
         self.words = words
         self.vectors: Floats = rows.astype(np.float32, copy=False)
         self.counts = None if counts is None else checked_counts(counts, len(words))
 
     def __iter__(self) -> Iterator[str]:
-        """Go over the words in the order of the rows."""
+        """Iterate over the words in the order of the rows."""
         return iter(self.words)
 
     def __contains__(self, key: object) -> bool:
-        """Tell whether a word, or the number of a row, has a vector."""
+        """Return whether a word or row number has a vector."""
         return self._find(key) is not None or self._unseen(key) is not None
 
     def __repr__(self) -> str:
@@ -115,7 +116,7 @@ class WordRows(KeyedWords):
         return f"{type(self).__name__}({len(self)} words, dim {self.vector_size})"
 
     def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
-        """The matrix, for NumPy."""
+        """Return the matrix, for NumPy."""
         return np.array(self.vectors, dtype=dtype, copy=copy, subok=False)
 
     @overload
@@ -123,9 +124,9 @@ class WordRows(KeyedWords):
     @overload
     def __getitem__(self, key: Key | Sequence[Key]) -> Floats: ...
     def __getitem__(self, key: Key | Sequence[Key] | slice) -> Floats | Self:
-        """The vector of a word [dim], or the vectors of several [words, dim].
+        """Return the vector of a word [dim], or the vectors of several words [words, dim].
 
-        For a slice of rows: these words with their vectors.
+        A slice returns an object with these rows and their words.
         """
         if isinstance(key, KEYS):
             return self.get_vector(key)
@@ -146,7 +147,7 @@ class WordRows(KeyedWords):
 
     @property
     def vector_size(self) -> int:
-        """The dimension."""
+        """The number of numbers in a vector."""
         return int(self.vectors.shape[1])
 
     @functools.cached_property
@@ -155,68 +156,68 @@ class WordRows(KeyedWords):
         return norms(self.vectors)
 
     def fill_norms(self, force: bool = False) -> None:
-        """Forget what was computed from the vectors, if `force`.
+        """With `force`, forget lengths and indexes that were computed from the vectors.
 
-        Needed only after `vectors` was changed from outside.
+        This is needed only after you have changed `vectors` yourself.
         """
         if force:
             self._changed()
 
     def has_index_for(self, key: Key) -> bool:
-        """Tell whether a word, or the number of a row, has a row."""
+        """Return whether a word or row number has a row."""
         return self._find(key) is not None
 
     def get_vector(self, key: Key, norm: bool = False) -> Floats:
-        """The vector of a word, read-only; with `norm`, divided by its length."""
+        """Return the vector of a word, read-only; with `norm`, divided by its length."""
         row = self._find(key)
         vector = self._unseen(key) if row is None else self._row(row)
         if vector is None:
             raise self._unknown(key)
         if norm:
             vector = unit(vector).astype(np.float32)
-        vector.flags.writeable = False  # of this view: a change would make the lengths wrong
+        vector.flags.writeable = False  # only this view: writing to it would make stored lengths wrong
         return vector
 
     def get_normed_vectors(self) -> Floats:
-        """All vectors divided by their lengths; one without a direction is all zeros."""
+        """Return all vectors divided by their lengths; a vector without a direction becomes zeros."""
         lengths = self.norms[:, None]
         zeros = np.zeros(self.vectors.shape, np.float32)
         return np.divide(self.vectors, lengths, out=zeros, where=directed(lengths), casting="same_kind")
 
     def get_vecattr(self, key: Key, attr: str) -> int:
-        """What is known about a word beside its vector: its "count"."""
+        """Return an attribute of a word; the only one is "count"."""
         if attr != "count":
-            raise ConfigError(f"attr={attr!r}: must be 'count'; nothing else is kept with a word")
+            raise ConfigError(f"attr={attr!r}: must be 'count', the only attribute of a word")
         if self.counts is None:
             raise DataError(
-                "these vectors came without counts: most formats have none; read them from the model's own "
-                "folder"
+                "these vectors have no counts, because most formats do not store them: read the vectors from "
+                "the model's own folder"
             )
         return int(self.counts[self.get_index(key)])
 
     def unit_normalize_all(self) -> None:
-        """Divide all vectors by their lengths; memory-mapped ones become a copy in memory."""
+        """Divide all vectors by their lengths; memory-mapped vectors are copied into memory."""
         self.vectors = self.get_normed_vectors()
         self._changed()
 
     def add_vector(self, key: str, vector: ArrayLike) -> int:
-        """Add a word at the end, and return its row; a word that is there keeps its vector."""
+        """Add a word at the end and return its row; an existing word keeps its vector."""
         self.add_vectors([key], np.asarray(vector)[None])
         return self.get_index(key)
 
     def add_vectors(self, keys: Key | Sequence[Key], weights: ArrayLike, replace: bool = False) -> None:
-        """Add words with their vectors; the vector of a word that is there is replaced if `replace`.
+        """Add words with their vectors; with `replace`, also replace the vectors of existing words.
 
-        Counts of new words are 0. The matrix is copied, so many words at once are quicker than many calls;
-        files that were memory-mapped stay as they are.
+        New words get the count 0. The matrix is copied, so adding many words at once is faster than many
+        calls. Memory-mapped files are not changed.
         """
         keys = [keys] if isinstance(keys, KEYS) else list(keys)
         new = np.asarray(weights, dtype=np.float32)
         new = new[None] if new.ndim == 1 else new
         if new.shape != (len(keys), self.vector_size):
             raise DataError(
-                f"{len(keys)} words and vectors of shape {new.shape}: give {self.vector_size} numbers for "
-                "each word"
+                f"there are {len(keys)} words, but weights has shape {new.shape}: give {self.vector_size} "
+                "numbers for each word"
             )
         places, words = self._places(keys)
         vectors = np.concatenate([self.vectors, np.zeros((len(words), self.vector_size), np.float32)])
@@ -231,35 +232,35 @@ class WordRows(KeyedWords):
         self._changed()
 
     def _places(self, keys: Sequence[Key]) -> tuple[list[int], list[str]]:
-        """The row of each key, and the words that are new; they get the rows behind the last."""
+        """Return the row of each key, and the list of new words, which get rows after the last one."""
         fresh: dict[str, int] = {}
         places = []
         for key in keys:
             row = self._find(key)
             if row is None and not isinstance(key, str):
-                raise UnknownWord(f"row {key!r} is not among the {len(self)} rows: give a word to add one")
+                raise UnknownWord(f"row {key!r} is not among the {len(self)} rows: to add a row, give a word")
             places.append(fresh.setdefault(str(key), len(self) + len(fresh)) if row is None else row)
         return places, list(fresh)
 
     def _unseen(self, key: object) -> Floats | None:
-        """The vector of a word without a row, if it has one: here none has."""
+        """Return the vector of a word without a row; None here, other classes may compose one."""
         return None
 
     def _row(self, row: int) -> Floats:
-        """One row of the matrix."""
+        """Return one row of the matrix."""
         return np.asarray(self.vectors[row])
 
     def _several(self, keys: Sequence[Key]) -> Floats:
-        """The vectors of some words [keys, dim]."""
+        """Return the vectors of several words [keys, dim]."""
         rows = [self._find(key) for key in keys]
         if None in rows:
             return np.array([self.get_vector(key) for key in keys], np.float32)
         return np.asarray(self.vectors[np.array(rows, dtype=np.intp)])
 
     def _own(self, items: Sequence[Any]) -> list[int]:
-        """The rows of those items that are words with one."""
+        """Return the rows of those items that are keys with a row."""
         return [row for item in items if isinstance(item, KEYS) and (row := self._find(item)) is not None]
 
     def _changed(self) -> None:
-        """Forget what was computed from the vectors."""
+        """Forget what was computed from the vectors, because they have changed."""
         self.__dict__.pop("norms", None)

@@ -108,7 +108,7 @@ def test_a_damaged_second_vocabulary(tmp_path: Path) -> None:
 def test_a_manifest_with_other_files(tmp_path: Path) -> None:
     path = save_with_labels(tmp_path / "m") / "v1/manifest.json"
     path.write_text(path.read_text().replace("out_vocab.txt", "other.txt"))
-    with pytest.raises(FormatError, match="manifest.json: byte 0: must list"):
+    with pytest.raises(FormatError, match="manifest.json: byte 0: the manifest must list"):
         load_model(tmp_path / "m")
 
 
@@ -208,7 +208,7 @@ def test_a_full_disk_leaves_the_old_model(tmp_path: Path, monkeypatch: pytest.Mo
 def test_a_read_only_folder(tmp_path: Path) -> None:
     save(tmp_path / "m", 1.0)
     (tmp_path / "m").chmod(0o500)
-    with pytest.raises(DataError, match="m: cannot be saved"):
+    with pytest.raises(DataError, match="m: the model cannot be saved"):
         save(tmp_path / "m", 2.0)
     assert value_of(load_model(tmp_path / "m")) == 1.0
     (tmp_path / "m").chmod(0o700)

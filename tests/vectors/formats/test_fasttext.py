@@ -221,7 +221,7 @@ def test_output_vectors(tmp_path: Path) -> None:
     write_fasttext(tmp_path / "x.bin", small(loss="hs"))
     with pytest.raises(
         ConfigError,
-        match="the 6 output rows of a model 'sg' with loss 'hs' do not stand for words; only which='in'",
+        match="with loss 'hs' are not vectors of words; read this model with which='in'",
     ):
         read_table(tmp_path / "x.bin", which="out")
     with pytest.raises(ConfigError, match="the 4 output rows of a model 'sup'"):
@@ -244,7 +244,7 @@ def test_which_format_a_bin_is_of(tmp_path: Path) -> None:
     with pytest.raises(FormatError, match="byte 0: not a word2vec file"):
         read_table(path, "word2vec-binary")
     path = path.rename(tmp_path / "x.txt")
-    with pytest.raises(FormatError, match="it looks like fasttext: name that as its format"):
+    with pytest.raises(FormatError, match="it looks like fasttext: give that as its format"):
         read_table(path)
     np.testing.assert_array_equal(read_table(path, "fasttext").vectors, table.vectors)
     assert FORMATS["fasttext"].endings == (".ftz",)
@@ -263,19 +263,19 @@ def test_text_of_fasttext_has_a_space_at_the_end_of_its_lines(tmp_path: Path) ->
 
 
 def test_what_cannot_be_written(tmp_path: Path) -> None:
-    for words, match in ((["a\0b"], "holds a NUL"), (["a", "a"], "1 words occur more than once")):
+    for words, match in ((["a\0b"], "contains a NUL"), (["a", "a"], "1 words occur more than once")):
         with pytest.raises(DataError, match=match):
             write_fasttext(
                 tmp_path / "x", new_file(words, [1] * len(words), CUT, random_rows(len(words) + 50))
             )
-    with pytest.raises(DataError, match=r"input rows \(7, 5\): \(52, 5\) are needed"):
+    with pytest.raises(DataError, match=r"input matrix has shape \(7, 5\): it must be \(52, 5\)"):
         new_file(["a", "b"], [1, 1], CUT, random_rows(7))
-    with pytest.raises(DataError, match=r"output rows \(1, 5\): \(2, 5\) are needed"):
+    with pytest.raises(DataError, match=r"output matrix has shape \(1, 5\): it must be \(2, 5\)"):
         new_file(["a", "b"], [1, 1], CUT, random_rows(52), random_rows(1))
-    with pytest.raises(ConfigError, match="scheme=floret: fastText's files know fastText's own only"):
+    with pytest.raises(ConfigError, match="scheme=floret: fastText's files hold only scheme=fasttext"):
         new_file(["a"], [1], Subwords(scheme="floret", buckets=3), random_rows(3))
     for blocks, match in (
-        ([random_rows(5)], "blocks of 5 rows in all for a matrix of 56"),
+        ([random_rows(5)], "the blocks have 5 rows together, but the matrix has 56"),
         ([random_rows(56, 4)], "rows of 5 float32"),
     ):
         with pytest.raises(DataError, match=match):
@@ -290,9 +290,9 @@ def test_what_cannot_be_written(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="a prune index"):
         write_fasttext(tmp_path / "x", small()._replace(dictionary=pruned))
     assert list(tmp_path.iterdir()) == []
-    with pytest.raises(ConfigError, match="come in blocks, to be written only"):
+    with pytest.raises(ConfigError, match="come in blocks and can only be written"):
         small()._replace(input_matrix=RowBlocks((56, 5), [])).rows()
-    with pytest.raises(ConfigError, match="come in blocks, to be written only"):
+    with pytest.raises(ConfigError, match="come in blocks and can only be written"):
         matrix_rows(RowBlocks((6, 5), []), np.arange(2))
 
 

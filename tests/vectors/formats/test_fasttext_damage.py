@@ -75,7 +75,7 @@ def test_cut_at_every_byte(data: bytes, step: int, path: Path) -> None:
         assert int(str(error.value).split(": byte ")[1].split(":")[0]) <= size
     path.write_bytes(data + b"\0")
     with pytest.raises(
-        FormatError, match=rf"byte {len(data)}: the model ends here, but the file has 1 bytes more"
+        FormatError, match=rf"byte {len(data)}: the model ends here, but the file has 1 more bytes"
     ):
         read_fasttext(path)
 
@@ -158,7 +158,7 @@ def test_entries_with_wrong_types_and_counts(path: Path) -> None:
 
 def test_a_word_without_end(path: Path) -> None:
     path.write_bytes(PLAIN[:ENTRIES] + b"a" * 5000)
-    with pytest.raises(FormatError, match="byte 92: entry 0 of 69 has no end"):
+    with pytest.raises(FormatError, match="byte 92: entry 0 of 69 is not complete"):
         read_fasttext(path)
 
 
@@ -184,7 +184,7 @@ def test_shapes_of_dense_matrices(path: Path, small_memory: Callable[[int], None
     for place in (at, at + 8, len(PLAIN) - 144, len(PLAIN) - 136):
         for value in (0, 1, -1, 2**31, 2**62, -(2**63), 9):
             path.write_bytes(put(PLAIN, "q", place, value))
-            with pytest.raises(FormatError, match="by the header and the dictionary it must have"):
+            with pytest.raises(FormatError, match="according to header and dictionary it must have"):
                 read_fasttext(path)
             small_memory(len(PLAIN))
 
@@ -221,7 +221,9 @@ def test_quantisers_that_lie(path: Path, small_memory: Callable[[int], None]) ->
 def test_a_prune_index_needs_quantised_rows(path: Path) -> None:
     at = end_of_entries(NGRAMS)
     path.write_bytes(put(NGRAMS[:at], "q", 84, 0) + NGRAMS[at:])
-    with pytest.raises(FormatError, match=f"byte {at}: a prune index, but input rows that are not quantised"):
+    with pytest.raises(
+        FormatError, match=f"byte {at}: there is a prune index, but the input is not quantised"
+    ):
         read_fasttext(path)
 
 
@@ -265,8 +267,8 @@ def test_long_ngrams_of_long_words_are_refused(
 def test_other_files(path: Path) -> None:
     for data, match in (
         (b"", "byte 0: the file is empty"),
-        (b"12 3\n" * 9, "byte 0: not a fastText model"),
-        (put(PLAIN, "i", 4, 13), "byte 4: version 13"),
+        (b"12 3\n" * 9, "byte 0: this is not a fastText model"),
+        (put(PLAIN, "i", 4, 13), "byte 4: the version is 13"),
     ):
         path.write_bytes(data)
         with pytest.raises(FormatError, match=match):

@@ -79,7 +79,7 @@ def test_buckets_without_a_row_are_zeros(tmp_path: Path) -> None:
     write_floret(tmp_path / "x.floret", rows)
     assert (tmp_path / "x.floret").read_bytes() == b"3 2 1 2 1 2166136261 < >\n0 0 0\n1 1 1\n2 0 0\n"
     with pytest.raises(
-        ConfigError, match="scheme=fasttext: a table of floret holds rows of scheme=floret only"
+        ConfigError, match="scheme=fasttext: a floret table can only hold rows of scheme=floret"
     ):
         write_floret(
             tmp_path / "y.floret",
@@ -90,8 +90,8 @@ def test_buckets_without_a_row_are_zeros(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "where"),
     [
-        (b"", "byte 0: not a table of floret"),
-        (b"2 1\na 1\nb 2\n", "byte 0: not a table of floret"),
+        (b"", "byte 0: this is not a floret table"),
+        (b"2 1\na 1\nb 2\n", "byte 0: this is not a floret table"),
         (b"2 1 1 2 1 7 < >\n0 1\n", "byte 0: 2 rows of 1 numbers need at least 7 bytes"),
         (b"999999999 1 1 2 1 7 < >\n0 1\n", "byte 0: 999999999 rows"),
         (b"1 0 1 2 1 7 < >\n0\n", "byte 0: 1 rows of 0 numbers"),
@@ -99,10 +99,10 @@ def test_buckets_without_a_row_are_zeros(tmp_path: Path) -> None:
         (b"1 1 3 2 1 7 < >\n0 1\n", "byte 0: minn=3, maxn=2"),
         (b"0 1 1 2 1 7 < >\n", "byte 0: buckets=0"),
         (b"1 1 1 2 1 7 [ ]\n0 1\n", r"byte 12: words are marked with '\[' and '\]'"),
-        (b"2 1 1 2 1 7 < >\n0 1\n0 2\n", "row 2: begins with 0: rows must be numbered"),
+        (b"2 1 1 2 1 7 < >\n0 1\n0 2\n", "row 2: it begins with 0: rows must be numbered"),
         (b"2 1 1 2 1 7 < >\n0 1 5\n1 2\n", "byte 16: row 1 of 2"),
         (b"2 1 1 2 1 7 < >\n0 1\n1 x\n", "byte 22: not a float32"),
-        (b"2 1 1 2 1 7 < >\n0 1\n1 1\n2 1\n", "byte 24: there is more after the 2 rows"),
+        (b"2 1 1 2 1 7 < >\n0 1\n1 1\n2 1\n", "byte 24: the file continues after the 2 rows"),
     ],
 )
 def test_damaged_tables(text: bytes, where: str, tmp_path: Path) -> None:
@@ -126,9 +126,9 @@ def test_it_is_no_table_of_words(tmp_path: Path) -> None:
     odd.write_bytes(TABLE.read_bytes())
     assert existing_format(odd) == "floret"
     for path, name in ((TABLE, None), (odd, None), (odd, "floret")):
-        with pytest.raises(ConfigError, match="has rows of n-grams and no words"):
+        with pytest.raises(ConfigError, match="has rows of n-grams but no words"):
             read_table(path, name)
-    with pytest.raises(ConfigError, match="only vectors that have such rows can be written so"):
+    with pytest.raises(ConfigError, match="these vectors have no n-grams"):
         write_table(tmp_path / "x", Table(["a"], np.ones((1, 1), np.float32), None), "floret")
     with pytest.raises(DataError, match="no such file"):
         read_floret(tmp_path / "none.floret")

@@ -56,10 +56,10 @@ DAMAGED = {
     b"": "byte 0: not GloVe",
     b"hello\n": "byte 0: not GloVe",
     b"\n\n": "byte 0: not GloVe",
-    b"a 1 2\nb 3 4\nc 5\n": r"byte 12: row 3 of 3 has no word and 2 numbers: 'c 5'",
+    b"a 1 2\nb 3 4\nc 5\n": r"byte 12: row 3 of 3 must be a word and 2 numbers, but is 'c 5'",
     b"a 1 2\n\nb 3 4\nc 5 6\n": "byte 6: row 2",
     b"a 1 2\nb 3 4\nc x 5\n": "byte 14: not a float32: could not convert",
-    b"a 1 2\nb 3 4\nc 1e39 5\n": "byte 14: not a float32: .* beyond float32",
+    b"a 1 2\nb 3 4\nc 1e39 5\n": "byte 14: not a float32: .* too large for float32",
     b"a 1 2 3 4 5 6 7 8\nb\nc\nd\ne\nf\ng\n": "byte",
 }
 

@@ -138,7 +138,7 @@ def test_damaged_tokenizers(tokenizer: str, message: str, tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("tensors", "message"),
     [
-        ({"mapping": np.array([0, 9])}, "sends token 1 to row 9 of 2"),
+        ({"mapping": np.array([0, 9])}, "sends token 1 to row 9, but there are 2 rows"),
         ({"mapping": np.array([0, -1])}, "sends token 1 to row -1"),
         ({"mapping": np.array([0.0, 1.0])}, "mapping is F64"),
         ({"weights": np.ones(3)}, r"weights is F64 \[3\]"),

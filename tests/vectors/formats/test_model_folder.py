@@ -89,7 +89,7 @@ def test_floret(tmp_path: Path) -> None:
         ({"buckets": 10**12}, {}, "buckets=1000000000000"),
         ({"scheme": "x"}, {}, "scheme='x'"),
         ({"hashes": 2}, {}, "hashes=2"),
-        ({"skips": 1}, {}, "skips 1"),
+        ({"skips": 1}, {}, "skips is 1"),
         ({"hash_seed": -1}, {}, "seed=-1"),
         ({}, {"row_keys": None, "in_vectors": OUT}, "'row_keys'"),
         ({}, {"in_vectors": None}, "'in_vectors'"),
@@ -168,7 +168,7 @@ def test_the_config_says_whether_output_rows_are_words(layer: str, tmp_path: Pat
     path = write(tmp_path / "m", {**CONFIG, "output": layer, "out_rows_are_words": True})
     np.testing.assert_array_equal(Vectors.load(path, which="out").vectors, OUT)
     write(path, {**CONFIG, "output": layer, "out_rows_are_words": False})
-    with pytest.raises(ConfigError, match=f"3 output rows of layer '{layer}' do not stand for its 3 words"):
+    with pytest.raises(ConfigError, match=f"3 output rows of layer '{layer}' are not vectors of its 3 words"):
         Vectors.load(path, which="out")
     write(path, {**CONFIG, "output": layer, "out_rows_are_words": True}, out_vectors=OUT[:2])
     with pytest.raises(ConfigError, match="2 output rows"):
@@ -183,7 +183,7 @@ def test_a_classifier_has_buckets_and_labels_but_no_ngrams_of_words(tmp_path: Pa
     vectors = Vectors.load(tmp_path / "m")
     assert type(vectors) is Vectors
     np.testing.assert_array_equal(vectors.vectors, OUT)
-    with pytest.raises(ConfigError, match="do not stand for its 3 words"):
+    with pytest.raises(ConfigError, match="are not vectors of its 3 words"):
         Vectors.load(tmp_path / "m", which="out")
     with pytest.raises(DataError, match="trained model"):
         vectors.save(tmp_path / "m")
@@ -200,7 +200,9 @@ def test_a_model_without_vectors(tmp_path: Path) -> None:
         "pairs": [[0, 1], [1, 2]],
     }
     for which in ("in", "out"):
-        with pytest.raises(FormatError, match=f"no vectors of words: it has no tensor '{which}_vectors'"):
+        with pytest.raises(
+            FormatError, match=f"no vectors of words: the tensor '{which}_vectors' is missing"
+        ):
             Vectors.load(tmp_path / "m", which=which)
     with pytest.raises(DataError, match="trained model"):
         Vectors(WORDS, OUT).save(tmp_path / "m")

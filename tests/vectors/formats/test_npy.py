@@ -64,7 +64,7 @@ def test_other_arrays(array: np.ndarray, message: str, tmp_path: Path) -> None:
 def test_damage(tmp_path: Path) -> None:
     np.save(tmp_path / "x.npy", VECTORS)
     whole = (tmp_path / "x.npy").read_bytes()
-    with pytest.raises(FormatError, match=r"x.words.txt is missing, the words of these 3 rows"):
+    with pytest.raises(FormatError, match=r"x.words.txt with the words of these 3 rows is missing"):
         read(tmp_path / "x.npy")
     with_words(tmp_path / "x.npy")
     for length in range(len(whole)):

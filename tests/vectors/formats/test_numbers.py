@@ -59,7 +59,7 @@ def check(text: str, may_be_hard: bool = True) -> None:
         assert np.isnan(value)
     if math.isinf(expected):
         assert stopped == HARD
-        with pytest.raises(ValueError, match="beyond float32"):
+        with pytest.raises(ValueError, match="too large for float32"):
             nearest(text.encode())
     else:
         assert struct.pack("f", nearest(text.encode())) == struct.pack("f", expected), text
@@ -140,7 +140,7 @@ def test_numbers_without_end() -> None:
     check("0." + "0" * 150_000 + "1e150010")
     check("9" * 5_000)
     check("1" + "0" * 5_000 + "e-5000")
-    with pytest.raises(ValueError, match="beyond float32"):
+    with pytest.raises(ValueError, match="too large for float32"):
         nearest(b"1e999999999999")
     assert nearest(b"1e-999999999999") == 0.0
     assert read(b"1e-99999999999999999999999999999999999999")[0] == HARD

@@ -70,19 +70,19 @@ def test_row_groups(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("columns", "message"),
     [
-        ({"word": ["a"]}, "needs one column called vector"),
-        ({"vector": [[1.0]]}, "needs one column called word"),
+        ({"word": ["a"]}, "must have one column named vector"),
+        ({"vector": [[1.0]]}, "must have one column named word"),
         (
             {"word": ["a", "b"], "vector": [[1.0], [1.0, 2.0]]},
-            "row 2: a vector of 2 numbers, but the first has 1",
+            "row 2: the vector has 2 numbers, but the first one has 1",
         ),
         ({"word": ["a", "b"], "vector": [[1.0], None]}, "row"),
         ({"word": ["a"], "vector": [[None]]}, "row 1"),
         ({"word": ["a", None], "vector": [[1.0], [1.0]]}, "words are string with 1 missing"),
         ({"word": [1], "vector": [[1.0]]}, "words are int64"),
         ({"word": ["a"], "vector": [1.0]}, "lists of at least one float"),
-        ({"word": ["a"], "vector": [["x"]]}, "lists of floats are needed"),
-        ({"word": ["a"], "vector": [[1.0]], "count": [-1]}, "a count of -1"),
+        ({"word": ["a"], "vector": [["x"]]}, "they must be lists of floats"),
+        ({"word": ["a"], "vector": [[1.0]], "count": [-1]}, "the count is -1"),
         ({"word": ["a"], "vector": [[1.0]], "count": [None]}, "counts are"),
     ],
 )

@@ -24,7 +24,7 @@ def test_the_three_files(tmp_path: Path) -> None:
     config = (tmp_path / "projector_config.pbtxt").read_text()
     assert config == 'embeddings {\n  tensor_path: "vectors.tsv"\n  metadata_path: "metadata.tsv"\n}\n'
     assert read_table(tmp_path).words == ["a b", "c_d", "e"]  # the folder
-    with pytest.raises(DataError, match=r"projector_config.pbtxt: is there and names other files"):
+    with pytest.raises(DataError, match=r"projector_config.pbtxt: this file exists and names other vectors"):
         write(tmp_path / "others.tsv", Table(["a"], VECTORS[:1], None))
     write(tmp_path, Table(["a"], VECTORS[:1], np.array([7])))  # the folder again
     assert (tmp_path / "metadata.tsv").read_text() == "word\tcount\na\t7\n"
@@ -62,7 +62,7 @@ def test_metadata_of_others(
         (b"1\t2\n", b"a\nb\nc\n", "3 lines for 1 vectors"),
         (b"1\t2\n3\t4\n", b"a\tb\nc\td\n", "several columns need a first line"),
         (b"1\t2\n", b"word\tcount\na\tx\n", "row 1: the count b'x'"),
-        (b"1\t2\n", b"word\tcount\na\n", "row 1: has no column 2"),
+        (b"1\t2\n", b"word\tcount\na\n", "row 1: column 2 is missing"),
         (b"1\t2\n", b"word\tcount\na\t99999999999999999999\n", "row 1: the count"),
         (b"1\t2\t3\t4\t5\n6\n7\n8\n", b"a\nb\nc\nd\n", "byte"),
     ],

@@ -32,7 +32,9 @@ def test_files_of_others(name: str, dtype: type, tmp_path: Path) -> None:
     numpy_io.save_file(
         {name: VECTORS.astype(dtype), "more": np.ones(2, np.int16)}, tmp_path / "x.safetensors"
     )
-    with pytest.raises(FormatError, match=r"byte 8: no tensor 'words', and no file .*x.words.txt"):
+    with pytest.raises(
+        FormatError, match=r"byte 8: there is neither a tensor 'words' nor a file .*x.words.txt"
+    ):
         read(tmp_path / "x.safetensors")
     (tmp_path / "x.words.txt").write_bytes(b"a\nb\nc")
     table = read(tmp_path / "x.safetensors", Options(limit=2))
@@ -55,7 +57,7 @@ def test_bfloat16(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("tensors", "message"),
     [
-        ({"matrix": VECTORS, "words": WORDS}, "no tensor is called vectors, embeddings"),
+        ({"matrix": VECTORS, "words": WORDS}, "no tensor is named vectors, embeddings"),
         ({"vectors": VECTORS[0], "words": WORDS}, "floats"),
         ({"vectors": np.ones((3, 0), np.float32), "words": WORDS}, "floats"),
         ({"vectors": np.ones((3, 1), np.int32), "words": WORDS}, "floats"),
@@ -63,7 +65,7 @@ def test_bfloat16(tmp_path: Path) -> None:
         ({"vectors": VECTORS, "words": WORDS.astype(np.int32)}, "must be U8"),
         ({"vectors": VECTORS, "words": WORDS, "counts": np.ones(2, np.int64)}, r"it must be I64 \[3\]"),
         ({"vectors": VECTORS, "words": WORDS, "counts": np.ones(3, np.int32)}, r"it must be I64 \[3\]"),
-        ({"vectors": VECTORS, "words": WORDS, "counts": -np.ones(3, np.int64)}, "a count of -1"),
+        ({"vectors": VECTORS, "words": WORDS, "counts": -np.ones(3, np.int64)}, "a count is -1"),
     ],
 )
 def test_files_that_do_not_fit(tensors: dict[str, np.ndarray], message: str, tmp_path: Path) -> None:

@@ -175,7 +175,7 @@ def test_text_of_other_tools(tail: bytes, tmp_path: Path) -> None:
         (read_binary, b"1 2\nabcde \0\0\0\0\0\0\0", "ends at byte 17"),
         (read_binary, b"1 1\na\nb \0\0\0\0", "byte 4"),
         (read_binary, b"1 1\na \0\0\0\0b \0\0\0\0", "byte 10"),
-        (read_binary, b"2 1\na \0\0\0\0abc", "byte 10: no word"),
+        (read_binary, b"2 1\na \0\0\0\0abc", "byte 10: there is no word here"),
         (read_binary, b"2 1\na \0\0\0\0bcde \0\0\0", "byte 14.*limit=1"),
     ],
 )

@@ -1,6 +1,6 @@
-"""One file per format, and their registry.
+"""The registry of formats for word vectors; each format is one module.
 
-A format is found by its name, by a path's ending, or by what a file looks like.
+A format is chosen by its name, by the ending of a path, or by the first bytes of a file.
 """
 
 from collections.abc import Callable
@@ -47,11 +47,11 @@ __all__ = [
 class Format(NamedTuple):
     """How to read and write one format."""
 
-    endings: tuple[str, ...]  # of paths; "" for a path without any
-    about: str
+    endings: tuple[str, ...]  # endings of paths; "" for a path without an ending
+    about: str  # a description for help texts
     reader: Callable[[Path, Options], Table]
     writer: Callable[[Path, Table], None]
-    unwritable: Unwritable | None = None  # what words cannot hold
+    unwritable: Unwritable | None = None  # characters that words in this format cannot contain
 
 
 FORMATS: dict[str, Format] = {
@@ -94,12 +94,12 @@ FORMATS: dict[str, Format] = {
         LINES_AND_TABS,
     ),
 }
-# rows of n-grams and no words, hence no tables: `Vectors` reads and writes them
+# formats with rows of n-grams but no words, so they are not tables: only `SubwordVectors` handle them
 WORDLESS = {"floret": floret.ENDING}
 ENDINGS = {ending: name for name, form in FORMATS.items() for ending in form.endings}
 ENDINGS |= {ending: name for name, ending in WORDLESS.items()}
-TEXT = {"word2vec-text", "glove"}  # share their endings when they are read
-BOTH = {"unhot", "fasttext"}  # have input and output vectors
+TEXT = {"word2vec-text", "glove"}  # formats that share endings, so that reading looks at the first line
+BOTH = {"unhot", "fasttext"}  # formats with input and output vectors
 
 
 def read_table(
@@ -110,11 +110,11 @@ def read_table(
     bad_utf8: str = "escape",
     which: str = "in",
 ) -> Table:
-    """Read a file or folder, in the format that is named, that its ending stands for, or that it looks like.
+    """Read a file or folder; the format is the given one, or is recognised by ending or content.
 
-    `limit`: only the first rows. `bad_utf8`: what becomes of bytes that are not UTF-8 in words: escape (they
-    come back when the word is written), error, replace (U+FFFD) or ignore. `which`: in or out vectors of a
-    model folder or a fastText model. Of a word that occurs twice the first row is kept.
+    `limit`: read only that many rows. `bad_utf8`: how to read bytes in words that are not UTF-8: escape (they
+    come back when the word is written), error, replace (U+FFFD) or ignore. `which`: the in or out vectors of
+    a model folder or a fastText model. If a word occurs twice, its first row is kept.
     """
     options = check_options(limit, bad_utf8, which)
     if not path.exists():
@@ -122,13 +122,13 @@ def read_table(
     name = existing_format(path, format)
     if name in WORDLESS:
         raise ConfigError(
-            f"{path}: a table of {name} has rows of n-grams and no words; Vectors.load opens it and makes "
-            "vectors for any word"
+            f"{path}: a {name} table has rows of n-grams but no words; open it with Vectors.load, which "
+            "makes vectors for any word"
         )
     if which == "out" and name not in BOTH:
         raise ConfigError(
-            f"which='out': {path} is of format {name}, which has one vector per word; only "
-            f"{' and '.join(sorted(BOTH))} have both"
+            f"which='out': {path} has the format {name}, which has one vector per word; only "
+            f"{' and '.join(sorted(BOTH))} have both in and out vectors"
         )
     try:
         table = FORMATS[name].reader(path, options)
@@ -142,15 +142,15 @@ def read_table(
 
 
 def write_table(path: Path, table: Table, format: str | None = None) -> dict[str, str]:
-    """Write a file or folder, in the format that is named or that the ending stands for.
+    """Write a file or folder, in the given format or the one that the path's ending stands for.
 
-    Returns the words that are written differently -> what is written.
+    Return a dictionary of words that the format cannot hold -> what was written instead.
     """
     name = format_name(path, format)
     if name in WORDLESS:
         raise ConfigError(
-            f"format={name!r}: holds rows of n-grams and no words: only vectors that have such rows can "
-            "be written so"
+            f"format={name!r}: it stores rows of n-grams, not of words, but these vectors have no n-grams: "
+            "choose another format"
         )
     check_table(table)
     form = FORMATS[name]
@@ -160,7 +160,7 @@ def write_table(path: Path, table: Table, format: str | None = None) -> dict[str
 
 
 def listed() -> str:
-    """All formats with their endings, for errors and help."""
+    """Return a list of all formats with their endings, for errors and help."""
     endings = {
         name: " ".join(ending or "a folder" for ending in form.endings) for name, form in FORMATS.items()
     }
@@ -168,25 +168,25 @@ def listed() -> str:
 
 
 def format_name(path: Path, name: str | None = None) -> str:
-    """The format to write: the one named, or that of a path's ending. Also one of WORDLESS."""
+    """Return the format to write, perhaps a WORDLESS one: the given name, or that of the path's ending."""
     if name is not None:
         if name not in FORMATS and name not in WORDLESS:
             raise ConfigError(f"format={name!r}: must be one of {listed()}")
         return name
-    found = sniff(path) if path.is_dir() else None  # whatever its name ends in
+    found = sniff(path) if path.is_dir() else None  # the ending of a folder's name does not matter
     found = found or ENDINGS.get(path.suffix.lower())
     if found is None:
         raise ConfigError(
-            f"{path}: the ending {path.suffix!r} stands for no format: choose one of {listed()}, or name "
-            "the format"
+            f"{path}: the ending {path.suffix!r} does not stand for a format: choose one of {listed()}, or "
+            "name the format"
         )
     return found
 
 
 def existing_format(path: Path, format: str | None = None) -> str:
-    """The format to read with, also one of WORDLESS.
+    """Return the format of an existing file or folder, perhaps a WORDLESS one.
 
-    A file without a known ending is looked at, as are text, for a header, and a .bin.
+    Text, .bin files and files without a known ending are recognised by their first bytes.
     """
     if format is not None or path.is_dir():
         return format_name(path, format)
@@ -202,14 +202,14 @@ def existing_format(path: Path, format: str | None = None) -> str:
     if looks is None:
         known = foreign(path)
         what = f"it is {known}" if known else f"name its format, one of {listed()}"
-        raise FormatError(f"{path}: byte 0: looks like no format that is read here; {what}")
+        raise FormatError(f"{path}: byte 0: the format cannot be recognised; {what}")
     return looks
 
 
 def _with_hint(error: FormatError, path: Path, name: str) -> FormatError:
-    """The error, with what the file looks like if that is something else than its ending says."""
+    """Return the error with a hint, if the content looks like another format than the ending says."""
     looks = sniff(path)
     if looks is not None and looks != name:
-        return FormatError(f"{error} (read as {name}; it looks like {looks}: name that as its format)")
+        return FormatError(f"{error} (read as {name}, but it looks like {looks}: give that as its format)")
     known = foreign(path)
     return FormatError(f"{error} (the file is {known})") if known else error

@@ -1,20 +1,20 @@
-"""A model on disk: a folder with one complete version inside, and a file that names it.
+"""Save and load a model folder: it holds one complete version of the model, and a file that names it.
 
     MODEL/CURRENT                  "v1": the live version
-    MODEL/v1/config.json           what the model is
-    MODEL/v1/vocab.txt             what goes in: one word a line, in the order of the ids
-    MODEL/v1/out_vocab.txt         what is predicted, if that is something else: the labels of a classifier
-    MODEL/v1/model.safetensors     counts int64 [words], out_counts int64 [labels], and whatever was learned:
+    MODEL/v1/config.json           the kind and the settings of the model
+    MODEL/v1/vocab.txt             the input words, one per line, in the order of the ids
+    MODEL/v1/out_vocab.txt         the predicted words, if they differ from these: the labels of a classifier
+    MODEL/v1/model.safetensors     counts int64 [words], out_counts int64 [labels], and all learned tensors:
                                    in_vectors, out_vectors float32 [rows, dim] (see model_folder.py), ...
-    MODEL/v1/manifest.json         size and sha256 of all these
-    MODEL/checkpoint/              while it is trained: a model folder of its own, with the state of the
-                                   training in its config
+    MODEL/v1/manifest.json         size and sha256 of all these files
+    MODEL/checkpoint/              during training: another model folder, with the state of the training in
+                                   its config
 
-A save writes a new version under a temporary name, renames it, replaces CURRENT and removes the old version,
-each step on the disk before the next begins. So a kill at any moment leaves the last complete model; the next
-save removes what was left over. A folder that has nothing but a checkpoint is opened as that; a model that is
-there is not touched before the next one is complete. Nothing in the files of a finished model depends on the
-time or the machine: the same model is the same bytes.
+A save writes a new version under a temporary name, renames it, replaces CURRENT and removes the old version.
+Each step is on the disk before the next begins. So a kill at any moment leaves the last complete model, and
+the next save removes leftovers. An existing model is not touched before the new one is complete. A folder
+with only a checkpoint is opened as that checkpoint. The files of a finished model do not depend on the time
+or the machine: the same model gives the same bytes.
 """
 
 import contextlib
@@ -35,7 +35,7 @@ from unhot.vectors.formats.safetensors import Array, read_safetensors, write_saf
 from unhot.vocab.vocabulary import Vocabulary, words_text
 
 FORMAT = "unhot model"
-FORMAT_VERSION = 1  # of this layout; a reader refuses what is newer than itself
+FORMAT_VERSION = 1  # the version of this layout; a newer one is refused
 CURRENT = "CURRENT"
 CONFIG = "config.json"
 WORDS = "vocab.txt"
@@ -43,18 +43,18 @@ OUT_WORDS = "out_vocab.txt"
 TENSORS = "model.safetensors"
 MANIFEST = "manifest.json"
 CHECKPOINT = "checkpoint"
-FILES = (CONFIG, WORDS, TENSORS)  # every version has them
-COUNTS = {WORDS: "counts", OUT_WORDS: "out_counts"}  # the tensors with the counts of these words
+FILES = (CONFIG, WORDS, TENSORS)  # files that every version has
+COUNTS = {WORDS: "counts", OUT_WORDS: "out_counts"}  # the tensors that hold the counts of these words
 VERSION_NAME = re.compile("v[1-9][0-9]{0,17}")
 
 
 class SavedModel(NamedTuple):
-    """What a model folder holds; the tensors are memory-mapped and read-only."""
+    """The content of a model folder; the tensors are memory-mapped and read-only."""
 
     config: dict[str, Any]
-    vocabulary: Vocabulary  # what goes in
+    vocabulary: Vocabulary  # the input words
     tensors: dict[str, Array]
-    out_vocabulary: Vocabulary | None = None  # what is predicted; None: the same as what goes in
+    out_vocabulary: Vocabulary | None = None  # the predicted words; None: the same as the input words
 
 
 def save_model(
@@ -66,7 +66,7 @@ def save_model(
 ) -> None:
     """Write a model folder, or a new version of one.
 
-    The tensors `counts` and `out_counts` are those of the vocabularies. A model need not have vectors.
+    The tensors `counts` and `out_counts` are taken from the vocabularies. A model need not have vectors.
     """
     path = Path(path)
     tensors = dict(tensors)
@@ -82,12 +82,12 @@ def save_model(
         with locked(path):
             _save_version(path, texts, tensors)
     except OSError as error:
-        kept = "the model that was there is untouched" if _live_version(path) else "nothing was saved"
-        raise DataError(f"{path}: cannot be saved ({error.strerror or error}); {kept}") from error
+        kept = "the old model is untouched" if _live_version(path) else "nothing was saved"
+        raise DataError(f"{path}: the model cannot be saved ({error.strerror or error}); {kept}") from error
 
 
 def _save_version(path: Path, texts: dict[str, bytes], tensors: dict[str, Array]) -> None:
-    """Write the next version; nobody else is saving there."""
+    """Write the next version; the caller holds the lock of the folder."""
     live = check_target(path)
     new = f"v{int(live[1:]) + 1 if live else 1}"
     temporary = path / temporary_name(new)
@@ -101,15 +101,15 @@ def _save_version(path: Path, texts: dict[str, bytes], tensors: dict[str, Array]
             file.write(f"{new}\n".encode("ascii"))
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
-        if _live_version(path) == live:  # it failed: a version that nothing names only takes up room
+        if _live_version(path) == live:  # the save failed: remove the version that CURRENT does not name
             with contextlib.suppress(OSError):
                 _remove_leftovers(path, live)
-    with contextlib.suppress(OSError):  # the new model is complete; the next save tries again
+    with contextlib.suppress(OSError):  # the new model is complete; the next save will try again
         _remove_leftovers(path, new)
 
 
 def _make_folder(path: Path) -> None:
-    """Make a folder and those above it, and wait until their names are on the disk, all of them."""
+    """Make a folder and its parents, and wait until all their names are on the disk."""
     made = [folder for folder in (path, *path.parents) if not folder.exists()]
     path.mkdir(parents=True, exist_ok=True)
     for folder in made or [path]:
@@ -124,13 +124,13 @@ def load_model(path: str | Path, verify: bool = False) -> SavedModel:
     while True:
         if live is None:
             raise FormatError(
-                f"{path}: is not an unhot model: byte 0 of {path / CURRENT} does not name a version; "
+                f"{path}: this is not an unhot model: byte 0 of {path / CURRENT} does not name a version; "
                 "give the folder of a saved model"
             )
         try:
             return _load_version(path / live, verify)
         except (FormatError, OSError) as error:
-            # Somebody may have saved meanwhile, and removed the version we were reading.
+            # another process may have saved a new version meanwhile and removed the one being read
             before, path = path / live, _home(given)
             live = _live_version(path)
             if live is None or path / live != before:
@@ -143,21 +143,21 @@ def load_model(path: str | Path, verify: bool = False) -> SavedModel:
 
 
 def is_model(path: str | Path) -> bool:
-    """Whether a path is a folder that `load_model` would try to open."""
+    """Return whether a path is a folder that `load_model` would try to open."""
     return _live_version(_home(Path(path))) is not None
 
 
 def checkpoint_of(path: str | Path) -> Path:
-    """Where a model that is to be saved at path has its checkpoints."""
+    """Return the folder of checkpoints for a model that will be saved at path."""
     return Path(path) / CHECKPOINT
 
 
 def remove_checkpoint(path: str | Path) -> None:
-    """Remove the checkpoint of the model at path, if there is one: the model is complete."""
+    """Remove the checkpoint of the model at path, if there is one, because the model is complete."""
     folder = checkpoint_of(path)
-    # half a checkpoint must not look like one; the next save removes it
+    # rename it first: half a checkpoint must not look like a checkpoint; the next save removes leftovers
     trash = folder.with_name(f"{TEMPORARY}old-{CHECKPOINT}")
-    with contextlib.suppress(OSError):  # without a name of its version it does no harm
+    with contextlib.suppress(OSError):  # a checkpoint without CURRENT does no harm
         if _is_checkpoint(folder):
             try:
                 folder.rename(trash)
@@ -167,13 +167,13 @@ def remove_checkpoint(path: str | Path) -> None:
 
 
 def _home(path: Path) -> Path:
-    """The folder itself, or its checkpoint where it has nothing else."""
+    """Return the folder itself, or its checkpoint if it has nothing else."""
     alone = _live_version(path) is None and _live_version(path / CHECKPOINT) is not None
     return path / CHECKPOINT if alone else path
 
 
 def _live_version(path: Path) -> str | None:
-    """Return the version that CURRENT names, if there is such a file and it names one."""
+    """Return the version that CURRENT names; None if there is no such file or it names no version."""
     try:
         with (path / CURRENT).open("rb") as file:
             name = file.read(100).removesuffix(b"\n").decode("ascii")
@@ -183,19 +183,19 @@ def _live_version(path: Path) -> str | None:
 
 
 def check_target(path: Path) -> str | None:
-    """Return the live version of the model at path; `DataError` if something else is there."""
+    """Return the live version of the model at path; raise a `DataError` if something else is there."""
     live = _live_version(path)
     if (
         live is None
         and path.exists()
         and not (path.is_dir() and all(_is_leftover(entry) for entry in path.iterdir()))
     ):
-        raise DataError(f"{path}: is not an unhot model; choose another name")
+        raise DataError(f"{path}: this exists and is not an unhot model; choose another name")
     return live
 
 
 def check_writable(path: Path) -> None:
-    """Raise a `DataError` if a model cannot be saved at path: better before a long training than after it."""
+    """Raise a `DataError` if a model cannot be saved at path; call this before a long training."""
     check_target(path)
     folder = next(parent for parent in (path, *path.absolute().parents) if parent.is_dir())
     try:
@@ -203,12 +203,12 @@ def check_writable(path: Path) -> None:
             pass
     except OSError as error:
         raise DataError(
-            f"{path}: a model cannot be saved there ({error.strerror or error}); choose another place"
+            f"{path}: a model cannot be saved here ({error.strerror or error}); choose another place"
         ) from error
 
 
 def _is_leftover(entry: Path) -> bool:
-    """Whether an entry of a folder without CURRENT comes from a first save that was cut off."""
+    """Return whether an entry of a folder without CURRENT is left over from an interrupted first save."""
     if entry.name.startswith(TEMPORARY) or (entry.name == CHECKPOINT and _is_checkpoint(entry)):
         return True
     try:
@@ -226,13 +226,13 @@ def _is_checkpoint(folder: Path) -> bool:
 def _remove_leftovers(path: Path, live: str | None) -> None:
     """Remove temporary entries and all versions but the live one.
 
-    What cannot be removed now stays for the next save.
+    Entries that cannot be removed now are left for the next save.
     """
     for entry in path.iterdir():
         if entry.is_symlink():
             continue
         if VERSION_NAME.fullmatch(entry.name) and entry.name != live and entry.is_dir():
-            trash = entry.with_name(f"{TEMPORARY}old-{entry.name}")  # half a version must not look like one
+            trash = entry.with_name(f"{TEMPORARY}old-{entry.name}")  # half a version must not look complete
             try:
                 entry = entry.rename(trash)
             except OSError:  # e.g. Windows, while it is memory-mapped
@@ -249,7 +249,7 @@ def _config_text(config: dict[str, Any]) -> bytes:
         return _json_text(config)
     except (TypeError, ValueError) as error:
         raise ConfigError(
-            f"config cannot be written as JSON ({error}); use text, finite numbers, lists and dicts"
+            f"the config cannot be written as JSON ({error}); use text, finite numbers, lists and dicts"
         ) from error
 
 
@@ -279,13 +279,13 @@ def _load_version(folder: Path, verify: bool) -> SavedModel:
         size = (folder / name).stat().st_size
         if size != entry["size"]:
             raise FormatError(
-                f"{folder / name}: ends at byte {size}, but {MANIFEST} says {entry['size']}; truncated or "
-                "damaged"
+                f"{folder / name}: the file ends at byte {size}, but {MANIFEST} says {entry['size']}; it is "
+                "truncated or damaged"
             )
         if verify and _sha256(folder / name) != entry["sha256"]:
             raise FormatError(
-                f"{folder / name}: bytes 0..{size}: the sha256 is not the one in {MANIFEST}; the file is "
-                "damaged"
+                f"{folder / name}: bytes 0..{size}: the sha256 differs from the one in {MANIFEST}; the file "
+                "is damaged"
             )
     tensors = read_safetensors(folder / TENSORS)
     vocabulary = _read_vocabulary(folder, WORDS, tensors)
@@ -304,10 +304,10 @@ def _read_vocabulary(folder: Path, name: str, tensors: dict[str, Array]) -> Voca
 def _check_tensors(
     tensors: dict[str, Array], vocabulary: Vocabulary, error: type[DataError] | type[FormatError], where: str
 ) -> None:
-    """Raise an error if vectors have another type, or in_vectors another number of rows, than they should.
+    """Raise an error if vectors have a wrong type, or in_vectors a wrong number of rows.
 
-    With n-grams, in_vectors has a row for each of row_keys. How many rows out_vectors has is the output
-    layer's business.
+    With n-grams, in_vectors has one row for each entry of row_keys. The output layer decides how many rows
+    out_vectors has.
     """
     keys = tensors.get("row_keys")
     for name in ("in_vectors", "out_vectors"):
@@ -319,7 +319,9 @@ def _check_tensors(
                 f"it must be {' or '.join(accepted)} of shape [rows, dim]"
             )
     expected, what = (
-        (len(vocabulary), "the vocabulary has {} words") if keys is None else (keys.size, "'row_keys' has {}")
+        (len(vocabulary), "the vocabulary has {} words")
+        if keys is None
+        else (keys.size, "'row_keys' has {} entries")
     )
     rows = len(tensors["in_vectors"]) if "in_vectors" in tensors else expected
     if rows != expected:
@@ -330,12 +332,12 @@ def _read_manifest(folder: Path) -> dict[str, dict[str, Any]]:
     path = folder / MANIFEST
     manifest = _read_object(path)
     if manifest.get("format") != FORMAT or type(manifest.get("format_version")) is not int:
-        raise FormatError(f"{path}: byte 0: is not the manifest of an unhot model")
+        raise FormatError(f"{path}: byte 0: this is not the manifest of an unhot model")
     version = manifest["format_version"]
     if version > FORMAT_VERSION:
         raise FormatError(
             f"{path}: byte 0: format_version {version}: this unhot reads up to {FORMAT_VERSION}; install a "
-            "newer one"
+            "newer unhot"
         )
     files = manifest.get("files")
     if (
@@ -349,7 +351,8 @@ def _read_manifest(folder: Path) -> dict[str, dict[str, Any]]:
         )
     ):
         raise FormatError(
-            f"{path}: byte 0: must list {', '.join(FILES)}, {OUT_WORDS} or not, each with its size and sha256"
+            f"{path}: byte 0: the manifest must list {', '.join(FILES)}, and may list {OUT_WORDS}, each with "
+            "its size and sha256"
         )
     return files
 
@@ -357,7 +360,7 @@ def _read_manifest(folder: Path) -> dict[str, dict[str, Any]]:
 def _read_object(path: Path) -> dict[str, Any]:
     value = read_json(path)
     if not isinstance(value, dict):
-        raise FormatError(f"{path}: byte 0: is not a JSON object")
+        raise FormatError(f"{path}: byte 0: this is not a JSON object")
     return value
 
 

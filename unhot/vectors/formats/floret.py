@@ -1,13 +1,13 @@
-"""floret's tables: rows for n-grams, and no words.
+"""Read and write floret's tables: rows of n-grams, without words.
 
-Any word has a vector. It is the mean of the rows of its n-grams and of the marked word.
+Every word has a vector: the mean of the rows of its n-grams and of the marked word.
 
     buckets dim minn maxn hashes seed < >       the first line: how words are cut and hashed
-    0 0.1 -0.2 ...                              then the number of a row and the row, in their order
+    0 0.1 -0.2 ...                              then the number of each row and the row, in order
 
-That is what floret's `save_floret_vectors` writes and spaCy reads (`spacy init vectors --mode floret`). One
-difference to floret itself: it adds a row of its own to the word with id 0 (and to no other), which is not in
-its table. spaCy does not know of it either.
+floret's `save_floret_vectors` writes such tables and spaCy reads them (`spacy init vectors --mode floret`).
+There is one difference from floret itself, which adds a separate row to the word with id 0 (and to no other).
+That row is not in the table, so spaCy does not add it either.
 """
 
 import re
@@ -28,21 +28,21 @@ ENDING = ".floret"
 
 
 def read_floret(path: str | Path) -> SubwordRows:
-    """Read a table of floret."""
+    """Read a floret table."""
     path = Path(path)
     text = mapped(path, file_size(path))
     found = HEADER.match(bytes(text[:HEADER_BYTES]))
     if found is None:
         raise FormatError(
-            f"{path}: byte 0: not a table of floret: its first line must be 'buckets dim minn maxn hashes "
-            f"seed < >', not {glimpse(text, 0)}"
+            f"{path}: byte 0: this is not a floret table: its first line must be 'buckets dim minn maxn "
+            f"hashes seed < >', not {glimpse(text, 0)}"
         )
     buckets, dim, minn, maxn, hashes, seed = map(int, found.groups()[:6])
     marks = (found[7].decode("utf-8", "replace"), found[8].decode("utf-8", "replace"))
     if marks != (BEGIN, END):
         raise FormatError(
-            f"{path}: byte {found.start(7)}: words are marked with {marks[0]!r} and {marks[1]!r}: only "
-            f"{BEGIN} and {END} are read"
+            f"{path}: byte {found.start(7)}: words are marked with {marks[0]!r} and {marks[1]!r}: only the "
+            f"marks {BEGIN} and {END} are supported"
         )
     try:
         subwords = Subwords(minn=minn, maxn=maxn, buckets=buckets, scheme="floret", hashes=hashes, seed=seed)
@@ -59,22 +59,22 @@ def read_floret(path: str | Path) -> SubwordRows:
     if wrong.size:
         row = int(wrong[0])
         raise FormatError(
-            f"{path}: row {row + 1}: begins with {numbers[row, 0]:.9g}: rows must be numbered from 0 on, in "
-            "their order"
+            f"{path}: row {row + 1}: it begins with {numbers[row, 0]:.9g}: rows must be numbered 0, 1, 2, "
+            "... in order"
         )
     if bytes(text[place : place + HEADER_BYTES]).strip():
         raise FormatError(
-            f"{path}: byte {place}: there is more after the {buckets} rows that the first line announces"
+            f"{path}: byte {place}: the file continues after the {buckets} rows that its first line announces"
         )
     return SubwordRows(subwords, numbers[:, 1:], np.empty(0, np.int32))
 
 
 def write_floret(path: str | Path, rows: SubwordRows) -> None:
-    """Write a table of floret; buckets without a row are rows of zeros."""
+    """Write a floret table; a bucket without a row becomes a row of zeros."""
     subwords = rows.subwords
     if subwords.scheme != "floret":
         raise ConfigError(
-            f"scheme={subwords.scheme}: a table of floret holds rows of scheme=floret only; choose another "
+            f"scheme={subwords.scheme}: a floret table can only hold rows of scheme=floret; choose another "
             "format"
         )
     settings = (subwords.buckets, rows.dim, subwords.minn, subwords.maxn, subwords.hashes, subwords.seed)

@@ -1,8 +1,8 @@
-"""GloVe text: lines of a word and its numbers, without a first line that says how many.
+"""Read and write GloVe text: lines of a word and its numbers, without a first line `rows dim`.
 
-Words may hold spaces (some of Stanford's files have such): the last `dim` fields of a line are its numbers.
-`dim` is what most of the first lines have: fields at the end that are numbers, the first field of a line
-never being one.
+Words may contain spaces, as in some of Stanford's files: the last `dim` fields of a line are its numbers. To
+find `dim`, count the fields at the end of each of the first lines that are numbers, but never the first field
+of a line; `dim` is the most frequent count.
 """
 
 import itertools
@@ -16,8 +16,8 @@ from unhot.types import Bytes
 from unhot.vectors.formats.table import ALL, Options, Table, file_size
 from unhot.vectors.formats.text_rows import FIELD, glimpse, mapped, read_text_rows, text_lines
 
-LOOKED_AT = 100  # lines
-LOOKED_AT_BYTES = 1 << 24
+LOOKED_AT = 100  # lines examined to find `dim`
+LOOKED_AT_BYTES = 1 << 24  # the most bytes examined
 LINE = re.compile(rb"[^\n]{0,%d}\n?" % LOOKED_AT_BYTES)
 
 
@@ -48,7 +48,7 @@ def read(path: Path, options: Options = ALL) -> Table:
 
 
 def width(text: Bytes) -> int | None:
-    """The numbers per line; None if the text does not begin with lines of a word and numbers."""
+    """Return the number of numbers per line; None if the text does not begin with a word and numbers."""
     found: list[int] = []
     for line in itertools.islice(LINE.finditer(text.data), LOOKED_AT):
         if line[0].strip():
@@ -60,7 +60,7 @@ def width(text: Bytes) -> int | None:
 
 
 def _numbers_at_end(line: bytes) -> int:
-    """How many fields at a line's end are numbers, never counting one at its start."""
+    """Count the fields at the end of a line that are numbers, never including its first field."""
     backwards = line.rstrip(b" \t\r\n")[::-1]
     count = 0
     for field in FIELD.finditer(backwards):

@@ -1,18 +1,18 @@
-"""The folder that model2vec and sentence-transformers (StaticEmbedding) load.
+"""Read and write folders that model2vec and sentence-transformers (StaticEmbedding) load.
 
-It holds a matrix, and a tokenizer whose tokens are its rows.
+A folder holds a matrix, and a tokenizer whose tokens are the rows of the matrix.
 
-    config.json, modules.json   what it is, for the one and the other
+    config.json, modules.json   description for model2vec, and for sentence-transformers
     model.safetensors           `embeddings` float32 [tokens, dim]
     tokenizer.json              the words as a WordLevel vocabulary
 
-A tokenizer needs a token for what it does not know. Where no word is called `[UNK]`, such a row of zeros is
-added behind the last word (config.json says so, and it is left out on reading). Text is lower-cased if all
-words are lower case, and split at white space and between letters and signs if most words are left whole by
-that, at white space alone otherwise.
+A tokenizer needs a token for unknown words. If no word is `[UNK]`, a row of zeros with this name is added
+after the last word (config.json records this, and reading leaves it out). The tokenizer lower-cases text if
+all words are lower case. It splits text at white space and between letters and punctuation if that keeps most
+words whole, otherwise at white space only.
 
-Folders of others are read as well: any vocabulary in tokenizer.json; `mapping` (token -> row) and `weights`
-(of tokens) are applied.
+Folders of other programs can be read as well, with any vocabulary in tokenizer.json; `mapping` (token -> row)
+and `weights` (of tokens) are applied.
 """
 
 import json
@@ -31,15 +31,15 @@ from unhot.vectors.formats.table import ALL, Options, Table, check_growth, treat
 from unhot.vectors.formats.tensor_file import FLOATS, find_matrix, map_matrix
 
 UNKNOWN = "[UNK]"
-ADDED = "unhot_added_row"  # in config.json: the last row is no word
-WHOLE = re.compile(r"\w+|[^\w\s]+")  # what the tokenizer called Whitespace leaves whole
-MOST = 0.9  # of the words
+ADDED = "unhot_added_row"  # in config.json: the last row is not a word
+WHOLE = re.compile(r"\w+|[^\w\s]+")  # words that the tokenizer named Whitespace does not split
+MOST = 0.9  # the share of words that counts as most words
 WHOLE_NUMBERS = ("I64", "I32", "U32", "U64", "I16", "U16")
 MODULE = {"idx": 0, "name": "0", "path": ".", "type": "sentence_transformers.models.StaticEmbedding"}
 
 
 WRITTEN = {"config.json", "modules.json", "model.safetensors", "tokenizer.json"}
-# where config, tensors and tokenizer may be
+# possible places of config, tensors and tokenizer
 LAYOUTS = (
     ("config.json", "model.safetensors", "tokenizer.json"),
     ("config_sentence_transformers.json", "model.safetensors", "tokenizer.json"),
@@ -49,13 +49,13 @@ LAYOUTS = (
 
 
 def find_layout(path: Path) -> tuple[Path, Path, Path] | None:
-    """Where config, tensors and tokenizer of such a folder are; None if it is none."""
+    """Return the paths of config, tensors and tokenizer in a folder; None if it is not a model2vec folder."""
     found = ((path / config, path / tensors, path / tokenizer) for config, tensors, tokenizer in LAYOUTS)
     return next((layout for layout in found if all(part.is_file() for part in layout)), None)
 
 
 def write(path: Path, table: Table) -> None:
-    """Write a folder, or replace one."""
+    """Write a model2vec folder, or replace one."""
     added = UNKNOWN not in table.words
     config = {"model_type": "model2vec", "architectures": ["StaticModel"], "normalize": False, ADDED: added}
     with replacing_folder(path, _is_ours) as folder:
@@ -73,7 +73,7 @@ def write(path: Path, table: Table) -> None:
 
 
 def _is_ours(path: Path) -> bool:
-    """Whether a folder is one that `write` made: with nothing else in it."""
+    """Return whether `write` made this folder, and it contains nothing else."""
     try:
         config = read_json(path / "config.json")
     except (FormatError, OSError):
@@ -84,7 +84,7 @@ def _is_ours(path: Path) -> bool:
 
 
 def _tokenizer(names: list[str]) -> dict[str, Any]:
-    """tokenizer.json, as the library `tokenizers` reads it."""
+    """Return the content of tokenizer.json, as the library `tokenizers` reads it."""
     vocabulary = {name: row for row, name in enumerate(names)}
     unknown = vocabulary.setdefault(UNKNOWN, len(names))
     lower = all(name == name.lower() for name in names if name != UNKNOWN)
@@ -105,11 +105,12 @@ def _tokenizer(names: list[str]) -> dict[str, Any]:
 
 
 def read(path: Path, options: Options = ALL) -> Table:
-    """Read a folder: tokens in the order of their ids."""
+    """Read a model2vec folder; the tokens keep the order of their ids."""
     layout = find_layout(path)
     if layout is None:
         raise FormatError(
-            f"{path}: byte 0: not a model2vec folder: it needs config.json, model.safetensors, tokenizer.json"
+            f"{path}: byte 0: this is not a model2vec folder: it needs config.json, model.safetensors and "
+            "tokenizer.json"
         )
     config_path, tensors_path, tokenizer_path = layout
     words = _vocabulary(tokenizer_path)
@@ -123,7 +124,7 @@ def read(path: Path, options: Options = ALL) -> Table:
 
 
 def _vocabulary(path: Path) -> list[str]:
-    """The tokens in the order of their ids, which must be 0, 1, 2, ..."""
+    """Return the tokens in the order of their ids, which must be 0, 1, 2, ..."""
     value = read_json(path)
     model = value.get("model") if isinstance(value, dict) else None
     vocabulary = model.get("vocab") if isinstance(model, dict) else None
@@ -136,7 +137,7 @@ def _vocabulary(path: Path) -> list[str]:
     elif isinstance(vocabulary, dict):
         pairs = list(vocabulary.items())
     else:
-        raise FormatError(f"{path}: byte 0: has no vocabulary in model.vocab")
+        raise FormatError(f"{path}: byte 0: there is no vocabulary in model.vocab")
     added = value.get("added_tokens") or []
     pairs += [
         (token.get("content"), token.get("id"))
@@ -160,19 +161,19 @@ def _vocabulary(path: Path) -> list[str]:
 
 
 def _vectors(path: Path, tokens: int, rows: int) -> Floats:
-    """The rows of the first tokens, where `mapping` says which they are, times their `weights`."""
+    """Return the rows of the first tokens, selected by `mapping` and multiplied by `weights`, if given."""
     entries = read_entries(path)
     matrix = find_matrix(path, entries)
     mapping, weights = entries.get("mapping"), entries.get("weights")
     if mapping is None and matrix.shape[0] != tokens:
         raise FormatError(
-            f"{path}: byte {matrix.begin}: {matrix.shape[0]} rows for {tokens} tokens, and no tensor "
-            "'mapping'"
+            f"{path}: byte {matrix.begin}: there are {matrix.shape[0]} rows for {tokens} tokens, and the "
+            "tensor 'mapping' is missing"
         )
     for name, entry, accepted in (("mapping", mapping, WHOLE_NUMBERS), ("weights", weights, FLOATS)):
         if entry is not None and (entry.shape != (tokens,) or entry.dtype not in accepted):
             raise FormatError(
-                f"{path}: byte {entry.begin}: {name} is {entry.dtype} {list(entry.shape)}: it must be a "
+                f"{path}: byte {entry.begin}: {name} is {entry.dtype} {list(entry.shape)}: it must have one "
                 "number per token"
             )
     if mapping is None:
@@ -191,6 +192,7 @@ def _ids(path: Path, mapping: TensorPlace, rows: int) -> Array:
     wrong = np.flatnonzero((ids < 0) | (ids >= rows))
     if len(wrong):
         raise FormatError(
-            f"{path}: byte {mapping.begin}: mapping sends token {wrong[0]} to row {ids[wrong[0]]} of {rows}"
+            f"{path}: byte {mapping.begin}: mapping sends token {wrong[0]} to row {ids[wrong[0]]}, but there "
+            f"are {rows} rows"
         )
     return ids

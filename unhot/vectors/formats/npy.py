@@ -1,7 +1,7 @@
-"""NumPy's `.npy`, memory-mapped, and beside it the words: `X.npy` and `X.words.txt`.
+"""Read and write NumPy's `X.npy`, memory-mapped, with the words beside it in `X.words.txt`.
 
-There is one word a line, see words_text.py. The head of the matrix is read here and not by NumPy: a damaged
-one makes NumPy raise a dozen different errors. Nothing is unpickled.
+The words file has one word per line, see words_text.py. The header of the matrix is parsed here and not by
+NumPy, which raises a dozen different errors for a damaged one. Nothing is unpickled.
 """
 
 import ast
@@ -26,12 +26,12 @@ DTYPES = {"<f2", "<f4", "<f8", ">f2", ">f4", ">f8"}
 
 
 def words_path(path: Path) -> Path:
-    """The words that belong to a matrix."""
+    """Return the path of the words that belong to a matrix."""
     return path.with_suffix(".words.txt")
 
 
 def write(path: Path, table: Table) -> None:
-    """Write the words, then the matrix: where the matrix is new, so are its words."""
+    """Write the words first, then the matrix, so that a new matrix always has its new words."""
     head = f"{{'descr': '<f4', 'fortran_order': False, 'shape': {table.vectors.shape}, }}"
     head += " " * (-(len(MAGIC) + 4 + len(head) + 1) % 64) + "\n"
     with replacing(words_path(path)) as file:
@@ -43,20 +43,20 @@ def write(path: Path, table: Table) -> None:
 
 
 def read(path: Path, options: Options = ALL) -> Table:
-    """Map the matrix, read its words."""
+    """Map the matrix and read its words."""
     matrix = _mapped(path, file_size(path))
     names = words_path(path)
     if not names.is_file():
         raise FormatError(
-            f"{path}: byte 0: {names} is missing, the words of these {len(matrix)} rows; write one word a "
-            "line into it"
+            f"{path}: byte 0: the file {names} with the words of these {len(matrix)} rows is missing; write "
+            "it with one word per line"
         )
     words = parse_words(names.read_bytes(), names, 0, options, len(matrix))
     return Table(words, as_float32(matrix[: options.rows(len(matrix))]), None)
 
 
 def as_float32(matrix: NDArray[Any]) -> Floats:
-    """Rows of float32, one behind the other: the matrix itself where it is that."""
+    """Return the matrix as contiguous float32 rows; it is not copied if it is that already."""
     with np.errstate(over="ignore", invalid="ignore"):
         return (
             matrix
@@ -80,15 +80,15 @@ def _mapped(path: Path, size: int) -> NDArray[Any]:
 
 
 def _read_header(path: Path, data: bytes) -> tuple[np.dtype[Any], tuple[int, int], bool, int]:
-    """(dtype, shape, whether columns come first, first byte of the numbers), if those are of a matrix."""
+    """Return (dtype, shape, whether in Fortran order, first byte of the numbers); check the header."""
     if data[:6] != MAGIC or data[6:7] not in (b"\x01", b"\x02", b"\x03") or len(data) < 12:
         raise FormatError(f"{path}: byte 0: not a .npy file of version 1, 2 or 3")
     start = 10 if data[6] == 1 else 12
     end = start + (struct.unpack("<H", data[8:10])[0] if data[6] == 1 else struct.unpack("<I", data[8:12])[0])
     if end > len(data):
         raise FormatError(
-            f"{path}: byte 8: a header of {end - start} bytes: longer than the file, or than "
-            f"{MAX_HEADER_BYTES} bytes"
+            f"{path}: byte 8: the header has {end - start} bytes, more than the file, or more than the limit "
+            f"of {MAX_HEADER_BYTES} bytes"
         )
     try:
         header = ast.literal_eval(data[start:end].decode("utf-8").strip())
@@ -107,6 +107,6 @@ def _read_header(path: Path, data: bytes) -> tuple[np.dtype[Any], tuple[int, int
         or shape[1] < 1
     ):
         raise FormatError(
-            f"{path}: byte {start}: the header's shape is {shape!r}: a matrix [words, dim] is needed"
+            f"{path}: byte {start}: the header's shape is {shape!r}: it must be a matrix [words, dim]"
         )
     return np.dtype(descr), (shape[0], shape[1]), fields.get("fortran_order") is True, end

@@ -1,18 +1,18 @@
-"""Decimal numbers in text to float32, exactly rounded, and the rows of words and numbers around them.
+"""Parse rows of a word and decimal numbers; round the numbers exactly to float32.
 
-A decimal is m 10^e, where m is the whole number of its first 19 significant digits. In doubles
+A decimal is m 10^e, where m is the integer of its first 19 significant digits. In doubles
 
     d = m 10^e (1 + r),   |r| < 2^-51
 
-since m, 10^e and their product are each off by at most 2^-53, and digits that are left out change it by
-10^-18. So the true value lies between d (1 - 2^-50) and d (1 + 2^-50). Rounding to float32 never swaps two
-numbers: where both ends round to the same float32, that is the nearest one to the decimal. They differ for
-one number in some ten million, for those beyond the float32, and for those with an exponent outside the
-table. Such a number, and anything that is spelt differently (nan, inf, 1_000), is *hard*: the kernel leaves a
-NaN and stops behind its row, and `nearest` reads it in Python.
+because m, 10^e and their product are each off by at most 2^-53, and the digits that are left out change the
+value by at most 10^-18. So the true value lies between d (1 - 2^-50) and d (1 + 2^-50). Rounding to float32
+is monotonic: if both ends round to the same float32, that is the float32 nearest to the decimal. The ends
+differ for about one number in ten million. Such a number is *hard*, and so is one that is too large for
+float32, has an exponent outside the table, or is spelt differently (nan, inf, 1_000). For a hard number the
+kernel writes NaN and stops after its row, and `nearest` reads the number in Python.
 
-A row is a word, then `dim` numbers, separated by one space or tab each. A row that does not read like that
-from the left (its word holds spaces, or more than one blank separates) is split from the right: the last
+A row is a word and `dim` numbers, separated by one space or tab each. A row that does not match this from the
+left (its word contains spaces, or there is more than one blank in between) is split from the right: the last
 `dim` fields are the numbers.
 """
 
@@ -29,26 +29,26 @@ LOWEST, HIGHEST = -100, 60  # exponents in the table
 POWERS: Doubles = np.array([float(f"1e{exponent}") for exponent in range(LOWEST, HIGHEST + 1)])
 BELOW, ABOVE = 1.0 - 2.0**-50, 1.0 + 2.0**-50
 DIGITS = 19  # 10^19 < 2^64
-FAR = 1 << 50  # an exponent beyond that is outside the table, however far the digits move the point
-BEYOND = 2.0**128  # what would follow the largest float32
+FAR = 1 << 50  # a larger exponent is outside the table, wherever the decimal point is
+BEYOND = 2.0**128  # the number that would follow the largest float32
 
 SPACE, TAB, RETURN, LINE_FEED = b" \t\r\n"
 PLUS, MINUS, POINT, ZERO, CAPITAL_E, SMALL_E = b"+-.0Ee"
 
 DONE, HARD, SHORT = range(3)  # why `read_rows` stopped
-# its state: next row and line; first byte of the last row's numbers, and behind them
+# entries of its state: the next row, its first byte; the first byte of the last row's numbers, and their end
 ROW, PLACE, NUMBERS, STOP = range(4)
 
 
 @inner
 def is_blank(byte: Any) -> Any:
-    """Whether a byte separates fields."""
+    """Return whether a byte separates fields."""
     return byte == SPACE or byte == TAB
 
 
 @inner
 def digit_run(text: Bytes, at: Any, end: Any, mantissa: Any, digits: Any) -> Any:
-    """Read digits: (mantissa, significant digits in it, digits left out, first byte behind them)."""
+    """Read digits; return (mantissa, its significant digits, digits left out, position after them)."""
     left_out = 0
     while at < end:
         digit = np.int64(text[at]) - ZERO
@@ -56,7 +56,7 @@ def digit_run(text: Bytes, at: Any, end: Any, mantissa: Any, digits: Any) -> Any
             break
         if digits < DIGITS:
             mantissa = mantissa * np.uint64(10) + np.uint64(digit)
-            digits += 1 if mantissa else 0  # zeros in front are not significant
+            digits += 1 if mantissa else 0  # leading zeros are not significant
         else:
             left_out += 1
         at += 1
@@ -65,7 +65,7 @@ def digit_run(text: Bytes, at: Any, end: Any, mantissa: Any, digits: Any) -> Any
 
 @inner
 def exponent_of(text: Bytes, at: Any, end: Any) -> Any:
-    """Read `e-05` at a place: (exponent, first byte behind it, -1 if there are no digits)."""
+    """Read an exponent such as `e-05`; return (exponent, position after it, or -1 if it has no digits)."""
     at += 1
     negative = at < end and text[at] == MINUS
     if at < end and (text[at] == MINUS or text[at] == PLUS):
@@ -79,9 +79,9 @@ def exponent_of(text: Bytes, at: Any, end: Any) -> Any:
 
 @inner
 def number(text: Bytes, at: Any, end: Any, powers: Doubles) -> Any:
-    """Read the number at a place: (float32, first byte behind it).
+    """Read the number at a position; return (float32, position after it).
 
-    The number is NaN if it is hard, the byte -1 if there is none of this spelling.
+    The number is NaN if it is hard. The position is -1 if there is no number in plain decimal notation.
     """
     negative = at < end and text[at] == MINUS
     if at < end and (text[at] == MINUS or text[at] == PLUS):
@@ -112,9 +112,9 @@ def number(text: Bytes, at: Any, end: Any, powers: Doubles) -> Any:
 
 @inner
 def from_left(text: Bytes, at: Any, end: Any, row: Floats, named: Any, powers: Doubles) -> Any:
-    """Read a row that has one space behind its word and one blank between numbers.
+    """Read a row with one space after its word and one blank between numbers.
 
-    Returns the end of its word, or -1 if the row is another one.
+    Return the end of its word, or -1 if the row has another form.
     """
     while named and at < end and text[at] != SPACE:
         at += 1
@@ -132,7 +132,7 @@ def from_left(text: Bytes, at: Any, end: Any, row: Floats, named: Any, powers: D
 
 @inner
 def split_from_right(text: Bytes, start: Any, end: Any, dim: Any) -> Any:
-    """The first byte of the last `dim` fields of a line; -1 if it has not so many."""
+    """Return the first byte of the last `dim` fields of a line; -1 if it has fewer fields."""
     at = end
     for _ in range(dim):
         while at > start and is_blank(text[at - 1]):
@@ -148,7 +148,8 @@ def split_from_right(text: Bytes, start: Any, end: Any, dim: Any) -> Any:
 def from_right(text: Bytes, start: Any, end: Any, row: Floats, named: Any, powers: Doubles) -> Any:
     """Read the last fields of a line as numbers.
 
-    Returns (end of the word, first byte of the numbers, whether one is hard); the end is -1 for too few.
+    Return (end of the word, first byte of the numbers, whether one is hard); the end is -1 if fields are
+    missing.
     """
     first = split_from_right(text, start, end, len(row))
     if first < 0 or named != (first > start):
@@ -156,7 +157,7 @@ def from_right(text: Bytes, start: Any, end: Any, row: Floats, named: Any, power
     word_end = max(start, first - 1)
     while word_end > start and is_blank(text[word_end - 1]):
         word_end -= 1
-    if word_end == start:  # the word is made of blanks
+    if word_end == start:  # the word consists of blanks
         word_end = max(start, first - 1)
     at, hard = first, False
     for column in range(len(row)):
@@ -176,13 +177,13 @@ def from_right(text: Bytes, start: Any, end: Any, row: Floats, named: Any, power
 def read_rows(
     text: Bytes, size: int, vectors: Floats, words: Starts, named: bool, powers: Doubles, state: Starts
 ) -> int:
-    """Read lines from state[PLACE] on into rows from state[ROW] on, until all are there.
+    """Read lines from byte state[PLACE] on into rows from state[ROW] on; return why it stopped.
 
-    `vectors` [rows, dim] are the numbers, `words` [rows, 2] the first byte of a word and the first behind it.
-    Lines begin with a word if they are `named`.
+    `vectors` [rows, dim] receives the numbers, `words` [rows, 2] the first byte of each word and the byte
+    after it. Lines begin with a word if `named`.
 
-    HARD: the row before state[ROW] has hard numbers, NaN in `vectors`. SHORT: the line at state[PLACE] has
-    not what it should.
+    DONE: all rows are read. HARD: the row before state[ROW] has hard numbers, which are NaN in `vectors`.
+    SHORT: the line at state[PLACE] lacks its word or some numbers.
     """
     while state[ROW] < len(vectors):
         row, start = state[ROW], state[PLACE]
@@ -209,7 +210,7 @@ def read_rows(
 
 @kernel
 def count_lines(text: Bytes, size: int, most: int) -> int:
-    """The lines of a text up to the last one with anything but blanks; no more than `most` are looked at."""
+    """Count the lines of a text up to the last one that is not blank; examine at most `most` lines."""
     line, filled = 1, 0
     for at in range(size):
         if text[at] == LINE_FEED:
@@ -223,7 +224,7 @@ def count_lines(text: Bytes, size: int, most: int) -> int:
 
 @kernel
 def gather_words(text: Bytes, words: Starts, joined: Bytes) -> int:
-    """Copy words into one array, a line feed behind each but the last: the bytes written."""
+    """Copy words into one array, with a line feed between them; return the number of bytes written."""
     to = 0
     for row in range(len(words)):
         if row:
@@ -236,18 +237,18 @@ def gather_words(text: Bytes, words: Starts, joined: Bytes) -> int:
 
 
 def nearest(text: bytes) -> float:
-    """The float32 nearest to a number in any spelling that `float` takes.
+    """Return the float32 nearest to a number in any notation that `float` accepts.
 
-    Raises `ValueError` if it is none, or a finite one beyond float32.
+    Raise a `ValueError` if it is not a number, or is finite but too large for float32.
 
-    `float` rounds to a double first; the decimal itself decides only where that double lies half way between
-    two float32.
+    `float` rounds to a double first. If that double lies half way between two float32 numbers, the decimal
+    itself decides.
     """
     double = float(text)
     with np.errstate(over="ignore", under="ignore"):
         single = np.float32(double)
         other = np.nextafter(single, np.float32(math.inf if double > float(single) else -math.inf))
-    # n: spelt "inf"
+    # "n" in the text: it is spelt "inf" or "nan"
     if math.isnan(double) or b"n" in text.lower() or (math.isfinite(double) and double == float(single)):
         return double
     low, high = sorted([_as_double(single), _as_double(other)])
@@ -256,10 +257,10 @@ def nearest(text: bytes) -> float:
     if double == middle and (exact := Decimal(text.decode("ascii"))) != Decimal(middle):
         nearer = high if exact > Decimal(middle) else low
     if abs(nearer) == BEYOND:
-        raise ValueError(f"{text[:40]!r} is beyond float32")
+        raise ValueError(f"{text[:40]!r} is too large for float32")
     return nearer
 
 
 def _as_double(single: np.float32) -> float:
-    """The value of a float32, where infinity stands for the number that would be next."""
+    """Return a float32 as a double; infinity becomes the number that would follow the largest float32."""
     return math.copysign(BEYOND, single) if np.isinf(single) else float(single)

@@ -1,12 +1,12 @@
-"""Parquet; needs the extra `arrow`.
+"""Read and write parquet files; needs the extra `arrow`.
 
     word       string
     count      int64, if known
     vector     fixed-size list of float32
 
-Row groups are written and read one by one. What the file says about its size is checked before anything is
-read, but pages are unpacked by pyarrow, which believes the size that a page itself states: a file made to
-harm can make it ask for up to 2 GB.
+Row groups are written and read one by one. The sizes that the file states are checked before anything is
+read. But pyarrow unpacks pages and trusts the size that a page states: a malicious file can make it allocate
+up to 2 GB.
 """
 
 from pathlib import Path
@@ -32,14 +32,14 @@ GROUP_NUMBERS = 1 << 22  # per row group: 16 MB
 BATCH_NUMBERS = 1 << 20
 THRIFT_LIMITS = {"thrift_string_size_limit": 1 << 24, "thrift_container_size_limit": 1 << 20}
 PURPOSE = "reading and writing parquet"
-# names of columns, those of others behind our own
+# accepted names of columns; unhot writes the first of each
 WORDS = ("word", "words", "key", "token", "text")
 VECTORS = ("vector", "vectors", "embedding", "embeddings")
 COUNTS = ("count", "counts")
 
 
 def write(path: Path, table: Table) -> None:
-    """Write a file."""
+    """Write a parquet file."""
     arrow, parquet = extra("pyarrow", "arrow", PURPOSE), extra("pyarrow.parquet", "arrow", PURPOSE)
     dim = table.vectors.shape[1]
     columns = [
@@ -63,7 +63,7 @@ def write(path: Path, table: Table) -> None:
 
 
 def read(path: Path, options: Options = ALL) -> Table:
-    """Read a file that has a column of words and a column of vectors, lists of as many floats in each row."""
+    """Read a parquet file with a column of words and a column of vectors (lists of equally many floats)."""
     arrow, parquet = extra("pyarrow", "arrow", PURPOSE), extra("pyarrow.parquet", "arrow", PURPOSE)
     size = file_size(path)
     try:
@@ -83,13 +83,15 @@ def read(path: Path, options: Options = ALL) -> Table:
         KeyError,
         TypeError,
     ) as error:
-        raise FormatError(f"{path}: bytes 0..{size}: pyarrow cannot read it ({str(error)[:200]})") from error
+        raise FormatError(
+            f"{path}: bytes 0..{size}: pyarrow cannot read the file ({str(error)[:200]})"
+        ) from error
 
 
 def _read_columns(path: Path, file: Any, options: Options, arrow: Any) -> Table:
-    """Read row groups in batches, until there are enough rows."""
-    # Of the metadata only this number is safe to ask for: pyarrow aborts the process where that of a group or
-    # column is damaged.
+    """Read row groups in batches until there are enough rows."""
+    # Only this number of the metadata is safe to read: pyarrow aborts the process if the metadata of a group
+    # or column is damaged.
     rows = options.rows(max(0, file.metadata.num_rows))
     names = file.schema_arrow.names
     word, vector = _find(path, names, WORDS), _find(path, names, VECTORS)
@@ -98,7 +100,7 @@ def _read_columns(path: Path, file: Any, options: Options, arrow: Any) -> Table:
     dim = kind.list_size if arrow.types.is_fixed_size_list(kind) else _first_length(path, file, vector)
     if dim < 1:
         raise FormatError(
-            f"{path}: row 1: the column {vector!r} is {kind}: lists of at least one float are needed"
+            f"{path}: row 1: the column {vector!r} is {kind}: it must hold lists of at least one float"
         )
     check_growth(path, (rows, dim), file_size(path))
     raws: list[bytes] = []
@@ -125,40 +127,41 @@ def _find(path: Path, names: list[str], accepted: tuple[str, ...]) -> str:
     found = next((name for name in accepted if name in names), None)
     if found is None or names.count(found) > 1:
         raise FormatError(
-            f"{path}: byte 4: needs one column called {' or '.join(accepted)}; it has {', '.join(names[:20])}"
+            f"{path}: byte 4: the file must have one column named {' or '.join(accepted)}; it has "
+            f"{', '.join(names[:20])}"
         )
     return found
 
 
 def _first_length(path: Path, file: Any, vector: str) -> int:
-    """The length of the first list."""
+    """Return the length of the first list in a column."""
     for batch in file.iter_batches(1, columns=[vector], use_threads=False):
         batch.validate(full=True)
         if len(batch):
             first = batch.column(vector)[0].as_py()
             return len(first) if isinstance(first, list) else 0
-    raise FormatError(f"{path}: row 1: there is no row, so nothing says how long a vector is")
+    raise FormatError(f"{path}: row 1: the file has no rows, so the length of a vector is unknown")
 
 
 def _matrix(path: Path, column: Any, arrow: Any, dim: int, first: int) -> Floats:
-    """The lists of a column as rows."""
+    """Return the lists of a column as rows of a matrix."""
     kind = column.type
     is_list = (
         arrow.types.is_list(kind) or arrow.types.is_large_list(kind) or arrow.types.is_fixed_size_list(kind)
     )
     if not is_list or not arrow.types.is_floating(kind.value_type):
-        raise FormatError(f"{path}: row {first + 1}: vectors are {kind}: lists of floats are needed")
+        raise FormatError(f"{path}: row {first + 1}: vectors are {kind}: they must be lists of floats")
     values = column.flatten()
     if not arrow.types.is_fixed_size_list(kind):
         lengths = np.diff(column.offsets.to_numpy())
         wrong = np.flatnonzero(lengths != dim)
         if len(wrong):
             raise FormatError(
-                f"{path}: row {first + int(wrong[0]) + 1}: a vector of {lengths[wrong[0]]} numbers, but the "
-                f"first has {dim}"
+                f"{path}: row {first + int(wrong[0]) + 1}: the vector has {lengths[wrong[0]]} numbers, but "
+                f"the first one has {dim}"
             )
     if column.null_count or values.null_count or len(values) != len(column) * dim:
-        raise FormatError(f"{path}: row {first + 1}: from here on a vector or a number is missing (null)")
+        raise FormatError(f"{path}: row {first + 1} or a later one: a vector or a number is missing (null)")
     with np.errstate(over="ignore", invalid="ignore"):
         numbers: Floats = values.to_numpy(zero_copy_only=False).astype(np.float32, copy=False)
         return numbers.reshape(-1, dim)
@@ -175,8 +178,8 @@ def _words(path: Path, column: Any, arrow: Any, first: int) -> list[bytes]:
     )
     if column.null_count or not any(is_text(column.type) for is_text in text):
         raise FormatError(
-            f"{path}: row {first + 1}: words are {column.type} with {column.null_count} missing: text in "
-            "every row is needed"
+            f"{path}: row {first + 1}: words are {column.type} with {column.null_count} missing: every row "
+            "must have text"
         )
     raws: list[bytes] = column.cast(arrow.large_binary()).to_pylist()
     return raws
@@ -185,12 +188,12 @@ def _words(path: Path, column: Any, arrow: Any, first: int) -> list[bytes]:
 def _whole_numbers(path: Path, column: Any, arrow: Any, first: int) -> Counts:
     if column.null_count or not arrow.types.is_integer(column.type):
         raise FormatError(
-            f"{path}: row {first + 1}: counts are {column.type} with {column.null_count} missing: whole "
-            "numbers are needed"
+            f"{path}: row {first + 1}: counts are {column.type} with {column.null_count} missing: every row "
+            "must have a whole number"
         )
     counts: Counts = column.cast(arrow.int64()).to_numpy(zero_copy_only=False)
     if len(counts) and counts.min() < 0:
         raise FormatError(
-            f"{path}: row {first + int(counts.argmin()) + 1}: a count of {counts.min()}: counts must be >= 0"
+            f"{path}: row {first + int(counts.argmin()) + 1}: the count is {counts.min()}: it must be >= 0"
         )
     return counts

@@ -1,11 +1,11 @@
-"""TensorBoard's embedding projector: `X.tsv`, one vector a line, and its metadata beside it, one word a line.
+"""Read and write files of TensorBoard's embedding projector: `X.tsv` and its metadata.
 
-    vectors.tsv              numbers, separated by tabs
-    metadata.tsv             one word a line; with counts: a line `word<tab>count`, then one pair a line
-    projector_config.pbtxt   tells TensorBoard where the two are, if the folder is its --logdir
+    vectors.tsv              one vector per line, numbers separated by tabs
+    metadata.tsv             one word per line; with counts: a line `word<tab>count`, then one pair per line
+    projector_config.pbtxt   tells TensorBoard where the two files are, if the folder is its --logdir
 
 The metadata of `vectors.tsv` is `metadata.tsv`, that of any other `X.tsv` is `X.metadata.tsv`. The
-projector's web page loads both files. A word cannot hold a tab or a line's end; see naming.py.
+projector's web page loads both files. A word cannot contain a tab or a line end; see naming.py.
 """
 
 from pathlib import Path
@@ -28,7 +28,7 @@ WORD_COLUMNS = (b"word", b"words", b"label", b"name", b"token")
 
 
 def metadata_path(path: Path) -> Path:
-    """Where the words of a file of vectors are."""
+    """Return the path of the words that belong to a file of vectors."""
     return path.with_name(METADATA) if path.name == VECTORS else path.with_suffix(".metadata.tsv")
 
 
@@ -51,7 +51,7 @@ def write(path: Path, table: Table) -> None:
 
 
 def read(path: Path, options: Options = ALL) -> Table:
-    """Read vectors and metadata; `path` is the file of vectors, or a folder that holds vectors.tsv."""
+    """Read vectors and metadata; `path` is the file of vectors, or a folder with vectors.tsv."""
     from unhot.vectors.formats.numbers import count_lines
 
     path = path / VECTORS if path.is_dir() else path
@@ -69,7 +69,7 @@ def read(path: Path, options: Options = ALL) -> Table:
 
 
 def _config(path: Path) -> bytes:
-    """The configuration; a `DataError` where the folder has one of somebody else's."""
+    """Return the text of the configuration; raise a `DataError` if the folder has a different one."""
     lines = (
         "embeddings {",
         f'  tensor_path: "{path.name}"',
@@ -80,27 +80,29 @@ def _config(path: Path) -> bytes:
     config = encode_word("\n".join(lines))
     there = path.with_name(CONFIG)
     if there.is_file() and there.read_bytes() != config:
-        raise DataError(f"{there}: is there and names other files: choose another folder, or remove it")
+        raise DataError(
+            f"{there}: this file exists and names other vectors: choose another folder, or remove the file"
+        )
     return config
 
 
 def _read_metadata(path: Path, options: Options, announced: int) -> tuple[list[str], Counts | None]:
-    """The words and, where there is a column of that name, the counts.
+    """Return the words and, if there is a column `count`, the counts.
 
-    More than one column means that the first line names them.
+    If there are several columns, the first line must name them.
     """
     data = path.read_bytes() if file_size(path) else b""
     lines = data.removesuffix(b"\n").split(b"\n") if data else []
     header = lines.pop(0).rstrip(b"\r").lower().split(b"\t") if len(lines) == announced + 1 else []
     if len(lines) != announced:
         raise FormatError(
-            f"{path}: byte {len(data)}: {len(lines)} lines for {announced} vectors; a first line with names "
-            "may come on top"
+            f"{path}: byte {len(data)}: there are {len(lines)} lines for {announced} vectors: give one line "
+            "for each vector, and perhaps a first line with the names of columns"
         )
     del lines[options.rows(announced) :]
     if not header and any(b"\t" in line for line in lines):
         raise FormatError(
-            f"{path}: byte 0: several columns need a first line that names them, as TensorBoard wants it"
+            f"{path}: byte 0: several columns need a first line that names them, as in TensorBoard"
         )
     column = next((i for i, name in enumerate(header) if name in WORD_COLUMNS), 0)
     words = treat_bad_utf8(decode_words(_column(path, lines, column)), path, options.bad_utf8)
@@ -111,7 +113,7 @@ def _column(path: Path, lines: list[bytes], column: int) -> list[bytes]:
     cells = [line.rstrip(b"\r").split(b"\t", column + 1)[column : column + 1] for line in lines]
     if [] in cells:
         row = cells.index([])
-        raise FormatError(f"{path}: row {row + 1}: has no column {column + 1}: {lines[row][:40]!r}")
+        raise FormatError(f"{path}: row {row + 1}: column {column + 1} is missing: {lines[row][:40]!r}")
     return [cell for (cell,) in cells]
 
 

@@ -1,11 +1,11 @@
-"""The safetensors file.
+"""Read and write safetensors files.
 
-It has the header's length (uint64), a JSON header padded with spaces, then the tensors' bytes, little-endian
-and without gaps.
+Such a file is the header's length (uint64), a JSON header padded with spaces, and the tensors' bytes,
+little-endian and without gaps.
 
-It is written by hand because the safetensors library wants every tensor contiguous in memory, while the
-training arrays are views of padded rows. It is read by hand because the library does not tell where a tensor
-lies, and we memory-map. The tests hold both against the library.
+unhot does not use the safetensors library here. For writing, the library needs every tensor contiguous in
+memory, but the training arrays are views of padded rows. For reading, it does not tell where a tensor begins,
+which memory-mapping needs. Tests compare both with the library.
 """
 
 import json
@@ -34,11 +34,11 @@ DTYPES = {
     "U8": "<u1",
 }
 NAMES = {np.dtype(code): name for name, code in DTYPES.items()}
-# What only others write. NumPy has no bfloat16 and no 8-bit floats: such a tensor is mapped as whole numbers
-# of the same size.
+# types that only other programs write. NumPy has no bfloat16 and no 8-bit floats, so these are mapped as
+# integers of the same size
 OTHERS = {"I16": "<i2", "U16": "<u2", "BOOL": "|b1", "BF16": "<u2", "F8_E4M3": "|u1", "F8_E5M2": "|u1"}
 ITEMS: dict[str, np.dtype[Any]] = {name: np.dtype(code) for name, code in (DTYPES | OTHERS).items()}
-ALIGNMENT = 64  # of the first tensor in the file: one cache line, one AVX-512 register
+ALIGNMENT = 64  # alignment of the first tensor in the file: one cache line, one AVX-512 register
 BLOCK_BYTES = 1 << 20
 MAX_HEADER_BYTES = 100_000_000  # the library's own limit
 
@@ -46,11 +46,11 @@ MAX_HEADER_BYTES = 100_000_000  # the library's own limit
 def write_safetensors(file: BinaryIO, tensors: Mapping[str, Array | tuple[Array, ...]]) -> None:
     """Write the tensors block by block; views of padded rows are never copied as a whole.
 
-    A tuple of arrays is one tensor, row by row.
+    A tuple of arrays is written as one tensor, with the rows of one array after those of another.
     """
     parts = {name: tensor if isinstance(tensor, tuple) else (tensor,) for name, tensor in tensors.items()}
-    # Widest first, so that every tensor starts at a multiple of its item size; then by name, so that the same
-    # tensors are the same bytes.
+    # Sort by item size, widest first, so that every tensor starts at a multiple of its item size; then by
+    # name, so that the same tensors always give the same bytes.
     names = sorted(parts, key=lambda name: (-parts[name][0].dtype.itemsize, name))
     header: dict[str, Any] = {}
     end = 0
@@ -74,7 +74,7 @@ def write_safetensors(file: BinaryIO, tensors: Mapping[str, Array | tuple[Array,
 
 
 class TensorPlace(NamedTuple):
-    """Where a tensor lies in a file, and what it is."""
+    """The type and shape of a tensor, and where it begins and ends in a file."""
 
     dtype: str  # a key of DTYPES or OTHERS
     shape: tuple[int, ...]
@@ -88,7 +88,7 @@ def read_safetensors(path: Path) -> dict[str, Array]:
 
 
 def read_entries(path: Path) -> dict[str, TensorPlace]:
-    """Where the tensors of a file lie, after checking the header against the file's size."""
+    """Return the place of every tensor in a file, after checking the header against the file's size."""
     size = path.stat().st_size
     header, start = _read_header(path, size)
     entries = {
@@ -100,7 +100,7 @@ def read_entries(path: Path) -> dict[str, TensorPlace]:
     for begin, end in sorted((entry.begin, entry.end) for entry in entries.values()):
         if begin != position:
             raise FormatError(
-                f"{path}: a tensor begins at byte {begin}, but the one before ends at byte {position}"
+                f"{path}: a tensor begins at byte {begin}, but the tensor before it ends at byte {position}"
             )
         position = end
     if position != size:
@@ -129,12 +129,12 @@ def _read_header(path: Path, size: int) -> tuple[dict[str, Any], int]:
         prefix = file.read(8)
         if len(prefix) < 8:
             raise FormatError(
-                f"{path}: ends at byte {size}, inside the header's length (8 bytes); the file is truncated"
+                f"{path}: the file ends at byte {size}, inside the header's length (8 bytes); it is truncated"
             )
         (length,) = struct.unpack("<Q", prefix)
         if length > min(size - 8, MAX_HEADER_BYTES):
             raise FormatError(
-                f"{path}: byte 0 says the header has {length} bytes, but the file has {size}; it is "
+                f"{path}: byte 0 says that the header has {length} bytes, but the file has {size}; it is "
                 "truncated or damaged"
             )
         text = file.read(length)
@@ -154,7 +154,7 @@ def _is_size(value: object) -> bool:
 
 
 def _checked_entry(path: Path, name: str, entry: object, start: int) -> TensorPlace:
-    """Return dtype, shape and the span of bytes of one tensor, if they agree; offsets count from `start`."""
+    """Return the place of one tensor after checking its header entry; offsets count from `start`."""
     fields = entry if isinstance(entry, dict) else {}
     dtype = fields.get("dtype")
     shape = fields.get("shape")
@@ -178,15 +178,15 @@ def _checked_entry(path: Path, name: str, entry: object, start: int) -> TensorPl
 
 
 def map_tensor(path: Path, entry: TensorPlace) -> Array:
-    """A tensor, read-only, read when it is looked at."""
+    """Memory-map a tensor, read-only."""
     dtype, shape = ITEMS[entry.dtype], entry.shape
     try:
         if math.prod(shape) == 0:  # nothing to map
             tensor: Array = np.zeros(shape, dtype)
         else:
-            # a foreign file may begin its tensors anywhere; kernels want them aligned: such a one is copied
+            # another program may place tensors anywhere; kernels need aligned ones, so those are copied
             tensor = np.require(np.memmap(path, dtype, "r", entry.begin, shape), requirements="A")
-    except ValueError as error:  # [2**62, 2**62, 0] takes no bytes, yet is more than NumPy can describe
+    except ValueError as error:  # e.g. the shape [2**62, 2**62, 0]: no bytes, but too large for NumPy
         raise FormatError(
             f"{path}: a tensor in the header at byte 8 has the impossible shape {list(shape)}"
         ) from error

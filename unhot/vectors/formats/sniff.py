@@ -1,6 +1,6 @@
-"""What a file or folder looks like, by its first bytes.
+"""Recognise the format of a file or folder by its first bytes.
 
-That is asked for paths without a known ending, and for errors about those with a wrong one.
+This serves paths without a known ending, and error messages about files with a wrong ending.
 """
 
 from pathlib import Path
@@ -11,20 +11,20 @@ from unhot.vectors.formats.fasttext.header import SIGNATURE
 from unhot.vectors.formats.text_rows import mapped
 
 MAGIC = {SIGNATURE: "fasttext", npy.MAGIC: "npy", parquet.MAGIC: "parquet"}
-# What is known, but not read: what to do instead.
+# file types that are recognised but cannot be read, and what to do instead
 FOREIGN = {
-    b"\x80": "a pickle, e.g. of gensim's save: unhot never opens these; let gensim write it with "
+    b"\x80": "a pickle, e.g. from gensim's save, which unhot never opens: write the vectors with gensim's "
     "save_word2vec_format",
-    b"\x1f\x8b": "compressed by gzip: unpack it first",
+    b"\x1f\x8b": "compressed with gzip: unpack it first",
     b"PK\x03\x04": "a zip archive: unpack it first",
-    b"BZh": "compressed by bzip2: unpack it first",
-    b"\xfd7zXZ": "compressed by xz: unpack it first",
-    b"\x28\xb5\x2f\xfd": "compressed by zstd: unpack it first",
+    b"BZh": "compressed with bzip2: unpack it first",
+    b"\xfd7zXZ": "compressed with xz: unpack it first",
+    b"\x28\xb5\x2f\xfd": "compressed with zstd: unpack it first",
 }
 
 
 def sniff(path: Path) -> str | None:
-    """The name of the format that something looks like; None if it looks like none."""
+    """Return the format that a file or folder looks like; None if it is not recognised."""
     if path.is_dir():
         return _sniff_folder(path)
     size, head = path.stat().st_size, _head(path)
@@ -32,7 +32,7 @@ def sniff(path: Path) -> str | None:
     if by_magic is not None:
         return by_magic
     found = floret.HEADER.match(head)
-    if found is not None and found.groups()[6:] == (b"<", b">"):  # other fields may be a line of numbers
+    if found is not None and found.groups()[6:] == (b"<", b">"):  # the other fields could be any numbers
         return "floret"
     if head[8:9] == b"{" and int.from_bytes(head[:8], "little") <= size - 8:
         return "safetensors"
@@ -42,21 +42,21 @@ def sniff(path: Path) -> str | None:
 
 
 def is_fasttext(path: Path) -> bool:
-    """Whether a file is one of fastText's own: their .bin has the ending of word2vec's."""
+    """Return whether a file is a fastText model: these share the ending .bin with word2vec."""
     try:
         return _head(path).startswith(SIGNATURE)
-    except OSError:  # about which the reader has more to say
+    except OSError:  # the reader will raise a better error
         return False
 
 
 def foreign(path: Path) -> str | None:
-    """What a file is that is none of our formats, and what to do with it."""
+    """Return what a file is and what to do with it, if it has a known type that cannot be read."""
     head = _head(path)
     return next((about for magic, about in FOREIGN.items() if head.startswith(magic)), None)
 
 
 def _head(path: Path) -> bytes:
-    """The first bytes of a file; none of anything else: a pipe would be waited for."""
+    """Return the first bytes of a regular file; empty otherwise, because reading a pipe would block."""
     if not path.is_file():
         return b""
     with path.open("rb") as file:
@@ -72,7 +72,7 @@ def _sniff_folder(path: Path) -> str | None:
 
 
 def _sniff_rows(path: Path, size: int) -> str | None:
-    """One of the formats with rows: text or binary, with a first line of two whole numbers or without."""
+    """Tell the formats with rows apart: text or binary, with or without a first line `rows dim`."""
     text = mapped(path, size)
     header = word2vec.HEADER.match(bytes(text[: word2vec.HEADER_BYTES]))
     found = glove.width(text[header.end() :] if header else text)

@@ -1,4 +1,4 @@
-"""What every format holds, how it is asked for, and the checks that all of them share."""
+"""The table of words and vectors that every format holds, options for reading it, and shared checks."""
 
 import logging
 from collections.abc import Callable, Iterator
@@ -14,13 +14,13 @@ from unhot.vocab.vocabulary import decode_word, encode_word
 
 BAD_UTF8 = ("escape", "error", "replace", "ignore")
 WHICH = ("in", "out")
-BLOCK_NUMBERS = 1 << 16  # per block: the temporary arrays stay in the second-level cache
+BLOCK_NUMBERS = 1 << 16  # numbers in a block, so that temporary arrays stay in the second-level cache
 
-MOST_GROWTH = 10  # a table takes at most so many times the bytes of its file
+MOST_GROWTH = 10  # a table may take at most this many times the bytes of its file
 
 
 class Table(NamedTuple):
-    """What every format holds: words, their vectors, and counts where the format has them."""
+    """Words, their vectors, and their counts if the format has them."""
 
     words: list[str]
     vectors: Floats  # [words, dim]
@@ -28,14 +28,14 @@ class Table(NamedTuple):
 
 
 class Options(NamedTuple):
-    """How a table is read."""
+    """Options for reading a table."""
 
-    limit: int | None = None  # only the first rows
-    bad_utf8: str = "escape"  # what becomes of bytes that are not UTF-8: see BAD_UTF8
-    which: str = "in"  # input or output vectors, of a model that has both
+    limit: int | None = None  # read at most this many rows
+    bad_utf8: str = "escape"  # how to read words that are not UTF-8: one of BAD_UTF8
+    which: str = "in"  # input or output vectors, for a model that has both
 
     def rows(self, announced: int) -> int:
-        """How many of so many rows are read."""
+        """Return how many rows to read if the file announces `announced`."""
         return announced if self.limit is None else min(announced, self.limit)
 
 
@@ -43,23 +43,23 @@ ALL = Options()
 
 
 def check_options(limit: int | None, bad_utf8: str, which: str) -> Options:
-    """The options, if they are valid."""
+    """Return the options; raise a `ConfigError` if one is wrong."""
     one_of("bad_utf8", bad_utf8, BAD_UTF8)
     one_of("which", which, WHICH)
     return Options(None if limit is None else whole("limit", limit, 0), bad_utf8, which)
 
 
 def check_table(table: Table) -> None:
-    """Raise a `DataError` unless a table can be written: a row of numbers per word, each word once."""
+    """Raise a `DataError` unless a table can be written: one row of numbers per word, each word once."""
     words, vectors, counts = table
     if vectors.ndim != 2 or len(vectors) != len(words) or vectors.shape[1] < 1:
         raise DataError(
-            f"{len(words)} words and vectors of shape {vectors.shape}: one row of at least one number per "
-            "word is needed"
+            f"there are {len(words)} words, but vectors has shape {vectors.shape}: give one row of at least "
+            "one number for each word"
         )
     if vectors.dtype != np.float32:
         raise DataError(
-            f"vectors of {vectors.dtype}: float32 is needed; convert them with astype(np.float32)"
+            f"vectors has type {vectors.dtype}: it must be float32; convert it with astype(np.float32)"
         )
     if counts is not None:
         checked_counts(counts, len(words))
@@ -70,31 +70,35 @@ def check_table(table: Table) -> None:
 
 
 def checked_counts(counts: ArrayLike, words: int) -> Counts:
-    """Counts as int64, one for each word; a `DataError` if they are none."""
+    """Return the counts as int64; raise a `DataError` unless there is one count >= 0 for each word."""
     given = np.asarray(counts)
     if given.shape != (words,):
-        raise DataError(f"{words} words and counts of shape {given.shape}: give one count for each word")
+        raise DataError(
+            f"there are {words} words, but counts has shape {given.shape}: give one count for each word"
+        )
     if given.size and (given.dtype.kind not in "iu" or given.min() < 0 or given.max() >= 2**63):
-        raise DataError(f"counts of {given.dtype}, from {given.min()} on: they must be whole numbers >= 0")
+        raise DataError(
+            f"counts has type {given.dtype}, and its smallest is {given.min()}: give whole numbers >= 0"
+        )
     return given.astype(np.int64, copy=False)
 
 
 def blocks(vectors: Floats) -> Iterator[tuple[int, Floats]]:
-    """Yield (first row, contiguous float32 rows): writers never copy a whole matrix."""
+    """Yield (first row, contiguous float32 rows), so that writers never copy a whole matrix."""
     step = max(1, BLOCK_NUMBERS // max(1, vectors.shape[1]))
     for first in range(0, len(vectors), step):
         yield first, np.ascontiguousarray(vectors[first : first + step], dtype=np.float32)
 
 
 def file_size(path: Path) -> int:
-    """The size of a regular file; a `DataError` if there is none."""
+    """Return the size of a regular file; raise a `DataError` if there is none."""
     if not path.is_file():
         raise DataError(f"{path}: there is no such file")
     return path.stat().st_size
 
 
 def check_growth(path: Path, shape: tuple[int, int], size: int) -> None:
-    """Raise a `FormatError` if a few bytes of a file claim to be many vectors: nothing shrinks like that."""
+    """Raise a `FormatError` if a file claims far more vectors than its bytes could hold when compressed."""
     needed = 4 * shape[0] * shape[1]
     if needed > MOST_GROWTH * size + (1 << 20):
         raise FormatError(
@@ -104,7 +108,7 @@ def check_growth(path: Path, shape: tuple[int, int], size: int) -> None:
 
 
 def decode(raw: bytes, path: Path, bad_utf8: str, place: Callable[[int], int]) -> str:
-    """The text of some bytes; `place` says where in the file one of them stands, for the error."""
+    """Decode bytes of a file; `place` maps a position in them to one in the file, for an error."""
     if bad_utf8 == "escape":
         return decode_word(raw)
     try:
@@ -114,7 +118,7 @@ def decode(raw: bytes, path: Path, bad_utf8: str, place: Callable[[int], int]) -
 
 
 def treat_bad_utf8(words: list[str], path: Path, bad_utf8: str) -> list[str]:
-    """The same for words that a library has decoded, with lone surrogates for bytes that are not UTF-8."""
+    """Apply `bad_utf8` to words that are already decoded, with lone surrogates for invalid bytes."""
     if bad_utf8 == "escape":
         return words
     treated = list(words)
@@ -134,7 +138,7 @@ def _not_utf8(path: Path, where: str, raw: bytes) -> FormatError:
 
 
 def without_repeats(table: Table, path: Path) -> Table:
-    """The table with the first row of each word; a warning if that leaves rows out, which real files have."""
+    """Keep only the first row of each word; warn if rows are left out, as real files have repeats."""
     words, vectors, counts = table
     if len(set(words)) == len(words):
         return table
@@ -142,7 +146,7 @@ def without_repeats(table: Table, path: Path) -> Table:
     for row, word in enumerate(words):
         first.setdefault(word, row)
     example = next(word for row, word in enumerate(words) if first[word] != row)
-    message = "%s: %d rows were left out, as their words occur in earlier rows, e.g. %r"
+    message = "%s: %d rows were left out because their words occur in earlier rows, e.g. %r"
     logging.getLogger("unhot").warning(message, path, len(words) - len(first), example)
     kept = np.fromiter(first.values(), np.int64, len(first))
     return Table(list(first), vectors[kept], None if counts is None else counts[kept])

@@ -1,11 +1,11 @@
-"""One safetensors file with words and vectors.
+"""Read and write one safetensors file with words and vectors.
 
     vectors     float32 [words, dim]
     words       uint8: the text of vocab.txt
-    counts      int64 [words], if they are known
+    counts      int64 [words], if known
 
-Files of others are read where they hold a matrix called `vectors`, `embeddings` or `embedding.weight`
-(float16, bfloat16, 32 or 64) and the words in a tensor `words`, or beside them in `X.words.txt`.
+Files of other programs can be read if they have a matrix named `vectors`, `embeddings` or `embedding.weight`
+(float16, bfloat16, float32 or float64), and the words in a tensor `words` or in a file `X.words.txt` beside.
 """
 
 from pathlib import Path
@@ -38,7 +38,7 @@ def write(path: Path, table: Table) -> None:
 
 
 def read(path: Path, options: Options = ALL) -> Table:
-    """Map the matrix, read its words and counts."""
+    """Map the matrix, and read its words and counts."""
     file_size(path)
     entries = read_entries(path)
     entry = find_matrix(path, entries)
@@ -49,12 +49,12 @@ def read(path: Path, options: Options = ALL) -> Table:
 
 
 def find_matrix(path: Path, entries: dict[str, TensorPlace]) -> TensorPlace:
-    """The tensor that holds the vectors."""
+    """Return the tensor that holds the vectors; raise a `FormatError` if there is none."""
     name = next((name for name in MATRICES if name in entries), None)
     if name is None:
         found = ", ".join(sorted(entries)[:10])
         raise FormatError(
-            f"{path}: byte 8: no tensor is called {', '.join(MATRICES)}; the header has: {found}"
+            f"{path}: byte 8: no tensor is named {', '.join(MATRICES)}; the header has: {found}"
         )
     entry = entries[name]
     if entry.dtype not in FLOATS or len(entry.shape) != 2 or entry.shape[1] < 1:
@@ -66,7 +66,7 @@ def find_matrix(path: Path, entries: dict[str, TensorPlace]) -> TensorPlace:
 
 
 def map_matrix(path: Path, entry: TensorPlace, rows: int) -> Floats:
-    """The first rows as float32, mapped if they are that in the file."""
+    """Return the first rows as float32; they are mapped if the file holds float32."""
     matrix = map_tensor(path, entry)[:rows]
     if entry.dtype == "BF16":  # the upper half of a float32
         return (matrix.astype(np.uint32) << np.uint32(16)).view(np.float32)
@@ -84,7 +84,8 @@ def _words(path: Path, entries: dict[str, TensorPlace], options: Options, announ
     names = words_path(path)
     if not names.is_file():
         raise FormatError(
-            f"{path}: byte 8: no tensor 'words', and no file {names}; write one word a line into it"
+            f"{path}: byte 8: there is neither a tensor 'words' nor a file {names}; write the words into "
+            "this file, one per line"
         )
     return parse_words(names.read_bytes(), names, 0, options, announced)
 
@@ -100,5 +101,5 @@ def _counts(path: Path, entries: dict[str, TensorPlace], announced: int, rows: i
         )
     counts = np.array(map_tensor(path, entry)[:rows])
     if rows and counts.min() < 0:
-        raise FormatError(f"{path}: byte {entry.begin}: a count of {counts.min()}: counts must be >= 0")
+        raise FormatError(f"{path}: byte {entry.begin}: a count is {counts.min()}: counts must be >= 0")
     return counts

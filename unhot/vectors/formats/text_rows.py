@@ -1,7 +1,6 @@
-"""Lines of a word and numbers, as word2vec text and GloVe have them. Numbers are parsed by numbers.py.
+"""Read and write lines of a word and numbers, as in word2vec text and GloVe; numbers.py parses numbers.
 
-The file is memory-mapped and parsed in one go: the only arrays as big as the file are the result and the
-words' places.
+The file is memory-mapped and parsed in one pass. Only the result and the positions of the words take memory.
 """
 
 import re
@@ -17,34 +16,34 @@ from unhot.vectors.formats.table import ALL, Options, Table, blocks, decode
 from unhot.vocab.vocabulary import encode_word
 
 FIELD = re.compile(rb"[^ \t]+")
-GLIMPSE = 40  # bytes of a line that an error shows
+GLIMPSE = 40  # bytes of a line shown in an error
 
 
 def mapped(path: Path, size: int) -> Bytes:
-    """The bytes of a file, read when they are looked at."""
+    """Memory-map the bytes of a file."""
     return np.asarray(np.memmap(path, np.uint8, "r", shape=(size,))) if size else np.empty(0, np.uint8)
 
 
 def glimpse(text: Bytes, start: int) -> str:
-    """The beginning of a line, for an error."""
+    """Return the beginning of a line, to show it in an error."""
     return repr(bytes(text[start : start + GLIMPSE]).split(b"\n", 1)[0].decode("utf-8", "replace"))
 
 
 def read_text_rows(
     path: Path, text: Bytes, start: int, shape: tuple[int, int], options: Options
 ) -> tuple[Table, int]:
-    """Read so many rows of a word and so many numbers from a place on: the table, and the place behind it."""
+    """Read `shape` rows of a word and numbers from byte `start` on; return the table and the next byte."""
     words, vectors, place = _read_rows(path, text, start, shape, named=True)
     return Table(gathered(path, text, words, options.bad_utf8), vectors, None), place
 
 
 def read_number_rows(path: Path, text: Bytes, shape: tuple[int, int], start: int = 0) -> tuple[Floats, int]:
-    """Read so many rows of numbers without words from a place on: the numbers, the place behind them."""
+    """Read `shape` numbers without words from byte `start` on; return the numbers and the next byte."""
     return _read_rows(path, text, start, shape, named=False)[1:]
 
 
 def warm_up_reading() -> None:
-    """Compile the parser, or find it on disk."""
+    """Compile the parser, or load it from disk."""
     text = np.frombuffer(b"a 1\n", np.uint8)
     read_text_rows(Path(), text, 0, (1, 1), ALL)
     read_number_rows(Path(), text[2:], (1, 1))
@@ -68,7 +67,7 @@ def _read_rows(
 
 
 def gathered(path: Path, text: Bytes, words: Starts, bad_utf8: str) -> list[str]:
-    """The words that stand at places of a text; none of them holds a line feed."""
+    """Return the words at the given positions of a text; no word contains a line feed."""
     from unhot.vectors.formats import numbers
 
     if not len(words):
@@ -82,16 +81,17 @@ def _too_short(path: Path, text: Bytes, place: int, row: int, shape: tuple[int, 
     rows, dim = shape
     if place == len(text):
         return FormatError(
-            f"{path}: byte {place}: the file ends after row {row} of {rows}; "
-            f"the file is cut short or its first line lies; limit={row} reads the rows that are there"
+            f"{path}: byte {place}: the file ends after row {row} of {rows}: it is cut short, or the number "
+            f"of rows in its first line is wrong; limit={row} reads the rows that exist"
         )
     return FormatError(
-        f"{path}: byte {place}: row {row + 1} of {rows} has no word and {dim} numbers: {glimpse(text, place)}"
+        f"{path}: byte {place}: row {row + 1} of {rows} must be a word and {dim} numbers, but is "
+        f"{glimpse(text, place)}"
     )
 
 
 def _read_hard(path: Path, text: Bytes, start: int, stop: int, row: Floats) -> None:
-    """Read the numbers of a row that the kernel left as NaN."""
+    """Read those numbers of a row that the kernel left as NaN, because they are hard to parse."""
     from unhot.vectors.formats import numbers
 
     for column, field in enumerate(FIELD.finditer(text[start:stop].data)):
@@ -103,8 +103,8 @@ def _read_hard(path: Path, text: Bytes, start: int, stop: int, row: Floats) -> N
 
 
 def text_lines(names: list[str], vectors: Floats) -> Iterator[bytes]:
-    """Blocks of lines; each number has the fewest digits that read back as the same float32."""
-    # one call per row; twice as fast as `repr` of every number
+    """Yield blocks of lines; each number has the fewest digits that read back as the same float32."""
+    # one formatting call per row is twice as fast as `repr` of every number
     line = "%s" + " %.9g" * vectors.shape[1] + "\n"
     for first, block in blocks(vectors):
         rows = zip(names[first : first + len(block)], shortest_doubles(block).tolist(), strict=True)

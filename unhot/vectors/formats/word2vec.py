@@ -1,11 +1,11 @@
-r"""The word2vec formats: a line `rows dim`, then one word and its vector per row.
+r"""Read and write word2vec's formats: a first line `rows dim`, then rows of a word and its vector.
 
-Text: `word 0.1 -0.2 ...\n`, each number with the fewest digits that read back as the same float32. Binary:
-`word `, then dim little-endian float32; the original C tool adds a line feed after each vector, gensim does
-not: we write none and read both.
+Text: `word 0.1 -0.2 ...\n`; each number has the fewest digits that read back as the same float32. Binary:
+`word `, then dim little-endian float32 numbers. The original C tool adds a line feed after each vector,
+gensim does not. unhot reads both and writes none.
 
-Neither can hold white space inside a word; see naming.py. Text of others is read all the same: the last `dim`
-fields of a line are its numbers.
+Neither format can hold white space inside a word; see naming.py. Text from other programs that has such words
+can still be read: the last `dim` fields of a line are its numbers.
 """
 
 import mmap
@@ -75,9 +75,9 @@ def read_binary(path: Path, options: Options = ALL) -> Table:
 def _find_rows(
     path: Path, text: Bytes, start: int, shape: tuple[int, int], announced: int
 ) -> tuple[list[bytes], Starts]:
-    """The words of a binary file, and where the space behind each of them is.
+    """Return the words of a binary file, and the position of the space after each.
 
-    A plain loop over `find` takes as long as a compiled one, which would have to be loaded first.
+    A plain loop over `find` is as fast as a compiled loop, which would have to be loaded first.
     """
     spaces: list[int] = []
     at, step = start, 1 + 4 * shape[1]
@@ -93,7 +93,7 @@ def _find_rows(
             data[before + step : space]
             for before, space in zip([start - step, *spaces], spaces, strict=False)
         ]
-    if b"\n" in b"".join(words):  # between the rows, or where there should be a word
+    if b"\n" in b"".join(words):  # a line feed between rows is fine, inside a word it is an error
         words = [word.lstrip(b"\n") for word in words]
         lost = next((row for row, word in enumerate(words) if b"\n" in word), None)
         if lost is not None:
@@ -103,15 +103,15 @@ def _find_rows(
     if at > len(text):
         raise FormatError(
             f"{path}: byte {spaces[-1]}: row {len(words)} of {announced} needs {step - 1} bytes for its "
-            f"vector, but the file ends at byte {len(text)}; limit={len(words) - 1} reads the rows before"
+            f"vector, but the file ends at byte {len(text)}; limit={len(words) - 1} reads the rows before it"
         )
     return words, np.array(spaces, np.int64)
 
 
 def _no_word(path: Path, place: int, size: int, row: int, shape: tuple[int, int]) -> FormatError:
     return FormatError(
-        f"{path}: byte {min(place, size)}: no word begins here; "
-        f"row {row + 1} of {shape[0]}, {shape[1]} numbers each; limit={row} reads the rows before"
+        f"{path}: byte {min(place, size)}: there is no word here, where row {row + 1} of {shape[0]} rows "
+        f"with {shape[1]} numbers each should begin; limit={row} reads the rows before it"
     )
 
 
@@ -120,9 +120,9 @@ def _header(vectors: Floats) -> bytes:
 
 
 def _read_header(path: Path, text: Bytes, options: Options, smallest: int) -> tuple[int, int, int]:
-    """(rows, dim, first byte of the rows), if the file is big enough for them.
+    """Return (rows, dim, first byte of the rows); raise a `FormatError` if the file is too small for them.
 
-    A number takes at least `smallest` bytes, a word one.
+    A number takes at least `smallest` bytes, a word at least one.
     """
     match = HEADER.match(bytes(text[:HEADER_BYTES]))
     if match is None:
@@ -130,7 +130,7 @@ def _read_header(path: Path, text: Bytes, options: Options, smallest: int) -> tu
             f"{path}: byte 0: not a word2vec file: its first line must be 'rows dim', not {glimpse(text, 0)}"
         )
     rows, dim = int(match[1]), int(match[2])
-    # the last row of a text may lack its line feed; a word of a binary file takes at least the space behind
+    # the last row of a text may lack its line feed; a word in a binary file has at least the space after it
     needed = max(0, options.rows(rows) * (smallest * dim + 1) - 1)
     if dim < 1 or needed > len(text) - match.end():
         raise FormatError(
@@ -143,6 +143,6 @@ def _read_header(path: Path, text: Bytes, options: Options, smallest: int) -> tu
 def _check_end(path: Path, text: Bytes, place: int, options: Options, rows: int) -> None:
     if options.limit is None and bytes(text[place : place + HEADER_BYTES]).strip():
         raise FormatError(
-            f"{path}: byte {place}: there is more after the {rows} rows that the first line announces; "
-            f"limit={rows} reads them"
+            f"{path}: byte {place}: the file continues after the {rows} rows that its first line announces; "
+            f"limit={rows} reads these rows"
         )

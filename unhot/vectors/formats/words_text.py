@@ -1,7 +1,7 @@
-"""Words from the text of vocab.txt: one a line, as `words_text` writes them.
+"""Parse a list of words, one per line, in the format of `words_text`.
 
-A backslash that is followed by anything else than it writes stays what it is: lists of words from elsewhere
-have such.
+Unlike in vocab.txt, an unknown escape stays as it is, because lists of words from elsewhere may contain
+backslashes.
 """
 
 import re
@@ -16,15 +16,15 @@ UNESCAPED = {escaped: raw for raw, escaped in ESCAPES.items()}
 
 
 def parse_words(data: bytes, path: Path, start: int, options: Options, announced: int) -> list[str]:
-    """The words in some bytes of a file, as many as were announced.
+    """Return the words in some bytes of a file; there must be `announced` words.
 
-    `start` is where the bytes begin in the file. The last line may lack its end.
+    `start` is where the bytes begin in the file. The last line may lack its line feed.
     """
     lines = data.count(b"\n") + (1 if data and not data.endswith(b"\n") else 0)
     if lines != announced:
         raise FormatError(
-            f"{path}: byte {start}: {lines} words, but {announced} vectors: there must be one line for each "
-            "vector"
+            f"{path}: byte {start}: there are {lines} words, but {announced} vectors: the file must have one "
+            "line for each vector"
         )
     rows = options.rows(announced)
     if not rows:

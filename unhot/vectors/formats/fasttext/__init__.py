@@ -1,15 +1,15 @@
-"""fastText's own files: `.bin`, and `.ftz` with product-quantised matrices; all of it, byte for byte.
+"""Read and write fastText's own files, byte for byte: `.bin`, and `.ftz` with product-quantised matrices.
 
 All numbers are little-endian. In this order:
 
     int32 793712314, int32 version      the signature                                header.py
     12 int32, double                    the settings of the training                 header.py
     counts, entries, prune index        words, labels, n-grams that were kept        dictionary.py
-    bool, matrix                        input rows: one a word, one a bucket         matrix.py, quantized.py
-    bool, matrix                        output rows: one a word, or one a label
+    bool, matrix                        input rows: one per word, one per bucket     matrix.py, quantized.py
+    bool, matrix                        output rows: one per word, or one per label
 
-A file is memory-mapped: what is not asked for is not read. Every size is checked against the bytes that are
-there before it is used.
+A file is memory-mapped, so parts that nobody uses are not read. Every size is checked against the size of the
+file before it is used.
 """
 
 from unhot.vectors.formats.fasttext.dictionary import Dictionary, Pruned

@@ -1,7 +1,4 @@
-"""A place in a memory-mapped file that moves on as numbers are read.
-
-It says where it was when they are wrong.
-"""
+"""Read numbers from a memory-mapped file, one after another, with errors that name the byte."""
 
 import mmap
 import struct
@@ -17,7 +14,7 @@ from unhot.vectors.formats.table import file_size
 
 
 class Cursor:
-    """The next byte to be read."""
+    """A position in a memory-mapped file that advances as numbers are read."""
 
     def __init__(self, path: Path) -> None:
         """Map a file."""
@@ -30,20 +27,20 @@ class Cursor:
             self.map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
 
     def error(self, at: int, what: str) -> FormatError:
-        """What is wrong at a place."""
+        """Return an error that says what is wrong at a byte."""
         return FormatError(f"{self.path}: byte {at}: {what}")
 
     def need(self, count: int, what: str) -> None:
-        """Raise a `FormatError` unless so many bytes are left."""
+        """Raise a `FormatError` unless `count` more bytes are left."""
         if count > self.size - self.at:
             raise self.error(
                 self.at,
-                f"{what}: needs {count} bytes, but the file ends at byte {self.size}; it is cut short or "
-                "damaged",
+                f"{what}: {count} bytes are needed, but the file ends at byte {self.size}; it is cut short "
+                "or damaged",
             )
 
     def numbers(self, form: str, what: str) -> tuple[Any, ...]:
-        """Read numbers, as `struct` names them."""
+        """Read numbers; `form` is their format in the notation of `struct`."""
         size = struct.calcsize("<" + form)
         self.need(size, what)
         found = struct.unpack_from("<" + form, self.map, self.at)
@@ -58,7 +55,7 @@ class Cursor:
         return bool(value)
 
     def array(self, dtype: str, count: int, what: str) -> NDArray[Any]:
-        """Map an array, which may begin at any byte: it need not be aligned."""
+        """Map an array; it may begin at any byte, so it may not be aligned."""
         size = count * np.dtype(dtype).itemsize
         self.need(size, what)
         found = np.frombuffer(self.map, dtype, count, self.at) if count else np.empty(0, dtype)
@@ -66,5 +63,5 @@ class Cursor:
         return found
 
     def all_bytes(self) -> Bytes:
-        """The whole file."""
+        """Return the bytes of the whole file."""
         return np.frombuffer(self.map, np.uint8)

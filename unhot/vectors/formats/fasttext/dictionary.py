@@ -1,11 +1,11 @@
-r"""Words and labels with their counts, and for a pruned model the n-grams that were kept.
+r"""The dictionary of a fastText file: words and labels with counts, and the n-grams kept by pruning.
 
-    int32 entries, int32 words, int32 labels, int64 tokens, int64 size of the prune index, -1: none
+    int32 entries, int32 words, int32 labels, int64 tokens, int64 size of the prune index (-1: none)
     for each entry, words first        the bytes of the word, \0, int64 count, int8: 0 a word, 1 a label
-    for each pair of the index         int32 bucket, int32 row, counted from the first row behind the words
+    for each pair of the index         int32 bucket, int32 row, counted from the first row after the words
 
-A word may hold any byte but \0, so the ends of the words are found one after the other; all else is done with
-whole arrays.
+A word may contain any byte but \0, so the ends of the words are found one after another; everything else is
+done on whole arrays.
 """
 
 import struct
@@ -23,25 +23,25 @@ from unhot.vectors.formats.fasttext.header import PLACES, Header
 from unhot.vectors.formats.table import checked_counts, decode
 from unhot.vocab.vocabulary import encode_word
 
-BEHIND = 9  # bytes of an entry behind the end of its word
+BEHIND = 9  # bytes of an entry after the \0 of its word
 WORD, LABEL = 0, 1
 
 
 class Pruned(NamedTuple):
-    """The buckets that have rows, in the file's order."""
+    """The buckets that have rows in a pruned model, in the file's order."""
 
     buckets: Ids
-    rows: Ids  # counted from the first row behind the words
+    rows: Ids  # counted from the first row after the words
 
 
 class Dictionary(NamedTuple):
-    """What has rows, in their order."""
+    """The words and labels that have rows, in the order of the rows."""
 
     words: list[str]
     word_counts: Counts
     labels: list[str]
     label_counts: Counts
-    tokens: int  # of the text that the model was trained on
+    tokens: int  # number of tokens in the training text
     pruned: Pruned | None = None
 
 
@@ -52,15 +52,15 @@ def read_dictionary(cursor: Cursor, header: Header, bad_utf8: str) -> Dictionary
     if words < 0 or labels < 0 or words + labels != entries:
         raise cursor.error(
             at,
-            f"{entries} entries, {words} words, {labels} labels: the entries must be the words and the "
-            "labels",
+            f"there are {entries} entries, {words} words and {labels} labels: words and labels must add up "
+            "to the entries",
         )
     if tokens < 0:
-        raise cursor.error(at + 12, f"{tokens} tokens: must be >= 0")
+        raise cursor.error(at + 12, f"the number of tokens is {tokens}: it must be >= 0")
     if not -1 <= kept <= header.bucket:
         raise cursor.error(
             at + 20,
-            f"a prune index of {kept} pairs: must be from -1 to {header.bucket}, the number of buckets",
+            f"the prune index has {kept} pairs: it must be from -1 to {header.bucket}, the number of buckets",
         )
     cursor.need(entries * (1 + BEHIND), f"{entries} words and labels")
     start = cursor.at
@@ -76,7 +76,7 @@ def read_dictionary(cursor: Cursor, header: Header, bad_utf8: str) -> Dictionary
             f"a count is >= 0, and {words} words (0) come before {labels} labels (1)",
         )
     names = _names(cursor, start, ends, bad_utf8)
-    # so much time or memory for n-grams that maxn must be damaged
+    # if the n-grams would take too much time or memory, maxn must be damaged
     excess = header.subwords.excess(np.fromiter(map(len, names[:words]), np.int64, words), cursor.size)
     if excess is not None:
         raise cursor.error(PLACES["maxn"], excess)
@@ -85,9 +85,9 @@ def read_dictionary(cursor: Cursor, header: Header, bad_utf8: str) -> Dictionary
 
 
 def _find_ends(cursor: Cursor, entries: int) -> Starts:
-    """Where the words end, from the cursor on.
+    """Return the positions where the words end, from the cursor on.
 
-    A loop over `find` takes as long as a compiled one, which would have to be loaded first.
+    A plain loop over `find` is as fast as a compiled loop, which would have to be loaded first.
     """
     ends = array("q")
     find, add = cursor.map.find, ends.append
@@ -101,14 +101,14 @@ def _find_ends(cursor: Cursor, entries: int) -> Starts:
     if len(ends) < entries or at > cursor.size:
         cursor.at = min(at, cursor.size)
         raise cursor.error(
-            cursor.at, f"entry {len(ends)} of {entries} has no end; the file is cut short or damaged"
+            cursor.at, f"entry {len(ends)} of {entries} is not complete; the file is cut short or damaged"
         )
     cursor.at = at
     return np.array(ends, np.int64)
 
 
 def _names(cursor: Cursor, start: int, ends: Starts, bad_utf8: str) -> list[str]:
-    """The words and labels: the bytes of all entries without what stands behind the words."""
+    """Return the words and labels: the bytes of all entries without counts and types."""
     if not len(ends):
         return []
     entries = cursor.all_bytes()[start : cursor.at]
@@ -128,7 +128,7 @@ def _read_pruned(cursor: Cursor, kept: int, buckets: int) -> Pruned:
         bucket, row = pairs[wrong[0]].tolist()
         raise cursor.error(
             at + 8 * int(wrong[0]),
-            f"bucket {bucket} has row {row}: there are {buckets} buckets and {kept} rows",
+            f"bucket {bucket} has row {row}, but there are {buckets} buckets and {kept} rows",
         )
     if len(np.unique(pairs[:, 0])) < kept:
         raise cursor.error(at, "a bucket occurs twice in the prune index")
@@ -136,7 +136,7 @@ def _read_pruned(cursor: Cursor, kept: int, buckets: int) -> Pruned:
 
 
 def dictionary_chunks(dictionary: Dictionary) -> Iterator[bytes]:
-    """The bytes of a dictionary, in chunks."""
+    """Yield the bytes of a dictionary in chunks."""
     words, labels = dictionary.words, dictionary.labels
     kept = -1 if dictionary.pruned is None else len(dictionary.pruned.buckets)
     yield struct.pack("<3i2q", len(words) + len(labels), len(words), len(labels), dictionary.tokens, kept)
@@ -148,7 +148,7 @@ def dictionary_chunks(dictionary: Dictionary) -> Iterator[bytes]:
             raw = encode_word(name)
             if 0 in raw:
                 raise DataError(
-                    f"{name!r}: holds a NUL, which ends a word in fastText's files; give it another name"
+                    f"the word {name!r} contains a NUL, which ends a word in fastText's files; rename it"
                 )
             yield raw + struct.pack("<xqb", count, kind)
     if dictionary.pruned is not None:

@@ -1,7 +1,4 @@
-"""The first 64 bytes: signature, version, and the settings that a model was trained with.
-
-The names are fastText's.
-"""
+"""The header of a fastText file: signature, version and training settings, with fastText's names."""
 
 import math
 import struct
@@ -15,10 +12,10 @@ from unhot.vocab.subwords import MOST_CHARACTERS, Subwords
 MAGIC = 793712314
 SIGNATURE = struct.pack("<i", MAGIC)
 VERSIONS = (11, 12)
-LOSSES = ("hs", "ns", "softmax", "ova")  # 1 to 4 in a file
-MODELS = ("cbow", "sg", "sup")  # 1 to 3
+LOSSES = ("hs", "ns", "softmax", "ova")  # written as 1 to 4
+MODELS = ("cbow", "sg", "sup")  # written as 1 to 3
 MOST = 2**31 - 1
-# the numbers in their order, and the range of each
+# the numbers of the header in order, and the range of each
 FIELDS = {
     "dim": (1, MOST),
     "ws": (0, MOST),
@@ -39,7 +36,7 @@ T_PLACE = 8 + 4 * len(FIELDS)
 
 @dataclass(frozen=True, kw_only=True)
 class Header:
-    """What a training was asked for; the defaults are fastText's."""
+    """The settings of a training; the defaults are fastText's."""
 
     dim: int
     ws: int = 5  # the window
@@ -53,11 +50,11 @@ class Header:
     minn: int = 3
     maxn: int = 6
     lr_update_rate: int = 100
-    t: float = 1e-4  # sub-sampling
+    t: float = 1e-4  # threshold of sub-sampling
     version: int = 12
 
     def __post_init__(self) -> None:
-        """Check the ranges."""
+        """Check the settings."""
         one_of("loss", self.loss, LOSSES)
         one_of("model", self.model, MODELS)
         if self.version not in VERSIONS:
@@ -73,7 +70,7 @@ class Header:
 
     @property
     def supervised(self) -> bool:
-        """Whether the model has labels to predict."""
+        """Whether the model predicts labels."""
         return self.model == "sup"
 
     @property
@@ -83,13 +80,13 @@ class Header:
 
     @property
     def subwords(self) -> Subwords:
-        """How words are cut. minn=0 means 1 to fastText, and with minn > maxn there are no n-grams."""
+        """How words are cut; fastText takes minn=0 as 1, and with minn > maxn there are no n-grams."""
         if not self._cuts_words:
             return Subwords(minn=0, maxn=0, buckets=self.bucket)
         return Subwords(minn=max(1, self.minn), maxn=self.maxn, buckets=self.bucket)
 
     def pack(self) -> bytes:
-        """The bytes of the header."""
+        """Return the bytes of the header."""
         values = asdict(self) | {"loss": LOSSES.index(self.loss) + 1, "model": MODELS.index(self.model) + 1}
         return struct.pack("<2i12id", MAGIC, self.version, *(values[name] for name in FIELDS), self.t)
 
@@ -98,28 +95,31 @@ def read_header(cursor: Cursor) -> Header:
     """Read the header of a file."""
     (magic,) = cursor.numbers("i", "the signature")
     if magic != MAGIC:
-        raise cursor.error(0, f"not a fastText model: it must begin with the number {MAGIC}, not {magic}")
+        raise cursor.error(
+            0, f"this is not a fastText model: it must begin with the number {MAGIC}, not {magic}"
+        )
     (version,) = cursor.numbers("i", "the version")
     if version not in VERSIONS:
         raise cursor.error(
             4,
-            f"version {version}: versions {' and '.join(map(str, VERSIONS))} of fastText's files are read "
-            "here",
+            f"the version is {version}: only the versions {' and '.join(map(str, VERSIONS))} of fastText's "
+            "files can be read",
         )
     values: dict[str, Any] = dict(zip(FIELDS, cursor.numbers("12i", "the settings"), strict=True))
     for name, (low, high) in FIELDS.items():
         if not low <= values[name] <= high:
             raise cursor.error(
-                PLACES[name], f"{name} is {values[name]}: must be from {low} to {high}; the file is damaged"
+                PLACES[name],
+                f"{name} is {values[name]}: it must be from {low} to {high}; the file is damaged",
             )
     (t,) = cursor.numbers("d", "t")
     if not 0 <= t < math.inf:
-        raise cursor.error(T_PLACE, f"t is {t}: must be a finite number >= 0; the file is damaged")
-    if 0 < t < 1e-300:  # whole numbers read as one that is not: floret's files have two settings more
+        raise cursor.error(T_PLACE, f"t is {t}: it must be a finite number >= 0; the file is damaged")
+    if 0 < t < 1e-300:  # these bytes are integers: floret's files have two more settings here
         raise cursor.error(
             T_PLACE,
-            f"t is {t}: this is a .bin of floret, or damaged; floret's save_floret_vectors writes what is "
-            "read here",
+            f"t is {t}: this is a .bin of floret, or damaged; for floret, read the table that its "
+            "save_floret_vectors writes",
         )
     values |= {"loss": LOSSES[values["loss"] - 1], "model": MODELS[values["model"] - 1]}
     try:

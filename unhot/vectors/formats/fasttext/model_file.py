@@ -1,7 +1,7 @@
-"""All that a fastText file holds, read and written.
+"""Read and write whole fastText files.
 
-A file is memory-mapped, so that only the dictionary takes time. It is written whole or not at all, and in
-chunks, so that matrices need not be in memory.
+Reading maps the file, so that only the dictionary takes time. Writing works in chunks, so that matrices need
+not be in memory; an error leaves no partial file.
 """
 
 from collections.abc import Sequence
@@ -23,27 +23,27 @@ from unhot.vectors.formats.table import BAD_UTF8, checked_counts
 from unhot.vectors.subword_rows import SubwordRows
 from unhot.vocab.subwords import Subwords
 
-Matrix: TypeAlias = Floats | QuantizedMatrix | RowBlocks  # RowBlocks: to be written only
-UNREAD = "these rows come in blocks, to be written only: read the file that they are in"
+Matrix: TypeAlias = Floats | QuantizedMatrix | RowBlocks  # RowBlocks can only be written
+UNREAD = "these rows come in blocks and can only be written: write the file, then read it"
 
 
 class FastTextFile(NamedTuple):
-    """A model: settings, words and labels, input and output rows."""
+    """A fastText model: settings, words and labels, input and output rows."""
 
     header: Header
     dictionary: Dictionary
     input_matrix: Matrix  # [words + buckets, dim], or [words + n-grams kept, dim]
-    output_matrix: Matrix  # [words, dim], supervised [labels, dim]; no rows: vectors without an output layer
-    # what the file says; to fastText it counts only where the input is quantised
+    output_matrix: Matrix  # [words, dim], supervised [labels, dim]; no rows: there is no output layer
+    # the flag in the file; fastText ignores it unless the input is quantised
     quantized_output: bool = False
 
     @property
     def quantized(self) -> bool:
-        """Whether this is an .ftz."""
+        """Whether the input rows are quantised, as in an .ftz file."""
         return isinstance(self.input_matrix, QuantizedMatrix)
 
     def rows(self) -> SubwordRows:
-        """Where the parts of words' vectors are.
+        """Return the rows from which the vectors of words are composed.
 
         In a pruned file, n-grams without a row are left out of the mean.
         """
@@ -59,7 +59,7 @@ class FastTextFile(NamedTuple):
 
 
 def matrix_rows(matrix: Matrix, ids: Ids | Starts) -> Floats:
-    """Some rows of a matrix that is there."""
+    """Return some rows of a matrix; raise a `ConfigError` if it can only be written."""
     if isinstance(matrix, RowBlocks):
         raise ConfigError(UNREAD)
     if isinstance(matrix, QuantizedMatrix):
@@ -68,13 +68,13 @@ def matrix_rows(matrix: Matrix, ids: Ids | Starts) -> Floats:
 
 
 def input_shape(header: Header, dictionary: Dictionary) -> tuple[int, int]:
-    """The rows and columns that the input matrix has."""
+    """Return the rows and columns that the input matrix must have."""
     kept = header.bucket if dictionary.pruned is None else len(dictionary.pruned.buckets)
     return len(dictionary.words) + kept, header.dim
 
 
 def output_shape(header: Header, dictionary: Dictionary) -> tuple[int, int]:
-    """The rows and columns that the output matrix has."""
+    """Return the rows and columns that the output matrix must have."""
     return len(dictionary.labels if header.supervised else dictionary.words), header.dim
 
 
@@ -87,15 +87,15 @@ def new_file(
     tokens: int | None = None,
     **fields: Any,
 ) -> FastTextFile:
-    """A model from its pieces, without labels.
+    """Make a model without labels from its parts.
 
-    `input_matrix` has the rows of all words and then of all buckets; `tokens` is the size of the text where
-    that is more than the sum of the counts; `fields` are those of `Header`. Where nobody counted, the file
-    says so by 0 tokens, and all counts are 1: gensim drops words with count 0.
+    `input_matrix` has the rows of all words and then of all buckets; `tokens` is the size of the text if it
+    is more than the sum of the counts; `fields` are those of `Header`. If the counts are unknown, tokens
+    is 0 in the file, and all counts are 1, because gensim drops words with count 0.
     """
     if subwords.scheme != "fasttext":
         raise ConfigError(
-            f"scheme={subwords.scheme}: fastText's files know fastText's own only; write a .floret table"
+            f"scheme={subwords.scheme}: fastText's files hold only scheme=fasttext; write a .floret table"
         )
     if len(set(words)) < len(words):
         raise DataError(
@@ -114,25 +114,26 @@ def new_file(
 
 
 def check_shapes(file: FastTextFile) -> None:
-    """Raise a `DataError` unless the matrices have a row for everything."""
+    """Raise a `DataError` unless the matrices have one row for each word, bucket or label."""
     wanted = input_shape(file.header, file.dictionary)
     if file.input_matrix.shape != wanted:
         raise DataError(
-            f"input rows {file.input_matrix.shape}: {wanted} are needed, one for each word and each bucket"
+            f"the input matrix has shape {file.input_matrix.shape}: it must be {wanted}, with one row for "
+            "each word and each bucket"
         )
     wanted = output_shape(file.header, file.dictionary)
     none = (0, file.header.dim)
     if file.output_matrix.shape != wanted and (file.header.supervised or file.output_matrix.shape != none):
         raise DataError(
-            f"output rows {file.output_matrix.shape}: {wanted} are needed, one for each word, or label of a "
-            "supervised model"
+            f"the output matrix has shape {file.output_matrix.shape}: it must be {wanted}, with one row for "
+            "each word, or for each label of a supervised model"
         )
 
 
 def read_fasttext(path: str | Path, bad_utf8: str = "escape") -> FastTextFile:
-    """Open a `.bin` or `.ftz` file. The matrices are mapped, and read when they are looked at.
+    """Open a `.bin` or `.ftz` file; the matrices are memory-mapped.
 
-    `bad_utf8`: what becomes of bytes in words that are not UTF-8: escape (they come back when the word is
+    `bad_utf8`: how to read bytes in words that are not UTF-8: escape (they come back when the word is
     written), error, replace or ignore.
     """
     one_of("bad_utf8", bad_utf8, BAD_UTF8)
@@ -143,7 +144,7 @@ def read_fasttext(path: str | Path, bad_utf8: str = "escape") -> FastTextFile:
     quantized = cursor.flag("whether the input is quantised")
     if dictionary.pruned is not None and not quantized:
         raise cursor.error(
-            at, "a prune index, but input rows that are not quantised: only quantised models are pruned"
+            at, "there is a prune index, but the input is not quantised: only quantised models can be pruned"
         )
     shape = input_shape(header, dictionary)
     input_matrix: Matrix = (read_quantized if quantized else read_dense)(cursor, shape, "input")
@@ -156,24 +157,26 @@ def read_fasttext(path: str | Path, bad_utf8: str = "escape") -> FastTextFile:
     if cursor.at < cursor.size:
         raise cursor.error(
             cursor.at,
-            f"the model ends here, but the file has {cursor.size - cursor.at} bytes more; it is damaged",
+            f"the model ends here, but the file has {cursor.size - cursor.at} more bytes; it is damaged",
         )
     return FastTextFile(header, dictionary, input_matrix, output_matrix, quantized_output)
 
 
 def write_fasttext(path: str | Path, file: FastTextFile) -> None:
-    """Write a `.bin`, or a `.ftz` where the input matrix is quantised.
+    """Write a `.bin`, or a `.ftz` if the input matrix is quantised.
 
-    What was read is written as the same bytes.
+    A file that was read is written with the same bytes.
     """
     check_shapes(file)
     if isinstance(file.output_matrix, QuantizedMatrix) != (file.quantized and file.quantized_output):
         raise ConfigError(
-            f"quantized_output={file.quantized_output}: must say whether the output is quantised, which "
-            "needs quantised input"
+            f"quantized_output={file.quantized_output}: it must be True exactly if the output is quantised, "
+            "which needs quantised input"
         )
     if file.dictionary.pruned is not None and not file.quantized:
-        raise ConfigError("a prune index: fastText accepts one with quantised input rows only")
+        raise ConfigError(
+            "there is a prune index, but the input is not quantised: fastText accepts this only if it is"
+        )
     with replacing(Path(path)) as out:
         out.write(file.header.pack())
         out.writelines(dictionary_chunks(file.dictionary))

@@ -1,14 +1,14 @@
-"""Product-quantised matrices, as `.ftz` files have them.
+"""Read and write product-quantised matrices, as in `.ftz` files.
 
-A row is cut into pieces of `width` numbers (the last one may be shorter), and each piece is the number of one
-of 256 centroids. The length of the row may be kept apart, as the number of one of 256 lengths; the centroids
-then are those of unit rows.
+A row is cut into pieces of `width` numbers (the last piece may be shorter), and each piece is stored as the
+number (code) of one of 256 centroids. The length of the row may be stored separately, as the code of one of
+256 lengths; the centroids then describe unit rows.
 
     row[i] = length[length_codes[i]] * (centroids_0[codes[i, 0]], centroids_1[codes[i, 1]], ...)
 
-In a file: bool lengths apart, int64 rows, int64 columns, int32 bytes of codes, codes, quantiser; with
-lengths: a code for each row and a quantiser of one number. A quantiser is int32 dim, pieces, width, width of
-the last piece, then 256 dim centroids.
+In a file: bool separate lengths, int64 rows, int64 columns, int32 bytes of codes, codes, quantiser; with
+separate lengths also a code for each row and a quantiser of one number. A quantiser is int32 dim, pieces,
+width, width of the last piece, then 256 dim numbers of centroids.
 
 Reference: Jegou, Douze & Schmid, Product quantization for nearest neighbor search, 2011; Joulin et al.,
 FastText.zip, 2016.
@@ -31,21 +31,21 @@ class Quantizer(NamedTuple):
     """The centroids of all pieces."""
 
     dim: int
-    width: int  # of a piece
-    centroids: Floats  # [256 dim]: those of the first piece, of the second ...
+    width: int  # numbers in a piece
+    centroids: Floats  # [256 dim]: the centroids of the first piece, then of the second, ...
 
     @property
     def pieces(self) -> int:
-        """How many codes a row has."""
+        """The number of pieces of a row, and so of its codes."""
         return -(-self.dim // self.width)
 
     @property
     def last(self) -> int:
-        """The numbers of the last piece."""
+        """The number of numbers in the last piece."""
         return self.dim - (self.pieces - 1) * self.width
 
     def rows(self, codes: Bytes) -> Floats:
-        """Rows from their codes."""
+        """Return the rows with the given codes."""
         cut, count = self.dim - self.last, len(codes)
         table = np.asarray(self.centroids[: CENTROIDS * cut]).reshape(-1, CENTROIDS, self.width)
         out = np.empty((count, self.dim), np.float32)
@@ -55,7 +55,7 @@ class Quantizer(NamedTuple):
 
 
 class QuantizedMatrix(NamedTuple):
-    """Rows as codes."""
+    """A matrix whose rows are stored as codes."""
 
     shape: tuple[int, int]
     codes: Bytes  # [rows, pieces]
@@ -64,7 +64,7 @@ class QuantizedMatrix(NamedTuple):
     lengths: Quantizer | None = None
 
     def rows(self, ids: Ids | Starts) -> Floats:
-        """Some rows."""
+        """Return some rows as float32."""
         found = self.quantizer.rows(self.codes[ids])
         if self.lengths is not None and self.length_codes is not None:
             found *= self.lengths.rows(self.length_codes[ids][:, None])
@@ -72,20 +72,21 @@ class QuantizedMatrix(NamedTuple):
 
 
 def read_quantized(cursor: Cursor, shape: tuple[int, int], which: str) -> QuantizedMatrix:
-    """Map a matrix that must be of this shape."""
-    apart = cursor.flag(f"whether the {which} matrix has lengths apart")
+    """Map a quantised matrix, which must have this shape."""
+    apart = cursor.flag(f"whether the {which} matrix has separate lengths")
     read_shape(cursor, shape, which)
     rows, dim = shape
     at = cursor.at
     (size,) = cursor.numbers("i", "the size of the codes")
     if size < 0 or (size % rows if rows else size):
-        raise cursor.error(at, f"{size} bytes of codes for {rows} rows: must be a multiple of them")
+        raise cursor.error(at, f"{size} bytes of codes for {rows} rows: must be a multiple of the rows")
     codes = cursor.array("u1", size, f"{size} bytes of codes")
     quantizer = _read_quantizer(cursor, dim)
     if size != rows * quantizer.pieces:
         raise cursor.error(
             at,
-            f"{size} bytes of codes: {rows} rows of {quantizer.pieces} pieces need {rows * quantizer.pieces}",
+            f"there are {size} bytes of codes, but {rows} rows of {quantizer.pieces} pieces need "
+            f"{rows * quantizer.pieces}",
         )
     codes = codes.reshape(rows, quantizer.pieces)
     if not apart:
@@ -105,15 +106,15 @@ def _read_quantizer(cursor: Cursor, dim: int) -> Quantizer:
     ):
         raise cursor.error(
             at,
-            f"a quantiser for {found} numbers in {pieces} pieces of {width}, the last of {last}: "
-            f"rows have {dim} numbers, and the pieces must make up a row",
+            f"the quantiser is for {found} numbers in {pieces} pieces of {width}, the last of {last}: "
+            f"rows have {dim} numbers, and the pieces must add up to a row",
         )
     centroids = cursor.array("<f4", CENTROIDS * dim, f"the {CENTROIDS} centroids of {dim} numbers")
     return Quantizer(dim, width, centroids)
 
 
 def quantized_chunks(matrix: QuantizedMatrix) -> Iterator[bytes]:
-    """The bytes of a matrix, in chunks."""
+    """Yield the bytes of a quantised matrix in chunks."""
     yield struct.pack("<B2qi", matrix.lengths is not None, *matrix.shape, matrix.codes.size)
     yield matrix.codes.tobytes()
     yield _pack(matrix.quantizer)
