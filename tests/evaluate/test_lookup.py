@@ -82,7 +82,7 @@ def test_a_folder_is_all_its_files(tmp_path):
 def test_files_that_are_none(tmp_path):
     with pytest.raises(DataError, match="no such file or folder"):
         question_files(tmp_path / "nothing")
-    with pytest.raises(DataError, match="no file in this folder"):
+    with pytest.raises(DataError, match="this folder has no files"):
         question_files(tmp_path)
     with pytest.raises(DataError, match="a folder: give its files"):
         question_file(tmp_path)

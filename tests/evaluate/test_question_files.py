@@ -43,9 +43,9 @@ WRONG = [
     ),
     (read_analogies, "questions", "a\tb\nc\n", "line 2: 'c': must be a word and its right answers"),
     (read_analogies, "questions", "a\tb\nc\t//\n", "line 2"),
-    (read_analogies, "questions", ": s\n: t\n", "there is no question"),
-    (read_analogies, "questions", "", "there is no question"),
-    (read_analogies, "questions", "a\tb\n", "there is no question"),
+    (read_analogies, "questions", ": s\n: t\n", "there are no questions"),
+    (read_analogies, "questions", "", "there are no questions"),
+    (read_analogies, "questions", "a\tb\n", "there are no questions"),
     (read_categories, "words", "cat\tanimal\ndog\n", "words: line 2: 'dog': must be `word<TAB>category`"),
     (read_categories, "words", "cat animal big\n", "line 1"),
     (
@@ -55,15 +55,15 @@ WRONG = [
         "line 3: .* 2 columns, as in the first line",
     ),
     (read_categories, "words", "word,category\ncat,\n", "line 2"),
-    (read_categories, "words", "word,category\n,animal\n", "there is no question"),
-    (read_categories, "words", "\n# comment\n", "there is no question"),
+    (read_categories, "words", "word,category\n,animal\n", "there are no questions"),
+    (read_categories, "words", "\n# comment\n", "there are no questions"),
     (read_pairs, "pairs", "cat dog 1\ncat dog\n", r"pairs: line 2: 'cat dog': must be word, word and score"),
     (read_pairs, "pairs", "cat dog\n", "line 1"),
     (read_pairs, "pairs", "a\tb\tscore\nc\td\tscore\n", "line 2"),
     (read_pairs, "pairs", "cat\tdog\t1\ncat\t\t1\n", "line 2"),
     (read_pairs, "pairs", "cat dog 1\ncat dog nan\n", "line 2: 'cat dog nan'"),
-    (read_pairs, "pairs", "# nothing\n\n", "there is no question"),
-    (read_pairs, "pairs", "", "there is no question"),
+    (read_pairs, "pairs", "# nothing\n\n", "there are no questions"),
+    (read_pairs, "pairs", "", "there are no questions"),
 ]
 
 

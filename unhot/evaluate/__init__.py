@@ -1,7 +1,7 @@
-"""How good a model is: the loss of a held-out text, and what its vectors know of words.
+"""Evaluate a model: the loss of a held-out text, and what its vectors know about words.
 
-Every kind of question is a function of its own file. Names are loaded when they are first used: only some
-need the compiler.
+Each kind of evaluation is one function in its own file. Names are loaded on first use, because only some need
+the compiler.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ __getattr__ = lazy_names(__name__, _HOMES)
 
 
 class _Package(ModuleType):
-    """Python binds a file that is imported to its package; here its function has that name, and keeps it."""
+    """A package whose names stay functions: importing a submodule of the same name does not replace them."""
 
     def __setattr__(self, name: str, value: object) -> None:
         if not (name in _HOMES and isinstance(value, ModuleType)):

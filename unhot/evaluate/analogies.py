@@ -2,13 +2,13 @@
 
     accuracy = right answers / questions whose words are all known
 
-`analogy_files.py` says what a file of questions is, `analogy_answers.py` how one is answered. With
+`analogy_files.py` describes the files of questions, `analogy_answers.py` how a question is answered. With
 `restrict_vocab=n` only the first n words are known: a question with another word is left out and counted as
-unknown, and no other word is an answer. Variants of one word in other case are one word, unless
-`case="exact"`. Figures are those of gensim's `evaluate_word_analogies` with the same `restrict_vocab`.
+unknown, and no other word can be an answer. Spellings that differ only in case are one word, unless
+`case="exact"`. The figures equal those of gensim's `evaluate_word_analogies` with the same `restrict_vocab`.
 
-The interval is the bootstrap's over questions. Questions of a section share words, so for other words it is
-too narrow.
+The interval is a bootstrap over questions. Questions of a section share words, so the interval is too narrow
+for other words.
 
 References: Mikolov et al. 2013; Levy and Goldberg 2014; Gladkova et al. 2016 (BATS).
 """
@@ -39,23 +39,23 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Section:
-    """How many questions of a relation, or of several, were answered right."""
+    """How many questions of one relation, or of several, were answered right."""
 
     name: str
-    group: str  # "" if it has none
+    group: str  # "" if the section has none
     questions: int
-    unknown: int  # of them left out
+    unknown: int  # questions left out because a word is unknown
     correct: int
     interval: Interval
 
     @property
     def answered(self) -> int:
-        """Questions whose words are known."""
+        """The number of questions whose words are all known."""
         return self.questions - self.unknown
 
     @property
     def accuracy(self) -> float:
-        """Share of right answers; NaN if nothing was asked."""
+        """The share of right answers; NaN if no question was asked."""
         return share(self.correct, self.answered)
 
 
@@ -85,13 +85,13 @@ def analogies(
     seed: int = 1,
     progress: Progress | None = None,
 ) -> Analogies:
-    """The accuracy of vectors on a file of analogies, or on all files below a folder.
+    """Measure the accuracy of vectors on a file of analogies, or on all files below a folder.
 
     method           add (3CosAdd) or mul (3CosMul)
-    restrict_vocab   only so many words are known, the first ones; None: all
+    restrict_vocab   only the first this many words are known; None: all
     case             exact, prefer or ignore: see `unhot.evaluate.lookup`
-    seed             of the interval
-    progress         called now and then with "analogies", the candidates done and all of them
+    seed             seed of the intervals
+    progress         called now and then with "analogies", the candidates done and their total
     """
     one_of("method", method, METHODS)
     seed = whole("seed", seed, 0, 2**64 - 1)
@@ -116,7 +116,7 @@ def analogies(
     )
 
 
-Marks = list[bool | None]  # of questions: right, wrong, or None: not asked, since a word is unknown
+Marks = list[bool | None]  # for each question: right, wrong, or None if it has an unknown word
 
 
 def _section(name: str, group: str, marks: Marks, seed: int) -> Section:
@@ -134,11 +134,11 @@ def _section(name: str, group: str, marks: Marks, seed: int) -> Section:
 def marked(
     lookup: WordLookup, relations: Sequence[Relation], method: str, progress: Progress | None = None
 ) -> list[Marks]:
-    """Ask all relations together: they share words."""
-    row = functools.cache(lookup.row)  # words recur
+    """Answer the questions of all relations at once, because they share words; return the marks of each."""
+    row = functools.cache(lookup.row)  # words occur in many questions
     names = lookup.names.tolist()
     asked: list[tuple[int, int, int]] = []  # rows a, b, c
-    right: list[tuple[Marks, int, set[int]]] = []  # where the mark belongs, and the names that are right
+    right: list[tuple[Marks, int, set[int]]] = []  # where the mark goes, and the names of right answers
     marks: list[Marks] = []
     for relation in relations:
         mine: Marks = [None] * len(relation.questions)

@@ -1,13 +1,13 @@
-"""What vectors answer to analogies.
+"""Answer analogies with vectors.
 
     add   3CosAdd: the word r with the largest  cos(r, b) - cos(r, a) + cos(r, c)
     mul   3CosMul: the word r with the largest  cos'(r, b) cos'(r, c) / (cos'(r, a) + 1e-6)
                                                 cos' = (1 + cos) / 2
 
-3CosAdd is what `most_similar(positive=[b, c], negative=[a])` finds: that divides all scores by one length.
-Thousands of questions are made of some hundred words, so the cosines of these words with a block of
-candidates are computed once (for vectors, in one matrix product), and a question only adds three rows of them
-(`analogy_scores.py`).
+3CosAdd finds the same word as `most_similar(positive=[b, c], negative=[a])`, which divides all scores by the
+same length. Thousands of questions consist of a few hundred words. So the cosines of these words with a block
+of candidates are computed once (for dense vectors, in one matrix product), and a question only combines three
+rows of them (`analogy_scores.py`).
 """
 
 from collections.abc import Callable
@@ -20,15 +20,15 @@ from unhot.evaluate.lookup import WordLookup
 from unhot.types import Ids
 
 METHODS = ("add", "mul")
-BLOCK = 1024  # candidates at once
-TABLE = 1 << 22  # cosines at once, if the questions have very many words
+BLOCK = 1024  # candidates at a time
+TABLE = 1 << 22  # the most cosines at a time, if the questions have very many words
 
 
 def answers(lookup: WordLookup, asked: Ids, method: str, tell: Callable[[int, int], None]) -> Ids:
-    """The row that answers each question [questions, 3] of rows a, b, c; -1 if there is none.
+    """Return the row that answers each question [questions, 3] of rows a, b, c; -1 if there is none.
 
-    Of equal scores, the first row wins. Names of a, b and c (see `Lookup`) are never answers. `tell` is
-    called with how many candidates are done, and of how many.
+    Of equal scores, the first row wins. a, b and c, and other spellings of them (see `WordLookup.names`), are
+    never answers. `tell` is called with the number of candidates done and their total.
     """
     from unhot.evaluate.analogy_scores import GROUP, Answers, Questions, Quotient, Sum, answer
 

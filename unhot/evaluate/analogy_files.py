@@ -1,13 +1,12 @@
-"""Files of analogies: word2vec's format (Google) and pairs (BATS).
+"""Read files of analogies: word2vec's format (Google) and pairs (BATS).
 
-    Google   `: section` opens a section; a question is a line of four words, a b c d: a is to b as c is to d
-    BATS     a file is a relation; a line is a word and its right answers, `a<TAB>b1/b2/...`; every two lines
-             are two questions
+    Google   `: section` begins a section; a question is a line of four words, a b c d: a is to b as c is to d
+    BATS     a file is a relation; a line is a word and its right answers, `a<TAB>b1/b2/...`; every pair of
+             lines gives two questions
 
-A BATS question is a : b1 :: c : any right answer of c, with the first answer of a, as in the authors' own
-program; the one who answers c right with a word that is none of a, b1 and c has found it. A BATS relation
-belongs to the group that its folder is called by; a Google section is syntactic if its name begins with
-"gram", else semantic, as in gensim.
+A BATS question is "a is to b1 as c is to ?", where b1 is the first answer of a, as in the authors' own
+program. Any right answer of c is correct, except a, b1 and c themselves. The group of a BATS relation is the
+name of its folder. A Google section is syntactic if its name begins with "gram", else semantic, as in gensim.
 """
 
 from pathlib import Path
@@ -21,7 +20,7 @@ EITHER = f"{FOUR} (word2vec's format); or {PAIR} (BATS)"
 
 
 class Question(NamedTuple):
-    """The word a is to b as c is to one of the right words."""
+    """A question: a is to b as c is to one of the right words."""
 
     a: str
     b: str
@@ -30,15 +29,15 @@ class Question(NamedTuple):
 
 
 class Relation(NamedTuple):
-    """Questions of one kind."""
+    """A relation: questions of one kind."""
 
     name: str
-    group: str  # "" if it has none
+    group: str  # "" if the relation has none
     questions: list[Question]
 
 
 def read_analogies(source: File) -> list[Relation]:
-    """All relations of a file, or of all files below a folder."""
+    """Read all relations of a file, or of all files below a folder."""
     relations = [relation for path in question_files(source) for relation in _read(path, Path(source))]
     if not any(relation.questions for relation in relations):
         raise nothing_asked(source, EITHER)
@@ -46,7 +45,7 @@ def read_analogies(source: File) -> list[Relation]:
 
 
 def _read(path: Path, source: Path) -> list[Relation]:
-    """The relations of a file; its first line tells the format."""
+    """Read the relations of a file; its first line tells the format."""
     lines = [(number, line) for number, line in numbered_lines(path) if line]
     if not lines:
         return []
@@ -80,7 +79,7 @@ def _pair(line: str) -> list[str]:
 
 
 def _read_pairs(path: Path, lines: list[tuple[int, str]]) -> list[Question]:
-    """Each line with each other."""
+    """Read a BATS file: make a question of each line with each other line."""
     pairs = []
     for number, line in lines:
         word, *rest = _pair(line)

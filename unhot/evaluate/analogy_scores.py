@@ -1,15 +1,16 @@
-"""Scores of candidates for analogies, and the best one of each question.
+"""Score the candidates of analogies, and find the best one of each question.
 
-A question is "a is to b as c is to ?". A score is made of three numbers: the candidate's cosines with the
-three words.
+A question is "a is to b as c is to ?". A score combines three numbers: the candidate's cosines with the three
+words.
 
     Sum        cosines[b] - cosines[a] + cosines[c]             3CosAdd, Mikolov et al. 2013
     Quotient   shifted[b] shifted[c] / (shifted[a] + EPSILON)   3CosMul, Levy and Goldberg 2014;
                                                                 shifted = (1 + cosine) / 2
 
-Candidates come block by block, as columns of a table with a row for each word. Only those that beat the best
-so far are looked at one by one: GROUP columns at a time become the bits of an integer. A NaN beats nothing,
-so columns of candidates that must not be found, and those that fill up the last group, are NaN.
+Candidates come in blocks, as columns of a table with one row for each word. GROUP columns at a time are
+compared with the best score so far, which gives the bits of an integer. Only candidates whose bit is set are
+examined one by one. NaN beats nothing, so candidates without a direction, and the padding of the last group,
+are columns of NaN.
 """
 
 from collections.abc import Callable
@@ -22,31 +23,31 @@ from unhot.kernels.jit import block, generic, kernel
 from unhot.kernels.simd.lanes import I64, LANES, Value, i64, load, splat, splat_constant
 from unhot.types import Floats, Ids
 
-GROUP = 64  # columns that are compared together: a bit for each
-EPSILON = 1e-6  # keeps the quotient finite, as in gensim; the paper has 0.001
+GROUP = 64  # columns compared at a time: one bit each
+EPSILON = 1e-6  # keeps the quotient finite; gensim's value, the paper has 0.001
 
 
 class Sum(NamedTuple):
-    """3CosAdd; its type chooses the code."""
+    """The table for 3CosAdd; the type selects the compiled code."""
 
     cosines: Floats  # [words * width] the table, row by row
 
 
 class Quotient(NamedTuple):
-    """3CosMul."""
+    """The table for 3CosMul; the type selects the compiled code."""
 
-    shifted: Floats  # [words * width]
+    shifted: Floats  # [words * width] (1 + cosine) / 2, row by row
 
 
 class Questions(NamedTuple):
-    """Three words each: where they stand in the table, and what they are called as candidates."""
+    """The three words of each question: their rows in the table, and their names as candidates."""
 
     places: Ids  # [questions, 3] rows of the table: a, b, c
-    words: Ids  # [questions, 3] never an answer
+    words: Ids  # [questions, 3] names of a, b, c, which are never an answer
 
 
 class Answers(NamedTuple):
-    """The best candidate so far."""
+    """The best candidate so far of each question."""
 
     rows: Ids  # [questions] -1: none yet
     scores: Floats  # [questions] -inf: none yet
@@ -54,12 +55,12 @@ class Answers(NamedTuple):
 
 @generic
 def score(method: Any, a: int, b: int, c: int) -> Any:
-    """The score of one candidate, from its positions in the table."""
+    """Return the score of one candidate from its positions in the table."""
 
 
 @generic
 def above(method: Any, a: int, b: int, c: int, best: float) -> Any:
-    """Bit i: the score of the candidate i columns behind these positions is above the best."""
+    """Return bits: bit i is set if the candidate i columns after these positions scores above the best."""
 
 
 @kernel
@@ -73,10 +74,10 @@ def answer(
     begin: int,
     end: int,
 ) -> None:
-    """Go through the columns of a table for the questions begin .. end - 1.
+    """Update the answers of the questions begin .. end - 1 with the candidates of one table.
 
-    width   columns of the table, a multiple of GROUP; the first one is the candidate `first`
-    same    [candidates] what each is called: variants of one word have one name
+    width   columns of the table, a multiple of GROUP; the first column is the candidate `first`
+    same    [candidates] the name of each candidate: spellings of one word share a name
     """
     for q in range(begin, end):
         at_a = np.int64(questions.places[q, 0]) * width
@@ -87,7 +88,7 @@ def answer(
         for at in range(0, width, GROUP):
             bits = above(method, at_a + at, at_b + at, at_c + at, best)
             column = at
-            while bits != 0:  # seldom
+            while bits != 0:  # rarely true
                 if bits & 1:
                     word = same[first + column]
                     value = score(method, at_a + column, at_b + column, at_c + column)
@@ -101,35 +102,35 @@ def answer(
 
 @score.register(Sum)
 def sum_score(method: Any, a: int, b: int, c: int) -> Any:
-    """3CosAdd."""
+    """Return the score of one candidate by 3CosAdd."""
     return method.cosines[b] - method.cosines[a] + method.cosines[c]
 
 
 @score.register(Quotient)
 def quotient_score(method: Any, a: int, b: int, c: int) -> Any:
-    """3CosMul."""
+    """Return the score of one candidate by 3CosMul."""
     return method.shifted[b] * method.shifted[c] / (method.shifted[a] + np.float32(EPSILON))
 
 
 @above.register(Sum)
 def sums_above(method: Any, a: int, b: int, c: int, best: float) -> Any:
-    """3CosAdd."""
+    """Compare GROUP candidates by 3CosAdd."""
     return sum_bits(method.cosines, a, b, c, best)
 
 
 @above.register(Quotient)
 def quotients_above(method: Any, a: int, b: int, c: int, best: float) -> Any:
-    """3CosMul."""
+    """Compare GROUP candidates by 3CosMul."""
     return quotient_bits(method.shifted, a, b, c, best)
 
 
 def sum_bits_twin(table: Any, a: int, b: int, c: int, best: float) -> int:
-    """`above` of sums."""
+    """Compare GROUP sums in plain Python; see `above`."""
     return _bits(table[b : b + GROUP] - table[a : a + GROUP] + table[c : c + GROUP] > best)
 
 
 def quotient_bits_twin(table: Any, a: int, b: int, c: int, best: float) -> int:
-    """`above` of quotients."""
+    """Compare GROUP quotients in plain Python; see `above`."""
     return _bits(
         table[b : b + GROUP] * table[c : c + GROUP] / (table[a : a + GROUP] + np.float32(EPSILON)) > best
     )
@@ -141,7 +142,7 @@ def _bits(flags: Any) -> int:
 
 @block(sum_bits_twin)
 def sum_bits(types: Any, b: Value, table: Value, at_a: Value, at_b: Value, at_c: Value, best: Value) -> int:
-    """A vector of columns at a time."""
+    """Compare sums, a vector of columns at a time."""
 
     def plus(x: Value, y: Value, z: Value) -> Value:
         return b.fadd(b.fsub(y, x), z)
@@ -153,7 +154,7 @@ def sum_bits(types: Any, b: Value, table: Value, at_a: Value, at_b: Value, at_c:
 def quotient_bits(
     types: Any, b: Value, table: Value, at_a: Value, at_b: Value, at_c: Value, best: Value
 ) -> int:
-    """A vector of columns at a time."""
+    """Compare quotients, a vector of columns at a time."""
     epsilon = splat_constant(EPSILON)
 
     def quotient(x: Value, y: Value, z: Value) -> Value:
@@ -165,7 +166,7 @@ def quotient_bits(
 def _compare(
     b: Value, table: Value, places: tuple[Value, Value, Value], best: Value, combine: Callable[..., Value]
 ) -> Value:
-    """One bit a column, the first column in the lowest."""
+    """Emit code that returns one bit per column; the first column is the lowest bit."""
     limit, bits = splat(b, best), i64(0)
     for first in range(0, GROUP, LANES):
         scores = combine(*(load(b, table, b.add(place, i64(first))) for place in places))

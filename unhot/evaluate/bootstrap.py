@@ -1,10 +1,10 @@
 """Percentile intervals by the bootstrap.
 
-How far a figure would move if the questions had been other ones of the same kind.
+The interval of a figure shows how far it would move with other questions of the same kind.
 
-Of n observations, n are drawn with replacement, RESAMPLES times; a figure's interval holds the middle LEVEL
-of its values. A resample is a number of times for each observation, so nothing is copied or sorted again.
-Figures are seeded, so they are the same every time.
+From n observations, n are drawn with replacement, RESAMPLES times; the interval holds the middle LEVEL of the
+figure's values. A resample is stored as a count for each observation, so nothing is copied or sorted again.
+The draws are seeded, so the interval is the same every time.
 
 Reference: Efron and Tibshirani 1993, chapter 13.
 """
@@ -20,30 +20,30 @@ from unhot.types import Doubles
 
 RESAMPLES = 1_000
 LEVEL = 0.95
-NUMBERS = 1 << 18  # held at once: they stay in the cache
+NUMBERS = 1 << 18  # numbers held at a time, so that they stay in the cache
 
 Interval: TypeAlias = tuple[float, float]
 NO_INTERVAL: Interval = (math.nan, math.nan)
 
 
 def mean_interval(values: ArrayLike, seed: int = 1) -> Interval:
-    """The interval of a mean; (NaN, NaN) of no values.
+    """Return the interval of a mean; (NaN, NaN) if there are no values.
 
     >>> low, high = mean_interval([0, 1] * 50)
     >>> bool(0.35 < low < 0.45 < 0.55 < high < 0.65)
     True
     """
-    # Equal values are one: of right and wrong answers only two numbers are drawn.
+    # count equal values together: for right and wrong answers, only two counts are drawn
     different, times = np.unique(np.asarray(values, np.float64), return_counts=True)
     return bootstrap(times, lambda weights: weights @ different / times.sum(), seed)
 
 
 def bootstrap(times: ArrayLike, figure: Callable[[Doubles], Doubles], seed: int = 1) -> Interval:
-    """The interval of any figure.
+    """Return the interval of any figure.
 
     times    how often each different observation was made
-    figure   [resamples, observations] how often each is drawn -> [resamples] the figure; NaN where it is not
-             defined: left out
+    figure   a function: counts [resamples, observations] -> the figure [resamples]; NaN if it is not defined,
+             and then left out
     """
     times = np.asarray(times, np.int64)
     if times.size == 0:
@@ -57,7 +57,7 @@ def bootstrap(times: ArrayLike, figure: Callable[[Doubles], Doubles], seed: int 
 
 
 def _resamples(times: np.ndarray[tuple[int], np.dtype[np.int64]], seed: int) -> Iterator[Doubles]:
-    """Some at a time, so that memory does not depend on their number."""
+    """Yield resamples, some at a time, so that memory does not depend on their number."""
     rng, n = np.random.default_rng(seed), int(times.sum())
     at_once = max(1, NUMBERS // times.size)
     for first in range(0, RESAMPLES, at_once):

@@ -1,16 +1,16 @@
-"""Categorisation: whether clusters of vectors agree with categories that people made.
+"""Categorisation: measure how well clusters of vectors agree with categories made by people.
 
     purity = 1/n sum over clusters of the number of its words that are in its most frequent category
 
-The known words are put into as many clusters as they have categories, by spherical k-means (`clusters.py`):
-the best of ten starts by its own objective, without a look at the categories. A purity of 1 is perfect; the
-most frequent category's share is what one cluster would get. Published figures often come from other
-clustering programs (CLUTO), so compare with a few points of tolerance.
+Spherical k-means (`clusters.py`) puts the known words into as many clusters as they have categories. It keeps
+the best of ten starts by its own objective, without using the categories. A purity of 1 is perfect; a single
+cluster would have the share of the most frequent category. Published figures often come from other clustering
+programs (CLUTO), so compare them with a tolerance of a few points.
 
-A file is CSV with the columns `word` and `category` in its first line (a line without a word is passed over),
-or lines of `word<TAB>category`. A word that is in several categories is there several times. Unknown words
-are left out and counted. The interval is the bootstrap's over words, with the clusters and their categories
-as they are; another seed of the clusters moves the purity, too.
+A file is CSV whose first line names the columns `word` and `category` (a line without a word is skipped), or
+lines of `word<TAB>category`. A word in several categories has several lines. Unknown words are left out and
+counted. The interval is a bootstrap over words with fixed clusters; another seed of the clusters changes the
+purity, too.
 
 Reference: Baroni, Dinu and Kruszewski 2014.
 """
@@ -41,13 +41,13 @@ class Categories(Figures):
     file: str
     restrict_vocab: int | None
     case: str
-    seed: int  # of clusters and interval
+    seed: int  # seed of clusters and interval
     words: int
-    unknown: int  # of them left out
-    categories: int  # of the known words; as many clusters
+    unknown: int  # unknown words, which are left out
+    categories: int  # categories of the known words, and so the number of clusters
     purity: float
     interval: Interval
-    largest: float  # share of the most frequent category: the purity of one cluster
+    largest: float  # share of the most frequent category: the purity of a single cluster
     restarts: int = RESTARTS
     resamples: int = RESAMPLES
     level: float = LEVEL
@@ -56,11 +56,11 @@ class Categories(Figures):
 def categories(
     vectors: Vectors, source: File, *, restrict_vocab: int | None = None, case: str = "prefer", seed: int = 1
 ) -> Categories:
-    """The purity of clusters of a file's words.
+    """Cluster the vectors of a file's words, and return the purity of the clusters.
 
-    restrict_vocab   only so many words are known, the first ones; None: all
+    restrict_vocab   only the first this many words are known; None: all
     case             exact, prefer or ignore: see `unhot.evaluate.lookup`
-    seed             of the clusters and of the interval
+    seed             seed of the clusters and of the interval
     """
     lookup = Lookup(vectors, restrict_vocab=restrict_vocab, case=case)
     seed = whole("seed", seed, 0, 2**64 - 1)
@@ -76,7 +76,7 @@ def categories(
         labels = clusters(lookup.units(rows[known]), present.size, seed)
         counts = np.zeros((present.size, kinds.size), np.int64)  # [clusters, categories]
         np.add.at(counts, (labels, which), 1)
-        # [words] in the most frequent category of their clusters
+        # [words] whether each word is in the most frequent category of its cluster
         fits = counts.argmax(axis=1)[labels] == which
         purity = float(fits.mean())
         interval = mean_interval(fits, seed)
@@ -96,7 +96,7 @@ def categories(
 
 
 def read_categories(source: File) -> list[tuple[str, str]]:
-    """(word, category) of every line of a file."""
+    """Read (word, category) from every line of a file."""
     path = question_file(source)
     lines = [(number, line) for number, line in numbered_lines(path) if line and not line.startswith("#")]
     if not lines:
@@ -116,7 +116,7 @@ def read_categories(source: File) -> list[tuple[str, str]]:
         fields = [part.strip() for part in parts]
         if len(fields) != (len(header) if with_header else 2) or not fields[category]:
             raise wrong_line(path, number, line, accepted)
-        if fields[word]:  # categories of the usual CSV files end with a line without a word
+        if fields[word]:  # in the usual CSV files, each category ends with a line without a word
             entries.append((fields[word], fields[category]))
     if not entries:
         raise nothing_asked(path, LINES)
@@ -124,7 +124,7 @@ def read_categories(source: File) -> list[tuple[str, str]]:
 
 
 def _csv(line: str) -> list[str]:
-    """The fields of a line; none if it cannot be read."""
+    """Return the fields of a CSV line; an empty list if it cannot be parsed."""
     try:
         return next(csv.reader([line]))
     except csv.Error:  # a field of more than 131,072 characters

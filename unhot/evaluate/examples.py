@@ -1,8 +1,8 @@
-"""What a text asks of a model: hidden vectors, and the words that each has to predict.
+"""Make examples from a held-out text: hidden vectors, and the words that each must predict.
 
-Skip-gram: every context of a centre is an input, and the centre its target. Pairs that occur often are scored
-once, and all targets of an input with one hidden vector. CBOW: one hidden vector for each centre that sees a
-word, of all the words that it sees.
+Skip-gram: every context of a centre is an input, and the centre is its target. Equal pairs are scored once,
+and all targets of an input share one hidden vector. CBOW: each centre with at least one context has one
+hidden vector, made from all its contexts.
 """
 
 from collections.abc import Callable, Iterator
@@ -20,24 +20,24 @@ from unhot.types import Counts, Doubles, Floats, Ids
 
 Progress: TypeAlias = Callable[[str, int, int | None], None]
 
-CONTEXTS = 1 << 22  # words around centres that are paired together
-DISTINCT = 1 << 23  # different pairs that are kept before they are scored
-PAIRS = 1 << 18  # of them scored together
-FLOATS = 1 << 23  # numbers in the context vectors that become hidden vectors together
-SCORES = 1 << 26  # between two calls of progress
+CONTEXTS = 1 << 22  # contexts that are paired at a time
+DISTINCT = 1 << 23  # different pairs that are collected before they are scored
+PAIRS = 1 << 18  # pairs scored at a time
+FLOATS = 1 << 23  # numbers in the context vectors that are combined at a time
+SCORES = 1 << 26  # scores between two calls of progress
 
 
 class HeldOutText(NamedTuple):
-    """A text and how its windows are formed."""
+    """A held-out text, and how its windows are formed."""
 
     corpus: Corpus
     window: Window
-    keep: Doubles  # probability that each word survives sub-sampling
+    keep: Doubles  # probability that sub-sampling keeps each word
     seed: int
 
 
 class HeldOutExamples(NamedTuple):
-    """Hidden vectors and what each has to predict."""
+    """Hidden vectors, and the targets that each must predict."""
 
     hidden: Floats  # [inputs, dim]
     bias: Doubles  # [inputs] added to all scores of an input
@@ -47,9 +47,9 @@ class HeldOutExamples(NamedTuple):
 
 
 def read_windows(text: HeldOutText, room: int) -> Iterator[tuple[WindowList, int]]:
-    """The windows of a text, and how many positions of it are done.
+    """Yield the windows of a text, and how many of its positions are done.
 
-    About `room` contexts at a time, whatever the window.
+    Each item has about `room` contexts, whatever the size of the window.
     """
     size = max(1, room // (2 * text.window.size))
     chunks = chunks_of_size(text.corpus.shards, size)
@@ -62,7 +62,7 @@ def read_windows(text: HeldOutText, room: int) -> Iterator[tuple[WindowList, int
 
 
 def each_alone(text: HeldOutText, inputs: WordInputs, tell: Progress) -> Iterator[HeldOutExamples]:
-    """Examples of skip-gram."""
+    """Yield the examples of skip-gram, where each context predicts the centre alone."""
     pairs, words = NO_PAIRS, len(text.corpus.vocabulary)
     ids = text.corpus.ids
     for windows, done in read_windows(text, CONTEXTS):
@@ -77,7 +77,7 @@ def each_alone(text: HeldOutText, inputs: WordInputs, tell: Progress) -> Iterato
 def all_together(
     text: HeldOutText, inputs: WordInputs, mean: bool, tell: Progress
 ) -> Iterator[HeldOutExamples]:
-    """Examples of CBOW: the mean or the sum; a word that stands twice around a centre counts twice."""
+    """Yield the examples of CBOW: the mean or sum of a centre's contexts; repeated contexts count again."""
     for windows, done in read_windows(text, max(1, FLOATS // inputs.vectors.shape[1])):
         n = windows.centres.size
         if n:
@@ -113,37 +113,37 @@ NO_PAIRS = PairCounts(np.zeros(0, np.int64), np.zeros(0, np.int64))
 
 
 def count_pairs(windows: WindowList, words: int) -> PairCounts:
-    """The pairs of some windows."""
+    """Count the pairs of some windows."""
     keys = windows.contexts.astype(np.int64) * words + np.repeat(windows.centres, np.diff(windows.starts))
     return PairCounts(*np.unique(keys, return_counts=True))
 
 
 def merge_pairs(some: PairCounts, others: PairCounts) -> PairCounts:
-    """Both together."""
+    """Return the sum of two pair counts."""
     if not (some.keys.size and others.keys.size):
         return some if some.keys.size else others
     keys = np.concatenate([some.keys, others.keys])
-    order = np.argsort(keys, kind="stable")  # two ordered runs are only merged
+    order = np.argsort(keys, kind="stable")  # fast: a stable sort merges two sorted runs
     keys = keys[order]
     first = _first_of_each(keys)
     return PairCounts(keys[first], np.add.reduceat(np.concatenate([some.times, others.times])[order], first))
 
 
 def _first_of_each(ordered: Counts) -> Counts:
-    """Where each different number of an ordered array begins; in less memory than `np.unique`."""
+    """Return where each different number of a sorted array begins, in less memory than `np.unique`."""
     return np.flatnonzero(np.append(ordered.size > 0, ordered[1:] != ordered[:-1])[: ordered.size])
 
 
 def _by_input(
     pairs: PairCounts, words: int, inputs_of: WordInputs, tell: Progress
 ) -> Iterator[HeldOutExamples]:
-    """Some inputs with all their targets at a time."""
+    """Yield examples for some inputs at a time, each with all its targets."""
     first = _first_of_each(pairs.keys // words)
     inputs = pairs.keys[first] // words
     ends, block = np.append(first, pairs.keys.size), max(1, SCORES // words)
     begin = 0
     while begin < inputs.size:
-        # frequent words have many targets
+        # take fewer inputs if they have many targets, as frequent words do
         full = int(np.searchsorted(ends, ends[begin] + PAIRS, side="right")) - 1
         stop = min(begin + block, inputs.size, max(begin + 1, full))
         rows, part = inputs[begin:stop], slice(ends[begin], ends[stop])

@@ -1,4 +1,4 @@
-"""What results of all kinds share: shares, and plain data for JSON."""
+"""The base of all evaluation results, which can be turned into plain data for JSON."""
 
 import math
 from dataclasses import fields, is_dataclass
@@ -8,17 +8,17 @@ import numpy as np
 
 
 class Figures:
-    """A result: a dataclass of figures, and of how they were measured."""
+    """A result: a dataclass of figures, and of the settings with which they were measured."""
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
+        """Return plain data for JSON."""
         return dict(plain(self))
 
 
 def plain(value: Any) -> Any:
-    """A result as plain data for JSON: fields and properties by name, a function by its own.
+    """Return a result as plain data for JSON: fields and properties by name; a function becomes its name.
 
-    What is not a finite number (JSON has none) becomes None.
+    A number that is not finite becomes None, because JSON has no such numbers.
     """
     if is_dataclass(value) and not isinstance(value, type):
         names = [field.name for field in fields(value)]
@@ -36,5 +36,5 @@ def plain(value: Any) -> Any:
 
 
 def share(part: float, whole: float) -> float:
-    """Part of the whole; NaN of nothing."""
+    """Return part / whole; NaN if the whole is 0."""
     return part / whole if whole else math.nan

@@ -1,16 +1,16 @@
-"""Held-out loss: how well a model predicts a text that it was not trained on, under any output layer.
+"""Held-out loss: how well a model with any output layer predicts a text that it was not trained on.
 
     cross entropy = -1/N sum over the N examples of log P(target | h),   perplexity = exp(cross entropy)
 
-P is normalised exactly, over the whole vocabulary, whatever the layer was trained as (`Head.log_prob`), so
-all layers can be compared. An example of skip-gram is a pair: a word predicts a centre that it stands near;
-one of CBOW is a centre that the words around it predict together. log Z is the log of what the layer's own
-estimates of the probabilities sum to: zero where it is normalised, otherwise its mean and variance over the
-examples say how far from it.
+P is normalised exactly, over the whole vocabulary, whatever the training loss of the layer was
+(`Head.log_prob`), so all layers can be compared. An example of skip-gram is a pair: a word predicts a centre
+near it. An example of CBOW is a centre that the words around it predict together. log Z is the log of the sum
+of the layer's own estimates of the probabilities. It is zero if the layer is normalised; otherwise its mean
+and variance over the examples show how far the layer is from that.
 
 Words that are not in the vocabulary are removed before windows are formed. By default every word counts and
-every window is whole (`shrink=False, sample=0`), whatever the training did, so the result is a property of
-model and text and not of random draws.
+every window has its full size (`shrink=False, sample=0`), whatever the training did. So the result depends
+only on model and text, not on random draws.
 """
 
 import math
@@ -33,10 +33,10 @@ from unhot.vocab.vocabulary import Vocabulary
 
 @dataclass(frozen=True, kw_only=True)
 class HeldOut:
-    """The loss of a text and how it was measured; `str` says it in words."""
+    """The loss of a text, and how it was measured; `str` describes the measurement."""
 
     model: str
-    together: bool = False  # the words around a centre predict it together
+    together: bool = False  # whether the words around a centre predict it together (CBOW)
     output: str  # the layer's spec
     vocabulary: int
     window: int
@@ -45,24 +45,24 @@ class HeldOut:
     tokenizer: str
     seed: int
     words: int  # tokens read
-    unknown: int  # of them not in the vocabulary
-    pairs: int  # examples: (input, target)
-    cross_entropy: float  # nats a pair
-    log_z_mean: float  # over the examples
-    log_z_variance: float
+    unknown: int  # tokens that are not in the vocabulary
+    pairs: int  # number of examples (input, target)
+    cross_entropy: float  # nats per pair
+    log_z_mean: float  # mean over the examples
+    log_z_variance: float  # variance over the examples
 
     @property
     def bits(self) -> float:
-        """The cross entropy in bits a pair."""
+        """The cross entropy in bits per pair."""
         return self.cross_entropy / math.log(2)
 
     @property
     def perplexity(self) -> float:
-        """As many equally likely words would be as hard to predict."""
-        return math.exp(self.cross_entropy) if self.cross_entropy < 709 else math.inf  # where exp overflows
+        """exp(cross entropy): this many equally likely words would be as hard to predict."""
+        return math.exp(self.cross_entropy) if self.cross_entropy < 709 else math.inf  # above, exp overflows
 
     def as_dict(self) -> dict[str, str | int | float | None]:
-        """Plain data for JSON, which has no infinity: None."""
+        """Return plain data for JSON; infinity becomes None, because JSON does not have it."""
         every = {**asdict(self), "bits": self.bits, "perplexity": self.perplexity}
         return {
             name: None if isinstance(value, float) and not math.isfinite(value) else value
@@ -70,7 +70,7 @@ class HeldOut:
         }
 
     def __str__(self) -> str:
-        """What was done."""
+        """Describe how the loss was measured."""
         who = (
             "the words around a centre together predict it"
             if self.together
@@ -103,16 +103,16 @@ def held_out(
     seed: int = 1,
     progress: Progress | None = None,
 ) -> HeldOut:
-    """The exact cross entropy of a text under a trained model.
+    """Compute the exact cross entropy of a text under a trained model.
 
-    source      see `unhot.corpus.encode`
-    window      words to each side of a centre; None: the model's
+    source      the text, see `unhot.corpus.encode`
+    window      words to each side of a centre; None: the model's window
     shrink      draw each centre's reach from 1 .. window
-    sample      threshold of sub-sampling, by the model's counts; 0: none
-    tokenizer   None: the model's
-    seed        of the draws of shrink and sample
-    progress    called now and then with "reading", "pairing" or "scoring", how much is done and how much
-                there is (None if not known)
+    sample      threshold of sub-sampling, by the model's counts; 0: no sub-sampling
+    tokenizer   None: the model's tokenizer
+    seed        seed of the draws of shrink and sample
+    progress    called now and then with "reading", "pairing" or "scoring", the work done and its total (None
+                if unknown)
 
     >>> from unhot import SkipGram
     >>> model = SkipGram(dim=4, min_count=1, epochs=1, output="softmax").fit([["a", "b", "c", "a"]])
@@ -122,7 +122,7 @@ def held_out(
     """
     if not isinstance(model, WordModel):
         raise ConfigError(
-            f"a model of type {type(model).__name__}: only models of words can be evaluated on text"
+            f"the model has type {type(model).__name__}: only models that predict words have a held-out loss"
         )
     vocabulary = model.learned.in_vocabulary
     reach = Window(whole("window", model.window if window is None else window, 1, 10_000), bool(shrink))
@@ -136,8 +136,8 @@ def held_out(
         words, unknown = corpus.words, corpus.words - corpus.ids
     if not loss.pairs:
         raise DataError(
-            f"no pair is left of {words:,} words, {unknown:,} of them not in the vocabulary: no line has "
-            "two known words; "
+            f"the text of {words:,} words, {unknown:,} of them not in the vocabulary, has no pairs: no line "
+            "has two known words; "
             "give more text, check the tokenizer, or join lines"
         )
     return HeldOut(
@@ -164,9 +164,9 @@ def held_out(
 def _encode(
     source: Source, vocabulary: Vocabulary, tokenizer: Tokenizer, threads: int, tell: Progress
 ) -> Corpus:
-    """The text in the ids of the model."""
-    # `encode` orders a given vocabulary by its counts and drops what has none: with falling counts every word
-    # keeps its id
+    """Encode the text with the ids of the model."""
+    # `encode` orders a given vocabulary by counts and drops words with count 0: with falling counts, every
+    # word keeps its id
     ranks = {word: len(vocabulary) - i for i, word in enumerate(vocabulary.words)}
     corpus = encode(
         source,
@@ -179,26 +179,27 @@ def _encode(
     if corpus.vocabulary.words != vocabulary.words:
         corpus.close()
         raise DataError(
-            "the model's vocabulary holds an empty word, or one word twice: it cannot be evaluated on text"
+            "the model's vocabulary has an empty word, or a word twice: such a model has no held-out loss"
         )
     return corpus
 
 
 @dataclass
 class _Loss:
-    """What is summed over the examples; the moments of log Z are joined so that nothing cancels."""
+    """Sums over the examples; the moments of log Z are merged in a way that loses no digits."""
 
     pairs: int = 0
     total: float = 0.0
     mean: float = 0.0  # of log Z
-    squares: float = 0.0  # of its distances from the mean
+    squares: float = 0.0  # sum of squared distances of log Z from its mean
 
     def add(self, log_prob: Doubles, times: Counts, log_z: Doubles, weight: Doubles) -> None:
-        """Pairs, each so many times, and inputs, each with the number of its pairs as its weight."""
+        """Add pairs with their counts (`times`), and inputs weighted by the number of their pairs."""
         n = int(times.sum())
         mean = float(weight @ log_z) / n
         squares, apart = float(weight @ (log_z - mean) ** 2), mean - self.mean
         pairs = self.pairs + n
+        # the sum of squares about the common mean (the update of Chan, Golub and LeVeque)
         self.squares += squares + apart**2 * self.pairs * n / pairs
         self.mean += apart * n / pairs
         self.total -= float(times @ log_prob)
@@ -206,7 +207,7 @@ class _Loss:
 
 
 def _loss(model: WordModel, text: HeldOutText, tell: Progress) -> _Loss:
-    """The loss of all examples of a text."""
+    """Compute the loss of all examples of a text."""
     loss, head = _Loss(), model.head
     inputs, how = model.word_inputs(), model.wiring().combine
     for some in (
@@ -214,6 +215,6 @@ def _loss(model: WordModel, text: HeldOutText, tell: Progress) -> _Loss:
     ):
         log_prob, log_z = head.pairs_log_prob(some.hidden, some.which, some.targets)
         weight = np.bincount(some.which, some.times, minlength=len(some.hidden)).astype(np.float64)
-        # an input's bias shifts all its scores: no probability, but their sum
+        # an input's bias shifts all its scores: this changes log Z, but no probability
         loss.add(log_prob, some.times, log_z + some.bias, weight)
     return loss

@@ -1,20 +1,19 @@
-"""Which row a word of a question has.
+"""Look up the row of a word in a question.
 
-Test sets and vectors often differ in case, so `case` says when a spelling counts as the same word:
+Test sets and vectors often differ in case, so `case` says which spellings count as the same word:
 
-    exact    only the very spelling
-    prefer   the very spelling if it is there, else the first row with any case of it
-    ignore   the first row with any case of it, though the very spelling may stand further down; so does
-             gensim by default
+    exact    only the exact spelling
+    prefer   the exact spelling if it exists, else the first row that differs only in case
+    ignore   the first row that differs at most in case, even if the exact spelling comes later; gensim's
+             default
 
-Two spellings are cases of one word if `str.upper` makes them equal. The first row is that of the most
-frequent word in most files. A vector whose length is zero or not finite has no direction: its word counts as
-unknown and is never an answer. Only rows that are asked for are read, so a big memory-mapped model is opened
-quickly.
+Two spellings differ only in case if `str.upper` makes them equal. In most files the first row is that of the
+most frequent spelling. A vector whose length is zero or not finite has no direction: its word counts as
+unknown and is never an answer. Only rows that are needed are read, so a big mapped model opens quickly.
 
-With `unseen`, a word that is not found is made of its n-grams as it is spelled, where the vectors have
-n-grams. It gets a number behind the last row. So more questions are asked, and harder ones: figures of others
-leave such words out unless they say so.
+With `unseen`, a word that is not found is composed of the n-grams of its spelling, if the vectors have
+n-grams. It gets a number after the last row. So more and harder questions are asked; published figures leave
+such words out unless they say so.
 """
 
 import functools
@@ -34,7 +33,7 @@ CASES = ("exact", "prefer", "ignore")
 
 
 class Known(Protocol):
-    """Words with rows of numbers, of whatever kind."""
+    """Words with rows of numbers, dense or sparse."""
 
     threads: int
 
@@ -44,13 +43,13 @@ class Known(Protocol):
 
     @property
     def key_to_index(self) -> dict[str, int]:
-        """The row of each word."""
+        """A dictionary from each word to its row."""
 
 
 class WordLookup(ABC):
-    """Rows of words; only the first `restrict_vocab` words are known, all if None.
+    """Look up rows of words; only the first `restrict_vocab` words are known (None: all).
 
-    How rows are compared, a kind of vectors says itself.
+    Subclasses define how rows are compared, for each kind of vectors.
     """
 
     def __init__(self, vectors: Known, *, restrict_vocab: int | None = None, case: str = "prefer") -> None:
@@ -58,15 +57,15 @@ class WordLookup(ABC):
         limit = len(vectors.words) if restrict_vocab is None else whole("restrict_vocab", restrict_vocab, 1)
         self.vectors = vectors
         self.case = case
-        self.size = min(limit, len(vectors.words))  # words that are known
+        self.size = min(limit, len(vectors.words))  # number of known words
 
     @property
     def threads(self) -> int:
-        """How many threads may compare."""
+        """The number of threads to use."""
         return self.vectors.threads
 
     def row(self, word: str) -> int:
-        """The row of a word, -1 if it is unknown."""
+        """Return the row of a word; -1 if it is unknown."""
         row = -1 if self.case == "ignore" else int(self.vectors.key_to_index.get(word, -1))
         if not 0 <= row < self.size and self.case != "exact":
             row = self._first.get(word.upper(), -1)
@@ -76,27 +75,27 @@ class WordLookup(ABC):
 
     @abstractmethod
     def directed(self, row: int) -> bool:
-        """Whether a row has a direction."""
+        """Return whether a row has a direction."""
 
     def unseen_row(self, word: str) -> int:
-        """The number of a word that is not in the vocabulary, -1 if it is unknown."""
+        """Return the number of a word that is not in the vocabulary; -1 if it is unknown."""
         return -1
 
     @abstractmethod
     def pair_cosines(self, a: Ids, b: Ids) -> Doubles:
-        """The cosine of row a[n] with row b[n], for each n."""
+        """Return the cosine of row a[n] and row b[n], for each n."""
 
     @abstractmethod
     def cosines_with(self, rows: Ids) -> Callable[[int, int], Floats]:
-        """A function (first, last) -> cosines of some rows with rows first .. last - 1, [rows, last - first].
+        """Return a function (first, last) -> cosines of `rows` with rows first .. last - 1.
 
-        They are NaN where a row has no direction.
+        Its result is [rows, last - first]; a row without a direction has NaN.
         """
 
     @functools.cached_property
     def _first(self) -> dict[str, int]:
-        """Spelling in upper case (as it is, if that matters) -> its first row."""
-        # from behind: the first row of a spelling is written last
+        """A dictionary from each spelling (in upper case, unless case is exact) to its first row."""
+        # backwards, so that the first row of a spelling is written last
         return {self._folded[row]: row for row in range(self.size - 1, -1, -1)}
 
     @functools.cached_property
@@ -106,13 +105,13 @@ class WordLookup(ABC):
 
     @functools.cached_property
     def names(self) -> Ids:
-        """What each row is called where words are compared: the first row of its spelling."""
+        """The name of each row: the first row of its spelling, so that spellings of a word share a name."""
         first = self._first
         return np.array([first[word] for word in self._folded], np.int32)
 
 
 class Lookup(WordLookup):
-    """Rows of words with vectors.
+    """Look up rows of words with dense vectors.
 
     >>> vectors = Vectors(["us", "US", "the"], np.eye(3, dtype=np.float32))
     >>> [Lookup(vectors, case=case).row("US") for case in CASES]
@@ -134,19 +133,19 @@ class Lookup(WordLookup):
         super().__init__(vectors, restrict_vocab=restrict_vocab, case=case)
         if unseen and vectors.subwords is None:
             raise ConfigError(
-                "unseen=True: these vectors have no n-grams to make unseen words of; "
-                "leave it out, or give a fastText model"
+                "unseen=True: these vectors have no n-grams to compose unseen words of; "
+                "leave unseen out, or give a fastText model"
             )
         self.unseen = unseen
-        self._made = dict[str, int]()  # the number of each word that is made of its n-grams
-        self._vectors = list[Floats]()  # and their vectors
+        self._made = dict[str, int]()  # the number of each word that is composed of its n-grams
+        self._vectors = list[Floats]()  # the vectors of these words
 
     def directed(self, row: int) -> bool:
-        """Whether a row has a direction."""
+        """Return whether a row has a direction."""
         return _directed(self.vectors.get_vector(row))
 
     def unseen_row(self, word: str) -> int:
-        """The number of a word that is made of its n-grams, -1 if it has none."""
+        """Return the number of a word that is composed of its n-grams; -1 if that is not possible."""
         if (
             self.unseen
             and word not in self._made
@@ -158,24 +157,24 @@ class Lookup(WordLookup):
         return self._made.get(word, -1)
 
     def pair_cosines(self, a: Ids, b: Ids) -> Doubles:
-        """The cosine of row a[n] with row b[n], for each n."""
+        """Return the cosine of row a[n] and row b[n], for each n."""
         return np.asarray(np.einsum("ij,ij->i", self.units(a), self.units(b)))
 
     def cosines_with(self, rows: Ids) -> Callable[[int, int], Floats]:
-        """A function (first, last) -> cosines; see `WordLookup.cosines_with`."""
+        """Return a function (first, last) -> cosines; see `WordLookup.cosines_with`."""
         units = self.units(rows).astype(np.float32)  # [rows, dim]
 
         def cosines(first: int, last: int) -> Floats:
             block = self.units(slice(first, last)).astype(np.float32)  # [candidates, dim]
-            with np.errstate(invalid="ignore"):  # rows without a direction are NaN
+            with np.errstate(invalid="ignore"):  # rows without a direction give NaN
                 return np.asarray(units @ block.T)
 
         return cosines
 
     def units(self, rows: Ids | NDArray[np.int64] | slice) -> Doubles:
-        """Vectors divided by their lengths, NaN where they have no direction.
+        """Return rows divided by their lengths, in float64; a row without a direction becomes NaN.
 
-        In float64, where squares neither overflow nor vanish.
+        In float64, squares of float32 numbers neither overflow nor underflow.
         """
         units: Doubles = self._rows(rows).astype(np.float64)
         with np.errstate(invalid="ignore", over="ignore"):
@@ -194,36 +193,38 @@ class Lookup(WordLookup):
 
 
 class SparseLookup(WordLookup):
-    """Rows of words with sparse vectors."""
+    """Look up rows of words with sparse vectors."""
 
     vectors: SparseVectors
 
     def directed(self, row: int) -> bool:
-        """Whether a row has a direction."""
+        """Return whether a row has a direction."""
         return bool(self.vectors.norms[row] > 0)
 
     def pair_cosines(self, a: Ids, b: Ids) -> Doubles:
-        """The cosine of row a[n] with row b[n], for each n."""
+        """Return the cosine of row a[n] and row b[n], for each n."""
         return self.vectors.pair_cosines(a, b)
 
     def cosines_with(self, rows: Ids) -> Callable[[int, int], Floats]:
-        """A function (first, last) -> cosines; see `WordLookup.cosines_with`."""
+        """Return a function (first, last) -> cosines; see `WordLookup.cosines_with`."""
         return self.vectors.cosines_with(rows)
 
 
 def look_up(
     vectors: Vectors | SparseVectors, *, restrict_vocab: int | None, case: str, unseen: bool = False
 ) -> WordLookup:
-    """The look-up of either kind of vectors."""
+    """Return the look-up for dense or sparse vectors."""
     if isinstance(vectors, Vectors):
         return Lookup(vectors, restrict_vocab=restrict_vocab, case=case, unseen=unseen)
     if not isinstance(vectors, SparseVectors):
         raise ConfigError(
-            f"vectors of type {type(vectors).__name__}: must be Vectors or SparseVectors; "
-            "a model has .vectors, cells are SparseVectors(cells)"
+            f"vectors has type {type(vectors).__name__}: it must be Vectors or SparseVectors; "
+            "for a model give model.vectors, for cells SparseVectors(cells)"
         )
     if unseen:
-        raise ConfigError("unseen=True: sparse vectors have no n-grams to make unseen words of; leave it out")
+        raise ConfigError(
+            "unseen=True: sparse vectors have no n-grams to compose unseen words of; leave unseen out"
+        )
     return SparseLookup(vectors, restrict_vocab=restrict_vocab, case=case)
 
 

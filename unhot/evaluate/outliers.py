@@ -1,21 +1,22 @@
-"""Outlier detection: whether vectors tell which word does not belong to the others.
+"""Outlier detection: measure how often vectors tell which word does not belong to the others.
 
-A set has words that belong together and outliers that do not. A question is the set with one outlier; with W
-these words and s(w) = sum over the other words v in W of cos(w, v):
+A set has words that belong together, and outliers. A question is the words of a set and one outlier, W, with
+s(w) = sum over the other words v in W of cos(w, v):
 
     compactness of w   the mean cosine of all pairs in W without w = (sum over v in W of s(v) - 2 s(w)) /
                        ((|W| - 1)(|W| - 2))
     position           how many words are less compact than the outlier: 0 .. |W| - 1; the outlier is found if
-                       it is the last
-    accuracy           share of the questions where it is found
+                       all other words are
+    accuracy           share of the questions whose outlier is found
     OPP                mean of position / (|W| - 1): outlier position percentage, here from 0 to 1
 
-A word that is as compact as the outlier does not count as less: who cannot tell them apart has not found it.
+A word that is exactly as compact as the outlier does not count as less compact, because vectors that cannot
+tell them apart have not found the outlier.
 
-A file is one set, as in the data set 8-8-8: a word a line, a blank line, an outlier a line. A folder is a
-data set of all files below it. An unknown word is taken out of its set; an unknown outlier, or a set of fewer
-than two known words, leaves questions out, and they are counted. The intervals are the bootstrap's over
-questions.
+A file is one set, as in the data set 8-8-8: one word per line, a blank line, one outlier per line. A folder
+is a data set of all files below it. An unknown word is removed from its set. Questions with an unknown
+outlier, or from a set of fewer than two known words, are left out and counted. The intervals are bootstraps
+over questions.
 
 Reference: Camacho-Collados and Navigli 2016.
 """
@@ -35,12 +36,12 @@ from unhot.evaluate.lookup import Lookup
 from unhot.types import Doubles
 from unhot.vectors.store import Vectors
 
-ROUNDING = 1e-12  # of a sum of cosines: what is nearer is equal
-TWO_LISTS = "words that belong together, one a line, then a blank line, then outliers, one a line"
+ROUNDING = 1e-12  # sums of cosines that differ by less than this count as equal
+TWO_LISTS = "words that belong together, one per line, then a blank line, then outliers, one per line"
 
 
 class Group(NamedTuple):
-    """What a file says."""
+    """The set of words and outliers in a file."""
 
     name: str
     words: list[str]
@@ -49,20 +50,20 @@ class Group(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class OutlierSet:
-    """The questions of one set, or of all."""
+    """Results for the questions of one set, or of all sets."""
 
     name: str
     questions: int
-    unknown: int  # of them left out
-    unknown_words: int  # taken out of the sets
+    unknown: int  # questions that were left out
+    unknown_words: int  # words that were removed from their sets
     found: int
     accuracy_interval: Interval
-    opp: float  # NaN if nothing was asked
+    opp: float  # NaN if no question was asked
     opp_interval: Interval
 
     @property
     def accuracy(self) -> float:
-        """Share of outliers found; NaN if nothing was asked."""
+        """The share of outliers found; NaN if no question was asked."""
         return share(self.found, self.questions - self.unknown)
 
 
@@ -83,11 +84,11 @@ class Outliers(Figures):
 def outliers(
     vectors: Vectors, source: File, *, restrict_vocab: int | None = None, case: str = "prefer", seed: int = 1
 ) -> Outliers:
-    """How often vectors find the word that does not belong, for a file, or all files below a folder.
+    """Measure how often vectors find the outlier, for a file or for all files below a folder.
 
-    restrict_vocab   only so many words are known, the first ones; None: all
+    restrict_vocab   only the first this many words are known; None: all
     case             exact, prefer or ignore: see `unhot.evaluate.lookup`
-    seed             of the intervals
+    seed             seed of the intervals
     """
     lookup = Lookup(vectors, restrict_vocab=restrict_vocab, case=case)
     seed = whole("seed", seed, 0, 2**64 - 1)
@@ -111,7 +112,7 @@ def outliers(
 
 
 def read_group(path: Path) -> Group:
-    """The set of a file."""
+    """Read the set of a file."""
     lists: list[list[str]] = [[]]
     for number, line in numbered_lines(path):
         if not line:
@@ -123,23 +124,23 @@ def read_group(path: Path) -> Group:
     words, strange = lists[0], lists[1] if len(lists) > 1 else []
     if len(words) < 2 or not strange:
         raise DataError(
-            f"{path}: {len(words)} words and {len(strange)} outliers: "
-            f"there must be at least two and one: {TWO_LISTS}"
+            f"{path}: there are {len(words)} words and {len(strange)} outliers: "
+            f"give at least two words and one outlier: {TWO_LISTS}"
         )
     return Group(path.stem, words, strange)
 
 
 def _ask(lookup: Lookup, group: Group) -> tuple[Doubles, int]:
-    """The position / (|W| - 1) of every known outlier, and how many words of the set are unknown."""
+    """Return position / (|W| - 1) of every known outlier, and how many words of the set are unknown."""
     rows = [row for row in map(lookup.row, group.words) if row >= 0]
     strange = [row for row in map(lookup.row, group.outliers) if row >= 0]
     unknown = len(group.words) - len(rows)
     if len(rows) < 2 or not strange:
         return np.zeros(0), unknown
     units, others = lookup.units(np.array(rows)), lookup.units(np.array(strange))
-    inside = units @ units.sum(axis=0) - 1  # [words] s(w) without the outlier
+    inside = units @ units.sum(axis=0) - 1  # [words] s(w) without the outlier; 1 is cos(w, w)
     across = others @ units.T  # [outliers, words]
-    # The more compact the rest, the smaller s(w): the outlier's is the sum of its cosines.
+    # compactness falls with s(w), so w is less compact than the outlier if s(w) > s(outlier)
     less = inside + across > across.sum(axis=1, keepdims=True) + ROUNDING
     return less.mean(axis=1), unknown
 

@@ -1,19 +1,19 @@
-"""Word similarity: whether pairs that people find similar have similar vectors.
+"""Word similarity: measure whether words that people find similar have similar vectors.
 
     Pearson    r(x, y) = sum (x - mean x)(y - mean y) / sqrt(sum (x - mean x)^2 sum (y - mean y)^2)
     Spearman   r of the ranks of x and y; equal values share the mean of their ranks
 
-x are people's scores, y the cosines. A file is lines of word, word, score (WordSim-353, SimLex-999, RG-65,
-MEN ...), separated by tabs, semicolons, commas or white space: of these the first that is in the line. The
-score is the first number behind the two words, and further columns are not read. Lines that begin with # are
+x are people's scores, y the cosines. A file has lines of word, word, score (WordSim-353, SimLex-999, RG-65,
+MEN ...). The separator is the first of tab, semicolon, comma and white space that occurs in the line. The
+score is the first number after the two words; further columns are ignored. Lines that begin with # are
 comments, and a first line without a number is a header. Pairs with an unknown word are left out and counted;
-with `unseen=True` words that are not in the vocabulary are made of their n-grams instead.
+with `unseen=True`, words that are not in the vocabulary are composed of their n-grams instead.
 
-By default a word is looked for as it is spelled, then in any case (`case`, see `lookup.py`). Figures of
-gensim's `evaluate_word_pairs` are those of `case="ignore", restrict_vocab=300_000`; without case variants
-among the words there is no difference.
+By default a word is looked up as it is spelled, then in any case (`case`, see `lookup.py`). gensim's
+`evaluate_word_pairs` corresponds to `case="ignore", restrict_vocab=300_000`; the results differ only if the
+vocabulary has words that differ in case.
 
-The interval is the bootstrap's over pairs.
+The intervals are bootstraps over pairs.
 """
 
 import math
@@ -32,13 +32,13 @@ from unhot.types import Doubles
 from unhot.vectors.sparse_vectors import SparseVectors
 from unhot.vectors.store import Vectors
 
-DIGITS = 12  # of a cosine that are exact: every word is equally similar to itself
-ROUNDING = 1e-13
+DIGITS = 12  # cosines are rounded to this many exact digits, so that every word is equally similar to itself
+ROUNDING = 1e-13  # relative size of rounding errors, see `weighted_pearson`
 TRIPLE = "word, word and score, separated by tabs, semicolons, commas or white space"
 
 
 class Pair(NamedTuple):
-    """Two words and how similar people find them."""
+    """Two words, and how similar people find them."""
 
     a: str
     b: str
@@ -47,18 +47,18 @@ class Pair(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Similarity(Figures):
-    """Correlations of a file's scores with cosines, and how they were measured.
+    """Correlations of people's scores with cosines, and how they were measured.
 
-    NaN where they are not defined.
+    A correlation that is not defined is NaN.
     """
 
     file: str
     restrict_vocab: int | None
     case: str
-    unseen: bool  # words made of n-grams count
+    unseen: bool  # whether words composed of n-grams count
     seed: int
     pairs: int
-    unknown: int  # of them left out
+    unknown: int  # pairs left out because a word is unknown
     spearman: float
     spearman_interval: Interval
     pearson: float
@@ -68,7 +68,7 @@ class Similarity(Figures):
 
     @property
     def unknown_ratio(self) -> float:
-        """Share of the pairs that were left out."""
+        """The share of pairs that were left out."""
         return share(self.unknown, self.pairs)
 
 
@@ -81,12 +81,12 @@ def similarity(
     unseen: bool = False,
     seed: int = 1,
 ) -> Similarity:
-    """How well cosines agree with the scores of a file.
+    """Measure how well cosines agree with the scores of a file.
 
-    restrict_vocab   only so many words are known, the first ones; None: all
+    restrict_vocab   only the first this many words are known; None: all
     case             exact, prefer or ignore: see `unhot.evaluate.lookup`
-    unseen           make words that are not in the vocabulary of their n-grams
-    seed             of the intervals
+    unseen           compose words that are not in the vocabulary of their n-grams
+    seed             seed of the intervals
     """
     lookup = look_up(vectors, restrict_vocab=restrict_vocab, case=case, unseen=unseen)
     seed = whole("seed", seed, 0, 2**64 - 1)
@@ -112,7 +112,7 @@ def similarity(
 
 
 def read_pairs(source: File) -> list[Pair]:
-    """The pairs of a file."""
+    """Read the pairs of a file."""
     pairs: list[Pair] = []
     path, first = question_file(source), True
     for number, line in numbered_lines(path):
@@ -136,7 +136,7 @@ def _fields(line: str) -> list[str]:
 
 
 def _is_number(field: str) -> bool:
-    """Also one that is not finite, or has a decimal comma."""
+    """Return whether a field is a number, even one that is not finite or has a decimal comma."""
     try:
         float(field.replace(",", "."))
     except ValueError:
@@ -145,7 +145,7 @@ def _is_number(field: str) -> bool:
 
 
 def _pair(fields: list[str]) -> Pair | None:
-    """None if there is no number behind two words."""
+    """Return a line's fields as a pair; None if there is no finite number after two words."""
     for field in fields[2:]:
         try:
             score = float(field)
@@ -156,12 +156,12 @@ def _pair(fields: list[str]) -> Pair | None:
 
 
 def pearson(x: Doubles, y: Doubles) -> float:
-    """Pearson's correlation; NaN of fewer than two different values."""
+    """Return Pearson's correlation; NaN if x or y has fewer than two different values."""
     return float(weighted_pearson(x, y, np.ones((1, x.size)))[0])
 
 
 def spearman(x: Doubles, y: Doubles) -> float:
-    """Spearman's rank correlation.
+    """Return Spearman's rank correlation.
 
     >>> spearman(np.array([1.0, 2, 2, 3]), np.array([5.0, 6, 7, 8])).__round__(6)
     0.948683
@@ -170,9 +170,9 @@ def spearman(x: Doubles, y: Doubles) -> float:
 
 
 def weighted_pearson(x: Doubles, y: Doubles, weights: Doubles) -> Doubles:
-    """The correlation of x and y, [n] or [rows, n], for each row of weights [rows, n].
+    """Return Pearson's correlation of x and y, [n] or [rows, n], for each row of weights [rows, n].
 
-    Observation i is there weights[., i] times.
+    In row r, observation i counts weights[r, i] times.
     """
     if weights.shape[1] == 0:
         return np.full(len(weights), np.nan)
@@ -182,7 +182,7 @@ def weighted_pearson(x: Doubles, y: Doubles, weights: Doubles) -> Doubles:
     xx = (weights * dx * dx).sum(axis=1)
     yy = (weights * dy * dy).sum(axis=1)
     xy = (weights * dx * dy).sum(axis=1)
-    # Rounding leaves a little variance to equal values: no more than this.
+    # rounding gives equal values a small variance; anything up to this counts as zero
     least_x, least_y = (n[:, 0] * (ROUNDING * np.abs(values).max()) ** 2 for values in (x, y))
     varied = (xx > least_x) & (yy > least_y)
     r = np.full(len(weights), np.nan)
@@ -191,12 +191,12 @@ def weighted_pearson(x: Doubles, y: Doubles, weights: Doubles) -> Doubles:
 
 
 def weighted_spearman(x: Doubles, y: Doubles, weights: Doubles) -> Doubles:
-    """The same of ranks."""
+    """Return Spearman's correlation, as `weighted_pearson` of the ranks."""
     return weighted_pearson(weighted_ranks(x, weights), weighted_ranks(y, weights), weights)
 
 
 def weighted_ranks(values: Doubles, weights: Doubles) -> Doubles:
-    """[rows, n] the rank of each value among all, each there as often as its weight.
+    """Return the rank [rows, n] of each value, where value i counts weights[r, i] times in row r.
 
     Equal values share the mean of their ranks.
 
@@ -210,5 +210,5 @@ def weighted_ranks(values: Doubles, weights: Doubles) -> Doubles:
     order = np.argsort(which, kind="stable")
     starts = np.searchsorted(which[order], np.arange(different.size))
     times = np.add.reduceat(weights[:, order], starts, axis=1)  # [rows, different]
-    ranks = np.cumsum(times, axis=1) - (times - 1) / 2
+    ranks = np.cumsum(times, axis=1) - (times - 1) / 2  # the mean of the last `times` ranks up to the sum
     return np.asarray(ranks[:, which])

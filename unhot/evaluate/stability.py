@@ -1,14 +1,14 @@
-"""Stability: whether models that should be alike, as those of other seeds, give words the same neighbours.
+"""Stability: measure how far similar models, such as those of different seeds, agree on neighbours.
 
-With A and B the k nearest neighbours of a word in two models:
+If A and B are the k nearest neighbours of a word in two models:
 
     share = |A and B| / k          Jaccard = |A and B| / |A or B|
 
-both averaged over words, and over all pairs of models. Models are compared by their neighbours since their
-axes may be turned against each other. Only words that are in all models take part, as questions and as
-neighbours; asked are the first of them in the first model, which are the most frequent ones in most files, or
-those of a list. Words whose vector has no direction in one of the models are left out. The intervals are the
-bootstrap's over words.
+Both are averaged over words, and over all pairs of models. Neighbours are compared instead of vectors,
+because the axes of two models may be rotated against each other. Only words that are in all models are used,
+as questions and as neighbours. The questions are the first of these words in the first model (in most files
+the most frequent ones), or a given list. Words whose vector has no direction in one of the models are left
+out. The intervals are bootstraps over words.
 
 Reference: Wendlandt, Kummerfeld and Mihalcea 2018.
 """
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Overlap:
-    """Mean overlap of neighbours in two models, by their number; 0 is the first."""
+    """The mean overlap of neighbours in two models; `first` and `second` are their numbers, from 0."""
 
     first: int
     second: int
@@ -45,15 +45,15 @@ class Overlap:
 
 @dataclass(frozen=True, kw_only=True)
 class Stability(Figures):
-    """Mean overlap of neighbours between models, and how it was measured."""
+    """The mean overlap of neighbours between models, and how it was measured."""
 
     models: int
     k: int
     restrict_vocab: int | None
     seed: int
     common: int  # words that are in all models
-    words: int  # of them asked
-    unknown: int  # words of the list that are not in all models, or without a direction
+    words: int  # words whose neighbours were compared
+    unknown: int  # words of the list that are missing in a model, or have no direction
     share: float
     share_interval: Interval
     jaccard: float
@@ -73,14 +73,14 @@ def stability(
     seed: int = 1,
     progress: Progress | None = None,
 ) -> Stability:
-    """How far the neighbours of words agree between models.
+    """Measure how far the neighbours of words agree between models.
 
     others           the other models
-    k                neighbours of each word
-    words            how many of the first common words are asked, or a list of words
-    restrict_vocab   only so many words of the first model take part, the first ones; None: all
-    seed             of the intervals
-    progress         called with "neighbours", models done and their number
+    k                number of neighbours of each word
+    words            how many of the first common words to compare, or a list of words
+    restrict_vocab   use only the first this many words of the first model; None: all
+    seed             seed of the intervals
+    progress         called with "neighbours", the models done and their number
     """
     if isinstance(others, Vectors) or not others:
         raise ConfigError("others: must be a list with at least one other model")
@@ -119,12 +119,12 @@ def stability(
 
 
 def _common(models: list[Vectors], limit: int) -> list[Vectors]:
-    """The models with the words that all have, in the order of the first."""
+    """Return the models with only the words that all of them have, in the order of the first."""
     first = models[0].index_to_key[:limit]
     words = [word for word in first if all(word in model for model in models[1:])]
     if len(words) < 2:
         raise DataError(
-            f"the models have {len(words)} words in common: at least two are needed; "
+            f"the models have {len(words)} words in common, but at least two are needed; "
             "were they trained on the same text?"
         )
     return [model if model.index_to_key == words else _part(model, words) for model in models]
@@ -137,7 +137,7 @@ def _part(model: Vectors, words: list[str]) -> Vectors:
 
 
 def _asked(models: list[Vectors], words: int | Sequence[str] | NDArray[np.str_]) -> tuple[list[int], int]:
-    """The rows of the words to ask, and how many words of a list are not among them."""
+    """Return the rows of the words to compare, and how many words of a list are left out."""
     first = models[0]
     directed = np.all([np.isfinite(model.norms) & (model.norms > 0) for model in models], axis=0)
     if isinstance(words, np.ndarray):
@@ -152,17 +152,19 @@ def _asked(models: list[Vectors], words: int | Sequence[str] | NDArray[np.str_])
     else:
         rows, unknown = np.flatnonzero(directed)[: whole("words", words, 1)].tolist(), 0
     if not rows:
-        raise DataError("no word has a vector with a direction in all models: there is nothing to compare")
+        raise DataError(
+            "there is nothing to compare: no word has a vector in all models that is finite and not zero"
+        )
     return rows, unknown
 
 
 def _neighbours(model: Vectors, rows: list[int], k: int) -> list[set[int]]:
-    """The k nearest rows of each row, without itself; fewer if there are no more."""
+    """Return the k nearest rows of each row, without the row itself; fewer if there are no more."""
     found, _ = model.nearest([model.index_to_key[row] for row in rows], min(k, len(model)))
     return [set(near) - {-1} for near in found.tolist()]
 
 
 def _overlap(a: set[int], b: set[int]) -> tuple[float, float]:
-    """Share and Jaccard; where models have fewer than k neighbours to give, the share is of those."""
+    """Return share and Jaccard of two sets; with fewer than k neighbours, divide by their number."""
     both, most = len(a & b), max(len(a), len(b))
     return (both / most, both / len(a | b)) if most else (1.0, 1.0)
