@@ -192,7 +192,7 @@ def test_what_is_not_ours_goes_wrong_alike(planted, monkeypatch):
 def test_by_heart(found):
     """A note where counts alone are better on the held-out lines."""
     comparison, _ = found
-    assert "by heart" not in summary(comparison)
+    assert "has memorised" not in summary(comparison)
     better = replace(comparison, unigram_perplexity=comparison.exact.result.perplexity - 1)
     assert "worse than counts alone" in summary(better)
     assert "worse than counts alone" in markdown(better, "mine")

@@ -245,7 +245,7 @@ def test_all_layers_by_default():
     assert all(getattr(layer, "bias", True) for layer in layers.values())
     given = parse_output("nce:k=3")
     assert chosen_layers(["negative", given]) == {"negative": parse_output("negative"), given.spec(): given}
-    with pytest.raises(ConfigError, match="each can be given once"):
+    with pytest.raises(ConfigError, match="give each layer once"):
         chosen_layers(["negative", "negative"])
     with pytest.raises(ConfigError, match="there is no layer 'nonsense'"):
         chosen_layers(["nonsense"])

@@ -134,7 +134,7 @@ def test_what_is_said_of_the_softmax(comparison):
     assert measured_by(comparison) == ""
     assert measured_by(replace(comparison, layers=())) == ""
     two = replace(comparison, layers=(measured("softmax", 6.5), measured("softmax:bias=true", 6.4)))
-    assert measured_by(two) == "s to softmax: that of softmax:bias=true, the first in the table"
+    assert measured_by(two) == "s to softmax: the reference is softmax:bias=true, the first in the table"
     nothing = replace(comparison, curve_unigram_perplexity=math.exp(6.5))
     assert "softmax itself has not learned" in measured_by(nothing)
     assert {row[-1] for row in table(nothing)} == {"-"}

@@ -142,7 +142,7 @@ def test_there_is_always_a_line_to_tune_by(monkeypatch):
     assert len(parts.tuning[0]) > 1
     found = [tuple(line) for line in (*train_lines(parts.train), *parts.held_out, *parts.tuning)]
     assert Counter(found) == Counter(map(tuple, lines))
-    with pytest.raises(DataError, match="nothing is left"):
+    with pytest.raises(DataError, match="leaves nothing to train on"):
         split([["a", "b"]] * 3 + [["a"]] * 50, share=0.5, seed=next(s for s in range(99) if held_all(s)))
 
 
@@ -152,7 +152,7 @@ def held_all(seed):
 
 
 def test_too_little_text():
-    with pytest.raises(DataError, match=r"in 2 lines, of which 1.00% were to be held out: nothing is left"):
+    with pytest.raises(DataError, match=r"in 2 lines; holding out 1.00% leaves nothing"):
         split([["a", "b"], ["c", "d"]], share=0.01)
 
 

@@ -119,7 +119,7 @@ def test_without_a_result_earlier_files_stay(at, folder, form):
     (folder / "good.csv").write_text("an earlier run")
     result = at(f"outputs text.txt --layers class_based:classes=1000 {SHORT} -o good {form}")
     assert result.returncode == 1
-    assert "no layer has a result: nothing is written" in result.stderr
+    assert "no layer has a result, so no files were written" in result.stderr
     assert "classes=1000" in result.stdout
     assert [path.name for path in folder.glob("good*")] == ["good.csv"]
     assert (folder / "good.csv").read_text() == "an earlier run"

@@ -125,7 +125,7 @@ def test_cbow_and_its_own_settings(tmp_path):
         (
             ["train", "nothing.txt", "-o", "m", "--model", "cbow", "--predict", "contexts"],
             2,
-            "--predict: is no setting of --model cbow",
+            "--predict: is a setting of skipgram, not of --model cbow",
         ),
         (
             ["train", "nothing.txt", "-o", "m", "--output", "softmax", "--predict", "centre"],
@@ -137,7 +137,7 @@ def test_cbow_and_its_own_settings(tmp_path):
         (
             ["train", "nothing.txt", "-o", "m", "--combine", "sum"],
             2,
-            "--combine: is no setting of --model skipgram, but of cbow",
+            "--combine: is a setting of cbow",
         ),
         (["train", "nothing.txt", "-o", "/dev/null"], 1, "is not an unhot model"),
         (["train", "nothing.txt", "-o", "/proc/m"], 1, "/proc/m: a model cannot be saved here"),

@@ -164,7 +164,7 @@ def test_words_that_glove_refuses_are_found_before_counting(run, tmp_path):
         ((TEXT, "-o", "cells", "--window", "0"), 2, "window=0: must be >= 1"),
         ((TEXT, "-o", "cells", "--min-count", "99"), 1, "min_count"),
         (("nothing.txt", "-o", "cells"), 1, "nothing.txt"),
-        ((TEXT, "-o", "taken"), 1, "taken: is there and holds no cells"),
+        ((TEXT, "-o", "taken"), 1, "taken: exists and holds no cells"),
         ((TEXT, "-o", "cells", "--glove", "nowhere/g"), 1, "cannot be written there"),
         ((TEXT, TEXT, "-o", "cells", "--vocab", "v"), 2, "several files: with --vocab"),
         (

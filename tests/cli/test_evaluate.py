@@ -197,7 +197,7 @@ def test_all_kinds_as_tables(at):
     assert row["kinds.tsv"][-3:] == ["6", "1", "(16.7%)"]
     assert row["animals"][-3:] == ["2", "1", "(33.3%)"]
     assert "stability: 10 neighbours" in lines
-    assert "13 words asked, of 13 that are in all 3 models." in lines
+    assert "Compared 13 of the 13 words that all 3 models know." in lines
 
 
 def test_text_and_vectors_together(at):

@@ -119,7 +119,7 @@ def test_a_word_without_a_vector_is_a_note_and_no_answer():
     code, out, err = run("nn", GOLDEN / "fasttext_sup_ns.bin", text=b"qqq the")
     assert code == 0
     assert out.startswith(b"Query word? Query word? ")
-    assert err == "qqq: has no vector: not in the dictionary, and none of its n-grams is known\n"
+    assert err == "qqq: has no vector: it is not in the dictionary, nor are any of its n-grams\n"
 
 
 def test_a_third_of_a_question_ends_the_analogies():
@@ -137,8 +137,8 @@ def test_test_reads_standard_input():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["supervised", "-input", "x", "-output", "y"], "not there yet"),
-        (["quantize", "-h"], "not there yet"),
+        (["supervised", "-input", "x", "-output", "y"], "not supported yet"),
+        (["quantize", "-h"], "not supported yet"),
         (["nn", SUPERVISED, "0"], "0 is not in the range"),
         (["nn", "nowhere.bin"], "no such file"),
         (["nn", "."], "is a folder"),
@@ -235,7 +235,7 @@ def test_old_files_stay_until_new_ones_are_complete(end, place, monkeypatch):
         monkeypatch.setattr(TrainingBar, "__call__", press_ctrl_c)
     code, _, err = run("skipgram", "-input", "text.txt", "-output", "model", *TRAINING, "-epoch", "3")
     assert code == (130 if end == "interrupted" else 1)
-    assert {"fails": "no such text", "interrupted": "nothing was written"}.get(end, "no space") in err
+    assert {"fails": "no such text", "interrupted": "no file was written"}.get(end, "no space") in err
     assert {(place / name).read_text() for name in ("model.bin", "model.vec")} == {"old"}
     assert sorted(path.name for path in place.iterdir()) == ["model.bin", "model.vec", "text.txt"]
 
@@ -247,13 +247,13 @@ def test_old_files_stay_until_new_ones_are_complete(end, place, monkeypatch):
         ("-input text.txt", "Missing option '-output'"),
         ("-input text.txt -output nowhere/model", "no folder nowhere"),
         ("-input text.txt -output folder", "folder.bin: is not a regular file"),
-        ("-input text.txt -output .", "give the path of the files without their endings"),
-        ("-input text.txt -output=", "without their endings"),
-        ("-input text.txt -output ..", "without their endings"),
-        ("-input text.txt -output folder.bin/", "without their endings"),
-        ("-input text.vec -output text", "text.vec belongs to the text of -input"),
-        ("-input link -output text", "text.vec belongs to the text of -input"),
-        ("-input *.vec -output text", "text.vec belongs to the text of -input"),
+        ("-input text.txt -output .", "give the path of the files without their extensions"),
+        ("-input text.txt -output=", "without their extensions"),
+        ("-input text.txt -output ..", "without their extensions"),
+        ("-input text.txt -output folder.bin/", "without their extensions"),
+        ("-input text.vec -output text", "text.vec, which is part of -input"),
+        ("-input link -output text", "text.vec, which is part of -input"),
+        ("-input *.vec -output text", "text.vec, which is part of -input"),
         ("-input rare.txt -output model", "minCount=5 drops all "),
         ("-input empty.txt -output model", "has no words: give text, words with spaces between them"),
         ("-input nowhere.txt -output model", "nowhere.txt"),

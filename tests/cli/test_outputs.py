@@ -152,7 +152,7 @@ def test_two_layers_of_a_file_have_their_own_lines():
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["outputs", "soft"], "there is no layer 'soft'; there are adaptive, "),
+        (["outputs", "soft"], "there is no layer 'soft'; choose one of adaptive, "),
         (["outputs", "--plugin", "nowhere.py"], "--plugin nowhere.py: no such Python file"),
         (["outputs", "--plugin", "./nowhere"], "--plugin ./nowhere: no such Python file"),
         (

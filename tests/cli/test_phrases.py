@@ -144,7 +144,7 @@ def test_quiet(run, text):
     [
         ((), 2, "Missing argument 'INPUT...'"),
         (("none.txt",), 1, "none.txt: no such file"),
-        (("text.txt", "-o", "text.txt"), 2, "text.txt: is read, and would be replaced"),
+        (("text.txt", "-o", "text.txt"), 2, "text.txt: is an input that would be replaced"),
         (
             ("text.txt", "-o", "out.txt", "--phrases", "./out.txt"),
             2,
@@ -158,12 +158,12 @@ def test_quiet(run, text):
         (
             ("text.txt", "-o", "link.json", "--apply", "list.json"),
             2,
-            "link.json: is read, and would be replaced",
+            "link.json: is an input that would be replaced",
         ),
         (
             ("text.txt", "--phrases", "list.json", "--connectors", "list.json"),
             2,
-            "list.json: is read, and would be replaced",
+            "list.json: is an input that would be replaced",
         ),
         (
             ("empty.txt", "-o", "out.txt", "--delimiter", " "),
@@ -172,7 +172,7 @@ def test_quiet(run, text):
         ),
         (("text.txt", "-o", "none/out.txt"), 1, "there is no folder none"),
         (("text.txt", "-o", "."), 1, "is a folder"),
-        (("text.txt", "-o", "a.zst"), 2, "zst is read, not written"),
+        (("text.txt", "-o", "a.zst"), 2, "unhot reads zst but does not write it"),
         (("text.txt", "-o", "-", "--json"), 2, "both would go to standard output"),
         (("text.txt", "--threshold", "5,x"), 2, "--threshold 5,x: must be a number"),
         (("text.txt", "--threshold", "5,4", "--passes", "3"), 2, "passes=3"),
@@ -201,8 +201,10 @@ def test_errors(run, text, tmp_path, monkeypatch, arguments, code, message):
 
 def test_help_says_what_is_left_out(run):
     shown = " ".join(run("--help").stdout.split())
-    assert "Leave out pairs seen so often or less; with --score npmi, those seen less often." in shown
-    assert "white space between" in shown
+    assert (
+        "Skip pairs that occur at most this often; with --score npmi, pairs that occur less often." in shown
+    )
+    assert "a file of words" in shown
 
 
 def test_standard_output_is_the_text_alone(run, text, monkeypatch):

@@ -65,7 +65,7 @@ def test_a_killed_training_is_a_model_and_says_how_to_go_on(folder):
     assert run("neighbors", folder / "killed", "w1").returncode == 0
     again = run("train", "text.txt", "-o", "killed", *SMALL, cwd=folder)
     assert again.returncode == 1
-    assert "go on with --resume killed, or begin anew with --overwrite" in again.stderr
+    assert "continue it with --resume killed, or start over with --overwrite" in again.stderr
 
 
 def test_resume_ends_with_the_bytes_of_an_uninterrupted_run(folder):
@@ -114,16 +114,16 @@ def interrupted(folder, target, *arguments):
 
 def test_ctrl_c_then_resume(folder):
     told = interrupted(folder, "stopped")
-    assert "saved what there is to stopped; go on with: unhot train --resume stopped" in told
+    assert "saved the model as it is to stopped; continue with: unhot train --resume stopped" in told
     assert json.loads(run("info", "stopped", "--json", cwd=folder).stdout)["training"]["epoch"] >= 3
     again = run("train", "text.txt", "-o", "stopped", cwd=folder)
-    assert "begin anew with --overwrite" in again.stderr
+    assert "start over with --overwrite" in again.stderr
 
 
 def test_ctrl_c_leaves_a_finished_model_alone(folder):
     shutil.copytree(folder / "model", folder / "done")
     told = interrupted(folder, "done", "--seed", "7")
-    assert "saved what there is to done/checkpoint; go on with: unhot train --resume done" in told
+    assert "saved the model as it is to done/checkpoint; continue with: unhot train --resume done" in told
     assert digest(folder / "done" / "v1") == digest(folder / "model" / "v1")
     assert unhot.load_unfinished(folder / "done").seed == 7
     assert unhot.load(folder / "done").seed == 1
@@ -183,7 +183,7 @@ def test_starting_from_vectors(folder):
         (
             ["--resume", "killed", "--dim", "30"],
             2,
-            "--dim: --resume goes on with the settings that the training began with",
+            "--dim: --resume keeps the settings that the training started with",
         ),
         (["--resume", "model"], 1, "its training is complete"),
         (["--resume", "nowhere"], 1, "nowhere: this is not an unhot model"),

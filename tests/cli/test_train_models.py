@@ -163,13 +163,13 @@ def test_phrases_first(folder):
     [
         (
             ["--model", "glove", "--output", "softmax"],
-            "--output: is no setting of --model glove, but of skipgram, cbow, fasttext",
+            "--output: is a setting of skipgram, cbow, fasttext, not of --model glove",
         ),
-        (["--model", "svd", "--x-max", "5"], "--x-max: is no setting of --model svd, but of glove"),
+        (["--model", "svd", "--x-max", "5"], "--x-max: is a setting of glove, not of --model svd"),
         (["--model", "glove", "--combine", "none"], "'none' is not one of"),
         (["--model", "cbow", "--combine", "word"], "combine='word'"),
         (["--model", "glove", "--memory", "1kB"], "memory"),
-        (["--model", "svd", "--start", "g"], "--start: --model svd begins anew"),
+        (["--model", "svd", "--start", "g"], "--start: --model svd always starts from scratch"),
         (["--model", "svd", "--dim", "500"], "dim=500"),
     ],
 )
@@ -225,4 +225,4 @@ def test_folders_that_were_encoded_or_counted_are_no_text(folder):
     for option in ("--window", "--max-vocab", "--min-count"):
         refused = run("train", folder / "near", "-o", folder / "no", "--model", "glove", option, 5)
         assert refused.returncode == 2
-        assert f"{option}: {folder / 'near'} was encoded already" in refused.stderr
+        assert f"{option}: {folder / 'near'} is already encoded" in refused.stderr

@@ -16,7 +16,7 @@ from unhot.vectors.subword_vectors import SubwordVectors
 from unhot.vocab.subwords import Subwords
 
 MODEL = Path(__file__).parents[1] / "golden" / "fasttext_unsup_skipgram_ns.bin"
-NOTE = "'{}' is not in the vocabulary: its vector is from its n-grams"
+NOTE = "'{}' is not in the vocabulary: its vector is made of its n-grams"
 
 
 @pytest.fixture
@@ -171,7 +171,7 @@ def test_convert_keeps_ngrams_where_it_can(table, tmp_path):
     assert "without n-grams" in run("convert", MODEL, tmp_path / "x.txt")[2]
     facts = json.loads(run("convert", MODEL, tmp_path / "y.txt", "--json", "--limit", 5)[1])
     assert (facts["words"], facts["ngrams"]) == (5, False)
-    assert "30 rows of n-grams and no words" in run("convert", table, tmp_path / "y.floret")[2]
+    assert "30 rows of n-grams without words" in run("convert", table, tmp_path / "y.floret")[2]
     assert (tmp_path / "y.floret").read_bytes() == table.read_bytes()
     code, _, err = run("convert", MODEL, tmp_path / "z.floret")
     assert code == 2

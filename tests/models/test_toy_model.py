@@ -90,7 +90,7 @@ def test_resume_through_the_command_line(text, tmp_path):
     options = ("--plugin", plugin, "--model", "bigrams", "--min-count", 1, "--threads", 1)
     done = run(tmp_path, "train", "text", "-o", "toy", *options)
     assert done.returncode == 130, done.stderr
-    assert "go on with: unhot train --resume toy" in done.stderr
+    assert "continue with: unhot train --resume toy" in done.stderr
     load_plugin(str(TOY))
     half = load_unfinished(tmp_path / "toy")
     assert 0 < half.learned.counts.sum() < np.sum(expected(half, text))
@@ -109,7 +109,7 @@ def test_its_settings_are_options_with_help(tmp_path):
     (tmp_path / "text").write_text("a b\n")
     done = run(tmp_path, "train", "text", "-o", "toy", "--plugin", TOY, "--added", 2)
     assert done.returncode == 2
-    assert "--added: is no setting of --model skipgram, but of bigrams" in done.stderr
+    assert "--added: is a setting of bigrams, not of --model skipgram" in done.stderr
 
 
 def test_what_it_has_not_is_refused(text, tmp_path):

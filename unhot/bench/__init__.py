@@ -1,6 +1,6 @@
-"""Measurements on your own data: which output layer learns best in the same time.
+"""Measure on your own data which output layer learns best in the same time.
 
-Names are loaded when they are first used: they need the compiler.
+Names are loaded when they are first used, because they need the compiler.
 """
 
 from __future__ import annotations

@@ -1,17 +1,16 @@
-"""The exact solution, which all layers of a comparison of skip-gram are measured by.
+"""The exact solution: the reference for all layers in a comparison on skip-gram.
 
-The full softmax with biases, trained on the counts X of all pairs (see `unhot.train.exact_run`), on the same
-lines as all layers and without a clock: as many epochs as it takes to come close to its minimum. It draws
-nothing, so what a layer is behind it is due to the layer's estimates, to its own target, and to the time it
-had. How far a layer is behind it:
+It is the full softmax with biases, trained on the counts X of all pairs (see `unhot.train.exact_run`), on the
+same lines as all layers. It has no time limit: it trains as many epochs as it takes to come close to its
+minimum. It draws no random words. So a layer's distance from it is due to the layer's estimates, to the
+layer's own objective, and to the time it had. Two figures give the distance:
 
-    above exact     its cross entropy of the held-out lines, minus that of the exact solution
-    train above     the same of the training lines: -sum_ij X[i, j] log P(j | i) / sum_ij X[i, j], minus that
+    above exact     the layer's cross entropy on the held-out lines, minus that of the exact solution
+    train above     the same on the training lines: -sum_ij X[i, j] log P(j | i) / sum_ij X[i, j], minus that
                     of the exact solution
 
-What it is the minimum of is the loss of the training lines. Of those that were held out it may be far from
-that: a small text is learned by heart, and then counts alone, or a layer that was stopped early, predict
-other lines better.
+The exact solution is the minimum of the loss on the training lines, not on the held-out lines. It memorises a
+small text; then the counts alone, or a layer that was stopped early, may predict the held-out lines better.
 """
 
 import contextlib
@@ -37,29 +36,29 @@ from unhot.models.word_model import WordModel
 from unhot.train.exact_run import steps_of_epoch
 from unhot.train.progress import Progress
 
-EPOCHS = 40  # at least; of 10,000 words of Wikipedia, 30 epochs came to a training loss of 6.435, 60 to 6.430
-STEPS = 1600  # at least: few words have epochs of few steps
+EPOCHS = 40  # at least; for 10,000 words of Wikipedia, 30 epochs gave a training loss of 6.435, 60 gave 6.430
+STEPS = 1600  # at least: a small vocabulary has few steps in an epoch
 OUTPUT = "softmax:bias=true"
-AT_ONCE = 1 << 20  # cells whose probabilities are in memory
+AT_ONCE = 1 << 20  # the number of cells whose probabilities are in memory at once
 
 
 class ExactSolution(NamedTuple):
-    """What came of it, and what layers are compared with."""
+    """The figures of the exact solution, and the cells and the loss that layers are compared with."""
 
     measured: Measured
-    cells: Cells | None  # of the training lines; None: it failed
-    loss: float  # of these, nats a pair
+    cells: Cells | None  # the cells of the training lines; None if it failed
+    loss: float  # its loss on these cells, in nats per pair
 
     def above(self, model: WordModel) -> float:
-        """How much more the loss of the training lines is under a model; NaN: not known."""
+        """Return a model's loss on the training lines minus that of the exact solution; NaN if it failed."""
         return cells_loss(model, self.cells) - self.loss if self.cells is not None else math.nan
 
 
 @contextlib.contextmanager
 def exact_solution(settings: Settings, texts: Texts, tell: Callable[..., None]) -> Iterator[ExactSolution]:
-    """Train and measure it; whatever goes wrong is written down.
+    """Train and measure the exact solution; an error becomes part of the result.
 
-    The cells are there as long as the context is.
+    The cells stay open until the context ends.
     """
     begun: dict[str, Any] = {"layer": EXACT, "spec": f"{OUTPUT} on cells", "engine": CELLS}
     with contextlib.ExitStack() as stack:
@@ -68,24 +67,24 @@ def exact_solution(settings: Settings, texts: Texts, tell: Callable[..., None]) 
                 warnings.simplefilter("ignore", RuntimeWarning)  # as for the layers
                 tell("preparing")
                 words = len(texts.train.vocabulary)
-                if words > MOST_WORDS:  # refused before they are counted
+                if words > MOST_WORDS:  # checked before the cells are counted
                     raise DataError(
-                        f"{words:,} words: the exact solution takes time by their square, and is found for "
-                        f"at most {MOST_WORDS:,}; lower max_vocab (--max-vocab {MOST_WORDS}), "
-                        "or leave it out (--no-exact)"
+                        f"{words:,} words: the time of the exact solution grows with their square, so at "
+                        f"most {MOST_WORDS:,} are allowed; lower max_vocab (--max-vocab {MOST_WORDS}), "
+                        "or leave the exact solution out (--no-exact)"
                     )
                 began = time.perf_counter()
                 counting = cooccurrences(
                     texts.train, window=settings.window, weights="flat", threads=settings.threads
                 )
                 found = _solve(settings, texts, stack.enter_context(counting), tell, begun, began)
-        except Exception as error:  # also one of memory, say: it must not cost the results of all layers
+        except Exception as error:  # any error, such as a lack of memory: the layers must still be measured
             found = ExactSolution(Measured(**begun, failed=reason(error)), None, math.nan)
         yield found
 
 
 def epochs_of(words: int) -> int:
-    """As many as it takes to come close to the minimum.
+    """Return the number of epochs that come close to the minimum.
 
     >>> epochs_of(10_000), epochs_of(500)
     (40, 200)
@@ -113,7 +112,7 @@ def _solve(
         output=OUTPUT, on="cells", epochs=epochs_of(len(cells.vocabulary)), shrink=False, sample=0.0, **same
     )
     model.fit(cells, callbacks=[told], note=lambda line: None)
-    seconds = time.perf_counter() - began  # counting, too
+    seconds = time.perf_counter() - began  # includes counting
     if model.history.interrupted:
         raise KeyboardInterrupt
     tell("evaluating")
@@ -130,7 +129,7 @@ def _solve(
 
 
 def cells_loss(model: WordModel, cells: Cells) -> float:
-    """The mean loss of all pairs that cells hold, in nats: -sum_ij X[i, j] log P(j | i) / sum_ij X[i, j]."""
+    """Return the mean loss of all pairs in nats: -sum_ij X[i, j] log P(j | i) / sum_ij X[i, j]."""
     vectors = model.word_inputs().vectors
     starts = cells.starts
     total, first = 0.0, 0

@@ -1,12 +1,12 @@
-"""Output layers beside each other: the same model, text and time with every one of them.
+"""Compare output layers: train the same model on the same text for the same time with each layer.
 
-Each layer trains a model of its own for the same time, with the learning rate that suits it, and then
-predicts lines of the text that it was not trained on. Windows are whole and no word is left out, in training
-as on the held-out lines, so both ask the same question. All probabilities are normalised exactly (see
-`unhot.evaluate.held_out`), so all perplexities can be compared. By default all layers learn biases, and most
-of them begin with what the words' counts say: none has to spend its time on these. For skip-gram the minimum
-of the training loss is found first, without a clock (`unhot.bench.exact`), and every layer is compared with
-that.
+Each layer trains its own model for the same time, with the learning rate that suits it, and then predicts
+lines of the text that it was not trained on. Windows have their full size and no word is sub-sampled, in
+training and on the held-out lines alike. All probabilities are normalised exactly (see
+`unhot.evaluate.held_out`), so all perplexities can be compared. By default all layers learn biases. Most
+layers start them from the words' counts, so that no time is spent on learning these. For skip-gram the
+minimum of the training loss is found first, without a time limit (`unhot.bench.exact`), and every layer is
+compared with it.
 """
 
 import contextlib
@@ -31,20 +31,20 @@ from unhot.models.word_model import WordModel
 from unhot.outputs import LAYERS, OutputLayer, parse_output
 from unhot.outputs.layer import FILE
 
-# of the time, for each learning rate that is tried; a shorter training would favour low ones
+# share of the time that each tried learning rate gets; a shorter training would favour low rates
 TUNING_SHARE = 0.25
-MOMENT, SMALL_LR = 1e-6, 1e-9  # one chunk, and nothing can go wrong with it
+MOMENT, SMALL_LR = 1e-6, 1e-9  # for warming up: a single chunk, at a rate that cannot diverge
 
 
 class Status(NamedTuple):
-    """What is going on."""
+    """The current state of a comparison."""
 
-    number: int  # of the layer, from 1; 0 while the text is read
-    layers: int  # and the exact solution, which is the first
+    number: int  # the number of the layer, from 1; 0 while the text is read
+    layers: int  # the number of layers, plus one for the exact solution, which comes first
     layer: str
     stage: str  # reading | preparing | tuning | training | evaluating | done
     seconds_left: float = 0.0  # of this stage
-    measured: Measured | None = None  # done: what came of it
+    measured: Measured | None = None  # the layer's result, at stage done
 
 
 Tell: TypeAlias = Callable[[Status], None]
@@ -52,9 +52,9 @@ Layers: TypeAlias = Iterable[str | OutputLayer] | str | OutputLayer
 
 
 def chosen_layers(layers: Layers = ()) -> dict[str, OutputLayer]:
-    """Layers by what they are called.
+    """Return the chosen layers by their names.
 
-    None given: all registered ones, with biases, the full softmax first as it is the measure of all.
+    Without a choice, return all registered layers with biases; the full softmax, their reference, is first.
     """
     given = list(layers) if isinstance(layers, Iterable) and not isinstance(layers, str) else [layers]
     if not given:
@@ -69,32 +69,32 @@ def chosen_layers(layers: Layers = ()) -> dict[str, OutputLayer]:
         for name, layer in zip(given, parsed, strict=True)
     }
     if len(chosen) < len(given):
-        raise ConfigError(f"layers {', '.join(chosen)}: each can be given once")
+        raise ConfigError(f"layers {', '.join(chosen)}: a layer was given twice; give each layer once")
     for layer in parsed:
         _refuse_files(layer)
     return chosen
 
 
 def _refuse_files(layer: OutputLayer) -> None:
-    """Line i of such a file is about id i, and nobody knows the ids before the text is split."""
+    """Raise a `ConfigError` if a layer reads a file: its line i is about id i, but ids are not known yet."""
     for setting in fields(layer):
         value = getattr(layer, setting.name)
         if isinstance(value, str) and value.startswith(FILE):
             raise ConfigError(
-                f"{layer.name}:{setting.name}={value}: belongs to the ids of another vocabulary: "
-                "a comparison counts words anew, in lines that it draws to train on; "
-                f"leave {setting.name} out, or give one that is made from counts"
+                f"{layer.name}:{setting.name}={value}: the file belongs to the ids of another vocabulary: "
+                "a comparison counts the words of randomly chosen training lines; "
+                f"leave {setting.name} out, or choose a {setting.name} that is made from counts"
             )
 
 
 def compare_outputs(
     source: Source, layers: Layers = (), *, settings: Settings | None = None, tell: Tell | None = None
 ) -> Comparison:
-    """Train and measure every layer; a layer that fails says why, and Ctrl-C ends it with what there is.
+    """Train and measure every layer; the result says why a layer failed. Ctrl-C returns the results so far.
 
-    source      see `unhot.corpus.encode`
-    layers      specs, or one; none: all that are registered, with biases
-    tell        called with a `Status` now and then
+    source      the text, see `unhot.corpus.encode`
+    layers      one spec or several; by default all registered layers, with biases
+    tell        a function that is called with a `Status` now and then
     """
     settings, tell = settings or Settings(), tell or (lambda status: None)
     chosen = chosen_layers(layers)
@@ -159,20 +159,20 @@ def _comparison(
 
 @dataclass
 class _LayerRun:
-    """One layer: its learning rate, its training, its figures."""
+    """The measurement of one layer: finds its learning rate, trains it, collects its figures."""
 
     name: str
     layer: OutputLayer
     settings: Settings
     texts: Texts
     exact: ExactSolution | None
-    tell: Callable[..., None]  # called with a stage, and the seconds left of it
+    tell: Callable[..., None]  # called with a stage and the seconds left in it
     curve: list[Point] = field(default_factory=list)
     lr: float = math.nan
     interrupted: bool = False
 
     def measure(self) -> Measured:
-        """All there is to know; whatever goes wrong is written down."""
+        """Measure the layer; an error becomes part of the result."""
         begun: dict[str, Any] = {
             "layer": self.name,
             "spec": self.layer.spec(),
@@ -180,12 +180,12 @@ class _LayerRun:
         }
         try:
             with warnings.catch_warnings():
-                # a rate that is too high ends in numbers that are not finite
+                # too high a rate makes numbers overflow, which is handled
                 warnings.simplefilter("ignore", RuntimeWarning)
                 return Measured(**begun, **self._figures())
         except KeyboardInterrupt:
             self.interrupted, why = True, "interrupted"
-        # also a layer of somebody else's: one that fails must not cost the results of all others
+        # any error, as a layer may come from a plugin: the other layers must still be measured
         except Exception as error:
             why = reason(error)
         return Measured(**begun, curve=tuple(self.curve), failed=why)
@@ -208,14 +208,14 @@ class _LayerRun:
         }
 
     def _warm_up(self) -> None:
-        """Train a chunk and forget it: what is loaded and compiled for it must not be on the clock."""
+        """Train one chunk and discard it, so that loading and compiling do not count as training time."""
         self.tell("preparing")
         model = self.settings.new_model(self.layer, SMALL_LR)
         for _ in train_for(model, self.texts.train, Stopwatch(MOMENT, lambda left: None), (1.0,)):
             pass
 
     def _tuned(self, lr: float) -> tuple[WordModel, Stopwatch]:
-        """The whole training; at a lower rate if one that is good for a short training is too high for it."""
+        """Train for the full time; if the tuned rate diverges in the longer training, try lower rates."""
         for rung in range(RUNGS):
             try:
                 return self._trained(lr * RUNG**-rung)
@@ -224,7 +224,7 @@ class _LayerRun:
         return self._trained(lr * RUNG**-RUNGS)
 
     def _trained(self, lr: float) -> tuple[WordModel, Stopwatch]:
-        """The whole training."""
+        """Train for the full time at one rate, and evaluate the model on the way."""
         self.lr = lr
         self.curve.clear()
         model = self.settings.new_model(self.layer, lr)
@@ -235,7 +235,7 @@ class _LayerRun:
         return model, watch
 
     def _tuning_loss(self, lr: float) -> float:
-        """What a short training at such a rate comes to, on lines of its own."""
+        """Return the loss after a short training at this rate, on the lines reserved for tuning."""
         model = self.settings.new_model(self.layer, lr)
         watch = Stopwatch(TUNING_SHARE * self.settings.seconds, partial(self.tell, "tuning"))
         for _ in train_for(model, self.texts.train, watch, TUNING_LOOKS):

@@ -1,6 +1,6 @@
-"""A picture of a comparison: held-out perplexity against seconds of training.
+"""Plot a comparison: held-out perplexity against seconds of training.
 
-Each layer has a line, and its name where the line ends.
+Each layer has a line, with its name at the end of the line.
 """
 
 import math
@@ -12,11 +12,11 @@ from unhot.bench.results import FULL, Comparison, Measured
 from unhot.errors import extra
 
 WIDTH, HEIGHT = 9.0, 5.6  # inches
-NAME = 0.047  # height of a name, as a share of the axes'
-ABOVE = 2.0  # perplexities of more than so many times that of the counts alone are above the upper edge
+NAME = 0.047  # height of a name, as a share of the height of the axes
+ABOVE = 2.0  # perplexities above this multiple of that of the counts alone are cut off
 GREY = "0.45"
 COLOURS = tuple(f"tab:{name}" for name in "blue orange green red purple brown pink olive cyan".split())
-NICE: tuple[tuple[float, ...], ...] = (  # numbers for ticks, from many to few
+NICE: tuple[tuple[float, ...], ...] = (  # leading digits of ticks, from many to few
     (1, 1.2, 1.4, 1.6, 1.8, 2, 2.5, 3, 4, 5, 6, 7, 8, 9),
     (1, 1.5, 2, 3, 4, 5, 6, 7, 8, 9),
     (1, 2, 3, 5, 7),
@@ -27,7 +27,10 @@ TICKS = 9
 
 
 def plot_layers(comparison: Comparison, path: Path) -> None:
-    """Draw it; the ending of the path says in which format, none is SVG. Needs the extra `plot`."""
+    """Draw a comparison to a file, in the format of the path's ending, SVG by default.
+
+    This needs the extra `plot`.
+    """
     mpl = extra("matplotlib", "plot", "the plot of a comparison")
     from matplotlib.figure import Figure
 
@@ -46,7 +49,7 @@ def plot_layers(comparison: Comparison, path: Path) -> None:
         if drawn:
             _draw_level(axes, "counts alone", comparison.curve_unigram_perplexity, GREY, (1, 2))
             exact = _exact_height(comparison)
-            if exact and exact <= axes.get_ylim()[1]:  # not above all that is shown
+            if exact and exact <= axes.get_ylim()[1]:  # not above the upper edge
                 _draw_level(axes, "exact", exact, "black", (6, 3))
             _name_lines(axes, drawn, [line["color"] for line in styles])
         kind = path.suffix.removeprefix(".").lower() or "svg"
@@ -54,13 +57,13 @@ def plot_layers(comparison: Comparison, path: Path) -> None:
 
 
 def _perplexity(loss: float) -> float:
-    return math.exp(loss if loss < 300.0 else 300.0)  # also what is not a number
+    return math.exp(loss if loss < 300.0 else 300.0)  # NaN becomes exp(300), too
 
 
 def _styles(drawn: Sequence[Measured]) -> list[dict[str, Any]]:
-    """How lines look: that of the full softmax thick and black, the others coloured.
+    """Return the styles of the lines: the full softmax is thick and black, the others are coloured.
 
-    A line is dashed if another one has its colour already.
+    A line is dashed if another line already has its colour.
     """
     styles: list[dict[str, Any]] = []
     number = 0
@@ -75,9 +78,9 @@ def _styles(drawn: Sequence[Measured]) -> list[dict[str, Any]]:
 
 
 def _set_limits(axes: Any, comparison: Comparison, drawn: Sequence[Measured]) -> None:
-    """All times, and all perplexities that say something.
+    """Set the axes to show all times and all meaningful perplexities.
 
-    One bad layer must not press all others together.
+    One bad layer must not squeeze all others together.
     """
     from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
@@ -94,11 +97,11 @@ def _set_limits(axes: Any, comparison: Comparison, drawn: Sequence[Measured]) ->
         axis.set_minor_locator(NullLocator())
         axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.6g}"))
     axes.grid(color="0.92")
-    axes.autoscale(False)  # what is drawn from here on must not move them
+    axes.autoscale(False)  # later drawing must not change the limits
 
 
 def nice_numbers(first: float, last: float) -> list[float]:
-    """Numbers to mark on a logarithmic axis: as many as have room.
+    """Return the numbers to mark on a logarithmic axis, as many as there is room for.
 
     >>> nice_numbers(0.5, 60)
     [0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0]
@@ -119,13 +122,13 @@ def nice_numbers(first: float, last: float) -> list[float]:
 
 
 def _exact_height(comparison: Comparison) -> float | None:
-    """The perplexity of the exact solution; None if there is none."""
+    """Return the perplexity of the exact solution, or None if there is none."""
     exact = comparison.exact
     return _perplexity(exact.final_loss) if exact is not None and exact.result else None
 
 
 def _draw_level(axes: Any, name: str, height: float, colour: str, dashes: tuple[int, int]) -> None:
-    """A line at the height of something that is not trained in time."""
+    """Draw a horizontal line for a perplexity that does not depend on time."""
     axes.axhline(height, color=colour, linewidth=1.0, linestyle=(0, dashes), zorder=0)
     axes.annotate(
         name,
@@ -139,9 +142,9 @@ def _draw_level(axes: Any, name: str, height: float, colour: str, dashes: tuple[
 
 
 def _name_lines(axes: Any, drawn: Sequence[Measured], colours: Sequence[str]) -> None:
-    """A name to the right of each line, at the height of its end or as near as there is room.
+    """Write a name to the right of each line, at the height of its end or as near as there is room.
 
-    One that ends above all says where.
+    The name of a line that ends above the upper edge includes its perplexity.
     """
     low, high = axes.get_ylim()
     ends = [min(_perplexity(each.final_loss), high) for each in drawn]
@@ -165,15 +168,15 @@ def _name_lines(axes: Any, drawn: Sequence[Measured], colours: Sequence[str]) ->
 
 
 def spread_out(places: Sequence[float], gap: float) -> list[float]:
-    """Places between 0 and 1, moved as little as it takes to keep them a gap apart.
+    """Move positions between 0 and 1 as little as possible so that they are a gap apart.
 
-    They keep their order, and stay inside if they can.
+    They keep their order, and stay between 0 and 1 if there is room.
 
     >>> [round(place, 2) for place in spread_out([0.5, 0.5, 0.1, 1.0, 0.98], 0.1)]
     [0.55, 0.45, 0.1, 1.0, 0.9]
     """
     order = sorted(range(len(places)), key=lambda i: (places[i], -i))
-    # names that touch: where their middle would be, and how many they are
+    # blocks of names that touch: the wanted middle of a block, and its number of names
     blocks: list[tuple[float, int]] = []
     for i in order:
         wanted, size = places[i], 1
@@ -193,6 +196,6 @@ def spread_out(places: Sequence[float], gap: float) -> list[float]:
 
 
 def _inside(wanted: float, size: int, gap: float) -> float:
-    """The middle of a block of names, such that all of it is between 0 and 1 if there is room."""
+    """Return the middle of a block of names, moved so that the block lies between 0 and 1 if it fits."""
     half = gap * (size - 1) / 2
     return 0.5 if half > 0.5 else min(max(wanted, half), 1 - half)

@@ -1,4 +1,4 @@
-"""What came of a comparison of output layers: figures and a curve for each, all in order."""
+"""The results of a comparison of output layers: figures and a curve for each layer, the best first."""
 
 import math
 from dataclasses import dataclass, field
@@ -12,32 +12,32 @@ from unhot.evaluate.held_out import HeldOut
 from unhot.models.learned_words import LearnedWords
 
 EXACT = "exact"  # the name of the exact solution
-CELLS = "cells"  # what trains it
-FULL = "softmax"  # the layer that all are measured by
-LEARNED = 0.999  # it has learned something if its loss is below so much of that of the counts
+CELLS = "cells"  # the engine of the exact solution
+FULL = "softmax"  # the layer that is the reference for all
+LEARNED = 0.999  # a layer has learned something if its loss is below this share of that of the counts alone
 
 
 @dataclass(frozen=True, kw_only=True)
 class Measured:
-    """What came of one layer."""
+    """The results of one layer."""
 
     layer: str  # its spec as it was given
-    spec: str = ""  # with all settings
+    spec: str = ""  # its spec with all settings
     engine: str = ""
-    lr: float = math.nan  # the first one
+    lr: float = math.nan  # the initial learning rate
     seconds: float = 0.0  # of training
-    pairs: int = 0  # trained
-    learned_bytes: int = 0  # vectors and biases
-    training_bytes: int = 0  # all that training holds: twice the vectors, tables, buffers
-    result: HeldOut | None = None  # on all held-out lines
-    curve: tuple[Point, ...] = ()  # on some of them
-    # its loss of the training lines beyond that of the exact solution, in nats a pair
+    pairs: int = 0  # the number of pairs trained
+    learned_bytes: int = 0  # the size of vectors and biases
+    training_bytes: int = 0  # the memory of training: twice the vectors, tables, buffers
+    result: HeldOut | None = None  # measured on all held-out lines
+    curve: tuple[Point, ...] = ()  # measured on some of the held-out lines
+    # its loss on the training lines minus that of the exact solution, in nats per pair
     train_above: float = math.nan
     failed: str = ""  # why there is no result
 
     @property
     def pairs_per_second(self) -> float:
-        """Speed of training; NaN on cells, where time does not depend on the number of pairs."""
+        """The speed of training; NaN on cells, where the time does not depend on the number of pairs."""
         return self.pairs / self.seconds if self.seconds and self.engine != CELLS else math.nan
 
     @property
@@ -46,9 +46,9 @@ class Measured:
         return self.curve[-1].loss if self.curve else math.nan
 
     def seconds_to(self, loss: float) -> float:
-        """When the curve falls to a loss; NaN: never.
+        """Return the time at which the curve falls to a loss; NaN if it never does.
 
-        Between two looks, the loss is taken to be linear in the log of the time.
+        Between two points, the loss is interpolated linearly in the log of the time.
         """
         before: Point | None = None
         for point in self.curve:
@@ -56,7 +56,7 @@ class Measured:
                 if before is None or point.loss == before.loss:
                     return point.seconds
                 part = (before.loss - loss) / (before.loss - point.loss)
-                # not behind the look, if it is rounded up
+                # rounding must not give a time after the point
                 return min(point.seconds, float(before.seconds * (point.seconds / before.seconds) ** part))
             before = point
         return math.nan
@@ -64,24 +64,24 @@ class Measured:
 
 @dataclass(frozen=True, kw_only=True)
 class Comparison:
-    """All layers, the best first."""
+    """The results of all layers, the best first."""
 
     settings: Settings
-    words: int  # tokens trained on, once
+    words: int  # the number of tokens in the training lines
     vocabulary: int
     held_out_words: int
-    curve_words: int  # of them, those that the curves are of
+    curve_words: int  # the number of held-out words that the curves are measured on
     unigram_perplexity: float  # of the held-out words, each predicted by its count alone
-    curve_unigram_perplexity: float  # of those that the curves are of
+    curve_unigram_perplexity: float  # the same of the words that the curves are measured on
     layers: tuple[Measured, ...]
-    # the exact solution, see `unhot.bench.exact`; None: it was not asked for, or is not known for the model
+    # the exact solution, see `unhot.bench.exact`; None: not asked for, or not available for this model
     exact: Measured | None = None
     interrupted: bool = False
-    # seconds to the final loss of the full softmax, by layer; empty if it learned nothing
+    # seconds to the final loss of the full softmax, by layer; empty if the full softmax learned nothing
     to_full: dict[str, float] = field(init=False)
 
     def __post_init__(self) -> None:
-        """Order the layers and compare them."""
+        """Sort the layers and compare them with the full softmax."""
         ordered = sorted(
             self.layers,
             key=lambda each: (each.result is None, each.result.cross_entropy if each.result else 0.0),
@@ -99,22 +99,22 @@ class Comparison:
 
     @property
     def full(self) -> str | None:
-        """The full softmax that all are measured by: the first in the table."""
+        """The full softmax that is the reference for all layers: the first in the table."""
         return next(iter(self.softmaxes), None)
 
     def above_exact(self, each: Measured) -> float:
-        """A layer's cross entropy of the held-out lines beyond that of the exact solution; NaN: not known."""
+        """Return a layer's held-out cross entropy minus that of the exact solution; NaN if not known."""
         if self.exact is None or self.exact.result is None or each.result is None:
             return math.nan
         return each.result.cross_entropy - self.exact.result.cross_entropy
 
     @property
     def rows(self) -> tuple[Measured, ...]:
-        """The exact solution, if there is one, and all layers."""
+        """The results of the exact solution, if there is one, and of all layers."""
         return (*(() if self.exact is None else (self.exact,)), *self.layers)
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
+        """Return the results as plain data, for JSON."""
         out: dict[str, Any] = plain(self)
         del out["to_full"], out["rows"]
         for each, facts in zip(self.rows, filter(None, [out["exact"], *out["layers"]]), strict=True):
@@ -125,15 +125,15 @@ class Comparison:
 
 
 def reason(error: BaseException) -> str:
-    """Why there is no result, on one line."""
+    """Return the message of an error on one line."""
     why = str(error) if isinstance(error, UnhotError) else f"{type(error).__name__}: {error}"
     return " ".join(why.split())
 
 
 def learned_bytes(learned: LearnedWords) -> int:
-    """The size of what is learned: the rows, or what they are made of.
+    """Return the bytes of the learned parameters.
 
-    (`adaptive` has rows of fewer numbers, and projections.)
+    For `adaptive` these are shorter rows and projections, not the rows of `params`.
     """
     sizes = {name: array.nbytes for name, array in learned.params._asdict().items()}
     if learned.own:

@@ -1,4 +1,4 @@
-"""What all layers of a comparison share: the model, the text, the time."""
+"""The settings that all layers of a comparison share: the model, the text, the time."""
 
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -8,12 +8,12 @@ from unhot.models.load import word_models
 from unhot.models.word_model import WordModel
 from unhot.outputs import OutputLayer, parse_output
 
-EPOCHS = 1 << 30  # the clock ends the training
+EPOCHS = 1 << 30  # never reached: the clock ends the training
 
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """What all layers share."""
+    """The settings that all layers share."""
 
     model: str = "skipgram"  # skipgram | cbow
     dim: int = 100
@@ -21,14 +21,14 @@ class Settings:
     min_count: int = 5
     max_vocab: int = 10_000
     tokenizer: Any = "whitespace"
-    held_out: float = 0.05  # share of the lines
-    held_out_words: int = 100_000  # and at most about so many words
-    seconds: float = 60.0  # of training, for each layer
-    lr: float | None = None  # the same for all layers; None: each one's best of a few
-    engine: Literal["auto", "compiled", "torch"] = "auto"  # auto: compiled where the layer has kernels
+    held_out: float = 0.05  # share of the lines to hold out
+    held_out_words: int = 100_000  # hold out at most about this many words
+    seconds: float = 60.0  # training time of each layer
+    lr: float | None = None  # the learning rate of all layers; None: the best of a few for each layer
+    engine: Literal["auto", "compiled", "torch"] = "auto"  # auto: compiled if the layer has kernels
     threads: int = 2
     seed: int = 1
-    exact: bool = True  # skipgram: find the exact solution first, and say how far each layer is from it
+    exact: bool = True  # skipgram: find the exact solution first, and compare each layer with it
 
     def __post_init__(self) -> None:
         """Check the ranges."""
@@ -40,23 +40,23 @@ class Settings:
         whole("held_out_words", self.held_out_words, 1)
         if not 0 < at_least("held_out", self.held_out, 0) <= 0.5:
             raise ConfigError(
-                f"held_out={self.held_out!r}: must be a share of the lines above 0, and at most 0.5"
+                f"held_out={self.held_out!r}: must be a share of the lines above 0 and at most 0.5"
             )
-        self.new_model(parse_output("softmax"), self.lr)  # checks all others
+        self.new_model(parse_output("softmax"), self.lr)  # checks all other settings
 
     def finds_exact(self) -> bool:
-        """Whether the exact solution is wanted, and can be had.
+        """Return whether the exact solution is wanted and available.
 
-        Counts of pairs say all about skip-gram, and not enough about CBOW.
+        Counts of pairs determine the loss of skip-gram, but not that of CBOW.
         """
         return self.exact and self.model == "skipgram"
 
     def engine_of(self, layer: OutputLayer) -> Literal["compiled", "torch"]:
-        """What trains a layer."""
+        """Return the engine that trains a layer."""
         return self.engine if self.engine != "auto" else "compiled" if layer.compiled else "torch"
 
     def new_model(self, layer: OutputLayer, lr: float | None) -> WordModel:
-        """A model to train until the clock ends it. It takes windows and words as `held_out` does."""
+        """Make a model to train until the clock stops it, with the windows and words of `held_out`."""
         shared = ("dim", "window", "min_count", "max_vocab", "threads", "seed")
         given: dict[str, Any] = {name: getattr(self, name) for name in shared}
         return word_models()[self.model](

@@ -1,4 +1,4 @@
-"""A comparison as figures for people, and as CSV and Markdown files."""
+"""Show a comparison as a table, and write it as CSV and Markdown files."""
 
 import csv
 import math
@@ -9,7 +9,7 @@ from urllib.parse import quote
 from unhot.bench.results import Comparison, Measured
 from unhot.bench.timed import Point
 
-FROM_EXACT = ("above exact", "train above")  # columns that there are if there is an exact solution
+FROM_EXACT = ("above exact", "train above")  # columns for comparisons with an exact solution
 HEADER = (
     *("layer", "engine", "lr", "perplexity", "examples/s"),
     *("learned MB", "training MB", "log Z mean", "log Z var", "s to softmax"),
@@ -22,34 +22,34 @@ COLUMNS = (
 )
 EXPLAINED = {
     "perplexity": "of the held-out lines, exact: all probabilities are normalised over the whole vocabulary",
-    "examples/s": "pairs of input and target trained in a second",
-    "learned MB": "vectors and biases",
-    "training MB": "all that the training plans with: the vectors, a copy of them to go back to, tables and "
+    "examples/s": "pairs of input and target trained per second",
+    "learned MB": "size of the vectors and biases",
+    "training MB": "planned memory of the training: the vectors, a copy of their last good state, tables and "
     "buffers",
-    "log Z": "what the layer's own estimates of probabilities sum to, as its log: 0 where it is normalised",
-    "s to softmax": "seconds of training until the loss was as low as that of the full softmax at its end, "
+    "log Z": "log of the sum of the layer's own probabilities before normalisation: 0 if they sum to one",
+    "s to softmax": "seconds of training until the loss was as low as the final loss of the full softmax, "
     "on a part of the held-out lines",
 }
 EXACT_EXPLAINED = {
-    "exact": "the full softmax trained on the counts of all pairs, without a draw and without a clock, "
-    "until its loss of the training lines was near its minimum",
-    "above exact": "the held-out loss beyond that of exact, in nats a pair",
-    "train above": "the loss of all training lines beyond that of exact, in nats a pair",
+    "exact": "the full softmax trained on the counts of all pairs, without random draws or a time limit, "
+    "until its loss on the training lines was near its minimum",
+    "above exact": "held-out loss minus that of exact, in nats per pair",
+    "train above": "loss on all training lines minus that of exact, in nats per pair",
 }
 
 
 def header(comparison: Comparison) -> tuple[str, ...]:
-    """The names of the columns."""
+    """Return the names of the columns."""
     return HEADER if comparison.exact is None else (*HEADER, *FROM_EXACT)
 
 
 def explained(comparison: Comparison) -> dict[str, str]:
-    """What the terms of the table mean."""
+    """Return the meanings of the terms in the table."""
     return EXPLAINED if comparison.exact is None else EXPLAINED | EXACT_EXPLAINED
 
 
 def table(comparison: Comparison) -> list[tuple[str, ...]]:
-    """A row of `header` for the exact solution and for each layer."""
+    """Return a row with the columns of `header` for the exact solution and for each layer."""
     return [_row(each, comparison)[: len(header(comparison))] for each in comparison.rows]
 
 
@@ -77,9 +77,9 @@ def _figure(value: float, form: str = ".3f") -> str:
 
 
 def summary(comparison: Comparison) -> str:
-    """What was done, in a few sentences."""
+    """Describe in a few sentences what was measured."""
     given = comparison.settings
-    rate = f"lr {given.lr:g} for all" if given.lr else "the best lr of a few for each, found on other lines"
+    rate = f"lr {given.lr:g} for all" if given.lr else "the best lr of a few for each, chosen on other lines"
     return (
         f"{given.model}, dim {given.dim}, window {given.window}, {comparison.vocabulary:,} words, "
         f"{given.threads} thread{'s' if given.threads > 1 else ''}; "
@@ -87,7 +87,7 @@ def summary(comparison: Comparison) -> str:
         f"trained on {comparison.words:,} words, measured on {comparison.held_out_words:,} others. "
         "Predicting each word by its count alone has a perplexity of "
         f"{comparison.unigram_perplexity:,.1f}.{_exact_said(comparison)}"
-        f"{' Interrupted: not all layers are there.' if comparison.interrupted else ''}"
+        f"{' Interrupted: some layers were not measured.' if comparison.interrupted else ''}"
     )
 
 
@@ -99,30 +99,30 @@ def _exact_said(comparison: Comparison) -> str:
     if exact.result.perplexity > comparison.unigram_perplexity:
         said += (
             " It predicts the held-out lines worse than counts alone: "
-            "of so little text it has learned the training lines by heart."
+            "the text is so small that it has memorised the training lines."
         )
     return said
 
 
 def measured_by(comparison: Comparison) -> str:
-    """What must be known of the full softmax: which one it is, or that it is no measure; mostly nothing."""
+    """Return a remark on the full softmax as a reference, if one is needed; otherwise an empty string."""
     if comparison.full and not comparison.to_full:
         return (
-            f"s to softmax: left empty, since {comparison.full} itself has not learned more than the counts "
-            "in this time"
+            f"s to softmax: left empty, because {comparison.full} itself has not learned more than the "
+            "counts in this time"
         )
     if len(comparison.softmaxes) > 1:
-        return f"s to softmax: that of {comparison.full}, the first in the table"
+        return f"s to softmax: the reference is {comparison.full}, the first in the table"
     return ""
 
 
 def failures(comparison: Comparison) -> list[str]:
-    """A line for each layer that failed."""
+    """Return a line for each layer that failed."""
     return [f"{each.layer}: {each.failed}" for each in comparison.rows if each.failed]
 
 
 def write_csv(comparison: Comparison, path: Path) -> None:
-    """A row for the exact solution and each layer; numbers that are not there are empty."""
+    """Write a row for the exact solution and each layer; missing numbers are empty."""
     rows = []
     for each in comparison.rows:
         row = {name: getattr(each, name, "") for name in COLUMNS}
@@ -135,13 +135,13 @@ def write_csv(comparison: Comparison, path: Path) -> None:
 
 
 def write_curves(comparison: Comparison, path: Path) -> None:
-    """A row for each look at each layer; one for the exact solution."""
+    """Write a row for each point of each layer's curve, and one for the exact solution."""
     rows = [[each.layer, *map(_cell, point)] for each in comparison.rows for point in each.curve]
     _write(path, ("layer", *Point._fields), rows)
 
 
 def markdown(comparison: Comparison, name: str, picture: str | None = None) -> str:
-    """A page: what was done, the table, the picture."""
+    """Return a page with a description, the table and the picture."""
     names = header(comparison)
     sides = (":--", ":--", *("--:",) * (len(names) - 2))
     rows = [(f"`{row[0]}`".replace("|", "\\|"), *row[1:]) for row in table(comparison)]
@@ -163,19 +163,19 @@ def markdown(comparison: Comparison, name: str, picture: str | None = None) -> s
 
 
 def _link(file: str) -> str:
-    """A file's name as the target of a link; bytes that are not UTF-8 stay what they are."""
+    """Return a file name as the target of a link; bytes that are not UTF-8 are kept."""
     return quote(file, errors="surrogateescape")
 
 
 def _cell(value: object) -> str:
-    """As CSV has it: six digits are more than a measured figure has."""
+    """Return a value as text for CSV; six digits are more than a measurement needs."""
     if isinstance(value, float):
         return "" if math.isnan(value) else f"{value:.6g}"
     return str(value)
 
 
 def _write(path: Path, header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    # a layer's name may hold bytes that are not UTF-8
+    # a layer's name may contain bytes that are not UTF-8
     with path.open("w", encoding="utf-8", errors="backslashreplace", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(header)

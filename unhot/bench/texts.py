@@ -1,10 +1,10 @@
-"""A text in parts: what is trained on, and lines that are held out.
+"""Split a text into lines to train on and held-out lines.
 
-Lines of more than `LONGEST` words are cut. Then it is drawn from a seed which lines are held out, and in
-which order the others are trained on: a slow layer sees few of them, and should see some from all over the
-text, not its beginning. Of a long text, lines with about `TRAINING` words are drawn, and only these are held
-in memory. Words are counted in the training part alone and ordered by these counts, so nothing of the rest
-reaches the training; words that it does not have are dropped.
+Lines of more than `LONGEST` words are cut. Then a seeded random choice decides which lines are held out and
+in which order the others are trained on: a slow layer sees few lines, which should come from all over the
+text, not from its beginning. From a long text, lines with about `TRAINING` words are chosen, and only these
+are kept in memory. Words are counted in the training lines alone and sorted by these counts, so nothing of
+the held-out lines reaches the training. Words that the training lines do not have are dropped.
 """
 
 from collections.abc import Iterator
@@ -21,18 +21,18 @@ from unhot.errors import DataError
 from unhot.types import Ids, Starts
 from unhot.vocab.vocabulary import Vocabulary
 
-LONGEST = 200  # words of a line
-TUNING = 10_000  # words to choose learning rates by
-CURVE = 10_000  # words that are looked at again and again while a layer is trained
+LONGEST = 200  # the most words of a line
+TUNING = 10_000  # words for choosing learning rates
+CURVE = 10_000  # words on which the curve is measured, again and again during training
 TRAINING = 50_000_000  # words to train on: more than any layer reads in some minutes
-TOGETHER = 1 << 16  # lines that are gathered at a time
-HELD_OUT, TUNED, TRAINED, LEFT_OUT = range(4)  # the part that a line is drawn for
+TOGETHER = 1 << 16  # the number of lines gathered at a time
+HELD_OUT, TUNED, TRAINED, LEFT_OUT = range(4)  # the part that a line belongs to
 
 Sentences: TypeAlias = list[list[str]]
 
 
 class Texts(NamedTuple):
-    """The parts."""
+    """The parts of a text."""
 
     train: Corpus
     held_out: Sentences
@@ -47,7 +47,7 @@ class _Lines(NamedTuple):
 
 
 def split_text(corpus: Corpus, share: float, most: int, seed: int) -> Texts:
-    """Hold out a share of the lines, or fewer: about so many words at most."""
+    """Split a text; hold out a share of the lines, but at most about `most` words."""
     share = min(share, most / corpus.ids)
     rng = np.random.default_rng(seed)
     lines = _draw(corpus, share, min(share, TUNING / corpus.ids), rng)
@@ -61,16 +61,16 @@ def split_text(corpus: Corpus, share: float, most: int, seed: int) -> Texts:
     held_out, tuning = (_sentences(lines, part, new, vocabulary) for part in (HELD_OUT, TUNED))
     if not len(vocabulary) or not all(any(len(line) > 1 for line in part) for part in (held_out, tuning)):
         raise DataError(
-            f"a text of {corpus.ids:,} known words in {lines.part.size:,} lines, of which {share:.2%} were "
-            "to be held out: nothing is left to train on or to measure by; give more text, or hold out more"
+            f"the text has {corpus.ids:,} known words in {lines.part.size:,} lines; holding out {share:.2%} "
+            "leaves nothing to train on or to measure on; give more text, or hold out more"
         )
     return Texts(_train_corpus(lines, order, new, vocabulary), held_out, _some(held_out, CURVE), tuning)
 
 
 def unigram_loss(held_out: Sentences, vocabulary: Vocabulary, window: int, each: bool) -> float:
-    """The loss without any input: every target predicted by its count alone.
+    """Return the loss without any input, where every target is predicted by its count alone.
 
-    A target counts once for each word it sees, or once.
+    With `each`, a target counts once for each word in its window, otherwise once.
     """
     log_share = np.log(vocabulary.counts / vocabulary.counts.sum())
     total, pairs = 0.0, 0
@@ -84,7 +84,7 @@ def unigram_loss(held_out: Sentences, vocabulary: Vocabulary, window: int, each:
 
 
 def _draw(corpus: Corpus, held_out: float, tuned: float, rng: np.random.Generator) -> _Lines:
-    """Lines of all shards, with the part that each belongs to; those that belong to none are not held."""
+    """Assign the lines of all shards to parts at random; lines that belong to no part are not kept."""
     upto = np.cumsum([held_out, tuned, TRAINING / corpus.ids])
     ids = [np.empty(0, np.int32)]
     lengths = [np.zeros(1, np.int64)]
@@ -100,9 +100,9 @@ def _draw(corpus: Corpus, held_out: float, tuned: float, rng: np.random.Generato
 
 
 def _gather(ids: Ids, starts: Starts, lines: Starts) -> Iterator[tuple[Ids, Starts]]:
-    """The ids of some lines, one after the other, and the lines' lengths.
+    """Yield the ids of some lines, one after the other, and the lengths of the lines.
 
-    A few lines at a time, as the places take more than the ids.
+    They come in blocks of lines, because the positions take more memory than the ids.
     """
     for first in range(0, lines.size, TOGETHER):
         begin = starts[lines[first : first + TOGETHER]]
@@ -112,7 +112,7 @@ def _gather(ids: Ids, starts: Starts, lines: Starts) -> Iterator[tuple[Ids, Star
 
 
 def _with_tuning(lines: _Lines, order: Starts) -> Starts:
-    """The lines to train on; if none was drawn to tune by, the last of them that can be used moves there."""
+    """Return the lines to train on; if no line was chosen for tuning, move the last usable one there."""
     long = np.diff(lines.starts) > 1
     usable = np.flatnonzero(long[order])
     if (long & (lines.part == TUNED)).any() or not usable.size:
@@ -122,7 +122,7 @@ def _with_tuning(lines: _Lines, order: Starts) -> Starts:
 
 
 def cut_long(starts: Starts, longest: int) -> Starts:
-    """Where sentences begin, and the end of the last, once those that are too long are cut.
+    """Return where sentences begin, and the end of the last, after cutting those that are too long.
 
     >>> cut_long(np.array([0, 2, 7]), 3).tolist()
     [0, 2, 5, 7]
@@ -133,7 +133,7 @@ def cut_long(starts: Starts, longest: int) -> Starts:
 
 
 def _sentences(lines: _Lines, part: int, new: Ids, vocabulary: Vocabulary) -> Sentences:
-    """The lines of a part as words that the vocabulary has; lines that have none are left out."""
+    """Return the lines of a part as known words; lines without known words are left out."""
     out: Sentences = []
     for line in np.flatnonzero(lines.part == part):
         ids = new[lines.ids[lines.starts[line] : lines.starts[line + 1]]]
@@ -142,7 +142,7 @@ def _sentences(lines: _Lines, part: int, new: Ids, vocabulary: Vocabulary) -> Se
 
 
 def _some(lines: Sentences, words: int) -> Sentences:
-    """Lines from all over, with about so many words."""
+    """Return lines from all over a part, with about the given number of words."""
     every = max(1, sum(map(len, lines)) // words)
     some = lines[::every]
     return some if any(len(line) > 1 for line in some) else lines

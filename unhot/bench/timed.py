@@ -1,13 +1,13 @@
-"""Training for a given time, and the learning rate for it.
+"""Train for a given time, and find the learning rate for it.
 
-The clock runs while a model is trained and stands still while it is looked at: the training is cut off as by
-Ctrl-C, the model is evaluated, and the training is resumed. From one look to the next the learning rate stays
-as it is; in steps, it falls linearly with the time on the clock:
+The clock runs while a model is trained and stops while it is evaluated: the training is interrupted as by
+Ctrl-C, the model is evaluated, and the training is resumed. The learning rate is constant between two
+evaluations and falls from one to the next, linearly with the time on the clock:
 
-    lr(t) = lr (1 - t / T)        T the seconds there are, t the middle between two looks
+    lr(t) = lr (1 - t / T)        T the total seconds, t the middle between two evaluations
 
-A usual training lets it fall with the position in the text. That cannot be done here: in a minute one layer
-reads the text ten times, and another one a hundredth of it.
+In normal training the rate falls with the position in the text. That does not work here: in a minute one
+layer reads the text ten times, and another a hundredth of it.
 """
 
 import math
@@ -21,38 +21,38 @@ from unhot.errors import Diverged
 from unhot.models.word_model import WordModel
 from unhot.train.progress import Progress
 
-# as shares of the time; more at first, when much is learned
+# when to evaluate, as shares of the time; more often at first, when the model learns fastest
 LOOKS = (0.01, 0.03, *(tenth / 10 for tenth in range(1, 11)))
 TUNING_LOOKS = (0.2, 0.4, 0.6, 0.8, 1.0)
-RUNG = 4.0  # from one learning rate to the next
-RUNGS = 4  # up or down from the first
+RUNG = 4.0  # factor from one learning rate to the next
+RUNGS = 4  # the most steps up or down from the first rate
 NOISE = 0.002  # share of the loss by which a lower rate must be better
-DOWN = 2  # down from the first, as long as the training is finite
+DOWN = 2  # the most steps down from the first rate, unless the training diverges
 
 Loss: TypeAlias = Callable[[WordModel], float]
 Left: TypeAlias = Callable[[float], None]
 
 
 class Point(NamedTuple):
-    """A look at a model while it is trained."""
+    """An evaluation of a model during training."""
 
-    seconds: float  # of training
-    pairs: int  # trained
-    loss: float  # held-out, nats a pair
+    seconds: float  # of training so far
+    pairs: int  # trained so far
+    loss: float  # held-out loss in nats per pair
 
 
 @dataclass
 class Stopwatch:
-    """A callback that ends a training as Ctrl-C would: with the first chunk that ends after some seconds."""
+    """A callback that interrupts a training, as Ctrl-C would, at the first chunk that ends after `until`."""
 
     seconds: float  # of the whole training
-    left: Left  # told how many of them are left
-    until: float = 0.0  # when it stops
-    stopped: bool = False  # whether it has
-    memory: int = 0  # bytes that the training plans with
+    left: Left  # called with the seconds left
+    until: float = 0.0  # the time at which it interrupts
+    stopped: bool = False  # whether it has interrupted
+    memory: int = 0  # planned memory of the training in bytes
 
     def __call__(self, progress: Progress) -> None:
-        """Look at the clock."""
+        """Check the time, and interrupt the training if it is up."""
         self.memory = progress.details.get("memory", self.memory)
         if progress.event in ("progress", "epoch"):
             self.left(max(0.0, self.seconds - progress.seconds))
@@ -62,10 +62,10 @@ class Stopwatch:
 
 
 def train_for(model: WordModel, corpus: Corpus, watch: Stopwatch, shares: Sequence[float]) -> Iterator[None]:
-    """Train for the seconds of a watch, and stop at shares of them for a look at the model.
+    """Train for the seconds of a watch, and yield at shares of them, for the caller to evaluate the model.
 
-    The model's rate is that of the beginning. A chunk that takes long may make it later: then there are fewer
-    looks, and `model.history` has the time that was taken.
+    The model's rate is the initial one. After a long chunk the time may be past several shares: then there
+    are fewer evaluations; `model.history` has the actual time.
     """
     learn: Callable[..., Any] = model.fit
     lr = model.first_lr
@@ -76,18 +76,18 @@ def train_for(model: WordModel, corpus: Corpus, watch: Stopwatch, shares: Sequen
             model.lr = lr * (1 - (before + share) / 2)
             learn(corpus, callbacks=[watch], note=lambda line: None)
             if not watch.stopped:
-                raise KeyboardInterrupt  # this was not the clock
+                raise KeyboardInterrupt  # the user interrupted, not the clock
             learn = model.resume
             yield
 
 
 def best_lr(loss: Callable[[float], float], first: float) -> float:
-    """The learning rate with the least loss on a ladder of rates.
+    """Find the learning rate with the lowest loss on a ladder of rates.
 
-    From the first rate it climbs while the loss falls; if the first step is in vain, it descends, but not for
-    next to nothing, and not far: in a short training of a slow layer, the less is learned the less noise
-    there is, and a rate that learns nothing would win. A training that leaves the finite numbers counts as an
-    infinite loss, and below it the descent goes on.
+    From the first rate the search goes up while the loss falls. If the first step up does not help, it goes
+    down, but only for a clear gain and only a few steps: in a short training of a slow layer, learning less
+    also means less noise, so a rate that learns nothing would win. A diverging training counts as an infinite
+    loss; from there the search continues downwards.
     """
     tried: dict[int, float] = {}
 
@@ -110,7 +110,7 @@ def best_lr(loss: Callable[[float], float], first: float) -> float:
             best -= 1
     if at(best) == math.inf:
         raise Diverged(
-            f"training left the finite numbers with every lr from {first * RUNG:.3g} down to "
+            f"training diverged (infinite or NaN numbers) with every lr from {first * RUNG:.3g} down to "
             f"{first * RUNG**best:.3g}"
         )
     return first * RUNG**best

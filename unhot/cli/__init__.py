@@ -1,1 +1,1 @@
-"""The command line: one file per command; parses, calls the library, prints."""
+"""The command line: one file per command, which parses options, calls the library and prints."""

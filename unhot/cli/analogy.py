@@ -1,4 +1,4 @@
-"""`unhot analogy`."""
+"""The command `unhot analogy`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Examples:
 """
 FORMULAS = {
     "add": "cos(x, {a}) - cos(x, {b}) + cos(x, {c})",
-    "mul": "cos(x, {a}) cos(x, {c}) / cos(x, {b}), cosines moved to 0..1",
+    "mul": "cos(x, {a}) cos(x, {c}) / cos(x, {b}), cosines mapped to 0..1",
 }
 
 
@@ -28,13 +28,15 @@ FORMULAS = {
 @click.argument("a")
 @click.argument("b")
 @click.argument("c")
-@click.option("-n", "--topn", type=click.IntRange(1), default=10, show_default=True, help="How many answers.")
+@click.option(
+    "-n", "--topn", type=click.IntRange(1), default=10, show_default=True, help="Number of answers."
+)
 @click.option(
     "--method",
     type=click.Choice(["add", "mul"]),
     default="add",
     show_default=True,
-    help="Add and subtract cosines, or multiply and divide.",
+    help="Add and subtract cosines, or multiply and divide them.",
 )
 @which_option
 @restrict_option
@@ -53,7 +55,7 @@ def analogy(
     """Find the word that is to C as A is to B: A - B + C.
 
     `analogy MODEL king man woman` asks: king is to man as what is to woman? MODEL is a model directory, or a
-    file of vectors in any format that unhot reads. The three words are no answers.
+    file of vectors in any format that unhot reads. The answers never include the three words themselves.
     """
     from unhot.vectors.store import Vectors
 

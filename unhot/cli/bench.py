@@ -1,4 +1,4 @@
-"""`unhot bench`: measurements on your own text."""
+"""The command `unhot bench`: measurements on your own text."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Examples:
 
 @click.group(epilog=EXAMPLES)
 def bench() -> None:
-    """Measure on your own text."""
+    """Compare output layers on your own text."""
 
 
 @bench.command(cls=SeveralValues, epilog=EXAMPLES)
@@ -47,49 +47,63 @@ def bench() -> None:
     type=click.Choice(["skipgram", "cbow"]),
     default="skipgram",
     show_default=True,
-    help="What predicts what.",
+    help="The model to train.",
 )
-@click.option("--dim", type=int, default=100, show_default=True, help="Numbers in a vector.")
-@click.option("--window", type=int, default=5, show_default=True, help="Words to each side of a centre.")
-@click.option("--min-count", type=int, default=5, show_default=True, help="Drop words seen less often.")
-@click.option("--max-vocab", type=int, default=10_000, show_default=True, help="Keep at most so many words.")
+@click.option("--dim", type=int, default=100, show_default=True, help="Length of each vector.")
+@click.option(
+    "--window", type=int, default=5, show_default=True, help="Words on each side of the centre word."
+)
+@click.option(
+    "--min-count", type=int, default=5, show_default=True, help="Drop words that occur less often than this."
+)
+@click.option(
+    "--max-vocab",
+    type=int,
+    default=10_000,
+    show_default=True,
+    help="Keep only this many words, the most frequent ones.",
+)
 @click.option(
     "--tokenizer",
     default="whitespace",
     show_default=True,
-    help="whitespace, words (lower-cased, any script) or text8.",
+    help="How lines are split into tokens: whitespace, words (lower-cased, any script) or text8.",
 )
 @click.option(
     "--held-out",
     type=float,
     default=0.05,
     show_default=True,
-    help="Share of the lines to measure by, not to train on.",
+    help="Share of the lines to measure on instead of training on them.",
 )
 @click.option(
-    "--held-out-words", type=int, default=100_000, show_default=True, help="About so many words at most."
+    "--held-out-words",
+    type=int,
+    default=100_000,
+    show_default=True,
+    help="Hold out at most about this many words.",
 )
-@click.option("--seconds", type=float, default=60.0, show_default=True, help="Time to train each layer.")
+@click.option("--seconds", type=float, default=60.0, show_default=True, help="Training time of each layer.")
 @click.option(
     "--lr",
     type=float,
     default=None,
-    help="Learning rate of all layers  [default: the best of a few for each]",
+    help="Learning rate of all layers  [default: the best of a few for each layer]",
 )
 @click.option(
     "--engine",
     type=click.Choice(["auto", "compiled", "torch"]),
     default="auto",
     show_default=True,
-    help="What trains; auto: compiled kernels where the layer has them.",
+    help="What trains the models; auto: compiled kernels if the layer has them, otherwise torch.",
 )
-@click.option("--threads", type=int, default=2, show_default=True, help="Threads.")
+@click.option("--threads", type=int, default=2, show_default=True, help="Number of threads.")
 @click.option("--seed", type=int, default=1, show_default=True, help="Seed of all random numbers.")
 @click.option(
     "--exact/--no-exact",
     default=True,
     show_default=True,
-    help="skipgram: find the exact solution first, and how far layers are from it.",
+    help="skipgram: find the exact solution first, and compare each layer with it.",
 )
 @plugin_option
 @click.option(
@@ -100,19 +114,19 @@ def bench() -> None:
     metavar="NAME",
     help="Write NAME.csv, NAME-curves.csv, NAME.md, NAME.svg.",
 )
-@click.option("--json", "as_json", is_flag=True, help="JSON for machines instead of a table.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
 @click.option("-q", "--quiet", is_flag=True, help="Show no progress.")
 def outputs(
     corpus: str, layers: tuple[str, ...], prefix: str, as_json: bool, quiet: bool, **options: Any
 ) -> int:
-    """Compare output layers: the same model, text and time with each.
+    """Compare output layers on the same model and text, with the same training time.
 
     CORPUS is a file, a folder, a pattern, or - for standard input. A share of its lines is held out. Every
-    layer trains a model for the same time, which stands still while the model is measured: exact held-out
-    perplexity, examples trained in a second, memory, log Z, and the time it took to be as good as the full
-    softmax at its end. Before that each layer finds its learning rate in some shorter trainings: all in all,
+    layer trains a model for the same time; the clock stops while the model is measured. The table shows the
+    exact held-out perplexity, examples trained per second, memory, log Z, and the time it took to be as good
+    as the final full softmax. Before that, each layer finds its learning rate in a few shorter trainings, so
     a layer takes about twice the time of --seconds. For skipgram the exact solution is found first, from the
-    counts of all pairs, and every layer is compared with it. Ctrl-C ends it with what there is.
+    counts of all pairs, and every layer is compared with it. Ctrl-C stops and shows the results so far.
     """
     from unhot.bench import Settings, compare_outputs
 
@@ -126,13 +140,13 @@ def outputs(
             show_json(comparison.as_dict())
         else:
             _show(comparison)
-    finally:  # a pipe that is closed must not cost the files
+    finally:  # write the files even if standard output is a closed pipe
         _write(comparison, files, quiet, measured)
     return 130 if comparison.interrupted else 0 if measured else 1
 
 
 def _files(prefix: str) -> dict[str, Path]:
-    """Where results will be written; refused before an hour of work, not after it."""
+    """Return the files to write; raise an error now, not after an hour of work, if they cannot be written."""
     if prefix.replace(os.sep, "/").rpartition("/")[2] in ("", ".", ".."):
         raise ConfigError(f"-o {prefix!r}: must end with a name, such as results/mine")
     endings = {"csv": ".csv", "curves": "-curves.csv", "md": ".md", "svg": ".svg"}
@@ -146,20 +160,20 @@ def _files(prefix: str) -> dict[str, Path]:
     except OSError as error:
         raise DataError(
             f"-o {prefix}: cannot be written ({error.strerror}); "
-            "give the beginning of the names of files that can"
+            "give a name in a folder that can be written to"
         ) from error
     return files
 
 
 def _write(comparison: Comparison, files: dict[str, Path], quiet: bool, measured: bool) -> None:
-    """Write all files, the picture last: most can go wrong with it.
+    """Write all files; the picture comes last, because drawing it is most likely to fail.
 
-    Without any result, those of an earlier run stay.
+    If no layer has a result, the files of an earlier run are kept.
     """
     from unhot.bench.table import markdown, write_csv, write_curves
 
     if not measured:
-        note("no layer has a result: nothing is written")
+        note("no layer has a result, so no files were written")
         return
     write_csv(comparison, files["csv"])
     write_curves(comparison, files["curves"])
@@ -169,7 +183,7 @@ def _write(comparison: Comparison, files: dict[str, Path], quiet: bool, measured
         _write_page(files["md"], markdown(comparison, files["csv"].stem, files["svg"].name))
         written.append(files["svg"])
     if not quiet:
-        note(f"written: {', '.join(map(str, written))}")
+        note(f"wrote {', '.join(map(str, written))}")
 
 
 def _write_page(path: Path, page: str) -> None:
@@ -177,34 +191,34 @@ def _write_page(path: Path, page: str) -> None:
 
 
 def _draw(comparison: Comparison, path: Path) -> bool:
-    """Draw the picture, if it can be drawn; otherwise there is none, also none of an earlier run."""
+    """Draw the picture and return True; if that fails, remove an earlier picture and return False."""
     from unhot.bench.plot import plot_layers
 
     try:
         plot_layers(comparison, path)
         return True
-    except Exception as error:  # matplotlib is not ours, and the figures are there without it
+    except Exception as error:  # any error of matplotlib; the figures are useful without a picture
         path.unlink(missing_ok=True)
         note(f"no picture: {' '.join(str(error).split())}")
         return False
 
 
 def _show(comparison: Comparison) -> None:
-    """The table on stdout, then how it was measured."""
+    """Print the table, then how it was measured."""
     from unhot.bench.table import explained, failures, header, measured_by, summary, table
 
     failed = (f"failed: {printable(line)}" for line in failures(comparison))
     terms = (f"{term}: {meaning}" for term, meaning in explained(comparison).items())
     said = (summary(comparison), *terms, printable(measured_by(comparison)), *failed)
     rows = table(comparison)
-    if rows:  # none: interrupted before the first layer was done
+    if rows:  # there are none if it was interrupted before the first layer was done
         print_table("", header(comparison), rows, "\n".join(filter(None, said)))
     else:
         click.echo(summary(comparison))
 
 
 def _line(measured: Measured) -> str:
-    """What came of a layer, in short."""
+    """Return the results of a layer as one line."""
     if measured.result is None:
         return f"{measured.layer}: {measured.failed}"
     speed = "" if math.isnan(measured.pairs_per_second) else f", {measured.pairs_per_second:,.0f} examples/s"
@@ -214,7 +228,7 @@ def _line(measured: Measured) -> str:
 
 @contextmanager
 def _progress(quiet: bool) -> Iterator[Tell]:
-    """A bar on a terminal, otherwise a line for each layer that is done."""
+    """Show a bar on a terminal, otherwise a line for each layer that is done."""
     with new_bar("{task.description}", "{task.fields[text]}", quiet=quiet, transient=True) as bar:
         task = bar.add_task("reading", total=None, text="")
 

@@ -1,4 +1,4 @@
-"""`unhot convert`."""
+"""The command `unhot convert`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from unhot.cli.options import json_option
 from unhot.cli.show import note, printable, show_json
 from unhot.errors import DataError
 
-SHOWN = 10  # words that are written differently
+SHOWN = 10  # how many renamed words are shown
 
 EXAMPLES = """
 \b
@@ -19,9 +19,9 @@ unhot            (none)             unhot's own folder, with counts
 word2vec-text    .txt .vec          word2vec text, also of gensim and fastText
 word2vec-binary  .bin               word2vec binary
 fasttext         .ftz               fastText's own .bin (--to fasttext) and .ftz, with n-grams
-floret           .floret            floret's table: n-grams and no words
+floret           .floret            floret's table: n-grams without words
 glove            .glove             GloVe text, without a header; also read from .txt
-npy              .npy               NumPy matrix, and X.words.txt beside it
+npy              .npy               NumPy matrix, with the words in X.words.txt
 safetensors      .safetensors       one safetensors file, with counts
 model2vec        --to model2vec     folder for model2vec and sentence-transformers
 parquet          .parquet           columns word, count, vector (extra: arrow)
@@ -42,23 +42,23 @@ Examples:
     "--from",
     "source_format",
     metavar="FORMAT",
-    help="Format of SOURCE; default: by its ending, or what it looks like.",
+    help="Format of SOURCE; default: by its ending or its content.",
 )
 @click.option("--to", "out_format", metavar="FORMAT", help="Format of OUT; default: by its ending.")
-@click.option("--limit", type=click.IntRange(0), metavar="N", help="Only the first N words.")
+@click.option("--limit", type=click.IntRange(0), metavar="N", help="Convert only the first N words.")
 @click.option(
     "--which",
     type=click.Choice(["in", "out"]),
     default="in",
     show_default=True,
-    help="Vectors of a model that has both.",
+    help="Input or output vectors, for a model that has both.",
 )
 @click.option(
     "--bad-utf8",
     type=click.Choice(["escape", "error", "replace", "ignore"]),
     default="escape",
     show_default=True,
-    help="Bytes of words that are not UTF-8; escape: they are kept.",
+    help="What to do with bytes of words that are not UTF-8; escape keeps them.",
 )
 @json_option
 def convert(
@@ -77,13 +77,13 @@ def convert(
 
     if out == "-":
         raise click.UsageError("OUT is -: vectors are written to files, not to standard output; give a path")
-    name = format_name(Path(out), out_format)  # better before a long reading than after it
+    name = format_name(Path(out), out_format)  # raises an error now, not after a long reading
     vectors = Vectors.load(source, source_format, limit=limit, bad_utf8=bad_utf8, which=which)
     whole = name == "fasttext" and limit is None and which == "in" and bad_utf8 == "escape"
     if not len(vectors) and vectors.subwords is not None and name not in KEEPING:
         raise DataError(
-            f"{source}: rows of n-grams and no words: {name} holds the vectors of words, "
-            "so there is nothing to write"
+            f"{source}: has rows of n-grams but no words, so {name}, which holds vectors of words, would be "
+            "empty; choose floret or unhot"
         )
     renamed = {} if whole and _wrote_model(source, out) else vectors.save(out, name)
     if as_json:
@@ -92,21 +92,21 @@ def convert(
         show_json({"out": out, "format": name, **size, "renamed": renamed, **kept})
         return
     for word, written in list(renamed.items())[:SHOWN]:
-        note(f"the format cannot hold {printable(word)!r}: written as {printable(written)!r}")
+        note(f"the format cannot hold the word {printable(word)!r}: wrote {printable(written)!r} instead")
     if len(renamed) > SHOWN:
         note(f"... and {len(renamed) - SHOWN:,} more words")
     held, ngrams = f"{len(vectors):,} words", ""
     if vectors.subwords is not None and name == "floret":
-        held = f"{vectors.subwords.buckets:,} rows of n-grams and no words"
+        held = f"{vectors.subwords.buckets:,} rows of n-grams without words"
     elif vectors.subwords is not None and vectors.subwords.maxn:
         ngrams = ", with n-grams" if name in KEEPING else ", without n-grams, which this format cannot hold"
     note(f"wrote {out}: {held}, dim {vectors.vector_size}, {name}{ngrams}")
 
 
 def _wrote_model(source: str, out: str) -> bool:
-    """Write a trained model of unhot to fastText's file with its output rows and settings.
+    """Write a trained fasttext model as fastText's file, with its output rows and settings.
 
-    False if it is no such model.
+    Return False, and write nothing, if the source is not such a model.
     """
     from unhot.models.fasttext import FastText
     from unhot.models.load import is_trained, load

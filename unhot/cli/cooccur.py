@@ -1,4 +1,4 @@
-"""`unhot cooccur`."""
+"""The command `unhot cooccur`."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ Examples:
   unhot cooccur cooccurrence.bin --vocab vocab.txt -o cells
   unhot info cells
 """
-HOW = ("window", "weights", "sides")  # what can be known of cells that GloVe counted
-# what only a text needs
+HOW = ("window", "weights", "sides")  # settings that the user may know of cells counted by GloVe
+# options that apply only to a text
 READING = ("min_count", "max_vocab", "tokenizer", "column", "threads")
 TEXT = ("sample", "seed", "memory", "phrases", "corpus_dir", *READING)
 
@@ -35,28 +35,30 @@ TEXT = ("sample", "seed", "memory", "phrases", "corpus_dir", *READING)
 @click.option(
     "-o", "--cells-dir", "target", required=True, metavar="CELLS", help="Directory to write the cells to."
 )
-@click.option("--window", type=int, default=10, show_default=True, help="Words to each side.")
+@click.option(
+    "--window", type=int, default=10, show_default=True, help="Words on each side of the centre word."
+)
 @click.option(
     "--weights",
     type=click.Choice(["distance", "flat", "dynamic"]),
     default="distance",
     show_default=True,
-    help="What a word counts that is d words away: 1/d, 1, or (window - d + 1)/window, the mean of windows "
-    "that shrink.",
+    help="Weight of a word at distance d: 1/d (distance), 1 (flat), or (window - d + 1)/window (dynamic), "
+    "the mean over windows of random size.",
 )
 @click.option(
     "--sides",
     type=click.Choice(["both", "left", "right"]),
     default="both",
     show_default=True,
-    help="Count the words on both sides, or only those before, or behind, a word.",
+    help="Count the words on both sides of a word, only those before it, or only those after it.",
 )
 @click.option(
     "--sample",
     type=float,
     default=0.0,
     show_default=True,
-    help="Threshold of sub-sampling frequent words; 0: none.",
+    help="Threshold of sub-sampling frequent words; 0 turns it off.",
 )
 @click.option("--seed", type=int, default=1, show_default=True, help="Seed of sub-sampling.")
 @click.option(
@@ -64,32 +66,40 @@ TEXT = ("sample", "seed", "memory", "phrases", "corpus_dir", *READING)
     default="1GB",
     show_default=True,
     metavar="BYTES",
-    help="For all buffers; what does not fit goes to disk.",
+    help="Memory for all buffers; what does not fit goes to disk.",
 )
 @click.option(
-    "--threads", type=int, default=2, show_default=True, help="Threads; any number gives the same bytes."
+    "--threads",
+    type=int,
+    default=2,
+    show_default=True,
+    help="Number of threads; any number gives the same bytes.",
 )
-@click.option("--min-count", type=int, default=5, show_default=True, help="Drop words seen less often.")
-@click.option("--max-vocab", type=int, default=None, help="Keep at most so many words.")
+@click.option(
+    "--min-count", type=int, default=5, show_default=True, help="Drop words that occur less often than this."
+)
+@click.option(
+    "--max-vocab", type=int, default=None, help="Keep only this many words, the most frequent ones."
+)
 @tokenizer_option
 @column_option
 @click.option(
     "--phrases",
     default=None,
     metavar="FILE",
-    help="Join the phrases of this list, made by `unhot phrases --phrases`, first.",
+    help="First join the phrases of this list, which `unhot phrases --phrases` wrote.",
 )
 @click.option(
     "--corpus-dir",
     default=None,
     metavar="DIR",
-    help="Keep the encoded text here  [default: a temporary directory]",
+    help="Keep the encoded text in this directory  [default: a temporary directory]",
 )
 @click.option(
     "--vocab",
     default=None,
     metavar="FILE",
-    help="INPUT is a file of GloVe's cooccur or shuffle, and this its vocab.txt.",
+    help="Read INPUT as a file of GloVe's cooccur or shuffle; this is its vocab.txt.",
 )
 @click.option(
     "--glove",
@@ -98,17 +108,22 @@ TEXT = ("sample", "seed", "memory", "phrases", "corpus_dir", *READING)
     help="Also write FILE.bin and FILE.vocab.txt, for GloVe's programs.",
 )
 @click.option(
-    "-n", "shown", type=click.IntRange(0), default=10, show_default=True, help="Pairs to show, the heaviest."
+    "-n",
+    "shown",
+    type=click.IntRange(0),
+    default=10,
+    show_default=True,
+    help="Number of pairs to show, the largest counts first.",
 )
-@click.option("--json", "as_json", is_flag=True, help="JSON for machines.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @quiet_option
 @click.pass_context
 def cooccur(context: click.Context, /, inputs: tuple[str, ...], target: str, **options: Any) -> None:
-    """Count which words stand near which, and keep the cells.
+    """Count how often words occur near each other, and save the counts.
 
-    INPUT is what `unhot train` reads. The counts are exact: the same bytes with any number of threads and any
-    memory. Models that are trained on counts take the directory instead of a text: `unhot train CELLS -o
-    model --model glove`.
+    INPUT is any text that `unhot train` reads. The counts, called cells, are exact: any number of threads and
+    any memory gives the same bytes. Models that are trained on counts take the directory instead of a text:
+    `unhot train CELLS -o model --model glove`.
     """
     from unhot.corpus.glove_cells import write_glove_cells, write_glove_vocabulary
 
@@ -129,7 +144,7 @@ def cooccur(context: click.Context, /, inputs: tuple[str, ...], target: str, **o
 
 
 def cells_facts(cells: Cells, shown: int) -> dict[str, Any]:
-    """What cells are, for `unhot info`, too."""
+    """Return facts about cells, for `unhot cooccur` and `unhot info`."""
     import numpy as np
 
     words, names = len(cells.vocabulary), cells.vocabulary.words
@@ -137,7 +152,7 @@ def cells_facts(cells: Cells, shown: int) -> dict[str, Any]:
         "settings": cells.settings,
         "words": words,
         "cells": len(cells),
-        "rows": int(np.count_nonzero(np.diff(cells.starts))),  # that are not empty
+        "rows": int(np.count_nonzero(np.diff(cells.starts))),  # the number of rows that are not empty
         "density": len(cells) / words**2 if words else 0.0,
         "sum": float(cells.row_sums().sum()),
         "heaviest": [
@@ -147,7 +162,7 @@ def cells_facts(cells: Cells, shown: int) -> dict[str, Any]:
 
 
 def pair_lines(pairs: list[dict[str, Any]]) -> list[str]:
-    """Pairs of words with their values, as lines of a table."""
+    """Return pairs of words with their values, as lines of a table."""
     names = [(printable(pair["word"]), printable(pair["context"])) for pair in pairs]
     widths = [max(map(len, column)) for column in zip(*names, strict=True)]
     return [
@@ -159,7 +174,7 @@ def pair_lines(pairs: list[dict[str, Any]]) -> list[str]:
 def _counted(
     context: click.Context, inputs: tuple[str, ...], target: str, options: dict[str, Any], bar: TrainingBar
 ) -> Cells:
-    """The cells of a text."""
+    """Count the cells of a text."""
     from unhot.corpus.cooccurrence import cooccurrences
     from unhot.corpus.encoding import encode
     from unhot.corpus.glove_cells import check_glove_words
@@ -172,26 +187,28 @@ def _counted(
         for line in (*str(corpus.report).splitlines(), f"vocabulary: {len(corpus.vocabulary):,} words"):
             bar.note(line)
         if options["glove"] is not None:
-            check_glove_words(corpus.vocabulary)  # better before a long counting than after it
+            check_glove_words(corpus.vocabulary)  # raises an error now, not after a long counting
         return cooccurrences(corpus, directory=target, progress=bar.counting, **counts)
 
 
 def _read(
     context: click.Context, inputs: tuple[str, ...], target: str, options: dict[str, Any], bar: TrainingBar
 ) -> Cells:
-    """The cells of a file that GloVe's programs wrote."""
+    """Read the cells of a file that GloVe's programs wrote."""
     from unhot.corpus.glove_cells import read_glove_cells
 
     given = given_options(context, TEXT)
     if given or len(inputs) > 1:
         refused = ", ".join(given.values()) or "several files"
-        raise click.UsageError(f"{refused}: with --vocab, INPUT is a file that has been counted", context)
+        raise click.UsageError(
+            f"{refused}: with --vocab, INPUT must be one file of counts, not a text to count", context
+        )
     known = {name: options[name] for name in HOW if name in given_options(context, HOW)}
     return read_glove_cells(inputs[0], options["vocab"], target, known)
 
 
 def _glove_files(name: str | None) -> tuple[Path, Path] | None:
-    """FILE.bin and FILE.vocab.txt of FILE, or of FILE.bin."""
+    """Return FILE.bin and FILE.vocab.txt, given FILE or FILE.bin."""
     if name is None:
         return None
     stem = name.removesuffix(".bin")
@@ -199,7 +216,7 @@ def _glove_files(name: str | None) -> tuple[Path, Path] | None:
 
 
 def _check_places(target: str, files: tuple[Path, Path] | None) -> None:
-    """Better before a long counting than after it."""
+    """Raise a `DataError` now, not after a long counting, if the results cannot be written."""
     from unhot.corpus.cells.cells import INDEX
 
     path = Path(target)
@@ -209,11 +226,11 @@ def _check_places(target: str, files: tuple[Path, Path] | None) -> None:
         and any(not each.name.startswith(".") for each in path.iterdir())
     ):
         raise DataError(
-            f"{target}: is there and holds no cells; give a new directory, or one of cells to replace"
+            f"{target}: exists and holds no cells; give a new directory, or one with cells to replace"
         )
     for file in files or ():
         if not file.absolute().parent.is_dir() or file.is_dir():
-            raise DataError(f"{file}: cannot be written there; give a file in a folder that exists")
+            raise DataError(f"{file}: cannot be written; give the name of a file in a folder that exists")
 
 
 def _show(facts: dict[str, Any], options: dict[str, Any]) -> None:

@@ -1,7 +1,7 @@
-"""Settings of registered classes, as they stand in the source: help texts come without loading the compiler.
+"""Read the settings of registered classes from the source, so that help texts do not load the compiler.
 
-A field of a dataclass is a setting. Its type says what it takes, and the comment behind it, or above it, what
-it means. Classes outside the package, as those of plugins, are read the same way.
+A field of a dataclass is a setting. Its type says which values it takes; the comment behind it or above it
+says what it means. Classes of plugins are read in the same way.
 """
 
 from __future__ import annotations
@@ -21,23 +21,23 @@ class DeclaredField(NamedTuple):
 
     name: str
     type: str  # int, float, bool, str, ...; without `| None`
-    default: Any  # None: it is not given, or not known from the source
-    meaning: str  # the comment
-    choices: tuple[str, ...] = ()  # the words that it takes, if it takes no others
+    default: Any  # None: there is no default, or the source does not show it
+    meaning: str  # the comment at the field
+    choices: tuple[str, ...] = ()  # the only words that it takes; empty: it takes any value
 
 
 class Declared(NamedTuple):
-    """A class and what its body says."""
+    """A class as its source declares it."""
 
     bases: list[str]
-    registered: str | None  # the name it is registered under
+    registered: str | None  # the name under which it is registered
     settings: dict[str, DeclaredField]
     facts: dict[str, Any]  # plain values of class attributes
-    summary: str  # the first line of its file's docstring, or of its own where the file has several
+    summary: str  # the first line of its file's docstring, or of its own if the file has several classes
 
 
 def declared(folder: Path, decorator: str, registry: Mapping[str, type]) -> dict[str, Declared]:
-    """All classes that are registered by a decorator, in a folder or by now, with what they inherit."""
+    """Return all classes that a decorator registers, in a folder or a registry, with what they inherit."""
     classes: dict[str, Declared] = {}
     elsewhere = {getattr(sys.modules.get(kind.__module__), "__file__", None) for kind in registry.values()}
     files = {*folder.glob("*.py"), *(Path(file) for file in elsewhere if file)}
@@ -48,7 +48,7 @@ def declared(folder: Path, decorator: str, registry: Mapping[str, type]) -> dict
 
 
 def _inherited(classes: Mapping[str, Declared], name: str) -> Declared:
-    """A class with the settings and facts of its bases; the first base has the last word."""
+    """Return a class with the settings and facts of its bases; the first base overrides the others."""
     own = classes[name]
     settings: dict[str, DeclaredField] = {}
     facts: dict[str, Any] = {}
@@ -62,7 +62,7 @@ def _inherited(classes: Mapping[str, Declared], name: str) -> Declared:
 
 @cache
 def _classes(path: Path, decorator: str) -> dict[str, Declared]:
-    """The classes of a file."""
+    """Return the classes of a file."""
     text = path.read_text(encoding="utf-8")
     tree, comments = ast.parse(text), _comments(text)
     kinds = [node for node in tree.body if isinstance(node, ast.ClassDef)]
@@ -83,7 +83,7 @@ def _classes(path: Path, decorator: str) -> dict[str, Declared]:
 
 
 def declared_fields(source: str) -> dict[str, DeclaredField]:
-    """The fields of a class, from its source."""
+    """Return the fields of a class, given its source."""
     kind = ast.parse(source).body[0]
     return _fields(kind, _comments(source)) if isinstance(kind, ast.ClassDef) else {}
 
@@ -94,7 +94,7 @@ def _fields(kind: ast.ClassDef, comments: Mapping[int, tuple[str, bool]]) -> dic
 
 
 def _registered(decorators: Iterable[ast.expr], name: str) -> str | None:
-    """The name under which `@name("...")` registers."""
+    """Return the argument of a decorator `@name("...")`, or None if the class has no such decorator."""
     for node in decorators:
         if isinstance(node, ast.Call) and getattr(node.func, "id", None) == name:
             return str(_value(node.args[0]))
@@ -117,7 +117,7 @@ def _setting(field: ast.AnnAssign, comments: Mapping[int, tuple[str, bool]]) -> 
 
 
 def _meaning(field: ast.AnnAssign, comments: Mapping[int, tuple[str, bool]]) -> str:
-    """The comment behind a field, or those in the lines above it."""
+    """Return the comment behind a field, or the comments in the lines above it."""
     behind, _ = comments.get(field.end_lineno or 0, ("", False))
     above: list[str] = []
     line = field.lineno - 1
@@ -128,7 +128,7 @@ def _meaning(field: ast.AnnAssign, comments: Mapping[int, tuple[str, bool]]) -> 
 
 
 def _comments(text: str) -> dict[int, tuple[str, bool]]:
-    """The comment of each line that has one, and whether the line has nothing else."""
+    """Return the comments by line, each with whether its line has nothing else."""
     tokens = tokenize.generate_tokens(io.StringIO(text).readline)
     found = [token for token in tokens if token.type == tokenize.COMMENT]
     return {
@@ -137,7 +137,7 @@ def _comments(text: str) -> dict[int, tuple[str, bool]]:
 
 
 def _value(node: ast.expr) -> Any:
-    """A plain value; None if it is none."""
+    """Return the value of a literal; None if the node is not a literal."""
     try:
         return ast.literal_eval(node)
     except ValueError:

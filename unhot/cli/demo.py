@@ -1,4 +1,4 @@
-"""`unhot demo`."""
+"""The command `unhot demo`."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ ANALOGIES = (("mexico", "mexican", "spain"), ("army", "soldiers", "navy"), ("gre
     metavar="MODEL",
     help="Directory to write the model to.",
 )
-@click.option("--epochs", type=int, default=20, show_default=True, help="Passes over the text.")
-@click.option("--threads", type=int, default=2, show_default=True, help="Threads.")
+@click.option("--epochs", type=int, default=20, show_default=True, help="Number of passes over the text.")
+@click.option("--threads", type=int, default=2, show_default=True, help="Number of threads.")
 def demo(target: str, epochs: int, threads: int) -> int:
-    """Train on the State of the Union addresses, which come with unhot, and look at the result."""
+    """Train on the State of the Union addresses, which come with unhot, and show the result."""
     from unhot.data import sotu_path
     from unhot.models.skipgram import SkipGram
     from unhot.vectors.formats.directory import check_writable
@@ -39,7 +39,7 @@ def demo(target: str, epochs: int, threads: int) -> int:
         model.fit(sotu_path(), callbacks=[bar], reading=bar.reading, note=bar.note)
     model.save(target)
     if model.history.interrupted:
-        click.echo(f"interrupted: saved what there is to {target}", err=True)
+        click.echo(f"interrupted: saved the model as it is to {target}", err=True)
         return 130
     click.echo("\nNearest words")
     for word in QUERIES:

@@ -1,4 +1,4 @@
-"""`unhot evaluate`: a section of results for each kind of question."""
+"""The command `unhot evaluate`: a section of results for each kind of question."""
 
 from __future__ import annotations
 
@@ -40,107 +40,112 @@ Examples:
     "--text",
     metavar="FILE",
     default=None,
-    help="Held-out loss: how well the words of this text are predicted.",
+    help="Measure the held-out loss: how well the model predicts the words of this text.",
 )
 @click.option(
     "--similarity",
     metavar="FILE...",
     multiple=True,
-    help="Word pairs with people's scores: word, word, score.",
+    help="Compare with human scores of word pairs: word, word, score.",
 )
 @click.option(
     "--analogies",
     metavar="FILE...",
     multiple=True,
-    help="Questions in word2vec's format, or pairs (a folder: BATS).",
+    help="Answer analogy questions in word2vec's format, or as pairs (a folder: BATS).",
 )
 @click.option(
-    "--categories", metavar="FILE...", multiple=True, help="Words with categories: purity of clusters."
+    "--categories",
+    metavar="FILE...",
+    multiple=True,
+    help="Cluster words with known categories, and measure the purity.",
 )
 @click.option(
     "--outliers",
     metavar="FILE...",
     multiple=True,
-    help="Sets of words, a blank line, outliers (a folder: 8-8-8).",
+    help="Find outliers: a set of words, a blank line, its outliers (a folder: 8-8-8).",
 )
 @click.option(
     "--seeds",
     metavar="MODEL...",
     multiple=True,
-    help="Other models, as of other seeds: do words have the same neighbours?",
+    help="Compare with models of other seeds: do words have the same neighbours?",
 )
 @click.option(
     "--restrict-vocab",
     type=click.IntRange(1),
     metavar="N",
-    help="Only the first N words are known, as questions and as answers.",
+    help="Use only the first N words, in questions and in answers.",
 )
 @click.option(
     "--method",
     type=click.Choice(["add", "mul", "both"]),
     default="add",
     show_default=True,
-    help="--analogies: 3CosAdd, 3CosMul.",
+    help="--analogies: 3CosAdd, 3CosMul, or both.",
 )
 @click.option(
     "--case",
     type=click.Choice(["exact", "prefer", "ignore"]),
     default=None,
-    help="Find words as spelled; as spelled, else in any case; or in any case  "
-    "[default: prefer; --analogies: ignore]",
+    help="How to look up words: as spelled (exact); as spelled, else in any case (prefer); in any case "
+    "(ignore)  [default: prefer; --analogies: ignore]",
 )
 @click.option(
     "--unseen",
     is_flag=True,
-    help="--similarity: words that are not in the vocabulary are made of their n-grams.",
+    help="--similarity: make the vectors of unknown words from their n-grams.",
 )
 @click.option(
     "--neighbors",
     type=click.IntRange(1),
     default=10,
     show_default=True,
-    help="--seeds: neighbours of each word.",
+    help="--seeds: number of neighbours of each word.",
 )
 @click.option(
     "--words",
     default="1000",
     show_default=True,
     metavar="N|FILE",
-    help="--seeds: the first N words, or a file of words.",
+    help="--seeds: compare the neighbours of the first N words, or of the words in a file.",
 )
-@click.option("--seed", type=int, default=1, show_default=True, help="Of intervals, clusters and draws.")
+@click.option("--seed", type=int, default=1, show_default=True, help="Seed of intervals, clusters and draws.")
 @click.option(
-    "--window", type=int, default=None, help="--text: words to each side of a centre  [default: the model's]"
+    "--window",
+    type=int,
+    default=None,
+    help="--text: words on each side of the centre word  [default: as the model]",
 )
 @click.option(
     "--shrink/--no-shrink",
     default=False,
     show_default=True,
-    help="--text: draw each centre's reach from 1 to the window, or always use all of it.",
+    help="--text: draw the size of each window from 1 to --window at random, or always use the full window.",
 )
 @click.option(
     "--sample",
     type=float,
     default=0.0,
     show_default=True,
-    help="--text: threshold of sub-sampling frequent words; 0: none.",
+    help="--text: threshold of sub-sampling frequent words; 0 turns it off.",
 )
-@click.option("--tokenizer", default=None, help="--text: whitespace, words or text8  [default: the model's]")
+@click.option("--tokenizer", default=None, help="--text: whitespace, words or text8  [default: as the model]")
 @plugin_option
 @json_option
 def evaluate(model: str, as_json: bool, **options: Any) -> None:
     """Measure how good a model is.
 
     MODEL is a directory that `unhot train` wrote or, for all but --text, vectors in any format that unhot
-    reads. Every FILE may be a folder: then it stands for all files below it. Questions with words that the
-    model does not know are left out and counted; intervals hold 95 % of 1,000 bootstrap resamples of the
-    questions.
+    reads. A FILE may be a folder: then all files below it are used. Questions with words that the model does
+    not know are skipped and counted. Intervals hold 95 % of 1,000 bootstrap resamples of the questions.
 
     --text FILE (a file, a folder, a pattern, or - for standard input) gives the exact cross entropy and
     perplexity of a text that the model was not trained on, under its own output layer, normalised over the
-    whole vocabulary. By default all words count and all windows are whole, and words that the model does not
-    know are removed first; the output says how it was done. log Z is zero where the layer is normalised;
-    otherwise its mean and variance say how far it is from that.
+    whole vocabulary. By default unknown words are removed first, no word is sub-sampled, and all windows have
+    their full size; the output says how it was done. log Z is 0 if the layer is normalised; otherwise its
+    mean and variance say how far it is from that.
     """
     if not any(options[kind] for kind in KINDS):
         asked = ", ".join(f"--{kind} {'MODEL' if kind == 'seeds' else 'FILE'}" for kind in KINDS)
@@ -167,7 +172,7 @@ def evaluate(model: str, as_json: bool, **options: Any) -> None:
 
 
 def _open(path: str) -> WordModel:
-    """The model with its output layer."""
+    """Open a model with its output layer; raise a `FormatError` if there is none."""
     from unhot.models.load import word_models
     from unhot.vectors.formats.directory import is_model, load_model
 
@@ -176,13 +181,14 @@ def _open(path: str) -> WordModel:
         "give the directory that `unhot train` wrote"
     )
     if not is_model(path):
-        what = "vectors alone, or no model" if Path(path).exists() else "no such model"
+        what = "holds vectors alone, or is no model" if Path(path).exists() else "does not exist"
         raise FormatError(f"{path}: {what}: {only}")
     saved = load_model(Path(path))
     kind = word_models().get(str(saved.config.get("model")))
     if kind is None or "out_vectors" not in saved.tensors:
         raise FormatError(
-            f"{path}: holds {', '.join(sorted(saved.tensors))} of kind {saved.config.get('model')!r}: {only}"
+            f"{path}: is a model of kind {saved.config.get('model')!r} with the tensors "
+            f"{', '.join(sorted(saved.tensors))}: {only}"
         )
     return kind.from_saved(saved)
 
@@ -196,7 +202,7 @@ def _held_out(model: WordModel, options: dict[str, Any]) -> HeldOut:
 
 
 def _of_vectors(model: str, options: dict[str, Any]) -> dict[str, Any]:
-    """All results that need vectors alone, by kind."""
+    """Return all results that need only vectors, by kind."""
     from unhot import evaluate as kinds
     from unhot.evaluate.files import question_files
     from unhot.vectors.store import Vectors
@@ -228,7 +234,7 @@ def _of_vectors(model: str, options: dict[str, Any]) -> dict[str, Any]:
 
 
 def _asked(words: str) -> int | list[str]:
-    """A number of words, or the words of a file."""
+    """Return a number of words, or the words of a file."""
     from unhot.evaluate.files import numbered_lines, question_file
 
     if words.isdecimal():
@@ -238,7 +244,7 @@ def _asked(words: str) -> int | list[str]:
 
 @contextmanager
 def _bar(stage: str) -> Iterator[Progress]:
-    """A bar on a terminal; what it gives is called with the stage, how much is done and how much there is."""
+    """Show a bar on a terminal; give a function to call with the stage, the amount done and the total."""
     with new_bar("{task.description:<10}", "{task.percentage:>3.0f}%", transient=True) as bar:
         task = bar.add_task(stage, total=None)
         yield lambda stage, done, total: bar.update(task, description=stage, completed=done, total=total)

@@ -1,4 +1,4 @@
-"""What `unhot evaluate` prints: a table for each kind of result, and how it was measured."""
+"""Print the results of `unhot evaluate`: a table for each kind of result, and how it was measured."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ METHODS = {"add": "3CosAdd", "mul": "3CosMul"}
 
 
 def show_held_out(result: HeldOut) -> None:
-    """A row for each number, then how they were measured."""
+    """Print a row for each number, then how they were measured."""
     rows = {
         "cross entropy": f"{result.cross_entropy:.4f} nats",
         "": f"{result.bits:.4f} bits",
@@ -33,7 +33,7 @@ def show_held_out(result: HeldOut) -> None:
 
 
 def show_similarity(results: Sequence[Similarity]) -> None:
-    """A row for each file."""
+    """Print a row for each file."""
     rows = [
         (
             *(_name(each.file), _number(each.spearman), _interval(each.spearman_interval)),
@@ -42,13 +42,13 @@ def show_similarity(results: Sequence[Similarity]) -> None:
         for each in results
     ]
     header = ("", "Spearman", "95 % interval", "Pearson", "pairs", "unknown")
-    made = " Words that are not in the vocabulary are made of their n-grams." if results[0].unseen else ""
+    made = " The vectors of unknown words are made of their n-grams." if results[0].unseen else ""
     words = _words(results[0].restrict_vocab, results[0].case)
-    print_table("similarity", header, rows, f"Correlations of cosines with people's scores. {words}{made}")
+    print_table("similarity", header, rows, f"Correlations of cosines with human scores. {words}{made}")
 
 
 def show_analogies(results: Sequence[Analogies]) -> None:
-    """A table for each file: its sections, groups of them, all."""
+    """Print a table for each file: its sections, groups of sections, and the total."""
     for number, result in enumerate(results):
         blocks = [result.sections, result.groups, (result.total,)]
         rows = [_section(each) for block in blocks if block for each in (*block, None)][:-1]
@@ -59,7 +59,7 @@ def show_analogies(results: Sequence[Analogies]) -> None:
 
 
 def _section(section: Section | None) -> tuple[str, ...]:
-    """None: an empty row."""
+    """Return the row of a section; an empty row for None."""
     if section is None:
         return ("",) * 6
     interval = _interval(section.interval, percent=True)
@@ -68,7 +68,7 @@ def _section(section: Section | None) -> tuple[str, ...]:
 
 
 def show_categories(results: Sequence[Categories]) -> None:
-    """A row for each file."""
+    """Print a row for each file."""
     rows = [
         (
             *(_name(each.file), _number(each.purity), _interval(each.interval), _number(each.largest)),
@@ -83,12 +83,12 @@ def show_categories(results: Sequence[Categories]) -> None:
 
 
 def show_outliers(results: Sequence[Outliers]) -> None:
-    """A table for each file or folder: its sets, all."""
+    """Print a table for each file or folder: its sets, and the total."""
     for number, result in enumerate(results):
         sets = (*result.sets, result.total) if len(result.sets) > 1 else result.sets
         rows = [_outlier_set(each) for each in sets]
         header = ("", "accuracy", "95 % interval", "OPP", "95 % interval", "asked", "unknown")
-        out = f"{result.total.unknown_words:,} unknown words were taken out of their sets. "
+        out = f"{result.total.unknown_words:,} unknown words were removed from their sets. "
         words = f"{out if result.total.unknown_words else ''}{_words(result.restrict_vocab, result.case)}"
         how = f"Outliers found, and their mean position. {words}"
         print_table(f"outliers: {_name(result.file)}", header, rows, how, gap=number > 0)
@@ -102,7 +102,7 @@ def _outlier_set(each: OutlierSet) -> tuple[str, ...]:
 
 
 def show_stability(result: Stability) -> None:
-    """A row for each pair of models, and one for all."""
+    """Print a row for each pair of models, and one for all pairs."""
     rows = [
         (
             f"models {pair.first + 1} and {pair.second + 1}",
@@ -116,18 +116,19 @@ def show_stability(result: Stability) -> None:
     ]
     share, jaccard = _interval(result.share_interval, percent=True), _interval(result.jaccard_interval)
     rows.append(("all", _percent(result.share), share, _number(result.jaccard), jaccard))
-    unknown = f"; {result.unknown:,} words of the list are not" if result.unknown else ""
+    unknown = f"; {result.unknown:,} words of the list are unknown" if result.unknown else ""
     how = (
-        f"{result.words:,} words asked, of {result.common:,} that are in all {result.models} models{unknown}."
+        f"Compared {result.words:,} of the {result.common:,} words that all {result.models} models "
+        f"know{unknown}."
     )
     header = ("", "shared", "95 % interval", "Jaccard", "95 % interval")
     print_table(f"stability: {result.k} neighbours", header, rows, how)
 
 
 def _words(restrict_vocab: int | None, case: str) -> str:
-    known = "All words" if restrict_vocab is None else f"The first {restrict_vocab:,} words"
+    known = "All words" if restrict_vocab is None else f"Only the first {restrict_vocab:,} words"
     how = {"exact": "as spelled", "prefer": "as spelled, else in any case", "ignore": "in any case"}[case]
-    return f"{known} are known, {how}; questions with others are left out."
+    return f"{known} are known, looked up {how}; questions with unknown words are skipped."
 
 
 def _name(file: str) -> str:

@@ -1,4 +1,4 @@
-"""`unhot fasttext`: the group of fastText's verbs."""
+"""The command `unhot fasttext`: the group of fastText's commands."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ Examples:
 
 @click.group(epilog=EXAMPLES)
 def fasttext() -> None:
-    """The commands of fastText, with its options and its output.
+    """Run fastText's commands, with its options and its output.
 
-    Files are fastText's own, .bin and .ftz; - stands for standard input. What differs is in
-    docs/moving-from-fasttext.md.
+    Files are fastText's own, .bin and .ftz; - stands for standard input. docs/moving-from-fasttext.md lists
+    the differences.
     """
 
 

@@ -1,4 +1,4 @@
-"""`unhot fasttext`: verbs that ask a model about words. What they print is what fastText prints."""
+"""The commands of `unhot fasttext` that query a model about words. They print what fastText prints."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ k_argument = click.argument("k", type=click.IntRange(1), default=10, required=Fa
 @click.argument("model")
 @k_argument
 def nn(model: str, k: int) -> None:
-    """Show the words nearest to each word that is typed.
+    """Show the words nearest to each word that you type.
 
-    MODEL is a .bin or .ftz of fastText; K is how many words. Those that are asked for come from a prompt or
-    from standard input, and need not have been seen in training.
+    MODEL is a .bin or .ftz of fastText; K is the number of words to show. Queries are typed at a prompt or
+    read from standard input. Words that were not seen in training have neighbours, too.
     """
     asked = open_model(model)
     put("Query word? ")
@@ -39,15 +39,15 @@ def nn(model: str, k: int) -> None:
 def analogies(model: str, k: int) -> None:
     """Show the words nearest to A - B + C.
 
-    MODEL is a .bin or .ftz of fastText; K is how many words. A, B and C are three words from a prompt or from
-    standard input, such as berlin germany france.
+    MODEL is a .bin or .ftz of fastText; K is the number of words to show. A, B and C are three words typed at
+    a prompt or read from standard input, such as berlin germany france.
     """
     prompt = "Query triplet (A - B + C)? "
     put(f"Loading model {model}\n")
     asked = open_model(model)
     put(prompt)
     words = _words()
-    # three at a time; one or two words at the end are no question
+    # three at a time; one or two words left at the end are ignored
     for a, b, c in zip(words, words, words, strict=False):
         _put_found(f"{a} - {b} + {c}", asked.get_analogies(a, b, c, k, "surrogateescape"))
         put(prompt)
@@ -58,7 +58,7 @@ def analogies(model: str, k: int) -> None:
 def print_word_vectors(model: str) -> None:
     """Print the vectors of words from standard input.
 
-    Words that were not seen in training have one, too, from their n-grams.
+    Words that were not seen in training have vectors, too, made of their n-grams.
     """
     asked = open_model(model)
     for word in _words():
@@ -68,7 +68,7 @@ def print_word_vectors(model: str) -> None:
 @click.command("print-sentence-vectors")
 @click.argument("model")
 def print_sentence_vectors(model: str) -> None:
-    """Print the vectors of lines of standard input."""
+    """Print the vectors of the lines of standard input."""
     from unhot.compat.fasttext.lines import classifier_lines
 
     asked = open_model(model)
@@ -77,10 +77,10 @@ def print_sentence_vectors(model: str) -> None:
 
 
 class WordCommand(click.Command):
-    """A command whose two arguments may begin with a dash, as words do."""
+    """A command whose two arguments may begin with a dash, as words may."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """With both there, none is an option."""
+        """Parse two arguments as such, not as options, even if they begin with a dash."""
         return super().parse_args(ctx, ["--", *args] if len(args) == 2 else args)
 
 
@@ -90,51 +90,51 @@ class WordCommand(click.Command):
 def print_ngrams(model: str, word: str) -> None:
     """Print the vectors of a word's n-grams.
 
-    The vector of WORD is the mean of all that are printed: its own, if it was seen in training, comes first.
+    The vector of WORD is the mean of all printed vectors. If WORD was seen in training, its own row is first.
     """
     for ngram, vector in open_model(model).get_ngram_vectors(word):
         put(f"{ngram} {numbers(vector)}\n")
 
 
 def open_model(model: str) -> FastText:
-    """The model of a `.bin` or `.ftz` file."""
+    """Open a `.bin` or `.ftz` file."""
     from unhot.compat.fasttext import load_model
 
     return load_model(model)
 
 
 def _put_found(asked: str, found: Iterable[tuple[float, str]]) -> None:
-    """A line for each word; a note if there is none."""
+    """Print a line for each word that was found, or a note if there is none."""
     answers = "".join(f"{word} {cosine:.6g}\n" for cosine, word in found)
     if answers:
         put(answers)
     else:
-        note(f"{printable(asked)}: has no vector: not in the dictionary, and none of its n-grams is known")
+        note(f"{printable(asked)}: has no vector: it is not in the dictionary, nor are any of its n-grams")
 
 
 def numbers(vector: Floats) -> str:
-    """A vector as fastText prints it: five digits, and a space behind each number."""
+    """Return a vector as fastText prints it: five digits, and a space after each number."""
     return "%.5g " * vector.size % tuple(vector.tolist())
 
 
 def put(text: str) -> None:
-    """Write to standard output; bytes that are not UTF-8 as they came in."""
+    """Write to standard output; bytes that are not UTF-8 are written as they were read."""
     from unhot.vocab.vocabulary import encode_word
 
     click.echo(encode_word(text), nl=False)
 
 
 def lines() -> Iterator[str]:
-    """The lines of standard input, with their ends."""
+    """Yield the lines of standard input, with their line ends."""
     from unhot.vocab.vocabulary import decode_word
 
     if sys.stdin is None:
-        raise click.UsageError("no standard input to read from")
+        raise click.UsageError("there is no standard input to read from")
     yield from map(decode_word, sys.stdin.buffer)
 
 
 def _words() -> Iterator[str]:
-    """The words of standard input, line by line."""
+    """Yield the words of standard input, line by line."""
     from unhot.compat.fasttext.lines import WORD
 
     for line in lines():

@@ -1,4 +1,4 @@
-"""`unhot fasttext`: verbs for classifiers, and what a file holds. What they print is what fastText prints."""
+"""The commands of `unhot fasttext` for classifiers, and `dump`. They print what fastText prints."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ STDIN = "-"
 
 
 def _verb(name: str, function: Callable[..., None], about: str, **how: bool) -> click.Command:
-    """A command with the arguments that all verbs for classifiers take."""
+    """Make a command with the arguments that all commands for classifiers take."""
     return click.Command(
         name,
         callback=functools.partial(function, **how),
@@ -25,7 +25,7 @@ def _verb(name: str, function: Callable[..., None], about: str, **how: bool) -> 
             click.Argument(["threshold"], type=float, default=0.0, required=False),
         ],
         help=about,
-        context_settings={"ignore_unknown_options": True},  # -1 is a number
+        context_settings={"ignore_unknown_options": True},  # so that -1 is a number
     )
 
 
@@ -48,7 +48,7 @@ def _test(model: str, text: str, k: int, threshold: float, each_label: bool) -> 
             "Recall": meter.recall(label),
         }
         put("".join(f"{name} : {_figure(share)}  " for name, share in figures.items()) + f" {label}\n")
-    form = ".3f" if each_label else ".3g"  # fastText's stream stays in the form of the lines above
+    form = ".3f" if each_label else ".3g"  # fastText's output stream keeps the format of the lines above
     put(f"N\t{meter.examples}\nP@{k}\t{meter.precision():{form}}\nR@{k}\t{meter.recall():{form}}\n")
 
 
@@ -59,17 +59,17 @@ def _figure(share: float) -> str:
 PREDICT = """\
 Print the most probable labels of each line.
 
-TEXT is a file, or - for standard input; K is how many labels, 1 if it is left out, -1 for all. Labels whose
-probability does not reach THRESHOLD are left out.
+TEXT is a file, or - for standard input. K is the number of labels, 1 by default, -1 for all. Labels with a
+probability below THRESHOLD are left out.
 """
 TEST = """\
 Print precision and recall on lines with labels.
 
-TEXT is a file, or - for standard input. The K most probable labels of a line, if their probabilities reach
-THRESHOLD, are compared with those that it has. N is the number of lines with labels.
+TEXT is a file, or - for standard input. The K most probable labels of a line, without those below THRESHOLD,
+are compared with its true labels. N is the number of lines with labels.
 """
-WITH_PROBABILITY = "`predict`, with a probability behind each label."
-EACH_LABEL = "`test`, and before it the figures of each label."
+WITH_PROBABILITY = "Print the most probable labels of each line, each with its probability."
+EACH_LABEL = "Print F1-score, precision and recall of each label, then the output of `test`."
 
 predict = _verb("predict", _predict, PREDICT, with_probability=False)
 predict_prob = _verb("predict-prob", _predict, WITH_PROBABILITY, with_probability=True)
@@ -81,7 +81,7 @@ test_label = _verb("test-label", _test, EACH_LABEL, each_label=True)
 @click.argument("model")
 @click.argument("part", type=click.Choice(["args", "dict", "input", "output"]))
 def dump(model: str, part: str) -> None:
-    """Print the settings, words, or a matrix of a file."""
+    """Print the settings (args), the words (dict) or a matrix (input, output) of a file."""
     opened = open_model(model)
     if part == "args":
         for name, value in opened.get_arguments().items():
@@ -99,7 +99,7 @@ def dump(model: str, part: str) -> None:
 
 
 def _lines_of(text: str) -> Iterable[str]:
-    """The lines of a file, or of standard input."""
+    """Return the lines of a file or of standard input."""
     from unhot.compat.fasttext.lines import classifier_lines
     from unhot.compat.fasttext.model import lines_of
 

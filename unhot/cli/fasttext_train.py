@@ -1,4 +1,4 @@
-"""`unhot fasttext skipgram` and `cbow`, with fastText's options; and its verbs that are not there."""
+"""The commands `unhot fasttext skipgram` and `cbow`, with fastText's options, and those not supported."""
 
 from __future__ import annotations
 
@@ -26,39 +26,39 @@ Examples:
   unhot fasttext {verb} -input corpus.txt.gz -output model -dim 300 -lr 0.025 -epoch 10 -thread 8
   zcat dump.gz | unhot fasttext {verb} -input - -output model -minCount 20 -t 1e-4
 """
-MOST_THREADS = 12  # fastText's default, whatever the machine has
+MOST_THREADS = 12  # fastText's default number of threads on any machine
 LOSSES = ("ns", "hs", "softmax", "ova", "one-vs-all")
 # name, type, help
 OPTIONS: tuple[tuple[str, Any, str], ...] = (
-    ("lr", float, "First learning rate."),
-    ("dim", int, "Numbers in a vector."),
-    ("ws", int, "Words to each side of a centre."),
-    ("epoch", int, "Passes over the text."),
-    ("minCount", int, "Drop words seen less often."),
-    ("neg", int, "Negative samples, with -loss ns."),
+    ("lr", float, "Initial learning rate."),
+    ("dim", int, "Length of each vector."),
+    ("ws", int, "Words on each side of the centre word."),
+    ("epoch", int, "Number of passes over the text."),
+    ("minCount", int, "Drop words that occur less often than this."),
+    ("neg", int, "Number of negative samples, with -loss ns."),
     ("loss", click.Choice(LOSSES), "ns: negative sampling, hs: hierarchical softmax, softmax, one-vs-all."),
-    ("bucket", int, "Rows that n-grams share, by their hash."),
-    ("minn", int, "Characters of the shortest n-gram of a word."),
-    ("maxn", int, "Characters of the longest n-gram; 0: no n-grams."),
+    ("bucket", int, "Number of rows that n-grams are hashed to."),
+    ("minn", int, "Length of the shortest n-grams, in characters."),
+    ("maxn", int, "Length of the longest n-grams, in characters; 0: no n-grams."),
     ("t", float, "Threshold of sub-sampling frequent words."),
     ("seed", int, "Seed of all random numbers."),
     ("verbose", int, "0: show nothing but errors."),
-    ("pretrainedVectors", str, "Begin from the vectors in this file, in any format."),
-    ("wordNgrams", int, "Accepted, and not used."),
-    ("lrUpdateRate", int, "Accepted, and not used."),
-    ("label", str, "Accepted, and not used."),
-    ("minCountLabel", int, "Accepted, and not used."),
+    ("pretrainedVectors", str, "Start from the vectors in this file, in any format."),
+    ("wordNgrams", int, "Accepted but not used."),
+    ("lrUpdateRate", int, "Accepted but not used."),
+    ("label", str, "Accepted but not used."),
+    ("minCountLabel", int, "Accepted but not used."),
 )
 
 
 class FastTextCommand(click.Command):
-    """A command whose options have one dash and a whole name.
+    """A command whose options have one dash and a full name.
 
-    Never letters that stand together, nor a letter with its value.
+    Click's short forms, such as -ab for -a -b or -n5 for -n 5, are not recognised.
     """
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Names must be known ones; `-t=1e-4` is as good as `-t 1e-4`."""
+        """Parse options; refuse unknown names, and accept `-t=1e-4` as well as `-t 1e-4`."""
         known = {name: param for param in self.get_params(ctx) for name in param.opts}
         rest = iter(args)
         split: list[str] = []
@@ -72,22 +72,22 @@ class FastTextCommand(click.Command):
         try:
             return super().parse_args(ctx, split)
         except click.UsageError as error:
-            error.ctx = error.ctx or ctx  # a value that is missing does not say where; the hint does
+            error.ctx = error.ctx or ctx  # a missing value's error lacks the context for the hint
             raise
 
 
 def _training(verb: str, about: str) -> click.Command:
-    """The command of a verb."""
+    """Make the command that trains skipgram or cbow."""
     where = "A file, a folder, a pattern, or - for standard input; gz, bz2, xz and zst are unpacked."
     usual = Unsupervised._field_defaults
-    threads = f"Threads  [default: those of the machine, at most {MOST_THREADS}]"
+    threads = f"Number of threads  [default: the machine's cores, at most {MOST_THREADS}]"
     params: list[click.Parameter] = [
         click.Option(["-input"], required=True, metavar="TEXT", help=where),
         click.Option(
             ["-output"],
             required=True,
             metavar="OUTPUT",
-            help="Path of the files to write, without their endings.",
+            help="Path of the files to write, without their extensions.",
         ),
         *(
             click.Option([f"-{n}", n], type=kind, default=usual[n], show_default=usual[n] != "", help=text)
@@ -95,13 +95,13 @@ def _training(verb: str, about: str) -> click.Command:
         ),
         click.Option(["-thread"], type=int, default=None, help=threads),
         click.Option(
-            ["-saveOutput", "save_output"], is_flag=True, help="Write OUTPUT.output, too: the output vectors."
+            ["-saveOutput", "save_output"], is_flag=True, help="Also write OUTPUT.output, the output vectors."
         ),
     ]
     made = "Words are made of their n-grams, so unseen words have vectors, too."
     writes = (
-        "Writes OUTPUT.bin, the model, and OUTPUT.vec, the words' vectors; "
-        "each replaces what is there when it is complete."
+        "Writes OUTPUT.bin, the model, and OUTPUT.vec, the word vectors. "
+        "An existing file is replaced when the new one is complete."
     )
     return FastTextCommand(
         verb,
@@ -125,26 +125,26 @@ def _train(verb: str, input: str, output: str, thread: int | None, save_output: 
             bar.note(f"-{line}")
         model = learned(input, given, callbacks=[bar], reading=bar.reading, note=bar.note)
         if model.history.position.epoch < model.epochs:
-            bar.note(f"interrupted after {model.history.words:,} words: nothing was written")
+            bar.note(f"interrupted after {model.history.words:,} words: no file was written")
             return 130
         _save(model, files, bar)
     return 0
 
 
 def _files(input: str, output: str, save_output: bool, given: Unsupervised) -> dict[str, Path]:
-    """The files to write, by what is in them; an error now if that cannot be, not after the training."""
+    """Return the files to write, by extension; raise an error now, not after training, if they cannot be."""
     from unhot.corpus.reading.files import find_files
 
     given.settings()
     if save_output and given.loss == "hs":
         raise ConfigError(
-            "-saveOutput with -loss hs: its output vectors are those of a tree's inner nodes, "
-            "not of words; leave it out"
+            "-saveOutput with -loss hs: its output vectors belong to a tree's inner nodes, "
+            "not to words; leave -saveOutput out"
         )
     if os.path.basename(output) in ("", ".", ".."):  # noqa: PTH119 (a Path forgets the slash at the end)
         raise ConfigError(
             f"-output {output!r}: is a folder; "
-            "give the path of the files without their endings, such as folder/model"
+            "give the path of the files without their extensions, such as folder/model"
         )
     endings = ("bin", "vec", "output") if save_output else ("bin", "vec")
     files = {ending: Path(f"{output}.{ending}") for ending in endings}
@@ -153,14 +153,13 @@ def _files(input: str, output: str, save_output: bool, given: Unsupervised) -> d
     for file in files.values():
         if file.exists() and any(map(file.samefile, texts)):
             raise ConfigError(
-                f"-output {output}: {file} belongs to the text of -input, and would be replaced; "
-                "choose another -output"
+                f"-output {output}: would replace {file}, which is part of -input; choose another -output"
             )
     return files
 
 
 def _check_writable(files: dict[str, Path], output: str) -> None:
-    """Raise a `DataError` unless files can be made where these shall be."""
+    """Raise a `DataError` unless the files can be written."""
     folder = Path(output).parent
     if not folder.is_dir():
         raise DataError(f"-output {output}: there is no folder {folder}; make it first")
@@ -187,30 +186,30 @@ def _save(model: FastText, files: dict[str, Path], bar: TrainingBar) -> None:
         f"trained {history.words:,} words in {history.seconds:.1f} s ({speed}), loss {history.losses[-1]:.4f}"
     )
     bar.note(
-        f"saved to {', '.join(map(str, files.values()))}; look at it with: unhot fasttext nn {files['bin']}"
+        f"saved to {', '.join(map(str, files.values()))}; query it with: unhot fasttext nn {files['bin']}"
     )
 
 
-skipgram = _training("skipgram", "Learn vectors: a word predicts those around it.")
-cbow = _training("cbow", "Learn vectors: the words around predict a word.")
+skipgram = _training("skipgram", "Learn vectors: each word predicts the words around it.")
+cbow = _training("cbow", "Learn vectors: the words around a word together predict it.")
 
 
 def _missing(verb: str, why: str) -> click.Command:
-    """A verb of fastText that unhot has not."""
+    """Make a command that says that unhot does not support this command of fastText."""
 
     @click.command(
         verb,
-        short_help=f"Not there yet: {why}.",
+        short_help=f"Not supported yet: {why}.",
         context_settings={"ignore_unknown_options": True, "help_option_names": []},
     )
     @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
     def command(arguments: tuple[str, ...]) -> NoReturn:
-        raise ConfigError(f"unhot fasttext {verb}: is not there yet: {why}")
+        raise ConfigError(f"unhot fasttext {verb}: is not supported yet: {why}")
 
     return command
 
 
 supervised = _missing(
-    "supervised", "unhot reads and asks classifiers that fastText trained, and does not train them"
+    "supervised", "unhot can read and use classifiers that fastText trained, but cannot train them"
 )
-quantize = _missing("quantize", "unhot reads and asks quantised files, and does not make them")
+quantize = _missing("quantize", "unhot can read and use quantised files, but cannot make them")

@@ -1,4 +1,4 @@
-"""`unhot info`."""
+"""The command `unhot info`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from unhot.errors import DataError
 if TYPE_CHECKING:
     from unhot.vectors.store import Vectors
 
-FIRST = 10  # words shown
+FIRST = 10  # the number of words shown
 EXAMPLES = """
 \b
 Examples:
@@ -31,16 +31,16 @@ Examples:
     "--ngrams",
     metavar="WORD",
     default=None,
-    help="Show how WORD, seen or not, is cut, and which rows its n-grams have.",
+    help="Show the n-grams of WORD, seen or not, and their rows.",
 )
 @json_option
 def info(model: str, ngrams: str | None, as_json: bool) -> None:
     """Show what MODEL holds.
 
-    Of a model directory: settings, size, losses, commonest words. Of a file of vectors in another format:
-    format, size, first words. Of either, if its words are made of n-grams: how they are cut, how many of the
-    buckets have a row, and how many bytes the rows are. Of a directory of co-occurrence cells (`unhot
-    cooccur`): how they were counted, how many there are, and the heaviest.
+    For a model directory: settings, size, losses, most frequent words. For a file of vectors in another
+    format: format, size, first words. If words are made of n-grams, also: how words are split, how many
+    buckets have a row, and the bytes of the rows. For a directory of co-occurrence cells (`unhot cooccur`):
+    how they were counted, their number, and the largest.
     """
     from unhot.vectors.formats.directory import is_model
 
@@ -63,8 +63,8 @@ def info(model: str, ngrams: str | None, as_json: bool) -> None:
 
 def _show_model(facts: dict[str, Any], model: str) -> None:
     if "training" in facts:
-        where = "cut off after {epoch} epochs and {chunk} chunks".format(**facts["training"])
-        facts["training"] = f"{where}; go on with: unhot train --resume {model}"
+        where = "interrupted after {epoch} epochs and {chunk} chunks".format(**facts["training"])
+        facts["training"] = f"{where}; continue with: unhot train --resume {model}"
     facts["losses"] = ", ".join(f"{loss:.4f}" for loss in facts.get("losses", [])) or "-"
     shapes = [f"{name} {' x '.join(map(str, shape))}" for name, shape in facts["tensors"].items()]
     words = [f"{printable(word)} ({count:,})" for word, count in facts["commonest"].items()]
@@ -72,7 +72,7 @@ def _show_model(facts: dict[str, Any], model: str) -> None:
 
 
 def _show_cells(path: Path, as_json: bool) -> None:
-    """Counted cells."""
+    """Show a directory of cells."""
     from unhot.cli.cooccur import cells_facts, pair_lines
     from unhot.corpus.cells import Cells
 
@@ -117,7 +117,7 @@ def _of_vectors(path: Path) -> dict[str, Any]:
 
 
 def _of_ngrams(vectors: Vectors) -> dict[str, Any]:
-    """How words are cut, and what their rows are; nothing where words have no n-grams."""
+    """Return how words are split and how many rows they have; nothing if words have no n-grams."""
     subwords = vectors.subwords
     if subwords is None:
         return {}
@@ -126,13 +126,13 @@ def _of_ngrams(vectors: Vectors) -> dict[str, Any]:
     facts = {name: getattr(subwords, name) for name in ("minn", "maxn", "buckets", "scheme", "hashes")}
     if isinstance(vectors, SubwordVectors):
         facts |= {"used_buckets": vectors.rows.used_buckets, "rows": vectors.rows.matrix.shape[0]}
-        size = getattr(vectors.rows.matrix, "nbytes", None)  # quantised rows have none of their own
+        size = getattr(vectors.rows.matrix, "nbytes", None)  # quantised rows have no nbytes
         facts |= {} if size is None else {"row_bytes": size}
     return facts
 
 
 def _show_ngrams(path: Path, word: str, as_json: bool) -> None:
-    """A line for each piece of a word: text, length of its vector, cosine with the word's, buckets, rows."""
+    """Show each piece of a word: text, length of its vector, cosine with the word, buckets, rows."""
     from unhot.vectors.store import Vectors
     from unhot.vectors.subword_vectors import SubwordVectors
 
@@ -142,7 +142,7 @@ def _show_ngrams(path: Path, word: str, as_json: bool) -> None:
             f"{path}: its words are not made of n-grams; "
             "give a model that `unhot train --model fasttext` or fastText wrote"
         )
-    whole = vectors[word]  # raises if nothing is known of it
+    whole = vectors[word]  # raises an error if neither the word nor its n-grams are known
     lines = [
         {
             "piece": piece.text,

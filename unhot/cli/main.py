@@ -1,6 +1,6 @@
-"""`unhot`: the group of all commands, and how errors end them.
+"""The command `unhot`: the group of all commands, and the handling of their errors.
 
-An error is one line on stderr. Exit codes: 2 for wrong usage, 1 for anything that failed, 130 after Ctrl-C.
+An error is one line on stderr. Exit codes: 2 for wrong usage, 1 for any other failure, 130 after Ctrl-C.
 `--debug` anywhere on the command line shows the traceback instead.
 """
 
@@ -40,7 +40,7 @@ EPILOG = (
 def group() -> None:
     """Learn vectors from data with a big vocabulary.
 
-    Quickly, exactly, and with a softmax you can exchange.
+    Fast, exact, and with an exchangeable softmax.
     """
 
 

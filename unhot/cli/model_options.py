@@ -1,6 +1,7 @@
-"""The settings of all models as options of `unhot train`, derived from their fields and comments.
+"""Make the settings of all models options of `unhot train`, from the models' fields and comments.
 
-Unset, each model has its own default. Which option belongs to which model follows from its fields, too.
+An option that is not given gets the default of the chosen model. The fields of a model also say which options
+belong to it.
 """
 
 from __future__ import annotations
@@ -17,26 +18,26 @@ from unhot.cli.outputs import listed_layers, load_plugin
 
 FOLDER = Path(__file__).resolve().parent.parent / "models"
 USUAL = "skipgram"
-KINDS = {"int": click.INT, "float": click.FLOAT}  # all others are text
+KINDS = {"int": click.INT, "float": click.FLOAT}  # all other types are text
 
 
 def listed_models() -> dict[str, Declared]:
-    """Every model of the package, and of plugins; the usual one first, then those like it."""
+    """Return all models of the package and of plugins; the default one first, then the most similar ones."""
     registry = sys.modules.get("unhot.models.model")
     found = declared(FOLDER, "model", {} if registry is None else registry.MODELS)
     return dict(sorted(found.items(), key=lambda item: (-_alike(item[1], found[USUAL]), item[0] != USUAL)))
 
 
 def _alike(some: Declared, usual: Declared) -> int:
-    """How many settings two models share."""
+    """Return the number of settings that two models share."""
     return len(some.settings.keys() & usual.settings.keys())
 
 
 class ModelOption(click.Option):
-    """A setting of some models."""
+    """An option for a setting of one or more models."""
 
     def __init__(self, fields: Mapping[str, DeclaredField], defaults: Mapping[str, Any], of: str) -> None:
-        """`fields`: what each model says of it; `of`: these models in words."""
+        """Make the option from the field of each model; `of` names these models in words."""
         first = next(iter(fields.values()))
         flag = "--" + first.name.replace("_", "-")
         words = list(dict.fromkeys(word for field in fields.values() for word in field.choices))
@@ -48,7 +49,7 @@ class ModelOption(click.Option):
 
 
 def model_options(models: Mapping[str, Declared]) -> list[ModelOption]:
-    """An option for each setting of any model, those that most models have first."""
+    """Return an option for each setting of any model; settings that most models have come first."""
     owners: dict[str, dict[str, DeclaredField]] = {}
     for name, kind in models.items():
         for field in kind.settings.values():
@@ -62,7 +63,7 @@ def model_options(models: Mapping[str, Declared]) -> list[ModelOption]:
 
 
 def _default(kind: Declared, field: DeclaredField) -> Any:
-    """What a setting is unless it is given; where that is None, a model may have it as a fact of its own."""
+    """Return the default of a setting: that of its field or, if it is None, the class's default_NAME."""
     value = kind.facts.get(f"default_{field.name}") if field.default is None else field.default
     if isinstance(value, bool):
         name = field.name.replace("_", "-")
@@ -71,21 +72,21 @@ def _default(kind: Declared, field: DeclaredField) -> Any:
 
 
 def _help(first: DeclaredField, fields: Mapping[str, DeclaredField], defaults: Mapping[str, Any]) -> str:
-    """The comments of all models, each once, and the defaults."""
+    """Return the help text of an option: the comments of all models, each once, and the defaults."""
     meanings = _grouped((owner, field.meaning) for owner, field in fields.items())
     if len(meanings) == 1:
         text = first.meaning
     else:
         text = "; ".join(f"{owners}: {meaning}" for meaning, owners in meanings.items())
     if first.name == "output":
-        text += f": {', '.join(listed_layers())}; settings behind a colon, as NAME:setting=value,..."
+        text += f": {', '.join(listed_layers())}; give settings after a colon, as NAME:setting=value,..."
     head, colon, _ = text.partition(": ")
     text = text if colon and head.isidentifier() else text[:1].upper() + text[1:]
     return f"{text}{'' if text.endswith('.') else '.'}{_shown(defaults)}"
 
 
 def _shown(defaults: Mapping[str, Any]) -> str:
-    """The default, or those that models have; nothing where there is none."""
+    """Return the text that shows the default, or the defaults by model; empty if there is none."""
     values = _grouped((owner, f"{v:g}" if isinstance(v, float) else str(v)) for owner, v in defaults.items())
     if set(values) == {"None"}:
         return ""
@@ -95,7 +96,7 @@ def _shown(defaults: Mapping[str, Any]) -> str:
 
 
 def _grouped(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """What each value belongs to, joined."""
+    """Group owners by value; return for each value its owners, joined by commas."""
     out: dict[str, list[str]] = {}
     for owner, value in pairs:
         out.setdefault(value, []).append(owner)
@@ -103,7 +104,7 @@ def _grouped(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
 
 
 def plugins_in(arguments: list[str]) -> Iterator[str]:
-    """The plugins that a command line names: they must be there before their settings are looked for."""
+    """Yield the plugins named on a command line; they must be loaded before options are parsed."""
     for option, value in zip(arguments, [*arguments[1:], ""], strict=False):
         if option == "--plugin" and value:
             yield value
@@ -112,26 +113,26 @@ def plugins_in(arguments: list[str]) -> Iterator[str]:
 
 
 class TrainCommand(click.Command):
-    """A command with the settings of all models; its help lists these by model, then models and layers."""
+    """A command with options for the settings of all models; its help also lists models and layers."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Load plugins first: they may bring models with settings of their own."""
+        """Load plugins first, because their models may have settings of their own; then parse."""
         for plugin in plugins_in(args):
             load_plugin(plugin)
         return super().parse_args(ctx, args)
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
-        """The command's own options, and those of models."""
+        """Return the command's own options and those of the models."""
         models = listed_models()
         choice = click.Option(
             ["--model"],
             type=click.Choice(list(models)),
-            help=f"Which model to train; they are listed below.  [default: {USUAL}]",
+            help=f"The model to train; all models are listed below.  [default: {USUAL}]",
         )
         return [*super().get_params(ctx), choice, *model_options(models)]
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The command's own options, then those of models by group, then models and layers."""
+        """Write the command's own options, then those of the models by group, then models and layers."""
         groups: dict[str, list[tuple[str, str]]] = {"Options": []}
         for param in self.get_params(ctx):
             record = param.get_help_record(ctx)

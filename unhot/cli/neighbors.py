@@ -1,4 +1,4 @@
-"""`unhot neighbors`: of words given, of lines read, or of what is typed at a prompt."""
+"""The command `unhot neighbors`, for words given as arguments, read from lines, or typed at a prompt."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Examples:
   unhot neighbors model king -n 5
   unhot neighbors model king queen --json
   unhot neighbors model king - man + woman
-  unhot neighbors vectors.bin                    a prompt: type words, an empty line ends it
+  unhot neighbors vectors.bin                    opens a prompt; an empty line ends it
   cut -f1 words.tsv | unhot neighbors model --json
 """
 
@@ -34,22 +34,20 @@ Examples:
 @click.argument("model")
 @click.argument("words", nargs=-1, metavar="[WORD]...")
 @click.option(
-    "-n", "--topn", type=click.IntRange(1), default=10, show_default=True, help="How many neighbours."
+    "-n", "--topn", type=click.IntRange(1), default=10, show_default=True, help="Number of neighbours."
 )
 @which_option
 @restrict_option
-@click.option(
-    "--json", "as_json", is_flag=True, help="JSON for machines: an object on a line for each query."
-)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON: one line with an object for each query.")
 def neighbors(
     model: str, words: tuple[str, ...], topn: int, which: str, restrict_vocab: int | None, as_json: bool
 ) -> int:
     """Show the words nearest to each WORD by cosine.
 
     MODEL is a model directory, or a file of vectors in any format that unhot reads. A query is a word, or
-    words that are added and subtracted: king - man + woman. Without a WORD, queries are typed at a prompt; if
-    standard input is no terminal, they are its lines. Where MODEL has n-grams, as those of fastText, words
-    that it has not seen have neighbours, too.
+    words that are added and subtracted: king - man + woman. Without a WORD, queries are typed at a prompt or,
+    if standard input is not a terminal, read from its lines. If MODEL has n-grams, as fastText's models have,
+    unseen words have neighbours, too.
     """
     from unhot.vectors.store import Vectors
 
@@ -59,7 +57,7 @@ def neighbors(
         search.all_or_nothing((" ".join(words),) if {"+", "-"} & set(words) else words)
         return 0
     if sys.stdin is None:
-        raise click.UsageError("no WORD, and no standard input to read words from")
+        raise click.UsageError("no WORD was given, and there is no standard input to read words from")
     if sys.stdin.isatty():
         search.each(_typed(len(vectors)))
         return 0
@@ -68,22 +66,22 @@ def neighbors(
 
 @dataclass
 class _Search:
-    """How queries are answered and shown."""
+    """Answers queries and shows the answers."""
 
     vectors: Vectors
     topn: int
     restrict_vocab: int | None
     as_json: bool
-    shown: int = 0  # answers
+    shown: int = 0  # the number of answers shown so far
 
     def all_or_nothing(self, queries: tuple[str, ...]) -> None:
-        """Answer all queries before the first is shown, so that an error is all that there is to see."""
+        """Answer all queries before showing any, so that an error is shown alone."""
         answers = [(query, *self._answer(query)) for query in queries]
         for query, found, unseen in answers:
             self._show(query, found, unseen, heading=len(queries) > 1)
 
     def each(self, queries: Iterable[str]) -> bool:
-        """Answer queries as they come; whether all could be answered."""
+        """Answer queries as they come; return whether all could be answered."""
         every = True
         for query in queries:
             try:
@@ -99,7 +97,7 @@ class _Search:
         return every
 
     def _answer(self, query: str) -> tuple[list[tuple[str, float]], list[str]]:
-        """The neighbours, and which words of the query are not in the vocabulary."""
+        """Return the neighbours, and the words of the query that are not in the vocabulary."""
         positive, negative = terms(query, self.vectors)
         found = self.vectors.most_similar(
             positive=positive, negative=negative, topn=self.topn, restrict_vocab=self.restrict_vocab
@@ -121,9 +119,9 @@ class _Search:
 
 
 def terms(query: str, vectors: Vectors) -> tuple[list[str], list[str]]:
-    """The words of a query that are added, and those that are subtracted.
+    """Return the words of a query that are added, and those that are subtracted.
 
-    A query that is a word is just that.
+    A query that is a word of the vocabulary is not split.
     """
     if vectors.has_index_for(query):
         return [query], []
@@ -139,23 +137,23 @@ def terms(query: str, vectors: Vectors) -> tuple[list[str], list[str]]:
 
 
 def unseen_words(words: Iterable[str], vectors: Vectors) -> list[str]:
-    """Those that have a vector, but no row."""
+    """Return the words that are not in the vocabulary; raise a `DataError` if the vocabulary is empty."""
     if len(vectors) == 0:
         raise DataError(
-            "these vectors have no words, so there is nothing to be found; "
-            "floret's tables are like that: give a model with words"
+            "these vectors have no words, so there are no neighbours to find; "
+            "a floret table has n-grams only: give a model with words"
         )
     return [word for word in dict.fromkeys(words) if not vectors.has_index_for(word)]
 
 
 def tell_unseen(words: Iterable[str]) -> None:
-    """A note for each word whose vector is made of n-grams alone."""
+    """Print a note for each word whose vector is made of n-grams alone."""
     for word in words:
-        note(f"{printable(word)!r} is not in the vocabulary: its vector is from its n-grams")
+        note(f"{printable(word)!r} is not in the vocabulary: its vector is made of its n-grams")
 
 
 def _lines() -> Iterator[str]:
-    """The lines of standard input that are not empty."""
+    """Yield the lines of standard input that are not empty."""
     for raw in sys.stdin.buffer:
         line = raw.decode("utf-8", "surrogateescape").strip()
         if line:
@@ -163,7 +161,7 @@ def _lines() -> Iterator[str]:
 
 
 def _typed(words: int) -> Iterator[str]:
-    """What is typed at a prompt, until an empty line or Ctrl-D."""
+    """Yield the lines typed at a prompt, until an empty line or Ctrl-D."""
     with contextlib.suppress(ImportError):
         import readline  # noqa: F401 (gives `input` a history; not on Windows)
     click.echo(f"{words:,} words. Type a word, or king - man + woman; an empty line ends.", err=True)

@@ -1,8 +1,8 @@
-"""`unhot outputs`, and what all commands know of output layers.
+"""The command `unhot outputs`, and what all commands need of output layers.
 
-Their names, their settings, and how layers of your own are loaded.
+These are their names and settings, and the loading of plugins.
 
-The list for `--help` is read from the source, since importing the layers would load the compiler.
+The list for `--help` is read from the source, because importing the layers would load the compiler.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ class Setting(NamedTuple):
 
     name: str
     type: str
-    default: str | None  # None: it must be given
-    meaning: str  # the comment behind the field
+    default: str | None  # None: there is no default, so it must be given
+    meaning: str  # the comment at the field
 
 
 def listed_layers() -> dict[str, str]:
-    """Name and summary of every layer of the package, and of all that are registered by now."""
+    """Return the names and summaries of all layers of the package and of loaded plugins."""
     layers = declared(FOLDER, "output", {})
     found = {name: _marked(kind.summary, kind.facts.get("compiled", True)) for name, kind in layers.items()}
     registry = sys.modules.get("unhot.outputs")
@@ -45,7 +45,7 @@ def listed_layers() -> dict[str, str]:
 
 
 def documentation(layer: type[OutputLayer]) -> str:
-    """The docstring of the layer's file; where that has none, or more than one layer, that of its class."""
+    """Return the docstring of a layer's file, or of its class if the file has none or several layers."""
     import inspect
 
     from unhot.outputs import LAYERS
@@ -59,12 +59,12 @@ def documentation(layer: type[OutputLayer]) -> str:
 
 
 def first_line(layer: type[OutputLayer]) -> str:
-    """What a layer is, in a line."""
+    """Return the first line of a layer's documentation."""
     return documentation(layer).partition("\n")[0] or layer.__name__
 
 
 def summary(layer: type[OutputLayer]) -> str:
-    """What a layer is, and whether there is a compiled kernel for it."""
+    """Return the first line of a layer's documentation, and a remark if it has no compiled kernel."""
     return _marked(first_line(layer), layer.compiled)
 
 
@@ -73,11 +73,11 @@ def _marked(line: str, compiled: bool) -> str:
 
 
 def settings_of(layer: type[OutputLayer]) -> list[Setting]:
-    """The settings of a layer, in the order of its spec."""
+    """Return the settings of a layer, in the order of its spec."""
     import dataclasses
 
     comments: dict[str, str] = {}
-    for kind in layer.__mro__[-2::-1]:  # the nearest class has the last word
+    for kind in layer.__mro__[-2::-1]:  # a class overrides the comments of its bases
         comments.update(_comments(kind))
     out = []
     for field in dataclasses.fields(layer):
@@ -99,7 +99,7 @@ def settings_of(layer: type[OutputLayer]) -> list[Setting]:
 
 
 def _comments(kind: type) -> dict[str, str]:
-    """The comment of each annotated field of a class; nothing where the source is not at hand."""
+    """Return the comments of the annotated fields of a class; none if the source is not available."""
     import inspect
     import textwrap
 
@@ -111,13 +111,13 @@ def _comments(kind: type) -> dict[str, str]:
 
 
 def default_spec(layer: type[OutputLayer]) -> str:
-    """The layer with all its defaults, as `--output` takes it."""
+    """Return the spec of a layer with all its defaults, as `--output` takes it."""
     text = ",".join(f"{s.name}={'...' if s.default is None else s.default}" for s in settings_of(layer))
     return f"{layer.name}:{text}" if text else layer.name
 
 
 def load_plugin(plugin: str) -> None:
-    """Import a Python file, or a module by name, for the output layers that it registers."""
+    """Import a Python file, or a module by name, which registers its output layers and models."""
     import hashlib
     import importlib.util
 
@@ -128,8 +128,8 @@ def load_plugin(plugin: str) -> None:
             f"--plugin {plugin}: no such Python file; give FILE.py, or the name of a module that can be "
             "imported"
         )
-    # kernels are chosen by types, and types are found by their module: it needs a name of its own, the same
-    # in every process
+    # Kernels are chosen by types, and cached kernels find types by module name. So the module needs a unique
+    # name that is the same in every process.
     stem, digest = re.sub(r"[^0-9A-Za-z_]", "_", path.stem), hashlib.sha256(str(path).encode()).hexdigest()
     name = f"unhot_plugin_{stem}_{digest[:8]}"
     try:
@@ -153,10 +153,10 @@ def _load_plugins(context: click.Context, parameter: click.Parameter, plugins: t
 
 
 def plugin_option(command: Command) -> Command:
-    """The option `--plugin`, for every command that deals with output layers by name."""
+    """Add the option `--plugin` to a command that takes output layers by name."""
     decorate = click.option(
         "--plugin", multiple=True, is_eager=True, expose_value=False, callback=_load_plugins, metavar="FILE",
-        help="Python file or module with output layers, or models, of your own.",
+        help="Load a Python file or module with your own output layers or models.",
     )  # fmt: skip
     out: Command = decorate(command)
     return out
@@ -173,14 +173,14 @@ Examples:
 @click.command(epilog=EXAMPLES)
 @click.argument("name", required=False)
 @plugin_option
-@click.option("--json", "as_json", is_flag=True, help="JSON for machines.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def outputs(name: str | None, as_json: bool) -> None:
-    """List all output layers with their settings, or explain the one called NAME."""
+    """List all output layers with their settings, or explain the layer NAME."""
     from unhot.cli.show import show_json
     from unhot.outputs import LAYERS
 
     if name is not None and name not in LAYERS:
-        raise ConfigError(f"there is no layer {name!r}; there are {', '.join(sorted(LAYERS))}")
+        raise ConfigError(f"there is no layer {name!r}; choose one of {', '.join(sorted(LAYERS))}")
     if as_json:
         show_json(
             {"outputs": [_facts(LAYERS[key]) for key in sorted(LAYERS)]}

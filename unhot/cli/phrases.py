@@ -1,4 +1,4 @@
-"""`unhot phrases`."""
+"""The command `unhot phrases`."""
 
 from __future__ import annotations
 
@@ -38,74 +38,84 @@ SETTINGS = ("score", "threshold", "target", "min_count", "passes", "connectors",
     "--out",
     default=None,
     metavar="TEXT",
-    help="Write the text with phrases joined; .gz, .bz2 or .xz: compressed; -: to stdout.",
+    help="Write the text with joined phrases to this file; .gz, .bz2 and .xz are compressed; -: stdout.",
 )
 @click.option(
-    "--phrases", "list_path", default=None, metavar="FILE", help="Write the list of phrases, as JSON."
+    "--phrases",
+    "list_path",
+    default=None,
+    metavar="FILE",
+    help="Write the list of phrases to this file, as JSON.",
 )
 @click.option(
-    "--apply", default=None, metavar="FILE", help="Join the phrases of this list instead of finding some."
+    "--apply", default=None, metavar="FILE", help="Join the phrases of this list instead of finding phrases."
 )
 @click.option(
     "--score",
     type=click.Choice(["word2vec", "gensim", "npmi"]),
     default="word2vec",
     show_default=True,
-    help="How much two words belong together: word2phrase's, gensim's default, or normalised pointwise "
-    "mutual information.",
+    help="Score of a pair of words: that of word2phrase, gensim's default, or normalised pointwise mutual "
+    "information.",
 )
 @click.option(
     "--threshold",
     default=None,
     metavar="SCORE",
-    help="Join what scores more; one for each pass as 200,100  [default: word2vec 100, gensim 10, npmi 0.5; "
-    "with --target 0]",
+    help="Join pairs with a higher score; 200,100 gives one threshold for each pass  [default: word2vec 100, "
+    "gensim 10, npmi 0.5; with --target 0]",
 )
 @click.option(
-    "--target", type=int, default=None, metavar="N", help="At most N phrases, the best, in each pass."
+    "--target",
+    type=int,
+    default=None,
+    metavar="N",
+    help="Find at most N phrases, the best ones, in each pass.",
 )
 @click.option(
     "--min-count",
     type=int,
     default=5,
     show_default=True,
-    help="Leave out pairs seen so often or less; with --score npmi, those seen less often.",
+    help="Skip pairs that occur at most this often; with --score npmi, pairs that occur less often.",
 )
 @click.option(
     "--passes",
     type=int,
     default=None,
-    help="Passes; the second joins phrases, too: new_york + times  [default: 1]",
+    help="Number of passes; the second also joins phrases of the first: new_york + times  [default: 1]",
 )
 @click.option(
     "--connectors",
     default="none",
     show_default=True,
     metavar="WORDS",
-    help="Words inside phrases: english, none, or a file, white space between.",
+    help="Words that may stand inside a phrase: english, none, or a file of words.",
 )
-@click.option("--delimiter", default="_", show_default=True, help="What is put between joined words.")
+@click.option("--delimiter", default="_", show_default=True, help="Text between joined words.")
 @tokenizer_option
 @column_option
-@click.option("--threads", type=int, default=2, show_default=True, help="Threads.")
+@click.option("--threads", type=int, default=2, show_default=True, help="Number of threads.")
 @click.option(
     "--memory",
     default="1GB",
     show_default=True,
     metavar="BYTES",
-    help="For counting pairs; more of them take more turns.",
+    help="Memory for counting pairs; if it is not enough, pairs are counted in several turns.",
 )
-@click.option("-n", "shown", type=click.IntRange(0), default=20, show_default=True, help="Phrases to show.")
-@click.option("--json", "as_json", is_flag=True, help="JSON for machines.")
+@click.option(
+    "-n", "shown", type=click.IntRange(0), default=20, show_default=True, help="Number of phrases to show."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @quiet_option
 @click.pass_context
 def phrases(
     context: click.Context, /, inputs: tuple[str, ...], out: str | None, list_path: str | None, **options: Any
 ) -> None:
-    """Find phrases in text, such as new_york, and join them to one word.
+    """Find phrases in text, such as new_york, and join each to one word.
 
-    INPUT is what `unhot train` reads. The joined text has a line for each sentence. A model is trained on it,
-    or on INPUT with the list: `unhot train INPUT --phrases FILE`.
+    INPUT is any text that `unhot train` reads. The joined text has a line for each sentence. Train a model on
+    the joined text, or on INPUT with the list of phrases: `unhot train INPUT --phrases FILE`.
     """
     from unhot.corpus.encoding import encode
     from unhot.corpus.phrases.joining import check_delimiter
@@ -132,7 +142,7 @@ def phrases(
 
 
 def _begun(context: click.Context, options: dict[str, Any]) -> Phrases:
-    """New phrases to be found, or those of a list."""
+    """Return the phrases of a list, or settings to find new phrases with."""
     from unhot.corpus.phrases import Phrases
 
     if options["apply"] is None:
@@ -143,8 +153,8 @@ def _begun(context: click.Context, options: dict[str, Any]) -> Phrases:
     given = given_options(context, SETTINGS)
     if given:
         raise click.UsageError(
-            f"{', '.join(given.values())}: --apply joins the phrases of a list that was made with its own "
-            "settings",
+            f"{', '.join(given.values())}: --apply uses a list that was made with its own settings; leave "
+            "this out",
             context,
         )
     found = Phrases.load(options["apply"])
@@ -153,20 +163,21 @@ def _begun(context: click.Context, options: dict[str, Any]) -> Phrases:
 
 
 def _thresholds(text: str | None) -> list[float] | float | None:
-    """`200,100` as a number for each pass."""
+    """Parse `200,100` as one number for each pass."""
     if text is None:
         return None
     try:
         numbers = [float(part) for part in text.split(",")]
     except ValueError:
         raise ConfigError(
-            f"--threshold {text}: must be a number, or one for each pass with commas between, such as 200,100"
+            f"--threshold {text}: must be a number, or one for each pass with commas between them, such as "
+            "200,100"
         ) from None
     return numbers if len(numbers) > 1 else numbers[0]
 
 
 def _connectors(name: str) -> str | list[str]:
-    """A name, or the words of a file."""
+    """Return the name of a list of connectors, or the words of a file."""
     from unhot.corpus.phrases.phrases import NAMED
     from unhot.vocab.vocabulary import decode_words
 
@@ -184,7 +195,7 @@ def _connectors(name: str) -> str | list[str]:
 def _check_outputs(
     inputs: tuple[str, ...], out: str | None, list_path: str | None, options: dict[str, Any]
 ) -> None:
-    """Better before a long reading than after it."""
+    """Raise an error now, not after a long reading, if the results cannot be written."""
     from unhot.corpus.phrases.phrases import NAMED
     from unhot.corpus.reading.files import find_files
 
@@ -202,25 +213,25 @@ def _check_outputs(
             raise DataError(f"{path}: there is no folder {path.parent}; make it first")
         if path.suffix == ".zst":
             raise ConfigError(
-                f"{path}: zst is read, not written; give a name that ends in .gz, .bz2, .xz or anything else"
+                f"{path}: unhot reads zst but does not write it; use .gz, .bz2, .xz or another ending"
             )
         if path.is_dir():
             raise DataError(f"{path}: is a folder; give the name of a file")
         if any(_is_same(path, other) for other in read):
-            raise ConfigError(f"{path}: is read, and would be replaced; choose another name")
+            raise ConfigError(f"{path}: is an input that would be replaced; choose another name")
     if len(written) == 2 and _is_same(*written):
         raise ConfigError(
-            f"-o {out} and --phrases {list_path}: are one file; choose another name for one of them"
+            f"-o {out} and --phrases {list_path}: are the same file; choose another name for one of them"
         )
 
 
 def _is_same(a: Path, b: Path) -> bool:
-    """Whether two paths are one file, also one that is not there yet."""
+    """Return whether two paths are the same file, which need not exist yet."""
     return a.resolve() == b.resolve() or (a.exists() and b.exists() and a.samefile(b))
 
 
 def _write(found: Phrases, corpus: Corpus, out: str) -> int:
-    """Write the joined text; the number of words."""
+    """Write the joined text and return its number of words."""
     if out == "-":
         return found.write(corpus, sys.stdout.buffer)
     kind = Path(out).suffix.removeprefix(".")
@@ -232,7 +243,7 @@ def _write(found: Phrases, corpus: Corpus, out: str) -> int:
 
 
 def _show(found: Phrases, facts: dict[str, Any], options: dict[str, Any]) -> None:
-    """The best phrases, as a table or as JSON."""
+    """Show the best phrases, as a table or as JSON."""
     best = found.phrases[: options["shown"]]
     if options["as_json"]:
         each = [{"phrase": phrase, "score": score, "count": count} for phrase, score, count in best]

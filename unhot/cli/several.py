@@ -2,8 +2,8 @@
 
 `MODEL --similarity a.txt b.txt` means `MODEL --similarity a.txt --similarity b.txt`.
 
-Values are taken up to the next option once the command's argument has been given; before that, an option
-takes one, so that `--similarity a.txt MODEL` is understood as well.
+After the command's argument, such an option takes all values up to the next option. Before it, the option
+takes one value, so that `--similarity a.txt MODEL` works as well.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ class SeveralValues(click.Command):
     """A command whose options with `multiple=True` take several values at once."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Repeat the names of such options, then parse as usual."""
+        """Repeat the option's name before each of its values, then parse as usual."""
         options = [each for each in self.params if isinstance(each, click.Option)]
         several = {name for option in options if option.multiple for name in option.opts}
         single = {name for option in options if not option.is_flag for name in option.opts}
@@ -25,7 +25,7 @@ class SeveralValues(click.Command):
 
 
 def repeated(arguments: Sequence[str], several: Collection[str], single: Collection[str]) -> list[str]:
-    """The arguments with the name of an option before each of its values.
+    """Return the arguments with the name of the option before each of its values.
 
     >>> repeated(["model", "--files", "a", "b", "--json"], ["--files"], [])
     ['model', '--files', 'a', '--files', 'b', '--json']
@@ -34,8 +34,8 @@ def repeated(arguments: Sequence[str], several: Collection[str], single: Collect
     """
     out: list[str] = []
     left = list(arguments)
-    option = ""  # whose values are taken
-    given = False  # the command's argument
+    option = ""  # the option whose values come now
+    given = False  # whether the command's argument was given
     while left:
         word = left.pop(0)
         if word == "--":

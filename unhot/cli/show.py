@@ -1,4 +1,4 @@
-"""What commands show: lines on stderr, a progress bar on a terminal, JSON and tables on stdout."""
+"""Print for commands: lines on stderr, a progress bar on a terminal, JSON and tables on stdout."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ if TYPE_CHECKING:
 
     from unhot.train.progress import Progress
 
-PIPE = 160  # columns where there is no terminal
+PIPE = 160  # the width of tables if stdout is not a terminal
 
 
 def printable(word: str) -> str:
-    """A word that any terminal can show: bytes that are not UTF-8 and control characters as escapes."""
+    """Return a word that any terminal can show; invalid UTF-8 and control characters become escapes."""
     text = word.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def note(line: str) -> None:
-    """A line about what goes on."""
+    """Print a line about what goes on to stderr."""
     click.echo(line, err=True)
 
 
 def show_json(value: Any) -> None:
-    """JSON for machines; words that are not valid UTF-8 keep their bytes as escaped surrogates."""
+    """Print a value as JSON; words that are not valid UTF-8 keep their bytes as escaped surrogates."""
     click.echo(json.dumps(value, indent=1))
 
 
 def size_of(path: Path) -> int:
-    """Bytes of a file, or of all files in a folder."""
+    """Return the bytes of a file, or of all files in a folder."""
     files = path.rglob("*") if path.is_dir() else [path]
     return sum(file.stat().st_size for file in files if file.is_file())
 
@@ -43,9 +43,9 @@ def size_of(path: Path) -> int:
 def print_table(
     title: str, header: Sequence[str], rows: Iterable[Sequence[str]], how: str, *, gap: bool = False
 ) -> None:
-    """A table and what is said about it.
+    """Print a table and a text below it.
 
-    The first column to the left and bold, all others to the right. `gap`: a blank line before it.
+    The first column is bold and aligned left, all others are aligned right. `gap`: print a blank line first.
     """
     from rich.console import Console
     from rich.table import Table
@@ -61,7 +61,7 @@ def print_table(
         table.add_column(heading, justify="right", no_wrap=True, overflow="fold")
     for line in lines:
         table.add_row(*map(Text, line))
-    # a number that is cut reads as another number: rather let the terminal break the lines
+    # a truncated number would read as another number, so let the terminal wrap the lines instead
     needed = sum(max(map(len, column)) + 2 for column in zip(headings, *lines, strict=True))
     console.width = max(width, needed)
     if gap:
@@ -73,7 +73,7 @@ def print_table(
 
 
 def new_bar(before: str, behind: str, *, quiet: bool = False, transient: bool = False) -> bars.Progress:
-    """A bar on stderr with a text on each side; nothing is drawn where there is no terminal."""
+    """Return a progress bar on stderr with a text on each side; without a terminal nothing is drawn."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn
 
@@ -83,43 +83,43 @@ def new_bar(before: str, behind: str, *, quiet: bool = False, transient: bool = 
 
 
 class TrainingBar:
-    """Progress of reading and training: a bar on a terminal, otherwise a line per epoch."""
+    """Shows the progress of reading and training: a bar on a terminal, otherwise a line per epoch."""
 
     def __init__(self, *, quiet: bool = False) -> None:
-        """`quiet`: show nothing."""
+        """Make the bar; `quiet` shows nothing."""
         self._quiet = quiet
         self._bar = new_bar(
             "{task.description:<10}", "{task.percentage:>3.0f}%  {task.fields[text]}", quiet=quiet
         )
         self._task = self._bar.add_task("reading", total=None, text="")
-        self.unit = "words"  # what is trained
+        self.unit = "words"  # the unit of progress
 
     def __enter__(self) -> TrainingBar:
-        """Begin to draw."""
+        """Start drawing."""
         self._bar.start()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Leave the bar as it is."""
+        """Stop drawing; the bar stays as it is."""
         self._bar.stop()
 
     def note(self, line: str) -> None:
-        """A line above the bar."""
+        """Print a line above the bar."""
         if not self._quiet:
             self._bar.console.print(line, markup=False, highlight=False, soft_wrap=True)
 
     def reading(self, done: int, total: int | None) -> None:
-        """Bytes read so far."""
+        """Show how many bytes are read."""
         self._bar.update(self._task, completed=done, total=total, text=f"{done / 1e6:,.0f} MB")
 
     def counting(self, done: int, total: int) -> None:
-        """Rows counted so far."""
+        """Show how many rows are counted."""
         self._bar.update(self._task, description="counting", completed=done, total=total, text="")
 
     def __call__(self, progress: Progress) -> None:
-        """Words trained so far, or cells."""
+        """Show how many words or cells are trained."""
         self.unit = "cells" if "cells" in progress.details else self.unit
         loss = "" if progress.loss is None else f"  loss {progress.loss:.4f}"
         left = "" if progress.seconds_left is None else f"  {progress.seconds_left:,.0f} s left"

@@ -1,4 +1,4 @@
-"""What commands that read a text share: options, and what INPUT... means."""
+"""Options of commands that read a text, and the meaning of INPUT... ."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ tokenizer_option = click.option(
     "--tokenizer",
     default="whitespace",
     show_default=True,
-    help="whitespace, words (lower-cased, any script) or text8.",
+    help="How lines are split into tokens: whitespace, words (lower-cased, any script) or text8.",
 )
 column_option = click.option(
     "--column", default=None, help="Parquet: the column with the text  [default: text, or the only one]"
@@ -21,12 +21,12 @@ quiet_option = click.option("-q", "--quiet", is_flag=True, help="Show nothing bu
 
 
 def source_of(inputs: tuple[str, ...]) -> str | list[str | Path]:
-    """What `encode` reads for INPUT...: a pattern, a file or a folder, or several of them."""
+    """Return INPUT... as a source for `encode`: a pattern, a file or a folder, or several of them."""
     return [name if name == "-" else Path(name) for name in inputs] if len(inputs) > 1 else inputs[0]
 
 
 def given_options(context: click.Context, names: Collection[str]) -> dict[str, str]:
-    """Those of some parameters that stand on the command line: name -> how the option is spelt."""
+    """Return those of some parameters that were given on the command line: name -> option."""
     return {
         str(param.name): param.opts[-1]
         for param in context.command.params

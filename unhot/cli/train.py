@@ -1,4 +1,4 @@
-"""`unhot train`."""
+"""The command `unhot train`."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ Examples:
   unhot train more.txt -o model2 --start model --epochs 2
   unhot train corpus.txt -o model --start vectors.bin --freeze known
 """
-# what --resume accepts of the options of the command, and of the settings of models
+# the options of the command, and the settings of models, that may be given with --resume
 RESUMED = {"inputs", "target", "resume", "phrases", "plugin", "quiet", "log_json", "corpus_dir"}
 RESUMED |= {"checkpoint_minutes", "checkpoint_chunks", "threads", "device"}
 
@@ -47,21 +47,24 @@ RESUMED |= {"checkpoint_minutes", "checkpoint_chunks", "threads", "device"}
 @click.argument("inputs", nargs=-1, metavar="INPUT...")
 @click.option("-o", "--model-dir", "target", metavar="MODEL", help="Directory to write the model to.")
 @click.option(
-    "--resume", metavar="MODEL", help="Go on with a training that was cut off: same text, same settings."
+    "--resume",
+    metavar="MODEL",
+    help="Continue an interrupted training, with the same text and the same settings.",
 )
 @click.option(
     "--start",
     metavar="VECTORS",
-    help="Begin from words' vectors in any format; from a model directory: go on with it, its n-grams and "
-    "its settings.",
+    help="Start from word vectors in any format, or from a model directory, whose n-grams and settings are "
+    "kept.",
 )
 @click.option(
     "--freeze",
     metavar="WORDS",
-    help="Words whose vectors stay: a file, one a line; known: all of --start.",
+    help="Do not change the vectors of these words: a file with one word per line, or known: all words of "
+    "--start.",
 )
-@click.option("--keep-vocabulary", is_flag=True, help="--start with a model: no new words.")
-@click.option("--phrases", metavar="FILE", help="Join the phrases of this list first; see `unhot phrases`.")
+@click.option("--keep-vocabulary", is_flag=True, help="With --start MODEL: add no new words.")
+@click.option("--phrases", metavar="FILE", help="First join the phrases of this list; see `unhot phrases`.")
 @click.option("--column", help="Parquet: the column with the text  [default: text, or the only one]")
 @plugin_option
 @click.option(
@@ -69,13 +72,15 @@ RESUMED |= {"checkpoint_minutes", "checkpoint_chunks", "threads", "device"}
     type=float,
     default=10.0,
     show_default=True,
-    help="Save the state so often, in MODEL/checkpoint; 0: never.",
+    help="Minutes between two saves of the state in MODEL/checkpoint; 0: never save it.",
 )
 @click.option(
-    "--checkpoint-chunks", type=int, help="Likewise, every so many chunks (compiled: of about 10 ms)."
+    "--checkpoint-chunks",
+    type=int,
+    help="Also save the state after this many chunks (with compiled kernels, a chunk takes about 10 ms).",
 )
 @click.option(
-    "--overwrite", is_flag=True, help="Begin anew although MODEL holds a training that can be resumed."
+    "--overwrite", is_flag=True, help="Start over even if MODEL holds a training that can be resumed."
 )
 @click.option(
     "--log-json", type=click.Path(dir_okay=False), help="Write progress as JSON lines to this file."
@@ -83,7 +88,7 @@ RESUMED |= {"checkpoint_minutes", "checkpoint_chunks", "threads", "device"}
 @click.option(
     "--corpus-dir",
     metavar="DIR",
-    help="Keep the encoded text, and cells, here  [default: a temporary directory]",
+    help="Keep the encoded text and the cells in this directory  [default: a temporary directory]",
 )
 @click.option("-q", "--quiet", is_flag=True, help="Show nothing but errors.")
 @click.pass_context
@@ -97,15 +102,15 @@ def train(
 ) -> int:
     """Learn vectors, or another model, from text.
 
-    INPUT is a file, a folder, a pattern, or - for standard input; gz, bz2, xz and zst are unpacked, parquet
-    is read by its text column. A line is a sentence of any length. glove and svd also take a folder that
-    `unhot cooccur` wrote. Ctrl-C stops and saves what there is. A training that was cut off, by Ctrl-C or by
-    a power cut, goes on with --resume.
+    INPUT is a file, a folder, a pattern, or - for standard input. gz, bz2, xz and zst files are unpacked; of
+    parquet files the text column is read. Each line is a sentence, of any length. glove and svd also take a
+    folder that `unhot cooccur` wrote. Ctrl-C stops the training and saves the model as it is. --resume
+    continues a training that was interrupted, by Ctrl-C or by a power cut.
     """
     from unhot.cli.show import TrainingBar
 
     if resume is not None:
-        _refuse(context, "--resume goes on with the settings that the training began with")
+        _refuse(context, "--resume keeps the settings that the training started with; leave this out")
         target = target or resume
     elif not inputs or target is None:
         raise click.UsageError("Missing option '-o'." if inputs else "Missing argument 'INPUT...'.", context)
@@ -127,21 +132,21 @@ def train(
                 learner.fit(source, **begins, **how)
         except Diverged as error:
             if learner.history.losses:
-                raise Diverged(f"{error}; saved that to {_save(learner, target)}") from error
+                raise Diverged(f"{error}; saved that state to {_save(learner, target)}") from error
             raise
-        # what a resumption must be told once more
+        # options that --resume needs again
         again = f" --phrases {options['phrases']}" if options["phrases"] else ""
         return _finish(learner, before, target, bar, again)
 
 
 def _settings(context: click.Context, options: dict[str, Any]) -> dict[str, Any]:
-    """The settings of models that were given."""
+    """Return the settings of models that were given on the command line."""
     names = [param.name for param in context.command.get_params(context) if isinstance(param, ModelOption)]
     return {str(name): options[str(name)] for name in names if options[str(name)] is not None}
 
 
 def _refuse(context: click.Context, why: str) -> None:
-    """A usage error if options were given that a resumption does not accept."""
+    """Raise a usage error if options were given that --resume does not accept."""
     given = []
     for param in context.command.get_params(context):
         there = context.get_parameter_source(str(param.name)) is ParameterSource.COMMANDLINE
@@ -154,7 +159,7 @@ def _refuse(context: click.Context, why: str) -> None:
 def _how(
     bar: TrainingBar, stack: contextlib.ExitStack, target: str, options: dict[str, Any], goes_on: bool
 ) -> dict[str, Any]:
-    """What `fit` and `resume` both take."""
+    """Return the arguments that `fit` and `resume` share."""
     from unhot.corpus.phrases import Phrases
     from unhot.train.checkpoint import Checkpoint
     from unhot.train.progress import JsonLog
@@ -178,7 +183,7 @@ def _how(
 
 
 def _resumed(path: str, target: str, options: dict[str, Any]) -> Model[Any]:
-    """The model of the last checkpoint; threads and device may be others now."""
+    """Load the model of the last checkpoint, and set threads and device if they were given."""
     from unhot.models.load import load_unfinished
     from unhot.models.settings import checked_setting
 
@@ -188,7 +193,7 @@ def _resumed(path: str, target: str, options: dict[str, Any]) -> Model[Any]:
     for name in ("threads", "device"):
         if options[name] is not None:
             if not hasattr(learner, name):
-                raise ConfigError(f"--{name}: is no setting of --model {learner.name}; leave it out")
+                raise ConfigError(f"--{name}: --model {learner.name} has no such setting; leave it out")
             setattr(learner, name, checked_setting(learner, name, options[name]))
     return learner
 
@@ -196,7 +201,7 @@ def _resumed(path: str, target: str, options: dict[str, Any]) -> Model[Any]:
 def _begun(
     inputs: tuple[str, ...], target: str, settings: dict[str, Any], options: dict[str, Any]
 ) -> tuple[Model[Any], dict[str, Any]]:
-    """A new model, and what it begins with."""
+    """Return a new model, and the arguments of `fit` that say what it starts from."""
     from unhot.models.load import all_models
     from unhot.models.word_model import WordModel
 
@@ -214,16 +219,16 @@ def _begun(
         _keep_unfinished(target)
     for option in ("start", "freeze"):
         if options[option] is not None and not kind.starts:
-            raise ConfigError(f"--{option}: --model {name} begins anew every time; leave it out")
+            raise ConfigError(f"--{option}: --model {name} always starts from scratch; leave it out")
     counts = start.vocabulary if options["keep_vocabulary"] and isinstance(start, WordModel) else None
     if isinstance(start, WordModel) and start.has_bags and name != start.name:
-        start = start.vectors  # its rows are not those of words
+        start = start.vectors  # its rows are those of n-grams, which the other model does not have
     frozen = _frozen(options["freeze"])
     return learner, {"start": start, "frozen": frozen, "counts": counts, "column": options["column"]}
 
 
 def _start_settings(start: WordModel, kind: type[Model[Any]], on: str | None) -> dict[str, Any]:
-    """The settings that a training goes on with; what is trained in another way has another default rate."""
+    """Return the settings of the model to start from; without lr if the new model is trained differently."""
     names = {field.name for field in dataclasses.fields(kind)}
     theirs = start.config()
     if kind.name != start.name or on not in (None, theirs.get("on")):
@@ -232,17 +237,17 @@ def _start_settings(start: WordModel, kind: type[Model[Any]], on: str | None) ->
 
 
 def _check_owner(name: str, settings: dict[str, Any]) -> None:
-    """An error if a setting is another model's."""
+    """Raise a `ConfigError` if a setting does not belong to the model."""
     models = listed_models()
     for setting in settings:
         if setting not in models[name].settings:
             owners = ", ".join(model for model in models if setting in models[model].settings)
             option = setting.replace("_", "-")
-            raise ConfigError(f"--{option}: is no setting of --model {name}, but of {owners}; leave it out")
+            raise ConfigError(f"--{option}: is a setting of {owners}, not of --model {name}; leave it out")
 
 
 def _check_encoded(inputs: tuple[str, ...], options: dict[str, Any], on: str | None) -> None:
-    """An error if a folder is given that was encoded, or counted, and options that come too late for it."""
+    """Raise a `ConfigError` if INPUT is an encoded text or cells, and options for reading text are given."""
     from unhot.models.fitting import holds_cells, holds_corpus
 
     if len(inputs) != 1 or not (holds_corpus(inputs[0]) or holds_cells(inputs[0])):
@@ -251,28 +256,28 @@ def _check_encoded(inputs: tuple[str, ...], options: dict[str, Any], on: str | N
     if holds_cells(inputs[0]):
         names += ["window", "weights", "sides", "sample", "shrink", "memory"]
         if on == "cells":
-            names.remove("max_vocab")  # how many words are too many
+            names.remove("max_vocab")  # here it raises the limit on the number of words
     for name in names:
         if options[name] is not None:
             raise ConfigError(
-                f"--{name.replace('_', '-')}: {inputs[0]} was encoded already, with settings of its own; "
-                "leave it out"
+                f"--{name.replace('_', '-')}: {inputs[0]} is already encoded, with its own settings; leave "
+                "this option out"
             )
 
 
 def _keep_unfinished(target: str) -> None:
-    """Refuse to write over a training that can be resumed."""
+    """Raise a `DataError` if a folder holds a training that can be resumed."""
     from unhot.models.load import holds_unfinished
 
     if holds_unfinished(target):
         raise DataError(
-            f"{target}: holds a training that was cut off: go on with --resume {target}, or begin anew with "
-            "--overwrite"
+            f"{target}: holds an interrupted training: continue it with --resume {target}, or start over "
+            "with --overwrite"
         )
 
 
 def _open_start(path: str) -> WordModel | Vectors:
-    """A model with its output layer, or vectors alone."""
+    """Open a model with its output layer, or vectors alone."""
     from unhot.models.load import is_trained, load_words
     from unhot.vectors.store import Vectors
 
@@ -288,16 +293,17 @@ def _frozen(freeze: str | None) -> str | list[str] | None:
         lines = Path(freeze).read_bytes().removeprefix(codecs.BOM_UTF8).splitlines()
     except OSError as error:
         raise DataError(
-            f"--freeze {freeze}: cannot be read ({error.strerror}); give a file with a word a line, or known"
+            f"--freeze {freeze}: cannot be read ({error.strerror}); give a file of words, one per line, or "
+            "known"
         ) from error
     return decode_words([line for line in lines if line])
 
 
 def _save(learner: Model[Any], target: str) -> str:
-    """Save a model, or half a training.
+    """Save a model, or an interrupted training, and return the folder.
 
-    Where a finished model is, half a training is saved as a checkpoint: the model stays until the next one is
-    complete.
+    If the folder holds a finished model, an interrupted training is saved as a checkpoint: the finished model
+    stays until the new one is complete.
     """
     from unhot.models.load import holds_finished
     from unhot.vectors.formats.directory import checkpoint_of
@@ -308,19 +314,19 @@ def _save(learner: Model[Any], target: str) -> str:
 
 
 def _finish(learner: Model[Any], before: tuple[float, int], target: str, bar: TrainingBar, again: str) -> int:
-    """Save what was trained since `before` (seconds, words), and say what came of it."""
+    """Save the model, and report what was trained since `before` (seconds, words)."""
     from unhot.models.vector_model import VectorModel
 
     place, history = _save(learner, target), learner.history
     unit = learner.unit
     if not learner.complete:
         done, command = f"{history.words:,} {unit}", f"unhot train --resume {target}{again}"
-        bar.note(f"interrupted after {done}: saved what there is to {place}; go on with: {command}")
+        bar.note(f"interrupted after {done}: saved the model as it is to {place}; continue with: {command}")
         return 130
     if history.losses:
         seconds, words = history.seconds - before[0], history.words - before[1]
         speed = f"{words / seconds:,.0f} {unit}/s"
         bar.note(f"trained {words:,} {unit} in {seconds:.1f} s ({speed}), loss {history.losses[-1]:.4f}")
-    look = f"; look at it with: unhot neighbors {target} WORD" if isinstance(learner, VectorModel) else ""
+    look = f"; query it with: unhot neighbors {target} WORD" if isinstance(learner, VectorModel) else ""
     bar.note(f"saved to {target}{look}")
     return 0

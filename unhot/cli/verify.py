@@ -1,4 +1,4 @@
-"""`unhot verify`."""
+"""The command `unhot verify`."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ Examples:
 @click.argument("model")
 @json_option
 def verify(model: str, as_json: bool) -> int:
-    """Read every byte of MODEL and compare it with the checksums that were saved with it.
+    """Read every byte of MODEL and compare it with the saved checksums.
 
-    MODEL is a model directory. A file of vectors in another format has no checksums: it is read, and what can
-    be told about it is checked. The exit code is 0 if nothing is wrong, otherwise 1; then the damaged file is
-    named.
+    MODEL is a model directory. A file of vectors in another format has no checksums: it is read, and its
+    format is checked. The exit code is 0 if nothing is wrong. Otherwise it is 1, and the message names the
+    damaged file.
     """
     began = time.perf_counter()
     try:
@@ -42,9 +42,9 @@ def verify(model: str, as_json: bool) -> int:
     if as_json:
         show_json(facts)
         return 0
-    plain = "read without an error (this format has no checksums)"
+    plain = "read without errors (this format has no checksums)"
     click.echo(
-        f"OK: {model}: {'every checksum is right' if facts['checksums'] else plain}; "
+        f"OK: {model}: {'all checksums are right' if facts['checksums'] else plain}; "
         f"{facts['words']:,} words, {facts['bytes']:,} bytes, {facts['seconds']:.3f} s"
     )
     return 0

@@ -1,4 +1,4 @@
-"""`unhot warmup`."""
+"""The command `unhot warmup`."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ Example:
     multiple=True,
     default=(100,),
     show_default=True,
-    help="Numbers in a vector; may be given several times.",
+    help="Length of each vector; may be given several times.",
 )
 @click.option("--output", default="negative:k=5", show_default=True, help="Output layer.")
 def warmup(dims: tuple[int, ...], output: str) -> None:
-    """Compile the kernels now, so that later runs start at once (for images and servers)."""
+    """Compile the kernels now, so that later runs start at once (for container images and servers)."""
     from unhot.corpus.encoding import warm_up_encoding
     from unhot.corpus.phrases.phrases import warm_up_phrases
     from unhot.index.screened import warm_up_search

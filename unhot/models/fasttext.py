@@ -87,7 +87,8 @@ class FastText(WordModel):
     (8,)
     """
 
-    architecture: Literal["skipgram", "cbow"] = "skipgram"  # how words predict each other
+    # skipgram: each word predicts the words around it; cbow: the words around a word together predict it
+    architecture: Literal["skipgram", "cbow"] = "skipgram"
     minn: int = 3  # length of the shortest n-grams, in characters
     maxn: int = 6  # length of the longest n-grams, in characters; 0: use whole words only
     buckets: int = 2_000_000  # number of rows that n-grams are hashed to; only rows in use take memory

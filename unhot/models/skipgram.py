@@ -62,8 +62,8 @@ class SkipGram(WordModel):
     # which word of a pair is predicted: the centre word, or the context words around it; auto: whichever is
     # cheaper for the output layer
     predict: Literal["auto", "centre", "contexts"] = "auto"
-    # what to train on: the text, or its cells, the counts of all word pairs; cells give the exact loss,
-    # without random draws, for up to 10,000 words, need 30 epochs or more, and make 0.05 the default of lr
+    # what to train on: the text, or its cells, the counts of all word pairs. Cells give the exact loss,
+    # without random draws, for up to 10,000 words; use 30 epochs or more; the default of lr is then 0.05
     on: Literal["text", "cells"] = "text"
 
     default_lr = 0.025

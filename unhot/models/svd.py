@@ -55,7 +55,7 @@ class SVD(CellModel[LearnedSVD]):
     """
 
     positive: bool = True  # keep only PMI values above zero
-    shift: Annotated[float, Range(SMALLEST_SHIFT)] = 1.0  # k: log k is subtracted from every PMI
+    shift: Annotated[float, Range(SMALLEST_SHIFT)] = 1.0  # subtract log(shift) from every PMI
     smoothing: Annotated[float, Range(0)] = 0.75  # exponent of the context sums in PMI; 1: no smoothing
     power: Annotated[float, Range(0)] = 0.5  # exponent of the singular values in the vectors
     contexts: bool = False  # add each word's context vector to its word vector
