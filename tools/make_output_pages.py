@@ -36,6 +36,11 @@ layer with a compiled kernel. `unhot outputs` shows the same facts in a terminal
 Layers that make sense only with batches or with projections have no compiled kernel and train with
 `engine="torch"` only.
 
+Every layer is a small file with its formula and a float64 reference. Tests compare its kernel with the
+reference, gradient by gradient. Under every layer `model.head` has `log_prob`, `topk` and `sample`,
+normalised exactly, so perplexities of different layers compare fairly:
+[comparing output layers](../comparing-outputs.md).
+
 In all formulas h is the hidden vector of an input, o_w the output vector of word w, s(w) = h.o_w (plus a
 bias, with `bias=true`) its score, t the target, V the number of words, P(w | h) the true probability; K(h) is
 any number that does not depend on the word.
