@@ -74,10 +74,14 @@ def test_biases_begin_at_independence():
 
 
 def test_combined_vectors_are_what_everybody_reads(tmp_path):
-    made = {kind: GloVe(**SMALL, combine=kind).fit(TEXT) for kind in ("sum", "mean", "word", "context")}
+    made = {
+        kind: GloVe(**SMALL, combine=kind).fit(TEXT) for kind in ("half", "sum", "mean", "word", "context")
+    }
     word, context = made["word"].vectors["w1"], made["context"].vectors["w1"]
     np.testing.assert_array_equal(made["sum"].vectors["w1"], word + context)
     np.testing.assert_array_equal(made["mean"].vectors["w1"], (word + context) / 2)
+    np.testing.assert_array_equal(made["half"].vectors["w1"], word + context / 2)
+    np.testing.assert_array_equal(GloVe(**SMALL).fit(TEXT).vectors["w1"], word + context / 2)
     np.testing.assert_array_equal(made["sum"].word_vectors["w1"], word)
     np.testing.assert_array_equal(made["sum"].context_vectors["w1"], context)
     made["sum"].save(tmp_path / "m")
@@ -89,6 +93,39 @@ def test_combined_vectors_are_what_everybody_reads(tmp_path):
     assert again.history.losses == made["sum"].history.losses
     assert again.vocabulary == made["sum"].vocabulary
     np.testing.assert_array_equal(again.vectors["w1"], word + context)
+
+
+def company(rng, groups=4, each=6, rare=4):
+    """Return lines in which words of a group stand together, and rare words beside one of them only."""
+    lines = [
+        [f"common{rng.integers(0, each)}.{group}" for _ in range(6)]
+        + [f"w{i}" for i in rng.integers(0, 10, 3)]
+        for group in rng.integers(0, groups, 1000)
+    ]
+    for line in lines:
+        rng.shuffle(line)
+    for group, word, friend in np.ndindex(groups, each, rare):
+        one = f"common{word}.{group}"
+        lines += [[one, f"rare{friend}.{word}.{group}", one]] * 3
+    return lines
+
+
+def test_half_of_the_contexts_leaves_rare_companions_less_room():
+    """Words that stand next to a word are less near to it in u + v / 2 than in u + v."""
+    lines, shares = company(np.random.default_rng(1)), {}
+    for kind in ("half", "sum"):
+        models = [
+            GloVe(dim=20, min_count=1, window=4, seed=seed, combine=kind).fit(lines) for seed in (1, 2, 3)
+        ]
+        near = [
+            other
+            for model in models
+            for word in model.vocabulary.words
+            if word.startswith("common")
+            for other, _ in model.vectors.most_similar(word, topn=5)
+        ]
+        shares[kind] = np.mean([word.startswith("rare") for word in near])
+    assert shares["half"] < shares["sum"] - 0.03
 
 
 @pytest.mark.parametrize("at", [1, 7, 11])

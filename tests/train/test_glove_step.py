@@ -6,7 +6,7 @@ import pytest
 from unhot.kernels.aligned import aligned_zeros
 from unhot.kernels.simd.tiles import shape
 from unhot.models.glove import reference
-from unhot.train.glove.glove_run import start_sides, stride_of
+from unhot.train.glove.glove_run import START, start_sides, stride_of
 from unhot.train.glove.step import FIXED, CellBlock, Side, glove_step_twin, learn_cells
 
 RNG = np.random.default_rng(5)
@@ -91,6 +91,18 @@ def test_a_step_is_the_gradient():
     for side, old in zip((words, contexts), before, strict=True):
         others = np.delete(np.arange(WORDS), 2 if side is words else 4)
         np.testing.assert_array_equal(side.rows[others], old[others])
+
+
+def test_vectors_start_uniformly():
+    biases = RNG.normal(size=(2, 3000))
+    for side, bias, place in zip(
+        start_sides(3000, DIM, 1, (biases[0], biases[1])), biases, (0, 1), strict=True
+    ):
+        numbers = side.rows[:, :DIM] * DIM**0.5 / START
+        assert np.abs(numbers).max() <= 1
+        assert np.quantile(numbers, [0.25, 0.5, 0.75]) == pytest.approx([-0.5, 0, 0.5], abs=0.02)
+        np.testing.assert_array_equal(side.rows[:, DIM + place], bias.astype(np.float32))
+        np.testing.assert_array_equal(side.rows[:, DIM + 1 - place], np.float32(1))
 
 
 def test_what_never_moves_stays():

@@ -16,6 +16,7 @@ from unhot.train.schedule import Chunk, even_chunks
 from unhot.types import Doubles, Floats
 
 LOSS_UNITS = 1 << 20
+START = 2.0  # vectors start uniformly in (-START, START) / sqrt(dim)
 
 
 class Sides(NamedTuple):
@@ -35,15 +36,14 @@ def stride_of(dim: int) -> int:
 
 
 def start_sides(words: int, dim: int, seed: int, biases: tuple[Doubles, Doubles]) -> Sides:
-    """Random vectors, uniform in (-1, 1) / sqrt(dim), and biases of words and contexts as they are given."""
+    """Return random vectors, uniform in (-2, 2) / sqrt(dim), with the given biases of words and contexts."""
     random, sides = np.random.default_rng(seed), []
     for own, other, bias in ((dim, dim + 1, biases[0]), (dim + 1, dim, biases[1])):
         rows, squares = aligned_zeros((words, stride_of(dim))), aligned_zeros((words, stride_of(dim)))
         for first in range(0, words, BLOCK):
             block = rows[first : first + BLOCK, :dim]
-            block[:] = (random.random(block.shape, dtype=np.float32) - np.float32(0.5)) * np.float32(
-                2 / dim**0.5
-            )
+            block[:] = random.random(block.shape, dtype=np.float32) - np.float32(0.5)
+            block *= np.float32(2 * START / dim**0.5)
         squares[:] = 1.0
         rows[:, own], rows[:, other] = bias, 1.0
         squares[:, other] = FIXED
