@@ -5,9 +5,9 @@ Skip-gram, CBOW, fastText, GloVe, PPMI, SVD of PPMI.
     python benchmarks/families.py                       # the bundled text: a minute or two
     python benchmarks/families.py CORPUS --analogies FILE --wordsim FILE --simlex FILE [--seeds 1,2,3]
 
-Each model is a process of its own, from text to vectors: seconds, peak memory, analogies, word pairs, and
-neighbours of some words. Then the table of ratios that GloVe starts from. Writes docs/results/<name>.csv and
-.md; with analogies and the extra `plot` also a picture.
+Each model is a process of its own, from text to vectors: seconds, peak memory, analogies, word pairs,
+neighbours of some words, and how many of the nearest words are PPMI's as well. Then the table of ratios that
+GloVe starts from. Writes docs/results/<name>.csv and .md; with analogies and the extra `plot` also a picture.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from typing import Any
 
 from families_report import COLUMNS, page, plot
 from harness import ChildFailed, child, say
+from nearest import COMMONEST, PPMI, Nearest, nearest_by_ppmi, overlap
 from options import TESTS, add_corpus, add_tests, evaluation_files, new_parser, numbers, words_of
 from report import Table, origin, read_rows
 from text import WARM_UP_BYTES, Text, prepare
@@ -30,8 +31,8 @@ FAMILIES: dict[str, dict[str, Any]] = {
     "cbow": {"dim": 100, "window": 5, "epochs": 5},
     "fasttext": {"dim": 100, "window": 5, "epochs": 5},
     "glove": {"dim": 100, "window": 10, "epochs": 15, "x_max": 10.0},
-    "ppmi": {"window": 5, "weights": "dynamic", "smoothing": 0.75},
-    "svd": {"dim": 100, "window": 5, "weights": "dynamic", "smoothing": 0.75},
+    "ppmi": PPMI,
+    "svd": {"dim": 100, **PPMI},
 }
 SEEDED = ("skipgram", "cbow", "fasttext", "glove", "svd")  # PPMI has nothing random
 MIN_COUNT = 5
@@ -58,10 +59,11 @@ def main() -> None:
         try:
             with Table(path, COLUMNS, origin(["numpy", "numba"])) as table:
                 for family in options.families:
-                    measure(family, few, 1, options, "")  # compiles the kernels, once on a machine
+                    measure(family, few, 1, options, "", {})  # compiles the kernels, once on a machine
+                theirs = nearest_by_ppmi(text.path, MIN_COUNT, options.threads)
                 for family, seed in product(options.families, options.seeds):
                     if seed == options.seeds[0] or family in SEEDED:
-                        table.add({**facts, **measure(family, text, seed, options, asked)})
+                        table.add({**facts, **measure(family, text, seed, options, asked, theirs)})
                 table.add({**facts, **ratio_row(text, options.threads, ratios.split(","))})
         finally:  # a page of what there is, also after Ctrl-C
             rows = read_rows(path)
@@ -85,8 +87,10 @@ def parser() -> argparse.ArgumentParser:
     return result
 
 
-def measure(family: str, text: Text, seed: int, options: argparse.Namespace, words: str) -> dict[str, Any]:
-    """One run. One that fails becomes a row that says so."""
+def measure(
+    family: str, text: Text, seed: int, options: argparse.Namespace, words: str, theirs: Nearest
+) -> dict[str, Any]:
+    """Run one model, and compare its nearest words with `theirs`; a run that fails is a row that says so."""
     seeds = {"seed": seed} if family in SEEDED else {}
     settings = {**FAMILIES[family], **seeds, "min_count": MIN_COUNT, "threads": options.threads}
     files = evaluation_files(options) if words else dict.fromkeys(TESTS, "")
@@ -97,11 +101,15 @@ def measure(family: str, text: Text, seed: int, options: argparse.Namespace, wor
         "settings": settings,
         "words": list(filter(None, words.split(","))),
         "near": NEAR,
+        "commonest": COMMONEST if theirs else 0,
     }
     try:
         done, answer = child("train_family", {**job, **files})
+        nearest = answer.pop("nearest")
         if words:
-            told = [f"{name} {answer[name]}" for name in ("seconds", "peak_mb", *TESTS) if name in answer]
+            answer["overlap"] = overlap(nearest, theirs)
+            figures = ("seconds", "peak_mb", *TESTS, "overlap")
+            told = [f"{name} {answer[name]}" for name in figures if name in answer]
             say(f"{family}, seed {seed}: {', '.join(told)}")
         return {**row, **answer, "total_seconds": round(done.seconds, 2), "others_cores": done.others_text()}
     except ChildFailed as error:

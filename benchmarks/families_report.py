@@ -15,7 +15,7 @@ from report import Row, groups, head, markdown_table, mean
 
 COLUMNS = (
     *("family", "seed", "threads", "words", "vocabulary", "settings", "seconds", "total_seconds", "peak_mb"),
-    *("analogies", "wordsim", "simlex", "near", "ratios", "others_cores", "error"),
+    *("analogies", "wordsim", "simlex", "overlap", "near", "ratios", "others_cores", "error"),
 )
 NAMES = {
     "skipgram": "skip-gram",
@@ -36,6 +36,10 @@ Analogies: accuracy in percent among the 30,000 most frequent words, by 3CosAdd.
 rank correlation times 100. With several seeds: mean (least..most). PPMI has no dimensions: its vectors are
 rows of the matrix, as long as the vocabulary and mostly zeros.
 """
+COMPARED = """\
+Overlap: of the ten nearest words of each of the 1,000 commonest words, how many are among PPMI's ten, in
+percent.
+"""
 
 
 def page(name: str, rows: Sequence[Row], picture: Path | None) -> str:
@@ -49,6 +53,7 @@ def page(name: str, rows: Sequence[Row], picture: Path | None) -> str:
     parts = [head("families", name, rows, facts, models), NOTES]
     scored = any(row[score] for row in models for score in TESTS)
     parts += [SCORED] if scored else []
+    parts += [COMPARED] if any(row["overlap"] for row in models) else []
     parts += [model_table(models)]
     failed = [row for row in models if row["error"]]
     if failed:
@@ -69,7 +74,7 @@ def by_family(rows: Sequence[Row]) -> dict[str, list[Row]]:
 
 def model_table(rows: Sequence[Row]) -> str:
     """One line a family."""
-    shown = [score for score in TESTS if any(row[score] for row in rows)]
+    shown = [score for score in (*TESTS, "overlap") if any(row[score] for row in rows)]
     forms = {"seconds": ".1f", "peak_mb": ",.0f", **dict.fromkeys(shown, ".1f")}
     lines = []
     for family, group in by_family(rows).items():

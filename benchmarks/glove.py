@@ -6,7 +6,8 @@
 
 DIR holds the programs vocab_count, cooccur, shuffle and glove (several DIRs: several builds; the first one is
 compared in full). Without it unhot is measured alone. Rounds go from text to vectors with a few iterations;
-then, once for each seed, with all of them. Last, co-occurrences are counted with each of the budgets. Writes
+then, once for each seed, with all of them. `--scored NAME=FILE` adds vectors of the same text that were made
+before, to be scored only. Last, co-occurrences are counted with each of the budgets. Writes
 docs/results/<name>.csv and .md. POSIX only; needs 3 GB of temporary space for 100 MB of text.
 """
 
@@ -21,11 +22,19 @@ from typing import Any
 
 from glove_report import COLUMNS, page
 from harness import child, rounds, say
+from nearest import Nearest, nearest_by_ppmi, overlap
 from options import TESTS, add_corpus, add_tests, evaluation_files, new_parser, numbers, results_path
 from report import Table, origin, write_page
 from text import WARM_UP_BYTES, Text, prepare
 
-SETTINGS = {"window": 10, "min_count": 5, "dim": 100, "x_max": 10.0, "alpha": 0.75, "lr": 0.05}
+SETTINGS: dict[str, Any] = {
+    "window": 10,
+    "min_count": 5,
+    "dim": 100,
+    "x_max": 10.0,
+    "alpha": 0.75,
+    "lr": 0.05,
+}
 PROGRAMS = ("vocab_count", "cooccur", "shuffle", "glove")
 STAGES = ("vocabulary_seconds", "cells_seconds", "order_seconds", "rest_seconds")
 
@@ -59,6 +68,14 @@ def parser() -> argparse.ArgumentParser:
     add("--threads", type=int, default=2)
     add("--gigabytes", type=float, default=8, help="memory of the C programs, their -memory")
     add("--memory", default="1GB", help="budget of unhot's co-occurrences in rounds")
+    add(
+        "--scored",
+        type=named_file,
+        nargs="*",
+        default=[],
+        metavar="NAME=FILE",
+        help="vectors of the same text",
+    )
     alone = "that co-occurrences are counted with alone; empty: none"
     add("--budgets", default="100MB,200MB,1GB", help=alone)
     return result
@@ -74,6 +91,14 @@ def built(text: str) -> Path:
     return Path(text)
 
 
+def named_file(text: str) -> tuple[str, Path]:
+    """NAME=FILE, a file or folder with vectors."""
+    name, _, path = text.partition("=")
+    if not name or not Path(path).exists():
+        raise argparse.ArgumentTypeError(f"{text}: must be NAME=FILE, with vectors in FILE")
+    return name, Path(path)
+
+
 class Benchmark:
     """One text, and where everything goes."""
 
@@ -84,6 +109,7 @@ class Benchmark:
         self._table = table
         self._facts = {"threads": options.threads, "words": text.words}
         self._programs = {f"C ({directory.name})": directory for directory in options.glove}
+        self._theirs: Nearest = {}  # PPMI's nearest words
 
     def run(self) -> None:
         """All of it."""
@@ -94,6 +120,10 @@ class Benchmark:
             self._add("round", number, self._train(tool, self._text, options.iterations, 1))
         if options.rounds and self._programs:
             self._compare(tools[1])
+        if options.whole or options.scored:
+            self._theirs = nearest_by_ppmi(self._text.path, SETTINGS["min_count"], options.threads)
+        for name, file in options.scored:
+            self._add("scored", 0, {"tool": name, **self._score(str(file))})
         for number, seed in enumerate(options.seeds if options.whole else [], start=1):
             for tool in tools[:2]:
                 self._add("whole", number, self._train(tool, self._text, options.whole, seed, score=True))
@@ -108,7 +138,16 @@ class Benchmark:
 
     def _add(self, kind: str, number: int, row: dict[str, Any]) -> None:
         self._table.add({**self._facts, "kind": kind, "round": number, **row})
-        told = ("tool", "budget", "total_seconds", "cells_seconds", "iteration_seconds", "peak_mb", *TESTS)
+        told = (
+            "tool",
+            "budget",
+            "total_seconds",
+            "cells_seconds",
+            "iteration_seconds",
+            "peak_mb",
+            *TESTS,
+            "overlap",
+        )
         say(f"{kind} {number}  {', '.join(f'{name} {row[name]}' for name in told if row.get(name))}")
 
     def _train(
@@ -130,10 +169,6 @@ class Benchmark:
             name = "glove_programs"
             own = {"memory": self._options.gigabytes, "programs": str(self._programs[tool])}
         done, answer = child(name, {**job, "iterations": iterations, **own})
-        files = evaluation_files(self._options)
-        scores = {}
-        if score and any(files.values()):
-            scores = child("score_vectors", {"vectors": answer["vectors"], **files})[1]
         return {
             "tool": tool,
             "seed": seed,
@@ -146,8 +181,14 @@ class Benchmark:
             "peak_mb": round(done.peak_mb),
             "others_cores": done.others_text(),
             "loss": round(answer["loss"], 6),
-            **scores,
+            **(self._score(answer["vectors"]) if score else {}),
         }
+
+    def _score(self, vectors: str) -> dict[str, Any]:
+        """Score vectors with the given files, and compare their nearest words with PPMI's."""
+        job = {"vectors": vectors, "asked": list(self._theirs), **evaluation_files(self._options)}
+        scores = child("score_vectors", job)[1]
+        return {**scores, "overlap": overlap(scores.pop("nearest"), self._theirs)}
 
     def _compare(self, program: str) -> None:
         """The counts of the last round."""

@@ -11,7 +11,7 @@ COLUMNS = (
     *("kind", "round", "tool", "threads", "seed", "words", "vocabulary", "cells", "iterations"),
     *("vocabulary_seconds", "cells_seconds", "order_seconds", "iteration_seconds", "rest_seconds"),
     *("total_seconds", "peak_mb", "loss", "same_words", "same_cells", "largest_difference"),
-    *("budget", "buffers_mb", "digest", *TESTS, "others_cores"),
+    *("budget", "buffers_mb", "digest", *TESTS, "overlap", "others_cores"),
 )
 FEW_DIGITS = 1e-6  # how far counts may be apart
 
@@ -26,9 +26,10 @@ STAGES: dict[str, tuple[str, str]] = {  # what is shown -> column, form
 }
 
 NOTES = """\
-GloVe with window 10, min count 5, dim 100, x_max 10, alpha 0.75, learning rate 0.05, word + context vectors.
-Every run is a process of its own, from text to vectors, round by round. A figure is the median over the
-rounds (least..most), and `times` the median of the ratios of each round, C / unhot.
+GloVe with window 10, min count 5, dim 100, x_max 10, alpha 0.75, learning rate 0.05. Words have the vectors
+that each tool gives them by default: word + context / 2 in unhot, word + context in C. Every run is a process
+of its own, from text to vectors, round by round. A figure is the median over the rounds (least..most), and
+`times` the median of the ratios of each round, C / unhot.
 
 - vocabulary: vocab_count; unhot also writes the text as ids.
 - co-occurrence, ready to train: cooccur and shuffle; unhot: counting, and all of `fit` but the iterations.
@@ -36,6 +37,13 @@ rounds (least..most), and `times` the median of the ratios of each round, C / un
 - whole process: from its start to its end. Of unhot that is Python's start and loading its kernels, too; they
   come from its disk cache.
 - peak MB: the most that the process held, or the largest of the C programs; pages of mapped files count.
+"""
+
+NEAREST = """\
+## Nearest words
+
+Overlap: of the ten nearest words of each of the 1,000 commonest words, how many are among the ten nearest by
+positive PMI (window 5, dynamic weights, smoothing 0.75), in percent. The other scores as above.
 """
 
 
@@ -56,6 +64,9 @@ def page(name: str, rows: Sequence[Row]) -> str:
         parts += [f"## Stages\n\n{told}\n", stages(speed)]
     if whole:
         parts += [whole_head(whole), whole_table(whole)]
+    scored = [row for row in rows if row["kind"] in ("whole", "scored") and row["overlap"]]
+    if scored:
+        parts += [NEAREST, nearest_table(scored)]
     if counts or budgets:
         parts += ["## Counts and memory\n", *(compared(row) for row in counts)]
     if budgets:
@@ -113,6 +124,16 @@ def whole_table(rows: Sequence[Row]) -> str:
         lines.append([f"{row['tool']}, seed {row['seed']}", *values, times])
     header = ["tool", "seconds", "an iteration, s", "peak MB", "loss", *TESTS, "times"]
     return markdown_table(header, lines)
+
+
+def nearest_table(rows: Sequence[Row]) -> str:
+    """One line for each set of vectors."""
+    columns = ("overlap", *TESTS)
+    names = [row["tool"] + (f", seed {row['seed']}" if row["seed"] else "") for row in rows]
+    lines = [
+        [name, *(row[column] or "-" for column in columns)] for name, row in zip(names, rows, strict=True)
+    ]
+    return markdown_table(["vectors", *columns], lines)
 
 
 def compared(row: Row) -> str:

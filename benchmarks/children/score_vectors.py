@@ -2,6 +2,7 @@
 
 Analogies: accuracy among the 30,000 most frequent words, questions with other words left out. Word pairs:
 Spearman's rank correlation. These are the figures of gensim's evaluators, too (benchmarks/evaluation.py).
+With `asked`, also the ten nearest words of each of these words.
 """
 
 from __future__ import annotations
@@ -20,4 +21,8 @@ if job["analogies"]:
 for name in ("wordsim", "simlex"):
     if job[name]:
         scores[name] = similarity(vectors, job[name]).spearman
-sys.stdout.write(json.dumps({name: round(100 * score, 2) for name, score in scores.items()}) + "\n")
+asked = job["asked"]
+found = vectors.most_similar_each(asked, 10) if asked else []
+nearest = {word: [other for other, _ in near] for word, near in zip(asked, found, strict=True)}
+answer = {name: round(100 * score, 2) for name, score in scores.items()}
+sys.stdout.write(json.dumps({**answer, "nearest": nearest}) + "\n")

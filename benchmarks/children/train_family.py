@@ -14,6 +14,7 @@ from typing import Any
 import unhot
 
 MODELS = {"skipgram": "SkipGram", "cbow": "CBOW", "fasttext": "FastText", "glove": "GloVe", "svd": "SVD"}
+TOPN = 10  # nearest words of each of the commonest
 UNIT = 1 if sys.platform == "darwin" else 1024  # bytes of what ru_maxrss counts
 
 
@@ -62,11 +63,16 @@ near = {
     for word in job["words"]
     if word in vectors
 }
+nearest = {
+    word: [other for other, _ in vectors.most_similar(word, topn=TOPN)]
+    for word in vectors.words[: job["commonest"]]
+}
 answer = {
     "seconds": round(seconds, 2),
     "peak_mb": round(peak / 1e6),
     "vocabulary": len(vectors),
     "near": json.dumps(near),
+    "nearest": nearest,
     **{name: round(100 * score, 2) for name, score in scores.items()},
 }
 sys.stdout.write(json.dumps(answer) + "\n")

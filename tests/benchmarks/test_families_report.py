@@ -37,6 +37,14 @@ def test_a_line_for_each_model_over_its_seeds() -> None:
     assert "4,000 words, a vocabulary of 300\n" in text
 
 
+def test_the_overlap_has_a_column() -> None:
+    text = page("families", [row("glove", overlap=49.19), row("ppmi", overlap=100.0), row("cbow")], None)
+    assert "| model | settings | seconds | peak MB | overlap |" in text
+    assert "| GloVe | dim 100, window 5 | 2.0 | 1,234 | 49.2 |" in text
+    assert "| CBOW | dim 100, window 5 | 2.0 | 1,234 | - |" in text
+    assert "among PPMI's ten" in text
+
+
 def test_without_tests_there_are_no_scores() -> None:
     text = page("families", [row("cbow")], None)
     assert "| model | settings | seconds | peak MB |\n" in text

@@ -108,3 +108,13 @@ def test_budgets() -> None:
     assert "| 200MB | 150 | 400 | 2.5 | 5,000,000 |" in said("abc")
     assert "The counts are the same to the last bit" in said("abc")
     assert "**The counts differ**" in said("abd")
+
+
+def test_nearest_words_have_a_table() -> None:
+    scored = row(kind="scored", tool="C, one thread", seed="", overlap=44.92, wordsim=43.86)
+    whole = run("unhot", 1, 2.0, kind="whole", overlap=49.19, loss=0.1)
+    text = page("glove", [whole, scored]).split("## Nearest words")[1]
+    assert "| vectors | overlap | analogies | wordsim | simlex |" in text
+    assert "| unhot, seed 1 | 49.19 | - | - | - |" in text
+    assert "| C, one thread | 44.92 | - | 43.86 | - |" in text
+    assert "## Nearest words" not in page("glove", [run("unhot", 1, 2.0)])
