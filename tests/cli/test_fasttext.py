@@ -142,7 +142,7 @@ def test_test_reads_standard_input():
         (["nn", SUPERVISED, "0"], "0 is not in the range"),
         (["nn", "nowhere.bin"], "no such file"),
         (["nn", "."], "is a folder"),
-        (["nn", GOLDEN / "w2v_binary.bin"], "not a model of fastText"),
+        (["nn", GOLDEN / "w2v_binary.bin"], "not a fastText model"),
         (["predict", SKIPGRAM, "-"], "a skipgram model"),
         (["predict", SUPERVISED, "nowhere.txt"], "cannot be read"),
         (["predict", SUPERVISED, "-", "0"], "k=0"),

@@ -59,7 +59,7 @@ def test_a_trained_model_answers_like_its_file(model, tmp_path):
     assert rows == len(model.words) + 2000
     for row in (0, len(model.words) - 1, len(model.words), rows - 1):
         np.testing.assert_array_equal(model.get_input_vector(row), file.get_input_vector(row))
-    with pytest.raises(ConfigError, match=f"rows 0 to {rows - 1}"):
+    with pytest.raises(ConfigError, match=f"rows of the input matrix are 0 to {rows - 1}"):
         model.get_input_vector(rows)
 
 
@@ -243,7 +243,7 @@ def test_messages_have_fasttexts_names(tmp_path, monkeypatch):
 def test_what_cannot_be_trained():
     with pytest.raises(ConfigError, match="does not train classifiers yet"):
         fasttext.train_supervised(input="x", lr=1.0)
-    with pytest.raises(ConfigError, match="input of type list"):
+    with pytest.raises(ConfigError, match="input has type list"):
         fasttext.train_unsupervised([["a", "b"]])
 
 

@@ -1,1 +1,1 @@
-"""Fronts with the names of other libraries, so that a script changes its imports and nothing else."""
+"""Interfaces with the names of other libraries, so that a script needs only new imports."""

@@ -1,4 +1,4 @@
-r"""fastText's Python names, with unhot behind them.
+r"""The names of fastText's Python module, implemented by unhot.
 
 Write `import unhot.compat.fasttext as fasttext` where a script imports `fasttext`.
 
@@ -11,7 +11,7 @@ Write `import unhot.compat.fasttext as fasttext` where a script imports `fasttex
     >>> model.words[0], model["unseen"].shape
     ('one', (8,))
 
-docs/moving-from-fasttext.md says what is the same, and what is not.
+docs/moving-from-fasttext.md lists what is the same and what differs.
 """
 
 from __future__ import annotations
@@ -52,5 +52,5 @@ __getattr__ = lazy_names(__name__, _HOMES)
 
 
 def __dir__() -> list[str]:
-    """The public names."""
+    """Return the public names."""
     return __all__

@@ -1,12 +1,12 @@
-"""A line of text as fastText sees it: words, labels, and the rows of the input matrix that stand for it.
+"""Read lines of text as fastText does: find words, labels, and their rows in the input matrix.
 
-The rows are those of each word (its own, if it is known, then its character n-grams) and, in a supervised
-model, of each run of 2 to wordNgrams words. With h_i the hash of word i, as a signed 32-bit number, the run
+A line has the rows of each word (its own, if it is known, then its character n-grams) and, in a supervised
+model, of each run of 2 to wordNgrams words. If h_i is the hash of word i, as a signed 32-bit number, the run
 of the words i to j is in the bucket
 
     (... (h_i P + h_i+1) P + ... + h_j)  mod 2^64  mod buckets,    P = 116049371
 
-The end of a line is a word, `</s>`, and takes part in both.
+The end of a line is the word `</s>`, which is also part of runs.
 """
 
 import functools
@@ -23,31 +23,31 @@ from unhot.vocab.vocabulary import encode_word
 
 T = TypeVar("T")
 TOKEN = re.compile(r"[^ \t\n\v\f\r\0]+|\n")
-WORD = re.compile(r"[^ \t\n\v\f\r]+")  # where fastText reads words and not lines, NUL is a byte like others
-# as a word, and the space behind it
+WORD = re.compile(r"[^ \t\n\v\f\r]+")  # when fastText reads words instead of lines, NUL is part of a word
+# `</s>` written as a word, and the space after it
 WRITTEN_END = re.compile(r"(?<![^ \t\n\v\f\r\0])</s>(?![^ \t\n\v\f\r\0])[ \t\v\f\r\0]?")
-# fastText's files do not say which prefix they were trained with: it reads them with this one
+# the prefix of labels; fastText's files do not store the one used in training, so fastText assumes this one
 LABEL = "__label__"
-HASH_START, HASH_FACTOR = 2166136261, 16777619  # of words
-RUN_FACTOR = 116049371  # of runs of words
-MOST_KEPT, LONGEST_KEPT = 1 << 16, 64  # words whose hashes and rows are remembered, and their characters
+HASH_START, HASH_FACTOR = 2166136261, 16777619  # for hashes of words
+RUN_FACTOR = 116049371  # for hashes of runs of words
+MOST_KEPT, LONGEST_KEPT = 1 << 16, 64  # how many words are cached, and how long they may be
 LOW_32, LOW_64 = 2**32 - 1, 2**64 - 1
 
 
 class Line(NamedTuple):
-    """The words of a line, `</s>` included, and those of its labels that the model knows."""
+    """The words of a line, including `</s>`, and those of its labels that the model knows."""
 
     words: list[str]
     labels: list[str]
 
 
 def tokenize(text: str) -> list[str]:
-    """The words of a text; a line feed is the word `</s>`."""
+    """Return the words of a text; a line feed becomes the word `</s>`."""
     return [LINE_END if token == "\n" else token for token in TOKEN.findall(text)]
 
 
 def classifier_lines(lines: Iterable[str]) -> Iterator[str]:
-    """Lines of a file as fastText reads them for a classifier: a line also ends behind a word `</s>`."""
+    """Yield lines as fastText reads them for a classifier: a line also ends after a word `</s>`."""
     for line in lines:
         first = 0
         for end in WRITTEN_END.finditer(line) if LINE_END in line else ():
@@ -58,9 +58,9 @@ def classifier_lines(lines: Iterable[str]) -> Iterator[str]:
 
 
 def remembered(function: Callable[[str], T]) -> Callable[[str], T]:
-    """The function, with a memory for short words.
+    """Return the function with a cache for short words.
 
-    Few words make up most of a text, and long ones have many n-grams.
+    A few words make up most of a text. Long words are not cached, because they have many n-grams.
     """
     kept = functools.lru_cache(MOST_KEPT)(function)
 
@@ -73,7 +73,7 @@ def remembered(function: Callable[[str], T]) -> Callable[[str], T]:
 
 @remembered
 def word_hash(word: str) -> int:
-    """32-bit FNV-1a with fastText's slip: a byte above 127 flips the upper 24 bits, too."""
+    """Return the 32-bit FNV-1a hash with fastText's slip: a byte above 127 also flips the upper 24 bits."""
     state = HASH_START
     for byte in encode_word(word):
         state = ((state ^ (byte if byte < 128 else byte | 0xFFFFFF00)) * HASH_FACTOR) & LOW_32
@@ -81,7 +81,7 @@ def word_hash(word: str) -> int:
 
 
 def run_hashes(words: Sequence[str], longest: int) -> list[int]:
-    """64-bit hashes of all runs of 2 to `longest` words, by their first word and then by length."""
+    """Return 64-bit hashes of all runs of 2 to `longest` words, ordered by first word, then by length."""
     signed = [state - 2**32 if state >= 2**31 else state for state in map(word_hash, words)]
     out = []
     for i, state in enumerate(signed):
@@ -92,7 +92,7 @@ def run_hashes(words: Sequence[str], longest: int) -> list[int]:
 
 
 class Lines:
-    """What splits lines, and finds their rows."""
+    """Split lines into words and labels, and find the rows of words."""
 
     def __init__(self, vectors: SubwordVectors, labels: dict[str, int], longest_run: int) -> None:
         self._vectors, self._rows = vectors, vectors.rows
@@ -101,7 +101,7 @@ class Lines:
         self.word_rows = remembered(self._word_rows)
 
     def split(self, text: str) -> Line:
-        """The words and labels up to the end of the line."""
+        """Return the words and labels of a text up to the first line end."""
         line = Line([], [])
         for token in tokenize(text):
             if token in self._labels:
@@ -113,7 +113,7 @@ class Lines:
         return line
 
     def rows(self, words: Sequence[str]) -> Counts:
-        """The rows of the input matrix for a line of words, in fastText's order; -1 for a row of zeros."""
+        """Return the input rows for the words of a line, in fastText's order; -1 stands for zeros."""
         parts = [self.word_rows(word) for word in words]
         subwords = self._rows.subwords
         if self._longest > 1 and subwords.buckets:
@@ -123,8 +123,8 @@ class Lines:
         return np.concatenate([np.empty(0, np.int64), *parts])
 
     def _word_rows(self, word: str) -> Counts:
-        """The row of a word, if it is known, and those of its n-grams."""
+        """Return the row of a word, if it is known, and the rows of its n-grams."""
         id = self._vectors.key_to_index.get(word)
-        if self._rows.subwords.maxn == 0:  # nothing to cut
+        if self._rows.subwords.maxn == 0:  # the model has no n-grams
             return np.array([] if id is None else [self._rows.word_rows[id]], np.int64)
         return self._rows.parts(word, id)

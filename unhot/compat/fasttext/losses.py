@@ -1,17 +1,17 @@
-"""What fastText predicts: from the mean of a line's rows to the probabilities of labels.
+"""Compute fastText's predictions: from the mean of a line's rows to the probabilities of labels.
 
-The roundings are its own. With h the mean and s_i = h . o_i the score of output row i, fastText reports, for
-a label with
+The roundings are fastText's. h is the mean, and s_i = h . o_i is the score of output row i. For a label with
+probability p, fastText reports
 
+    loss       p                          reported
     softmax    exp(s_i) / sum exp(s)      p + 1e-5
-    ns, ova    sigmoid(s_i)               p + 1e-5; the sigmoid from a table of 512 steps over [-8, 8],
+    ns, ova    sigmoid(s_i)               p + 1e-5; the sigmoid is from a table of 512 steps over [-8, 8],
                                           rounded down
     hs         a path in a binary tree    the product over its nodes of sigmoid(+-s) + 1e-5
 
-so that probabilities can be a little above 1. A label is left out whose p is below the threshold; with hs, if
-the product is below the threshold + 1e-5. Of labels with equal probability, which the table makes frequent,
-the later comes first: so it is in fastText for k = 1, while for greater k its heap leaves them in no
-particular order.
+So a reported probability can be slightly above 1. A label is left out if p is below the threshold; with hs,
+if the product is below the threshold + 1e-5. Labels of equal probability are frequent, because of the table.
+Of these, the later label comes first, as in fastText for k = 1; for greater k, fastText's order is arbitrary.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ from unhot.vectors.queries import best
 if TYPE_CHECKING:
     from unhot.tree.paths import Paths
 
-FLOOR = 1e-5
-STEPS, LARGEST = 512, 8.0  # of the table
-ALL = -1  # labels
+FLOOR = 1e-5  # the number that fastText adds to probabilities
+STEPS, LARGEST = 512, 8.0  # steps of the table, and the largest score in it
+ALL = -1  # this k asks for all labels
 
 SIGMOIDS: Doubles = 1.0 / (1.0 + np.exp(-(np.arange(STEPS + 1) * 2 * LARGEST / STEPS - LARGEST)))
 
 
 class Predictor:
-    """The output rows of a supervised model, and how its loss reads them."""
+    """Predict labels from the output rows of a supervised model, in the way of its loss."""
 
     def __init__(self, loss: str, output: Floats, counts: Counts) -> None:
         self._loss, self._output = loss, output
@@ -45,18 +45,20 @@ class Predictor:
 
             self._paths, joins = word2vec_tree(counts)
             self._output = np.empty_like(output)
-            self._output[joins] = output[: joins.size]  # row i is of the i-th join
+            self._output[joins] = output[: joins.size]  # in the file, row i belongs to the i-th join
 
     def __call__(self, hidden: Floats, k: int, threshold: float) -> tuple[list[int], Doubles]:
-        """The best labels, at most k, and their probabilities."""
+        """Return the best labels, at most k, and their probabilities."""
         probabilities = self.probabilities(hidden)
+        # the condition is p >= threshold, because probabilities include FLOOR
         probabilities[~(probabilities >= threshold + FLOOR)] = -np.inf
+        # `best` keeps the order of equal scores, so search from the last label back: the later comes first
         last = probabilities.size - 1
         labels = last - best(probabilities[::-1], last + 1 if k == ALL else k)
         return labels.tolist(), probabilities[labels]
 
     def probabilities(self, hidden: Floats) -> Doubles:
-        """Of all labels, as fastText reports them."""
+        """Return the probabilities of all labels as fastText reports them."""
         scores = (self._output @ hidden).astype(np.float64)
         if self._paths is not None:
             return path_products(scores, self._paths)
@@ -67,24 +69,24 @@ class Predictor:
 
 
 def check_asked(k: int, threshold: float) -> None:
-    """Raise a `ConfigError` unless so many labels can be asked for, with such a probability."""
+    """Raise a `ConfigError` if k or threshold is out of range."""
     finite("threshold", threshold)
     if whole("k", k, ALL) == 0:
-        raise ConfigError("k=0: must be 1 or higher, or -1 for all labels")
+        raise ConfigError("k=0: must be 1 or more, or -1 for all labels")
 
 
 def table_sigmoid(scores: Doubles) -> Doubles:
-    """The sigmoid as fastText's table has it."""
+    """Return the sigmoid of scores with the rounding of fastText's table."""
     place = (np.clip(np.nan_to_num(scores), -LARGEST, LARGEST) + LARGEST) * STEPS / LARGEST / 2
     special = [scores < -LARGEST, scores > LARGEST, np.isnan(scores)]
     return np.select(special, [0.0, 1.0, np.nan], SIGMOIDS[place.astype(np.int64)])
 
 
 def path_products(scores: Doubles, paths: Paths) -> Doubles:
-    """The product of the decisions on the path of each label; a node scores the way to the right."""
+    """Return, for each label, the product of the decisions on its path; a node scores going right."""
     if paths.node.size == 0:
         return np.ones(paths.start.size - 1)
-    with np.errstate(over="ignore"):  # 1 / inf is the 0 that it should be
+    with np.errstate(over="ignore"):  # exp may overflow to inf, and 1 / inf = 0 is right
         right = 1.0 / (1.0 + np.exp(-scores))[paths.node]
     return np.asarray(
         np.multiply.reduceat(np.where(paths.code, right, 1.0 - right) + FLOOR, paths.start[:-1])

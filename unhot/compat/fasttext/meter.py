@@ -1,10 +1,10 @@
-"""How good predictions are: precision and recall, of all labels together and of each.
+"""Measure predictions: precision and recall, for all labels together and for each.
 
     precision = right predictions / predictions
     recall    = right predictions / labels in the text
     F1        = 2 right predictions / (predictions + labels in the text)
 
-A quotient of nothing is NaN.
+A quotient with denominator 0 is NaN.
 """
 
 from collections import Counter
@@ -14,7 +14,7 @@ from unhot.evaluate.figures import share
 
 
 class Meter:
-    """Counts of what was predicted, of what is true, and of what is both."""
+    """Count predicted labels, true labels, and labels that are both."""
 
     def __init__(self) -> None:
         self.examples = 0
@@ -23,7 +23,7 @@ class Meter:
         self._right: Counter[str] = Counter()
 
     def add(self, labels: Iterable[str], predicted: Iterable[str]) -> None:
-        """One line: its labels, and what was predicted."""
+        """Add one line: its true labels and its predicted labels."""
         labels, predicted = list(labels), list(predicted)
         self.examples += 1
         self._predicted.update(predicted)
@@ -31,15 +31,15 @@ class Meter:
         self._right.update(label for label in predicted if label in labels)
 
     def precision(self, label: str | None = None) -> float:
-        """Of one label, or of all."""
+        """Return the precision of one label, or of all labels together."""
         return share(self._of(self._right, label), self._of(self._predicted, label))
 
     def recall(self, label: str | None = None) -> float:
-        """Of one label, or of all."""
+        """Return the recall of one label, or of all labels together."""
         return share(self._of(self._right, label), self._of(self._true, label))
 
     def f1(self, label: str) -> float:
-        """Of one label."""
+        """Return the F1 of one label."""
         return share(2 * self._right[label], self._predicted[label] + self._true[label])
 
     def _of(self, counts: Counter[str], label: str | None) -> int:

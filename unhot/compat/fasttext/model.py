@@ -1,4 +1,4 @@
-"""A model with the methods of fastText's Python module: one that fastText wrote, or one trained here."""
+"""A model with the methods of fastText's Python module: read from a fastText file, or trained by unhot."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ PathLike = str | os.PathLike[str]
 
 
 def load_model(path: PathLike) -> FastText:
-    """Open a `.bin` or `.ftz` file of fastText, memory-mapped."""
+    """Open a `.bin` or `.ftz` file that fastText wrote, memory-mapped."""
     return FastText(open_parts(Path(path)))
 
 
 def of_trained(model: models.FastText, given: Unsupervised) -> FastText:
-    """The front of a model that was trained; what it was trained with are attributes, as in fastText."""
+    """Wrap a trained model; its training parameters become attributes, as in fastText."""
     front = FastText(trained_parts(model, given))
     for name, value in given._asdict().items():
         setattr(front, name, value)
@@ -40,16 +40,16 @@ def of_trained(model: models.FastText, given: Unsupervised) -> FastText:
 
 
 class Predictions(NamedTuple):
-    """Labels, the best first, and their probabilities."""
+    """Predicted labels, the most probable first, and their probabilities."""
 
     labels: list[str]
     probabilities: Floats
 
 
 class FastText(Queries):
-    """Words, their vectors and, in a supervised model, predictions.
+    """A fastText model: words, their vectors and, if it is supervised, predictions.
 
-    Made by `load_model` and `train_unsupervised`.
+    `load_model` and `train_unsupervised` return it.
     """
 
     def __init__(self, parts: Parts) -> None:
@@ -57,16 +57,16 @@ class FastText(Queries):
         self._predictor: Predictor | None = None
 
     def save_model(self, path: PathLike) -> None:
-        """Write a `.bin` (or `.ftz`) file that fastText reads.
+        """Write a `.bin` (or `.ftz`) file that fastText can read.
 
-        What is there is replaced when the new file is complete.
+        An existing file is replaced only when the new one is complete.
         """
         self._parts.write(Path(path))
 
     def get_line(self, text: str | list[str], on_unicode_error: str = "strict") -> Any:
-        """The words of a line, its end included, and the labels that the model knows.
+        """Return the words of a line, including its end `</s>`, and the labels that the model knows.
 
-        For a list of lines, lists of both.
+        For a list of lines, return lists of both.
         """
         if isinstance(text, list):
             pairs = [self.get_line(line, on_unicode_error) for line in text]
@@ -77,9 +77,9 @@ class FastText(Queries):
     def predict(
         self, text: str | list[str], k: int = 1, threshold: float = 0.0, on_unicode_error: str = "strict"
     ) -> Any:
-        """The labels of a line, at most k (-1: all), and their probabilities, if these reach the threshold.
+        """Predict at most k labels of a line (-1: all) with a probability of at least the threshold.
 
-        For a list, lists of both.
+        Return labels and probabilities; for a list of lines, lists of both.
         """
         if isinstance(text, list):
             found = [self.predict_line(ended(line, "predict"), k, threshold) for line in text]
@@ -89,7 +89,7 @@ class FastText(Queries):
         return tuple(shown(one.labels, on_unicode_error)), one.probabilities.astype(np.float64)
 
     def predict_line(self, line: str, k: int = 1, threshold: float = 0.0) -> Predictions:
-        """`predict` for a line as it stands in a file: with its end, unless the file ends there."""
+        """Predict labels for a line as it is in a file: with its line feed, if it has one."""
         return self._predict(self._lines.rows(self._lines.split(line).words), k, threshold)
 
     def _predict(self, rows: Counts, k: int, threshold: float) -> Predictions:
@@ -105,7 +105,7 @@ class FastText(Queries):
         if not self.is_supervised:
             raise ConfigError(
                 f"predict: this is a {LONG_MODELS[self._parts.header.model]} model; "
-                "labels are predicted by supervised models only"
+                "only supervised models predict labels"
             )
         if self._predictor is None:
             counts = self._parts.dictionary.label_counts
@@ -114,19 +114,19 @@ class FastText(Queries):
         return self._predictor
 
     def test(self, path: PathLike, k: int = 1, threshold: float = 0.0) -> tuple[int, float, float]:
-        """Lines with labels in a file, precision and recall of what is predicted for them."""
+        """Return the number of lines with labels in a file, and precision and recall of predictions."""
         meter = self.measured(lines_of(path), k, threshold)
         return meter.examples, meter.precision(), meter.recall()
 
     def test_label(self, path: PathLike, k: int = 1, threshold: float = 0.0) -> dict[str, dict[str, float]]:
-        """Precision, recall and F1 of each label."""
+        """Return precision, recall and F1 of each label."""
         meter = self.measured(lines_of(path), k, threshold)
         figures = {"precision": meter.precision, "recall": meter.recall, "f1score": meter.f1}
         labels = self._parts.dictionary.labels
         return {label: {name: figure(label) for name, figure in figures.items()} for label in labels}
 
     def measured(self, lines: Iterable[str], k: int, threshold: float) -> Meter:
-        """What is right and wrong in lines with labels; lines without a label or a word are left out."""
+        """Compare predictions with labels; lines without a label or a word are left out."""
         meter = Meter()
         for text in lines:
             words, labels = self._lines.split(text)
@@ -136,12 +136,12 @@ class FastText(Queries):
         return meter
 
     def quantize(self, *arguments: Any, **parameters: Any) -> NoReturn:
-        """Raise a `ConfigError`: quantised files are read, not yet made."""
-        raise ConfigError("quantize: unhot reads quantised models (.ftz) and does not make them yet")
+        """Raise a `ConfigError`: unhot reads quantised files, but cannot make them yet."""
+        raise ConfigError("quantize: unhot reads quantised models (.ftz), but cannot make them yet")
 
 
 def lines_of(path: PathLike) -> Iterable[str]:
-    """The lines of a file for a classifier, with their ends."""
+    """Yield the lines of a file for a classifier, with their ends."""
     try:
         with Path(path).open("rb") as file:
             yield from classifier_lines(map(decode_word, file))

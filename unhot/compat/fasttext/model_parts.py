@@ -1,8 +1,8 @@
-"""What a fastText model is made of, whether it is a file or was trained by unhot.
+"""The parts of a fastText model, whether it was read from a file or trained by unhot.
 
-In fastText's numbers, row i is that of word i, and row words + b that of bucket b; in a pruned file, that of
-the b-th bucket that is left. A model of unhot keeps only the rows that are used, in an order of its own: here
-they have fastText's numbers all the same.
+fastText numbers the rows so that row i belongs to word i, and row words + b to bucket b; in a pruned file, to
+the b-th bucket that was kept. A model of unhot keeps only the rows that are used, in another order. Here its
+rows have fastText's numbers, too.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ SHORT_MODELS = {long: short for short, long in LONG_MODELS.items()}
 
 
 class Parts(NamedTuple):
-    """Settings, words, rows, and how to write them."""
+    """The settings, words and rows of a model, and a function that writes it."""
 
     header: Header
     dictionary: Dictionary
@@ -40,29 +40,29 @@ class Parts(NamedTuple):
 
     @property
     def is_quantised(self) -> bool:
-        """Whether the input matrix is kept as codes."""
+        """Whether the input matrix is stored as codes."""
         return not isinstance(self.rows.matrix, np.ndarray)
 
     @property
     def _as_in_file(self) -> bool:
-        """Whether the matrix itself has fastText's numbers."""
+        """Whether the rows of the matrix are in fastText's order."""
         return self.rows.bucket_rows is None or self.rows.skips
 
     @property
     def input_rows(self) -> int:
-        """How many rows there are by fastText's numbers."""
+        """The number of input rows in fastText's numbering."""
         trained = len(self.dictionary.words) + self.header.bucket
         return int(self.rows.matrix.shape[0]) if self._as_in_file else trained
 
     def numbers(self, buckets: Ids) -> Counts:
-        """The numbers of the rows of buckets; -1 for one that was pruned."""
+        """Return the row numbers of buckets; -1 for a bucket that was pruned."""
         trained = buckets.astype(np.int64) + len(self.dictionary.words)
         return self.rows.rows_of(buckets) if self._as_in_file else trained
 
     def input_row(self, number: int) -> Floats:
-        """The row with a number."""
+        """Return the row with a given number."""
         if not 0 <= number < self.input_rows:
-            raise ConfigError(f"row {number}: the input matrix has rows 0 to {self.input_rows - 1}")
+            raise ConfigError(f"row {number}: the rows of the input matrix are 0 to {self.input_rows - 1}")
         rows, words = np.array([number], np.int64), len(self.dictionary.words)
         if not self._as_in_file and number < words:
             rows = self.rows.word_rows[rows].astype(np.int64)
@@ -71,14 +71,14 @@ class Parts(NamedTuple):
         return np.asarray(self.rows.take(rows)[0])
 
     def input_matrix(self) -> Floats:
-        """All rows; of a file, mapped and read-only."""
+        """Return all input rows; those of a file are mapped and read-only."""
         if self._as_in_file and isinstance(self.rows.matrix, np.ndarray):
             return np.asarray(self.rows.matrix)
         return np.concatenate([np.empty((0, self.header.dim), np.float32), *self.rows.expanded()])
 
 
 def open_parts(path: Path) -> Parts:
-    """The parts of a file of fastText, memory-mapped."""
+    """Open a fastText file, memory-mapped, and return its parts."""
     _check_kind(path)
     file: FastTextFile = read_fasttext(path)
     return Parts(
@@ -91,9 +91,9 @@ def open_parts(path: Path) -> Parts:
 
 
 def trained_parts(model: models.FastText, given: Unsupervised) -> Parts:
-    """The parts of a model that was trained with parameters of fastText.
+    """Return the parts of a model that was trained with fastText's parameters.
 
-    The header says what its file will say: what was used.
+    The header holds the values that were used, as in the file that would be written.
     """
     header = Header(
         dim=model.dim,
@@ -121,10 +121,10 @@ def trained_parts(model: models.FastText, given: Unsupervised) -> Parts:
 
 
 def _output_rows(model: models.FastText) -> Floats:
-    """Output rows as fastText has them.
+    """Return the output rows in fastText's form.
 
-    Those of a tree's nodes are ordered by join, have the sign of the way to the right, and a row of zeros
-    stands behind them.
+    The rows of a Huffman tree are ordered by when their node was joined. Their sign is reversed, because in
+    fastText a positive score means right. A row of zeros follows them.
     """
     rows = model.learned.params.out_vectors
     if model.layer.rows_are_words:
@@ -136,15 +136,15 @@ def _output_rows(model: models.FastText) -> Floats:
 
 
 def _check_kind(path: Path) -> None:
-    """Raise an error that says what to do instead, if this is something else than a model of fastText."""
-    advice = "open vectors in other formats with unhot.Vectors.load, or ask them with: unhot neighbors"
+    """Raise an error with advice if a path is not a fastText model."""
+    advice = "open vectors in other formats with unhot.Vectors.load, or query them with: unhot neighbors"
     if path.is_dir():
-        raise DataError(f"{path}: is a folder; models of fastText are files (.bin, .ftz); {advice}")
+        raise DataError(f"{path}: this is a folder, but fastText models are files (.bin, .ftz); {advice}")
     if not path.exists():
         raise DataError(f"{path}: there is no such file")
     with path.open("rb") as file:
         if file.read(len(SIGNATURE)) != SIGNATURE:
             raise FormatError(
-                f"{path}: byte 0: not a model of fastText (.bin, .ftz), "
+                f"{path}: byte 0: this is not a fastText model (.bin, .ftz), "
                 f"which begins with the number {MAGIC}; {advice}"
             )

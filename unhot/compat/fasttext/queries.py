@@ -1,7 +1,4 @@
-"""What a model of fastText can be asked about words: its dictionary, its rows, vectors, neighbours.
-
-The names are fastText's.
-"""
+"""Query a fastText model about words: dictionary, rows, vectors, neighbours. The names are fastText's."""
 
 import functools
 from collections.abc import Iterable, Iterator
@@ -20,7 +17,7 @@ Neighbours = list[tuple[float, str]]  # (cosine, word), best first
 
 
 class Queries:
-    """A dictionary and the rows of its words."""
+    """A model's dictionary and rows, with fastText's query methods."""
 
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
@@ -31,7 +28,7 @@ class Queries:
 
     @property
     def vectors(self) -> SubwordVectors:
-        """The words and their vectors as unhot has them, with all methods of `unhot.Vectors`."""
+        """The words and their vectors as an unhot object, with all methods of `unhot.Vectors`."""
         return self._vectors
 
     @functools.cached_property
@@ -41,7 +38,7 @@ class Queries:
 
     @functools.cached_property
     def labels(self) -> list[str]:
-        """The labels; the words, if the model is not supervised."""
+        """The labels, or the words if the model is not supervised."""
         return shown(self._parts.dictionary.labels, "strict") if self.is_supervised else self.words
 
     @property
@@ -50,25 +47,25 @@ class Queries:
         return self._parts.header.model == "sup"
 
     def __getitem__(self, word: str) -> Floats:
-        """The vector of a word, seen or not."""
+        """Return the vector of any word, known or not."""
         return self.get_word_vector(word)
 
     def __contains__(self, word: object) -> bool:
-        """Whether a word is in the dictionary."""
+        """Return whether a word is in the dictionary."""
         return word in self._vectors.key_to_index
 
     def is_quantized(self) -> bool:
-        """Whether the rows are kept as codes (a .ftz file)."""
+        """Return whether the rows are stored as codes (a .ftz file)."""
         return self._parts.is_quantised
 
     def get_dimension(self) -> int:
-        """Numbers in a vector."""
+        """Return the number of numbers in a vector."""
         return self._parts.header.dim
 
     def get_words(
         self, include_freq: bool = False, on_unicode_error: str = "strict"
     ) -> list[str] | tuple[list[str], Counts]:
-        """The words, most frequent first; with `include_freq`, also how often each was seen."""
+        """Return the words, most frequent first; with `include_freq`, also their counts."""
         dictionary = self._parts.dictionary
         words = shown(dictionary.words, on_unicode_error)
         return (words, dictionary.word_counts.copy()) if include_freq else words
@@ -76,7 +73,7 @@ class Queries:
     def get_labels(
         self, include_freq: bool = False, on_unicode_error: str = "strict"
     ) -> list[str] | tuple[list[str], Counts]:
-        """The labels; the words, if the model is not supervised."""
+        """Return the labels, or the words if the model is not supervised; also counts if `include_freq`."""
         if not self.is_supervised:
             return self.get_words(include_freq, on_unicode_error)
         dictionary = self._parts.dictionary
@@ -84,13 +81,13 @@ class Queries:
         return (labels, dictionary.label_counts.copy()) if include_freq else labels
 
     def get_entries(self) -> Iterator[tuple[str, int, str]]:
-        """All words and labels with their counts, and which of both they are."""
+        """Yield all words and labels, each with its count and "word" or "label"."""
         dictionary = self._parts.dictionary
         yield from zip(dictionary.words, dictionary.word_counts.tolist(), repeat("word"), strict=False)
         yield from zip(dictionary.labels, dictionary.label_counts.tolist(), repeat("label"), strict=False)
 
     def get_arguments(self) -> dict[str, int | float | str]:
-        """What the model was trained with, as far as its file says, by fastText's names."""
+        """Return the training parameters that the model's file stores, with fastText's names."""
         header = self._parts.header
         loss = {"ova": "one-vs-all"}.get(header.loss, header.loss)
         names = (
@@ -127,9 +124,9 @@ class Queries:
         )
 
     def get_word_id(self, word: str) -> int:
-        """The number of a word in the dictionary, where labels stand behind the words.
+        """Return the number of a word or label in the dictionary, where labels come after words.
 
-        -1 if it is not there.
+        Return -1 if it is not there.
         """
         word = canonical(word)
         if word in self._labels:
@@ -137,19 +134,19 @@ class Queries:
         return self._vectors.key_to_index.get(word, -1)
 
     def get_label_id(self, label: str) -> int:
-        """The number of a label; -1 if there is no such label."""
+        """Return the number of a label; -1 if there is no such label."""
         return self._labels.get(canonical(label), -1)
 
     def get_subword_id(self, subword: str) -> int:
-        """The row of the input matrix that a character n-gram has, together with others."""
+        """Return the row of the input matrix that a character n-gram shares with others."""
         if not self._parts.header.bucket:
-            raise DataError("get_subword_id: this model has no buckets; it was trained without n-grams")
+            raise DataError("get_subword_id: this model was trained without n-grams, so it has no buckets")
         return len(self._vectors) + word_hash(canonical(subword)) % self._parts.header.bucket
 
     def get_subwords(self, word: str, on_unicode_error: str = "strict") -> tuple[list[str], Counts]:
-        """A word, if it is known, and its n-grams, with their rows in the input matrix.
+        """Return a word, if it is known, and its n-grams, with their row numbers in the input matrix.
 
-        N-grams that were pruned are left out.
+        Pruned n-grams are left out.
         """
         word = canonical(word)
         subwords = self._parts.rows.subwords
@@ -161,9 +158,9 @@ class Queries:
         return shown(known, on_unicode_error), rows[rows >= 0]
 
     def get_ngram_vectors(self, word: str) -> list[tuple[str, Floats]]:
-        """A word, if it is known, and its n-grams, with their rows.
+        """Return a word, if it is known, and its n-grams, with their vectors.
 
-        What fastText's program prints with print-ngrams.
+        fastText's command print-ngrams prints the same.
         """
         names, numbers = self.get_subwords(word, "surrogateescape")
         return [
@@ -171,43 +168,40 @@ class Queries:
         ]
 
     def get_input_vector(self, ind: int) -> Floats:
-        """A row of the input matrix."""
+        """Return a row of the input matrix."""
         return self._parts.input_row(whole("ind", ind, 0))
 
     def get_input_matrix(self) -> Floats:
-        """The input matrix: rows of words, then of buckets. That of a file is mapped and read-only."""
+        """Return the input matrix: rows of words, then of buckets; from a file, mapped and read-only."""
         if self.is_quantized():
             raise ConfigError(
-                "get_input_matrix: the rows of this model are quantised; get_input_vector gives one of them"
+                "get_input_matrix: the rows of this model are quantised; use get_input_vector for single rows"
             )
         return self._parts.input_matrix()
 
     def get_output_matrix(self) -> Floats:
-        """The output matrix: a row for each label or word; with loss hs, for each inner node of the tree.
+        """Return the output matrix: a row for each label or word, or for each inner tree node (loss hs).
 
-        As `get_input_matrix`.
+        From a file, it is mapped and read-only.
         """
         if not isinstance(self._parts.output, np.ndarray):
             raise ConfigError("get_output_matrix: the output rows of this model are quantised")
         return np.asarray(self._parts.output)
 
     def get_word_vector(self, word: str) -> Floats:
-        """The vector of a word, seen or not; zeros if it has neither a row nor n-grams."""
+        """Return the vector of any word, known or not; zeros if it has neither a row nor n-grams."""
         return self._parts.rows.mean(self._lines.word_rows(canonical(word)))
 
     def get_sentence_vector(self, text: str) -> Floats:
-        """The vector of a line.
+        """Return the vector of a line.
 
-        Of a supervised model: the mean of all rows that stand for the line. Otherwise: the mean of the words'
-        vectors, each at length 1.
+        In a supervised model, this is the mean of all rows of the line; otherwise, the mean of the unit
+        vectors of its words.
         """
         return self.line_vector(ended(text, "get_sentence_vector"))
 
     def line_vector(self, line: str) -> Floats:
-        """`get_sentence_vector` of a line as it stands in a file.
-
-        With its end, unless the file ends there.
-        """
+        """Return the vector of a line as it is in a file: with its line feed, if it has one."""
         if self.is_supervised:
             return self._parts.rows.mean(self._lines.rows(self._lines.split(line).words))
         units = [unit(self.get_word_vector(word)) for word in WORD.findall(line)]
@@ -216,16 +210,16 @@ class Queries:
         return np.asarray(total * np.float32(1.0 / max(1, len(units))))
 
     def get_nearest_neighbors(self, word: str, k: int = 10, on_unicode_error: str = "strict") -> Neighbours:
-        """The words nearest to a word, seen or not: (cosine, word), best first.
+        """Return the words nearest to any word, known or not: (cosine, word), best first.
 
-        None to a word whose vector is all zeros.
+        A word whose vector is all zeros has no neighbours.
         """
         return self._nearest([word], [], k, on_unicode_error)
 
     def get_analogies(
         self, wordA: str, wordB: str, wordC: str, k: int = 10, on_unicode_error: str = "strict"
     ) -> Neighbours:
-        """The words nearest to A - B + C: (cosine, word), best first."""
+        """Return the words nearest to A - B + C: (cosine, word), best first."""
         return self._nearest([wordA, wordC], [wordB], k, on_unicode_error)
 
     def _nearest(self, added: list[str], subtracted: list[str], k: int, on_unicode_error: str) -> Neighbours:
@@ -244,24 +238,24 @@ class Queries:
         vector = self.get_word_vector(word)
         if not np.isfinite(vector).all():
             raise DataError(
-                f"{word!r}: its vector is not finite, so it has no neighbours; train again, with a lower rate"
+                f"{word!r}: its vector is not finite, so it has no neighbours; train again with a lower rate"
             )
         return unit(vector)
 
 
 def ended(text: str, asked: str) -> str:
-    """A line with its end; a `ConfigError` if it is more than one."""
+    """Return a line with a line feed at its end; raise a `ConfigError` if it is more than one line."""
     if "\n" in text:
-        raise ConfigError(f"{asked}: a line with a line feed in it; give one line at a time (remove '\\n')")
+        raise ConfigError(f"{asked}: the text contains a line feed; give one line at a time (remove '\\n')")
     return canonical(text) + "\n"
 
 
 def unit(vector: Floats) -> Floats:
-    """A vector at length 1; zeros stay zeros."""
+    """Return a vector divided by its length; zeros stay zeros."""
     length = np.sqrt(np.dot(vector, vector))
     return np.asarray(vector / length) if length > 0 else vector
 
 
 def shown(words: Iterable[str], on_unicode_error: str) -> list[str]:
-    """Words whose bytes may not be UTF-8, treated as `bytes.decode` does."""
+    """Return words whose bytes may not be UTF-8, with errors handled as in `bytes.decode`."""
     return [word if word.isascii() else encode_word(word).decode("utf-8", on_unicode_error) for word in words]

@@ -1,4 +1,4 @@
-"""fastText's parameters as settings of unhot.
+"""Translate fastText's parameters into settings of unhot.
 
     model, dim, ws, epoch, minCount, t       architecture, dim, window, epochs, min_count, sample; minCount =
                                              0: min_count = 1
@@ -7,7 +7,8 @@
     loss = hs | softmax | ova                output = hierarchical:tree=word2vec | softmax | one_vs_all
     lr, seed, thread                         lr, seed, threads
 
-What has no counterpart is an error if it would change the result, and a note otherwise.
+A parameter without a counterpart is an error if it would change the result; otherwise a note says that it is
+not used.
 """
 
 from typing import Any, NamedTuple
@@ -21,8 +22,8 @@ LOSSES = {
     "ova": "one_vs_all",
     "one-vs-all": "one_vs_all",
 }
-NOISE_POWER = 0.5  # of fastText's negative sampling; word2vec has 0.75
-RENAMED = {  # names of fastText's first Python module, which the second still takes
+NOISE_POWER = 0.5  # power of the noise distribution in fastText's negative sampling; word2vec has 0.75
+RENAMED = {  # names from fastText's first Python module, which the second still accepts
     "min_count": "minCount",
     "word_ngrams": "wordNgrams",
     "lr_update_rate": "lrUpdateRate",
@@ -30,22 +31,22 @@ RENAMED = {  # names of fastText's first Python module, which the second still t
     "pretrained_vectors": "pretrainedVectors",
 }
 NAMES = {"window": "ws", "epochs": "epoch", "min_count": "minCount", "threads": "thread"}
-REWORDED = (  # what errors of unhot say of its settings, and what they say here
+REWORDED = (  # passages in unhot's errors, and what replaces them here
     ("min_count, set max_vocab", "minCount"),
     ("min_count", "minCount"),
     (", and a tokenizer that fits it", ", words with spaces between them"),
 )
-# without a meaning here: name, what happens instead
+# parameters that are not used, and why
 WITHOUT_MEANING = (
     ("minCountLabel", "there are no labels in skipgram and cbow"),
-    ("wordNgrams", "skipgram and cbow have no word n-grams, in fastText neither"),
-    ("lrUpdateRate", "the rate falls after every chunk of the text"),
-    ("label", "words that begin with it are words like all others"),
+    ("wordNgrams", "skipgram and cbow have no word n-grams, and neither do fastText's"),
+    ("lrUpdateRate", "unhot lowers the rate after every chunk of the text"),
+    ("label", "in skipgram and cbow, words with this prefix are ordinary words"),
 )
 
 
 class Unsupervised(NamedTuple):
-    """Parameters of skipgram and cbow, by fastText's names."""
+    """The parameters of skipgram and cbow, with fastText's names."""
 
     model: str = "skipgram"
     lr: float = 0.05
@@ -69,8 +70,8 @@ class Unsupervised(NamedTuple):
     seed: int = 0
 
     def settings(self) -> dict[str, Any]:
-        """The settings of `unhot.models.fasttext.FastText`."""
-        # not for those who only ask
+        """Return the settings for `unhot.models.fasttext.FastText`."""
+        # imported here, so that queries to a model do not load the training code
         from unhot.models.epoch_model import SMALLEST_LR
         from unhot.models.settings import WHOLE, limits_of
         from unhot.models.word_model import WordModel
@@ -80,7 +81,7 @@ class Unsupervised(NamedTuple):
         one_of("loss", self.loss, ("ns", *LOSSES))
         for field in WHOLE:
             low, high = limits_of(WordModel, field)
-            name = NAMES.get(field, field)  # errors with fastText's names, not unhot's
+            name = NAMES.get(field, field)  # errors use fastText's names
             whole(name, getattr(self, name), 0 if name == "minCount" else low, high)
         for name, low in (("minn", 0), ("maxn", 0), ("neg", 1 if self.loss == "ns" else 0)):
             whole(name, getattr(self, name), low)
@@ -95,7 +96,7 @@ class Unsupervised(NamedTuple):
             "epochs": self.epoch,
             "min_count": max(1, self.minCount),
             "sample": self.t,
-            "minn": max(1, self.minn) if cuts else 0,  # 0 means 1 to fastText
+            "minn": max(1, self.minn) if cuts else 0,  # fastText takes 0 as 1
             "maxn": self.maxn if cuts else 0,
             "buckets": self.bucket if cuts else 0,
             "output": LOSSES.get(self.loss, f"negative:k={self.neg},power={NOISE_POWER}"),
@@ -105,7 +106,7 @@ class Unsupervised(NamedTuple):
         }
 
     def notes(self) -> list[str]:
-        """What was asked for and has no meaning here."""
+        """Return a note for each parameter that was given but is not used."""
         given = ((name, getattr(self, name), why) for name, why in WITHOUT_MEANING)
         return [
             f"{name}={value}: not used; {why}"
@@ -115,7 +116,7 @@ class Unsupervised(NamedTuple):
 
 
 def reworded(message: str) -> str:
-    """The message of an error with fastText's names."""
+    """Return the message of an error with fastText's names for settings."""
     for ours, theirs in REWORDED:
         message = message.replace(ours, theirs)
     return message
@@ -125,6 +126,6 @@ def check_autotune(**given: Any) -> None:
     """Raise a `ConfigError` if autotune was asked for."""
     if given.get("autotuneValidationFile"):
         raise ConfigError(
-            "autotuneValidationFile: autotune is for classifiers, which unhot does not train yet; "
+            "autotuneValidationFile: autotune is only for classifiers, which unhot does not train yet; "
             "leave it out"
         )

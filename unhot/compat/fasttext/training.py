@@ -1,4 +1,4 @@
-"""`train_unsupervised` with fastText's parameters: a front for `unhot.models.fasttext.FastText`."""
+"""`train_unsupervised` with fastText's parameters, implemented by `unhot.models.fasttext.FastText`."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ logger = logging.getLogger("unhot")
 
 
 def usual_threads() -> int:
-    """All processors but one, as fastText's Python module."""
+    """Return the default number of threads: all processors but one, as in fastText's Python module."""
     return max(1, (os.cpu_count() or 1) - 1)
 
 
 def with_old_names(function: Callable[..., T]) -> Callable[..., T]:
-    """The function, which also takes parameters by the names of fastText's first Python module."""
+    """Let a function also accept parameter names of fastText's first Python module."""
 
     @functools.wraps(function)
     def renaming(*arguments: Any, **parameters: Any) -> T:
@@ -70,15 +70,15 @@ def train_unsupervised(
     autotuneDuration: int = 300,
     autotuneModelSize: str = "",
 ) -> FastText:
-    """Learn word vectors from a file, a folder, a pattern, or standard input (`-`), and return the model.
+    """Train word vectors on a file, a folder, a pattern, or standard input (`-`), and return the model.
 
-    `verbose` has nothing to decide: what goes on is logged by the logger `unhot`.
+    `verbose` is ignored: progress is logged by the logger `unhot`.
     """
     check_autotune(autotuneValidationFile=autotuneValidationFile)
     if not isinstance(input, (str, os.PathLike)):
         raise ConfigError(
-            f"input of type {type(input).__name__}: must be a path; "
-            "unhot.models.fasttext.FastText learns from sentences"
+            f"input has type {type(input).__name__}: it must be a path; "
+            "to train on sentences, use unhot.models.fasttext.FastText"
         )
     given = Unsupervised(
         model=model,
@@ -108,7 +108,7 @@ def train_unsupervised(
 
 
 def learned(source: str, given: Unsupervised, **telling: Any) -> models.FastText:
-    """The trained model of unhot; `telling` goes to its `fit`."""
+    """Train an unhot model and return it; `telling` is passed to its `fit`."""
     from unhot.models.fasttext import FastText
 
     model = FastText(**given.settings())
@@ -120,8 +120,8 @@ def learned(source: str, given: Unsupervised, **telling: Any) -> models.FastText
 
 
 def train_supervised(*arguments: Any, **parameters: Any) -> NoReturn:
-    """Raise a `ConfigError`: classifiers can be read and asked, not yet trained."""
+    """Raise a `ConfigError`: unhot reads classifiers and predicts with them, but cannot train them yet."""
     raise ConfigError(
         "train_supervised: unhot does not train classifiers yet; "
-        "load_model reads and asks those that fastText trained"
+        "train one with fastText and open it with load_model"
     )

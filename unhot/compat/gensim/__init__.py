@@ -1,6 +1,6 @@
-"""gensim 4's word vectors by name, with unhot behind them.
+"""The names of gensim 4's word vectors, implemented by unhot.
 
-Write `unhot.compat.gensim` where a script imports `gensim`.
+Import `unhot.compat.gensim` where a script imports `gensim`.
 
     >>> from unhot.compat.gensim.models import Word2Vec
     >>> sentences = [["one", "hot", "word"], ["one", "cold", "word"]]
@@ -8,7 +8,8 @@ Write `unhot.compat.gensim` where a script imports `gensim`.
     >>> model.wv.index_to_key[0]
     'one'
 
-The names can also be imported from here. docs/moving-from-gensim.md says what is the same, and what is not.
+The names can also be imported from this package. docs/moving-from-gensim.md lists what is the same and what
+differs.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""What `gensim.models` has of word vectors.
+"""The part of `gensim.models` that concerns word vectors.
 
-Names are loaded when they are first used: `KeyedVectors` alone needs no compiler.
+Names are loaded on first use, because `KeyedVectors` alone does not need the compiler.
 """
 
 from __future__ import annotations

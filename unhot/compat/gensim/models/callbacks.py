@@ -1,4 +1,4 @@
-"""What is called while a `Word2Vec` is trained."""
+"""gensim's callbacks, which are called while a `Word2Vec` is trained."""
 
 import logging
 from dataclasses import dataclass
@@ -13,33 +13,33 @@ METHODS = {"start": "on_train_begin", "epoch": "on_epoch_end", "done": "on_train
 
 
 class CallbackAny2Vec:
-    """The base of callbacks: each method is given the model, and does nothing here."""
+    """The base class of callbacks: each method receives the model, and does nothing by default."""
 
     def on_train_begin(self, model: Any) -> None:
-        """Before the first epoch."""
+        """Run before the first epoch."""
 
     def on_epoch_begin(self, model: Any) -> None:
-        """Before each epoch."""
+        """Run before each epoch."""
 
     def on_epoch_end(self, model: Any) -> None:
-        """After each epoch."""
+        """Run after each epoch."""
 
     def on_train_end(self, model: Any) -> None:
-        """After the last epoch."""
+        """Run after the last epoch."""
 
 
 @dataclass
 class Relay:
-    """Turns what a training tells into gensim's callbacks and its loss."""
+    """Turn unhot's progress reports into gensim's callbacks and running loss."""
 
     front: Any
     model: WordModel
     callbacks: list[CallbackAny2Vec]
-    pairs: int = 0  # of the epochs before this one
-    ended: bool = False  # on_train_end was called, and may have changed wv
+    pairs: int = 0  # pairs trained before this epoch
+    ended: bool = False  # whether on_train_end was called, which may have changed wv
 
     def __call__(self, progress: Progress) -> None:
-        """Epochs only: chunks are nothing gensim speaks of."""
+        """Handle one report; reports within an epoch are ignored, because gensim has none."""
         if progress.event == "epoch":
             pairs = self.model.history.pairs
             self.front.running_training_loss += (progress.loss or 0.0) * (pairs - self.pairs)
@@ -56,6 +56,6 @@ class Relay:
         self.ended = progress.event == "done"
         if not self.ended and self.front.wv.vectors is not self.model.learned.params.in_vectors:
             logger.warning(
-                "wv was changed in a callback: training goes on without the change; "
+                "a callback changed wv during training: the change is ignored; "
                 "make it in on_train_end, or after train"
             )

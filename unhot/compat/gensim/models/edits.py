@@ -1,8 +1,8 @@
-"""What was changed in `wv` between trainings, as what a model has learned.
+"""Copy changes that a user made to `wv` back into the model.
 
-In gensim `wv` is the model's own matrix of input vectors. Here a change may give `wv` another matrix: the
-model takes it over before it trains or is saved. Words that were added have a count of 0 and output rows of
-zeros until they are trained.
+In gensim, `wv` holds the model's own matrix of input vectors. Here a change may give `wv` another matrix, so
+the model takes it over before it trains or is saved. Added words have the count 0, and output rows of zeros
+until they are trained.
 """
 
 from collections.abc import Mapping
@@ -23,7 +23,7 @@ NONE = np.zeros(0, np.float32)
 
 
 def vocabulary_of(wv: Vectors, before: Vocabulary) -> Vocabulary:
-    """The words and counts of `wv`: the vocabulary there was before, if they are the same."""
+    """Return the vocabulary of `wv`; this is the object `before` if nothing changed."""
     counts = np.zeros(len(wv), np.int64) if wv.counts is None else wv.counts
     if wv.words == before.words and np.array_equal(counts, before.counts):
         return before
@@ -31,20 +31,20 @@ def vocabulary_of(wv: Vectors, before: Vocabulary) -> Vocabulary:
 
 
 def ordered(counts: Mapping[str, int]) -> Vocabulary:
-    """All words, the most frequent first.
+    """Return a vocabulary of all words, the most frequent first.
 
-    Also those with a count of 0, which `Vocabulary.from_counts` drops.
+    Unlike `Vocabulary.from_counts`, this keeps words with a count of 0.
     """
     words = sorted(counts, key=lambda word: (-counts[word], encode_word(word)))
     return Vocabulary(words, [counts[word] for word in words])
 
 
 def rows_of(wv: Vectors, vocabulary: Vocabulary) -> Floats:
-    """The vectors of a vocabulary's words: the matrix itself if its rows are in their order."""
+    """Return the vectors of a vocabulary's words; this is the matrix itself if the order is the same."""
     vectors = np.asanyarray(wv.vectors, dtype=np.float32)
     if vectors.ndim != 2 or len(vectors) != len(wv.words):
         raise DataError(
-            f"wv.vectors of shape {vectors.shape}: give a row for each of the {len(wv.words)} words"
+            f"wv.vectors has shape {vectors.shape}: give one row for each of the {len(wv.words)} words"
         )
     if wv.words == vocabulary.words:
         return vectors
@@ -52,7 +52,7 @@ def rows_of(wv: Vectors, vocabulary: Vocabulary) -> Floats:
 
 
 def take_over(model: WordModel, vocabulary: Vocabulary, wv: Vectors) -> None:
-    """Let a model have the words and vectors of `wv`; one that has learned nothing has only these."""
+    """Give a model the words and vectors of `wv`; an untrained model gets nothing else."""
     rows = rows_of(wv, vocabulary)
     if model.vocabulary is None:
         model.keep(untrained(model.layer, vocabulary, rows))
@@ -61,17 +61,17 @@ def take_over(model: WordModel, vocabulary: Vocabulary, wv: Vectors) -> None:
 
 
 def check_finite(vocabulary: Vocabulary, rows: Floats) -> None:
-    """Raise a `DataError` that names a word from whose vector no training can begin."""
+    """Raise a `DataError` if a vector has a number that is not finite: training cannot start from it."""
     bad = np.flatnonzero(~np.isfinite(rows).all(axis=1))
     if bad.size:
         raise DataError(
-            f"wv: the vector of {vocabulary.words[bad[0]]!r} holds a number that is not finite; give it "
-            "another one"
+            f"wv: the vector of {vocabulary.words[bad[0]]!r} has a number that is not finite; give the word "
+            "another vector"
         )
 
 
 def untrained(layer: OutputLayer, vocabulary: Vocabulary, rows: Floats) -> LearnedWords:
-    """Input vectors, and all else as it is before training."""
+    """Return learned words with the given input vectors, and all other parameters as before training."""
     counts, biases = vocabulary.counts, layer.biases()
     params = Params(
         in_vectors=rows,
@@ -86,9 +86,9 @@ def untrained(layer: OutputLayer, vocabulary: Vocabulary, rows: Floats) -> Learn
 
 
 def edited(old: LearnedWords, vocabulary: Vocabulary, rows: Floats) -> LearnedWords:
-    """What was learned, with other input vectors and perhaps more words.
+    """Return the learned words with other input vectors and perhaps more words.
 
-    Of a tree that these change, the nodes begin anew.
+    If new words change the tree of the output layer, its nodes start from zero again.
     """
     if vocabulary == old.in_vocabulary:
         return old._replace(params=old.params._replace(in_vectors=rows))

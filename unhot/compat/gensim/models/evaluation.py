@@ -1,7 +1,7 @@
-"""gensim's two evaluators: its return shapes, with the questions answered by `unhot.evaluate`.
+"""gensim's two evaluators: they return gensim's structures, but `unhot.evaluate` answers the questions.
 
-The p-value of a correlation r of n pairs is that of Student's t-test with n - 2 degrees of freedom, of both
-sides:
+The p-value of a correlation r of n pairs is that of the two-sided Student's t-test with n - 2 degrees of
+freedom:
 
     p = I(1 - r^2; (n - 2) / 2, 1 / 2)          I: the regularised incomplete beta function
 """
@@ -19,12 +19,12 @@ from unhot.evaluate.lookup import Lookup
 from unhot.evaluate.similarity import pearson, read_pairs, spearman
 
 METHODS = {"most_similar": "add", "most_similar_cosmul": "mul"}
-TINY, ROUNDING = 1e-300, 1e-15  # of the continued fraction
+TINY, ROUNDING = 1e-300, 1e-15  # replaces a zero in the continued fraction; ends its iteration
 MOST_TERMS = 1000
 
 
 class Correlation(NamedTuple):
-    """A correlation coefficient, and how likely one as far from zero would be by chance."""
+    """A correlation coefficient, and the probability of one at least as far from zero by chance."""
 
     statistic: float
     pvalue: float
@@ -33,12 +33,12 @@ class Correlation(NamedTuple):
 def word_analogies(
     lookup: Lookup, source: str | os.PathLike[str], method: str, keep_unknown: bool
 ) -> tuple[float, list[dict[str, Any]]]:
-    """The accuracy over all sections; and each section, and all together, with its questions.
+    """Return the accuracy over all sections, and a list of the sections with their questions.
 
-    Questions are apart by whether they were answered right.
+    Each section separates questions answered right from the others. The last one holds all questions.
     """
     relations = []
-    for relation in read_analogies(source):  # gensim knows one right answer
+    for relation in read_analogies(source):  # gensim accepts only one right answer
         first = [question._replace(right=question.right[:1]) for question in relation.questions]
         relations.append(relation._replace(questions=first))
     sections: list[dict[str, Any]] = []
@@ -58,7 +58,7 @@ def word_analogies(
 
 
 def _shown(question: Question, lookup: Lookup) -> tuple[str, ...]:
-    """The four words, in capitals if case does not matter, as gensim gives them back."""
+    """Return the four words as gensim does: in capitals if case does not matter."""
     words = (question.a, question.b, question.c, *question.right)
     return words if lookup.case == "exact" else tuple(map(str.upper, words))
 
@@ -66,7 +66,7 @@ def _shown(question: Question, lookup: Lookup) -> tuple[str, ...]:
 def word_pairs(
     lookup: Lookup, source: str | os.PathLike[str], keep_unknown: bool
 ) -> tuple[Correlation, Correlation, float]:
-    """Pearson's and Spearman's correlation of scores with cosines, and per cent of pairs not known."""
+    """Return Pearson's and Spearman's correlation of scores with cosines, and per cent of unknown pairs."""
     pairs = read_pairs(source)
     rows = np.array([(lookup.row(pair.a), lookup.row(pair.b)) for pair in pairs], np.int32)
     known = (rows >= 0).all(axis=1)
@@ -87,26 +87,27 @@ def word_pairs(
 
 
 def p_value(r: float, n: int) -> float:
-    """How likely a correlation as far from zero as r is, if there is none; NaN for fewer than three pairs."""
+    """Return the p-value of a correlation r of n pairs; NaN for fewer than three pairs."""
     if n < 3 or math.isnan(r):
         return math.nan
     return incomplete_beta(max(0.0, 1.0 - r * r), (n - 2) / 2, 0.5)
 
 
 def incomplete_beta(x: float, a: float, b: float) -> float:
-    """The regularised incomplete beta function by its continued fraction.
+    """Compute the regularised incomplete beta function by its continued fraction.
 
     >>> round(incomplete_beta(0.5, 2.0, 2.0), 12)
     0.5
     """
     if x <= 0.0 or x >= 1.0:
         return float(x >= 1.0)
-    if x > (a + 1) / (a + b + 2):  # where the fraction converges slowly
+    if x > (a + 1) / (a + b + 2):  # here the fraction converges slowly; use I(x; a, b) = 1 - I(1 - x; b, a)
         return 1.0 - incomplete_beta(1.0 - x, b, a)
     log_front = math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log1p(-x)
     fraction = d = 1.0 / (1.0 - (a + b) * x / (a + 1))
     c = 1.0
-    # Lentz's way: from the front, by the quotients c and d of numerators and denominators
+    # Lentz's method: evaluate the fraction from the front; c and d are ratios of successive numerators and
+    # denominators
     for m in range(1, MOST_TERMS):
         even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m))
         odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))

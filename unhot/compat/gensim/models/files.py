@@ -1,4 +1,4 @@
-"""Files beside the formats: compressed ones, lists of counts, and pickles, which are not read."""
+"""Handle files around vectors: unpack compressed files, read and write counts, refuse pickles."""
 
 import contextlib
 import os
@@ -14,34 +14,34 @@ from unhot.errors import ConfigError, DataError, FormatError
 from unhot.types import Counts
 from unhot.vocab.vocabulary import decode_word, encode_word
 
-PICKLE = b"\x80"  # the first byte of all protocols in use
+PICKLE = b"\x80"  # the first byte of a pickle, in all protocols in use
 
 
 def path_of(fname_or_handle: object) -> Path:
-    """The path to write to; a `ConfigError` for an open file: what is written is a folder."""
+    """Return the path to write to; raise a `ConfigError` for an open file, because a folder is written."""
     if not isinstance(fname_or_handle, (str, os.PathLike)):
         raise ConfigError(
-            f"fname_or_handle of type {type(fname_or_handle).__name__}: a folder is written; give its path"
+            f"fname_or_handle has type {type(fname_or_handle).__name__}: give the path of a folder to write"
         )
     return Path(fname_or_handle)
 
 
 def refuse_pickle(path: Path) -> None:
-    """Raise a `FormatError` that says what to do with a file that gensim saved."""
+    """Raise a `FormatError` with advice if a file is a pickle, as gensim's `save` writes."""
     if not path.is_file():
         return
     with path.open("rb") as file:
         if file.read(1) == PICKLE:
             raise FormatError(
-                f"{path}: byte 0: a pickle, which can run any program and is never read here: "
+                f"{path}: byte 0: this is a pickle, which unhot never reads, because it can run any program: "
                 "load it in gensim, write it with wv.save_word2vec_format(PATH, binary=True), "
-                "and read that with KeyedVectors.load_word2vec_format(PATH, binary=True)"
+                "and read that file with KeyedVectors.load_word2vec_format(PATH, binary=True)"
             )
 
 
 @contextlib.contextmanager
 def unpacked(path: Path) -> Iterator[Path]:
-    """The file itself; or, if it is compressed, a temporary file with what was in it."""
+    """Yield the path of a file or, if it is compressed, of a temporary file with its unpacked content."""
     if not path.is_file():
         raise DataError(f"{path}: there is no such file")
     with path.open("rb") as file:
@@ -58,14 +58,14 @@ def unpacked(path: Path) -> Iterator[Path]:
 
 
 def read_counts(path: Path, words: Sequence[str]) -> Counts:
-    """The counts of words from lines `word count`; 0 for a word that is not there."""
+    """Read the counts of words from lines `word count`; a missing word has the count 0."""
     counts = {}
     for number, line in enumerate(path.read_bytes().split(b"\n"), 1):
         if line.strip():
             word, _, count = line.strip().rpartition(b" ")
             if not word or not count.isdigit():
                 raise FormatError(
-                    f"{path}: line {number}: {line[:80]!r}: must be a word, a space and its count"
+                    f"{path}: line {number}: {line[:80]!r}: a line must be a word, a space and its count"
                 )
             counts[decode_word(word)] = int(count)
     return np.array([counts.get(word, 0) for word in words], np.int64)

@@ -1,4 +1,4 @@
-"""`KeyedVectors` with gensim 4's constructor and file methods; what it can be asked is `Vectors`."""
+"""`KeyedVectors` with gensim 4's constructor and file methods; all queries come from `Vectors`."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SEP_LIMIT = 10 * 1024**2  # gensim's default
 
 
 class KeyedVectors(Vectors):
-    """Words and vectors.
+    """Words and their vectors, with gensim's interface.
 
     >>> vectors = KeyedVectors(2)
     >>> vectors.add_vectors(["king", "queen"], [[1, 2], [1, 1.5]])
@@ -33,22 +33,22 @@ class KeyedVectors(Vectors):
     'queen'
     """
 
-    # per word: 0 keeps its vector as it is in training; one number: for all
+    # for each word: 0 freezes its vector in training, 1 trains it; a single number applies to all words
     vectors_lockf: Floats = np.ones(1, np.float32)
 
     def __init__(
         self, vector_size: int, count: int = 0, dtype: Any = np.float32, mapfile_path: str | None = None
     ) -> None:
-        """No words yet. `count` has nothing to decide, and numbers are float32 whatever `dtype` says."""
+        """Start without words; `count` and `dtype` are ignored, numbers are always float32."""
         super().__init__([], np.zeros((0, vector_size), np.float32))
 
     def replace_all(self, words: Sequence[str], vectors: Floats, counts: Counts | None = None) -> None:
-        """Hold other words and vectors from now on. A word keeps its lock, a new one has none."""
+        """Replace all words and vectors; a word keeps its lock, a new word is not locked."""
         locks = self.vectors_lockf
         if np.shape(locks) == (len(self),) and list(words) != self.words:
             old = dict(zip(self.words, locks.tolist(), strict=True))
             locks = np.array([old.get(word, 1.0) for word in words], np.float32)
-        self.__dict__.clear()  # also what was computed from those before
+        self.__dict__.clear()  # also removes what was computed from the old vectors
         Vectors.__init__(self, words, vectors, counts)
         self.vectors_lockf = locks
 
@@ -63,9 +63,9 @@ class KeyedVectors(Vectors):
         bad_utf8: str = "escape",
         which: str = "in",
     ) -> KeyedVectors:
-        """Open what `save` or unhot wrote, memory-mapped in any case, or a file in any format of `Vectors`.
+        """Open a folder that `save` or unhot wrote, or a file in any format of `Vectors`.
 
-        Pickles are not read.
+        A folder is always memory-mapped. Pickles are refused.
         """
         refuse_pickle(Path(fname))
         return cls.of_table(*read_table(Path(fname), format, limit=limit, bad_utf8=bad_utf8, which=which))
@@ -80,9 +80,9 @@ class KeyedVectors(Vectors):
         *,
         format: str | None = "unhot",
     ) -> dict[str, str]:
-        """Write unhot's own directory, whatever the ending; or the format named.
+        """Write unhot's own folder, whatever the ending of the path, or the given format.
 
-        What is said about a pickle has no meaning here.
+        Parameters that concern pickles are ignored.
         """
         return super().save(path_of(fname_or_handle), format)
 
@@ -98,19 +98,19 @@ class KeyedVectors(Vectors):
         datatype: Any = np.float32,
         no_header: bool = False,
     ) -> KeyedVectors:
-        """Read word2vec's text or binary format, compressed or not; `no_header`: GloVe's.
+        """Read word2vec's text or binary format, compressed or not; `no_header`: GloVe's format.
 
-        Numbers are float32 whatever `datatype` says.
+        `datatype` is ignored: numbers are always float32.
         """
         if encoding.lower().replace("-", "") != "utf8":
             raise ConfigError(
-                f"encoding={encoding!r}: words must be UTF-8; "
-                "convert the file, or choose unicode_errors='ignore'"
+                f"encoding={encoding!r}: only UTF-8 can be read; "
+                "convert the file, or use unicode_errors='ignore'"
             )
         one_of("unicode_errors", unicode_errors, tuple(UNICODE_ERRORS))
         if binary and no_header:
             raise ConfigError(
-                "binary=True, no_header=True: the binary format cannot be read without its header"
+                "binary=True, no_header=True: a binary file without a header cannot be read; leave one out"
             )
         refuse_pickle(Path(fname))
         form = "word2vec-binary" if binary else "glove" if no_header else "word2vec-text"
@@ -132,12 +132,12 @@ class KeyedVectors(Vectors):
     ) -> None:
         """Write word2vec's text or binary format, the most frequent words first.
 
-        Without a header, GloVe's. `fvocab`: the counts.
+        Without a header it is GloVe's format. `fvocab`: a file for the counts.
         """
         if append or total_vec not in (None, len(self)) or (binary and not write_header):
             raise ConfigError(
-                "append, another total_vec, binary without a header: not written here, "
-                "a file is written whole or not at all"
+                "append=True, another total_vec, and binary without a header are not supported: "
+                "leave them out; a file is always written as a whole"
             )
         counts = np.zeros(len(self), np.int64) if self.counts is None else self.counts
         table = Table([prefix + word for word in self.words], self.vectors, counts)
@@ -157,15 +157,15 @@ class KeyedVectors(Vectors):
         encoding: str = "utf8",
         unicode_errors: str = "strict",
     ) -> None:
-        """Take the vectors of a file for the words that are here.
+        """Take the vectors of a file for those words that are already here.
 
-        With `lockf` 0 they stay as they are in training, with 1 they learn.
+        With `lockf` 0 training keeps them fixed, with 1 it trains them.
         """
         other = self.load_word2vec_format(fname, None, binary, encoding, unicode_errors)
         if other.vector_size != self.vector_size:
             raise DataError(
-                f"{os.fspath(fname)}: vectors of {other.vector_size} numbers, "
-                f"here they have {self.vector_size}: give others"
+                f"{os.fspath(fname)}: its vectors have {other.vector_size} numbers, "
+                f"but these have {self.vector_size}: give a file with vectors of the same size"
             )
         common = [word for word in other.words if word in self]
         locks = np.ones(len(self), np.float32) * self.vectors_lockf
@@ -175,12 +175,12 @@ class KeyedVectors(Vectors):
         self.vectors_lockf = locks
 
     def locked_words(self) -> list[str]:
-        """The words whose vectors stay as they are in training."""
+        """Return the words whose vectors training keeps fixed."""
         locks = np.asarray(self.vectors_lockf)
         if locks.shape not in ((1,), (len(self),)) or not np.isin(locks, (0.0, 1.0)).all():
             raise ConfigError(
-                f"vectors_lockf of shape {locks.shape}: "
-                f"give each of the {len(self)} words 0 (stays as it is) or 1 (learns)"
+                f"vectors_lockf has shape {locks.shape}, or numbers other than 0 and 1: "
+                f"give each of the {len(self)} words 0 (fixed) or 1 (trained)"
             )
         return [self.words[row] for row in np.flatnonzero(np.broadcast_to(locks, len(self)) == 0)]
 
@@ -192,7 +192,10 @@ class KeyedVectors(Vectors):
         dummy4unknown: bool = False,
         similarity_function: str = "most_similar",
     ) -> tuple[float, list[dict[str, Any]]]:
-        """Accuracy on analogies, and the sections with their questions; the last section is all of them."""
+        """Return the accuracy on analogies, and a list of sections with their questions.
+
+        The last section holds all questions.
+        """
         one_of("similarity_function", similarity_function, tuple(METHODS))
         lookup = Lookup(self, restrict_vocab=restrict_vocab, case="ignore" if case_insensitive else "exact")
         return word_analogies(lookup, analogies, METHODS[similarity_function], dummy4unknown)
@@ -206,9 +209,9 @@ class KeyedVectors(Vectors):
         case_insensitive: bool = True,
         dummy4unknown: bool = False,
     ) -> tuple[Correlation, Correlation, float]:
-        """Pearson's and Spearman's correlation with people's scores, and per cent of pairs not known.
+        """Return Pearson's and Spearman's correlation with people's scores, and per cent of unknown pairs.
 
-        Any delimiter is found.
+        `delimiter` is ignored: the delimiter is recognised.
         """
         lookup = Lookup(self, restrict_vocab=restrict_vocab, case="ignore" if case_insensitive else "exact")
         return word_pairs(lookup, pairs, dummy4unknown)
@@ -220,10 +223,7 @@ class KeyedVectors(Vectors):
         extras: Mapping[str, ArrayLike] | None = None,
         replace: bool = False,
     ) -> None:
-        """Add words with their vectors, and their counts if `extras` has a "count".
-
-        See `Vectors.add_vectors`.
-        """
+        """Add words with their vectors, as `Vectors.add_vectors` does; `extras` may give a "count"."""
         locks = np.asarray(self.vectors_lockf)
         each_has_one = locks.shape == (len(self),)
         super().add_vectors(keys, weights, replace=replace)
@@ -250,30 +250,30 @@ class KeyedVectors(Vectors):
     def vectors_for_all(
         self, keys: Iterable[str], allow_inference: bool = True, copy_vecattrs: bool = False
     ) -> KeyedVectors:
-        """Those of the words that are here, in their order, with their vectors."""
+        """Return those of the given words that have vectors, in the given order, with their vectors."""
         known = [word for word in dict.fromkeys(keys) if word in self]
         rows = np.array([self.get_index(word) for word in known], np.intp)
         counts = self.counts[rows] if copy_vecattrs and self.counts is not None else None
         return self.of_table(known, self.vectors[rows], counts)
 
     def most_similar_to_given(self, key1: Key, keys_list: Sequence[Key]) -> Key:
-        """The one of some words that is nearest to a word."""
+        """Return the word of a list that is nearest to a given word."""
         return keys_list[int(np.argmax([self.similarity(key1, key) for key in keys_list]))]
 
     def relative_cosine_similarity(self, wa: Key, wb: Key, topn: int = 10) -> float:
-        """The cosine of two words, divided by the sum of the cosines of the first one's nearest words."""
+        """Return the cosine of two words, divided by the sum of cosines of the first one's nearest words."""
         return self.similarity(wa, wb) / sum(cosine for _, cosine in self.most_similar(wa, topn=topn))
 
     def word_vec(self, key: Key, norm: bool = False) -> Floats:
-        """An older name of `get_vector`."""
+        """Return the vector of a word; this is an older name of `get_vector`."""
         return self.get_vector(key, norm)
 
     def words_closer_than(self, word1: Key, word2: Key) -> list[str]:
-        """An older name of `closer_than`."""
+        """Return the words closer to one word than another; this is an older name of `closer_than`."""
         return self.closer_than(word1, word2)
 
     def init_sims(self, replace: bool = False) -> None:
-        """An older name of `unit_normalize_all` if `replace`, else nothing.
+        """With `replace`, do what `unit_normalize_all` does; else do nothing.
 
         Lengths are computed when they are needed.
         """

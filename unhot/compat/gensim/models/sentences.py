@@ -1,4 +1,4 @@
-"""Files as iterables of token lists. `Word2Vec` reads the files themselves where it can, which is quicker.
+"""Iterate over files as token lists. `Word2Vec` reads the files directly if it can, which is faster.
 
 Tokens are separated by ASCII white space and sentences by line ends. Compressed files are unpacked.
 """
@@ -16,19 +16,19 @@ from unhot.corpus.reading.text_blocks import Pool
 from unhot.errors import ConfigError, DataError
 from unhot.vocab.vocabulary import decode_words
 
-BLOCK = 1 << 20  # bytes read together
-MAX_WORDS_IN_BATCH = 10_000  # tokens of a sentence as it is iterated over
+BLOCK = 1 << 20  # bytes read at a time
+MAX_WORDS_IN_BATCH = 10_000  # the most tokens of one sentence
 PathLike: TypeAlias = str | os.PathLike[str]
 Sentences: TypeAlias = "Iterable[Sequence[str]] | LineSentence"
 
 
 class LineSentence:
-    """The lines of a file, as lists of tokens.
+    """Iterate over the lines of a file as lists of tokens.
 
-    Longer ones than `max_sentence_length` are cut, and `limit` lines are read at most.
+    Lines of more than `max_sentence_length` tokens are cut. At most `limit` lines are read.
     """
 
-    cuts = b"\n"  # where the text may be cut into blocks
+    cuts = b"\n"  # bytes after which the text may be cut into blocks
 
     def __init__(
         self,
@@ -38,14 +38,14 @@ class LineSentence:
     ) -> None:
         if not isinstance(source, (str, os.PathLike)):
             raise DataError(
-                f"a source of type {type(source).__name__}: give a path; "
+                f"the source has type {type(source).__name__}: give a path; "
                 "other iterables of token lists need no wrapper"
             )
         self.source = Path(source)
         self.max_sentence_length, self.limit = max_sentence_length, limit
 
     def __iter__(self) -> Iterator[list[str]]:
-        """One pass over the file."""
+        """Iterate once over the file."""
         for line in islice(self._lines(), self.limit):
             tokens = decode_words(line.replace(b"\0", b" ").split())
             for start in range(0, len(tokens), self.max_sentence_length):
@@ -60,16 +60,16 @@ class LineSentence:
 
 
 class PathLineSentences(LineSentence):
-    """The same for all files in a folder, in the order of their names; or for one file."""
+    """Iterate over the lines of all files in a folder, in the order of their names, or of one file."""
 
     @property
     def input_files(self) -> list[str]:
-        """The files."""
+        """The paths of the files."""
         return [str(path) for path in find_files(self.source)]
 
 
 class Text8Corpus(LineSentence):
-    """The same for a text that is one endless line, like text8."""
+    """Iterate over a text that is one very long line, like text8."""
 
     cuts = b" \n"
 
@@ -79,16 +79,16 @@ class Text8Corpus(LineSentence):
 
 
 def source_of(sentences: Sentences | None, corpus_file: PathLike | None) -> Any:
-    """What unhot reads: the file itself where there is one, else the sentences."""
+    """Return the source for unhot: the file itself if there is one, else the sentences."""
     if (sentences is None) == (corpus_file is None):
-        raise ConfigError("give the text once: sentences (corpus_iterable), or corpus_file")
+        raise ConfigError("give the text exactly once: as sentences (corpus_iterable), or as corpus_file")
     if corpus_file is not None:
         return Path(corpus_file)
     if isinstance(sentences, (str, os.PathLike)):
         raise ConfigError(
-            f"sentences={sentences!r:.80}: one string; give a list of token lists, or corpus_file=PATH"
+            f"sentences={sentences!r:.80} is one string: give a list of token lists, or corpus_file=PATH"
         )
     if isinstance(sentences, LineSentence) and sentences.limit is None:
         return sentences.source
-    # a list of strings might be taken for paths
+    # an iterator, because a list of strings might be taken for paths
     return iter(sentences) if isinstance(sentences, (list, tuple)) else sentences

@@ -1,13 +1,13 @@
-"""gensim's numbers as settings of unhot, and back.
+"""Translate gensim's parameters into settings of unhot, and back.
 
     sg = 1, 0               SkipGram, CBOW
     hs = 1, negative = 0    output = hierarchical
     hs = 0, negative = k    output = negative:k=k,power=ns_exponent
-    alpha                   lr = alpha, but for the mean in CBOW lr = 4 alpha
+    alpha                   lr = alpha; for CBOW with the mean, lr = 4 alpha
 
-In CBOW with the mean of m context vectors the true gradient of each is divided by m. gensim leaves that out,
-so that its rate is in effect m times greater; unhot's default rate is 4 times that of skip-gram instead, and
-so is every rate given here.
+In CBOW with the mean of m context vectors, the true gradient of each is divided by m. gensim leaves the
+division out, so its rate is in effect m times as high. unhot divides, and its default rate for this model is
+4 times that of skip-gram; a rate given here is multiplied by 4, too.
 """
 
 from collections.abc import Callable
@@ -22,18 +22,18 @@ from unhot.models.word_model import WordModel
 from unhot.outputs import OutputLayer
 
 MEAN_RATE = CBOW.default_lr / SkipGram.default_lr  # 4
-LOWEST_SHARE = 0.1  # a last rate of less than this share of the first one is as good as none
-USUAL_LAST_RATE = 0.0001  # gensim's default: nobody asked for it
+LOWEST_SHARE = 0.1  # a last rate below this share of the first one counts as nearly zero
+USUAL_LAST_RATE = 0.0001  # gensim's default, which the user did not choose
 HIERARCHICAL, NEGATIVE = "hierarchical", "negative"
-NAMES = {"dim": "vector_size", "threads": "workers"}  # of settings that gensim calls otherwise
+NAMES = {"dim": "vector_size", "threads": "workers"}  # unhot's setting -> gensim's name, if they differ
 
 
 def output_spec(hs: int, negative: int, ns_exponent: float) -> str:
-    """The output layer; a `ConfigError` if there would be two or none."""
+    """Return the output layer; raise a `ConfigError` if the parameters ask for two layers or none."""
     if hs and negative:
         raise ConfigError(
-            f"hs={hs}, negative={negative}: two output layers at once; "
-            "add negative=0 for hierarchical softmax, or hs=0"
+            f"hs={hs}, negative={negative}: a model can have only one output layer; "
+            "add negative=0 for hierarchical softmax, or hs=0 for negative sampling"
         )
     if not hs and not negative:
         raise ConfigError("hs=0, negative=0: nothing would be learned; set negative=5, or hs=1")
@@ -41,12 +41,12 @@ def output_spec(hs: int, negative: int, ns_exponent: float) -> str:
 
 
 def rate_factor(sg: int, cbow_mean: int) -> float:
-    """What alpha is multiplied by."""
+    """Return the factor that turns alpha into unhot's rate."""
     return 1.0 if sg or not cbow_mean else MEAN_RATE
 
 
 def check_ranges(settings: dict[str, Any], alpha: float, max_final_vocab: int | None) -> None:
-    """Raise a `ConfigError` for what is out of range, by gensim's name for it."""
+    """Raise a `ConfigError`, with gensim's name, if a parameter is out of range."""
     at_least("alpha", alpha, SMALLEST_LR)
     if max_final_vocab is not None:
         whole("max_final_vocab", max_final_vocab, 1)
@@ -58,7 +58,7 @@ def check_ranges(settings: dict[str, Any], alpha: float, max_final_vocab: int | 
 def check_last_rate(name: str, last: float, first: float) -> None:
     """Raise a `ConfigError` if the last rate is not small.
 
-    Here the rate falls to nearly nothing in each training.
+    In unhot the rate falls to nearly 0 in each training.
     """
     if last > LOWEST_SHARE * first and last != USUAL_LAST_RATE:
         raise ConfigError(
@@ -68,16 +68,16 @@ def check_last_rate(name: str, last: float, first: float) -> None:
 
 
 def check_unsupported(trim_rule: Callable[..., int] | None) -> None:
-    """Raise a `ConfigError` for what has no counterpart."""
+    """Raise a `ConfigError` for a parameter that unhot does not support."""
     if trim_rule is not None:
         raise ConfigError(
-            "trim_rule: not supported; count the words, drop what you want, "
-            "and use build_vocab_from_freq(word -> count)"
+            "trim_rule: not supported; count the words, drop those you do not want, "
+            "and call build_vocab_from_freq with a mapping word -> count"
         )
 
 
 def gensim_settings(model: WordModel) -> dict[str, Any]:
-    """The parameters of `Word2Vec` for a model of unhot."""
+    """Return the parameters of `Word2Vec` for a model of unhot."""
     sg, mean = int(isinstance(model, SkipGram)), int(getattr(model, "combine", "mean") == "mean")
     return {
         "vector_size": model.dim,
@@ -97,9 +97,9 @@ def gensim_settings(model: WordModel) -> dict[str, Any]:
 
 
 def _layer_settings(layer: OutputLayer) -> dict[str, Any]:
-    """`hs`, `negative` and `ns_exponent`.
+    """Return `hs`, `negative` and `ns_exponent` for an output layer.
 
-    Of any other layer of unhot, as negative sampling, which is next to it.
+    A layer that gensim does not have is described as negative sampling, the nearest one.
     """
     if layer.name == HIERARCHICAL:
         return {"hs": 1, "negative": 0}

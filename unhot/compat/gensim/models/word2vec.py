@@ -1,4 +1,4 @@
-"""`Word2Vec` with gensim 4's parameters and methods: a front for `SkipGram` and `CBOW`."""
+"""`Word2Vec` with gensim 4's parameters and methods, implemented by `SkipGram` and `CBOW`."""
 
 from __future__ import annotations
 
@@ -47,10 +47,9 @@ logger = logging.getLogger("unhot")
 
 
 class Word2Vec:
-    """Word vectors. They are learned at once, given `sentences` (token lists) or `corpus_file` (a line each).
+    """Train word vectors; with `sentences` (token lists) or `corpus_file` (a line each), at once.
 
-    `hashfxn`, `null_word`, `sorted_vocab`, `batch_words` and `max_vocab_size` are accepted, and have nothing
-    to decide here.
+    `hashfxn`, `null_word`, `sorted_vocab`, `batch_words` and `max_vocab_size` are accepted and ignored.
     """
 
     def __init__(
@@ -99,9 +98,9 @@ class Word2Vec:
         self._output = output_spec(self.hs, self.negative, ns_exponent)
         self._wv = KeyedVectors(vector_size)
         self._vocabulary: Vocabulary | None = None
-        self._model: WordModel | None = None  # what was learned last
-        self._read: object = None  # the iterator that the vocabulary was made of, if it was one
-        self._settings(epochs, alpha)  # wrong values are errors now, not after the text is read
+        self._model: WordModel | None = None  # the model trained last
+        self._read: object = None  # the iterator from which the vocabulary was built, if it was one
+        self._settings(epochs, alpha)  # raise errors for wrong values now, before the text is read
         check_last_rate("min_alpha", min_alpha, alpha)
         if sentences is not None or corpus_file is not None:
             with self._encode(source_of(sentences, corpus_file), known=None) as corpus:
@@ -109,7 +108,7 @@ class Word2Vec:
                 self._train(corpus, epochs, alpha, callbacks)
 
     def _settings(self, epochs: int, alpha: float) -> WordModel:
-        """A model of unhot with these settings; each training draws other random numbers."""
+        """Return an unhot model with these settings; each training uses another seed."""
         shared: dict[str, Any] = {
             "dim": self.vector_size,
             "window": self.window,
@@ -138,12 +137,12 @@ class Word2Vec:
         )
 
     def _count(self, vocabulary: Vocabulary, sentences: int, words: int) -> None:
-        """Take note of what a text holds."""
+        """Store the vocabulary and the size of a text."""
         self._vocabulary = vocabulary
         self.corpus_count, self.corpus_total_words = sentences, words
 
     def _begin(self, vocabulary: Vocabulary, update: bool) -> None:
-        """Vectors before training: with `update` those there are, and for new words as unhot begins them."""
+        """Set the vectors before training: random ones; with `update`, known words keep theirs."""
         random = np.random.default_rng(self.seed).random((len(vocabulary), self.vector_size), np.float32)
         rows: Floats = (random - np.float32(0.5)) / np.float32(self.vector_size)
         if update:
@@ -155,7 +154,7 @@ class Word2Vec:
 
     @property
     def wv(self) -> KeyedVectors:
-        """The word vectors; always the same object."""
+        """The word vectors; this is always the same object."""
         return self._wv
 
     def build_vocab(
@@ -167,9 +166,9 @@ class Word2Vec:
         keep_raw_vocab: bool = False,
         trim_rule: Callable[..., int] | None = None,
     ) -> None:
-        """Count words; with `update`, the words of the model stay, and new ones join them.
+        """Count the words of a text; with `update`, add new words and keep those of the model.
 
-        `progress_per` and `keep_raw_vocab` have nothing to decide.
+        `progress_per` and `keep_raw_vocab` are ignored.
         """
         check_unsupported(trim_rule)
         source = source_of(corpus_iterable, corpus_file)
@@ -186,7 +185,7 @@ class Word2Vec:
         trim_rule: Callable[..., int] | None = None,
         update: bool = False,
     ) -> None:
-        """Take words and their counts from a mapping instead of a text."""
+        """Build the vocabulary from a mapping word -> count instead of a text."""
         check_unsupported(trim_rule)
         model = self._settings(self.epochs, self.alpha)
         known = self._known() if update else Vocabulary([], [])
@@ -213,9 +212,9 @@ class Word2Vec:
         compute_loss: bool = False,
         callbacks: Iterable[CallbackAny2Vec] = (),
     ) -> tuple[int, int]:
-        """Learn from a text, going on from what there is; words trained (about) and words read, all in all.
+        """Continue training on a text; return the words trained (approximately) and the words read, in total.
 
-        The totals need not be given: the text is read before training begins.
+        `total_examples` and `total_words` are not needed, because the text is read before training.
         """
         vocabulary = self._known()
         self.alpha, self.min_alpha = start_alpha or self.alpha, end_alpha or self.min_alpha
@@ -223,7 +222,7 @@ class Word2Vec:
         check_last_rate("end_alpha" if end_alpha else "min_alpha", self.min_alpha, self.alpha)
         if corpus_iterable is not None and corpus_iterable is self._read:
             raise DataError(
-                "this iterator was used up by build_vocab: "
+                "build_vocab has consumed this iterator: "
                 "give a list, or an object whose __iter__ starts again"
             )
         with self._encode(source_of(corpus_iterable, corpus_file), known=None, counts=vocabulary) as corpus:
@@ -248,12 +247,12 @@ class Word2Vec:
         self.train_count += 1
         self.total_train_time += model.history.seconds
         if model.history.interrupted:
-            raise KeyboardInterrupt  # what was learned until then is kept
+            raise KeyboardInterrupt  # the model keeps what it learned until then
 
     def _current(self) -> WordModel:
-        """The model with the words and vectors that `wv` has now.
+        """Return the model with the current words and vectors of `wv`.
 
-        Before any training, one that has only these.
+        Before any training, the model has nothing else.
         """
         vocabulary = self._known()
         model = self._model or self._settings(self.epochs, self.alpha)
@@ -261,7 +260,7 @@ class Word2Vec:
         return model
 
     def show(self, model: WordModel) -> None:
-        """Let `wv` be what a model has learned so far."""
+        """Set `wv` to what a model has learned so far."""
         if model.vocabulary is not None:
             self._model = model
             rows = model.learned.params.in_vectors
@@ -274,15 +273,15 @@ class Word2Vec:
         return self._vocabulary
 
     def get_latest_training_loss(self) -> float:
-        """The loss of all pairs of the last training so far, summed up over its epochs."""
+        """Return the loss of the last training, summed over all its pairs and epochs so far."""
         return self.running_training_loss
 
     def predict_output_word(
         self, context_words_list: Sequence[str], topn: int = 10
     ) -> list[tuple[str, float]] | None:
-        """The words most likely to stand near these, with their probabilities under the output layer.
+        """Return the words most likely to stand near these, with their probabilities.
 
-        None if no word is known.
+        Return None if no word is known.
         """
         known = [word for word in context_words_list if word in self._wv]
         if not known:
@@ -299,16 +298,16 @@ class Word2Vec:
     def syn1(self) -> Floats:
         """The output vectors of hierarchical softmax, one for each inner node of its tree."""
         if not self.hs:
-            raise AttributeError("syn1: only a model with hs=1 has it")
+            raise AttributeError("syn1: only a model with hs=1 has this attribute")
         return self._learned().learned.params.out_vectors
 
     def _learned(self) -> WordModel:
         if self._model is None:
-            raise DataError("this Word2Vec has learned nothing yet: call train first")
+            raise DataError("this Word2Vec is not trained yet: call train first")
         return self._current()
 
     def init_sims(self, replace: bool = False) -> None:
-        """Nothing: lengths are computed when they are needed."""
+        """Do nothing: lengths are computed when they are needed."""
 
     def save(
         self,
@@ -318,12 +317,12 @@ class Word2Vec:
         ignore: Iterable[str] = frozenset(),
         pickle_protocol: int = 4,
     ) -> None:
-        """Write unhot's model directory, all or nothing. What is said about a pickle has no meaning here."""
+        """Write unhot's model folder; parameters that concern pickles are ignored."""
         self._current().save(path_of(fname_or_handle))
 
     @classmethod
     def load(cls, fname: PathLike, mmap: str | None = None, *, rethrow: bool = False) -> Word2Vec:
-        """Open a model directory of unhot, memory-mapped whatever `mmap` says. Pickles are not read."""
+        """Open an unhot model folder, always memory-mapped; `mmap` is ignored, pickles are refused."""
         refuse_pickle(Path(fname))
         model = load_words(fname)
         out = cls(**gensim_settings(model))
@@ -334,6 +333,6 @@ class Word2Vec:
         return out
 
     def __str__(self) -> str:
-        """Words, dimension and first rate."""
+        """Show the number of words, the dimension and the first rate."""
         facts = f"vocab={len(self._wv)}, vector_size={self.vector_size}, alpha={self.alpha}"
         return f"{type(self).__name__}<{facts}>"
