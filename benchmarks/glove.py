@@ -188,7 +188,8 @@ class Benchmark:
         """Score vectors with the given files, and compare their nearest words with PPMI's."""
         job = {"vectors": vectors, "asked": list(self._theirs), **evaluation_files(self._options)}
         scores = child("score_vectors", job)[1]
-        return {**scores, "overlap": overlap(scores.pop("nearest"), self._theirs)}
+        nearest = scores.pop("nearest")
+        return {**scores, "overlap": overlap(nearest, self._theirs)}
 
     def _compare(self, program: str) -> None:
         """The counts of the last round."""
