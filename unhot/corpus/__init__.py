@@ -1,4 +1,4 @@
-"""Turn raw text into memory-mapped ids, and count which words stand near which (cells)."""
+"""Turn raw text into memory-mapped ids, and count which words stand near each other (cells)."""
 
 from __future__ import annotations
 

@@ -81,8 +81,8 @@ class Workplace:
     def publish(self, index: str = INDEX, numbered: Sequence[str] = ("[0-9]*.ids", "[0-9]*.starts")) -> None:
         """Move all files from the work folder to the directory.
 
-        First remove the index of an older result there, which makes that result invalid, and its numbered
-        files (`numbered`: their patterns), of which there may be more than now.
+        First remove the index of an older result there, which makes that result invalid, and then its
+        numbered files (`numbered`: their patterns), because the new result may have fewer of them.
         """
         self._published = True
         (self.directory / index).unlink(missing_ok=True)

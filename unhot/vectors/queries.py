@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from unhot.errors import DataError, finite
 from unhot.types import Floats
 
-Key: TypeAlias = str | int | np.integer[Any]  # a word, or the number of a row
+Key: TypeAlias = str | int | np.integer[Any]  # a word or a row number
 KEYS = (str, int, np.integer)
-Item: TypeAlias = Key | Floats  # a word, the number of a row, or a vector
+Item: TypeAlias = Key | Floats  # a word, a row number, or a vector
 Query: TypeAlias = Item | tuple[Item, float]  # alone, or with its weight
 Neighbours = list[tuple[str, float]]  # (word, cosine), best first
 

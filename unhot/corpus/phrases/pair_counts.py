@@ -48,7 +48,7 @@ class Lefts(NamedTuple):
 def count_pairs(
     text: GrowingText, lefts: Lefts, *, least: int, rare: bool, threads: int, memory: int
 ) -> tuple[FrequentPairs, int]:
-    """Count all pairs of neighbours; return those seen at least `least` times, and how many differ in all.
+    """Count all pairs of neighbours; return those seen at least `least` times, and how many pairs differ.
 
     rare        count pairs with a rare left side, too, so that the number of different pairs is right
     memory      budget in bytes

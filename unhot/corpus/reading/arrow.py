@@ -112,7 +112,7 @@ def _text_bytes(cells: Any) -> bytes:
 
 def _token_bytes(cells: Any) -> bytes:
     pa, compute = pyarrow(), pyarrow("pyarrow.compute")
-    tokens = compute.fill_null(_binary(cells.flatten()), b"")  # an empty token is no token
+    tokens = compute.fill_null(_binary(cells.flatten()), b"")  # the scanner ignores empty tokens
     text = np.frombuffer(_data(tokens), np.uint8)
     if text.size and text.max() >= ESCAPE[0]:  # bytes that UTF-8 never uses; see `tokenizers.escaped`
         for number, byte in enumerate((ESCAPE, SENTENCE_END, TOKEN_END)):

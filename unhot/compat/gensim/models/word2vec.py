@@ -47,7 +47,7 @@ logger = logging.getLogger("unhot")
 
 
 class Word2Vec:
-    """Train word vectors; with `sentences` (token lists) or `corpus_file` (a line each), at once.
+    """Word vectors that are trained on `sentences` (token lists) or `corpus_file` (a sentence per line).
 
     `hashfxn`, `null_word`, `sorted_vocab`, `batch_words` and `max_vocab_size` are accepted and ignored.
     """

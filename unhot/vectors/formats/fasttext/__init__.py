@@ -8,8 +8,8 @@ All numbers are little-endian. In this order:
     bool, matrix                        input rows: one per word, one per bucket     matrix.py, quantized.py
     bool, matrix                        output rows: one per word, or one per label
 
-A file is memory-mapped, so parts that nobody uses are not read. Every size is checked against the size of the
-file before it is used.
+A file is memory-mapped, so unused parts are not read. Every size is checked against the size of the file
+before it is used.
 """
 
 from unhot.vectors.formats.fasttext.dictionary import Dictionary, Pruned
