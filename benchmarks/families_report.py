@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from options import TESTS
-from report import Row, groups, head, markdown_table, mean
+from report import Row, groups, head, markdown_table, mean, quiet
 
 COLUMNS = (
     *("family", "seed", "threads", "words", "vocabulary", "settings", "seconds", "total_seconds", "peak_mb"),
@@ -29,7 +29,8 @@ NOTES = """\
 Every model learns from the same text with the same vocabulary (min count 5), in a process of its own; all
 other settings are unhot's defaults. Seconds: from text to vectors, reading included, Python's start not;
 kernels come from the disk cache. Peak MB: the most that the process held until then; pages of mapped files
-count. One run says little about speed (see the other pages), but what to expect.
+count. One run says little about speed (see the other pages), but what to expect. There are no seconds of runs
+that other processes disturbed.
 """
 SCORED = """\
 Analogies: accuracy in percent among the 30,000 most frequent words, by 3CosAdd. Wordsim, simlex: Spearman's
@@ -50,7 +51,7 @@ def page(name: str, rows: Sequence[Row], picture: Path | None) -> str:
         f"corpus: {int(rows[0]['words']):,} words, a vocabulary of {'; '.join(sizes)}",
         f"threads: {rows[0]['threads']}",
     ]
-    parts = [head("families", name, rows, facts, models), NOTES]
+    parts = [head("families", name, rows, facts, [row for row in models if quiet(row)]), NOTES]
     scored = any(row[score] for row in models for score in TESTS)
     parts += [SCORED] if scored else []
     parts += [COMPARED] if any(row["overlap"] for row in models) else []
@@ -79,8 +80,10 @@ def model_table(rows: Sequence[Row]) -> str:
     lines = []
     for family, group in by_family(rows).items():
         settings = ", ".join(f"{name} {value}" for name, value in json.loads(group[0]["settings"]).items())
+        timed = {"seconds": [row for row in group if quiet(row)]}
         values = [
-            mean([float(row[column]) for row in group if row[column]], form) for column, form in forms.items()
+            mean([float(row[column]) for row in timed.get(column, group) if row[column]], form)
+            for column, form in forms.items()
         ]
         lines.append([NAMES[family], settings, *values])
     return markdown_table(["model", "settings", "seconds", "peak MB", *shown], lines)
@@ -122,7 +125,7 @@ def ratios(found: dict[str, Any]) -> list[str]:
 
 def plot(rows: Sequence[Row], path: Path) -> Path | None:
     """Draw analogies against seconds; None without analogies or matplotlib."""
-    found = by_family([row for row in rows if row["analogies"]])
+    found = by_family([row for row in rows if row["analogies"] and quiet(row)])
     if not found or importlib.util.find_spec("matplotlib") is None:
         return None
     import matplotlib as mpl

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from options import TESTS
-from report import Row, cells, head, markdown_table, of_tool, ratio
+from report import Row, cells, head, markdown_table, of_tool, quiet, ratio
 
 COLUMNS = (
     *("kind", "round", "tool", "threads", "seed", "words", "vocabulary", "cells", "iterations"),
@@ -26,10 +26,9 @@ STAGES: dict[str, tuple[str, str]] = {  # what is shown -> column, form
 }
 
 NOTES = """\
-GloVe with window 10, min count 5, dim 100, x_max 10, alpha 0.75, learning rate 0.05. Words have the vectors
-that each tool gives them by default: word + context / 2 in unhot, word + context in C. Every run is a process
-of its own, from text to vectors, round by round. A figure is the median over the rounds (least..most), and
-`times` the median of the ratios of each round, C / unhot.
+GloVe with window 10, min count 5, dim 100, x_max 10, alpha 0.75, learning rate 0.05. Every run is a
+process of its own, from text to vectors, round by round. A figure is the median over the rounds
+(least..most), and `times` the median of the ratios of each round, C / unhot.
 
 - vocabulary: vocab_count; unhot also writes the text as ids.
 - co-occurrence, ready to train: cooccur and shuffle; unhot: counting, and all of `fit` but the iterations.
@@ -39,11 +38,14 @@ of its own, from text to vectors, round by round. A figure is the median over th
 - peak MB: the most that the process held, or the largest of the C programs; pages of mapped files count.
 """
 
-NEAREST = """\
-## Nearest words
+QUALITY = """\
+## Quality
 
-Overlap: of the ten nearest words of each of the 1,000 commonest words, how many are among the ten nearest by
-positive PMI (window 5, dynamic weights, smoothing 0.75), in percent. The other scores as above.
+Analogies: accuracy in percent among the 30,000 most frequent words; wordsim, simlex: Spearman's rank
+correlation times 100; all by unhot's evaluators. Overlap: of the ten nearest words of each of the 1,000
+commonest words, how many are among the ten nearest by positive PMI (window 5, dynamic weights, smoothing
+0.75), in percent. Words have the vectors that each tool gives them by default: word + context / 2 in unhot,
+word + context in C.
 """
 
 
@@ -62,11 +64,12 @@ def page(name: str, rows: Sequence[Row]) -> str:
     if speed:
         told = f"{speed[-1]['round']} round(s), {speed[0]['iterations']} iterations each."
         parts += [f"## Stages\n\n{told}\n", stages(speed)]
-    if whole:
-        parts += [whole_head(whole), whole_table(whole)]
+    timed = [row for row in whole if quiet(row)]
+    if timed:
+        parts += [whole_head(timed), whole_table(timed)]
     scored = [row for row in rows if row["kind"] in ("whole", "scored") and row["overlap"]]
     if scored:
-        parts += [NEAREST, nearest_table(scored)]
+        parts += [QUALITY, quality_table(scored)]
     if counts or budgets:
         parts += ["## Counts and memory\n", *(compared(row) for row in counts)]
     if budgets:
@@ -106,29 +109,26 @@ def stages(rows: Sequence[Row]) -> str:
 def whole_head(rows: Sequence[Row]) -> str:
     """What the table of whole runs shows."""
     return (
-        f"## Text to vectors\n\n{rows[0]['iterations']} iterations. Analogies: accuracy in percent among "
-        "the 30,000 most frequent words;\n"
-        "wordsim, simlex: Spearman's rank correlation times 100; all by unhot's evaluators. Loss: that of\n"
-        "the last iteration, the mean over cells of f(X) / 2 times the squared error.\n"
+        f"## Text to vectors\n\n{rows[0]['iterations']} iterations. Loss: that of the last iteration, the "
+        "mean over cells of f(X) / 2 times\nthe squared error.\n"
     )
 
 
 def whole_table(rows: Sequence[Row]) -> str:
     """One line a run."""
     own = {row["round"]: float(row["total_seconds"]) for row in rows if row["tool"] == "unhot"}
-    columns = ("total_seconds", "iteration_seconds", "peak_mb", "loss", *TESTS)
+    columns = ("total_seconds", "iteration_seconds", "peak_mb", "loss")
     lines = []
     for row in rows:
         times = f"{float(row['total_seconds']) / own[row['round']]:.2f}" if row["round"] in own else "-"
         values = [row[column] or "-" for column in columns]
         lines.append([f"{row['tool']}, seed {row['seed']}", *values, times])
-    header = ["tool", "seconds", "an iteration, s", "peak MB", "loss", *TESTS, "times"]
-    return markdown_table(header, lines)
+    return markdown_table(["tool", "seconds", "an iteration, s", "peak MB", "loss", "times"], lines)
 
 
-def nearest_table(rows: Sequence[Row]) -> str:
+def quality_table(rows: Sequence[Row]) -> str:
     """One line for each set of vectors."""
-    columns = ("overlap", *TESTS)
+    columns = (*TESTS, "overlap")
     names = [row["tool"] + (f", seed {row['seed']}" if row["seed"] else "") for row in rows]
     lines = [
         [name, *(row[column] or "-" for column in columns)] for name, row in zip(names, rows, strict=True)

@@ -161,6 +161,11 @@ def head(
     )
 
 
+def quiet(row: Row) -> bool:
+    """Return whether other processes left the machine alone, so that the row's seconds mean something."""
+    return not row["others_cores"] or float(row["others_cores"]) <= QUIET
+
+
 def others_line(rows: Sequence[Row]) -> str:
     """How busy the machine was with other things; a warning if that may have changed the figures."""
     cores = [float(row["others_cores"]) for row in rows if row["others_cores"]]

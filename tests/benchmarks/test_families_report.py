@@ -45,6 +45,13 @@ def test_the_overlap_has_a_column() -> None:
     assert "among PPMI's ten" in text
 
 
+def test_a_disturbed_run_has_no_seconds() -> None:
+    text = page("families", [row("glove", others_cores=1.5), row("cbow", others_cores=0.01)], None)
+    assert "| GloVe | dim 100, window 5 | - | 1,234 |" in text
+    assert "| CBOW | dim 100, window 5 | 2.0 | 1,234 |" in text
+    assert "disturbed: more than" not in text
+
+
 def test_without_tests_there_are_no_scores() -> None:
     text = page("families", [row("cbow")], None)
     assert "| model | settings | seconds | peak MB |\n" in text
