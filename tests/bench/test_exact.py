@@ -82,7 +82,7 @@ def test_tables_and_files(found, tmp_path):
     for said in (
         "| above exact | train above |",
         "| `exact` | cells |",
-        "- train above: the loss",
+        "- train above: loss on all",
         "The exact solution took",
     ):
         assert said in page, said
@@ -167,7 +167,7 @@ def test_only_for_skipgram_and_only_if_wanted(planted):
 def test_what_goes_wrong_is_a_row(planted, monkeypatch):
     monkeypatch.setattr("unhot.bench.exact.MOST_WORDS", 10)
     comparison = compare_outputs(planted, ["negative"], settings=Settings(**SHORT))
-    assert "at most 10; lower max_vocab" in comparison.exact.failed
+    assert "at most 10 are allowed; lower max_vocab" in comparison.exact.failed
     assert comparison.layers[0].result is not None
     assert table(comparison)[0] == ("exact", "cells", *["-"] * 10)
     assert table(comparison)[1][-2:] == ("-", "-")

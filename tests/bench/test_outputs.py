@@ -234,7 +234,7 @@ def test_layers_are_checked_before_the_text_is_read(planted):
         with pytest.raises(ConfigError, match="must be an output layer or its spec"):
             compare_outputs(planted, wrong)
     for spec in ("class_based:classes=file:a", "hierarchical:tree=file:a", "nce:noise=file:a"):
-        with pytest.raises(ConfigError, match="=file:a: belongs to the ids of another vocabulary"):
+        with pytest.raises(ConfigError, match="=file:a: the file belongs to the ids of another vocabulary"):
             chosen_layers(["softmax", spec])
 
 

@@ -144,7 +144,7 @@ def test_cbow_and_its_own_settings(tmp_path):
         (["neighbors", "nowhere", "king"], 1, "nowhere"),
         (["info", "nowhere"], 1, "nowhere"),
         (["convert", "nowhere", "out.bin"], 1, "nowhere: there is no such file"),
-        (["convert", "nowhere", "out.xyz"], 2, "out.xyz: the ending '.xyz' stands for no format"),
+        (["convert", "nowhere", "out.xyz"], 2, "out.xyz: the ending '.xyz' does not stand for a format"),
         (["fly"], 2, "No such command 'fly'"),
         (["train", "--fly"], 2, "No such option"),
     ],

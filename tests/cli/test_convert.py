@@ -56,12 +56,12 @@ def test_there_and_back(run, model, tmp_path):
 def test_notes_and_options(run, model, tmp_path):
     result = run(model, tmp_path / "m2v", "--to", "model2vec")
     assert result.returncode == 0
-    assert "cannot hold '\\\\xff': written as '\ufffd'" in result.stderr
+    assert "cannot hold the word '\\\\xff': wrote '\ufffd'" in result.stderr
     assert "not UTF-8" in run(model, tmp_path / "v.txt", "--bad-utf8", "error").stderr
     assert run(model, tmp_path / "v.txt", "--bad-utf8", "ignore").returncode == 0
     assert read_table(tmp_path / "v.txt").words == ["the", "a_b", "caf\u00e9", "_"]
     result = run(model, tmp_path / "o.txt", "--which", "out")
-    assert (result.returncode, "no tensor 'out_vectors'" in result.stderr) == (1, True)
+    assert (result.returncode, "the tensor 'out_vectors' is missing" in result.stderr) == (1, True)
     result = run(model, tmp_path / "o.nothing")
     assert (result.returncode, "does not stand for a format" in result.stderr) == (2, True)
     result = run(model, tmp_path / "o", "--from", "npy7")

@@ -165,7 +165,7 @@ def test_words_that_glove_refuses_are_found_before_counting(run, tmp_path):
         ((TEXT, "-o", "cells", "--min-count", "99"), 1, "min_count"),
         (("nothing.txt", "-o", "cells"), 1, "nothing.txt"),
         ((TEXT, "-o", "taken"), 1, "taken: exists and holds no cells"),
-        ((TEXT, "-o", "cells", "--glove", "nowhere/g"), 1, "cannot be written there"),
+        ((TEXT, "-o", "cells", "--glove", "nowhere/g"), 1, "cannot be written; give the name of a file"),
         ((TEXT, TEXT, "-o", "cells", "--vocab", "v"), 2, "several files: with --vocab"),
         (
             (TEXT, "-o", "cells", "--vocab", "v", "--min-count", "3", "--memory", "1GB"),

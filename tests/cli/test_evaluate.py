@@ -79,7 +79,7 @@ def test_table_and_statement(folder):
     [
         (["model"], 2, "give one or more of --text FILE, --similarity FILE"),
         ([], 2, "Missing argument 'MODEL'"),
-        (["nowhere", "--text", "text.txt"], 1, "nowhere: no such model"),
+        (["nowhere", "--text", "text.txt"], 1, "nowhere: does not exist"),
         (["vectors.bin", "--text", "text.txt"], 1, "only a model of unhot with its output layer"),
         (["vectors", "--text", "text.txt"], 1, "only a model of unhot with its output layer"),
         (["model", "--text", "nothing.txt"], 1, "nothing.txt"),

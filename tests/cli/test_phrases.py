@@ -148,12 +148,12 @@ def test_quiet(run, text):
         (
             ("text.txt", "-o", "out.txt", "--phrases", "./out.txt"),
             2,
-            "-o out.txt and --phrases ./out.txt: are one file",
+            "-o out.txt and --phrases ./out.txt: are the same file",
         ),
         (
             ("text.txt", "-o", "out.txt", "--phrases", "link.txt"),
             2,
-            "-o out.txt and --phrases link.txt: are one file",
+            "-o out.txt and --phrases link.txt: are the same file",
         ),
         (
             ("text.txt", "-o", "link.json", "--apply", "list.json"),
@@ -179,7 +179,7 @@ def test_quiet(run, text):
         (("text.txt", "--score", "npmi", "--threshold", "3"), 2, "between -1 and 1"),
         (("text.txt", "--connectors", "german"), 1, "--connectors german: cannot be read"),
         (("text.txt", "--apply", "text.txt"), 1, "is not valid JSON"),
-        (("text.txt", "--apply", "list.json", "--min-count", "3"), 2, "--min-count: --apply joins"),
+        (("text.txt", "--apply", "list.json", "--min-count", "3"), 2, "--min-count: --apply uses a list"),
         (("text.txt", "--memory", "100"), 2, "memory=100: counting pairs"),
         (("empty.txt",), 1, "has no words"),
     ],

@@ -163,7 +163,7 @@ def test_verify(folder):
     code, out, err = run("verify", folder / "model")
     assert (code, err) == (0, "")
     assert out.startswith("OK: ")
-    assert "every checksum is right; 20 words" in out
+    assert "all checksums are right; 20 words" in out
     facts = json.loads(run("verify", folder / "model", "--json")[1])
     assert (facts["ok"], facts["checksums"], facts["words"]) == (True, True, 20)
     facts = json.loads(run("verify", folder / "vectors.bin", "--json")[1])

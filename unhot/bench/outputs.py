@@ -83,7 +83,7 @@ def _refuse_files(layer: OutputLayer) -> None:
             raise ConfigError(
                 f"{layer.name}:{setting.name}={value}: the file belongs to the ids of another vocabulary: "
                 "a comparison counts the words of randomly chosen training lines; "
-                f"leave {setting.name} out, or choose a {setting.name} that is made from counts"
+                f"leave {setting.name} out, or give a value that is made from counts"
             )
 
 

@@ -1,4 +1,4 @@
-"""Infrequent normalisation: scores learn to be log-probabilities, and few steps sum over the vocabulary.
+"""Infrequent normalisation: few steps sum over the vocabulary, and scores learn to do without the sum.
 
     L = -s(t)                                 in most steps
     L = -s(t) + (alpha / gamma) log^2 Z       in a share gamma of the steps,   Z = sum_w exp s(w)
