@@ -205,16 +205,16 @@ class Benchmark:
     def _count(self) -> None:
         """Co-occurrences alone, with each budget."""
         budgets = [budget for budget in self._options.budgets.split(",") if budget]
-        corpus = str(self._folder / "corpus")
-        threads = self._options.threads
-        if budgets:
-            encoding = {
-                "text": str(self._text.path),
-                "min_count": SETTINGS["min_count"],
-                "threads": threads,
-                "directory": corpus,
-            }
-            child("encode_unhot", encoding)
+        if not budgets:
+            return
+        corpus, threads = str(self._folder / "corpus"), self._options.threads
+        encoding = {
+            "text": str(self._text.path),
+            "min_count": SETTINGS["min_count"],
+            "threads": threads,
+            "directory": corpus,
+        }
+        child("encode_unhot", encoding)
         for number, budget in rounds(1, budgets):
             how = {
                 "window": SETTINGS["window"],
