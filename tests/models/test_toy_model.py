@@ -80,7 +80,7 @@ def test_train_save_and_load(text, tmp_path):
     model = unhot.load(tmp_path / "toy", verify=True)
     assert model.learned.counts.tolist() == expected(model, text)
     assert (model.complete, model.min_count, model.added) == (True, 1, 1.0)
-    with pytest.raises(FormatError, match="no tensor 'in_vectors'"):
+    with pytest.raises(FormatError, match="the tensor 'in_vectors' is missing"):
         unhot.Vectors.load(tmp_path / "toy")
 
 
