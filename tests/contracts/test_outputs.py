@@ -352,7 +352,7 @@ def test_learned_noise_follows_the_text():
 def test_masked_hits_with_much_noise_are_warned_about(caplog):
     with caplog.at_level(logging.WARNING, logger="unhot"):
         parse_output("sampled:k=20,hits=drop").tables(COUNTS)
-    assert "frequent words come out too probable" in caplog.text
+    assert "frequent words will come out too probable" in caplog.text
 
 
 @pytest.mark.parametrize("spec", SPECS + TORCH_ONLY)
@@ -376,7 +376,7 @@ def test_spec_and_json_round_trip(spec):
         ("negative:noise=pink", "negative:noise='pink': must be one of unigram, uniform"),
         (
             "negative:kk=5",
-            "'kk=5' is not a setting of negative; write name=value with k, noise, power, unique, bias, hits",
+            "'kk=5' is not a setting of negative; write name=value with one of k, noise, power, unique, bias",
         ),
         ("negative:k", "'k' is not a setting of negative"),
         ("nce:ln_z=big", "nce:ln_z=big: must be a finite number, learned or per_input"),
@@ -400,17 +400,17 @@ def test_spec_and_json_round_trip(spec):
         ("in_batch:q=guess", "in_batch:q='guess': must be one of streaming, counts"),
         ("in_batch:hits=mask", "in_batch:hits='mask': must be one of keep, drop"),
         ("differentiated:cutoffs=few", "differentiated:cutoffs='few': must be auto, or whole numbers"),
-        ("differentiated:cutoffs=5,2", "differentiated:cutoffs='5,2': must rise"),
+        ("differentiated:cutoffs=5,2", "differentiated:cutoffs='5,2': must be in ascending order"),
         ("differentiated:widths=64,0", "differentiated:widths='64,0': must be auto, or whole numbers from 1"),
         (
             "differentiated:cutoffs=5,widths=2,2,1",
             "differentiated:widths=2,2,1: must be 2 numbers, one for each band of cutoffs=5",
         ),
-        ("adaptive:cutoffs=7,7", "adaptive:cutoffs='7,7': must rise"),
+        ("adaptive:cutoffs=7,7", "adaptive:cutoffs='7,7': must be in ascending order"),
         ("adaptive:div_value=0.5", "adaptive:div_value=0.5: must be >= 1"),
         (
             "softmix",
-            "there is no layer 'softmix'; there are adaptive, class_based, differentiated, hierarchical, "
+            "there is no layer 'softmix'; choose one of adaptive, class_based, differentiated, hierarchical, "
             "in_batch",
         ),
     ],
@@ -474,7 +474,7 @@ def test_biases_are_saved_and_checked(spec, tmp_path):
     )
     damaged = load_model(tmp_path / "m")
     damaged.tensors.pop(next(name for name in ("out_bias", "in_bias") if name in damaged.tensors))
-    with pytest.raises(FormatError, match="must be"):
+    with pytest.raises(FormatError, match="but must have"):
         CBOW.from_saved(damaged)
 
 
