@@ -64,7 +64,7 @@ def exact_solution(settings: Settings, texts: Texts, tell: Callable[..., None]) 
     with contextlib.ExitStack() as stack:
         try:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore", RuntimeWarning)  # as for the layers
+                warnings.simplefilter("ignore", RuntimeWarning)  # overflow is handled, as for the layers
                 tell("preparing")
                 words = len(texts.train.vocabulary)
                 if words > MOST_WORDS:  # checked before the cells are counted

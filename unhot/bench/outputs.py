@@ -122,7 +122,7 @@ def compare_outputs(
                 tell(Status(number, total, name, "done", 0.0, measured[-1]))
                 if run.interrupted:
                     raise KeyboardInterrupt
-        except KeyboardInterrupt:  # also between two layers
+        except KeyboardInterrupt:  # may also come between two layers
             interrupted = True
         return _comparison(settings, texts, exact, measured, interrupted)
 

@@ -60,7 +60,7 @@ def _step_shape(task: Task, rows: int) -> object:
 
 
 class Compiled(Engine):
-    """Kernels on threads of this machine."""
+    """The engine that trains with compiled kernels on threads of this machine."""
 
     def __init__(self, task: Task, data: TaskData) -> None:
         super().__init__(task, data)

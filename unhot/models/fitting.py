@@ -88,7 +88,7 @@ class Tells:
 
 @dataclass(frozen=True)
 class Begins:
-    """Where a training begins: anew, from something given, or where it was cut off."""
+    """What a training starts from: nothing, given vectors or a model, or an interrupted training."""
 
     start: Any = None  # vectors or a model; `Model.check_begins` says which ones are accepted
     frozen: str | Iterable[str] | None = None  # words whose input vectors must not change

@@ -87,7 +87,7 @@ def truncated_svd(
         y = products.times(q)
         lengths, turn = _divide_by_lengths(y[:, :width])
         _multiply(q[:, :width], turn)
-        if done > 0:  # in the first round q is random, not orthonormal, so lengths are no singular values
+        if done > 0:  # at first q is random, not orthonormal, so the lengths mean nothing yet
             shift = max(shift, float(lengths[0]) ** 2 / 2)
         q *= np.float32(shift)
         z = products.transposed_times(y)

@@ -42,9 +42,9 @@ class SoftmaxLoss:
 
     alpha: float
 
-    @np.errstate(over="ignore", invalid="ignore")  # what is not finite ends the training
+    @np.errstate(over="ignore", invalid="ignore")  # a loss that is not finite ends the training
     def link(self, scores: Floats, cells: RowCells) -> float:
-        """The formula above."""
+        """Compute loss and gradients by the softmax formula above."""
         flat = scores.reshape(-1)
         linear = float(np.dot(flat[cells.at].astype(np.float64), cells.value))
         top = scores.max(axis=1)
@@ -65,9 +65,9 @@ class LogisticLoss:
     drops_hits: bool
     offset: Floats  # [words], or empty: none
 
-    @np.errstate(over="ignore", invalid="ignore")  # what is not finite ends the training
+    @np.errstate(over="ignore", invalid="ignore")  # a loss that is not finite ends the training
     def link(self, scores: Floats, cells: RowCells) -> float:
-        """The formula above."""
+        """Compute loss and gradients by the logistic formula above."""
         if self.offset.size:
             scores += self.offset
         flat, column = scores.reshape(-1), cells.at % scores.shape[1]
