@@ -22,7 +22,7 @@ from unhot.corpus.reading.scanner import (
 from unhot.corpus.reading.separators import PADDING, WIDTH
 from unhot.corpus.reading.tokenizers import TEXT, TOKEN_LISTS
 from unhot.corpus.shards import Keeping
-from unhot.kernels.jit import inner
+from unhot.kernels.jit import kernel
 
 
 def padded(text: bytes) -> np.ndarray:
@@ -122,7 +122,7 @@ def test_prefixes_and_zero_bytes_are_different_words():
 def test_words_with_equal_keys_are_compared_byte_by_byte():
     """Two words of 16 bytes are made whose keys are equal: the key is mix(first half) xor second half."""
 
-    @inner
+    @kernel
     def key_of(text):
         return word_key(text, 0, 16)
 

@@ -8,13 +8,13 @@ from hypothesis import strategies as st
 from unhot.index import sketch
 from unhot.index.lengths import norms, units
 from unhot.index.screened import Screened
-from unhot.kernels.jit import inner
+from unhot.kernels.jit import kernel
 from unhot.kernels.simd.lanes import LANES
 
 WAYS = [False, True] if sketch.BYTE_PRODUCTS else [False]
 
 
-@inner
+@kernel
 def run_screen(tile, data, factors, slacks, dim, number, numbers, gains, limits, group, passed):
     return sketch.screen(tile, data, factors, slacks, dim, number, numbers, gains, limits, group, passed)
 

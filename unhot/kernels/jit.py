@@ -22,13 +22,20 @@ from numba.extending import intrinsic, overload
 from numba.np.arrayobj import make_array
 
 from unhot.kernels.cache import KernelCache
+from unhot.kernels.inlining import InlinedCompiler, KernelCompiler
 from unhot.kernels.simd.lanes import FAST
 
 ENABLED = not numba.config.DISABLE_JIT
 
 # `_nrt`: kernels allocate nothing, so no references are counted either (that alone took 100 ns a window).
 FLAGS: dict[str, Any] = {"nogil": True, "fastmath": set(FAST), "error_model": "numpy", "_nrt": False}
-INLINE: dict[str, Any] = {**FLAGS, "forceinline": True}
+INLINE: dict[str, Any] = {
+    **FLAGS,
+    "forceinline": True,
+    "no_cpython_wrapper": True,
+    "no_cfunc_wrapper": True,
+    "pipeline_class": InlinedCompiler,
+}
 
 
 def inner(function: Callable[..., Any]) -> Any:
@@ -40,7 +47,7 @@ def kernel(function: Callable[..., Any]) -> Any:
     """Compile an entry point and keep it on disk."""
     if not ENABLED:
         return np.errstate(over="ignore")(function)  # random bits wrap around
-    dispatcher = numba.njit(**FLAGS)(function)
+    dispatcher = numba.njit(**FLAGS, no_cfunc_wrapper=True, pipeline_class=KernelCompiler)(function)
     dispatcher._cache = KernelCache(function)
     return dispatcher
 
