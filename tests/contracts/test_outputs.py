@@ -19,7 +19,7 @@ import pytest
 import unhot
 from unhot.errors import ConfigError, DataError, FormatError
 from unhot.kernels.chunk import HotPlaces, How, Where
-from unhot.kernels.loop import Params, scratch, train_chunk
+from unhot.kernels.loop import Params, scratch
 from unhot.kernels.rng import bits_at_integer, stream_key
 from unhot.kernels.windows import Text, Window, keep_threshold
 from unhot.models.cbow import CBOW
@@ -121,7 +121,7 @@ class OneStep:
         how = How(np.float32(1.0), HotPlaces(0, 0, 0, 0, at, 0), np.zeros(0, np.uint8))
         feeder, k = task.wiring.feeder(text, Window(model.window, False)), self.kernel
         buffers = scratch(k.feed(1), k.room, stride)
-        self.loss, self.pairs = train_chunk(feeder, k.shape, k.tables, params, buffers, where, how)
+        self.loss, self.pairs = k.train(feeder, k.rows, k.tables, params, buffers, where, how)
         params.ln_z[:at] = params.ln_z[at:]
         assert not any(matrix[:, DIM:].any() for matrix in params[:2])  # the padding stays zero
 

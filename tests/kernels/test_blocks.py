@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from unhot.kernels.jit import inner
+from unhot.kernels.jit import kernel
 from unhot.kernels.simd import ids
 from unhot.kernels.simd import rows as row_blocks_module
 from unhot.kernels.simd import tiles as blocks
@@ -11,14 +11,14 @@ from unhot.kernels.simd.ids import copy_words, last_match
 from unhot.kernels.simd.lanes import LANES
 from unhot.kernels.simd.links import logistic, logistic_twin
 from unhot.kernels.simd.rows import add_to_rows, copy_rows, prefetch, sum_rows
-from unhot.kernels.simd.tiles import score, update, update_into
+from unhot.kernels.simd.tiles import score, update
 
 
-@inner
+@kernel
 def run_step(shape, x, inputs, count, o, rows, first, scores, at, label, weight, offset, times, times_at, lr):
     score(shape, x, inputs, count, o, rows, first, scores, at)
     loss = logistic(shape, scores, at, count, label, weight, offset, first, times, times_at, lr)
-    update(shape, x, inputs, count, o, rows, first, scores, at)
+    update(shape, x, inputs, count, o, rows, first, scores, at, x, inputs)
     return loss
 
 
@@ -27,16 +27,16 @@ def twin_step(
 ):
     blocks.score_twin(shape, x, inputs, count, o, rows, first, scores, at)
     loss = logistic_twin(shape, scores, at, count, label, weight, offset, first, times, times_at, lr)
-    blocks.update_twin(shape, x, inputs, count, o, rows, first, scores, at)
+    blocks.update_twin(shape, x, inputs, count, o, rows, first, scores, at, x, inputs)
     return loss
 
 
-@inner
+@kernel
 def run_into(shape, x, inputs, count, o, rows, first, steps, at, into, places):
-    update_into(shape, x, inputs, count, o, rows, first, steps, at, into, places)
+    update(shape, x, inputs, count, o, rows, first, steps, at, into, places)
 
 
-@inner
+@kernel
 def run_rows(shape, x, inputs, times, times_at, count, scale, out, copies, words, target):
     sum_rows(shape, x, inputs, times, times_at, count, scale, out)
     copy_rows(shape, x, inputs, count, copies)
@@ -96,7 +96,7 @@ def test_step_equals_twin(row_blocks, width, inputs):
 @pytest.mark.parametrize(("row_blocks", "width", "inputs"), CASES)
 def test_update_into_equals_twin(row_blocks, width, inputs):
     results = []
-    for run in (run_into, blocks.update_into_twin):
+    for run in (run_into, blocks.update_twin):
         case = Case(1, row_blocks, width, inputs, inputs)
         steps = np.random.default_rng(2).normal(size=case.scores.size).astype(np.float32)
         if width > 2:  # the repeated column carries no gradient
@@ -124,13 +124,13 @@ def test_update_into_equals_twin(row_blocks, width, inputs):
         np.testing.assert_allclose(ours, theirs, rtol=1e-4, atol=2e-5)
 
 
-@inner
+@kernel
 def run_halves(shape, x, inputs, times, times_at, count, scale, out):
     sum_rows(shape, x, inputs, times, times_at, count, scale, out)
     prefetch(shape, x, inputs[0])
 
 
-@inner
+@kernel
 def add_halves(shape, gradient, scale, x, inputs, times, times_at, count):
     add_to_rows(shape, gradient, scale, x, inputs, times, times_at, count)
 
@@ -219,7 +219,7 @@ def test_row_blocks_equal_twins(row_blocks):
     np.testing.assert_array_equal(target[2 : 2 + count], words[3 : 3 + count])
 
 
-@inner
+@kernel
 def run_match(words, first, count, wanted):
     return last_match(words, first, count, wanted)
 
@@ -273,7 +273,7 @@ def test_offsets_beyond_32_bits(tmp_path):
     assert not o[:100].any()
 
 
-@inner
+@kernel
 def run_logistic(shape, scores, count, label, weight, offset, times):
     return logistic(shape, scores, 0, count, label, weight, offset, 0, times, 0, np.float32(1.0))
 

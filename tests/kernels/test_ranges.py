@@ -3,23 +3,23 @@
 import numpy as np
 import pytest
 
-from unhot.kernels.jit import inner
+from unhot.kernels.jit import kernel
 from unhot.kernels.simd import ranges
 from unhot.kernels.simd import tiles as blocks
 from unhot.kernels.simd.lanes import LANES
 
 
-@inner
+@kernel
 def run_score(shape, x, number, o, rows, scores):
     ranges.score_all(shape, x, number, o, rows, scores)
 
 
-@inner
+@kernel
 def run_update(shape, x, number, o, rows, steps, gradient):
     ranges.update_all(shape, x, number, o, rows, steps, gradient)
 
 
-@inner
+@kernel
 def run_softmax(scores, count, factor):
     top = ranges.largest(scores, count)
     total = ranges.exponentials(scores, count, top)
@@ -27,7 +27,7 @@ def run_softmax(scores, count, factor):
     return top, total
 
 
-@inner
+@kernel
 def run_logistic(scores, count, weight, lr):
     return ranges.logistic_all(scores, count, weight, lr)
 

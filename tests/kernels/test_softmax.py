@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from unhot.kernels.jit import inner
+from unhot.kernels.jit import kernel
 from unhot.kernels.simd import tiles as blocks
 from unhot.kernels.simd.lanes import LANES
 from unhot.kernels.simd.links import softmax, softmax_tile, softmax_twin
@@ -12,7 +12,7 @@ from unhot.kernels.steps import tile_room
 WIDTHS = [width for width in (1, 2, 3, 6, 7, 8) if width <= blocks.MAX_WIDTH]
 
 
-@inner
+@kernel
 def run_softmax(
     shape, scores, at, room, tiles, count, label, weight, offset, first, keep_hits, times, times_at, lr
 ):
@@ -21,7 +21,7 @@ def run_softmax(
     )
 
 
-@inner
+@kernel
 def run_softmax_tile(shape, scores, count, label, weight, offset, first, keep_hits, times, times_at, lr):
     return softmax_tile(shape, scores, count, label, weight, offset, first, keep_hits, times, times_at, lr)
 
@@ -135,6 +135,11 @@ def test_a_score_that_is_not_finite_reaches_the_loss(value, label):
     assert not np.isfinite(one_group(np.array([value, 0.0]), label)[0])
 
 
+@kernel
+def run_room(shape, count):
+    return tile_room(shape, count)
+
+
 def test_tiles_lie_whole_vectors_apart():
-    shape = blocks.shape(LANES, 1, 4)
-    assert [tile_room(shape, count) for count in (1, LANES, LANES + 1)] == [LANES, LANES, 2 * LANES]
+    shape, inputs = blocks.shape(LANES, 3, 4), LANES // 4  # an input has four places
+    assert [run_room(shape, count) for count in (1, inputs, inputs + 1)] == [LANES, LANES, 2 * LANES]

@@ -12,7 +12,7 @@ import pytest
 import unhot
 from unhot import FastText, SkipGram
 from unhot.errors import ConfigError, DataError, FormatError
-from unhot.kernels.loop import train_chunk
+from unhot.models.compiled_engine import make_kernel
 from unhot.models.fasttext_file import LAYERS
 from unhot.models.load import holds_unfinished
 from unhot.models.ngram_rows import bags_of
@@ -99,9 +99,10 @@ def test_kernels_are_compiled_before_the_text_is_read(text):
     for settings in ({}, {"float16": True}, {"architecture": "cbow"}):
         model = FastText(**{**SMALL, "dim": 20}, **settings)
         model.warm_up()
-        known = len(train_chunk.signatures)
+        train = make_kernel(model.task(), None).train
+        known = len(train.signatures)
         model.fit(text)
-        assert len(train_chunk.signatures) == known
+        assert len(train.signatures) == known > 0
 
 
 def test_a_saved_model_is_the_same(model, tmp_path):

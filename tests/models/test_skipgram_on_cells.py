@@ -284,7 +284,8 @@ def test_too_many_words():
     many = chain(MOST_WORDS + 1)
     for most in (None, 5, MOST_WORDS):
         with pytest.raises(
-            DataError, match=r"10,001 words.*at most 10,000 words are allowed.*max_vocab=10000.*max_vocab=10001"
+            DataError,
+            match=r"10,001 words.*at most 10,000 words are allowed.*max_vocab=10000.*max_vocab=10001",
         ):
             unhot.SkipGram(on="cells", max_vocab=most).fit(many)
     for cells, most in ((chain(12), 5), (many, MOST_WORDS + 1)):

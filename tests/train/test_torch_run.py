@@ -326,7 +326,7 @@ def test_new_words_join(tmp_path):
     assert grown.learned.seen[grown.vocabulary.id("w4")] == first.learned.seen[first.vocabulary.id("w4")]
     adaptive = {**TORCH, "output": ADAPTIVE}
     first = fitted(unhot.SkipGram, adaptive)
-    with pytest.raises(ConfigError, match="adaptive: its rows"):
+    with pytest.raises(ConfigError, match="adaptive: its output rows"):
         fitted(unhot.SkipGram, adaptive, text=[["new", "w1"]] * 9, start=first)
 
 

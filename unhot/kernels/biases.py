@@ -12,7 +12,7 @@ import numpy as np
 
 from unhot.kernels.jit import generic, inner
 from unhot.kernels.simd.tiles import Shape
-from unhot.kernels.steps import All, Tiles, score_place, tile_shape
+from unhot.kernels.steps import All, padded_width_of, tile_room
 
 
 @generic
@@ -28,7 +28,6 @@ def learn_out_bias(
 
 
 @add_out_bias.register(Shape)
-@add_out_bias.register(Tiles)
 def _add_to_offsets(shape: Any, out_bias: Any, columns: Any, first: Any, n: Any, scores: Any) -> None:
     for c in range(first, first + n):
         columns.offset[c] += out_bias[columns.row[c]]
@@ -41,13 +40,17 @@ def _add_to_all(shape: Any, out_bias: Any, columns: Any, first: Any, n: Any, sco
 
 
 @learn_out_bias.register(Shape)
-@learn_out_bias.register(Tiles)
 def _learn_columns(
     shape: Any, out_bias: Any, columns: Any, first: Any, n: Any, steps: Any, count: Any
 ) -> None:
-    for c in range(n):
-        for b in range(count):
-            out_bias[columns.row[first + c]] += steps[score_place(tile_shape(shape), count, b, c)]
+    padded, end = padded_width_of(shape), first + n
+    c, place = first, 0
+    while c < end:
+        for r in range(shape.width):
+            for b in range(count):
+                out_bias[columns.row[c + r]] += steps[place + b * padded + r]
+        c += shape.width
+        place += tile_room(shape, count)
 
 
 @learn_out_bias.register(All)
@@ -85,10 +88,13 @@ def sum_of_steps(shape: Any, steps: Any, count: Any, b: Any, n: Any) -> Any:
 
 
 @add_to_scores.register(Shape)
-@add_to_scores.register(Tiles)
 def _add_to_columns(shape: Any, scores: Any, count: Any, b: Any, n: Any, bias: Any) -> None:
-    for c in range(n):
-        scores[score_place(tile_shape(shape), count, b, c)] += bias
+    c, place = 0, b * padded_width_of(shape)
+    while c < n:
+        for r in range(shape.width):
+            scores[place + r] += bias
+        c += shape.width
+        place += tile_room(shape, count)
 
 
 @add_to_scores.register(All)
@@ -98,11 +104,14 @@ def _add_to_all_scores(shape: Any, scores: Any, count: Any, b: Any, n: Any, bias
 
 
 @sum_of_steps.register(Shape)
-@sum_of_steps.register(Tiles)
 def _sum_of_columns(shape: Any, steps: Any, count: Any, b: Any, n: Any) -> Any:
     out = np.float32(0.0)
-    for c in range(n):
-        out += steps[score_place(tile_shape(shape), count, b, c)]
+    c, place = 0, b * padded_width_of(shape)
+    while c < n:
+        for r in range(shape.width):
+            out += steps[place + r]
+        c += shape.width
+        place += tile_room(shape, count)
     return out
 
 

@@ -111,7 +111,7 @@ def fill_tile(columns: Any, first: Any, n: Any, width: Any) -> Any:
 
     Returns the number of columns then.
     """
-    full = (n + width - 1) // width * width
+    full = width if n == width else (n + width - 1) // width * width  # a division takes long
     for c in range(first + n, first + full):
         put(columns, c, columns.row[first], 0.0, 0.0, columns.offset[first])
     return full

@@ -27,7 +27,7 @@ from unhot.kernels.columns import first_of
 from unhot.kernels.feeder import Bag, Each, ones_at
 from unhot.kernels.jit import generic, inner
 from unhot.kernels.simd.rows import add_to_rows, sum_rows
-from unhot.kernels.steps import keep_inputs, link, score_columns, tile_shape, update_both, update_columns
+from unhot.kernels.steps import keep_inputs, link, score_columns, tile_shape, update_columns, update_each
 
 
 @generic
@@ -73,7 +73,7 @@ def _learn_each(example: Any, shape: Any, tables: Any, params: Any, scratch: Any
             step = sum_of_steps(shape, scores, count, b, n)
             learn_in_bias(params, inputs.row[b], step)
             learn_ln_z(params, how.hot.ln_z_at, step)
-    update_both(shape, params, scratch, count, part)
+    update_each(shape, params, scratch, count, part)
     return loss
 
 

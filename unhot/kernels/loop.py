@@ -7,6 +7,7 @@ What differs is plugged in by type: an output layer registers `candidates` and `
 says where examples come from (feeder.py).
 """
 
+import functools
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,12 +25,13 @@ from unhot.kernels.columns import (
     first_of,
 )
 from unhot.kernels.feeder import Inputs, fetch, input_of, inputs_buffer, prepare, targets_of
-from unhot.kernels.jit import kernel
+from unhot.kernels.jit import inner, kernel
 from unhot.kernels.learning import learn
 from unhot.kernels.rng import GAMMA
 from unhot.kernels.simd.lanes import LANES
 from unhot.kernels.simd.rows import prefetch
-from unhot.kernels.steps import tile_shape
+from unhot.kernels.simd.tiles import Shape, padded_width
+from unhot.kernels.steps import All, tile_shape
 from unhot.types import Floats, Ids
 
 PREFETCHED = (
@@ -87,13 +89,11 @@ def scratch(feed: Any, room: Room, stride: int) -> Scratch:
 
 
 def _scores(room: Room) -> int:
-    """Places for the scores of all tiles.
-
-    An input has up to twice the width in each, and each ends at a whole vector.
-    """
+    """Places for the scores of all tiles; each tile ends at a whole vector."""
     if room.width == room.inputs == 1:
         return room.scored + 2 * LANES
-    return (-(-room.scored // room.width) + 1) * (2 * room.width * room.inputs + LANES) + LANES
+    tile = padded_width(room.width) * room.inputs + LANES
+    return (-(-room.scored // room.width) + 1) * tile + LANES
 
 
 def scratch_bytes(feed: Any, room: Room, stride: int) -> int:
@@ -103,7 +103,7 @@ def scratch_bytes(feed: Any, room: Room, stride: int) -> int:
     return int(sum(array.nbytes for array in feed)) + 4 * floats + columns_bytes(room.columns)
 
 
-@kernel
+@inner
 def train_chunk(feeder: Any, shape: Any, tables: Any, params: Any, scratch: Any, where: Any, how: Any) -> Any:
     """Train the examples of a chunk; return the summed loss and the number of (input, target) pairs."""
     columns, hot = scratch.columns, how.hot
@@ -124,7 +124,7 @@ def train_chunk(feeder: Any, shape: Any, tables: Any, params: Any, scratch: Any,
                     state = after
             if targets.same > 1 and place % targets.same == targets.same - 1:
                 state += np.uint64(columns.row.size) * GAMMA  # no example takes more draws
-            n = fill_tile(columns, begin, n, len(rows.width))
+            n = fill_tile(columns, begin, n, rows.width)
             columns.filled[part] = n
             for c in range(begin, begin + n):
                 columns.row[c] = hot_row(columns.row[c], hot.out_rows, hot.out_shift)
@@ -138,3 +138,27 @@ def train_chunk(feeder: Any, shape: Any, tables: Any, params: Any, scratch: Any,
                 loss += learn(example, shape, tables, params, scratch, trained % PARTS, how)
                 pairs += example.pairs
     return loss, pairs
+
+
+@functools.cache
+def training_kernel(shape: Shape, all_rows: bool) -> Any:
+    """Return `train_chunk` as a kernel whose sizes are constants; `all_rows`: its columns are all rows.
+
+    The compiler writes out loops whose length it knows. It works on code that is kept on disk for all sizes,
+    so a new size takes a second, not the time of the whole kernel.
+    """
+    if all_rows:
+
+        @kernel
+        def train_all(
+            feeder: Any, rows: Any, tables: Any, params: Any, scratch: Any, where: Any, how: Any
+        ) -> Any:
+            return train_chunk(feeder, All(shape, rows), tables, params, scratch, where, how)
+
+        return train_all
+
+    @kernel
+    def train(feeder: Any, rows: Any, tables: Any, params: Any, scratch: Any, where: Any, how: Any) -> Any:
+        return train_chunk(feeder, shape, tables, params, scratch, where, how)
+
+    return train

@@ -1,13 +1,12 @@
 """A step over any number of columns: score, link, update.
 
-How many columns a step has, and where they are, is the shape of the step:
+How its columns lie is the shape of the step:
 
-    Shape     up to MAX_WIDTH of them, a number known at compile time: one tile
-    Tiles     any number, in tiles of one width; the last one is filled up with columns of label and weight
-              zero (`fill_tile`)
+    Shape     in tiles of one width; the last one is filled up with columns of label and weight zero
+              (`fill_tile`)
     All       all rows of the matrix, for one input
 
-A kernel is compiled for each of these, never for each k. In the buffer of scores tiles lie one behind the
+A kernel is compiled for each of these two, never for each k. In the buffer of scores tiles lie one behind the
 other, `tile_room` apart.
 """
 
@@ -18,13 +17,7 @@ from unhot.kernels.jit import generic, inner
 from unhot.kernels.simd.lanes import LANES
 from unhot.kernels.simd.ranges import score_all, update_all
 from unhot.kernels.simd.rows import copy_rows
-from unhot.kernels.simd.tiles import MAX_WIDTH, Shape, score, shape, update, update_into
-
-
-class Tiles(NamedTuple):
-    """Any number of columns, in tiles of this shape."""
-
-    tile: Shape
+from unhot.kernels.simd.tiles import MAX_WIDTH, Shape, score, shape, update
 
 
 class All(NamedTuple):
@@ -34,18 +27,15 @@ class All(NamedTuple):
     rows: int
 
 
-StepShape = Shape | Tiles | All
-
-
-def step_shape(stride: int, columns: int | None, inputs: int) -> Shape | Tiles:
-    """How a step is laid out that has so many columns (None: they vary) and up to so many inputs."""
+def step_shape(stride: int, columns: int | None, inputs: int) -> Shape:
+    """Return the shape of steps that have so many columns (None: they vary) and up to so many inputs."""
     if columns is not None and columns <= MAX_WIDTH:
         return shape(stride, columns, inputs)
-    return Tiles(shape(stride, tile_width(columns), inputs))
+    return shape(stride, tile_width(columns), inputs, alone=False)
 
 
 def tile_width(columns: int | None) -> int:
-    """The width that wastes the fewest places, the widest of several."""
+    """Return the width that wastes the fewest places, the widest of several."""
     if columns is None:
         return MAX_WIDTH
     return min(range(MAX_WIDTH, MAX_WIDTH // 2, -1), key=lambda width: -(-columns // width) * width)
@@ -65,22 +55,7 @@ def score_columns(shape: Any, x: Any, rows: Any, count: Any, o: Any, scratch: An
 def update_columns(
     shape: Any, x: Any, rows: Any, count: Any, o: Any, scratch: Any, part: Any, into: Any, places: Any
 ) -> Any:
-    """`update_into` over all columns of a part, by the steps in `scratch.scores`."""
-
-
-@generic
-def keep_inputs(shape: Any, x: Any, rows: Any, count: Any, hidden: Any) -> Any:
-    """Copy the inputs to `hidden` where several tiles need them as they were."""
-
-
-@generic
-def update_both(shape: Any, params: Any, scratch: Any, count: Any, part: Any) -> Any:
-    """Move the inputs and all columns, both from the old values."""
-
-
-@generic
-def tile_count(shape: Any, n: Any) -> Any:
-    """How many tiles n columns make."""
+    """`update` over all columns of a part, by the steps in `scratch.scores`."""
 
 
 @generic
@@ -99,61 +74,53 @@ def _tile_of_shape(shape: Any) -> Any:
     return shape
 
 
-@tile_shape.register(Tiles)
 @tile_shape.register(All)
-def _tile_of_tiles(shape: Any) -> Any:
+def _tile_of_all(shape: Any) -> Any:
     return shape.tile
 
 
 @inner
 def tile_room(shape: Any, count: Any) -> Any:
     """Places of one tile: its inputs, rounded up to whole vectors."""
-    padded = padded_width_of(shape)
-    return (count * padded + LANES - 1) // LANES * LANES
+    return (count * padded_width_of(shape) + LANES - 1) // LANES * LANES
 
 
 @inner
 def padded_width_of(shape: Any) -> Any:
-    """Places of one input in a tile, at compile time: the next power of two."""
-    width = len(shape.width)
-    return 1 if width <= 1 else 2 if width <= 2 else 4 if width <= 4 else 8
+    """Places of one input in a tile."""
+    return 4 if shape.width <= 4 else 8
 
 
 @inner
-def score_place(shape: Any, count: Any, b: Any, c: Any) -> Any:
-    """Where the score of input b and column c is."""
-    width = len(shape.width)
-    return c // width * tile_room(shape, count) + b * padded_width_of(shape) + c % width
+def update_each(shape: Any, params: Any, scratch: Any, count: Any, part: Any) -> None:
+    """Move the inputs, each a row of its own, and all columns, both from the old values.
+
+    One tile reads, and then writes, each slice of x and o once: it needs no copy of the inputs. Several tiles
+    read the copy that `keep_inputs` made.
+    """
+    rows = scratch.inputs.row
+    x, numbers = scratch.hidden, scratch.places
+    if shape.alone:
+        x, numbers = params.in_vectors, rows
+    update_columns(shape, x, numbers, count, params.out_vectors, scratch, part, params.in_vectors, rows)
 
 
-@keep_inputs.register(Shape)
-def _keep_none(shape: Any, x: Any, rows: Any, count: Any, hidden: Any) -> None:
-    """In one tile each slice of x and o is read, and then written, once."""
-
-
-@keep_inputs.register(Tiles)
-def _keep_inputs(shape: Any, x: Any, rows: Any, count: Any, hidden: Any) -> None:
-    copy_rows(shape.tile, x, rows, count, hidden)
-
-
-@tile_count.register(Shape)
-def _one_tile(shape: Any, n: Any) -> Any:
-    return 1
-
-
-@tile_count.register(Tiles)
-def _tiles(shape: Any, n: Any) -> Any:
-    return n // len(shape.tile.width)
+@inner
+def keep_inputs(shape: Any, x: Any, rows: Any, count: Any, hidden: Any) -> None:
+    """Copy the inputs to `hidden` where several tiles need them as they were."""
+    if not shape.alone:
+        copy_rows(shape, x, rows, count, hidden)
 
 
 @score_columns.register(Shape)
-@score_columns.register(Tiles)
 def _score_tiles(shape: Any, x: Any, rows: Any, count: Any, o: Any, scratch: Any, part: Any) -> None:
-    tile, columns = tile_shape(shape), scratch.columns
-    width, room = len(tile.width), tile_room(tile, count)
-    first = first_of(columns, part)
-    for t in range(tile_count(shape, columns.filled[part])):
-        score(tile, x, rows, count, o, columns.row, first + t * width, scratch.scores, t * room)
+    columns = scratch.columns
+    c = first_of(columns, part)
+    end, place = c + columns.filled[part], 0
+    while c < end:
+        score(shape, x, rows, count, o, columns.row, c, scratch.scores, place)
+        c += shape.width
+        place += tile_room(shape, count)
 
 
 @score_columns.register(All)
@@ -161,32 +128,17 @@ def _score_all(shape: Any, x: Any, rows: Any, count: Any, o: Any, scratch: Any, 
     score_all(shape.tile, x, rows[0], o, shape.rows, scratch.scores)
 
 
-@update_both.register(Shape)
-def _update_both(shape: Any, params: Any, scratch: Any, count: Any, part: Any) -> None:
-    rows, columns = scratch.inputs.row, scratch.columns
-    x, o = params.in_vectors, params.out_vectors
-    first = first_of(columns, part)
-    update(shape, x, rows, count, o, columns.row, first, scratch.scores, 0)
-
-
-@update_both.register(Tiles)
-def _update_both_in_tiles(shape: Any, params: Any, scratch: Any, count: Any, part: Any) -> None:
-    hidden, places = scratch.hidden, scratch.places
-    o = params.out_vectors
-    update_columns(shape, hidden, places, count, o, scratch, part, params.in_vectors, scratch.inputs.row)
-
-
 @update_columns.register(Shape)
-@update_columns.register(Tiles)
 def _update_tiles(
     shape: Any, x: Any, rows: Any, count: Any, o: Any, scratch: Any, part: Any, into: Any, places: Any
 ) -> None:
-    tile, columns = tile_shape(shape), scratch.columns
-    scores = scratch.scores
-    width, room = len(tile.width), tile_room(tile, count)
-    first = first_of(columns, part)
-    for t in range(tile_count(shape, columns.filled[part])):
-        update_into(tile, x, rows, count, o, columns.row, first + t * width, scores, t * room, into, places)
+    columns, scores = scratch.columns, scratch.scores
+    c = first_of(columns, part)
+    end, place = c + columns.filled[part], 0
+    while c < end:
+        update(shape, x, rows, count, o, columns.row, c, scores, place, into, places)
+        c += shape.width
+        place += tile_room(shape, count)
 
 
 @update_columns.register(All)

@@ -6,9 +6,9 @@ import numpy as np
 
 from unhot.errors import ConfigError
 from unhot.kernels.columns import candidates
-from unhot.kernels.loop import Room, scratch_bytes
+from unhot.kernels.loop import Room, scratch_bytes, training_kernel
 from unhot.kernels.simd.tiles import shape
-from unhot.kernels.steps import All, link, step_shape, tile_shape
+from unhot.kernels.steps import link, step_shape
 from unhot.kernels.windows import kept_buffer, no_text
 from unhot.models.engine import Engine, Task, TaskData
 from unhot.models.learned_words import LearnedWords
@@ -44,19 +44,18 @@ def make_kernel(task: Task, counts: Counts | None) -> Kernel:
     if counts is not None:
         columns = layer.columns(counts, wiring.targets) + (wiring.rounds - 1) * layer.set_of_draws()
         rows = layer.rows(counts)
-    step = _step_shape(task, rows)
+    fixed = layer.fixed_columns() if wiring.targets == 1 else None
+    stride = padded(task.dim)
+    tile = shape(stride) if layer.all_rows else step_shape(stride, fixed, wiring.inputs)
     scored = rows if layer.all_rows else columns
-    room = Room(columns, len(tile_shape(step).width), scored, wiring.inputs, wiring.listed)
-    return Kernel(step, tables, layer.fresh, room, partial(kept_buffer, window=task.window.size))
-
-
-def _step_shape(task: Task, rows: int) -> object:
-    """Return the shape of a training step: its tile of inputs and columns, or all rows."""
-    layer, stride = task.layer, padded(task.dim)
-    if layer.all_rows:
-        return All(shape(stride, 1, 1), rows)
-    fixed = layer.fixed_columns() if task.wiring.targets == 1 else None
-    return step_shape(stride, fixed, task.wiring.inputs)
+    return Kernel(
+        train=training_kernel(tile, layer.all_rows),
+        rows=rows,
+        tables=tables,
+        fresh=layer.fresh,
+        room=Room(columns, tile.width, scored, wiring.inputs, wiring.listed),
+        feed=partial(kept_buffer, window=task.window.size),
+    )
 
 
 class Compiled(Engine):

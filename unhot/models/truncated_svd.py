@@ -190,7 +190,7 @@ class _Products:
 
     def __init__(self, cells: Cells, width: int, threads: int) -> None:
         stride = padded(width)
-        self.shape, self.rows = shape(stride, 1, 1), rows_of(cells.starts, cells.columns, cells.values)
+        self.shape, self.rows = shape(stride), rows_of(cells.starts, cells.columns, cells.values)
         self.parts = cuts(cells.starts, threads)
         longest = int(np.diff(cells.starts).max(initial=1))
         self.scratch = [aligned_zeros(longest) for _ in self.parts]

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from unhot.kernels.chunk import NOWHERE, UNCHANGED, How
-from unhot.kernels.loop import Params, Room, scratch, train_chunk
+from unhot.kernels.loop import Params, Room, scratch
 from unhot.train.chunked_text import ChunkedText
 from unhot.train.epoch_run import EpochRun, Plan
 from unhot.train.hot_rows import HotRows
@@ -26,7 +26,8 @@ from unhot.types import Bytes, Counts
 class Kernel:
     """What trains: a layer's tables in the shape of a step, and the room that a thread needs for it."""
 
-    shape: Any
+    train: Any  # the training loop for rows and tiles of one size (`training_kernel`)
+    rows: int  # of the output matrix
     tables: Any
     fresh: Callable[[Any], Any]  # the tables for the next chunk
     room: Room
@@ -48,7 +49,7 @@ def warm_up(kernel: Kernel, feeder: Any, stride: int, half: bool = False) -> Non
     outputs, none = np.zeros((1, stride), np.float32), np.zeros(0, np.float32)
     params = Params(inputs, outputs, none, none, none)
     buffers = scratch(kernel.feed(0), kernel.room, stride)
-    train_chunk(feeder, kernel.shape, kernel.tables, params, buffers, NOWHERE, UNCHANGED)
+    kernel.train(feeder, kernel.rows, kernel.tables, params, buffers, NOWHERE, UNCHANGED)
 
 
 class HogwildRun(EpochRun[TextChunk]):
@@ -70,9 +71,9 @@ class HogwildRun(EpochRun[TextChunk]):
     def learn(self, epoch: int, chunk: TextChunk, lr: float, thread: int) -> tuple[float, int]:
         """One call of the kernel."""
         kernel, state = self._kernel, self._trained
-        loss, pairs = train_chunk(
+        loss, pairs = kernel.train(
             self._feeders[chunk.shard],
-            kernel.shape,
+            kernel.rows,
             kernel.fresh(kernel.tables),
             state.params,
             self._scratch[thread],

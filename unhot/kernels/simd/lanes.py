@@ -1,8 +1,8 @@
 """Vectors of floats in LLVM: the few words that the blocks are written in.
 
 Auto-vectorised loops lose half their time to alias checks, remainder loops and gradients kept in memory. So
-the inner blocks emit vector code directly, with all sizes known at compile time. A function here takes the
-LLVM builder `b` first and emits a handful of instructions.
+the inner blocks emit vector code directly. A function here takes the LLVM builder `b` first and emits a
+handful of instructions.
 """
 
 from collections.abc import Callable, Sequence
@@ -62,9 +62,9 @@ def element(b: Value, base: Value, index: Value) -> Value:
     return b.load(b.gep(base, [index]))
 
 
-def row(b: Value, base: Value, number: Value, stride: int) -> Value:
+def row(b: Value, base: Value, number: Value, stride: Value) -> Value:
     """The address of a matrix row; the offset is computed in 64 bits."""
-    return b.gep(base, [b.mul(wide(b, number), i64(stride))])
+    return b.gep(base, [b.mul(wide(b, number), stride)])
 
 
 def load(b: Value, base: Value, at: Value, lanes: int = LANES) -> Value:
@@ -209,6 +209,33 @@ def when(
     for phi, old, new in zip(phis, carried, out, strict=True):
         phi.add_incoming(old, before)
         phi.add_incoming(new, last)
+    return phis
+
+
+def switch(
+    b: Value, number: Value, cases: Sequence[int], body: Callable[[int], Sequence[Value]]
+) -> list[Value]:
+    """Run body(case) for the case that a number is equal to; the last case stands for all others.
+
+    Returns what the body of that case returns: as many values, of the same types, for each case.
+    """
+    if len(cases) == 1:
+        return list(body(cases[0]))
+    blocks = [b.append_basic_block(f"case{case}") for case in cases]
+    after = b.append_basic_block("after")
+    choice = b.switch(number, blocks[-1])
+    ends = []
+    for case, inside in zip(cases, blocks, strict=True):
+        if inside is not blocks[-1]:
+            choice.add_case(i64(case), inside)
+        b.position_at_end(inside)
+        ends.append((list(body(case)), b.block))
+        b.branch(after)
+    b.position_at_end(after)
+    phis = [b.phi(value.type) for value in ends[0][0]]
+    for values, end in ends:
+        for phi, value in zip(phis, values, strict=True):
+            phi.add_incoming(value, end)
     return phis
 
 

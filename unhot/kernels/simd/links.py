@@ -23,6 +23,7 @@ over columns is one over tiles and then over the lanes of a segment. Blocks for 
 whole vocabulary are in ranges.py.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,9 @@ from unhot.kernels.simd.elementary import exp, log, log1p
 from unhot.kernels.simd.lanes import (
     FAST,
     I1,
+    I32,
+    I64,
+    INTEGERS,
     LANES,
     VECTOR,
     Value,
@@ -44,12 +48,14 @@ from unhot.kernels.simd.lanes import (
     loop,
     splat,
     splat_constant,
+    splat_integer,
     spread,
     store,
+    switch,
     total,
     when,
 )
-from unhot.kernels.simd.tiles import Shape, padded_width, sizes
+from unhot.kernels.simd.tiles import MAX_WIDTH, Shape, padded_width
 
 LOWEST = -1e30  # the score of a place that is no column
 
@@ -73,9 +79,9 @@ def logistic_twin(
 
     s = score + offset; label, weight and offset belong to column first + r.
     """
-    padded, loss = padded_width(len(shape.width)), 0.0
+    padded, loss = padded_width(shape.width), 0.0
     for b in range(count):
-        for r in range(len(shape.width)):
+        for r in range(shape.width):
             c, place = first + r, at + b * padded + r
             s = float(scores[place]) + float(offset[c])
             small = np.exp(-abs(s))
@@ -87,23 +93,25 @@ def logistic_twin(
 
 @block(logistic_twin)
 def logistic(
-    types: Any, b: Value, _: Value, scores: Value, at: Value, count: Value, label: Value, weight: Value,
+    types: Any, b: Value, shape: Value, scores: Value, at: Value, count: Value, label: Value, weight: Value,
     offset: Value, first: Value, times: Value, times_at: Value, lr: Value,
 ) -> float:  # fmt: skip
     """A vector of LANES / padded inputs at a time; places beyond the width have label and weight zero."""
-    tile = _Tile(b, types)
-    labels, weights, offsets = (tile.per_column(values, first) for values in (label, weight, offset))
     rate = splat(b, lr)
 
-    def link(i: Value, carried: list[Value]) -> list[Value]:
-        place = b.add(at, b.mul(i, i64(LANES)))
-        repeat = tile.per_input(times, times_at, i)
-        loss, error = softplus(b, b.fadd(load(b, scores, place), offsets, flags=FAST), labels, weights)
-        store(b, b.fmul(b.fmul(rate, repeat, flags=FAST), error, flags=FAST), scores, place)
-        return [fma(b, repeat, loss, carried[0])]
+    def link_tile(tile: _Tile) -> list[Value]:
+        labels, weights, offsets = (tile.per_column(values, first) for values in (label, weight, offset))
 
-    losses = loop(b, tile.vectors(count), [splat_constant(0.0)], link)[0]
-    return total(b, losses)  # type: ignore[no-any-return]
+        def link(i: Value, carried: list[Value]) -> list[Value]:
+            place = b.add(at, b.mul(i, i64(LANES)))
+            repeat = tile.per_input(times, times_at, i)
+            loss, error = softplus(b, b.fadd(load(b, scores, place), offsets, flags=FAST), labels, weights)
+            store(b, b.fmul(b.fmul(rate, repeat, flags=FAST), error, flags=FAST), scores, place)
+            return [fma(b, repeat, loss, carried[0])]
+
+        return loop(b, tile.vectors(count), [splat_constant(0.0)], link)
+
+    return total(b, _by_padding(b, shape, link_tile)[0])  # type: ignore[no-any-return]
 
 
 def softplus(b: Value, s: Value, labels: Value, weights: Value) -> tuple[Value, Value]:
@@ -128,7 +136,7 @@ def softmax_twin(
 
     The group is `tiles` tiles that lie `room` places apart.
     """
-    width, loss = len(shape.width), 0.0
+    width, loss = shape.width, 0.0
     columns = first + np.arange(tiles * width)
     y, w = label[columns].astype(np.float64), weight[columns].astype(np.float64)
     own = 1 + w if keep_hits else np.ones_like(w)
@@ -148,83 +156,88 @@ def softmax_twin(
 
 @block(softmax_twin)
 def softmax(
-    types: Any, b: Value, _: Value, scores: Value, at: Value, room: Value, tiles: Value, count: Value, label:
-    Value, weight: Value, offset: Value, first: Value, keep_hits: Value, times: Value, times_at: Value, lr:
-    Value,
+    types: Any, b: Value, shape: Value, scores: Value, at: Value, room: Value, tiles: Value, count: Value,
+    label: Value, weight: Value, offset: Value, first: Value, keep_hits: Value, times: Value, times_at: Value,
+    lr: Value,
 ) -> float:  # fmt: skip
     """Four passes over the tiles of a vector of inputs: the largest score; exponentials and their sum.
 
     The targets; the steps.
     """
-    tile, zero = _Tile(b, types), splat_constant(0.0)
-    one = splat_constant(1.0)
+    zero, one = splat_constant(0.0), splat_constant(1.0)
     kept, rate = b.select(keep_hits, one, zero), splat(b, lr)
-    _, width, _ = sizes(types[0])
 
-    def link(i: Value, carried: list[Value]) -> list[Value]:
-        begin, repeat = b.add(at, b.mul(i, i64(LANES))), tile.per_input(times, times_at, i)
+    def link_tile(tile: _Tile) -> list[Value]:
+        def link(i: Value, carried: list[Value]) -> list[Value]:
+            begin, repeat = b.add(at, b.mul(i, i64(LANES))), tile.per_input(times, times_at, i)
 
-        def place(t: Value) -> Value:
-            return b.add(begin, b.mul(t, room))
+            def place(t: Value) -> Value:
+                return b.add(begin, b.mul(t, room))
 
-        def column(values: Value, t: Value) -> Value:
-            return tile.per_column(values, b.add(first, b.mul(t, i64(width))))
+            def column(values: Value, t: Value) -> Value:
+                return tile.per_column(values, b.add(first, b.mul(t, tile.width)))
 
-        def find_largest(t: Value, largest: list[Value]) -> list[Value]:
-            s = b.fadd(load(b, scores, place(t)), column(offset, t), flags=FAST)
-            s = b.select(tile.used, s, splat_constant(LOWEST))
-            store(b, s, scores, place(t))
-            return [maximum(b, s, largest[0])]
+            def find_largest(t: Value, largest: list[Value]) -> list[Value]:
+                s = b.fadd(load(b, scores, place(t)), column(offset, t), flags=FAST)
+                s = b.select(tile.used, s, splat_constant(LOWEST))
+                store(b, s, scores, place(t))
+                return [maximum(b, s, largest[0])]
 
-        largest = tile.over_columns(
-            loop(b, tiles, [splat_constant(LOWEST)], find_largest)[0], lambda x, y: maximum(b, x, y)
-        )
-
-        def exponentials(t: Value, sums: list[Value]) -> list[Value]:
-            below = b.fsub(load(b, scores, place(t)), largest)
-            e = exp(b, below)
-            store(b, e, scores, place(t))
-            # label * below is NaN if a score is not finite, whatever the label
-            return [fma(b, column(weight, t), e, sums[0]), b.fsub(sums[1], b.fmul(column(label, t), below))]
-
-        z, linear = loop(b, tiles, [zero, zero], exponentials)
-        z = tile.over_columns(z, lambda x, y: b.fadd(x, y, flags=FAST))
-
-        def own_sum(t: Value) -> tuple[Value, Value, Value]:
-            """E, Z and label / Z of each column as if it were a target."""
-            e, w = load(b, scores, place(t)), column(weight, t)
-            # minus its draws, or nothing
-            left_out = b.fmul(b.fsub(kept, one), b.fmul(w, e, flags=FAST), flags=FAST)
-            own = b.fadd(b.fadd(z, left_out, flags=FAST), e, flags=FAST)
-            return e, own, b.fdiv(column(label, t), own, flags=FAST)
-
-        def targets(t: Value, sums: list[Value]) -> list[Value]:
-            y = column(label, t)
-            some = call(b, f"llvm.vector.reduce.or.v{LANES}i1", I1, [b.fcmp_ordered(">", y, zero)])
-
-            def add(sums: list[Value]) -> list[Value]:
-                _, own, share = own_sum(t)
-                return [b.fadd(sums[0], share, flags=FAST), fma(b, y, log(b, own), sums[1])]
-
-            return when(b, some, sums, add)
-
-        shares, loss = loop(b, tiles, [zero, linear], targets)
-        shares = tile.over_columns(shares, lambda x, y: b.fadd(x, y, flags=FAST))
-
-        def steps(t: Value, _: list[Value]) -> list[Value]:
-            e, _, share = own_sum(t)
-            others = b.fsub(shares, b.fmul(b.fsub(one, kept), share, flags=FAST), flags=FAST)
-            drawn = b.fmul(b.fmul(column(weight, t), e, flags=FAST), others, flags=FAST)
-            error = b.fsub(
-                b.fsub(column(label, t), b.fmul(e, share, flags=FAST), flags=FAST), drawn, flags=FAST
+            largest = tile.over_columns(
+                loop(b, tiles, [splat_constant(LOWEST)], find_largest)[0], lambda x, y: maximum(b, x, y)
             )
-            store(b, b.fmul(b.fmul(rate, repeat, flags=FAST), error, flags=FAST), scores, place(t))
-            return []
 
-        loop(b, tiles, [], steps)
-        return [fma(b, repeat, loss, carried[0])]
+            def exponentials(t: Value, sums: list[Value]) -> list[Value]:
+                below = b.fsub(load(b, scores, place(t)), largest)
+                e = exp(b, below)
+                store(b, e, scores, place(t))
+                # label * below is NaN if a score is not finite, whatever the label
+                return [
+                    fma(b, column(weight, t), e, sums[0]),
+                    b.fsub(sums[1], b.fmul(column(label, t), below)),
+                ]
 
-    return total(b, loop(b, tile.vectors(count), [zero], link)[0])  # type: ignore[no-any-return]
+            z, linear = loop(b, tiles, [zero, zero], exponentials)
+            z = tile.over_columns(z, lambda x, y: b.fadd(x, y, flags=FAST))
+
+            def targets(t: Value, sums: list[Value]) -> list[Value]:
+                y = column(label, t)
+                some = call(b, f"llvm.vector.reduce.or.v{LANES}i1", I1, [b.fcmp_ordered(">", y, zero)])
+
+                def add(sums: list[Value]) -> list[Value]:
+                    own, share = _own_sum(b, kept, z, load(b, scores, place(t)), column(weight, t), y)
+                    return [b.fadd(sums[0], share, flags=FAST), fma(b, y, log(b, own), sums[1])]
+
+                return when(b, some, sums, add)
+
+            shares, loss = loop(b, tiles, [zero, linear], targets)
+            shares = tile.over_columns(shares, lambda x, y: b.fadd(x, y, flags=FAST))
+
+            def steps(t: Value, _: list[Value]) -> list[Value]:
+                e, w = load(b, scores, place(t)), column(weight, t)
+                _, share = _own_sum(b, kept, z, e, w, column(label, t))
+                others = b.fsub(shares, b.fmul(b.fsub(one, kept), share, flags=FAST), flags=FAST)
+                drawn = b.fmul(b.fmul(w, e, flags=FAST), others, flags=FAST)
+                error = b.fsub(
+                    b.fsub(column(label, t), b.fmul(e, share, flags=FAST), flags=FAST), drawn, flags=FAST
+                )
+                store(b, b.fmul(b.fmul(rate, repeat, flags=FAST), error, flags=FAST), scores, place(t))
+                return []
+
+            loop(b, tiles, [], steps)
+            return [fma(b, repeat, loss, carried[0])]
+
+        return loop(b, tile.vectors(count), [zero], link)
+
+    return total(b, _by_padding(b, shape, link_tile)[0])  # type: ignore[no-any-return]
+
+
+def _own_sum(b: Value, kept: Value, z: Value, e: Value, w: Value, y: Value) -> tuple[Value, Value]:
+    """Return Z_c and label_c / Z_c of columns, each as if it were a target."""
+    # minus its draws, or nothing
+    left_out = b.fmul(b.fsub(kept, splat_constant(1.0)), b.fmul(w, e, flags=FAST), flags=FAST)
+    own = b.fadd(b.fadd(z, left_out, flags=FAST), e, flags=FAST)
+    return own, b.fdiv(y, own, flags=FAST)
 
 
 def softmax_tile_twin(
@@ -239,34 +252,38 @@ def softmax_tile_twin(
 
 @block(softmax_tile_twin)
 def softmax_tile(
-    types: Any, b: Value, _: Value, scores: Value, count: Value, label: Value, weight: Value, offset: Value,
-    first: Value, keep_hits: Value, times: Value, times_at: Value, lr: Value,
+    types: Any, b: Value, shape: Value, scores: Value, count: Value, label: Value, weight: Value, offset:
+    Value, first: Value, keep_hits: Value, times: Value, times_at: Value, lr: Value,
 ) -> float:  # fmt: skip
     """With one target there is one sum: L = log Z - s_t, dL/ds = share of Z - label."""
-    tile, zero = _Tile(b, types), splat_constant(0.0)
-    one = splat_constant(1.0)
-    y, w, offsets = (tile.per_column(values, first) for values in (label, weight, offset))
+    zero, one = splat_constant(0.0), splat_constant(1.0)
     rate = splat(b, lr)
-    is_target = b.fcmp_ordered(">", y, zero)
-    # how often each column is in the target's sum
-    in_sum = b.select(is_target, b.select(keep_hits, b.fadd(w, one), one), w)
 
     def add(v: Value, u: Value) -> Value:
         return b.fadd(v, u, flags=FAST)
 
-    def link(i: Value, carried: list[Value]) -> list[Value]:
-        place, repeat = b.mul(i, i64(LANES)), tile.per_input(times, times_at, i)
-        s = b.select(tile.used, b.fadd(load(b, scores, place), offsets, flags=FAST), splat_constant(LOWEST))
-        below = b.fsub(s, tile.over_columns(s, lambda v, u: maximum(b, v, u)))
-        e = exp(b, below)
-        inside = b.fmul(in_sum, e, flags=FAST)
-        z = tile.over_columns(inside, add)
-        error = b.fsub(y, b.fdiv(inside, z, flags=FAST), flags=FAST)
-        store(b, b.fmul(b.fmul(rate, repeat, flags=FAST), error, flags=FAST), scores, place)
-        # y * (log Z - below) is NaN if a score is not finite, whatever the label
-        return [fma(b, repeat, b.fmul(y, b.fsub(log(b, z), below)), carried[0])]
+    def link_tile(tile: _Tile) -> list[Value]:
+        y, w, offsets = (tile.per_column(values, first) for values in (label, weight, offset))
+        is_target = b.fcmp_ordered(">", y, zero)
+        # how often each column is in the target's sum
+        in_sum = b.select(is_target, b.select(keep_hits, b.fadd(w, one), one), w)
 
-    return total(b, loop(b, tile.vectors(count), [zero], link)[0])  # type: ignore[no-any-return]
+        def link(i: Value, carried: list[Value]) -> list[Value]:
+            place, repeat = b.mul(i, i64(LANES)), tile.per_input(times, times_at, i)
+            s = b.fadd(load(b, scores, place), offsets, flags=FAST)
+            s = b.select(tile.used, s, splat_constant(LOWEST))
+            below = b.fsub(s, tile.over_columns(s, lambda v, u: maximum(b, v, u)))
+            e = exp(b, below)
+            inside = b.fmul(in_sum, e, flags=FAST)
+            z = tile.over_columns(inside, add)
+            error = b.fsub(y, b.fdiv(inside, z, flags=FAST), flags=FAST)
+            store(b, b.fmul(b.fmul(rate, repeat, flags=FAST), error, flags=FAST), scores, place)
+            # y * (log Z - below) is NaN if a score is not finite, whatever the label
+            return [fma(b, repeat, b.fmul(y, b.fsub(log(b, z), below)), carried[0])]
+
+        return loop(b, tile.vectors(count), [zero], link)
+
+    return total(b, _by_padding(b, shape, link_tile)[0])  # type: ignore[no-any-return]
 
 
 def maximum(b: Value, x: Value, y: Value) -> Value:
@@ -277,12 +294,11 @@ def maximum(b: Value, x: Value, y: Value) -> Value:
 class _Tile:
     """How a vector holds the columns of some inputs: lane = input * padded + column."""
 
-    def __init__(self, b: Value, types: Any) -> None:
-        _, width, _ = sizes(types[0])
-        self._b, self._padded = b, padded_width(width)
-        self.used = ir.Constant(
-            ir.VectorType(I1, LANES), [lane % self._padded < width for lane in range(LANES)]
-        )
+    def __init__(self, b: Value, shape: Value, padded: int) -> None:
+        self._b, self._padded = b, padded
+        self.width = b.extract_value(shape, 1)
+        lanes = ir.Constant(INTEGERS, [lane % padded for lane in range(LANES)])
+        self.used = b.icmp_signed("<", lanes, splat_integer(b, b.trunc(self.width, I32)))
 
     def vectors(self, count: Value) -> Value:
         """How many vectors hold so many inputs."""
@@ -306,3 +322,10 @@ class _Tile:
     def over_columns(self, vector: Value, join: Any) -> Value:
         """All columns of an input joined, in each of its lanes."""
         return by_segments(self._b, vector, self._padded, join)
+
+
+def _by_padding(b: Value, shape: Value, body: Callable[[_Tile], list[Value]]) -> list[Value]:
+    """Run body(tile) for a tile of the width of a shape."""
+    wide = b.zext(b.icmp_signed(">", b.extract_value(shape, 1), i64(4)), I64)
+    cases = range(2 if MAX_WIDTH > 4 else 1)
+    return switch(b, wide, cases, lambda case: body(_Tile(b, shape, 8 if case else 4)))

@@ -31,7 +31,9 @@ from unhot.kernels.simd.lanes import (
     when,
 )
 from unhot.kernels.simd.links import LOWEST, maximum, softplus
-from unhot.kernels.simd.tiles import UNROLLED, Shape, over_slices, sizes
+from unhot.kernels.simd.tiles import UNROLLED, Shape, each_slice, over_slices, stride_of
+
+AT_ONCE = min(8, LANES)  # rows scored at once: their addresses fit into registers
 
 
 def score_all_twin(shape: Shape, x: Any, number: int, o: Any, rows: int, scores: Any) -> None:
@@ -41,30 +43,32 @@ def score_all_twin(shape: Shape, x: Any, number: int, o: Any, rows: int, scores:
 
 @block(score_all_twin)
 def score_all(
-    types: Any, b: Value, _: Value, x: Value, number: Value, o: Value, rows: Value, scores: Value
+    types: Any, b: Value, shape: Value, x: Value, number: Value, o: Value, rows: Value, scores: Value
 ) -> None:
-    """LANES rows at a time, their sums in registers and reduced together; then the rest one by one."""
-    blocks, _, _ = sizes(types[0])
-    stride = blocks * LANES
+    """LANES rows are reduced together, AT_ONCE of them have their sums in registers; the rest one by one."""
+    stride = stride_of(b, shape)
     source = row(b, x, number, stride)
 
-    def score(first: Value, together: int) -> Value:
-        begin = row(b, o, first, stride)
+    def sums_of(first: Value, together: int) -> list[Value]:
+        begins = [row(b, o, b.add(first, i64(r)), stride) for r in range(together)]
 
-        def add_slice(at: Value, _: int, sums: list[Value]) -> list[Value]:
+        def add_slice(at: Value, sums: list[Value]) -> list[Value]:
             h = load(b, source, at)
-            return [fma(b, h, load(b, begin, b.add(at, i64(r * stride))), s) for r, s in enumerate(sums)]
+            return [fma(b, h, load(b, begin, at), s) for begin, s in zip(begins, sums, strict=True)]
 
-        return totals(b, over_slices(b, blocks, 1, [splat_constant(0.0)] * together, add_slice))
+        return each_slice(b, shape, [splat_constant(0.0)] * together, add_slice)
 
     def many(i: Value, _: list[Value]) -> list[Value]:
         first = b.mul(i, i64(LANES))
-        store(b, score(first, LANES), scores, first)
+        parts = [sums_of(b.add(first, i64(r)), AT_ONCE) for r in range(0, LANES, AT_ONCE)]
+        store(b, totals(b, [each for part in parts for each in part]), scores, first)
         return []
 
     def one(i: Value, _: list[Value]) -> list[Value]:
         at = b.add(full, i)
-        store(b, score(at, 1), scores, at)  # the lanes behind it are written by the next, or are slack
+        store(
+            b, totals(b, sums_of(at, 1)), scores, at
+        )  # the lanes behind it are written by the next, or are slack
         return []
 
     groups = b.sdiv(rows, i64(LANES))
@@ -82,15 +86,14 @@ def update_all_twin(shape: Shape, x: Any, number: int, o: Any, rows: int, steps:
 
 @block(update_all_twin)
 def update_all(
-    types: Any, b: Value, _: Value, x: Value, number: Value, o: Value, rows: Value, steps: Value, gradient:
-    Value,
+    types: Any, b: Value, shape: Value, x: Value, number: Value, o: Value, rows: Value, steps: Value,
+    gradient: Value,
 ) -> None:  # fmt: skip
     """Up to UNROLLED slices of x and of the gradient in registers while the rows go by."""
-    blocks, _, _ = sizes(types[0])
-    stride = blocks * LANES
+    stride = stride_of(b, shape)
     source = row(b, x, number, stride)
 
-    def slices_at(place: Value, slices: int, _: list[Value]) -> list[Value]:
+    def slices_at(place: Value, slices: int) -> None:
         places = [b.add(place, i64(k * LANES)) for k in range(slices)]
         h = [load(b, source, p) for p in places]
 
@@ -104,9 +107,8 @@ def update_all(
         sums = loop(b, rows, [load(b, gradient, p) for p in places], update)
         for s, p in zip(sums, places, strict=True):
             store(b, s, gradient, p)
-        return []
 
-    over_slices(b, blocks, UNROLLED, [], slices_at)
+    over_slices(b, shape, UNROLLED, slices_at)
 
 
 def largest_twin(scores: Any, count: int) -> float:

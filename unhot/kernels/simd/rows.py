@@ -38,7 +38,7 @@ from unhot.kernels.simd.lanes import (
     store,
     store_half,
 )
-from unhot.kernels.simd.tiles import UNROLLED, Shape, over_slices, sizes
+from unhot.kernels.simd.tiles import UNROLLED, Shape, each_slice, over_slices, stride_of
 
 PREFETCHED = 8  # cache lines of a row asked for ahead
 
@@ -58,14 +58,13 @@ def sum_rows_twin(
 
 @block(sum_rows_twin)
 def sum_rows(
-    types: Any, b: Value, _: Value, x: Value, inputs: Value, times: Value, times_at: Value, count: Value,
+    types: Any, b: Value, shape: Value, x: Value, inputs: Value, times: Value, times_at: Value, count: Value,
     scale: Value, out: Value,
 ) -> None:  # fmt: skip
     """All slices of the sum in registers, up to UNROLLED of them at a time."""
-    blocks, _, _ = sizes(types[0])
-    stride = blocks * LANES
+    stride = stride_of(b, shape)
 
-    def slices_at(place: Value, slices: int, _: list[Value]) -> list[Value]:
+    def slices_at(place: Value, slices: int) -> None:
         places = [b.add(place, i64(k * LANES)) for k in range(slices)]
 
         def add_input(i: Value, sums: list[Value]) -> list[Value]:
@@ -78,9 +77,8 @@ def sum_rows(
         sums = loop(b, count, [splat_constant(0.0)] * slices, add_input)
         for p, s in zip(places, sums, strict=True):
             store(b, b.fmul(splat(b, scale), s, flags=FAST), out, p)
-        return []
 
-    over_slices(b, blocks, UNROLLED, [], slices_at)
+    over_slices(b, shape, UNROLLED, slices_at)
 
 
 def add_to_rows_twin(
@@ -104,17 +102,16 @@ def rounded_twin(numbers: Any, gradient: Any, number: int) -> Any:
 
 @block(add_to_rows_twin)
 def add_to_rows(
-    types: Any, b: Value, _: Value, gradient: Value, scale: Value, x: Value, inputs: Value, times: Value,
+    types: Any, b: Value, shape: Value, gradient: Value, scale: Value, x: Value, inputs: Value, times: Value,
     times_at: Value, count: Value,
 ) -> None:  # fmt: skip
     """Up to UNROLLED slices of the gradient in registers while the rows go by.
 
     16-bit floats are rounded at random.
     """
-    blocks, _, _ = sizes(types[0])
-    stride = blocks * LANES
+    stride = stride_of(b, shape)
 
-    def slices_at(place: Value, slices: int, _: list[Value]) -> list[Value]:
+    def slices_at(place: Value, slices: int) -> None:
         places = [b.add(place, i64(k * LANES)) for k in range(slices)]
         scaled = [b.fmul(splat(b, scale), load(b, gradient, p), flags=FAST) for p in places]
 
@@ -130,9 +127,8 @@ def add_to_rows(
             return []
 
         loop(b, count, [], add_row)
-        return []
 
-    over_slices(b, blocks, UNROLLED, [], slices_at)
+    over_slices(b, shape, UNROLLED, slices_at)
 
 
 def copy_rows_twin(shape: Shape, x: Any, inputs: Any, count: int, out: Any) -> None:
@@ -142,19 +138,18 @@ def copy_rows_twin(shape: Shape, x: Any, inputs: Any, count: int, out: Any) -> N
 
 
 @block(copy_rows_twin)
-def copy_rows(types: Any, b: Value, _: Value, x: Value, inputs: Value, count: Value, out: Value) -> None:
+def copy_rows(types: Any, b: Value, shape: Value, x: Value, inputs: Value, count: Value, out: Value) -> None:
     """A slice at a time."""
-    blocks, _, _ = sizes(types[0])
-    stride = blocks * LANES
+    stride = stride_of(b, shape)
 
     def copy(i: Value, _: list[Value]) -> list[Value]:
         source, target = row(b, x, element(b, inputs, i), stride), row(b, out, i, stride)
 
-        def copy_slice(place: Value, _slices: int, _: list[Value]) -> list[Value]:
+        def copy_slice(place: Value, _: list[Value]) -> list[Value]:
             store(b, load(b, source, place), target, place)
             return []
 
-        return over_slices(b, blocks, 1, [], copy_slice)
+        return each_slice(b, shape, [], copy_slice)
 
     loop(b, count, [], copy)
 
@@ -164,10 +159,18 @@ def prefetch_twin(shape: Shape, matrix: Any, number: int) -> None:
 
 
 @block(prefetch_twin)
-def prefetch(types: Any, b: Value, _: Value, matrix: Value, number: Value) -> None:
+def prefetch(types: Any, b: Value, shape: Value, matrix: Value, number: Value) -> None:
     """All cache lines of the row, up to PREFETCHED of them: the hardware follows a longer row by itself."""
-    blocks, _, _ = sizes(types[0])
-    start = b.bitcast(row(b, matrix, number, blocks * LANES), I8.as_pointer())
-    for line in range(0, min((2 if is_half(matrix) else 4) * blocks * LANES, PREFETCHED * LINE), LINE):
-        arguments = [b.gep(start, [i64(line)]), ir.Constant(I32, 1), ir.Constant(I32, 3), ir.Constant(I32, 1)]
+    stride = stride_of(b, shape)
+    start = b.bitcast(row(b, matrix, number, stride), I8.as_pointer())
+    floats = LINE // (2 if is_half(matrix) else 4)
+    lines = b.udiv(b.add(stride, i64(floats - 1)), i64(floats))
+    lines = b.select(b.icmp_unsigned("<", lines, i64(PREFETCHED)), lines, i64(PREFETCHED))
+
+    def ask(i: Value, _: list[Value]) -> list[Value]:
+        line = b.gep(start, [b.mul(i, i64(LINE))])
+        arguments = [line, ir.Constant(I32, 1), ir.Constant(I32, 3), ir.Constant(I32, 1)]
         call(b, "llvm.prefetch.p0", ir.VoidType(), arguments)
+        return []
+
+    loop(b, lines, [], ask)

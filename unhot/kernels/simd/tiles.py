@@ -7,9 +7,9 @@ through three phases:
     link       e[b, r] = -lr dL/ds[b, r], and the loss L              (in place of the scores: see links.py)
     update     o_r += sum_b e[b, r] x_b;  x_b += sum_r e[b, r] o_r    (both from the old x and o)
 
-Sizes are known at compile time through the *type* of a `Shape` (the lengths of its tuples), because numba's
-disk cache finds types again but not closures. Rows are padded with zeros to a multiple of LANES floats. In
-the buffer of scores an input has `padded` = the next power of two >= width places, so that one vector holds
+The length of a row and the width of a tile are numbers at run time, so that a kernel is compiled once for all
+of them: a block holds code for each width and branches to it. Rows are padded with zeros to a multiple of
+LANES floats. In the buffer of scores an input has `padded_width` places, 4 or 8, so that one vector holds
 whole inputs. Buffers need LANES floats of slack at the end, and `inputs` must be valid row numbers up to a
 multiple of the group; their multiplicity there is zero.
 
@@ -40,106 +40,118 @@ from unhot.kernels.simd.lanes import (
     splat,
     splat_constant,
     store,
+    switch,
     totals,
+    when,
 )
 
 MAX_WIDTH = min(8, LANES)  # columns in one tile
-UNROLLED = 8  # rounds over a row that are written out; longer rows are looped over
+MAX_GROUP = 4  # inputs scored together
+UNROLLED = 8  # slices of a row that are kept in registers at once
 
 
 class Shape(NamedTuple):
-    """Sizes that the compiler must know, as lengths of tuples."""
+    """How the rows and columns of a step lie."""
 
-    blocks: tuple[int, ...]  # row stride / LANES
-    width: tuple[int, ...]  # columns
-    group: tuple[int, ...]  # inputs scored together
+    blocks: int  # vectors of LANES floats in a row
+    width: int  # columns of a tile, 1 to MAX_WIDTH
+    alone: bool  # the step is this one tile, with one target
+    group: tuple[int, ...]  # its length, which the compiler knows, is how many inputs may be scored together
 
 
-def shape(stride: int, width: int, inputs: int) -> Shape:
-    """The shape for rows of `stride` floats, `width` columns and up to `inputs` inputs."""
-    group = max(1, min(4, inputs, LANES // padded_width(width)))
-    return Shape((0,) * (stride // LANES), (0,) * width, (0,) * group)
+def shape(stride: int, width: int = 1, inputs: int = 1, *, alone: bool = True) -> Shape:
+    """Return the shape for rows of `stride` floats, `width` columns and up to `inputs` inputs."""
+    return Shape(stride // LANES, width, alone, (0,) * min(MAX_GROUP, inputs))
 
 
 def padded_width(width: int) -> int:
-    """The next power of two."""
-    return 1 << (width - 1).bit_length()
+    """Return how many places an input has in the scores of a tile."""
+    return 4 if width <= 4 else 8
 
 
-def sizes(shape_type: Any) -> tuple[int, int, int]:
-    """Slices in a row, columns and inputs in a group, from the numba type of a Shape."""
-    blocks, width, group = (t.count for t in shape_type.types)
-    return blocks, width, group
+def stride_of(b: Value, shape: Value) -> Value:
+    """The length of a row in floats."""
+    return b.mul(b.extract_value(shape, 0), i64(LANES))
 
 
-def over_slices(
-    b: Value, blocks: int, step: int, carried: list[Value], body: Callable[..., list[Value]]
+def by_width(b: Value, shape: Value, body: Callable[[int], list[Value]]) -> list[Value]:
+    """Run body(width) for the width of a shape."""
+    return switch(b, b.extract_value(shape, 1), range(1, MAX_WIDTH + 1), body)
+
+
+def each_slice(
+    b: Value, shape: Value, carried: list[Value], body: Callable[[Value, list[Value]], list[Value]]
 ) -> list[Value]:
-    """Run body(position, slices, carried) over the slices of a row, `step` at a time, the rest at the end."""
-    rounds = blocks // step
-    if rounds > UNROLLED:
-        carried = loop(b, i64(rounds), carried, lambda i, c: body(b.mul(i, i64(step * LANES)), step, c))
-    else:
-        for i in range(rounds):
-            carried = body(i64(i * step * LANES), step, carried)
-    rest = blocks - rounds * step
-    return body(i64(rounds * step * LANES), rest, carried) if rest else carried
+    """Run body(position, carried) over the slices of a row, one after the other."""
+    return loop(b, b.extract_value(shape, 0), carried, lambda i, c: body(b.mul(i, i64(LANES)), c))
+
+
+def over_slices(b: Value, shape: Value, step: int, body: Callable[[Value, int], None]) -> None:
+    """Run body(position, slices) over the slices of a row, `step` at a time, then once over the rest."""
+    blocks = b.extract_value(shape, 0)
+    rounds = b.udiv(blocks, i64(step))
+
+    def run(place: Value, slices: int) -> list[Value]:
+        if slices:
+            body(place, slices)
+        return []
+
+    def whole(i: Value, _: list[Value]) -> list[Value]:
+        return run(b.mul(i, i64(step * LANES)), step)
+
+    when(b, b.icmp_signed(">", rounds, i64(0)), [], lambda _: loop(b, rounds, [], whole))
+    done = b.mul(rounds, i64(step))
+    switch(b, b.sub(blocks, done), range(step), lambda rest: run(b.mul(done, i64(LANES)), rest))
 
 
 def score_twin(
     shape: Shape, x: Any, inputs: Any, count: int, o: Any, rows: Any, first: int, scores: Any, at: int
 ) -> None:
     """scores[at + b padded + r] = x[inputs[b]] . o[rows[first + r]] for b < count and all columns r."""
-    padded = padded_width(len(shape.width))
+    padded = padded_width(shape.width)
     for b in range(count):
-        for r in range(len(shape.width)):
+        for r in range(shape.width):
             scores[at + b * padded + r] = np.dot(x[inputs[b]], o[rows[first + r]])
 
 
 @block(score_twin)
 def score(
-    types: Any, b: Value, _: Value, x: Value, inputs: Value, count: Value, o: Value, rows: Value, first:
+    types: Any, b: Value, shape: Value, x: Value, inputs: Value, count: Value, o: Value, rows: Value, first:
     Value, scores: Value, at: Value,
 ) -> None:  # fmt: skip
     """A group of inputs and all columns at a time, their sums in registers."""
-    blocks, width, group = sizes(types[0])
-    padded, stride = padded_width(width), blocks * LANES
-    columns = [row(b, o, element(b, rows, b.add(first, i64(r))), stride) for r in range(width)]
+    stride, most = stride_of(b, shape), types[0].types[3].count
 
-    def score_group(g: Value, _: Any) -> list[Value]:
-        begin = b.mul(g, i64(group))
-        xs = [row(b, x, element(b, inputs, b.add(begin, i64(t))), stride) for t in range(group)]
+    def score_width(width: int) -> list[Value]:
+        padded = padded_width(width)
+        group = min(most, LANES // padded)
+        columns = [row(b, o, element(b, rows, b.add(first, i64(r))), stride) for r in range(width)]
 
-        def add_slice(at: Value, _: int, sums: list[Value]) -> list[Value]:
-            x_slices = [load(b, base, at) for base in xs]
-            o_slices = [load(b, base, at) for base in columns]
-            return [fma(b, x_slices[i // width], o_slices[i % width], s) for i, s in enumerate(sums)]
+        def score_group(g: Value, _: Any) -> list[Value]:
+            begin = b.mul(g, i64(group))
+            xs = [row(b, x, element(b, inputs, b.add(begin, i64(t))), stride) for t in range(group)]
 
-        sums = over_slices(b, blocks, 1, [splat_constant(0.0)] * (group * width), add_slice)
-        lanes = [
-            sums[t * width + r] if r < width else splat_constant(0.0)
-            for t in range(group)
-            for r in range(padded)
-        ]
-        store(b, totals(b, lanes), scores, b.add(at, b.mul(begin, i64(padded))))
+            def add_slice(at: Value, sums: list[Value]) -> list[Value]:
+                x_slices = [load(b, base, at) for base in xs]
+                o_slices = [load(b, base, at) for base in columns]
+                return [fma(b, x_slices[i // width], o_slices[i % width], s) for i, s in enumerate(sums)]
+
+            sums = each_slice(b, shape, [splat_constant(0.0)] * (group * width), add_slice)
+            lanes = [
+                sums[t * width + r] if r < width else splat_constant(0.0)
+                for t in range(group)
+                for r in range(padded)
+            ]
+            store(b, totals(b, lanes), scores, b.add(at, b.mul(begin, i64(padded))))
+            return []
+
+        loop(b, b.udiv(b.add(count, i64(group - 1)), i64(group)), [], score_group)
         return []
 
-    groups = b.sdiv(b.add(count, i64(group - 1)), i64(group))
-    loop(b, groups, [], score_group)
+    by_width(b, shape, score_width)
 
 
 def update_twin(
-    shape: Shape, x: Any, inputs: Any, count: int, o: Any, rows: Any, first: int, steps: Any, at: int
-) -> None:
-    """o_r += sum_b e[b, r] x_b and x_b += sum_r e[b, r] o_r, both from the old values.
-
-    Inputs are all different rows.
-    """
-    old = np.array([x[inputs[b]] for b in range(count)])
-    update_into_twin(shape, old, np.arange(count), count, o, rows, first, steps, at, x, inputs)
-
-
-def update_into_twin(
     shape: Shape,
     x: Any,
     inputs: Any,
@@ -152,8 +164,11 @@ def update_into_twin(
     into: Any,
     places: Any,
 ) -> None:
-    """o_r += sum_b e[b, r] x_b and into[places[b]] += sum_r e[b, r] o_r, from the old o; x itself stays."""
-    width = len(shape.width)
+    """o_r += sum_b e[b, r] x_b and into[places[b]] += sum_r e[b, r] o_r, both from the old values.
+
+    `into` may be x, and `places` the inputs: then the inputs, all different rows, move in place.
+    """
+    width = shape.width
     padded = padded_width(width)
     e = np.array([[steps[at + b * padded + r] for r in range(width)] for b in range(count)])  # [count, width]
     old = np.array([o[rows[first + r]] for r in range(width)])  # [width, stride]
@@ -166,55 +181,40 @@ def update_into_twin(
 
 @block(update_twin)
 def update(
-    types: Any, b: Value, _: Value, x: Value, inputs: Value, count: Value, o: Value, rows: Value, first:
-    Value, steps: Value, at: Value,
-) -> None:  # fmt: skip
-    """In place: x is read once and written once."""
-    _update(b, sizes(types[0]), x, inputs, count, o, rows, first, steps, at, None)
-
-
-@block(update_into_twin)
-def update_into(
-    types: Any, b: Value, _: Value, x: Value, inputs: Value, count: Value, o: Value, rows: Value, first:
+    types: Any, b: Value, shape: Value, x: Value, inputs: Value, count: Value, o: Value, rows: Value, first:
     Value, steps: Value, at: Value, into: Value, places: Value,
 ) -> None:  # fmt: skip
-    """Into another matrix."""
-    _update(b, sizes(types[0]), x, inputs, count, o, rows, first, steps, at, (into, places))
-
-
-def _update(
-    b: Value, shape_sizes: tuple[int, int, int], x: Value, inputs: Value, count: Value, o: Value, rows: Value,
-    first: Value, steps: Value, at: Value, target: tuple[Value, Value] | None,
-) -> None:  # fmt: skip
     """A few slices of all columns and their gradients stay in registers while the inputs go by."""
-    blocks, width, _ = shape_sizes
-    padded, stride = padded_width(width), blocks * LANES
-    columns = [row(b, o, element(b, rows, b.add(first, i64(r))), stride) for r in range(width)]
-    together = max(1, min(4, (REGISTERS - 2) // (2 * width + 1)))
+    stride = stride_of(b, shape)
 
-    def slices_at(place: Value, slices: int, _: list[Value]) -> list[Value]:
-        places = [b.add(place, i64(k * LANES)) for k in range(slices)]
-        old = [[load(b, base, p) for p in places] for base in columns]
+    def update_width(width: int) -> list[Value]:
+        padded = padded_width(width)
+        columns = [row(b, o, element(b, rows, b.add(first, i64(r))), stride) for r in range(width)]
 
-        def add_input(i: Value, gradients: list[Value]) -> list[Value]:
-            base = b.add(at, b.mul(i, i64(padded)))
-            source = row(b, x, element(b, inputs, i), stride)
-            xs = [load(b, source, p) for p in places]
-            into = source if target is None else row(b, target[0], element(b, target[1], i), stride)
-            new = xs if target is None else [load(b, into, p) for p in places]
-            out = []
-            for r in range(width):
-                e = splat(b, element(b, steps, b.add(base, i64(r))))
-                out += [fma(b, e, xs[k], gradients[r * slices + k]) for k in range(slices)]
-                new = [fma(b, e, old[r][k], new[k]) for k in range(slices)]
-            for k in range(slices):
-                store(b, new[k], into, places[k])
-            return out
+        def slices_at(place: Value, slices: int) -> None:
+            ats = [b.add(place, i64(k * LANES)) for k in range(slices)]
+            old = [[load(b, base, p) for p in ats] for base in columns]
 
-        gradients = loop(b, count, [splat_constant(0.0)] * (width * slices), add_input)
-        for r in reversed(range(width)):
-            for k in range(slices):
-                store(b, b.fadd(old[r][k], gradients[r * slices + k], flags=FAST), columns[r], places[k])
+            def add_input(i: Value, gradients: list[Value]) -> list[Value]:
+                base = b.add(at, b.mul(i, i64(padded)))
+                source = row(b, x, element(b, inputs, i), stride)
+                target = row(b, into, element(b, places, i), stride)
+                xs, new = [load(b, source, p) for p in ats], [load(b, target, p) for p in ats]
+                out = []
+                for r in range(width):
+                    e = splat(b, element(b, steps, b.add(base, i64(r))))
+                    out += [fma(b, e, xs[k], gradients[r * slices + k]) for k in range(slices)]
+                    new = [fma(b, e, old[r][k], new[k]) for k in range(slices)]
+                for k in range(slices):
+                    store(b, new[k], target, ats[k])
+                return out
+
+            gradients = loop(b, count, [splat_constant(0.0)] * (width * slices), add_input)
+            for r in reversed(range(width)):
+                for k in range(slices):
+                    store(b, b.fadd(old[r][k], gradients[r * slices + k], flags=FAST), columns[r], ats[k])
+
+        over_slices(b, shape, max(1, min(4, (REGISTERS - 2) // (2 * width + 1))), slices_at)
         return []
 
-    over_slices(b, blocks, together, [], slices_at)
+    by_width(b, shape, update_width)

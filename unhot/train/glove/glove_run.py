@@ -55,7 +55,7 @@ def warm_up(dim: int) -> None:
     """Compile the kernels, or load them from disk, by training nothing."""
     warm_up_arranging()
     nothing, sides = np.zeros(4, np.int32), start_sides(1, dim, 0, (np.zeros(1), np.zeros(1)))
-    learn_cells(shape(stride_of(dim), 1, 1), block_of(nothing, 0), sides.words, sides.contexts, np.float32(0))
+    learn_cells(shape(stride_of(dim)), block_of(nothing, 0), sides.words, sides.contexts, np.float32(0))
 
 
 def rounded(loss: float) -> float:
@@ -74,7 +74,7 @@ class GloVeRun(EpochRun[Chunk]):
         self._readers = [blocks.reader() for _ in range(threads)]
         if os.name == "posix":
             blocks.close()  # the file is there as long as somebody has it open, and gone whatever happens
-        self._shape = shape(sides.words.rows.shape[1], 1, 1)
+        self._shape = shape(sides.words.rows.shape[1])
         self._order: list[tuple[int, int]] = []
         # how many blocks of each strip of rows, and of columns, are done
         self._rounds = np.zeros((2, blocks.strips), np.int64)

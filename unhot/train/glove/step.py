@@ -32,7 +32,7 @@ from unhot.kernels.simd.lanes import (
     total,
 )
 from unhot.kernels.simd.rows import prefetch
-from unhot.kernels.simd.tiles import Shape, over_slices, sizes
+from unhot.kernels.simd.tiles import Shape, each_slice, stride_of
 from unhot.types import Floats, Ids
 
 FIXED = 1e30  # the G of a number that never moves
@@ -73,19 +73,18 @@ def glove_step_twin(
 
 @block(glove_step_twin)
 def glove_step(
-    types: Any, b: Value, _: Value, words: Value, squares: Value, i: Value, contexts: Value, context_squares:
-    Value, j: Value, target: Value, weight: Value, lr: Value,
+    types: Any, b: Value, shape: Value, words: Value, squares: Value, i: Value, contexts: Value,
+    context_squares: Value, j: Value, target: Value, weight: Value, lr: Value,
 ) -> float:  # fmt: skip
     """Two passes over the rows: the score, then the steps, a slice of both at a time."""
-    blocks, _, _ = sizes(types[0])
-    stride = blocks * LANES
+    stride = stride_of(b, shape)
     u_row, v_row = row(b, words, i, stride), row(b, contexts, j, stride)
     u_sums, v_sums = row(b, squares, i, stride), row(b, context_squares, j, stride)
 
-    def add_slice(at: Value, _: int, sums: list[Value]) -> list[Value]:
+    def add_slice(at: Value, sums: list[Value]) -> list[Value]:
         return [fma(b, load(b, u_row, at), load(b, v_row, at), sums[1]), sums[0]]
 
-    sums = over_slices(b, blocks, 1, [splat_constant(0.0)] * 2, add_slice)
+    sums = each_slice(b, shape, [splat_constant(0.0)] * 2, add_slice)
     error = b.fsub(total(b, b.fadd(*sums, flags=FAST)), target, flags=FAST)
     g = b.fmul(weight, error, flags=FAST)
     pull = splat(b, b.fmul(lr, g, flags=FAST))
@@ -96,13 +95,13 @@ def glove_step(
         store(b, b.fsub(old, b.fdiv(p, root, flags=FAST), flags=FAST), rows, at)
         store(b, fma(b, p, p, square), sums, at)
 
-    def move_slice(at: Value, _slices: int, _: list[Value]) -> list[Value]:
+    def move_slice(at: Value, _: list[Value]) -> list[Value]:
         u, v = load(b, u_row, at), load(b, v_row, at)
         move(u_row, u_sums, at, u, v)
         move(v_row, v_sums, at, v, u)
         return []
 
-    over_slices(b, blocks, 1, [], move_slice)
+    each_slice(b, shape, [], move_slice)
     return b.fmul(g, error, flags=FAST)  # type: ignore[no-any-return]
 
 
