@@ -14,7 +14,7 @@ from unhot.corpus.corpus import Corpus
 from unhot.corpus.pairing import pairs
 from unhot.corpus.shards import Shard
 from unhot.evaluate.examples import HeldOutText, read_windows
-from unhot.kernels.chunk import Where
+from unhot.kernels.chunk import one_piece
 from unhot.kernels.rng import stream_key
 from unhot.kernels.window_lists import list_windows, window_buffer
 from unhot.kernels.windows import Text, Window, keep_threshold
@@ -32,8 +32,7 @@ def chunk_pairs(sentences, keep, window, shrink, cuts, seed=1):
     buffer = window_buffer(len(ids), window)  # one for all chunks, as in training
     found = []
     for start, stop in zip(edges[:-1], edges[1:], strict=True):
-        sentence = int(np.searchsorted(starts, start, side="right")) - 1
-        where = Where(start, stop, sentence, key, key)
+        where = one_piece(start, stop, key, key)
         some = list_windows(text, Window(window, shrink), where, buffer)
         assert some.starts.size == some.centres.size + 1
         assert some.starts[0] == 0

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from unhot.corpus.pairing import pairs
-from unhot.kernels.chunk import Where
+from unhot.kernels.chunk import one_piece
 from unhot.kernels.feeder import inputs_buffer
 from unhot.kernels.jit import kernel
 from unhot.kernels.rng import stream_key
@@ -47,9 +47,8 @@ def kernel_pairs(sentences, keep, window, shrink, cuts, seed=1):
     edges = sorted({0, len(ids), *(c for c in cuts if c < len(ids))})
     found = Counter()
     for start, stop in zip(edges[:-1], edges[1:], strict=True):
-        sentence = int(np.searchsorted(starts, start, side="right")) - 1
         out = np.zeros((len(ids) * 2 * window + 1, 3), np.int32)
-        where = Where(start, stop, sentence, key, key)
+        where = one_piece(start, stop, key, key)
         kept, inputs = kept_buffer(stop - start, window), inputs_buffer(2 * window)
         n, places = chunk_pairs(text, where, Window(window, shrink), kept, inputs, out)
         assert out[-1, 0] == 0

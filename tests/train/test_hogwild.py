@@ -13,6 +13,9 @@ import pytest
 
 import unhot
 from unhot.errors import DataError, Diverged
+from unhot.kernels.jit import kernel
+from unhot.kernels.order import shuffled
+from unhot.kernels.rng import stream_key
 from unhot.train import memory_plan as memory
 from unhot.train.progress import JsonLog
 from unhot.train.schedule import learning_rate, text_chunks
@@ -162,8 +165,27 @@ def test_chunks_cover_the_corpus_once():
     assert [chunk.number for chunk in chunks] == list(range(len(chunks)))
     done = 0
     for chunk in chunks:
-        starts = shards[chunk.shard].starts
         assert chunk.done == done
-        assert starts[chunk.sentence] <= chunk.start < starts[chunk.sentence + 1]
         done += chunk.stop - chunk.start
     assert done == 400_700
+    for number, shard in enumerate(shards):
+        parts = [chunk for chunk in chunks if chunk.shard == number]
+        assert [chunk.start for chunk in parts] == [0, *(chunk.stop for chunk in parts[:-1])]
+        assert parts[-1].stop == shard.ids.size
+    assert {chunk.shard for chunk in chunks[: len(chunks) // 4]} == {0, 2}  # the long ones take turns
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 64, 65, 1000])
+def test_pieces_are_read_once_in_an_order_of_their_own(count):
+    @kernel
+    def places(key, count, out):
+        for i in range(count):
+            out[i] = shuffled(key, i, count)
+
+    orders = np.zeros((3, count), np.int64)
+    for epoch, order in enumerate(orders):
+        places(stream_key(1, epoch, -1), count, order)
+        assert sorted(order.tolist()) == list(range(count))
+    if count >= 64:
+        assert (orders[0] != orders[1]).mean() > 0.9
+        assert abs(np.corrcoef(np.arange(count), orders[2])[0, 1]) < 0.4

@@ -11,13 +11,26 @@ from unhot.kernels.jit import inner
 
 
 class Where(NamedTuple):
-    """Which examples: positions [start, stop) of a shard, and the streams of random bits of these."""
+    """Which examples are read, in which order, with which streams of random bits.
 
-    start: int
-    stop: int
-    sentence: int  # the sentence that `start` is in
+    Positions [begin, end) of a shard are cut into pieces of `size` positions; the last piece may be shorter.
+    The pieces are read in the random order of `order_key` (order.py). A chunk is the pieces [first, last) of
+    that order.
+    """
+
+    first: int
+    last: int
+    begin: int
+    end: int
+    size: int
+    order_key: Any  # uint64: the order of the pieces
     window_key: Any  # uint64: bits by position, for which tokens survive and how far they see
     draw_key: Any  # uint64: bits for candidates
+
+
+def one_piece(start: int, stop: int, window_key: Any, draw_key: Any) -> Where:
+    """Return a chunk that is read from position `start` to `stop`, in this order."""
+    return Where(0, 1, start, stop, max(stop - start, 1), np.uint64(0), window_key, draw_key)
 
 
 class HotPlaces(NamedTuple):
@@ -42,7 +55,7 @@ class How(NamedTuple):
     frozen: Any  # uint8 [input rows], 1: never changed; of size zero if all are learned
 
 
-NOWHERE = Where(0, 0, 0, np.uint64(0), np.uint64(0))  # no example: enough to compile with
+NOWHERE = Where(0, 0, 0, 0, 1, np.uint64(0), np.uint64(0), np.uint64(0))  # no example: enough to compile with
 UNCHANGED = How(np.float32(0.0), HotPlaces(0, 0, 0, 0, 0, 0), np.zeros(0, np.uint8))  # likewise
 
 

@@ -47,7 +47,10 @@ def below(bits: Any, n: Any) -> Any:
 
 
 def stream_key(seed: int, epoch: int, purpose: int) -> np.uint64:
-    """The key of the stream of an epoch for one purpose (0: windows; 1 + n: the candidates of chunk n)."""
+    """Return the key of the stream of an epoch for one purpose.
+
+    0 is for windows, 1 + n for the candidates of chunk n, -1 - n for the order of the stretch at position n.
+    """
     key = 0
     for part in (seed, epoch, purpose):
         key = _mix_integer(key + part + int(GAMMA))

@@ -11,7 +11,7 @@ from unhot.kernels.columns import Targets
 from unhot.kernels.feeder import ones_at
 from unhot.kernels.jit import inner
 from unhot.kernels.simd.rows import prefetch
-from unhot.kernels.windows import fill_inputs, keep_words
+from unhot.kernels.windows import contexts_of, fill_inputs, keep_words
 
 SAME_DRAWS = 4  # centres
 
@@ -28,9 +28,10 @@ def prepare_windows(feeder: Any, scratch: Any, where: Any, how: Any) -> Any:
 
 @inner
 def centre_target(feeder: Any, scratch: Any, place: Any) -> Any:
-    """The target is the centre."""
-    inputs = scratch.inputs
-    return Targets(scratch.feed.word, place, inputs.times, ones_at(inputs, 1), 1, 1, 1, 1)
+    """The target is the centre, where it sees a word."""
+    inputs, kept = scratch.inputs, scratch.feed
+    n = min(contexts_of(kept, place), 1)
+    return Targets(kept.word, place, inputs.times, ones_at(inputs, 1), n, n, 1, 1)
 
 
 @inner

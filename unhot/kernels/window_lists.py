@@ -31,14 +31,15 @@ class WindowBuffer(NamedTuple):
     starts: Starts
 
 
-def window_buffer(tokens: int, window: int) -> WindowBuffer:
-    """Room for chunks of `tokens` positions."""
+def window_buffer(tokens: int, window: int, pieces: int = 1) -> WindowBuffer:
+    """Return room for chunks of `tokens` positions in so many pieces."""
     centres, places = np.zeros(tokens, np.int32), np.zeros(tokens, np.int32)
-    return WindowBuffer(kept_buffer(tokens, window), centres, places, np.zeros(tokens + 1, np.int64))
+    kept = kept_buffer(tokens, window, pieces)
+    return WindowBuffer(kept, centres, places, np.zeros(tokens + 1, np.int64))
 
 
 def list_windows(text: Text, window: Window, where: Where, buffer: WindowBuffer) -> WindowList:
-    """The windows of a chunk, in the order of the text."""
+    """Return the windows of a chunk, in the order in which it is read."""
     windows = find_windows(text, window, where, buffer)
     starts = buffer.starts[: windows + 1].copy()
     contexts = np.empty(int(starts[-1]), np.int32)

@@ -1,10 +1,10 @@
 """From encoded sentences to training windows, one chunk of the corpus at a time.
 
-A chunk is a range of positions [start, stop) of a shard. Its words are the centres to train; the words around
-the chunk's edges are read too (the halo), so a window never notices where chunks are cut and a sentence of
-any length is never cut at all. That works because whether a token survives sub-sampling, and how far it sees
-as a centre, is decided by random bits that belong to its *position*: two chunks agree on the words they
-share, and all output layers see the same windows.
+A chunk is some pieces of a shard. A piece is a range of positions. Its words are the centres to train; the
+words around its edges are read too (the halo), so a window never notices where pieces are cut and a sentence
+of any length is never cut at all. That works because whether a token survives sub-sampling, and how far it
+sees as a centre, is decided by random bits that belong to its *position*: two pieces agree on the words they
+share, and all output layers see the same windows. Words of the halo have a reach of zero: they see nothing.
 
 A word that repeats inside a window is one input with a multiplicity: `previous` finds repeats, `fill_inputs`
 merges them.
@@ -17,6 +17,7 @@ import numpy as np
 from unhot.kernels.aligned import aligned_zeros
 from unhot.kernels.feeder import ones_at
 from unhot.kernels.jit import inner
+from unhot.kernels.order import shuffled
 from unhot.kernels.rng import bits_at
 from unhot.kernels.simd.ids import copy_words, last_match
 from unhot.kernels.simd.lanes import LANES
@@ -53,9 +54,9 @@ class Kept(NamedTuple):
     repeated: Ids
 
 
-def kept_buffer(tokens: int, window: int) -> Kept:
-    """Room for a chunk of `tokens` and its halo."""
-    return Kept(*(aligned_zeros(tokens + 2 * window + LANES, np.int32) for _ in range(7)))
+def kept_buffer(tokens: int, window: int, pieces: int = 1) -> Kept:
+    """Return room for a chunk of `tokens` positions in so many pieces, with their halos."""
+    return Kept(*(aligned_zeros(tokens + 2 * window * pieces + LANES, np.int32) for _ in range(7)))
 
 
 def no_text() -> Text:
@@ -90,17 +91,37 @@ def _read(text: Any, where: Any, window: Any, position: Any, kept: Any, place: A
 
 @inner
 def keep_words(text: Any, where: Any, window: Any, kept: Any) -> Any:
-    """Sub-sample a chunk into `kept`; its centres are the places window.size .. returned - 1."""
-    sentence = where.sentence
-    begin = place = window.size
-    position = where.start - 1
-    while begin > 0 and position >= text.starts[sentence]:
+    """Sub-sample a chunk into `kept`, and return the place behind its last centre.
+
+    Centres are the places from window.size on whose reach is above zero.
+    """
+    pieces = (where.end - where.begin + where.size - 1) // where.size
+    place = stop = 0
+    for number in range(where.first, where.last):
+        start = where.begin + shuffled(where.order_key, number, pieces) * where.size
+        stop, place = _keep_piece(text, where, window, start, min(start + where.size, where.end), kept, place)
+    return stop
+
+
+@inner
+def _keep_piece(text: Any, where: Any, window: Any, start: Any, stop: Any, kept: Any, first: Any) -> Any:
+    """Sub-sample the positions [start, stop), and their halo, to the places from `first` on.
+
+    Returns the place behind the last centre, and the place behind the halo.
+    """
+    sentence = _sentence_of(text.starts, start)
+    begin = place = first + window.size
+    position = start - 1
+    while begin > first and position >= text.starts[sentence]:
         begin -= _read(text, where, window, position, kept, begin - 1)
         position -= 1
-    position = where.start
+    for free in range(first, begin):
+        kept.begin[free], kept.end[free] = free, free + 1
+        kept.previous[free], kept.repeated[free] = -1, -1
+    position = start
     while True:
         end = text.starts[sentence + 1]
-        while position < min(end, where.stop):
+        while position < min(end, stop):
             place += _read(text, where, window, position, kept, place)
             position += 1
         centres = place
@@ -108,10 +129,26 @@ def keep_words(text: Any, where: Any, window: Any, kept: Any) -> Any:
             place += _read(text, where, window, position, kept, place)
             position += 1
         _close_sentence(kept, begin, place, window.size)
-        if position >= where.stop:
-            return centres
+        if position >= stop:
+            break
         sentence += 1
         begin = place
+    kept.reach[first : first + window.size] = 0
+    kept.reach[centres:place] = 0
+    return centres, place
+
+
+@inner
+def _sentence_of(starts: Any, position: Any) -> Any:
+    """Return the sentence that a position is in, by halving the range of those that it may be in."""
+    low, high = 0, starts.size - 1
+    while high - low > 1:
+        middle = (low + high) // 2
+        if starts[middle] <= position:
+            low = middle
+        else:
+            high = middle
+    return low
 
 
 @inner

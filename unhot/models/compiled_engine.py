@@ -1,7 +1,5 @@
 """The compiled engine: trains a task with compiled kernels on the threads of this machine."""
 
-from functools import partial
-
 import numpy as np
 
 from unhot.errors import ConfigError
@@ -54,7 +52,7 @@ def make_kernel(task: Task, counts: Counts | None) -> Kernel:
         tables=tables,
         fresh=layer.fresh,
         room=Room(columns, tile.width, scored, wiring.inputs, wiring.listed),
-        feed=partial(kept_buffer, window=task.window.size),
+        feed=lambda positions, pieces: kept_buffer(positions, task.window.size, pieces),
     )
 
 
@@ -108,7 +106,7 @@ class Compiled(Engine):
         if rows is not None:
             plan[f"rows of {used:,} n-gram buckets"] = row * used
             plan["n-grams of words"] = rows.bags.rows.nbytes + rows.bags.starts.nbytes
-        buffers = scratch_bytes(kernel.feed(self._text.longest), kernel.room, stride)
+        buffers = scratch_bytes(kernel.feed(self._text.longest, self._text.most_pieces), kernel.room, stride)
         plan["their last good state"] = kept_in_memory(vectors + row * used)
         plan["tables"] = sum(array.nbytes for array in kernel.tables if isinstance(array, np.ndarray))
         plan["buffers"] = sizes.threads * buffers

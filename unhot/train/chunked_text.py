@@ -31,8 +31,17 @@ class ChunkedText:
 
     @property
     def longest(self) -> int:
-        """Positions of the longest chunk."""
-        return max(chunk.stop - chunk.start for chunk in self.chunks)
+        """The positions of the longest chunk: its pieces may all be whole."""
+        return max(chunk.size * self._pieces(chunk) for chunk in self.chunks)
+
+    @property
+    def most_pieces(self) -> int:
+        """The pieces of the chunk that has most."""
+        return max(map(self._pieces, self.chunks))
+
+    def _pieces(self, chunk: TextChunk) -> int:
+        first, last = chunk.pieces()
+        return last - first
 
     def texts(self) -> list[Text]:
         """What kernels read, for each shard."""
@@ -40,9 +49,18 @@ class ChunkedText:
         return [Text(shard.ids, shard.starts, threshold) for shard in self.corpus.shards]
 
     def where(self, epoch: int, chunk: TextChunk) -> Where:
-        """A chunk with its streams."""
-        windows = key_from(stream_key(self.seed, epoch, 0), chunk.done - chunk.start)
-        return Where(chunk.start, chunk.stop, chunk.sentence, windows, self.draw_key(epoch, chunk))
+        """Return where a chunk is, with its streams."""
+        first, last = chunk.pieces()
+        return Where(
+            first=first,
+            last=last,
+            begin=chunk.begin,
+            end=chunk.end,
+            size=chunk.size,
+            order_key=stream_key(self.seed, epoch, -1 - chunk.before - chunk.begin),
+            window_key=key_from(stream_key(self.seed, epoch, 0), chunk.before),
+            draw_key=self.draw_key(epoch, chunk),
+        )
 
     def draw_key(self, epoch: int, chunk: TextChunk) -> np.uint64:
         """The stream that the candidates of a chunk are drawn from."""

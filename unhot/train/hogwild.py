@@ -31,7 +31,7 @@ class Kernel:
     tables: Any
     fresh: Callable[[Any], Any]  # the tables for the next chunk
     room: Room
-    feed: Callable[[int], Any]  # the buffers of a feeder, for chunks of so many positions
+    feed: Callable[[int, int], Any]  # the buffers of a feeder, for chunks of so many positions and pieces
 
 
 class TrainedState(NamedTuple):
@@ -48,7 +48,7 @@ def warm_up(kernel: Kernel, feeder: Any, stride: int, half: bool = False) -> Non
     inputs = np.zeros((1, stride), np.uint16 if half else np.float32)
     outputs, none = np.zeros((1, stride), np.float32), np.zeros(0, np.float32)
     params = Params(inputs, outputs, none, none, none)
-    buffers = scratch(kernel.feed(0), kernel.room, stride)
+    buffers = scratch(kernel.feed(0, 1), kernel.room, stride)
     kernel.train(feeder, kernel.rows, kernel.tables, params, buffers, NOWHERE, UNCHANGED)
 
 
@@ -65,7 +65,8 @@ class HogwildRun(EpochRun[TextChunk]):
         self._text, self._feeders = text, feeders
         self._kernel, self._trained = kernel, state
         stride = state.params.in_vectors.shape[1]
-        self._scratch = [scratch(kernel.feed(text.longest), kernel.room, stride) for _ in range(threads)]
+        feeds = (kernel.feed(text.longest, text.most_pieces) for _ in range(threads))
+        self._scratch = [scratch(feed, kernel.room, stride) for feed in feeds]
         self._hot = HotRows(state.params, state.sizes)
 
     def learn(self, epoch: int, chunk: TextChunk, lr: float, thread: int) -> tuple[float, int]:

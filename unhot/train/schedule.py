@@ -1,14 +1,15 @@
 """Which positions are trained when, and how fast.
 
-An epoch is cut into chunks that do not depend on the number of threads. The learning rate falls linearly from
+An epoch is cut into chunks that do not depend on the number of threads. A chunk of training is made of pieces
+from all over its shard: text in its natural order would teach a model what it is reading just then, and the
+loss would rise when the rate has fallen and it forgets more slowly. The learning rate falls linearly from
 lr to lr / 10,000 over all epochs, by position in the corpus: a chunk has the same rate whichever thread
 trains it, and whenever.
 """
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
-
-import numpy as np
 
 from unhot.corpus.shards import Shard
 from unhot.types import Starts
@@ -19,6 +20,7 @@ USUAL_COLUMNS = 8  # more columns, shorter chunks
 PIECES = 64
 SMALLEST = 1 << 9
 SHORTEST = 1 << 6  # however many columns a step has
+PIECE = 1 << 8  # positions that are read one after the other
 FLOOR = 1e-4  # the last rate as a share of the first
 
 
@@ -30,14 +32,21 @@ class Chunk(NamedTuple):
 
 
 class TextChunk(NamedTuple):
-    """Positions of a shard."""
+    """Pieces of a stretch of a shard: those at [start, stop) when the pieces lie in random order."""
 
     number: int  # in the epoch
     done: int  # positions of the epoch before it
     shard: int
-    start: int
+    before: int  # positions of the shards before this one
+    begin: int  # the stretch: positions [begin, end) of the shard
+    end: int
+    size: int  # positions of a piece
+    start: int  # a whole number of pieces behind `begin`
     stop: int
-    sentence: int  # the sentence that `start` is in
+
+    def pieces(self) -> tuple[int, int]:
+        """Return the numbers of its first piece, and of the one behind its last, in the random order."""
+        return (self.start - self.begin) // self.size, -(-(self.stop - self.begin) // self.size)
 
 
 def even_chunks(count: int, size: int) -> list[Chunk]:
@@ -55,23 +64,50 @@ def chunk_size(ids: int, columns: int, fewest: int = 1) -> int:
 def text_chunks(
     shards: list[Shard], columns: int, fewest: int = 1, cuts: Sequence[Starts] = ()
 ) -> list[TextChunk]:
-    """An epoch in chunks, in the order of the corpus; of each shard also cut at some positions."""
+    """Cut an epoch into chunks of training, each made of pieces.
+
+    The shards take turns, each as often as it is long. `cuts` are positions of each shard that no chunk, and
+    no piece, lies across: then the stretches between them come one after the other.
+    """
     size = chunk_size(sum(shard.ids.size for shard in shards), columns, fewest)
-    return chunks_of_size(shards, size, cuts)
-
-
-def chunks_of_size(shards: list[Shard], size: int, cuts: Sequence[Starts] = ()) -> list[TextChunk]:
-    """An epoch in chunks of so many positions."""
-    out: list[TextChunk] = []
+    piece = min(PIECE, size)
+    chunks: list[TextChunk] = []
     before = 0
     for number, shard in enumerate(shards):
-        starts = np.arange(0, shard.ids.size, size)
-        starts = np.union1d(starts, cuts[number]) if cuts else starts
-        stops = np.append(starts, shard.ids.size)[1:]
-        sentences = np.searchsorted(shard.starts, starts, side="right") - 1
-        for start, stop, sentence in zip(starts.tolist(), stops.tolist(), sentences.tolist(), strict=True):
-            out.append(TextChunk(len(out), before + start, number, start, stop, sentence))
+        edges = [*(cuts[number].tolist() if cuts else [0]), shard.ids.size]
+        for begin, end in itertools.pairwise(edges):
+            stretch = TextChunk(0, 0, number, before, begin, end, piece, begin, end)
+            chunks += _cut(stretch, size // piece * piece)
         before += shard.ids.size
+    if not cuts:
+        chunks.sort(key=lambda chunk: chunk.stop / chunk.end)
+    return _numbered(chunks)
+
+
+def chunks_of_size(shards: list[Shard], size: int) -> list[TextChunk]:
+    """Cut an epoch into chunks of so many positions, in the order of the text: each is one piece."""
+    chunks: list[TextChunk] = []
+    before = 0
+    for number, shard in enumerate(shards):
+        for begin in range(0, shard.ids.size, size):
+            end = min(begin + size, shard.ids.size)
+            chunks.append(TextChunk(0, 0, number, before, begin, end, size, begin, end))
+        before += shard.ids.size
+    return _numbered(chunks)
+
+
+def _cut(stretch: TextChunk, size: int) -> Iterator[TextChunk]:
+    """Yield the chunks of a stretch."""
+    for start in range(stretch.begin, stretch.end, size):
+        yield stretch._replace(start=start, stop=min(start + size, stretch.end))
+
+
+def _numbered(chunks: list[TextChunk]) -> list[TextChunk]:
+    """Return chunks with their numbers, and with how much of the epoch is before each."""
+    out, done = [], 0
+    for number, chunk in enumerate(chunks):
+        out.append(chunk._replace(number=number, done=done))
+        done += chunk.stop - chunk.start
     return out
 
 

@@ -203,7 +203,7 @@ class TorchRun(EpochRun[TextChunk]):
         self._weights, self._batches = weights, batches
         self._parts = parts
         self._frozen = torch.from_numpy(frozen.astype(bool)).to(weights.device)
-        self._buffer = window_buffer(text.longest, batches.window.size)
+        self._buffer = window_buffer(text.longest, batches.window.size, text.most_pieces)
         self._copies = [torch.empty_like(tensor) for tensor in weights.state()]
 
     def train(self) -> None:
