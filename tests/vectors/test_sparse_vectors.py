@@ -170,7 +170,7 @@ def test_cells_are_no_vectors(both, tmp_path):
     for asked, file in ((similarity, "pairs.txt"), (analogies, "questions.txt")):
         with pytest.raises(
             ConfigError,
-            match=r"vectors of type Cells: must be Vectors or SparseVectors; .* SparseVectors\(cells\)",
+            match=r"vectors has type Cells: it must be Vectors or SparseVectors; .* SparseVectors\(cells\)",
         ):
             asked(both[0].cells, tmp_path / file)
 
