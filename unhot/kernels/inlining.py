@@ -23,9 +23,6 @@ SKIPPED = (WithLifting, RewriteDynamicRaises, LiteralUnroll, AnnotateTypes)
 class InlinedLibrary(codegen.JITCodeLibrary):  # type: ignore[misc]
     """The LLVM code of a function and of all that it calls, to be linked into kernels."""
 
-    def _optimize_functions(self, module: Any) -> None:
-        module.data_layout = self._codegen._data_layout
-
     def _optimize_final_module(self) -> None:
         """Leave that to the kernel."""
 
