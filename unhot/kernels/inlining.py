@@ -23,6 +23,17 @@ SKIPPED = (WithLifting, RewriteDynamicRaises, LiteralUnroll, AnnotateTypes)
 class InlinedLibrary(codegen.JITCodeLibrary):  # type: ignore[misc]
     """The LLVM code of a function and of all that it calls, to be linked into kernels."""
 
+    def _optimize_functions(self, module: Any) -> None:
+        """Keep variables in registers, and drop what is not used: a kernel then starts from much less code."""
+        module.data_layout = self._codegen._data_layout
+        passes = llvm.create_new_function_pass_manager()
+        passes.add_sroa_pass()
+        passes.add_dead_code_elimination_pass()
+        builder = self._codegen._pass_builder()
+        for function in module.functions:
+            if not function.is_declaration:
+                passes.run(function, builder)
+
     def _optimize_final_module(self) -> None:
         """Leave that to the kernel."""
 

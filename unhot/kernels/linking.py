@@ -12,7 +12,7 @@ import numpy as np
 from unhot.kernels.columns import first_of
 from unhot.kernels.jit import inner
 from unhot.kernels.simd.links import logistic, softmax, softmax_tile
-from unhot.kernels.steps import tile_room
+from unhot.kernels.steps import has_more, tile_room
 
 
 @inner
@@ -23,11 +23,12 @@ def logistic_link(
     label, weight = columns.label, columns.weight
     offset, c = columns.offset, first_of(columns, part)
     end, place = c + columns.filled[part], 0
-    loss = 0.0
-    while c < end:  # a range with such a step would divide, which takes longer than the link of a tile
+    loss, more = 0.0, True
+    while more:
         loss += logistic(shape, scores, place, count, label, weight, offset, c, times, at, lr)
         c += shape.width
         place += tile_room(shape, count)
+        more = has_more(shape, c, end)
     return loss
 
 

@@ -120,11 +120,11 @@ def train_chunk(feeder: Any, shape: Any, tables: Any, params: Any, scratch: Any,
             n = 0
             if targets.n > 0:
                 n, after = candidates(tables, targets, state, columns, begin)
+                n = fill_tile(columns, begin, n, rows.width)
                 if targets.same == 1:
                     state = after
             if targets.same > 1 and place % targets.same == targets.same - 1:
                 state += np.uint64(columns.row.size) * GAMMA  # no example takes more draws
-            n = fill_tile(columns, begin, n, rows.width)
             columns.filled[part] = n
             for c in range(begin, begin + n):
                 columns.row[c] = hot_row(columns.row[c], hot.out_rows, hot.out_shift)
@@ -132,7 +132,7 @@ def train_chunk(feeder: Any, shape: Any, tables: Any, params: Any, scratch: Any,
                 prefetch(rows, params.out_vectors, columns.row[c])
             fetch(feeder, rows, params, scratch, place, how)
         trained = place - AHEAD
-        if trained >= first:
+        if trained >= first and columns.filled[trained % PARTS] > 0:
             example = input_of(feeder, rows, scratch, trained, how)
             if example.rows > 0:
                 loss += learn(example, shape, tables, params, scratch, trained % PARTS, how)

@@ -80,6 +80,16 @@ def _tile_of_all(shape: Any) -> Any:
 
 
 @inner
+def has_more(shape: Any, c: Any, end: Any) -> Any:
+    """Whether a step has a tile at column c.
+
+    The compiler knows that there is none behind one that is alone, and makes no loop. A range of tiles would
+    divide by the width, which takes as long as the link of a tile.
+    """
+    return not shape.alone and c < end
+
+
+@inner
 def tile_room(shape: Any, count: Any) -> Any:
     """Places of one tile: its inputs, rounded up to whole vectors."""
     return (count * padded_width_of(shape) + LANES - 1) // LANES * LANES
@@ -117,10 +127,12 @@ def _score_tiles(shape: Any, x: Any, rows: Any, count: Any, o: Any, scratch: Any
     columns = scratch.columns
     c = first_of(columns, part)
     end, place = c + columns.filled[part], 0
-    while c < end:
+    more = True
+    while more:
         score(shape, x, rows, count, o, columns.row, c, scratch.scores, place)
         c += shape.width
         place += tile_room(shape, count)
+        more = has_more(shape, c, end)
 
 
 @score_columns.register(All)
@@ -135,10 +147,12 @@ def _update_tiles(
     columns, scores = scratch.columns, scratch.scores
     c = first_of(columns, part)
     end, place = c + columns.filled[part], 0
-    while c < end:
+    more = True
+    while more:
         update(shape, x, rows, count, o, columns.row, c, scores, place, into, places)
         c += shape.width
         place += tile_room(shape, count)
+        more = has_more(shape, c, end)
 
 
 @update_columns.register(All)

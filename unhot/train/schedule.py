@@ -20,7 +20,7 @@ USUAL_COLUMNS = 8  # more columns, shorter chunks
 PIECES = 64
 SMALLEST = 1 << 9
 SHORTEST = 1 << 6  # however many columns a step has
-PIECE = 1 << 9  # positions that are read one after the other
+PIECE = 1 << 10  # positions that are read one after the other
 FLOOR = 1e-4  # the last rate as a share of the first
 
 

@@ -188,33 +188,72 @@ def update(
     stride = stride_of(b, shape)
 
     def update_width(width: int) -> list[Value]:
-        padded = padded_width(width)
         columns = [row(b, o, element(b, rows, b.add(first, i64(r))), stride) for r in range(width)]
 
-        def slices_at(place: Value, slices: int) -> None:
-            ats = [b.add(place, i64(k * LANES)) for k in range(slices)]
-            old = [[load(b, base, p) for p in ats] for base in columns]
+        def addresses(i: Value) -> tuple[Value, Value]:
+            return row(b, x, element(b, inputs, i), stride), row(b, into, element(b, places, i), stride)
 
-            def add_input(i: Value, gradients: list[Value]) -> list[Value]:
-                base = b.add(at, b.mul(i, i64(padded)))
-                source = row(b, x, element(b, inputs, i), stride)
-                target = row(b, into, element(b, places, i), stride)
-                xs, new = [load(b, source, p) for p in ats], [load(b, target, p) for p in ats]
-                out = []
-                for r in range(width):
-                    e = splat(b, element(b, steps, b.add(base, i64(r))))
-                    out += [fma(b, e, xs[k], gradients[r * slices + k]) for k in range(slices)]
-                    new = [fma(b, e, old[r][k], new[k]) for k in range(slices)]
-                for k in range(slices):
-                    store(b, new[k], target, ats[k])
-                return out
+        def step(i: Value, r: int) -> Value:
+            place = b.add(at, b.mul(i, i64(padded_width(width))))
+            return splat(b, element(b, steps, b.add(place, i64(r))))
 
-            gradients = loop(b, count, [splat_constant(0.0)] * (width * slices), add_input)
-            for r in reversed(range(width)):
-                for k in range(slices):
-                    store(b, b.fadd(old[r][k], gradients[r * slices + k], flags=FAST), columns[r], ats[k])
-
-        over_slices(b, shape, max(1, min(4, (REGISTERS - 2) // (2 * width + 1))), slices_at)
+        if types[0].types[3].count == 1:
+            _update_for_one(b, shape, columns, *addresses(i64(0)), [step(i64(0), r) for r in range(width)])
+        else:
+            _update_for_many(b, shape, columns, count, addresses, step)
         return []
 
     by_width(b, shape, update_width)
+
+
+def _update_for_one(
+    b: Value, shape: Value, columns: list[Value], source: Value, target: Value, steps: list[Value]
+) -> None:
+    """One input: each slice is read and written once."""
+
+    def move_slice(at: Value, _: list[Value]) -> list[Value]:
+        h, new = load(b, source, at), load(b, target, at)
+        old = [load(b, base, at) for base in columns]
+        for e, o in zip(steps, old, strict=True):
+            new = fma(b, e, o, new)
+        store(b, new, target, at)
+        for base, e, o in reversed(list(zip(columns, steps, old, strict=True))):
+            store(b, fma(b, e, h, o), base, at)
+        return []
+
+    each_slice(b, shape, [], move_slice)
+
+
+def _update_for_many(
+    b: Value,
+    shape: Value,
+    columns: list[Value],
+    count: Value,
+    addresses: Callable[[Value], tuple[Value, Value]],
+    step: Callable[[Value, int], Value],
+) -> None:
+    """Many inputs: they go by, once for every few slices."""
+    width = len(columns)
+
+    def slices_at(place: Value, slices: int) -> None:
+        ats = [b.add(place, i64(k * LANES)) for k in range(slices)]
+        old = [[load(b, base, p) for p in ats] for base in columns]
+
+        def add_input(i: Value, gradients: list[Value]) -> list[Value]:
+            source, target = addresses(i)
+            xs, new = [load(b, source, p) for p in ats], [load(b, target, p) for p in ats]
+            out = []
+            for r in range(width):
+                e = step(i, r)
+                out += [fma(b, e, xs[k], gradients[r * slices + k]) for k in range(slices)]
+                new = [fma(b, e, old[r][k], new[k]) for k in range(slices)]
+            for k in range(slices):
+                store(b, new[k], target, ats[k])
+            return out
+
+        gradients = loop(b, count, [splat_constant(0.0)] * (width * slices), add_input)
+        for r in reversed(range(width)):
+            for k in range(slices):
+                store(b, b.fadd(old[r][k], gradients[r * slices + k], flags=FAST), columns[r], ats[k])
+
+    over_slices(b, shape, max(1, min(4, (REGISTERS - 2) // (2 * width + 1))), slices_at)
