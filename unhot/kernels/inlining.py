@@ -24,7 +24,7 @@ class InlinedLibrary(codegen.JITCodeLibrary):  # type: ignore[misc]
     """The LLVM code of a function and of all that it calls, to be linked into kernels."""
 
     def _optimize_functions(self, module: Any) -> None:
-        """Keep variables in registers, and drop what is not used: a kernel then starts from much less code."""
+        """Keep variables in registers and drop what is not used: the kernel then starts from less code."""
         module.data_layout = self._codegen._data_layout
         passes = llvm.create_new_function_pass_manager()
         passes.add_sroa_pass()
