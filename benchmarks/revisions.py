@@ -1,6 +1,6 @@
 """CPU time of training, one revision of unhot against another.
 
-    python benchmarks/revisions.py --before OLD --after NEW [--rounds 5] [--epochs 5] [--threads 2]
+    python benchmarks/revisions.py --before OLD --after NEW [--rounds 5] [--epochs 5] [--threads 2] [--dim 100]
 
 OLD and NEW are checkouts: folders with the package `unhot` in them. Both train the same encoded text with
 every model, in turns. Only the training itself is measured: not reading, counting cells or loading kernels.
@@ -21,7 +21,7 @@ from report import Row, Table, cells, groups, head, markdown_table, of_tool, ori
 from text import WARM_UP_BYTES, prepare
 
 COLUMNS = (
-    *("round", "tool", "revision", "kind", "threads", "epochs", "words", "vocabulary"),
+    *("round", "tool", "revision", "kind", "dim", "threads", "epochs", "words", "vocabulary"),
     *("cpu_seconds", "seconds", "loss", "others_cores"),
 )
 TOOLS = ("before", "after")
@@ -33,12 +33,11 @@ KINDS: dict[str, tuple[str, dict[str, Any]]] = {
     "fasttext": ("FastText", {}),
     "glove": ("GloVe", {}),
 }
-DIM = 100
 SEED = 1
 MIN_COUNT = 5
 
 NOTES = """\
-Every model has dim 100, and its other settings are the defaults. A figure is CPU time, of all threads
+Settings that are not named here are the defaults. A figure is CPU time, of all threads
 together, from the training's beginning to its end: the median over the rounds (least..most). A ratio above 1
 means that `after` takes less. It is the median of the ratios of each round (least..most); those of the single
 rounds stand behind it. Each training is a process of its own. The two of a round run one behind the other,
@@ -97,6 +96,7 @@ def parser() -> argparse.ArgumentParser:
     result.add_argument("--kinds", type=words_of(*KINDS), default=list(KINDS))
     result.add_argument("--epochs", type=int, default=5)
     result.add_argument("--threads", type=int, default=2)
+    result.add_argument("--dim", type=int, default=100)
     result.add_argument(
         "--kernels", type=Path, help="directory to keep compiled kernels in; default: a new one"
     )
@@ -125,13 +125,20 @@ def measure(
 ) -> dict[str, Any]:
     """One training."""
     model, given = KINDS[kind]
-    settings = {"dim": DIM, "seed": SEED, "epochs": options.epochs, "threads": options.threads, **given}
+    settings = {
+        "dim": options.dim,
+        "seed": SEED,
+        "epochs": options.epochs,
+        "threads": options.threads,
+        **given,
+    }
     answer, others = revision.ask("train_revision", {**texts, "model": model, "settings": settings})
     package = revision.checkout / "unhot"
     if not package.samefile(answer["package"]):
         raise SystemExit(f"{answer['package']} was imported instead of {package}")
     return {
         "kind": kind,
+        "dim": options.dim,
         "threads": options.threads,
         "epochs": options.epochs,
         "words": answer["words"],
@@ -157,7 +164,7 @@ def page(name: str, rows: Sequence[Row]) -> str:
     facts = [
         "; ".join(f"{tool}: {revision}" for tool, revision in revisions.items()),
         f"corpus: {int(first['words']):,} words, a vocabulary of {int(first['vocabulary']):,}",
-        f"threads: {first['threads']}; epochs: {first['epochs']}",
+        f"dim: {first['dim']}; threads: {first['threads']}; epochs: {first['epochs']}",
     ]
     header = ["model", "before, CPU s", "after, CPU s", "before / after", "round by round"]
     table = markdown_table([*header, "loss before", "loss after"], lines)

@@ -3,8 +3,8 @@
     python benchmarks/startup.py [--rounds 5]
 
 `import unhot`, `unhot --help`, and `unhot train` on 1 MB of text: to the `start` event of its log and to the
-end, with an empty kernel cache (as on the first use on a machine) and with a warm one. Writes
-docs/results/<name>.csv and .md.
+end, with an empty kernel cache (as on the first use on a machine), with a warm one, and with one that lacks
+the kernel of another dim, another k or another layer. Writes docs/results/<name>.csv and .md.
 """
 
 from __future__ import annotations
@@ -23,11 +23,20 @@ from text import Text, prepare
 
 COLUMNS = ("round", "what", "seconds", "others_cores")
 TEXT_BYTES = 1_000_000
+# in this order: each finds what those before it compiled
+TRAININGS = {
+    "cold": [],
+    "warm": [],
+    "another dim": ["--dim", "128"],
+    "another k": ["--output", "negative:k=8"],
+    "another layer": ["--output", "hierarchical"],
+}
 
 NOTES = """\
 Every line is a process of its own, the start of Python included (`python` shows that alone). Cold: the folder
 of compiled kernels is empty, as on the first use on a machine. Warm: it holds the kernels of the run before.
-Seconds are the median over the rounds (least..most).
+Another dim (128), k (8) and layer (hierarchical) find what the runs before them compiled. Seconds are the
+median over the rounds (least..most).
 """
 
 
@@ -57,13 +66,13 @@ def measure(text: Text) -> Iterator[dict[str, Any]]:
         yield row_of(what, done.seconds, done)
     with tempfile.TemporaryDirectory() as directory:
         kernels = Path(directory, "kernels")
-        for cache in ("cold", "warm"):  # the second finds what the first compiled
-            yield from train(text, kernels, Path(directory, cache), cache)
+        for what, options in TRAININGS.items():
+            yield from train(text, kernels, Path(directory, what.replace(" ", "-")), what, options)
         if len(list(kernels.iterdir())) != 1:  # the cache has a folder for each state of the sources
             raise SystemExit("the sources of unhot changed while it was measured: run the benchmark again")
 
 
-def train(text: Text, kernels: Path, saved: Path, cache: str) -> Iterator[dict[str, Any]]:
+def train(text: Text, kernels: Path, saved: Path, what: str, options: list[str]) -> Iterator[dict[str, Any]]:
     """Train once; to the start and to the end."""
     log = saved.with_suffix(".jsonl")
     started: list[float] = []
@@ -74,12 +83,12 @@ def train(text: Text, kernels: Path, saved: Path, cache: str) -> Iterator[dict[s
 
     begin = time.perf_counter()
     command = [sys.executable, "-m", "unhot", "train", str(text.path), "-o", str(saved)]
-    command += ["--epochs", "1", "--log-json", str(log)]
+    command += ["--epochs", "1", "--log-json", str(log), *options]
     done = run(command, extra={"NUMBA_CACHE_DIR": str(kernels)}, watch=watch)
     if not started:
         raise ChildFailed(f"no start event in the log of: {' '.join(command)}")
-    yield row_of(f"unhot train, {cache}: to the start", started[0] - begin, done)
-    yield row_of(f"unhot train, {cache}: to the end", done.seconds, done)
+    yield row_of(f"unhot train, {what}: to the start", started[0] - begin, done)
+    yield row_of(f"unhot train, {what}: to the end", done.seconds, done)
 
 
 def row_of(what: str, seconds: float, done: Run) -> dict[str, Any]:
