@@ -1,6 +1,6 @@
 """CPU time of training, one revision of unhot against another.
 
-    python benchmarks/revisions.py --before OLD --after NEW [--rounds 5] [--epochs 5] [--threads 2] [--dim 100]
+    python benchmarks/revisions.py --before OLD --after NEW [--rounds 5] [--epochs 5] [--dim 100]
 
 OLD and NEW are checkouts: folders with the package `unhot` in them. Both train the same encoded text with
 every model, in turns. Only the training itself is measured: not reading, counting cells or loading kernels.
