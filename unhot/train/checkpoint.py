@@ -1,9 +1,9 @@
-"""Checkpoints: when a training saves its state, and which text, or cells, it was trained on.
+"""Checkpoints: when a training saves its state, and a checksum of the text or cells it is trained on.
 
 A checkpoint is a model like any other, with the position of the training in its config. It is written between
-chunks while no thread trains, all or nothing. With one thread, going on from it gives the same bytes as never
-having stopped: a chunk's random numbers and its learning rate depend on the seed and on its place in the
-corpus alone.
+chunks, while no thread trains, and either completely or not at all. With one thread, a resumed training gives
+the same bytes as one that never stopped: a chunk's random numbers and its learning rate depend on the seed
+and on its place in the corpus alone.
 """
 
 import hashlib
@@ -22,9 +22,9 @@ from unhot.vocab.vocabulary import encode_word
 
 @dataclass(frozen=True, kw_only=True)
 class Checkpoint:
-    """Save to a model's folder every so many minutes or chunks, whichever comes first.
+    """Save to a model's folder after so many minutes or chunks, whichever comes first.
 
-    None: never for that reason.
+    None turns either limit off.
     """
 
     path: str | os.PathLike[str]
@@ -42,32 +42,32 @@ class Checkpoint:
 
     @property
     def folder(self) -> Path:
-        """The model's folder."""
+        """Return the path of the model's folder."""
         return Path(self.path)
 
 
 class Timer:
-    """Tells when the next checkpoint is due."""
+    """A timer that says when the next checkpoint is due."""
 
     def __init__(self, checkpoint: Checkpoint | None) -> None:
-        """None: never."""
+        """Start the timer; without a checkpoint nothing is ever due."""
         self._minutes = checkpoint.minutes if checkpoint else None
         self._chunks = checkpoint.chunks if checkpoint else None
         self.begin()
 
     def begin(self) -> None:
-        """Count from now on."""
+        """Count minutes and chunks from now on."""
         self._began, self._done = time.monotonic(), 0
 
     def due(self) -> bool:
-        """Whether it is time, now that one more chunk is done."""
+        """Count one more chunk, and return whether a checkpoint is due."""
         self._done += 1
         late = self._minutes is not None and time.monotonic() - self._began >= 60 * self._minutes
         return late or (self._chunks is not None and self._done >= self._chunks)
 
 
 def fingerprint(source: Corpus | Cells) -> str:
-    """A checksum of an encoded text: words, counts, sentences, ids, and what is beside it; or of cells."""
+    """Return a checksum of cells, or of a text: words, counts, sentences, ids, and the texts beside it."""
     found = hashlib.sha256(b"\n".join(map(encode_word, source.vocabulary.words)))
     found.update(source.vocabulary.counts.astype("<i8").tobytes())
     parts: list[Any]
@@ -77,7 +77,7 @@ def fingerprint(source: Corpus | Cells) -> str:
         parts, beside = list(source.shards), source.beside
     for part in parts:
         sizes = " ".join(str(array.size) for array in part)
-        checks = [zlib.crc32(array.data) for array in part]  # several GB a second, and no attacker to fear
+        checks = [zlib.crc32(array.data) for array in part]  # several GB a second; nobody forges these
         found.update(f"{sizes} {checks}\n".encode("ascii"))
     for name, other in beside.items():
         found.update(f"{name} {fingerprint(other)}\n".encode("ascii"))

@@ -1,7 +1,7 @@
-"""A text in chunks, and the random streams that belong to them.
+"""A text in chunks, and their random streams.
 
-Whether a token survives and how far it sees is decided by bits of its position in the whole corpus.
-Candidates draw from the stream of their chunk. So nothing depends on which thread trains what.
+Random bits for its position in the whole corpus decide whether a token survives and how far it sees.
+Candidates are drawn from the stream of their chunk. So nothing depends on which thread trains a chunk.
 """
 
 from dataclasses import dataclass
@@ -18,25 +18,25 @@ from unhot.types import Doubles
 
 @dataclass(frozen=True)
 class ChunkedText:
-    """A corpus, how often each of its words is kept, and a seed."""
+    """A corpus, the probability that each of its words is kept, a seed, and the chunks."""
 
     corpus: Corpus
-    keep: Doubles  # [words] probability that each survives sub-sampling
+    keep: Doubles  # [words] probability that a word survives sub-sampling
     seed: int
-    chunks: list[TextChunk]  # of an epoch
+    chunks: list[TextChunk]  # the chunks of an epoch
 
     def __post_init__(self) -> None:
-        """Refuse a text with places of unknown words: these have no row."""
+        """Refuse a text that marks unknown words: these have no row."""
         self.corpus.check_windows()
 
     @property
     def longest(self) -> int:
-        """The positions of the longest chunk: its pieces may all be whole."""
+        """Return the positions of the longest chunk, as if all its pieces were whole."""
         return max(chunk.size * self._pieces(chunk) for chunk in self.chunks)
 
     @property
     def most_pieces(self) -> int:
-        """The pieces of the chunk that has most."""
+        """Return the largest number of pieces in a chunk."""
         return max(map(self._pieces, self.chunks))
 
     def _pieces(self, chunk: TextChunk) -> int:
@@ -44,12 +44,12 @@ class ChunkedText:
         return last - first
 
     def texts(self) -> list[Text]:
-        """What kernels read, for each shard."""
+        """Return the text of each shard as kernels read it."""
         threshold = keep_threshold(self.keep)
         return [Text(shard.ids, shard.starts, threshold) for shard in self.corpus.shards]
 
     def where(self, epoch: int, chunk: TextChunk) -> Where:
-        """Return where a chunk is, with its streams."""
+        """Return the place of a chunk in its shard, with its random streams."""
         first, last = chunk.pieces()
         return Where(
             first=first,
@@ -63,5 +63,5 @@ class ChunkedText:
         )
 
     def draw_key(self, epoch: int, chunk: TextChunk) -> np.uint64:
-        """The stream that the candidates of a chunk are drawn from."""
+        """Return the key of the stream that the candidates of a chunk are drawn from."""
         return stream_key(self.seed, epoch, 1 + chunk.number)

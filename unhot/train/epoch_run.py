@@ -1,11 +1,10 @@
-"""What every training in epochs does, whatever trains its chunks: loss, events, checkpoints, Ctrl-C.
+"""The part that all trainings in epochs share: loss, events, checkpoints, Ctrl-C.
 
-A training is an `EpochRun` that says how a chunk is learned and which arrays it changes (hogwild.py: compiled
-kernels on threads; torch_run.py; exact_run.py: matrix products; glove/glove_run.py). Threads take chunks from
-one queue. Results come back to the main thread, which adds up the loss, calls the callbacks and takes Ctrl-C.
-A chunk whose loss is not a finite number ends the training: the state goes back to where it was at the
-beginning of the epoch. For a checkpoint the threads end the chunks they are at and begin again when it is
-written.
+A subclass of `EpochRun` says how a chunk is learned and which arrays change (hogwild.py: compiled kernels on
+threads; torch_run.py: PyTorch; exact_run.py: matrix products; glove/glove_run.py: GloVe). Threads take chunks
+from one queue. The main thread collects the results, calls the callbacks and handles Ctrl-C. A chunk whose
+loss is not a finite number ends the training, and the state goes back to the beginning of the epoch. For a
+checkpoint the threads finish their chunks; they start again when it is written.
 """
 
 import threading
@@ -30,21 +29,21 @@ from unhot.train.schedule import Chunk, TextChunk, learning_rate
 
 @dataclass(frozen=True)
 class Plan:
-    """How it is trained, and whom it tells."""
+    """The settings of a training, and the functions that it reports to."""
 
     epochs: int
     lr: float
     seed: int
-    history: History  # where it stands; it goes on from there
+    history: History  # the position to start from
     callbacks: Sequence[Callback] = ()
     checkpoint: Checkpoint | None = None
     save: Callable[[], None] = lambda: None  # writes a checkpoint
-    warn: Callable[[str], None] = lambda line: None  # of a checkpoint that failed
-    details: dict[str, Any] = field(default_factory=dict)  # for the start event
+    warn: Callable[[str], None] = lambda line: None  # reports a checkpoint that failed
+    details: dict[str, Any] = field(default_factory=dict)  # details of the start event
 
 
 class Result(NamedTuple):
-    """Of a chunk."""
+    """The position after a chunk, or the error that the chunk raised."""
 
     position: Position
     words: int
@@ -56,9 +55,9 @@ C = TypeVar("C", Chunk, TextChunk)
 
 
 class EpochRun(ABC, Generic[C]):
-    """One training under way."""
+    """A training run in epochs, each of which consists of chunks."""
 
-    paced: ClassVar[bool] = False  # no chunk is trained while callbacks look at the last one
+    paced: ClassVar[bool] = False  # True: no chunk is trained while callbacks run
 
     def __init__(
         self,
@@ -70,16 +69,16 @@ class EpochRun(ABC, Generic[C]):
         words: int = 0,
         threads: int = 1,
     ) -> None:
-        """An epoch of such a size has these chunks, and `state` are the arrays that training changes.
+        """Prepare epochs of the given size and chunks; `state` has the arrays that training changes.
 
-        It is told about as so many `words`; 0: as its size.
+        Progress reports count an epoch as `words` words; 0: as its size.
         """
         self.chunks: list[C] = chunks
         self._size, self._words = size, words or size
         self._plan, self._threads = plan, threads
         self.history, self._lock = plan.history, threading.Lock()
         self._began, self._lr = time.perf_counter() - self.history.seconds, plan.lr
-        self._before = self.history.position  # when `keep_state` was called
+        self._before = self.history.position  # the position when `keep_state` was called
         if self._before.chunk and self.history.chunks not in (0, len(chunks)):
             raise ConfigError(
                 f"the training began with epochs of {self.history.chunks} chunks, with these settings they "
@@ -91,38 +90,38 @@ class EpochRun(ABC, Generic[C]):
                 f"the state of the training: {self._before.chunk} of {len(chunks)} chunks; it is damaged"
             )
         self._timer = Timer(plan.checkpoint)
-        self._failed: BaseException | None = None  # of a chunk: those behind it are not trained any more
+        self._failed: BaseException | None = None  # a chunk's error: no later chunk is trained
         self._arrays, self._good = state, GoodState(state)
 
     @abstractmethod
     def learn(self, epoch: int, chunk: C, lr: float, thread: int) -> tuple[float, int]:
-        """Train a chunk; returns its summed loss and how many (input, target) pairs it has.
+        """Train a chunk; return its summed loss and its number of (input, target) pairs.
 
-        Called by the threads.
+        The threads call this.
         """
 
     def keep_state(self) -> None:
-        """Copy the state, at the beginning of an epoch."""
+        """Copy the state at the beginning of an epoch."""
         self._good.keep()
 
     def restore_state(self) -> None:
-        """Go back to the copy."""
+        """Restore the state from its copy."""
         self._good.restore()
 
     def finite(self) -> bool:
-        """Whether all numbers of the state are finite."""
+        """Return whether all numbers of the state are finite."""
         return all(all_finite(array) for array in self._arrays)
 
     def publish(self) -> None:
-        """Bring the model up to date, where it has copies of the state."""
+        """Update the model, if it has copies of the state."""
 
     def close(self) -> None:
-        """Let go of files that only a training needs."""
+        """Close and remove files that only the training needs."""
 
     def train(self) -> None:
-        """Train for all epochs, or until Ctrl-C; `history` tells how far.
+        """Train for all epochs, or until Ctrl-C; `history` says how far it came.
 
-        Raises `Diverged` with the model in the last good state.
+        Raise `Diverged`, with the model in the last good state, if a number is not finite.
         """
         self._tell("start", 0, None, self._plan.details)
         try:
@@ -135,7 +134,7 @@ class EpochRun(ABC, Generic[C]):
         except Diverged:
             self._done("diverged")
             raise
-        except BaseException:  # of a callback or a chunk: what the model shows is what its position says
+        except BaseException:  # from a callback or a chunk: make the model match its position
             if self._failed is not None:
                 self._restore()
             elif self.finite():
@@ -143,11 +142,11 @@ class EpochRun(ABC, Generic[C]):
             raise
 
     def rate(self, epoch: int, chunk: C) -> float:
-        """The learning rate of a chunk."""
+        """Return the learning rate of a chunk."""
         return learning_rate(self._plan.lr, epoch, self._plan.epochs, chunk.done / self._size)
 
     def _train_epoch(self, epoch: int) -> None:
-        """Train one epoch, or the rest of it, and keep a copy of what stood before."""
+        """Copy the state, then train one epoch, or the rest of it."""
         self.keep_state()
         self._before = self.history.position
         due = False
@@ -175,7 +174,7 @@ class EpochRun(ABC, Generic[C]):
         return f" and {self._before.chunk} chunks" if self._before.chunk else ""
 
     def _until_due(self, epoch: int) -> bool:
-        """Train the chunks that are left; stop, and return True, when a checkpoint is due."""
+        """Train the remaining chunks; stop and return True when a checkpoint is due."""
         first, due = self.history.position.chunk, False
         dealt = threading.Semaphore(0) if self.paced else None
         train_chunk = partial(self._train_chunk, epoch)
@@ -187,7 +186,7 @@ class EpochRun(ABC, Generic[C]):
                     break
                 if dealt is not None:
                     dealt.release()
-        while not results.empty():  # what threads finished before they stopped
+        while not results.empty():  # chunks that threads finished before they stopped
             self._report(results.get(), epoch)
         return due
 
@@ -202,7 +201,7 @@ class EpochRun(ABC, Generic[C]):
                 at = Position(at.epoch, at.chunk + 1, at.loss + loss, at.pairs + pairs, at.all_pairs + pairs)
                 self.history.position = at
             return Result(at, self._words_at(at), lr, None)
-        except BaseException as error:  # handed to the main thread, which raises it
+        except BaseException as error:  # passed to the main thread, which raises it
             self._failed = error
             return Result(self.history.position, 0, 0.0, error)
 
@@ -229,18 +228,18 @@ class EpochRun(ABC, Generic[C]):
         self._timer.begin()
 
     def _words_at(self, position: Position) -> int:
-        """Words trained; those outside the vocabulary are counted as if they were spread evenly."""
+        """Return the number of words trained, as if words outside the vocabulary were spread evenly."""
         done = self.chunks[position.chunk].done if position.chunk < len(self.chunks) else self._size
         return position.epoch * self._words + round(self._words * done / self._size)
 
     def _interrupt(self) -> None:
-        """Keep what there is, unless it is not finite: then what there was at the beginning of the epoch."""
+        """Keep the state if it is finite; otherwise go back to the beginning of the epoch."""
         self.history.interrupted = True
         if self.finite():
             self.publish()
         else:
             self._restore()
-        del self.history.losses[self.history.position.epoch :]  # Ctrl-C came between the two
+        del self.history.losses[self.history.position.epoch :]  # Ctrl-C came before the position moved on
         self.history.words = self._words_at(self.history.position)
 
     def _restore(self) -> None:
@@ -250,7 +249,7 @@ class EpochRun(ABC, Generic[C]):
         self.history.words = self._words_at(self._before)
 
     def _done(self, reason: str) -> None:
-        """Report the end."""
+        """Report the end of the training."""
         losses = self.history.losses
         details = {"reason": reason, "pairs": self.history.pairs}
         self._tell("done", min(len(losses) + 1, self._plan.epochs), losses[-1] if losses else None, details)
@@ -258,7 +257,7 @@ class EpochRun(ABC, Generic[C]):
     def _tell(
         self, event: str, epoch: int, loss: float | None, details: dict[str, Any] | None = None
     ) -> None:
-        """Report to the callbacks."""
+        """Report an event to the callbacks."""
         self.history.seconds = time.perf_counter() - self._began
         progress = Progress(
             event,

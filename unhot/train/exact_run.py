@@ -1,27 +1,27 @@
-"""Training in count space: the exact loss of a whole text, from its co-occurrence cells, without any draw.
+"""Training in count space: the exact loss of a whole text, from its co-occurrence cells, without sampling.
 
-A step takes some rows of inputs i and all targets j: with H the rows' vectors, O those of all words, and G =
-dL/ds (`outputs/count_losses.py`),
+A step takes some input rows i and all targets j. With H the vectors of these rows, O the output vectors of
+all words, and G = dL/ds (`outputs/count_losses.py`), it computes
 
     S = H O' + biases,   dL/dH = G O,   dL/dO = G' H
 
-in blocks of rows, as matrix products of NumPy's BLAS. Every number x that is learned, with its gradient g,
-then moves by
+for blocks of rows, as matrix products of NumPy's BLAS. Every learned number x, with its gradient g, then
+moves by
 
-    r <- 0.99 r + 0.01 g^2,   x <- x - lr g / sqrt(r)                                r without its bias
-                              towards zero, lr falling to 0
+    r <- 0.99 r + 0.01 g^2,   x <- x - lr g / sqrt(r)
 
-so that a rare word's vector moves as far as a frequent one's. Chosen from short trials on 3,000 words of
-Wikipedia, not all tuned alike: at the same rate, 20 epochs with a first moment of 0.9 (Adam) came to 5.817,
-without it to 5.810; L-BFGS, at best, came to 5.820 in 40 passes, AdaGrad by rows (one rate tried) to 5.836 in
-40. A natural gradient was quicker from a spectral start (5.799 in 30), and diverged from the usual one.
+where r is corrected for its bias towards zero, and lr falls to 0. So a rare word's vector moves as far as a
+frequent one's. Short trials on 3,000 words of Wikipedia, not all tuned alike, led to this rule. At the same
+rate, 20 epochs with a first moment of 0.9 (Adam) reached a loss of 5.817, without it 5.810. L-BFGS reached
+5.820 at best in 40 passes, AdaGrad by rows (one rate tried) 5.836 in 40. A natural gradient was quicker from
+a spectral start (5.799 in 30), but diverged from the usual start.
 
-An epoch visits every row once. Words of every frequency are spread evenly over its steps, by draws from the
-seed. The loss of an epoch is the sum of its rows' exact losses, each at the time of its visit, by the number
-of pairs.
+An epoch visits every row once. Draws from the seed spread words of every frequency evenly over the steps. The
+loss of an epoch is the sum of its rows' exact losses, each at the time of its visit, divided by the number of
+pairs.
 
-The result does not depend on the number of threads, as far as BLAS, which has threads of its own, gives the
-same for all of them.
+The result does not depend on the number of threads, provided that BLAS, which has threads of its own, gives
+the same results for any number of them.
 
 References: Tieleman & Hinton, Lecture 6.5: RMSProp, 2012; Kingma & Ba, Adam, 2015.
 """
@@ -42,26 +42,26 @@ from unhot.train.params import finite
 from unhot.train.schedule import Chunk, even_chunks
 from unhot.types import Bytes, Doubles, Floats, Ids, Starts
 
-MOST_ROWS = 256  # of a step
-MOST_SCORES = 1 << 22  # of a step
-FEWEST_STEPS = 8  # of an epoch, if there are so many words
-LINK_SCORES = 1 << 17  # linked together: they stay in the cache
-TOGETHER = 1 << 16  # numbers moved together, for the same reason
-DECAY = 0.99  # of the mean squares
-TINY = 1e-8  # added to their roots
+MOST_ROWS = 256  # rows of a step, at most
+MOST_SCORES = 1 << 22  # scores of a step, at most
+FEWEST_STEPS = 8  # steps of an epoch, at least, if there are that many words
+LINK_SCORES = 1 << 17  # scores linked at a time: they stay in the cache
+TOGETHER = 1 << 16  # numbers moved at a time, for the same reason
+DECAY = 0.99  # the decay of the mean squares
+TINY = 1e-8  # added to the roots of the mean squares
 
 
 class ExactState(NamedTuple):
-    """What changes while it trains, and what of it does not."""
+    """The arrays that training changes, and the rows among them that are frozen."""
 
     layer: OutputLayer
     params: Params  # without padding
-    squares: Params  # mean squares of their gradients
-    frozen: Bytes  # [words] 1 where an input row stays as it is; of size zero where none does
+    squares: Params  # mean squares of the gradients of `params`
+    frozen: Bytes  # [words] 1 if the input row is frozen; empty if none is
 
 
 def new_squares(params: Params, saved: Mapping[str, Any]) -> Params:
-    """The mean squares of a training that begins, or goes on with what a checkpoint has of them."""
+    """Return the mean squares for a training: those saved in a checkpoint, otherwise zeros."""
     squares = Params(*(np.zeros_like(array) for array in params))
     for name, array in squares._asdict().items():
         found = saved.get(name)
@@ -71,7 +71,7 @@ def new_squares(params: Params, saved: Mapping[str, Any]) -> Params:
 
 
 def check_values(cells: Cells) -> None:
-    """Raise a `DataError` for cells that are no counts."""
+    """Raise a `DataError` for cells that are not counts."""
     if len(cells) and float(cells.values.min()) < 0:
         raise DataError(
             f"a cell of {float(cells.values.min()):g}: cells to train on are counts of pairs, which are not "
@@ -80,26 +80,26 @@ def check_values(cells: Cells) -> None:
 
 
 def rows_of_step(words: int) -> int:
-    """How many rows a step has at most."""
+    """Return the largest number of rows in a step."""
     return max(1, min(MOST_ROWS, MOST_SCORES // words, -(-words // FEWEST_STEPS)))
 
 
 def steps_of_epoch(words: int) -> int:
-    """How many steps visit all rows once."""
+    """Return the number of steps that visit all rows once."""
     return -(-words // rows_of_step(words))
 
 
 def step_memory(words: int, dim: int, threads: int) -> int:
-    """Bytes that a step takes: scores, what links make of them, the gradient of the output rows."""
+    """Return the bytes that a step takes: scores, the links' temporaries, the output rows' gradient."""
     scores = words * rows_of_step(words)
     linked = max(words, min(scores, LINK_SCORES)) * threads
     return 4 * (scores + 5 * linked + words * dim)
 
 
 def mixed_rows(words: int, steps: int, seed: int, epoch: int) -> list[Ids]:
-    """The rows of each step of an epoch.
+    """Return the rows of each step of an epoch.
 
-    Of each `steps` words that are next to each other in frequency, one goes to every step.
+    Words are grouped by frequency, `steps` to a group; each step takes one word of every group.
 
     >>> sorted(sum((step.tolist() for step in mixed_rows(5, 2, seed=1, epoch=0)), []))
     [0, 1, 2, 3, 4]
@@ -111,9 +111,9 @@ def mixed_rows(words: int, steps: int, seed: int, epoch: int) -> list[Ids]:
 
 
 class ExactRun(EpochRun[Chunk]):
-    """One training under way."""
+    """A training run in count space."""
 
-    paced = True  # a step moves all vectors, which callbacks may look at
+    paced = True  # a step moves all vectors, and callbacks may read them
 
     def __init__(self, cells: Cells, state: ExactState, plan: Plan, threads: int) -> None:
         words = len(cells.vocabulary)
@@ -125,14 +125,14 @@ class ExactRun(EpochRun[Chunk]):
         self._loss = state.layer.count_loss(cells.vocabulary.counts)
         self._row_sums, self._column_sums = cells.row_sums(), cells.column_sums()
         self._total = float(self._row_sums.sum())
-        # weighted pairs are told about as whole ones
+        # weighted pairs are reported as a whole number
         self._pairs = max(1, round(self._total)) if self._total else 0
         self._epoch: tuple[int, list[Ids], Starts] = (-1, [], np.zeros(0, np.int64))
         self._scores = np.empty((rows_of_step(words), words), np.float32)
 
-    @np.errstate(over="ignore", invalid="ignore")  # what is not finite ends the training
+    @np.errstate(over="ignore", invalid="ignore")  # a number that is not finite ends the training
     def learn(self, epoch: int, chunk: Chunk, lr: float, thread: int) -> tuple[float, int]:
-        """One step."""
+        """Take one step; return its summed loss and its number of pairs."""
         rows, pairs = self._rows_of(epoch, chunk)
         params, hidden = self._state.params, self._state.params.in_vectors[rows]
         scores = self._scores[: rows.size]
@@ -145,7 +145,7 @@ class ExactRun(EpochRun[Chunk]):
         return loss * self._pairs / (self._total or 1.0), pairs
 
     def _rows_of(self, epoch: int, chunk: Chunk) -> tuple[Ids, int]:
-        """The rows of a step, and its pairs; rounded so that they sum to those of the epoch."""
+        """Return the rows of a step and its number of pairs; these sum to the pairs of the epoch."""
         if self._epoch[0] != epoch:
             steps = mixed_rows(len(self._cells.vocabulary), self._steps, self._plan.seed, epoch)
             upto = np.cumsum([0.0, *(self._row_sums[rows].sum() for rows in steps)]) * (
@@ -156,7 +156,7 @@ class ExactRun(EpochRun[Chunk]):
         return steps[chunk.number], int(ends[chunk.number + 1] - ends[chunk.number])
 
     def _link(self, rows: Ids, scores: Floats) -> float:
-        """The loss of the rows, a few at a time; their scores become dL/ds."""
+        """Return the loss of the rows, computed a few at a time; replace their scores by dL/ds."""
 
         def link(first: int) -> float:
             part = rows[first : first + some]
@@ -166,9 +166,9 @@ class ExactRun(EpochRun[Chunk]):
         return float(sum(self._map(link, range(0, rows.size, some))))
 
     def _descend_inputs(self, gradient: Params, rows: Ids, lr: float, times: int) -> None:
-        """Move the rows of a step, but for frozen ones.
+        """Move the input rows of a step, except frozen ones.
 
-        Gradients are of the mean over a row's own pairs, so `TINY` is small to all.
+        A row's gradient is that of the mean over its own pairs, so `TINY` is small compared to any of them.
         """
         params, squares = self._state.params, self._state.squares
         frozen = self._state.frozen
@@ -204,16 +204,16 @@ class ExactRun(EpochRun[Chunk]):
             )
 
     def _map(self, work: Callable[[int], Any], items: Iterable[int]) -> Iterable[Any]:
-        """In the order of the items, whichever thread does what."""
+        """Call `work` for each item on the threads; yield the results in the order of the items."""
         return map(work, items) if self._workers == 1 else in_order(items, work, self._workers)
 
     def finite(self) -> bool:
-        """Whether all that changes is."""
+        """Return whether all learned numbers and their mean squares are finite."""
         return finite(self._state.params) and finite(self._state.squares)
 
 
 def add_biases(scores: Floats, params: Params, rows: Ids) -> None:
-    """What scores of some rows have beside the products."""
+    """Add the biases, and subtract ln Z, in the scores of some rows."""
     if params.out_bias.size:
         scores += params.out_bias
     if params.in_bias.size:
@@ -223,7 +223,7 @@ def add_biases(scores: Floats, params: Params, rows: Ids) -> None:
 
 
 def gradient_of(slopes: Floats, hidden: Floats, params: Params) -> Params:
-    """From dL/ds of some rows: dL/dH, dL/dO and those of the biases; of size zero what there is not."""
+    """Return dL/dH, dL/dO and the gradients of the biases from dL/ds; a missing bias has an empty one."""
     none = np.zeros(0, np.float32)
     return Params(
         in_vectors=slopes @ params.out_vectors,
@@ -237,7 +237,7 @@ def gradient_of(slopes: Floats, hidden: Floats, params: Params) -> Params:
 
 
 def row_cells(cells: Cells, rows: Ids, row_sums: Doubles) -> RowCells:
-    """The cells of some rows, with their places among the scores of these rows."""
+    """Return the cells of some rows, with their places among the scores of these rows."""
     parts = [slice(cells.starts[row], cells.starts[row + 1]) for row in rows]
     lengths = [part.stop - part.start for part in parts]
     columns = np.concatenate([cells.columns[part] for part in parts])
@@ -248,7 +248,7 @@ def row_cells(cells: Cells, rows: Ids, row_sums: Doubles) -> RowCells:
 
 @np.errstate(over="ignore", invalid="ignore")
 def descend(array: Floats, squares: Floats, gradient: Floats, lr: float, times: int) -> None:
-    """One step of some numbers, the so many-th of theirs; the gradient is used up."""
+    """Move some numbers by their step number `times`; the gradient is overwritten."""
     squares *= np.float32(DECAY)
     squares += np.float32(1.0 - DECAY) * gradient * gradient
     root = np.sqrt(squares * np.float32(1.0 / (1.0 - DECAY**times)))
@@ -259,6 +259,6 @@ def descend(array: Floats, squares: Floats, gradient: Floats, lr: float, times: 
 
 
 def mean_of(sums: Doubles) -> Floats:
-    """By what to multiply a sum over so many pairs for their mean."""
+    """Return the factors that turn sums over that many pairs into means."""
     out: Floats = (1.0 / np.maximum(sums, 1.0)).astype(np.float32)
     return out

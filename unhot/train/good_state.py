@@ -1,7 +1,7 @@
-"""The last good state: what matrices were at the beginning of an epoch, to go back to.
+"""The last good state: a copy of the matrices at the beginning of an epoch, to go back to.
 
-A copy in memory, or, where the matrices are large, in a temporary file: they would not fit twice into many a
-machine, and nobody reads the copy unless a training diverges.
+The copy is in memory, or in a temporary file if the matrices are large: many machines could not hold them
+twice, and nobody reads the copy unless a training diverges.
 """
 
 import tempfile
@@ -13,16 +13,16 @@ import numpy as np
 
 from unhot.errors import DataError
 
-LARGE = 1 << 30  # bytes that are kept in memory at most
+LARGE = 1 << 30  # bytes of the largest copy that is kept in memory
 
 
 def kept_in_memory(size: int) -> int:
-    """How much memory the copy of so many bytes takes."""
+    """Return how much memory a copy of `size` bytes takes."""
     return size if size <= LARGE else 0
 
 
 class GoodState:
-    """A copy of some arrays, which are contiguous."""
+    """A copy of some contiguous arrays."""
 
     def __init__(self, arrays: Sequence[Any]) -> None:
         self._arrays = arrays
@@ -33,7 +33,7 @@ class GoodState:
             weakref.finalize(self, self._file.close)
 
     def keep(self) -> None:
-        """Copy the arrays as they are."""
+        """Copy the arrays as they are now."""
         for copy, array in zip(self._copies, self._arrays, strict=False):
             copy[:] = array
         if self._file is not None:
@@ -50,7 +50,7 @@ class GoodState:
                 ) from error
 
     def restore(self) -> None:
-        """Copy them back."""
+        """Restore the arrays from the copy."""
         for copy, array in zip(self._copies, self._arrays, strict=False):
             array[:] = copy
         if self._file is not None:

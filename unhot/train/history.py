@@ -1,6 +1,6 @@
-"""What came of a training so far, and where it stands.
+"""The results of a training so far, and its position.
 
-With the params, enough to go on as if it had never stopped.
+Together with the params they are enough to resume it as if it had never stopped.
 """
 
 from __future__ import annotations
@@ -13,41 +13,41 @@ from unhot.errors import FormatError
 
 
 class Position(NamedTuple):
-    """How much is done: whole epochs, then chunks of the next one.
+    """How far a training has come: whole epochs, then chunks of the next one.
 
-    It is replaced as a whole, so that Ctrl-C never finds half of it.
+    A position is replaced as a whole, so that Ctrl-C never leaves half of one.
     """
 
     epoch: int = 0
     chunk: int = 0
     loss: float = 0.0  # summed over the pairs of these chunks
-    pairs: int = 0  # of these chunks
-    all_pairs: int = 0  # of the epochs before, too
+    pairs: int = 0  # pairs of these chunks
+    all_pairs: int = 0  # pairs of these chunks and of all epochs before
 
 
 @dataclass
 class History:
-    """What came of it."""
+    """The results and the position of a training."""
 
-    losses: list[float] = field(default_factory=list)  # exact mean of each whole epoch
+    losses: list[float] = field(default_factory=list)  # the exact mean loss of each whole epoch
     words: int = 0
     seconds: float = 0.0
     interrupted: bool = False
     position: Position = Position()
-    chunks: int = 0  # that an epoch is cut into; 0: not known
+    chunks: int = 0  # chunks of an epoch; 0: not known
 
     @property
     def pairs(self) -> int:
-        """(input, target) pairs trained."""
+        """Return how many (input, target) pairs have been trained."""
         return self.position.all_pairs
 
     def as_json(self) -> dict[str, Any]:
-        """The position as plain data; floats keep all their bits."""
+        """Return the position as plain data; floats keep all their bits."""
         return {**self.position._asdict(), "seconds": self.seconds, "chunks": self.chunks}
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> History:
-        """What a saved model's config says: how it ended, or where it was cut off."""
+        """Read the history of a training, complete or cut off, from a saved model's config."""
         try:
             losses, words = (
                 list(map(float, config.get("losses", []))),

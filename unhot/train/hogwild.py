@@ -1,7 +1,7 @@
-"""Training by compiled kernels: threads that update the same matrices without locks.
+"""Training with compiled kernels: threads update the same matrices without locks.
 
-The threads never run Python for long: a chunk is one call of a compiled kernel that lets go of the
-interpreter. With one thread the result depends on the seed alone, byte for byte.
+The threads hardly run Python: a chunk is one call of a compiled kernel, which releases the interpreter's
+lock. With one thread the result depends on the seed alone, byte for byte.
 
 Reference: Niu et al., Hogwild!, 2011.
 """
@@ -24,22 +24,22 @@ from unhot.types import Bytes, Counts
 
 @dataclass(frozen=True)
 class Kernel:
-    """What trains: a layer's tables in the shape of a step, and the room that a thread needs for it."""
+    """A compiled training loop, the tables of its output layer, and the memory that a thread needs."""
 
     train: Any  # the training loop for rows and tiles of one size (`training_kernel`)
-    rows: int  # of the output matrix
+    rows: int  # rows of the output matrix
     tables: Any
-    fresh: Callable[[Any], Any]  # the tables for the next chunk
+    fresh: Callable[[Any], Any]  # returns the tables for the next chunk
     room: Room
-    feed: Callable[[int, int], Any]  # the buffers of a feeder, for chunks of so many positions and pieces
+    feed: Callable[[int, int], Any]  # makes a feeder's buffers, from positions and pieces of a chunk
 
 
 class TrainedState(NamedTuple):
-    """What changes while it trains, and what of it does not."""
+    """The arrays that training changes, and the rows among them that are frozen."""
 
-    params: Params  # with padding, and the rows of the threads
-    seen: Counts  # what learned noise has counted; of size zero where nothing is
-    frozen: Bytes  # [input rows]: 1 where a row stays as it is; of size zero where none does
+    params: Params  # with padding, and the copies of the threads
+    seen: Counts  # the counts of learned noise; empty if nothing is counted
+    frozen: Bytes  # [input rows] 1 if the row is frozen; empty if none is
     sizes: Sizes
 
 
@@ -53,12 +53,12 @@ def warm_up(kernel: Kernel, feeder: Any, stride: int, half: bool = False) -> Non
 
 
 class HogwildRun(EpochRun[TextChunk]):
-    """One training under way."""
+    """A training run with compiled kernels."""
 
     def __init__(
         self, text: ChunkedText, feeders: Sequence[Any], kernel: Kernel, state: TrainedState, plan: Plan
     ) -> None:
-        """`feeders` has one for each shard of the text."""
+        """Prepare a run; `feeders` has one feeder for each shard of the text."""
         ids, words = text.corpus.ids, text.corpus.words
         threads = state.sizes.threads
         super().__init__(text.chunks, ids, plan, [*state.params, state.seen], words=words, threads=threads)
@@ -70,7 +70,7 @@ class HogwildRun(EpochRun[TextChunk]):
         self._hot = HotRows(state.params, state.sizes)
 
     def learn(self, epoch: int, chunk: TextChunk, lr: float, thread: int) -> tuple[float, int]:
-        """One call of the kernel."""
+        """Train a chunk by one call of the kernel; return its summed loss and its number of pairs."""
         kernel, state = self._kernel, self._trained
         loss, pairs = kernel.train(
             self._feeders[chunk.shard],
@@ -85,10 +85,10 @@ class HogwildRun(EpochRun[TextChunk]):
         return float(loss), int(pairs)
 
     def keep_state(self) -> None:
-        """The threads' own rows begin from the common ones."""
+        """Copy the state, and reset the threads' hot rows to the common rows."""
         super().keep_state()
         self._hot.refresh()
 
     def finite(self) -> bool:
-        """Whether the matrices are."""
+        """Return whether all numbers of the matrices are finite."""
         return finite(self._trained.params)

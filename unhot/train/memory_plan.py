@@ -1,4 +1,4 @@
-"""The memory a training will need, worked out before its matrices are allocated."""
+"""The memory that a training needs, computed before its matrices are allocated."""
 
 import os
 from collections.abc import Mapping
@@ -10,9 +10,9 @@ CGROUP = Path("/sys/fs/cgroup")
 
 
 def available_memory() -> int | None:
-    """Bytes that can still be used, also inside a container (cgroup 2).
+    """Return the bytes that can still be used, also inside a container (cgroup 2).
 
-    None where the platform does not say.
+    Return None if the platform does not say.
     """
     limits = []
     meminfo = Path("/proc/meminfo")
@@ -23,9 +23,9 @@ def available_memory() -> int | None:
     elif hasattr(os, "sysconf") and "SC_PHYS_PAGES" in os.sysconf_names:
         limits.append(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
     try:
-        limit = int((CGROUP / "memory.max").read_text())  # "max" where there is none
+        limit = int((CGROUP / "memory.max").read_text())  # reads "max" if there is no limit
         statistics = dict(line.split() for line in (CGROUP / "memory.stat").read_text().splitlines())
-        # cached files make room when it is needed
+        # the system drops cached files when it needs memory
         files = int(statistics["inactive_file"]) + int(statistics["active_file"])
         limits.append(limit - int((CGROUP / "memory.current").read_text()) + files)
     except (OSError, ValueError, KeyError):
@@ -34,7 +34,7 @@ def available_memory() -> int | None:
 
 
 def readable(size: float) -> str:
-    """Bytes as a person says them."""
+    """Return a number of bytes in a readable unit, such as 1.5 GB."""
     for unit in ("bytes", "kB", "MB", "GB"):
         if size < 1000:
             return f"{size:.0f} {unit}" if unit in ("bytes", "kB") else f"{size:.1f} {unit}"
@@ -43,13 +43,13 @@ def readable(size: float) -> str:
 
 
 def describe(plan: Mapping[str, int]) -> str:
-    """The plan in one line."""
+    """Describe the plan in one line."""
     parts = ", ".join(f"{name} {readable(size)}" for name, size in plan.items())
     return f"{readable(sum(plan.values()))} ({parts})"
 
 
 def check_plan(plan: Mapping[str, int], words: int, dim: int) -> None:
-    """Refuse a plan that cannot fit, with a way out."""
+    """Refuse a plan that does not fit into memory, and suggest what to change."""
     needed, free = sum(plan.values()), available_memory()
     if free is not None and needed > free:
         smaller = "a smaller dim or batch" if "a batch" in plan else "a smaller dim"

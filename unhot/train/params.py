@@ -1,4 +1,4 @@
-"""The matrices that are learned: padded, aligned, and begun as word2vec begins them."""
+"""The learned matrices: padded, aligned, and initialized as in word2vec."""
 
 from typing import Any, NamedTuple
 
@@ -11,51 +11,51 @@ from unhot.kernels.simd.rows import as_floats
 from unhot.outputs.layer import Biases
 from unhot.types import Bytes
 
-BLOCK = 1 << 16  # rows begun, and numbers looked at, at a time
+BLOCK = 1 << 16  # rows initialized, or numbers checked, at a time
 
 
 def padded(dim: int) -> int:
-    """Floats in a stored row: dim rounded up to whole vectors."""
+    """Return the number of floats in a stored row: dim rounded up to whole SIMD vectors."""
     return -(-dim // LANES) * LANES
 
 
 class HotSizes(NamedTuple):
-    """How many rows are copied for each thread."""
+    """The number of rows that each thread has copies of."""
 
     inputs: int
     outputs: int
 
 
 class Sizes(NamedTuple):
-    """What is learned, and how many rows each thread has copies of."""
+    """The number of learned rows and biases, and the rows that each thread has to itself."""
 
-    inputs: int  # rows of the input: words, or words and n-grams
-    rows: int  # of the output
+    inputs: int  # input rows: words, or words and n-grams
+    rows: int  # output rows
     biases: Biases
     hot: HotSizes
-    aside: int  # input rows each thread has for copies of frozen ones
+    aside: int  # input rows in which each thread copies frozen ones
     threads: int
 
     @property
     def in_rows(self) -> int:
-        """Those of the input, then what each thread puts aside, then the hot copies of each."""
+        """Input rows, then the copies of frozen rows and the hot copies of all threads."""
         return self.inputs + self.threads * (self.aside + self.hot.inputs)
 
     @property
     def out_rows(self) -> int:
-        """Rows, then the hot copies of each thread."""
+        """Output rows, then the hot copies of all threads."""
         return self.rows + self.threads * self.hot.outputs
 
 
 class FirstRows(NamedTuple):
-    """How input vectors begin."""
+    """How input vectors are initialized."""
 
     spread: float = 0.5  # uniform in (-spread, spread) / dim
-    half: bool = False  # 16-bit floats, which kernels take as uint16
+    half: bool = False  # 16-bit floats, which kernels see as uint16
 
 
 def start_params(sizes: Sizes, dim: int, stride: int, seed: int, first: FirstRows) -> Params:
-    """Input vectors at random, all else zero; behind them room for the rows of threads.
+    """Return random input vectors and zeros for all else, followed by space for the rows of threads.
 
     A row has `stride` floats, at least dim.
     """
@@ -80,9 +80,9 @@ def start_params(sizes: Sizes, dim: int, stride: int, seed: int, first: FirstRow
 
 
 def frozen_rows(sizes: Sizes, ids: Bytes) -> Bytes:
-    """1 for each input row that stays as it is, hot copies included, from 1 for each such word.
+    """Return a flag for each input row and hot copy, 1 if it is frozen, from the flags of the input ids.
 
-    Empty if there is none.
+    The result is empty if no row is frozen.
     """
     if not ids.any():
         return np.zeros(0, np.uint8)
@@ -95,21 +95,21 @@ def frozen_rows(sizes: Sizes, ids: Bytes) -> Bytes:
 
 
 def finite(params: Params) -> bool:
-    """Whether all numbers are finite, and so small that their squares are."""
+    """Return whether all numbers are finite and small enough that their squares are finite, too."""
     return all(_finite(array.reshape(-1)) for array in params)
 
 
 def _finite(vector: Any) -> bool:
-    """Outside fast-math code, and without a temporary array of the size of the matrix."""
+    """Check a vector outside fast-math code, without a temporary array of its size."""
     return all_finite(vector) if vector.dtype == np.uint16 else bool(np.isfinite(np.dot(vector, vector)))
 
 
 def all_finite(array: Any) -> bool:
-    """Whether all numbers of an array are finite; one that kernels take as uint16 holds 16-bit floats."""
+    """Return whether all numbers of an array are finite; a uint16 array holds 16-bit floats."""
     flat = array.reshape(-1)
     for first in range(0, flat.size, BLOCK):
         block = flat[first : first + BLOCK]
-        # a half is finite unless all bits of its exponent are set
+        # a 16-bit float is finite unless all bits of its exponent are set
         good = (block & 0x7C00) < 0x7C00 if flat.dtype == np.uint16 else np.isfinite(block)
         if not good.all():
             return False
@@ -117,7 +117,7 @@ def all_finite(array: Any) -> bool:
 
 
 def without_copies(params: Params, sizes: Sizes, dim: int) -> Params:
-    """Views of what is learned, without padding and copies."""
+    """Return views of the learned numbers, without padding and copies."""
     return Params(
         as_floats(params.in_vectors)[: sizes.inputs, :dim],
         params.out_vectors[: sizes.rows, :dim],

@@ -1,6 +1,6 @@
-"""What a training tells the outside: one `Progress` per chunk and per epoch, to callbacks.
+"""Progress reports: callbacks get one `Progress` per chunk and per epoch.
 
-And a callback that writes JSON lines.
+`JsonLog` is a callback that writes JSON lines.
 """
 
 from __future__ import annotations
@@ -27,40 +27,43 @@ class Progress:
     words: int  # tokens of the corpus trained so far, over all epochs
     total_words: int  # tokens of all epochs
     seconds: float  # since training began
-    loss: float | None  # mean over the pairs of this epoch so far; of the whole epoch at its end
+    loss: float | None  # mean over the pairs of this epoch so far, or of the whole epoch at its end
     lr: float
-    # start: vocabulary, threads, memory ...; done: why it ended
+    # start: vocabulary, threads, memory ...; done: why the training ended
     details: dict[str, Any] = field(default_factory=dict)
 
     @property
     def words_per_second(self) -> float:
-        """Speed since training began."""
+        """Return the mean speed since training began."""
         return self.words / self.seconds if self.seconds > 0 else 0.0
 
     @property
     def seconds_left(self) -> float | None:
-        """Estimated time to the end; None before there is anything to go by."""
+        """Return the estimated time to the end; None if no word has been trained yet."""
         return (self.total_words - self.words) / self.words_per_second if self.words else None
 
 
 class Callback(Protocol):
-    """Called from the main thread with every `Progress`; an exception ends the training and is passed on."""
+    """A function that the main thread calls with every `Progress`.
+
+    An exception ends the training and is passed on.
+    """
 
     def __call__(self, progress: Progress) -> None:
-        """Take note."""
+        """Handle one report."""
 
 
 class JsonLog:
-    """Writes progress as JSON lines: all but the events `progress`, of these one in so many seconds."""
+    """Write reports as JSON lines: all of them, except that `progress` comes once in so many seconds."""
 
     def __init__(self, path: str | Path, seconds: float = 0.5, *, append: bool = False) -> None:
-        """Begin the file anew with the first line, or go on with it."""
+        """Open the log; the first line replaces an old file, unless `append` is set."""
         self._file = Path(path).open("a", encoding="utf-8")  # noqa: SIM115 (closed by close)
         self._pause, self._last = seconds, 0.0
         self._begun, self._ended = append, False
 
     def __call__(self, progress: Progress) -> None:
-        """Write a line, or not yet."""
+        """Write a report as one line, unless it comes too soon after the last."""
         now = time.monotonic()
         if self._ended or (progress.event == "progress" and now - self._last < self._pause):
             return
@@ -69,26 +72,26 @@ class JsonLog:
         line |= {"words_per_second": round(progress.words_per_second, 1), **line.pop("details")}
         try:
             if not self._begun:
-                with contextlib.suppress(OSError):  # a device or a pipe has no beginning
+                with contextlib.suppress(OSError):  # a device or a pipe cannot be truncated
                     self._file.truncate(0)
                 self._begun = True
             self._file.write(json.dumps(line) + "\n")
             self._file.flush()
-        except OSError as error:  # a full disk: a log is not worth a training
+        except OSError as error:  # a full disk, for example: training is worth more than its log
             self._ended = True
             logger.warning("%s: the log ends here (%s); training goes on", self._file.name, error.strerror)
 
     def close(self) -> None:
         """Close the file."""
-        with contextlib.suppress(OSError):  # what could not be written a moment ago
+        with contextlib.suppress(OSError):  # buffered lines that could not be written
             self._file.close()
 
     def __enter__(self) -> JsonLog:
-        """The log itself."""
+        """Return the log itself."""
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Close."""
+        """Close the file."""
         self.close()

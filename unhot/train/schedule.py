@@ -1,10 +1,10 @@
-"""Which positions are trained when, and how fast.
+"""The order in which positions are trained, and the learning rate.
 
 An epoch is cut into chunks that do not depend on the number of threads. A chunk of training is made of pieces
-from all over its shard: text in its natural order would teach a model what it is reading just then, and the
-loss would rise when the rate has fallen and it forgets more slowly. The learning rate falls linearly from
-lr to lr / 10,000 over all epochs, by position in the corpus: a chunk has the same rate whichever thread
-trains it, and whenever.
+from all over its shard. In its natural order a text would teach a model what it is reading at the moment, and
+the loss would rise once the rate has fallen and the model forgets more slowly. The learning rate falls
+linearly from lr to lr / 10,000 over all epochs, by position in the corpus: a chunk has the same rate no
+matter when it is trained, and by which thread.
 """
 
 import itertools
@@ -14,13 +14,13 @@ from typing import NamedTuple
 from unhot.corpus.shards import Shard
 from unhot.types import Starts
 
-CHUNK = 1 << 15  # positions of a chunk: with the usual settings about 10 ms of work
-USUAL_COLUMNS = 8  # more columns, shorter chunks
-# a small corpus is cut into at least so many chunks (of at least SMALLEST), so that the rate falls smoothly
+CHUNK = 1 << 15  # positions of a chunk: about 10 ms of work with the usual settings
+USUAL_COLUMNS = 8  # steps with more columns have shorter chunks
+# a small corpus is cut into at least PIECES chunks (of at least SMALLEST), so that the rate falls smoothly
 PIECES = 64
 SMALLEST = 1 << 9
-SHORTEST = 1 << 6  # however many columns a step has
-PIECE = 1 << 10  # positions that are read one after the other
+SHORTEST = 1 << 6  # positions of a chunk, at least, for any number of columns
+PIECE = 1 << 10  # positions that are read in sequence
 FLOOR = 1e-4  # the last rate as a share of the first
 
 
@@ -28,34 +28,34 @@ class Chunk(NamedTuple):
     """A chunk's place in an epoch."""
 
     number: int
-    done: int  # how much of the epoch is before it
+    done: int  # how much of the epoch comes before this chunk
 
 
 class TextChunk(NamedTuple):
-    """Pieces of a stretch of a shard: those at [start, stop) when the pieces lie in random order."""
+    """Some pieces of a stretch of a shard: those at [start, stop) after the pieces are shuffled."""
 
-    number: int  # in the epoch
-    done: int  # positions of the epoch before it
+    number: int  # of the chunk in the epoch
+    done: int  # positions of the epoch before this chunk
     shard: int
     before: int  # positions of the shards before this one
     begin: int  # the stretch: positions [begin, end) of the shard
     end: int
     size: int  # positions of a piece
-    start: int  # a whole number of pieces behind `begin`
+    start: int  # a whole number of pieces after `begin`
     stop: int
 
     def pieces(self) -> tuple[int, int]:
-        """Return the numbers of its first piece, and of the one behind its last, in the random order."""
+        """Return the range of its pieces in the random order: the first, and one past the last."""
         return (self.start - self.begin) // self.size, -(-(self.stop - self.begin) // self.size)
 
 
 def even_chunks(count: int, size: int) -> list[Chunk]:
-    """An epoch of such a size in so many chunks, as if all of them were as large."""
+    """Cut an epoch of the given size into `count` chunks, as if all were equally large."""
     return [Chunk(number, size * number // count) for number in range(count)]
 
 
 def chunk_size(ids: int, columns: int, fewest: int = 1) -> int:
-    """Positions of a chunk for a corpus of so many and steps of so many columns; `fewest` in any case."""
+    """Return the positions of a chunk, at least `fewest`, for a corpus of `ids` and steps of `columns`."""
     return max(
         fewest, min(max(SMALLEST, min(CHUNK, ids // PIECES)), max(SHORTEST, CHUNK * USUAL_COLUMNS // columns))
     )
@@ -66,8 +66,8 @@ def text_chunks(
 ) -> list[TextChunk]:
     """Cut an epoch into chunks of training, each made of pieces.
 
-    The shards take turns, each as often as it is long. `cuts` are positions of each shard that no chunk, and
-    no piece, lies across: then the stretches between them come one after the other.
+    The shards take turns, in proportion to their lengths. `cuts` are positions in each shard that no chunk
+    and no piece may cross; with cuts, the stretches between them are trained in sequence.
     """
     size = chunk_size(sum(shard.ids.size for shard in shards), columns, fewest)
     piece = min(PIECE, size)
@@ -85,7 +85,7 @@ def text_chunks(
 
 
 def chunks_of_size(shards: list[Shard], size: int) -> list[TextChunk]:
-    """Cut an epoch into chunks of so many positions, in the order of the text: each is one piece."""
+    """Cut an epoch into chunks of `size` positions, in the order of the text; each is one piece."""
     chunks: list[TextChunk] = []
     before = 0
     for number, shard in enumerate(shards):
@@ -103,7 +103,7 @@ def _cut(stretch: TextChunk, size: int) -> Iterator[TextChunk]:
 
 
 def _numbered(chunks: list[TextChunk]) -> list[TextChunk]:
-    """Return chunks with their numbers, and with how much of the epoch is before each."""
+    """Return the chunks with their numbers, and with how much of the epoch comes before each."""
     out, done = [], 0
     for number, chunk in enumerate(chunks):
         out.append(chunk._replace(number=number, done=done))
@@ -112,5 +112,5 @@ def _numbered(chunks: list[TextChunk]) -> list[TextChunk]:
 
 
 def learning_rate(lr: float, epoch: int, epochs: int, share: float) -> float:
-    """The rate after `epoch` whole epochs and a share of the next one."""
+    """Return the rate after `epoch` whole epochs and a share of the next one."""
     return lr * max(FLOOR, 1.0 - (epoch + share) / epochs)

@@ -1,6 +1,6 @@
 """The parts of a text that the partitioned softmax is trained on.
 
-Each has at most so many different words, which are its columns.
+A part has a limited number of different words, which are its columns.
 """
 
 import numpy as np
@@ -12,18 +12,18 @@ from unhot.types import Ids, Starts
 
 
 class TextParts:
-    """Where parts begin; their words are looked up when a training comes to them."""
+    """The positions at which parts begin; their words are found when a training reaches them."""
 
     def __init__(self, corpus: Corpus, size: int) -> None:
         self._shards = corpus.shards
-        self.cuts: list[Starts] = []  # of each shard, the positions at which parts begin
+        self.cuts: list[Starts] = []  # for each shard, the positions at which parts begin
         for shard in corpus.shards:
             self.cuts.append(np.array([part.first for part in partitions(shard.ids, size)], np.int64))
         self._at = (-1, -1)
         self._words: Ids = np.zeros(0, np.int32)
 
     def words(self, chunk: TextChunk) -> Ids:
-        """The different words of the part that a chunk, which must not lie across two, is in."""
+        """Return the different words of a chunk's part; the chunk must not cross two parts."""
         cuts, ids = self.cuts[chunk.shard], self._shards[chunk.shard].ids
         number = int(np.searchsorted(cuts, chunk.start, side="right")) - 1
         if (chunk.shard, number) != self._at:

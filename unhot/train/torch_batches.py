@@ -1,8 +1,8 @@
 """The examples of a chunk as arrays, for engines that train many of them in one step.
 
-Skip-gram has an example for each pair of a centre and a word that it sees, in the orientation of the model;
-CBOW one for each centre, whose input is a bag: the words that it sees. Examples stay in the order of the
-text.
+Skip-gram has an example for each pair of a centre and a word that it sees; the model decides which of the two
+is the input. CBOW has an example for each centre; its input is the bag of words that the centre sees.
+Examples stay in the order of the text.
 """
 
 from collections.abc import Callable
@@ -17,7 +17,7 @@ from unhot.types import Ids, Starts
 
 
 class ExampleArrays(NamedTuple):
-    """Example i has the input rows ids[starts[i] : starts[i + 1]], or ids[i] alone if there are no starts."""
+    """Examples: number i has the input rows ids[starts[i] : starts[i + 1]], or ids[i] without starts."""
 
     ids: Ids
     starts: Starts | None
@@ -26,28 +26,28 @@ class ExampleArrays(NamedTuple):
 
 @dataclass(frozen=True)
 class Batches:
-    """How a model makes batches of a text."""
+    """How a model turns a text into batches."""
 
     window: Window
     examples: Callable[[WindowList], ExampleArrays]
-    mean: bool  # of a bag; otherwise its sum
+    mean: bool  # True: the input of a bag is its mean; False: its sum
     size: int  # examples in a batch
 
     def fewest_positions(self) -> int:
-        """Positions of a text that make a batch, more or less."""
+        """Return about how many positions of a text make a batch."""
         return self.size if self.examples is context_bags else -(-self.size // self.window.size)
 
 
 def centre_pairs(windows: WindowList) -> ExampleArrays:
-    """Every word that a centre sees predicts it."""
+    """Return one example per pair: each word that a centre sees predicts the centre."""
     return ExampleArrays(windows.contexts, None, np.repeat(windows.centres, np.diff(windows.starts)))
 
 
 def context_pairs(windows: WindowList) -> ExampleArrays:
-    """A centre predicts every word that it sees."""
+    """Return one example per pair: a centre predicts each word that it sees."""
     return ExampleArrays(np.repeat(windows.centres, np.diff(windows.starts)), None, windows.contexts)
 
 
 def context_bags(windows: WindowList) -> ExampleArrays:
-    """The words that a centre sees predict it together."""
+    """Return one example per centre: the words that it sees predict it together."""
     return ExampleArrays(windows.contexts, windows.starts, windows.centres)

@@ -1,16 +1,17 @@
-"""Training by PyTorch: mini-batches, any output layer, any device.
+"""Training with PyTorch: mini-batches, any output layer, any device.
 
-    h_i = x[input of example i], or the mean or sum of a bag;   L = sum_i loss(h_i, target_i);   every
-                                                                parameter -= lr dL/dparameter
+    h_i = x[input of example i], or the mean or sum of a bag
+    L = sum_i loss(h_i, target_i)
+    every parameter -= lr dL/dparameter
 
-L is the *sum* over the batch, so that lr means what it means to the compiled engine, whose steps are single
-windows: a row that occurs once in a batch takes the same step. A row that occurs often takes all its steps at
-once, from where it stood before; so that this cannot run away, no row moves farther than `FARTHEST` in one
-batch.
+L is the *sum* over the batch, so lr means the same as in the compiled engine, whose steps are single windows:
+a row that occurs once in a batch takes the same step. A row that occurs often takes all its steps at once,
+from where it stood before the batch. To keep this from running away, no row moves farther than `FARTHEST` in
+one batch.
 
-The windows are those of the compiled engine. Random draws belong to the chunk, so with one thread on the CPU
-the same seed gives the same bytes, and a training that was cut off goes on to them; PyTorch's own generator
-is as it was afterwards.
+The windows are the same as in the compiled engine. Each chunk has its own random draws. So with one thread on
+the CPU the same seed gives the same bytes, and a resumed training ends with the same bytes as well. PyTorch's
+own generator is left unchanged.
 """
 
 import threading
@@ -34,14 +35,14 @@ from unhot.train.text_parts import TextParts
 from unhot.train.torch_batches import Batches, ExampleArrays
 from unhot.types import Bytes, Counts, Floats
 
-# that a row moves in one step: what keeps rows that are in every example, such as the root of a tree, from
-# leaping
+# the farthest that a row may move in one step: rows of every example, such as the root of a tree, would
+# otherwise leap
 FARTHEST = 1.0
-GENERATOR = threading.Lock()  # PyTorch has one for the process
+GENERATOR = threading.Lock()  # held while seeded: PyTorch has one generator per process
 
 
 def open_device(name: str) -> torch.device:
-    """The device of that name; a `ConfigError` if there is none."""
+    """Return the device of that name; raise a `ConfigError` if it cannot be used."""
     try:
         device = torch.device(name)
         torch.empty(1, device=device).item()
@@ -52,22 +53,22 @@ def open_device(name: str) -> torch.device:
 
 
 class Batch(NamedTuple):
-    """Examples on the device."""
+    """A batch of examples, on the device."""
 
-    ids: Tensor  # [inputs] rows of the input
-    bag: Tensor | None  # [inputs] the example that each belongs to; None: each is one
-    share: Tensor | None  # [inputs] of a row in its example; None: all of it
+    ids: Tensor  # [inputs] the input rows of all examples
+    bag: Tensor | None  # [inputs] the example of each input row; None: each row is an example
+    share: Tensor | None  # [inputs] the weight of each input row in its example; None: 1
     target: Tensor  # [examples]
 
     def combine(self, rows: Tensor) -> Tensor:
-        """The inputs of the examples: rows, or sums or means of some."""
+        """Return the input of each example: a row, or the sum or mean of several rows."""
         each = rows[self.ids]
         if self.bag is None:
             return each
         return each.new_zeros(self.target.shape + each.shape[1:]).index_add_(0, self.bag, self._shared(each))
 
     def spread(self, gradient: Tensor) -> Tensor:
-        """The gradient of each row from those of the examples."""
+        """Return the gradient of each input row, from the gradients of the examples."""
         return gradient if self.bag is None else self._shared(gradient[self.bag])
 
     def _shared(self, each: Tensor) -> Tensor:
@@ -77,7 +78,7 @@ class Batch(NamedTuple):
 
 
 def batches_of(examples: ExampleArrays, how: Batches, device: torch.device) -> Iterator[Batch]:
-    """The examples of a chunk, in the order of the text."""
+    """Yield the examples of a chunk in batches, in the order of the text."""
     ids, target = (torch.from_numpy(array).to(device).long() for array in (examples.ids, examples.target))
     for first in range(0, len(target), how.size):
         some = target[first : first + how.size]
@@ -96,26 +97,26 @@ def batches_of(examples: ExampleArrays, how: Batches, device: torch.device) -> I
 
 
 class TorchStart(NamedTuple):
-    """What a training begins with."""
+    """The values that a training starts from."""
 
     params: Params  # without padding
-    seen: Counts  # what was counted of targets; of size zero: nothing yet
-    own: Mapping[str, Any]  # parameters of the head that its rows are made of; empty: it begins from the rows
+    seen: Counts  # how often each target was seen; empty: nothing counted yet
+    own: Mapping[str, Any]  # head parameters that its rows are computed from; empty: start from the rows
     seed: int
 
 
 class Weights:
-    """What is learned, on its device, and the arrays in which a model sees it."""
+    """The learned parameters on their device, and the arrays through which a model sees them."""
 
     @torch.inference_mode(False)
     def __init__(
         self, layer: OutputLayer, counts: Counts, begun: TorchStart, device: torch.device, threads: int
     ) -> None:
-        """`threads`: of the CPU."""
+        """Set up the head and the input rows; `threads` is the number of CPU threads."""
         self.device, self.threads = device, threads
-        # those of a saved model cannot be written to, which torch warns of
+        # the counts of a saved model are read-only, which makes torch warn
         params, counts = begun.params, counts.copy()
-        with seeded(self.device, begun.seed % 2**63):  # adaptive's projections begin at random
+        with seeded(self.device, begun.seed % 2**63):  # the projections of adaptive softmax start at random
             dim = params.in_vectors.shape[1]
             self.head = OutputHead(
                 layer, dim, counts, share="example", device=self.device, dtype=torch.float32
@@ -159,7 +160,7 @@ class Weights:
                 self.head.seen.copy_(torch.from_numpy(np.array(begun.seen)))
 
     def state(self) -> list[Tensor]:
-        """Everything that changes while it trains."""
+        """Return all tensors that training changes."""
         return [
             self.in_vectors,
             self.in_bias,
@@ -168,7 +169,7 @@ class Weights:
         ]
 
     def publish(self) -> None:
-        """Bring the model's arrays up to date; on the CPU most of them are the parameters themselves."""
+        """Update the model's arrays; on the CPU most of them share memory with the parameters."""
         tensors = [self.in_vectors, self.in_bias, self.head.seen, *_own_parameters(self.head).values()]
         sources = [*map(_array, tensors), *self._out_arrays()]
         params = self.params
@@ -178,16 +179,16 @@ class Weights:
             target[...] = source
 
     def _out_arrays(self) -> list[Floats]:
-        """What the NumPy head of a model takes: rows, their biases, ln Z; of size zero what there is not."""
+        """Return the arrays for a model's NumPy head: rows, biases, ln Z; a missing one is empty."""
         return [
             np.zeros(0, np.float32) if tensor is None else _array(tensor) for tensor in self.head.effective()
         ]
 
 
 class TorchRun(EpochRun[TextChunk]):
-    """One training under way."""
+    """A training run with PyTorch."""
 
-    paced = True  # draws come from PyTorch's own generator, which callbacks may use as well
+    paced = True  # callbacks may use PyTorch's generator, which the draws come from
 
     def __init__(
         self,
@@ -207,7 +208,7 @@ class TorchRun(EpochRun[TextChunk]):
         self._copies = [torch.empty_like(tensor) for tensor in weights.state()]
 
     def train(self) -> None:
-        """With as many threads of PyTorch's as were asked for."""
+        """Train with the requested number of PyTorch threads."""
         before = torch.get_num_threads()
         torch.set_num_threads(self._weights.threads)
         try:
@@ -216,7 +217,7 @@ class TorchRun(EpochRun[TextChunk]):
             torch.set_num_threads(before)
 
     def learn(self, epoch: int, chunk: TextChunk, lr: float, thread: int) -> tuple[float, int]:
-        """Batch after batch."""
+        """Train a chunk batch by batch; return its summed loss and its number of examples."""
         head, device = self._weights.head, self._weights.device
         how = self._batches
         where = self._text.where(epoch, chunk)
@@ -229,7 +230,7 @@ class TorchRun(EpochRun[TextChunk]):
         return loss, examples.target.size
 
     def _step(self, batch: Batch, lr: float) -> Tensor:
-        """One step of gradient descent; returns the summed loss."""
+        """Take one step of gradient descent; return the summed loss."""
         weights = self._weights
         hidden = batch.combine(weights.in_vectors).requires_grad_()
         bias = batch.combine(weights.in_bias).requires_grad_() if weights.in_bias.numel() else None
@@ -246,33 +247,33 @@ class TorchRun(EpochRun[TextChunk]):
         return loss.detach()
 
     def _descend_inputs(self, rows: Tensor, batch: Batch, gradient: Tensor, lr: float) -> None:
-        """Input rows, but for those that are frozen."""
+        """Move the input rows of a batch, except frozen ones."""
         if self._frozen.numel():
             stays = self._frozen[batch.ids]
             gradient = torch.where(stays[:, None] if gradient.ndim > 1 else stays, 0.0, gradient)
         _descend_rows(rows, batch.ids, gradient, lr)
 
     def keep_state(self) -> None:
-        """Copy all that changes."""
+        """Copy all tensors that training changes."""
         for good, tensor in zip(self._copies, self._weights.state(), strict=True):
             good.copy_(tensor)
 
     def restore_state(self) -> None:
-        """Copy it back."""
+        """Restore the tensors from their copies."""
         for good, tensor in zip(self._copies, self._weights.state(), strict=True):
             tensor.copy_(good)
 
     def finite(self) -> bool:
-        """Whether all that is learned is."""
+        """Return whether all learned numbers are finite."""
         return all(bool(torch.isfinite(tensor).all()) for tensor in self._weights.state())
 
     def publish(self) -> None:
-        """See `Weights.publish`."""
+        """Update the model's arrays."""
         self._weights.publish()
 
 
 def _descend(parameter: Tensor, gradient: Tensor, lr: float) -> None:
-    """Rows that occur in a sparse gradient, or all."""
+    """Move a parameter: all its rows, or those that a sparse gradient contains."""
     if gradient.is_sparse:
         _descend_rows(parameter, gradient._indices()[0], gradient._values(), lr)
     else:
@@ -280,16 +281,16 @@ def _descend(parameter: Tensor, gradient: Tensor, lr: float) -> None:
 
 
 def _descend_rows(rows: Tensor, ids: Tensor, gradient: Tensor, lr: float) -> None:
-    """Some rows, of which each may occur several times."""
+    """Move the rows `ids`; an id that occurs several times has its gradients summed."""
     different, place = ids.unique(return_inverse=True)
     total = gradient.new_zeros(different.shape + gradient.shape[1:]).index_add_(0, place, gradient)
     rows.index_add_(0, different, _clipped(total, lr), alpha=-1)
 
 
 def _clipped(gradient: Tensor, lr: float) -> Tensor:
-    """Lr times the gradient, of each row at most `FARTHEST`.
+    """Return lr times the gradient, with each row shortened to at most `FARTHEST`.
 
-    A row so long that it has no finite length shows that, and is not left out.
+    A row of infinite length becomes NaN, so that the training notices it.
     """
     length = gradient.abs() if gradient.ndim == 1 else torch.linalg.vector_norm(gradient, dim=1, keepdim=True)
     return gradient * torch.where(length.isinf(), torch.nan, (FARTHEST / length).clamp(max=lr))
@@ -297,23 +298,23 @@ def _clipped(gradient: Tensor, lr: float) -> Tensor:
 
 @contextmanager
 def seeded(device: torch.device, seed: int) -> Iterator[None]:
-    """Draw from a seed of our own, on the CPU and the device.
+    """Seed PyTorch's generators, on the CPU and the device, for the length of a `with` block.
 
-    Afterwards PyTorch's generators are as they were.
+    The generators are then restored.
     """
     if device.type == "cpu":
         with GENERATOR, torch.random.fork_rng(devices=[]):
             torch.default_generator.manual_seed(seed)
             yield
         return
-    others = range(torch.get_device_module(device).device_count())  # seeding is of all devices
+    others = range(torch.get_device_module(device).device_count())  # torch seeds all devices
     with GENERATOR, torch.random.fork_rng(devices=others, device_type=device.type):
         torch.manual_seed(seed)
         yield
 
 
 def _own_parameters(head: OutputHead) -> dict[str, Tensor]:
-    """What the effective rows are made of, where these are not the parameters themselves."""
+    """Return the parameters that the effective rows are computed from, if those are not parameters."""
     rows = {tensor.data_ptr() for tensor in head.effective() if tensor is not None}
     return {
         name: parameter for name, parameter in head.named_parameters() if parameter.data_ptr() not in rows
@@ -321,5 +322,5 @@ def _own_parameters(head: OutputHead) -> dict[str, Tensor]:
 
 
 def _array(tensor: Tensor) -> Any:
-    """As NumPy; on the CPU the same memory."""
+    """Return a tensor as a NumPy array, which on the CPU shares its memory."""
     return tensor.detach().cpu().numpy()

@@ -1,4 +1,4 @@
-"""Cells put into tiles, and in each tile into a random order."""
+"""Put cells into tiles, in a random order within each tile."""
 
 from typing import Any, NamedTuple
 
@@ -8,15 +8,15 @@ from unhot.types import Counts, Floats, Ids
 
 
 class TilePieces(NamedTuple):
-    """How columns are cut into pieces, these counted over all blocks."""
+    """How columns are cut into pieces, which are numbered over all blocks."""
 
     piece: Ids  # [words] the piece of a column
-    before: Counts  # [pieces] how many there are in the blocks before its own
-    inside: Counts  # [pieces] how many there are in its block
+    before: Counts  # [pieces] number of pieces in the blocks before its own
+    inside: Counts  # [pieces] number of pieces in its block
 
 
 class Arranged(NamedTuple):
-    """Cells of a strip of rows."""
+    """The cells of a strip of rows."""
 
     words: Ids
     contexts: Ids
@@ -25,9 +25,9 @@ class Arranged(NamedTuple):
 
 @inner
 def _tile(tiles: Any, pieces: Any, row_piece: Any, column: Any) -> Any:
-    """The tile of a cell, in a strip that has so many pieces of rows.
+    """Return the tile of a cell, in a strip whose rows are cut into `pieces`.
 
-    By block, then by rows, then by columns.
+    Tiles are numbered by block, then by rows, then by columns.
     """
     piece = tiles.piece[column]
     return pieces * tiles.before[piece] + row_piece * tiles.inside[piece] + piece - tiles.before[piece]
@@ -48,8 +48,8 @@ def arrange(
 ) -> None:
     """Put the cells of a strip of rows into tiles; ends[t] is then where tile t ends in `out`.
 
-    first, row_piece    the first row; and of each row, in which of the strip's `pieces` it is
-    key                 of the random stream that orders the cells of tiles
+    first, row_piece    the first row; and for each row, which of the strip's `pieces` it is in
+    key                 the random stream that orders the cells of tiles
     """
     for tile in range(ends.size):
         ends[tile] = 0
@@ -76,7 +76,7 @@ def arrange(
 
 @inner
 def _shuffle(out: Any, begin: Any, end: Any, key: Any) -> None:
-    """Every order is as likely as any other (Fisher and Yates)."""
+    """Shuffle the cells [begin, end); all orders are equally likely (Fisher and Yates)."""
     for last in range(end - 1, begin, -1):
         other = begin + below(bits_at(key, last), last - begin + 1)
         out.words[last], out.words[other] = out.words[other], out.words[last]

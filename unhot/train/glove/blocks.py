@@ -1,12 +1,12 @@
-"""Cells on disk in the order in which they are trained: a random one that keeps to the cache.
+"""Cells on disk in the order in which they are trained: a random order that suits the cache.
 
 Rows and columns are cut into strips, so that cells fall into a square of blocks. Blocks that share neither
-rows nor columns can be trained at the same time, and nobody notices in which order: in each of `strips`
-rounds every strip of rows meets another strip of columns. So threads never write to the same row, and the
-result is the same, byte for byte, for any number of them.
+rows nor columns can be trained at the same time, and their order does not matter: in each of `strips` rounds
+every strip of rows meets another strip of columns. So threads never write to the same row, and the result is
+the same, byte for byte, for any number of threads.
 
-A block is cut further, into tiles: so few rows and columns that they fit the second-level cache. In a tile
-cells are in a random order, which is made once. The order of the blocks is drawn anew for each epoch.
+A block is cut further into tiles, whose rows and columns are few enough to fit the second-level cache. The
+cells of a tile are shuffled once. The order of the blocks is drawn anew for each epoch.
 """
 
 from __future__ import annotations
@@ -30,24 +30,24 @@ from unhot.train.glove.arranging import Arranged, TilePieces, arrange
 from unhot.train.glove.step import CellBlock
 from unhot.types import Counts, Floats, Ids, Starts
 
-BLOCK_CELLS = 1 << 17  # about so many in a block: some milliseconds of work
-TILE_BYTES = 1 << 20  # of rows, for words and contexts together, with what AdaGrad keeps of them
+BLOCK_CELLS = 1 << 17  # cells of a block, about: some milliseconds of work
+TILE_BYTES = 1 << 20  # bytes of a tile's rows, for words and contexts, with AdaGrad's sums
 ARRAYS = 4  # numbers of a cell, of four bytes each: word, context, target, weight
-SHUFFLING = 2  # a purpose of random streams
+SHUFFLING = 2  # the purpose of a random stream
 
-Value = Callable[[Floats], tuple[Floats, Floats]]  # targets and weights of counts
+Value = Callable[[Floats], tuple[Floats, Floats]]  # returns the targets and weights of counts
 
 
 class Strips(NamedTuple):
-    """Words cut into strips, and these into pieces."""
+    """Words cut into strips, and strips cut into pieces."""
 
-    bounds: Starts  # [strips + 1] words
+    bounds: Starts  # [strips + 1] the first word of each strip, and the end
     pieces: Counts  # [strips + 1] pieces before each strip
-    piece: Ids  # [words] the piece that a word is in, counted over all strips
+    piece: Ids  # [words] the piece of each word, numbered over all strips
 
 
 def cut_strips(sizes: Counts, strips: int, near: int) -> Strips:
-    """Strips with about equal sums of sizes, in pieces of at most `near` words."""
+    """Cut words into strips with about equal sums of sizes, and into pieces of at most `near` words."""
     ends = np.cumsum(sizes)
     inner = np.searchsorted(ends, np.arange(1, strips) * (ends[-1] / strips))
     bounds = np.concatenate([[0], inner, [sizes.size]]).astype(np.int64)
@@ -60,13 +60,13 @@ def cut_strips(sizes: Counts, strips: int, near: int) -> Strips:
 
 
 class Blocks:
-    """Cells, block by block, in a temporary file."""
+    """A temporary file of cells, block by block."""
 
     def __init__(self, cells: Cells, value: Value, stride: int, seed: int, threads: int) -> None:
-        """`stride`: floats in a row, for how many of them fit the cache."""
+        """Write the file; `stride`, the floats in a row, decides how many rows fit the cache."""
         self.strips, near = strips_of(len(cells)), near_words(stride)
         self._rows, self._columns = (cut_strips(sizes, self.strips, near) for sizes in _sizes(cells))
-        self.counts = np.zeros((self.strips, self.strips), np.int64)  # cells of each block
+        self.counts = np.zeros((self.strips, self.strips), np.int64)  # the number of cells in each block
         folder = Path(tempfile.mkdtemp(prefix="unhot-"))
         self._remove = weakref.finalize(self, shutil.rmtree, str(folder), ignore_errors=True)
         self._path = folder / "blocks"
@@ -86,7 +86,7 @@ class Blocks:
         self._remove()
 
     def reader(self) -> BlockReader:
-        """For one thread."""
+        """Return a reader for one thread."""
         return BlockReader(self._path, self)
 
     def _write(self, cells: Cells, value: Value, seed: int, threads: int) -> None:
@@ -127,7 +127,7 @@ class Blocks:
 
 
 class BlockReader:
-    """Reads blocks, one at a time, into the same memory."""
+    """A reader of blocks, one at a time, into the same memory."""
 
     def __init__(self, path: Path, blocks: Blocks) -> None:
         self._file, self._counts = path.open("rb", 0), blocks.counts.reshape(-1)
@@ -140,7 +140,7 @@ class BlockReader:
         self._file.close()
 
     def read(self, block: int) -> CellBlock:
-        """A block by its number, strips * strip of rows + strip of columns."""
+        """Read the block of that number: strips * strip of rows + strip of columns."""
         size = int(self._counts[block])
         self._file.seek(ARRAYS * 4 * int(self._starts[block]))
         view = self._buffer[: ARRAYS * size].data.cast("B")
@@ -156,15 +156,15 @@ class BlockReader:
 
 
 def block_of(numbers: Ids, size: int) -> CellBlock:
-    """So many cells, from numbers that are their words, contexts, targets and weights."""
+    """Return `size` cells, from an array of their words, contexts, targets and weights."""
     words, contexts, targets, weights = numbers[: ARRAYS * size].reshape(ARRAYS, size)
     return CellBlock(words, contexts, targets.view(np.float32), weights.view(np.float32))
 
 
 def order(strips: int, seed: int, epoch: int) -> list[tuple[int, int]]:
-    """The blocks of an epoch as (strip of rows, strip of columns).
+    """Return the blocks of an epoch, in order, as (strip of rows, strip of columns).
 
-    Rounds in which each strip has one block.
+    They form rounds, in each of which every strip has one block.
     """
     random = np.random.default_rng([seed, epoch])
     rows, columns, rounds = (random.permutation(strips).tolist() for _ in range(3))
@@ -172,19 +172,19 @@ def order(strips: int, seed: int, epoch: int) -> list[tuple[int, int]]:
 
 
 def strips_of(cells: int) -> int:
-    """How many strips cells are cut into; it depends on nothing else, least of all on the threads."""
+    """Return the number of strips, which depends on the number of cells alone, not on the threads."""
     return max(1, math.isqrt(cells // BLOCK_CELLS))
 
 
 def near_words(stride: int) -> int:
-    """How many words a tile has on each side, in rows of so many floats."""
+    """Return the number of words on each side of a tile, for rows of `stride` floats."""
     return max(1, TILE_BYTES // (2 * 2 * 4 * stride))
 
 
 def arranging_bytes(cells: Cells, stride: int, threads: int) -> int:
-    """Memory that is taken while blocks are made.
+    """Return the bytes of memory that it takes to make the blocks.
 
-    Strips of cells and what they are turned into, and where tiles end.
+    They hold strips of cells, their targets and weights, and the ends of tiles.
     """
     strips, words = strips_of(len(cells)), len(cells.vocabulary)
     threads, strip = min(threads, strips), len(cells) // strips + words  # a strip ends with a whole row
@@ -193,11 +193,11 @@ def arranging_bytes(cells: Cells, stride: int, threads: int) -> int:
 
 
 def warm_up_arranging() -> None:
-    """Compile it, or load it from disk, with next to nothing."""
+    """Compile `arrange`, or load it from disk, by arranging a single cell."""
     ids, starts = np.zeros(1, np.int32), np.array([0, 1])
     values = np.ones(1)
     for array in (ids, starts, values):
-        array.flags.writeable = False  # as cells are
+        array.flags.writeable = False  # as in `Cells`
     tiles, out = (
         TilePieces(np.zeros(1, np.int32), np.zeros(1, np.int64), np.ones(1, np.int64)),
         Arranged(ids.copy(), ids.copy(), np.zeros(1, np.float32)),
@@ -217,7 +217,7 @@ def warm_up_arranging() -> None:
 
 
 def _sizes(cells: Cells) -> tuple[Counts, Counts]:
-    """How many cells rows and columns have."""
+    """Count the cells of each row and of each column."""
     rows = np.diff(cells.starts)
     if cells.is_symmetric():
         return rows, rows
@@ -228,7 +228,7 @@ def _sizes(cells: Cells) -> tuple[Counts, Counts]:
 
 
 def _write_strip(file: IO[bytes], cut: Counts, arrays: list[Ids | Floats]) -> None:
-    """The blocks of a strip, each with its arrays one behind the other."""
+    """Write the blocks of a strip, each as its arrays one after the other."""
     for first, last in zip(cut[:-1], cut[1:], strict=True):
         for array in arrays:
             file.write(array[first:last].data)

@@ -1,4 +1,4 @@
-"""Training on cells: GloVe's kernel on the blocks of a file, in an order that threads cannot be seen in."""
+"""Training on cells: GloVe's kernel on the blocks of a file; threads do not change the result."""
 
 import os
 import threading
@@ -15,23 +15,23 @@ from unhot.train.params import BLOCK, padded
 from unhot.train.schedule import Chunk, even_chunks
 from unhot.types import Doubles, Floats
 
-LOSS_UNITS = 1 << 20
+LOSS_UNITS = 1 << 20  # losses are rounded to multiples of 1 / LOSS_UNITS
 START = 2.0  # vectors start uniformly in (-START, START) / sqrt(dim)
 
 
 class Sides(NamedTuple):
-    """What is learned."""
+    """The learned rows of words and of contexts."""
 
     words: Side
     contexts: Side
 
     def arrays(self) -> list[Floats]:
-        """All of them."""
+        """Return all arrays of both sides."""
         return [*self.words, *self.contexts]
 
 
 def stride_of(dim: int) -> int:
-    """Floats in a row: a vector, and the biases behind it."""
+    """Return the number of floats in a row: a vector, its biases, and padding."""
     return padded(dim + BIASES)
 
 
@@ -59,12 +59,12 @@ def warm_up(dim: int) -> None:
 
 
 def rounded(loss: float) -> float:
-    """A loss whose sums do not depend on their order: to a millionth, up to some 8e9."""
+    """Round a loss to about a millionth: sums, up to about 8e9, then do not depend on their order."""
     return round(loss * LOSS_UNITS) / LOSS_UNITS if np.isfinite(loss) else loss
 
 
 class GloVeRun(EpochRun[Chunk]):
-    """One training under way; a chunk is a block of cells."""
+    """A training run of GloVe, in which a chunk is a block of cells."""
 
     def __init__(self, blocks: Blocks, sides: Sides, plan: Plan, threads: int) -> None:
         cells = int(blocks.counts.sum())
@@ -73,10 +73,10 @@ class GloVeRun(EpochRun[Chunk]):
         self._blocks, self._sides = blocks, sides
         self._readers = [blocks.reader() for _ in range(threads)]
         if os.name == "posix":
-            blocks.close()  # the file is there as long as somebody has it open, and gone whatever happens
+            blocks.close()  # open files stay readable, and nothing is left behind after a crash
         self._shape = shape(sides.words.rows.shape[1])
         self._order: list[tuple[int, int]] = []
-        # how many blocks of each strip of rows, and of columns, are done
+        # the number of finished blocks of each strip of rows, and of columns
         self._rounds = np.zeros((2, blocks.strips), np.int64)
         self._free = threading.Condition()
 
@@ -87,11 +87,11 @@ class GloVeRun(EpochRun[Chunk]):
         self._blocks.close()
 
     def rate(self, epoch: int, chunk: Chunk) -> float:
-        """The same for all: AdaGrad has its own way to slow down."""
+        """Return the same rate for all chunks: AdaGrad slows down by itself."""
         return self._plan.lr
 
     def learn(self, epoch: int, chunk: Chunk, lr: float, thread: int) -> tuple[float, int]:
-        """One call of the kernel, when the blocks before it that share its rows or columns are done."""
+        """Wait for the earlier blocks that share rows or columns, then train a block by one kernel call."""
         strips = self._blocks.strips
         row, column = self._order[chunk.number]
         turn = chunk.number // strips
@@ -109,7 +109,7 @@ class GloVeRun(EpochRun[Chunk]):
                 self._free.notify_all()
 
     def keep_state(self) -> None:
-        """Copy the rows, and draw the order of the epoch that begins, or goes on."""
+        """Copy the rows, and draw the order of the epoch that starts or resumes."""
         super().keep_state()
         at = self.history.position
         self._order = order(self._blocks.strips, self._plan.seed, at.epoch)

@@ -4,9 +4,9 @@
     g = weight (s - target)                       dL/du_i = g v_j, dL/db_i = g, and likewise for the context
     p = lr * gradient;  x -= p / sqrt(G);  G += p^2     for every number x with its own G, which began at 1
 
-Both rows move from the old ones. A bias is a number of its row: a word's row is (u, b, 1), a context's (v, 1,
-c), so the dot product is s and nothing is done for the biases alone. Numbers that never move, these ones,
-have a G so large that their steps vanish (`FIXED`).
+Both steps use the old rows. A bias is a number in its row: a word's row is (u, b, 1), a context's (v, 1, c).
+So the dot product is s, and biases need no code of their own. The two 1s never move: their G is so large that
+their steps vanish (`FIXED`).
 
 Reference: Pennington, Socher and Manning, GloVe: Global vectors for word representation, 2014; Duchi, Hazan
 and Singer, 2011.
@@ -36,12 +36,12 @@ from unhot.kernels.simd.tiles import Shape, each_slice, stride_of
 from unhot.types import Floats, Ids
 
 FIXED = 1e30  # the G of a number that never moves
-AHEAD = 4  # cells whose rows are asked for early
-BIASES = 2  # numbers of a row behind the vector: the biases of word and context, one of them 1
+AHEAD = 4  # rows are prefetched this many cells early
+BIASES = 2  # numbers after the vector in a row: the biases of word and context, one of them 1
 
 
 class Side(NamedTuple):
-    """Words, or contexts: their rows, and the G of each number."""
+    """The rows of all words, or of all contexts, and the G of each number."""
 
     rows: Floats  # [words, stride]
     squares: Floats
@@ -60,7 +60,7 @@ def glove_step_twin(
     shape: Shape, words: Any, squares: Any, i: int, contexts: Any, context_squares: Any, j: int, target:
     float, weight: float, lr: float,
 ) -> float:  # fmt: skip
-    """Learn one cell; returns weight (s - target)^2."""
+    """Learn one cell; return weight (s - target)^2."""
     u, v = words[i].copy(), contexts[j].copy()
     error = np.dot(u, v) - np.float32(target)
     g = np.float32(weight) * error
@@ -76,7 +76,7 @@ def glove_step(
     types: Any, b: Value, shape: Value, words: Value, squares: Value, i: Value, contexts: Value,
     context_squares: Value, j: Value, target: Value, weight: Value, lr: Value,
 ) -> float:  # fmt: skip
-    """Two passes over the rows: the score, then the steps, a slice of both at a time."""
+    """Learn one cell in two passes over both rows, slice by slice: the score, then the steps."""
     stride = stride_of(b, shape)
     u_row, v_row = row(b, words, i, stride), row(b, contexts, j, stride)
     u_sums, v_sums = row(b, squares, i, stride), row(b, context_squares, j, stride)
@@ -107,7 +107,7 @@ def glove_step(
 
 @kernel
 def learn_cells(shape: Any, cells: Any, words: Any, contexts: Any, lr: Any) -> float:
-    """Learn a block of cells in their order; returns the loss, the sum of 1/2 weight (s - target)^2."""
+    """Learn a block of cells in their order; return the loss, the sum of 1/2 weight (s - target)^2."""
     loss, count = 0.0, cells.words.size
     for cell in range(count):
         if cell + AHEAD < count:
