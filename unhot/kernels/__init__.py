@@ -1,1 +1,1 @@
-"""Compiled primitives that everything else is built from."""
+"""The compiled functions from which training is built."""

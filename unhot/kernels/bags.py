@@ -1,7 +1,6 @@
-"""Words that are made of several input rows: the word itself and its n-grams.
+"""Words that consist of several input rows: the row of the word itself and the rows of its n-grams.
 
-The rows of all words are written down one after the other, so that an input costs no look-up of strings while
-it is trained.
+One list holds the rows of all words, so training never looks up a string.
 """
 
 from typing import Any, NamedTuple
@@ -13,20 +12,20 @@ from unhot.types import Floats, Ids, Starts
 
 
 class Bags(NamedTuple):
-    """Word w is made of rows[starts[w] : starts[w + 1]]."""
+    """The rows of each word: word w consists of rows[starts[w] : starts[w + 1]]."""
 
     starts: Starts  # [words + 1]
     rows: Ids
-    # [words] how often each of a word's different rows stands there, squared and summed: without repeats,
-    # their number
+    # [words] the sum of m**2 over the different rows of a word, where a row occurs m times; without repeats,
+    # this is the number of rows
     squares: Floats
 
 
 @inner
 def put_bag(bags: Any, word: Any, hot: Any, inputs: Any, count: Any) -> Any:
-    """Write the rows of a word, where this thread finds them, behind the first `count` inputs.
+    """Append the rows of a word, at the places where this thread finds them, to the first `count` inputs.
 
-    Returns how many there are then.
+    Returns the new number of inputs.
     """
     for i in range(bags.starts[word], bags.starts[word + 1]):
         inputs.row[count] = hot_row(bags.rows[i], hot.in_rows, hot.in_shift)
@@ -36,6 +35,6 @@ def put_bag(bags: Any, word: Any, hot: Any, inputs: Any, count: Any) -> Any:
 
 @inner
 def fetch_bag(shape: Any, params: Any, bags: Any, word: Any, hot: Any) -> None:
-    """Ask for the rows of a word that will be trained soon."""
+    """Prefetch the rows of a word that will be trained soon."""
     for i in range(bags.starts[word], bags.starts[word + 1]):
         prefetch(shape, params.in_vectors, hot_row(bags.rows[i], hot.in_rows, hot.in_shift))

@@ -1,9 +1,10 @@
-"""Biases: what is added to scores beside the products, and learned with them.
+"""Biases: learned numbers that are added to the scores.
 
     s[b, c] = x_b . o_c + out_bias_c + in_bias_b - ln_z + offset_c
 
-An array of size zero is a bias that the layer does not have. `in_bias` belongs to the rows of the input and
-is combined as they are; ln_z is one number, of which each thread has its own copy (`ln_z_at`).
+An array of size zero means that the layer does not have this bias. `in_bias` has one number per input row; a
+bag combines these numbers as it combines its rows. ln_z is a single number. Each thread has its own copy of
+it, at `ln_z_at`.
 """
 
 from typing import Any
@@ -17,14 +18,14 @@ from unhot.kernels.steps import All, padded_width_of, tile_room
 
 @generic
 def add_out_bias(shape: Any, out_bias: Any, columns: Any, first: Any, n: Any, scores: Any) -> Any:
-    """Add the biases of the columns, before the link."""
+    """Add the output biases of the columns to their scores or offsets, before the link."""
 
 
 @generic
 def learn_out_bias(
     shape: Any, out_bias: Any, columns: Any, first: Any, n: Any, steps: Any, count: Any
 ) -> Any:
-    """Take the step of the columns' biases, after the link."""
+    """Update the output biases of the columns, after the link."""
 
 
 @add_out_bias.register(Shape)
@@ -61,30 +62,30 @@ def _learn_all(shape: Any, out_bias: Any, columns: Any, first: Any, n: Any, step
 
 @inner
 def has_in_bias(params: Any) -> Any:
-    """Whether scores depend on the input by more than its vector."""
+    """Return whether the layer has an input bias or ln Z."""
     return params.in_bias.size + params.ln_z.size > 0
 
 
 @inner
 def in_bias_of(params: Any, row: Any) -> Any:
-    """The bias of an input row."""
+    """Return the bias of an input row, or 0 if the layer has no input bias."""
     return params.in_bias[row] if params.in_bias.size > 0 else np.float32(0.0)
 
 
 @inner
 def ln_z_of(params: Any, ln_z_at: Any) -> Any:
-    """The thread's ln Z."""
+    """Return this thread's ln Z, or 0 if the layer has none."""
     return params.ln_z[ln_z_at] if params.ln_z.size > 0 else np.float32(0.0)
 
 
 @generic
 def add_to_scores(shape: Any, scores: Any, count: Any, b: Any, n: Any, bias: Any) -> Any:
-    """Add a bias to all columns of an input."""
+    """Add a bias to the scores of input b in all n columns."""
 
 
 @generic
 def sum_of_steps(shape: Any, steps: Any, count: Any, b: Any, n: Any) -> Any:
-    """The step of a bias of an input."""
+    """Return the step of a bias of input b: the sum of its steps over all n columns."""
 
 
 @add_to_scores.register(Shape)
@@ -125,13 +126,13 @@ def _sum_of_all(shape: Any, steps: Any, count: Any, b: Any, n: Any) -> Any:
 
 @inner
 def learn_in_bias(params: Any, row: Any, step: Any) -> None:
-    """Take the step of the bias of an input row."""
+    """Add a step to the bias of an input row."""
     if params.in_bias.size > 0:
         params.in_bias[row] += step
 
 
 @inner
 def learn_ln_z(params: Any, ln_z_at: Any, step: Any) -> None:
-    """Take the step of ln Z, which is subtracted."""
+    """Subtract a step from ln Z, which the scores contain with a minus sign."""
     if params.ln_z.size > 0:
         params.ln_z[ln_z_at] -= step

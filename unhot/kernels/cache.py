@@ -1,10 +1,10 @@
-"""Where compiled kernels are kept between runs.
+"""The cache that keeps compiled kernels on disk between runs.
 
-Numba looks only at the file that holds a kernel, not at the files it calls into, so a change elsewhere would
-leave a stale kernel behind. Here the *name of the directory* carries a hash of the sources that kernels are
-made of, the numba version and the CPU: a change to any of these means a new directory, and a change to a
-help text does not. A cache is disposable: a file that cannot be read is wiped and compiled again, and a
-folder that cannot be written is done without.
+Numba looks only at the file that holds a kernel, not at the files that the kernel calls, so a change
+elsewhere would leave a stale kernel behind. Here the *name of the directory* contains a hash of the sources
+of all kernels, the numba version and the CPU. A change to any of these means a new directory; a change to a
+help text does not. The cache is disposable: a file that cannot be read is deleted and the kernel is compiled
+again. If the folder cannot be written, nothing is kept.
 
 The directory is `$NUMBA_CACHE_DIR/unhot-...` if that variable is set, otherwise `unhot/kernels-...` in the
 user's cache folder.
@@ -32,7 +32,7 @@ CONSTANT = re.compile(rb"\b[A-Z][A-Z0-9_]+\b")
 
 
 def user_cache() -> Path:
-    """The user's cache folder, by the custom of the platform."""
+    """Return the user's cache folder, which depends on the platform."""
     if sys.platform == "win32":
         return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
     if sys.platform == "darwin":
@@ -41,7 +41,7 @@ def user_cache() -> Path:
 
 
 def kernel_sources() -> dict[str, bytes]:
-    """Return the sources that kernels are made of, by their path in the package.
+    """Return the sources of all kernels, by their path in the package.
 
     These are the files of `unhot.kernels`, the files that import from it, and the files from which those
     import a constant.
@@ -69,7 +69,7 @@ def fingerprint() -> str:
 
 @functools.cache
 def cache_directory() -> Path:
-    """The directory of this package version, numba version and CPU."""
+    """Return the directory for these sources, this numba version and this CPU."""
     name = fingerprint()
     if numba.config.CACHE_DIR:
         return Path(numba.config.CACHE_DIR) / f"unhot-{name}"
@@ -77,7 +77,7 @@ def cache_directory() -> Path:
 
 
 def _classes(numba_type: Any) -> Iterator[type]:
-    """The NamedTuple classes inside a numba type."""
+    """Yield the NamedTuple classes inside a numba type."""
     if hasattr(numba_type, "instance_class"):
         yield numba_type.instance_class
     for part in getattr(numba_type, "types", ()):
@@ -85,48 +85,48 @@ def _classes(numba_type: Any) -> Iterator[type]:
 
 
 def ours(signature: Any) -> bool:
-    """Whether all NamedTuples of a signature are of this package: then `fingerprint` covers their code."""
+    """Return whether this package defines all NamedTuples of a signature: `fingerprint` covers only these."""
     classes = (c for t in signature for c in _classes(t))
     return all(c.__module__.split(".")[0] == "unhot" for c in classes)
 
 
 class Locator(caching._CacheLocator):  # type: ignore[misc]
-    """Puts every kernel into our directory."""
+    """Tells numba to keep every kernel in `cache_directory()`."""
 
     def __init__(self, lineno: int) -> None:
         self._lineno = lineno
 
     def get_cache_path(self) -> str:
-        """Where."""
+        """Return the directory of the cache."""
         return str(cache_directory())
 
     def get_source_stamp(self) -> str:
-        """What the cache was made from: that is in the directory's name."""
+        """Return the directory's name, which contains the hash of the sources."""
         return cache_directory().name
 
     def get_disambiguator(self) -> str:
-        """What tells two functions of one name apart."""
+        """Return what distinguishes two functions of the same name: the line number."""
         return str(self._lineno)
 
     @classmethod
     def from_function(cls, py_func: Any, py_file: str) -> Locator:
-        """The locator of a function."""
+        """Return the locator of a function."""
         return cls(py_func.__code__.co_firstlineno)
 
 
 class Implementation(caching.CompileResultCacheImpl):  # type: ignore[misc]
-    """Numba's own, with our locator."""
+    """Numba's cache implementation with our locator."""
 
     _locator_classes = [Locator]
 
 
 class KernelCache(caching.FunctionCache):  # type: ignore[misc]
-    """A cache that never fails: what cannot be read is compiled again, what cannot be written is not kept."""
+    """A cache that never fails: it recompiles what it cannot read, and does not keep what it cannot write."""
 
     _impl_class = Implementation
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """A compiled kernel from disk, or None."""
+        """Load a compiled kernel from disk; return None if there is none."""
         if not ours(sig):
             return None
         try:
@@ -136,20 +136,20 @@ class KernelCache(caching.FunctionCache):  # type: ignore[misc]
             return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        """Keep a compiled kernel."""
+        """Save a compiled kernel to disk."""
         if not ours(sig):
             return
         try:
             super().save_overload(sig, data)
-        except OSError:  # read-only or full: the kernel works all the same
+        except OSError:  # the disk is read-only or full: the kernel still works
             self.disable()
-        except Exception:  # a damaged index, as above
+        except Exception:  # the index is damaged
             self.wipe()
 
     def wipe(self) -> None:
-        """Remove the files of this kernel."""
+        """Delete the files of this kernel."""
         try:
             for path in cache_directory().glob(f"{self._impl.filename_base}.*"):
                 path.unlink(missing_ok=True)
-        except OSError:  # damaged and read-only: do without
+        except OSError:  # damaged and read-only: work without the cache
             self.disable()

@@ -1,6 +1,6 @@
 """A chunk of training: where its examples are, and how they are trained.
 
-A feeder reads `Where`, the training step reads `How`. Neither needs the other's.
+A feeder reads `Where`. The training step reads `How`.
 """
 
 from typing import Any, NamedTuple
@@ -29,14 +29,14 @@ class Where(NamedTuple):
 
 
 def one_piece(start: int, stop: int, window_key: Any, draw_key: Any) -> Where:
-    """Return a chunk that is read from position `start` to `stop`, in this order."""
+    """Return a chunk that is read in order from position `start` to `stop`."""
     return Where(0, 1, start, stop, max(stop - start, 1), np.uint64(0), window_key, draw_key)
 
 
 class HotPlaces(NamedTuple):
-    """Where a thread has its own rows: copies of the first rows of each matrix, and of ln Z.
+    """The places of a thread's own copies: of the first rows of each matrix, and of ln Z.
 
-    Row r of a matrix with copies is found at r + shift if r < rows.
+    The thread finds row r at r + shift if r < rows, else at r.
     """
 
     in_rows: int
@@ -44,22 +44,22 @@ class HotPlaces(NamedTuple):
     out_rows: int
     out_shift: int
     ln_z_at: int
-    aside: int  # the first of the input rows that frozen ones are copied to
+    aside: int  # the first of the input rows to which frozen rows are copied
 
 
 class How(NamedTuple):
-    """How examples change the rows."""
+    """How training changes the rows."""
 
     lr: Any  # float32
     hot: HotPlaces
-    frozen: Any  # uint8 [input rows], 1: never changed; of size zero if all are learned
+    frozen: Any  # uint8 [input rows], 1: the row never changes; of size zero if all rows are learned
 
 
-NOWHERE = Where(0, 0, 0, 0, 1, np.uint64(0), np.uint64(0), np.uint64(0))  # no example: enough to compile with
-UNCHANGED = How(np.float32(0.0), HotPlaces(0, 0, 0, 0, 0, 0), np.zeros(0, np.uint8))  # likewise
+NOWHERE = Where(0, 0, 0, 0, 1, np.uint64(0), np.uint64(0), np.uint64(0))  # no examples: used to compile
+UNCHANGED = How(np.float32(0.0), HotPlaces(0, 0, 0, 0, 0, 0), np.zeros(0, np.uint8))  # used to compile
 
 
 @inner
 def hot_row(row: Any, rows: Any, shift: Any) -> Any:
-    """Where a row is found by this thread."""
+    """Return the place where this thread finds a row: its own copy if the row has one."""
     return row + shift if row < rows else row

@@ -1,9 +1,9 @@
-"""The columns of a step: which output rows it touches, and what they are to it.
+"""The columns of a step: the output rows that it reads and changes.
 
-An output layer fills them (`candidates`) from the targets of a window, one window ahead of the training. A
-column has a row, a label (how many of the targets it is), a weight and an offset that is added to its score;
-what they mean is up to the link (links.py). Two columns never have the same row, unless all but the first
-have label and weight zero.
+An output layer fills the columns (`candidates`) from the targets of an example, one example ahead of the
+training. A column has a row, a label (how often its row is a target), a weight and an offset that is added to
+its score. The link (simd/links.py) defines what these mean. Two columns never have the same row, unless all
+but the first have label and weight zero.
 """
 
 from typing import Any, NamedTuple
@@ -16,14 +16,14 @@ from unhot.kernels.simd.ids import last_match
 from unhot.kernels.simd.lanes import LANES
 from unhot.types import Counts, Floats, Ids
 
-AHEAD = 1  # examples whose columns are filled before they are trained
+AHEAD = 1  # the columns of an example are filled so many examples before it is trained
 PARTS = 2  # > AHEAD
-# among so many rows a loop is quicker than a search by vectors, which must wait for what was just written
+# up to so many rows, a loop is faster than a vector search, which must wait until the last writes are done
 FEW = 8
 
 
 class Columns(NamedTuple):
-    """The columns of this window and of the next ones, in PARTS parts of equal size."""
+    """The columns of this example and of the next ones, in PARTS parts of equal size."""
 
     filled: Counts  # how many columns each part has
     groups: Counts  # how many groups each part has
@@ -31,14 +31,14 @@ class Columns(NamedTuple):
     label: Floats
     weight: Floats
     offset: Floats
-    # first columns of the groups, counted from the part's first; behind the last one, where it ends
+    # the first column of each group, counted from the first of the part; then the end of the last group
     group_first: Ids
-    group_name: Ids  # what a layer calls a group, to find it again
-    width: int  # a group takes a multiple of so many columns
+    group_name: Ids  # the number by which a layer finds a group again
+    width: int  # the number of columns in a group is a multiple of `width`
 
 
 class Targets(NamedTuple):
-    """What is to be predicted: n different words from word[at] on, each as often as times[times_at] says."""
+    """The words to predict: n different ones from word[at] on, multiplicities from times[times_at] on."""
 
     word: Ids
     at: int
@@ -46,12 +46,12 @@ class Targets(NamedTuple):
     times_at: int
     n: int
     total: int  # sum of the multiplicities
-    rounds: int  # sets of draws, for layers that draw: 1, or up to `total`
-    same: int  # how many examples in a row draw the same
+    rounds: int  # sets of candidates that a sampling layer draws: 1, or up to `total`
+    same: int  # how many consecutive examples share their draws
 
 
 def columns_buffer(columns: int, width: int) -> Columns:
-    """Room for steps of so many columns."""
+    """Return buffers for steps of up to `columns` columns, in tiles of `width`."""
     part = -(-columns // width) * width + LANES
     row, group_first, group_name = (aligned_zeros(PARTS * part, np.int32) for _ in range(3))
     label, weight, offset = (aligned_zeros(PARTS * part) for _ in range(3))
@@ -60,21 +60,21 @@ def columns_buffer(columns: int, width: int) -> Columns:
 
 
 def columns_bytes(columns: int) -> int:
-    """About how much memory they take."""
+    """Estimate the memory that `columns_buffer` takes."""
     return PARTS * 6 * 4 * (columns + 2 * LANES)
 
 
 @generic
 def candidates(tables: Any, targets: Any, state: Any, columns: Any, first: Any) -> Any:
-    """Fill the columns from `first` on; return how many there are and the new random state.
+    """Fill the columns from `first` on; return their number and the new random state.
 
-    Registered by layers for their Tables.
+    Output layers register this function for their Tables.
     """
 
 
 @inner
 def first_of(columns: Any, part: Any) -> Any:
-    """Where a part begins."""
+    """Return the first column of a part."""
     return part * (columns.row.size // PARTS)
 
 
@@ -87,7 +87,7 @@ def put(columns: Any, at: Any, row: Any, label: Any, weight: Any, offset: Any) -
 
 @inner
 def put_targets(targets: Any, columns: Any, first: Any) -> Any:
-    """One column for each target, its label and weight the multiplicity."""
+    """Write one column per target, with the multiplicity as label and weight; return their number."""
     for i in range(targets.n):
         times = targets.times[targets.times_at + i]
         put(columns, first + i, targets.word[targets.at + i], times, times, 0.0)
@@ -96,7 +96,7 @@ def put_targets(targets: Any, columns: Any, first: Any) -> Any:
 
 @inner
 def find(columns: Any, first: Any, n: Any, row: Any) -> Any:
-    """The column among the n from `first` on that has a row, counted from `first`; -1 if there is none."""
+    """Return which of the n columns from `first` on has a row, counted from `first`; -1 if there is none."""
     if n > FEW:
         return last_match(columns.row, first, n, np.int32(row))
     for i in range(n):
@@ -107,11 +107,11 @@ def find(columns: Any, first: Any, n: Any, row: Any) -> Any:
 
 @inner
 def fill_tile(columns: Any, first: Any, n: Any, width: Any) -> Any:
-    """Fill up the last tile with the first column's row, without label and weight.
+    """Fill up the last tile with columns of the first row that have label and weight zero.
 
-    Returns the number of columns then.
+    Returns the new number of columns.
     """
-    full = width if n == width else (n + width - 1) // width * width  # a division takes long
+    full = width if n == width else (n + width - 1) // width * width  # division is slow
     for c in range(first + n, first + full):
         put(columns, c, columns.row[first], 0.0, 0.0, columns.offset[first])
     return full
@@ -119,21 +119,21 @@ def fill_tile(columns: Any, first: Any, n: Any, width: Any) -> Any:
 
 @inner
 def _part_of(first: Any) -> Any:
-    """The part that begins there: of two, the second one does not begin at zero."""
+    """Return the part that begins at column `first`: part 0 begins at zero, part 1 does not."""
     return np.int64(first > 0)
 
 
 @inner
 def begin_groups(columns: Any, first: Any) -> None:
-    """The columns from `first` on are in no group yet."""
+    """Start the part at column `first` without any groups."""
     columns.groups[_part_of(first)], columns.group_first[first] = 0, 0
 
 
 @inner
 def end_group(columns: Any, first: Any, n: Any, name: Any) -> Any:
-    """All columns behind the last group are one, up to n.
+    """Make the columns from the end of the last group up to column n a new group, and fill its last tile.
 
-    Returns how many there are when its last tile is filled.
+    Returns the new number of columns.
     """
     part = _part_of(first)
     group = first + columns.groups[part]
@@ -146,7 +146,7 @@ def end_group(columns: Any, first: Any, n: Any, name: Any) -> Any:
 
 @inner
 def find_group(columns: Any, first: Any, name: Any) -> Any:
-    """The first column, counted from `first`, of the group of that name; -1 if there is none."""
+    """Return the first column of the group of a name, counted from `first`; -1 if there is none."""
     for group in range(first, first + columns.groups[_part_of(first)]):
         if columns.group_name[group] == name:
             return columns.group_first[group]

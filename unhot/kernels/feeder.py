@@ -1,14 +1,14 @@
-"""The seam between the training loop and where its examples come from.
+"""The interface between the training loop and the source of its examples.
 
-An example is an input and its targets. A feeder is a NamedTuple that knows where they are: in the windows of
-a text (window_feeder.py, and the files of models), in labelled lines, in sessions, in walks over a graph. It
+An example is an input and its targets. A feeder is a NamedTuple that finds examples: in the windows of a text
+(window_feeder.py and the files of models), in labelled lines, in sessions, in walks over a graph. A feeder
 registers four functions for its type, and the loop (loop.py) does the rest:
 
-    prepare       the examples of a chunk: what is read into the feeder's own buffers, `scratch.feed`
-    targets_of    what an example predicts; the loop asks one example ahead, so that output rows can be
-                  fetched
-    input_of      the input of an example: each row by itself (`Each`), or a bag of rows (`Bag`)
-    fetch         which input rows the next examples need, to ask for them ahead
+    prepare       reads the examples of a chunk into the feeder's own buffers, `scratch.feed`
+    targets_of    returns what an example predicts; the loop calls it one example ahead, to prefetch output
+                  rows
+    input_of      returns the input of an example: each row by itself (`Each`), or a bag of rows (`Bag`)
+    fetch         prefetches the input rows that the next examples need
 """
 
 from typing import Any, NamedTuple
@@ -24,32 +24,40 @@ from unhot.types import Floats, Ids
 class Inputs(NamedTuple):
     """The rows of an example, or the words of its targets, and how often each occurs.
 
-    The first half of `times` is as many ones as there can be rows, then LANES zeros: without repeats, the
-    multiplicities of n rows are read from the last n ones on (`ones_at`). With repeats they are written to
-    the second half.
+    The first half of `times` holds a one for each possible row, then LANES zeros. If no row repeats, the
+    multiplicities of n rows are the last n ones (`ones_at`). If a row repeats, the multiplicities are written
+    to the second half.
     """
 
     row: Ids
     times: Floats
-    slot: Ids  # by distance from a window's left edge: which input a place went to
+    slot: Ids  # [distance from the left edge of a window] the input that holds the word at that place
 
 
 class Each(NamedTuple):
-    """The first `rows` rows of `scratch.inputs` are inputs of their own; all have the same targets."""
+    """Several inputs with the same targets: each of the first `rows` rows of `scratch.inputs` is one."""
 
     rows: int
-    times: int  # where their multiplicities begin
+    times: int  # the index of their multiplicities in `scratch.inputs.times`
     pairs: int  # (input, target) pairs
 
 
 class Bag(NamedTuple):
-    """One input: h = share * sum of the first `rows` rows of `scratch.inputs`, by their multiplicities.
+    """One input h, which combines the first `rows` rows x_b of `scratch.inputs` by their multiplicities.
 
-    Each of its rows moves by `moved` times the step of h: `moved` = `share` is the gradient.
+        h = share * sum_b times_b x_b
+
+    `share` is 1 for the sum of the rows, 1 / (sum of times_b) for their mean. When training changes h by a
+    step d, each row changes by
+
+        x_b += moved * times_b * d
+
+    `moved` = `share` makes this the gradient step of the rows. A larger `moved` makes the rows learn faster:
+    if all rows are different, `moved` = 1 / (share * sum of times_b**2) changes h by exactly d.
     """
 
     rows: int
-    times: int  # where their multiplicities begin
+    times: int  # the index of their multiplicities in `scratch.inputs.times`
     pairs: int  # (input, target) pairs
     share: Any  # float32
     moved: Any  # float32
@@ -57,26 +65,26 @@ class Bag(NamedTuple):
 
 @generic
 def prepare(feeder: Any, scratch: Any, where: Any, how: Any) -> Any:
-    """Read the examples of a chunk; return the first place and the one behind the last."""
+    """Read the examples of a chunk; return the place of the first one and the place behind the last one."""
 
 
 @generic
 def targets_of(feeder: Any, scratch: Any, place: Any) -> Any:
-    """The `Targets` of the example at a place."""
+    """Return the `Targets` of the example at a place."""
 
 
 @generic
 def input_of(feeder: Any, shape: Any, scratch: Any, place: Any, how: Any) -> Any:
-    """The input of the example at a place, as `Each` or `Bag`; its rows are in `scratch.inputs`."""
+    """Write the rows of the example at a place to `scratch.inputs`; return its input as `Each` or `Bag`."""
 
 
 @generic
 def fetch(feeder: Any, shape: Any, params: Any, scratch: Any, place: Any, how: Any) -> Any:
-    """Ask for input rows that the example at a place, which is the next one, will need."""
+    """Prefetch input rows for the example at a place, which is the next one to be trained."""
 
 
 def inputs_buffer(most: int) -> Inputs:
-    """Room for so many rows, padded for the blocks."""
+    """Return buffers for up to `most` rows, padded for vector code."""
     size = most + LANES
     times = aligned_zeros(2 * size)
     times[:most] = 1.0
@@ -85,5 +93,5 @@ def inputs_buffer(most: int) -> Inputs:
 
 @inner
 def ones_at(inputs: Any, count: Any) -> Any:
-    """Where in `times` stand `count` ones before the zeros."""
+    """Return the index in `times` of the last `count` ones before the zeros."""
     return inputs.times.size // 2 - LANES - count

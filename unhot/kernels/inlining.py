@@ -35,7 +35,7 @@ class InlinedLibrary(codegen.JITCodeLibrary):  # type: ignore[misc]
                 passes.run(function, builder)
 
     def _optimize_final_module(self) -> None:
-        """Leave that to the kernel."""
+        """Do nothing: the kernel is optimised instead."""
 
     def _finalize_final_module(self) -> None:
         self._finalized = True
@@ -129,7 +129,7 @@ class InlinedCompiler(CompilerBase):  # type: ignore[misc]
 
 
 class InlinedImplementation(Implementation):
-    """What of a function is kept: its LLVM code, its name and its types."""
+    """What is kept of a function: its LLVM code, its name and its types."""
 
     def reduce(self, cres: Any) -> tuple[Any, ...]:
         """Return what is pickled."""

@@ -1,14 +1,14 @@
-"""The only file, with cache.py, that knows numba: how kernels are compiled, kept and dispatched.
+"""How kernels are compiled and dispatched. Only jit.py, inlining.py and cache.py use numba.
 
     @kernel            an entry point called from Python: compiled on first use, without the GIL, kept on disk
     @inner             a function called by kernels
-    @block(twin)       vector code written as LLVM IR (see simd.py), with a plain Python twin
+    @block(twin)       vector code written as LLVM IR (see simd/), with a twin in plain Python
     @generic           a function that has one implementation per type of its first argument, a NamedTuple:
                        `@function.register(Type)`. This is how an output layer plugs its own code into the
                        compiled loop.
 
-With `NUMBA_DISABLE_JIT=1` every one of them is plain Python (a block is its twin), slow and easy to step
-through.
+With `NUMBA_DISABLE_JIT=1` all of them are plain Python, slow and easy to step through. A block is then
+replaced by its twin.
 """
 
 import inspect
@@ -27,7 +27,7 @@ from unhot.kernels.simd.lanes import FAST
 
 ENABLED = not numba.config.DISABLE_JIT
 
-# `_nrt`: kernels allocate nothing, so no references are counted either (that alone took 100 ns a window).
+# `_nrt`: kernels allocate nothing, so they need no reference counts (which alone took 100 ns a window).
 FLAGS: dict[str, Any] = {"nogil": True, "fastmath": set(FAST), "error_model": "numpy", "_nrt": False}
 INLINE: dict[str, Any] = {
     **FLAGS,
@@ -39,7 +39,7 @@ INLINE: dict[str, Any] = {
 
 
 def inner(function: Callable[..., Any]) -> Any:
-    """Compile a function that only kernels call; it becomes part of them."""
+    """Compile a function that only kernels call; it is inlined into them."""
     return numba.njit(**INLINE)(function)
 
 
@@ -53,11 +53,11 @@ def kernel(function: Callable[..., Any]) -> Any:
 
 
 def block(twin: Callable[..., Any]) -> Callable[[Callable[..., Any]], Any]:
-    """Make an LLVM emitter callable from kernels; without the JIT it is its twin.
+    """Make an LLVM emitter callable from kernels; without the JIT, return its twin.
 
-    The emitter is called as `emit(types, builder, *arguments)`: the arguments' numba types; the LLVM builder;
-    the arguments themselves, an array as the pointer to its data. Its return annotation says what it gives:
-    `float` (float32), `int` (int64) or None.
+    The emitter is called as `emit(types, builder, *arguments)`, with the numba types of the arguments, the
+    LLVM builder and the arguments; an array is passed as the pointer to its data. The return annotation of
+    the emitter is the type of the result: `float` (float32), `int` (int64) or None.
     """
 
     def decorate(emit: Callable[..., Any]) -> Any:
@@ -77,7 +77,7 @@ def block(twin: Callable[..., Any]) -> Callable[[Callable[..., Any]], Any]:
 
             return result(*argument_types), codegen
 
-        # numba reads the parameters from the signature: those of the twin, behind the typing context
+        # numba reads the parameters from the signature: the typing context, then the parameters of the twin
         context = inspect.Parameter("_context", inspect.Parameter.POSITIONAL_OR_KEYWORD)
         parameters = [context, *inspect.signature(twin).parameters.values()]
         typing.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
@@ -100,7 +100,7 @@ class Generic(Protocol):
         """Make a function the implementation for a type."""
 
     def knows(self, kind: type) -> bool:
-        """Whether a type has an implementation."""
+        """Return whether a type has an implementation."""
 
 
 def generic(declaration: Callable[..., Any]) -> Generic:
@@ -112,7 +112,7 @@ def generic(declaration: Callable[..., Any]) -> Generic:
 
     def register(kind: type) -> Callable[[Function], Function]:
         def decorate(function: Function) -> Function:
-            # also one that other kernels call by itself
+            # a function that is already compiled is registered too, as plain Python
             implementations[kind] = getattr(function, "py_func", function)
             return function
 

@@ -1,11 +1,11 @@
-"""One training step: an example and its columns in, parameters changed by minus lr times the gradient.
+"""One training step: change the parameters by minus lr times the gradient for an example and its columns.
 
-`Each` has many inputs, each a row of its own (skip-gram: the words around a centre predict it). `Bag` has
-one, the sum or the mean of some rows (CBOW: the words around; a single row: skip-gram, the centre predicts
-the words around it).
+`Each` has many inputs, and each is one row (skip-gram: the words around a centre predict it). `Bag` has one
+input, the sum or the mean of some rows (CBOW: the words around the centre; a single row: skip-gram, the
+centre predicts the words around it).
 
-A row that is frozen is never written, since another thread may be reading it: the step is done on a copy,
-which is forgotten.
+A frozen row is never written, since another thread may be reading it. The step changes a copy, which is then
+discarded.
 """
 
 from typing import Any
@@ -32,12 +32,12 @@ from unhot.kernels.steps import keep_inputs, link, score_columns, tile_shape, up
 
 @generic
 def learn(example: Any, shape: Any, tables: Any, params: Any, scratch: Any, part: Any, how: Any) -> Any:
-    """Train an example, whose rows are in `scratch.inputs`, with a part of the columns; return the loss."""
+    """Train an example, whose rows are in `scratch.inputs`, on one part of the columns; return the loss."""
 
 
 @inner
 def put_aside(params: Any, inputs: Any, count: Any, how: Any) -> None:
-    """Replace the inputs that are frozen by copies of them."""
+    """Replace frozen inputs by copies."""
     if how.frozen.size > 0:
         x = params.in_vectors
         for b in range(count):
@@ -52,7 +52,7 @@ def put_aside(params: Any, inputs: Any, count: Any, how: Any) -> None:
 
 @learn.register(Each)
 def _learn_each(example: Any, shape: Any, tables: Any, params: Any, scratch: Any, part: Any, how: Any) -> Any:
-    """s[b, c] = x_b . o_c for each input b; all of them move at once."""
+    """Train several inputs x_b, with s[b, c] = x_b . o_c; all rows change at once."""
     inputs, columns = scratch.inputs, scratch.columns
     count, scores = example.rows, scratch.scores
     first, n = first_of(columns, part), columns.filled[part]
@@ -79,7 +79,7 @@ def _learn_each(example: Any, shape: Any, tables: Any, params: Any, scratch: Any
 
 @learn.register(Bag)
 def _learn_bag(example: Any, shape: Any, tables: Any, params: Any, scratch: Any, part: Any, how: Any) -> Any:
-    """s[c] = h . o_c for the one input h, whose rows move by what h would move by."""
+    """Train one input h, with s[c] = h . o_c; each of its rows changes by `moved` times the step of h."""
     inputs, columns = scratch.inputs, scratch.columns
     count, times = example.rows, example.times
     o, scores = params.out_vectors, scratch.scores

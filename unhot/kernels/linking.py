@@ -19,7 +19,7 @@ from unhot.kernels.steps import has_more, tile_room
 def logistic_link(
     tables: Any, shape: Any, scores: Any, count: Any, columns: Any, part: Any, times: Any, at: Any, lr: Any
 ) -> Any:
-    """The logistic link over all tiles, whatever the tables."""
+    """Apply the logistic link to all tiles; `tables` is not used."""
     label, weight = columns.label, columns.weight
     offset, c = columns.offset, first_of(columns, part)
     end, place = c + columns.filled[part], 0
@@ -36,7 +36,7 @@ def logistic_link(
 def softmax_link(
     keep_hits: Any, shape: Any, scores: Any, count: Any, columns: Any, part: Any, times: Any, at: Any, lr: Any
 ) -> Any:
-    """The softmax link over each group; `keep_hits` says whether a target's draws stay in its own sum."""
+    """Apply the softmax link to each group; `keep_hits`: draws that hit a target stay in its own sum."""
     first, room = first_of(columns, part), tile_room(shape, count)
     label, weight = columns.label, columns.weight
     offset = columns.offset

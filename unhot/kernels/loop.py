@@ -1,10 +1,10 @@
 """The training loop: examples x columns x link, for every model and every output layer.
 
-    for each example:  columns of the *next* example -> their rows are prefetched
+    for each example:  columns of the *next* example -> prefetch their rows
                        input of this example -> score -> link -> update
 
-What differs is plugged in by type: an output layer registers `candidates` and `link` for its Tables, a feeder
-says where examples come from (feeder.py).
+Output layers and models plug in their parts by type: an output layer registers `candidates` and `link` for
+its Tables, a feeder provides the examples (feeder.py).
 """
 
 import functools
@@ -34,48 +34,47 @@ from unhot.kernels.simd.tiles import Shape, padded_width
 from unhot.kernels.steps import All, tile_shape
 from unhot.types import Floats, Ids
 
-PREFETCHED = (
-    32  # columns of the next example that are asked for: what the first-level cache can hold beside this one
-)
+# columns of the next example to prefetch: the first-level cache can hold so many beside the current example
+PREFETCHED = 32
 
 
 class Params(NamedTuple):
-    """What is learned. Rows are padded with zeros to a multiple of LANES floats.
+    """The learned parameters. Rows are padded with zeros to a multiple of LANES floats.
 
-    A bias of size zero is none.
+    An array of size zero means that there is no such bias.
     """
 
     in_vectors: Floats
     out_vectors: Floats
     out_bias: Floats  # [output rows]
     in_bias: Floats  # [input rows]
-    ln_z: Floats  # the common one, then those of the threads, LANES apart
+    ln_z: Floats  # the shared number, then the copies of the threads, LANES apart
 
 
 class Scratch(NamedTuple):
-    """Buffers of one thread."""
+    """The buffers of one thread."""
 
-    feed: Any  # those of the feeder
+    feed: Any  # the buffers of the feeder
     inputs: Inputs
     columns: Columns
     scores: Floats
-    hidden: Floats  # [inputs, stride]: inputs as they were, or their mean
+    hidden: Floats  # [inputs, stride]: copies of the inputs before the step, or their sum or mean
     gradient: Floats  # [1, stride]
     places: Ids  # 0, 1, 2, ...
 
 
 class Room(NamedTuple):
-    """How much a step needs at most."""
+    """The largest sizes that a step needs."""
 
-    columns: int  # that are written down one by one
-    width: int  # of a tile
+    columns: int  # columns that are listed one by one
+    width: int  # columns of a tile
     scored: int  # columns that get a score
     inputs: int
     listed: int  # rows of an example, or words of its targets
 
 
 def scratch(feed: Any, room: Room, stride: int) -> Scratch:
-    """Buffers for steps that have so much room, beside those of the feeder."""
+    """Return buffers for steps of the sizes in `room`, together with the feeder's buffers."""
     inputs = room.inputs + LANES
     return Scratch(
         feed=feed,
@@ -89,7 +88,7 @@ def scratch(feed: Any, room: Room, stride: int) -> Scratch:
 
 
 def _scores(room: Room) -> int:
-    """Places for the scores of all tiles; each tile ends at a whole vector."""
+    """Return the number of places for the scores of all tiles; each tile ends at a whole vector."""
     if room.width == room.inputs == 1:
         return room.scored + 2 * LANES
     tile = padded_width(room.width) * room.inputs + LANES
@@ -97,7 +96,7 @@ def _scores(room: Room) -> int:
 
 
 def scratch_bytes(feed: Any, room: Room, stride: int) -> int:
-    """About how much memory `scratch` takes, with the buffers of the feeder."""
+    """Estimate the memory that `scratch` takes, with the buffers of the feeder."""
     inputs = room.inputs + LANES
     floats = 4 * (room.listed + LANES) + _scores(room) + (inputs + 1) * stride + inputs
     return int(sum(array.nbytes for array in feed)) + 4 * floats + columns_bytes(room.columns)
@@ -113,7 +112,7 @@ def train_chunk(feeder: Any, shape: Any, tables: Any, params: Any, scratch: Any,
     pairs = 0
     first, stop = prepare(feeder, scratch, where, how)
     for place in range(first, stop + AHEAD):
-        if place < stop:  # what this example will touch is on its way while those before it are trained
+        if place < stop:  # prefetch the rows of this example while the examples before it are trained
             part = place % PARTS
             begin = first_of(columns, part)
             targets = targets_of(feeder, scratch, place)
@@ -124,7 +123,7 @@ def train_chunk(feeder: Any, shape: Any, tables: Any, params: Any, scratch: Any,
                 if targets.same == 1:
                     state = after
             if targets.same > 1 and place % targets.same == targets.same - 1:
-                state += np.uint64(columns.row.size) * GAMMA  # no example takes more draws
+                state += np.uint64(columns.row.size) * GAMMA  # no example draws more often
             columns.filled[part] = n
             for c in range(begin, begin + n):
                 columns.row[c] = hot_row(columns.row[c], hot.out_rows, hot.out_shift)
@@ -142,10 +141,10 @@ def train_chunk(feeder: Any, shape: Any, tables: Any, params: Any, scratch: Any,
 
 @functools.cache
 def training_kernel(shape: Shape, all_rows: bool) -> Any:
-    """Return `train_chunk` as a kernel whose sizes are constants; `all_rows`: its columns are all rows.
+    """Return `train_chunk` as a kernel whose sizes are constants; `all_rows`: all rows are columns.
 
-    The compiler writes out loops whose length it knows. It works on code that is kept on disk for all sizes,
-    so a new size takes a second, not the time of the whole kernel.
+    The compiler unrolls loops whose length it knows. It starts from code that is kept on disk for all sizes,
+    so a new size takes a second, not the time to compile the whole kernel.
     """
     if all_rows:
 

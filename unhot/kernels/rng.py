@@ -2,9 +2,9 @@
 
     state += GAMMA;  bits = mix(state)
 
-The counter makes it cheap to give every chunk of the corpus its own stream (`stream_key`), so that what a
-chunk draws depends on the seed, the epoch and the chunk, never on the thread that happens to train it; and to
-ask for the bits that belong to a position (`bits_at`) without drawing those before it.
+With a counter, it is cheap to give every chunk of the corpus its own stream (`stream_key`). Its draws
+then depend on the seed, the epoch and the chunk, never on the thread that trains it. It is also cheap to
+compute the bits of one position (`bits_at`) without drawing the bits before it.
 
 Reference: Steele, Lea & Flood, Fast splittable pseudorandom number generators, 2014.
 """
@@ -24,7 +24,7 @@ _LOW = np.uint64(0xFFFFFFFF)
 
 @inner
 def mix(z: Any) -> Any:
-    """A bijection of 64-bit words that looks random."""
+    """Mix the bits of a 64-bit word: a bijection that looks random."""
     z = (z ^ (z >> _30)) * _FIRST
     z = (z ^ (z >> _27)) * _SECOND
     return z ^ (z >> _31)
@@ -32,24 +32,24 @@ def mix(z: Any) -> Any:
 
 @inner
 def bits_at(key: Any, position: Any) -> Any:
-    """64 random bits that belong to a position of the stream `key`."""
+    """Return the 64 random bits of a position in the stream `key`."""
     return mix(key + np.uint64(position) * GAMMA)
 
 
 @inner
 def below(bits: Any, n: Any) -> Any:
-    """An integer in 0 .. n - 1 from 64 random bits, n < 2**32.
+    """Return an integer in 0 .. n - 1 from 64 random bits, n < 2**32.
 
-    The upper half of the 128-bit product bits * n.
+    It is the upper half of the 128-bit product bits * n.
     """
     n = np.uint64(n)
     return np.int64(((bits >> _32) * n + (((bits & _LOW) * n) >> _32)) >> _32)
 
 
 def stream_key(seed: int, epoch: int, purpose: int) -> np.uint64:
-    """Return the key of the stream of an epoch for one purpose.
+    """Return the key of the stream for one purpose in an epoch.
 
-    0 is for windows, 1 + n for the candidates of chunk n, -1 - n for the order of the stretch at position n.
+    Purpose 0 is windows, 1 + n the candidates of chunk n, -1 - n the order of the stretch at position n.
     """
     key = 0
     for part in (seed, epoch, purpose):
@@ -58,17 +58,17 @@ def stream_key(seed: int, epoch: int, purpose: int) -> np.uint64:
 
 
 def key_from(key: np.uint64, position: int) -> np.uint64:
-    """The key under which position 0 has the bits that `position` has under the given one."""
+    """Return the key whose position 0 has the bits of `position` under the given key."""
     return np.uint64((int(key) + position * int(GAMMA)) & (2**64 - 1))
 
 
 def bits_at_integer(key: int, position: int) -> int:
-    """`bits_at` in Python's integers, for use outside kernels."""
+    """Compute `bits_at` with Python integers, for use outside kernels."""
     return _mix_integer(key + position * int(GAMMA))
 
 
 def _mix_integer(z: int) -> int:
-    """`mix` in Python's integers."""
+    """Compute `mix` with Python integers."""
     z &= 2**64 - 1
     z = ((z ^ (z >> 30)) * int(_FIRST)) & (2**64 - 1)
     z = ((z ^ (z >> 27)) * int(_SECOND)) & (2**64 - 1)

@@ -1,13 +1,12 @@
 """A step over any number of columns: score, link, update.
 
-How its columns lie is the shape of the step:
+The shape of a step says how its columns are laid out:
 
-    Shape     in tiles of one width; the last one is filled up with columns of label and weight zero
+    Shape     tiles of one width; the last tile is filled up with columns of label and weight zero
               (`fill_tile`)
     All       all rows of the matrix, for one input
 
-A kernel is compiled for each of these two, never for each k. In the buffer of scores tiles lie one behind the
-other, `tile_room` apart.
+The tiles follow each other in the buffer of scores, `tile_room` apart.
 """
 
 from typing import Any, NamedTuple
@@ -21,21 +20,21 @@ from unhot.kernels.simd.tiles import MAX_WIDTH, Shape, score, shape, update
 
 
 class All(NamedTuple):
-    """All rows are columns."""
+    """The shape of a step whose columns are all rows of the matrix."""
 
-    tile: Shape  # of one column: the blocks look at whole rows
+    tile: Shape  # a tile of one column, for blocks that work on whole rows
     rows: int
 
 
 def step_shape(stride: int, columns: int | None, inputs: int) -> Shape:
-    """Return the shape of steps that have so many columns (None: they vary) and up to so many inputs."""
+    """Return the shape of steps with `columns` columns (None: it varies) and up to `inputs` inputs."""
     if columns is not None and columns <= MAX_WIDTH:
         return shape(stride, columns, inputs)
     return shape(stride, tile_width(columns), inputs, alone=False)
 
 
 def tile_width(columns: int | None) -> int:
-    """Return the width that wastes the fewest places, the widest of several."""
+    """Return the width of tiles that wastes the fewest places; of several such widths, the widest."""
     if columns is None:
         return MAX_WIDTH
     return min(range(MAX_WIDTH, MAX_WIDTH // 2, -1), key=lambda width: -(-columns // width) * width)
@@ -43,19 +42,19 @@ def tile_width(columns: int | None) -> int:
 
 @generic
 def tile_shape(shape: Any) -> Any:
-    """The shape of a tile; what blocks that look at whole rows take."""
+    """Return the shape of a tile, as blocks that work on whole rows take it."""
 
 
 @generic
 def score_columns(shape: Any, x: Any, rows: Any, count: Any, o: Any, scratch: Any, part: Any) -> Any:
-    """The scores of `count` inputs, x[rows], and of all columns of a part, to `scratch.scores`."""
+    """Score `count` inputs, x[rows], with all columns of a part; write the scores to `scratch.scores`."""
 
 
 @generic
 def update_columns(
     shape: Any, x: Any, rows: Any, count: Any, o: Any, scratch: Any, part: Any, into: Any, places: Any
 ) -> Any:
-    """`update` over all columns of a part, by the steps in `scratch.scores`."""
+    """Apply `update` to all columns of a part, with the steps in `scratch.scores`."""
 
 
 @generic
@@ -64,8 +63,8 @@ def link(
 ) -> Any:
     """Turn the scores of a step into steps, -lr dL/ds, in place; return the loss.
 
-    The inputs' multiplicities are times[at] and those behind it. Registered by output layers for their
-    Tables.
+    The multiplicities of the inputs are in `times`, from index `at` on. Output layers register this function
+    for their Tables.
     """
 
 
@@ -81,32 +80,32 @@ def _tile_of_all(shape: Any) -> Any:
 
 @inner
 def has_more(shape: Any, c: Any, end: Any) -> Any:
-    """Whether a step has a tile at column c.
+    """Return whether a step has another tile, at column c.
 
-    The compiler knows that there is none behind one that is alone, and makes no loop. A range of tiles would
-    divide by the width, which takes as long as the link of a tile.
+    If the tile is alone, the compiler knows that no tile follows, and makes no loop. A loop over a range of
+    tiles would divide by the width, which takes as long as the link of a tile.
     """
     return not shape.alone and c < end
 
 
 @inner
 def tile_room(shape: Any, count: Any) -> Any:
-    """Places of one tile: its inputs, rounded up to whole vectors."""
+    """Return the number of places of a tile of `count` inputs, rounded up to whole vectors."""
     return (count * padded_width_of(shape) + LANES - 1) // LANES * LANES
 
 
 @inner
 def padded_width_of(shape: Any) -> Any:
-    """Places of one input in a tile."""
+    """Return the number of places of one input in a tile."""
     return 4 if shape.width <= 4 else 8
 
 
 @inner
 def update_each(shape: Any, params: Any, scratch: Any, count: Any, part: Any) -> None:
-    """Move the inputs, each a row of its own, and all columns, both from the old values.
+    """Update the inputs, each of which is one row, and all columns, both from the old values.
 
-    One tile reads, and then writes, each slice of x and o once: it needs no copy of the inputs. Several tiles
-    read the copy that `keep_inputs` made.
+    A tile that is alone reads and then writes each slice of x and o once, so it needs no copy of the inputs.
+    Several tiles read the copy that `keep_inputs` made.
     """
     rows = scratch.inputs.row
     x, numbers = scratch.hidden, scratch.places
@@ -117,7 +116,7 @@ def update_each(shape: Any, params: Any, scratch: Any, count: Any, part: Any) ->
 
 @inner
 def keep_inputs(shape: Any, x: Any, rows: Any, count: Any, hidden: Any) -> None:
-    """Copy the inputs to `hidden` where several tiles need them as they were."""
+    """Copy the inputs to `hidden` if there are several tiles, which need the old values."""
     if not shape.alone:
         copy_rows(shape, x, rows, count, hidden)
 

@@ -1,7 +1,7 @@
-"""The windows of a chunk written down: for engines that train batches, and for evaluation.
+"""Lists of the windows of a chunk, for engines that train batches and for evaluation.
 
-They are the windows of the compiled loop: the same random bits decide which tokens survive and how far each
-centre sees. Skip-gram's pairs are every centre with every word of its window; an example of CBOW is a window.
+The compiled loop trains the same windows: the same random bits decide which tokens survive and how far each
+centre sees. Skip-gram pairs every centre with every word of its window. An example of CBOW is a window.
 """
 
 from typing import Any, NamedTuple
@@ -15,10 +15,10 @@ from unhot.types import Ids, Starts
 
 
 class WindowList(NamedTuple):
-    """Centre i sees contexts[starts[i] : starts[i + 1]], which is never empty."""
+    """The windows of a chunk: centre i sees contexts[starts[i] : starts[i + 1]], which is never empty."""
 
     centres: Ids  # [windows]
-    contexts: Ids  # of all windows, from left to right
+    contexts: Ids  # the words of all windows, from left to right
     starts: Starts  # [windows + 1]
 
 
@@ -26,20 +26,20 @@ class WindowBuffer(NamedTuple):
     """Buffers for the windows of a chunk."""
 
     kept: Kept
-    centres: Ids  # those that see a word
-    places: Ids  # where they are
+    centres: Ids  # the centres that see a word
+    places: Ids  # the places of these centres in `kept`
     starts: Starts
 
 
 def window_buffer(tokens: int, window: int, pieces: int = 1) -> WindowBuffer:
-    """Return room for chunks of `tokens` positions in so many pieces."""
+    """Return buffers for chunks of `tokens` positions in `pieces` pieces."""
     centres, places = np.zeros(tokens, np.int32), np.zeros(tokens, np.int32)
     kept = kept_buffer(tokens, window, pieces)
     return WindowBuffer(kept, centres, places, np.zeros(tokens + 1, np.int64))
 
 
 def list_windows(text: Text, window: Window, where: Where, buffer: WindowBuffer) -> WindowList:
-    """Return the windows of a chunk, in the order in which it is read."""
+    """Return the windows of a chunk, in the order in which the chunk is read."""
     windows = find_windows(text, window, where, buffer)
     starts = buffer.starts[: windows + 1].copy()
     contexts = np.empty(int(starts[-1]), np.int32)
@@ -48,13 +48,13 @@ def list_windows(text: Text, window: Window, where: Where, buffer: WindowBuffer)
 
 
 def warm_up(window: Window) -> None:
-    """Compile, or load from disk, by writing nothing."""
+    """Compile the kernels, or load them from disk, by listing no windows."""
     list_windows(no_text(), window, NOWHERE, window_buffer(0, window.size))
 
 
 @kernel
 def find_windows(text: Any, window: Any, where: Any, buffer: Any) -> Any:
-    """Write down the centres of a chunk that see a word, and where their words begin; return how many."""
+    """List the centres of a chunk that see a word, and where their contexts begin; return their number."""
     kept, starts = buffer.kept, buffer.starts
     n = 0
     starts[0] = 0
@@ -69,7 +69,7 @@ def find_windows(text: Any, window: Any, where: Any, buffer: Any) -> Any:
 
 @kernel
 def copy_contexts(buffer: Any, windows: Any, contexts: Any) -> None:
-    """Write down the words that each centre sees."""
+    """Copy the words that each centre sees to `contexts`."""
     kept = buffer.kept
     for i in range(windows):
         place, at = buffer.places[i], buffer.starts[i]

@@ -27,7 +27,7 @@ _32, _LOW = np.uint64(32), np.uint64(0xFFFFFFFF)
 
 
 class Text(NamedTuple):
-    """What is read: a shard and, for each id, how often it is kept (`keep_threshold`)."""
+    """The text to read: a shard and, for each id, how often it is kept (`keep_threshold`)."""
 
     ids: Ids
     starts: Starts  # [sentences + 1]
@@ -55,19 +55,19 @@ class Kept(NamedTuple):
 
 
 def kept_buffer(tokens: int, window: int, pieces: int = 1) -> Kept:
-    """Return room for a chunk of `tokens` positions in so many pieces, with their halos."""
+    """Return buffers for a chunk of `tokens` positions in `pieces` pieces, with their halos."""
     return Kept(*(aligned_zeros(tokens + 2 * window * pieces + LANES, np.int32) for _ in range(7)))
 
 
 def no_text() -> Text:
-    """Nothing, enough to compile with; not to be written to, as shards that are mapped for reading."""
+    """Return an empty text to compile with; it is read-only, as shards that are mapped for reading."""
     ids, starts = np.zeros(1, np.int32), np.zeros(2, np.int64)
     ids.flags.writeable = starts.flags.writeable = False
     return Text(ids, starts, keep_threshold(np.ones(1)))
 
 
 def keep_threshold(probability: Any) -> Any:
-    """Probabilities as thresholds for 32 random bits: kept if bits <= threshold."""
+    """Convert probabilities to thresholds for 32 random bits: a word is kept if bits <= threshold."""
     return np.maximum(np.rint(np.asarray(probability, np.float64) * 2.0**32) - 1, 0).astype(np.uint32)
 
 
@@ -75,9 +75,9 @@ def keep_threshold(probability: Any) -> Any:
 def _read(text: Any, where: Any, window: Any, position: Any, kept: Any, place: Any) -> Any:
     """Write the token at a position to a place.
 
-    Return 1 if it survives, else 0: then the place is free again.
+    Return 1 if the token survives, else 0: then the place is free again.
 
-    The upper half of the position's bits decides on survival, the lower half is the reach.
+    The upper half of the position's bits decides whether it survives, the lower half its reach.
     """
     bits = bits_at(where.window_key, position)
     word = text.ids[position]
@@ -140,7 +140,7 @@ def _keep_piece(text: Any, where: Any, window: Any, start: Any, stop: Any, kept:
 
 @inner
 def _sentence_of(starts: Any, position: Any) -> Any:
-    """Return the sentence that a position is in, by halving the range of those that it may be in."""
+    """Return the sentence that a position is in, by binary search."""
     low, high = 0, starts.size - 1
     while high - low > 1:
         middle = (low + high) // 2
@@ -166,7 +166,7 @@ def _close_sentence(kept: Any, begin: Any, end: Any, window: Any) -> None:
 
 @inner
 def contexts_of(kept: Any, centre: Any) -> Any:
-    """How many words a centre sees."""
+    """Return how many words a centre sees."""
     reach = kept.reach[centre]
     return min(kept.end[centre], centre + reach + 1) - max(kept.begin[centre], centre - reach) - 1
 
@@ -175,8 +175,8 @@ def contexts_of(kept: Any, centre: Any) -> Any:
 def fill_inputs(kept: Any, source: Any, centre: Any, inputs: Any, group: Any) -> Any:
     """Write what `source` (kept.row or kept.word) has around a centre into `inputs`, each word once.
 
-    They are padded to a whole group. Returns how many there are, where their multiplicities begin, and how
-    many places they fill.
+    The inputs are padded to a whole group. Returns the number of inputs, the index of their multiplicities,
+    and how many words the centre sees.
     """
     reach = kept.reach[centre]
     left, right = max(kept.begin[centre], centre - reach), min(kept.end[centre], centre + reach + 1)
@@ -197,7 +197,7 @@ def fill_inputs(kept: Any, source: Any, centre: Any, inputs: Any, group: Any) ->
 def _merge_repeats(
     kept: Any, source: Any, left: Any, centre: Any, right: Any, inputs: Any, times: Any
 ) -> Any:
-    """As many inputs as there are different words, each with its multiplicity."""
+    """Write one input per different word, with its multiplicity; return the number of inputs."""
     count = 0
     for place in range(left, right):
         if place != centre:

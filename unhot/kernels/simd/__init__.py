@@ -1,1 +1,1 @@
-"""Vector code: what the training step, and everything else that is compiled, is built from."""
+"""Vector code, from which the training step and the other compiled functions are built."""

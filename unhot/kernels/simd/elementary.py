@@ -1,6 +1,6 @@
 """exp and log of vectors of floats, by polynomials.
 
-Right to float32's last digits, at a few instructions a lane.
+They are accurate to the last digits of float32 and take a few instructions per vector.
 """
 
 from unhot.kernels.simd.lanes import (
@@ -18,7 +18,7 @@ from unhot.kernels.simd.lanes import (
 
 LOG2_E = 1.4426950408889634
 LN_2 = 0.6931471805599453
-SMALLEST = -87.0  # exp of less is no normal number
+SMALLEST = -87.0  # exp of a smaller number is not a normal float
 # Chebyshev fits: 2**x on [-1/2, 1/2] to 7e-8, exactly 1 at 0; log(1 + x) / x on [0, 1] to 4e-8 (relative)
 EXP2 = (1.0, 0.6931472, 0.2402265, 0.05550357, 0.009618057, 0.0013390867, 0.00015461448)
 LOG1P = (
@@ -37,9 +37,9 @@ _ONE = 0x3F800000
 
 
 def exp(b: Value, x: Value) -> Value:
-    """The exponential of x <= 0, at least that of SMALLEST, also where x is no number.
+    """Return the exponential of x <= 0; where x is below SMALLEST or NaN, use SMALLEST instead.
 
-    2**whole by its bits times a polynomial.
+    The result is 2**whole, built from its bits, times a polynomial.
     """
     x = b.select(b.fcmp_ordered(">", x, splat_constant(SMALLEST)), x, splat_constant(SMALLEST))
     whole = call(b, f"llvm.rint.v{LANES}f32", VECTOR, [b.fmul(x, splat_constant(LOG2_E), flags=FAST)])
@@ -49,14 +49,14 @@ def exp(b: Value, x: Value) -> Value:
 
 
 def log1p(b: Value, x: Value) -> Value:
-    """log(1 + x) for x in [0, 1], to float32's relative precision."""
+    """Return log(1 + x) for x in [0, 1], to float32's relative precision."""
     return b.fmul(x, polynomial(b, x, LOG1P), flags=FAST)
 
 
 def log(b: Value, x: Value) -> Value:
-    """The logarithm of a positive normal number: its exponent times log 2 plus the log of its mantissa.
+    """Return the logarithm of a positive normal number: exponent times log 2 plus log of the mantissa.
 
-    Above 1 no digit is lost.
+    Above 1, no digits are lost.
     """
     bits = b.bitcast(x, INTEGERS)
     exponent = b.sitofp(b.sub(b.lshr(bits, integers(_EXPONENT)), integers(127)), VECTOR)

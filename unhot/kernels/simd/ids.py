@@ -1,4 +1,4 @@
-"""Blocks over ids: copied and searched, a vector of them at a time. See blocks.py for twins."""
+"""Blocks that copy and search ids, one vector at a time. See tiles.py for twins."""
 
 from typing import Any
 
@@ -9,9 +9,9 @@ from unhot.kernels.simd.lanes import I1, I32, I64, INTEGERS, LANES, Value, i64, 
 
 
 def copy_words_twin(source: Any, at: int, target: Any, to: int, count: int) -> None:
-    """target[to : to + count] = source[at : at + count].
+    """Copy source[at : at + count] to target[to : to + count].
 
-    Both need LANES places of slack; what stands there in the target is lost.
+    Both arrays need LANES places of slack; the slack of the target is overwritten.
     """
     target[to : to + count] = source[at : at + count]
 
@@ -20,7 +20,7 @@ def copy_words_twin(source: Any, at: int, target: Any, to: int, count: int) -> N
 def copy_words(
     types: Any, b: Value, source: Value, at: Value, target: Value, to: Value, count: Value
 ) -> None:
-    """A vector of ids at a time."""
+    """Copy one vector of ids at a time."""
 
     def copy(i: Value, _: list[Value]) -> list[Value]:
         shift = b.mul(i, i64(LANES))
@@ -33,13 +33,13 @@ def copy_words(
 
 
 def last_match_twin(ids: Any, first: int, count: int, wanted: int) -> int:
-    """The largest i < count with ids[first + i] == wanted, else -1; `ids` needs LANES places of slack."""
+    """Return the largest i < count with ids[first + i] == wanted, else -1; `ids` needs LANES more places."""
     return next((i for i in range(count - 1, -1, -1) if ids[first + i] == wanted), -1)
 
 
 @block(last_match_twin)
 def last_match(types: Any, b: Value, ids: Value, first: Value, count: Value, wanted: Value) -> int:
-    """A vector of ids at a time: a bit for each that is wanted, none behind the count."""
+    """Compare one vector of ids at a time: set a bit for each match that is not behind the count."""
     undefined = ir.Constant(INTEGERS, ir.Undefined)
     first_lane = b.insert_element(undefined, wanted, ir.Constant(I32, 0))
     lanes = b.shuffle_vector(first_lane, undefined, ir.Constant(INTEGERS, [0] * LANES))
@@ -59,11 +59,11 @@ def last_match(types: Any, b: Value, ids: Value, first: Value, count: Value, wan
 
 
 def first_bit_twin(mask: int) -> int:
-    """The position of the lowest bit that is set, in a number that is not 0."""
+    """Return the position of the lowest bit that is set in a number other than 0."""
     return (int(mask) & -int(mask)).bit_length() - 1
 
 
 @block(first_bit_twin)
 def first_bit(types: Any, b: Value, mask: Value) -> int:
-    """Zeros counted from below."""
+    """Count the trailing zeros."""
     return b.cttz(mask, ir.Constant(I1, 1))  # type: ignore[no-any-return]

@@ -1,8 +1,8 @@
-"""Vectors of floats in LLVM: the few words that the blocks are written in.
+"""Vectors of floats in LLVM: the operations of which the blocks consist.
 
 Auto-vectorised loops lose half their time to alias checks, remainder loops and gradients kept in memory. So
-the inner blocks emit vector code directly. A function here takes the LLVM builder `b` first and emits a
-handful of instructions.
+the blocks emit vector code directly. Each function here takes the LLVM builder `b` as its first argument and
+emits a few instructions.
 """
 
 from collections.abc import Callable, Sequence
@@ -15,9 +15,9 @@ Value = Any  # an LLVM value (llvmlite has no types)
 
 _FEATURES = llvm.get_host_cpu_features()
 LANES = 16 if _FEATURES.get("avx512f") else 8 if _FEATURES.get("avx2") else 4  # floats in a vector
-# 16-bit floats
+# whether the CPU converts 16-bit floats
 HAS_HALVES = llvm.get_process_triple().split("-")[0] not in ("x86_64", "i686") or bool(_FEATURES.get("f16c"))
-# vector registers; SSE has 16 of them too, but the same code as NEON does no harm there
+# vector registers; SSE also has only 16, but the code for NEON, which has 32, does no harm there
 REGISTERS = 16 if LANES == 8 else 32
 LINE = 64  # bytes in a cache line
 
@@ -25,7 +25,7 @@ F32, I1 = ir.FloatType(), ir.IntType(1)
 I8, I16 = ir.IntType(8), ir.IntType(16)
 I32, I64 = ir.IntType(32), ir.IntType(64)
 VECTOR, INTEGERS = ir.VectorType(F32, LANES), ir.VectorType(I32, LANES)
-HALVES = ir.VectorType(ir.HalfType(), LANES)  # 16-bit floats; numba knows their arrays as uint16
+HALVES = ir.VectorType(ir.HalfType(), LANES)  # 16-bit floats; numba sees their arrays as uint16
 LOST = 13  # bits of a float that a half has no room for
 # odd numbers without a pattern
 GOLDEN, MIX_1 = 0x9E3779B1, 0x85EBCA6B
@@ -35,17 +35,17 @@ FAST = ("nsz", "arcp", "contract", "afn", "reassoc")
 
 
 def i64(value: int) -> Value:
-    """A 64-bit constant."""
+    """Return a 64-bit constant."""
     return ir.Constant(I64, value)
 
 
 def splat_constant(value: float) -> Value:
-    """A constant in all lanes."""
+    """Return a vector with a constant in all lanes."""
     return ir.Constant(VECTOR, [value] * LANES)
 
 
 def wide(b: Value, integer: Value) -> Value:
-    """An integer of any width as 64 bits, signed: products of row and stride never overflow."""
+    """Sign-extend an integer to 64 bits, so that products of row and stride never overflow."""
     return integer if integer.type.width == 64 else b.sext(integer, I64)
 
 
@@ -58,34 +58,34 @@ def call(b: Value, name: str, result: Value, arguments: Sequence[Value]) -> Valu
 
 
 def element(b: Value, base: Value, index: Value) -> Value:
-    """base[index]."""
+    """Load base[index]."""
     return b.load(b.gep(base, [index]))
 
 
 def row(b: Value, base: Value, number: Value, stride: Value) -> Value:
-    """The address of a matrix row; the offset is computed in 64 bits."""
+    """Return the address of a matrix row; the offset is computed in 64 bits."""
     return b.gep(base, [b.mul(wide(b, number), stride)])
 
 
 def load(b: Value, base: Value, at: Value, lanes: int = LANES) -> Value:
-    """A vector of floats from base[at]."""
+    """Load a vector of floats from base[at]."""
     out = b.load(b.bitcast(b.gep(base, [at]), ir.VectorType(F32, lanes).as_pointer()))
     out.align = 4
     return out
 
 
 def store(b: Value, vector: Value, base: Value, at: Value) -> None:
-    """A vector of floats to base[at]."""
+    """Store a vector of floats to base[at]."""
     b.store(vector, b.bitcast(b.gep(base, [at]), VECTOR.as_pointer())).align = 4
 
 
 def is_half(base: Value) -> bool:
-    """Whether an array holds 16-bit floats."""
+    """Return whether an array holds 16-bit floats."""
     return bool(base.type.pointee == I16)
 
 
 def load_any(b: Value, base: Value, at: Value) -> Value:
-    """A vector of floats from base[at], which may hold 16-bit ones."""
+    """Load a vector of floats from base[at]; the array may hold 16-bit floats."""
     if not is_half(base):
         return load(b, base, at)
     out = b.load(b.bitcast(b.gep(base, [at]), HALVES.as_pointer()))
@@ -94,10 +94,10 @@ def load_any(b: Value, base: Value, at: Value) -> Value:
 
 
 def store_half(b: Value, vector: Value, base: Value, at: Value, noise: Value) -> None:
-    """A vector of floats to base[at] as 16-bit ones, rounded at random by the upper bits of `noise`.
+    """Store a vector as 16-bit floats to base[at], rounded at random by the upper bits of `noise`.
 
-    A step is often smaller than half the distance to the next 16-bit float: the nearest one would be where it
-    was, for ever.
+    A step is often smaller than half the distance to the next 16-bit float. Rounded to the nearest float, the
+    number would never change.
     """
     raised = b.add(b.bitcast(vector, INTEGERS), b.lshr(noise, integers(32 - LOST)))
     kept = b.and_(raised, integers(-(1 << LOST)))
@@ -107,7 +107,7 @@ def store_half(b: Value, vector: Value, base: Value, at: Value, noise: Value) ->
 
 
 def noise_of(b: Value, vector: Value, number: Value) -> Value:
-    """Random bits in each lane, from the digits of floats and from a number."""
+    """Return random bits in each lane, made from the bits of a vector of floats and from a number."""
     mixed = b.xor(
         b.bitcast(vector, INTEGERS),
         b.mul(splat_integer(b, b.trunc(wide(b, number), I32)), integers(GOLDEN - (1 << 32))),
@@ -117,37 +117,37 @@ def noise_of(b: Value, vector: Value, number: Value) -> Value:
 
 
 def integers(value: int) -> Value:
-    """A 32-bit constant in all lanes."""
+    """Return a vector with a 32-bit constant in all lanes."""
     return ir.Constant(INTEGERS, [value] * LANES)
 
 
 def splat_integer(b: Value, scalar: Value) -> Value:
-    """A 32-bit integer in all lanes."""
+    """Return a vector with a 32-bit integer in all lanes."""
     undefined = ir.Constant(INTEGERS, ir.Undefined)
     return b.shuffle_vector(b.insert_element(undefined, scalar, ir.Constant(I32, 0)), undefined, integers(0))
 
 
 def spread(b: Value, vector: Value, order: Sequence[int]) -> Value:
-    """A full vector whose lane i is lane order[i] of the given one."""
+    """Return a full vector whose lane i is lane order[i] of the given vector."""
     return b.shuffle_vector(
         vector, ir.Constant(vector.type, ir.Undefined), ir.Constant(INTEGERS, list(order))
     )
 
 
 def splat(b: Value, scalar: Value) -> Value:
-    """A scalar in all lanes."""
+    """Return a vector with a scalar in all lanes."""
     return spread(
         b, b.insert_element(ir.Constant(VECTOR, ir.Undefined), scalar, ir.Constant(I32, 0)), [0] * LANES
     )
 
 
 def fma(b: Value, x: Value, y: Value, z: Value) -> Value:
-    """X * y + z."""
+    """Return x * y + z."""
     return call(b, f"llvm.fma.v{LANES}f32", VECTOR, [x, y, z])
 
 
 def polynomial(b: Value, x: Value, coefficients: Sequence[float]) -> Value:
-    """sum_i coefficients[i] x**i by Horner's rule."""
+    """Compute sum_i coefficients[i] x**i by Horner's rule."""
     out = splat_constant(coefficients[-1])
     for c in reversed(coefficients[:-1]):
         out = fma(b, out, x, splat_constant(c))
@@ -155,18 +155,18 @@ def polynomial(b: Value, x: Value, coefficients: Sequence[float]) -> Value:
 
 
 def total(b: Value, vector: Value) -> Value:
-    """The sum of the lanes."""
+    """Return the sum of the lanes."""
     return call(b, f"llvm.vector.reduce.fadd.v{LANES}f32", F32, [ir.Constant(F32, -0.0), vector])
 
 
 def totals(b: Value, vectors: Sequence[Value]) -> Value:
-    """A vector whose lane i is the sum of the lanes of vectors[i], for up to LANES vectors.
+    """Return a vector whose lane i is the sum of the lanes of vectors[i], for up to LANES vectors.
 
-    Other lanes hold finite rubbish.
+    Other lanes hold arbitrary finite numbers.
 
-    A butterfly: at the level of bit s, two vectors become one whose lanes with bit s = 0 belong to the first
-    and the others to the second. All sums together cost LANES - 1 merges of three instructions, where LANES
-    separate reductions cost 2 log2(LANES) instructions each.
+    This is a butterfly: at the level of bit s, two vectors become one. Its lanes with bit s = 0 belong to the
+    first vector, the others to the second. All sums together cost LANES - 1 merges of three instructions,
+    where LANES separate reductions cost 2 log2(LANES) instructions each.
     """
     rows: list[Value | None] = [*vectors, *[None] * (LANES - len(vectors))]
     bit = 1
@@ -186,7 +186,7 @@ def _merge(b: Value, first: Value | None, second: Value | None, bit: int) -> Val
 
 
 def by_segments(b: Value, vector: Value, lanes: int, join: Callable[[Value, Value], Value]) -> Value:
-    """In every lane, all lanes of its segment joined; a segment is `lanes` neighbours, a power of two."""
+    """Join the lanes of each segment, in all its lanes; a segment is `lanes` neighbours, a power of two."""
     bit = 1
     while bit < lanes:
         vector = join(vector, spread(b, vector, [lane ^ bit for lane in range(LANES)]))
@@ -197,7 +197,7 @@ def by_segments(b: Value, vector: Value, lanes: int, join: Callable[[Value, Valu
 def when(
     b: Value, condition: Value, carried: Sequence[Value], body: Callable[..., Sequence[Value]]
 ) -> list[Value]:
-    """Run body(carried) if the condition holds; returns what it carries out, or what was carried in."""
+    """Run body(carried) if the condition holds; return its result, else `carried`."""
     before, inside = b.block, b.append_basic_block("then")
     after = b.append_basic_block("on")
     b.cbranch(condition, inside, after)
@@ -215,9 +215,9 @@ def when(
 def switch(
     b: Value, number: Value, cases: Sequence[int], body: Callable[[int], Sequence[Value]]
 ) -> list[Value]:
-    """Run body(case) for the case that a number is equal to; the last case stands for all others.
+    """Run body(case) for the case that equals a number; the last case stands for all other numbers.
 
-    Returns what the body of that case returns: as many values, of the same types, for each case.
+    Returns the result of the body. Each case must return the same number of values, of the same types.
     """
     if len(cases) == 1:
         return list(body(cases[0]))
@@ -244,7 +244,7 @@ def loop(
 ) -> list[Value]:
     """Run body(i, carried) for i = 0 .. count - 1, count >= 1.
 
-    Returns what is carried out of the last round.
+    Each round returns the next `carried`. Returns the result of the last round.
     """
     before, inside = b.block, b.append_basic_block("loop")
     after = b.append_basic_block("done")

@@ -1,25 +1,24 @@
-"""Links: what turns scores into a loss and its gradient.
+"""Links, which turn scores into a loss and its gradient.
 
-Every layer uses one of two, on scores s = x . o + biases + offset.
+Every layer uses one of two links, on scores s = x . o + biases + offset.
 
-    logistic    L = sum_c weight_c softplus(s_c) - label_c s_c,                dL/ds = weight sigmoid(s) -
-                label
+    logistic    L = sum_c weight_c softplus(s_c) - label_c s_c,     dL/ds = weight sigmoid(s) - label
 
-A column of weight 1 is a yes (label 1: L = -log sigmoid(s)) or a no (label 0: L = -log sigmoid(-s)); a column
-that stands for several draws of one row has their number as weight. softplus is computed as max(s, 0) + log(1
-+ exp(-|s|)), so neither a large score nor a small loss loses digits.
+A column of weight 1 is a yes (label 1: L = -log sigmoid(s)) or a no (label 0: L = -log sigmoid(-s)). The
+weight of a column that stands for several draws of one row is the number of draws. softplus is computed as
+max(s, 0) + log(1 + exp(-|s|)), so neither a large score nor a small loss loses digits.
 
     softmax     L = sum_t label_t (log Z_t - s_t),   Z_t = sum_{c not t} weight_c exp(s_c) + own_t exp(s_t)
 
-Columns of label > 0 are targets, the label is their number; weight is how often a column stands in
-everybody's sum. own_t = 1 where draws that hit the target are left out of its own sum (`keep_hits=False`;
-with all weights 1 this is the plain softmax, every Z_t the same), own_t = 1 + weight_t where they are kept.
-With E_c = exp(s_c) and R = sum_t label_t / Z_t:
+Columns of label > 0 are targets, and the label is the multiplicity of the target. The weight is how often a
+column is in the sums of the other columns. own_t = 1 if draws that hit the target are left out of its own sum
+(`keep_hits=False`; if all weights are 1, this is the plain softmax, and all Z_t are equal). own_t = 1 +
+weight_t if they are kept. With E_c = exp(s_c) and R = sum_t label_t / Z_t:
 
     dL/ds_c = weight_c E_c (R - label_c / Z_c) + label_c (own_c E_c / Z_c - 1)
 
-Scores lie in tiles: an input has `padded` places in each of them, so a vector holds whole inputs and a sum
-over columns is one over tiles and then over the lanes of a segment. Blocks for layers whose columns are the
+Scores are laid out in tiles. An input has `padded` places in each tile, so a vector holds whole inputs. A sum
+over columns is a sum over tiles and then over the lanes of a segment. Blocks for layers whose columns are the
 whole vocabulary are in ranges.py.
 """
 
@@ -57,7 +56,7 @@ from unhot.kernels.simd.lanes import (
 )
 from unhot.kernels.simd.tiles import MAX_WIDTH, Shape, padded_width
 
-LOWEST = -1e30  # the score of a place that is no column
+LOWEST = -1e30  # the score of a place that belongs to no column
 
 
 def logistic_twin(
@@ -96,7 +95,7 @@ def logistic(
     types: Any, b: Value, shape: Value, scores: Value, at: Value, count: Value, label: Value, weight: Value,
     offset: Value, first: Value, times: Value, times_at: Value, lr: Value,
 ) -> float:  # fmt: skip
-    """A vector of LANES / padded inputs at a time; places beyond the width have label and weight zero."""
+    """Link LANES / padded inputs at a time; places beyond the width have label and weight zero."""
     rate = splat(b, lr)
 
     def link_tile(tile: _Tile) -> list[Value]:
@@ -115,13 +114,13 @@ def logistic(
 
 
 def softplus(b: Value, s: Value, labels: Value, weights: Value) -> tuple[Value, Value]:
-    """The logistic loss of scores, and label - weight sigmoid(s)."""
+    """Return the logistic loss of scores, and label - weight sigmoid(s)."""
     small = exp(b, b.fneg(call(b, f"llvm.fabs.v{LANES}f32", VECTOR, [s])))  # exp(-|s|) <= 1
     share = b.fdiv(splat_constant(1.0), b.fadd(splat_constant(1.0), small, flags=FAST), flags=FAST)
     positive = b.fcmp_ordered(">", s, splat_constant(0.0))
     sigmoid = b.select(positive, share, b.fmul(small, share, flags=FAST))
-    # weight max(s, 0) - label s as one product: nothing is lost where they cancel, and it is NaN if s is not
-    # finite, whatever the label
+    # weight max(s, 0) - label s as one product: no digits are lost where the terms cancel, and the result is
+    # NaN if s is not finite, whatever the label
     linear = b.fmul(b.fsub(b.select(positive, weights, splat_constant(0.0)), labels), s)
     return fma(b, weights, log1p(b, small), linear), b.fsub(
         labels, b.fmul(weights, sigmoid, flags=FAST), flags=FAST
@@ -134,7 +133,7 @@ def softmax_twin(
 ) -> float:  # fmt: skip
     """Replace the scores of one group by e = -lr times[b] dL/ds; return the loss.
 
-    The group is `tiles` tiles that lie `room` places apart.
+    The group consists of `tiles` tiles, `room` places apart.
     """
     width, loss = shape.width, 0.0
     columns = first + np.arange(tiles * width)
@@ -160,9 +159,9 @@ def softmax(
     label: Value, weight: Value, offset: Value, first: Value, keep_hits: Value, times: Value, times_at: Value,
     lr: Value,
 ) -> float:  # fmt: skip
-    """Four passes over the tiles of a vector of inputs: the largest score; exponentials and their sum.
+    """Link a vector of inputs at a time, in four passes over the tiles.
 
-    The targets; the steps.
+    The passes find the largest score, the exponentials and their sum, the sums of the targets, and the steps.
     """
     zero, one = splat_constant(0.0), splat_constant(1.0)
     kept, rate = b.select(keep_hits, one, zero), splat(b, lr)
@@ -234,7 +233,7 @@ def softmax(
 
 def _own_sum(b: Value, kept: Value, z: Value, e: Value, w: Value, y: Value) -> tuple[Value, Value]:
     """Return Z_c and label_c / Z_c of columns, each as if it were a target."""
-    # minus its draws, or nothing
+    # minus the draws of the column, or 0 if they are kept
     left_out = b.fmul(b.fsub(kept, splat_constant(1.0)), b.fmul(w, e, flags=FAST), flags=FAST)
     own = b.fadd(b.fadd(z, left_out, flags=FAST), e, flags=FAST)
     return own, b.fdiv(y, own, flags=FAST)
@@ -244,7 +243,7 @@ def softmax_tile_twin(
     shape: Shape, scores: Any, count: int, label: Any, weight: Any, offset: Any, first: int, keep_hits: bool,
     times: Any, times_at: int, lr: float,
 ) -> float:  # fmt: skip
-    """`softmax` of one tile with one target, of label 1, at the beginning of the scores."""
+    """Apply `softmax` to one tile with one target, of label 1, at the beginning of the scores."""
     return softmax_twin(
         shape, scores, 0, 0, 1, count, label, weight, offset, first, keep_hits, times, times_at, lr
     )
@@ -255,7 +254,7 @@ def softmax_tile(
     types: Any, b: Value, shape: Value, scores: Value, count: Value, label: Value, weight: Value, offset:
     Value, first: Value, keep_hits: Value, times: Value, times_at: Value, lr: Value,
 ) -> float:  # fmt: skip
-    """With one target there is one sum: L = log Z - s_t, dL/ds = share of Z - label."""
+    """Compute the only sum that one target needs: L = log Z - s_t, dL/ds = share of Z - label."""
     zero, one = splat_constant(0.0), splat_constant(1.0)
     rate = splat(b, lr)
 
@@ -287,12 +286,12 @@ def softmax_tile(
 
 
 def maximum(b: Value, x: Value, y: Value) -> Value:
-    """The larger of both, lane by lane."""
+    """Return the larger of x and y, lane by lane."""
     return b.select(b.fcmp_ordered(">", x, y), x, y)
 
 
 class _Tile:
-    """How a vector holds the columns of some inputs: lane = input * padded + column."""
+    """The layout of inputs and columns in a vector: lane = input * padded + column."""
 
     def __init__(self, b: Value, shape: Value, padded: int) -> None:
         self._b, self._padded = b, padded
@@ -301,12 +300,12 @@ class _Tile:
         self.used = b.icmp_signed("<", lanes, splat_integer(b, b.trunc(self.width, I32)))
 
     def vectors(self, count: Value) -> Value:
-        """How many vectors hold so many inputs."""
+        """Return how many vectors hold `count` inputs."""
         b = self._b
         return b.sdiv(b.add(b.mul(count, i64(self._padded)), i64(LANES - 1)), i64(LANES))
 
     def per_column(self, values: Value, first: Value) -> Value:
-        """values[first + column], zero beyond the width."""
+        """Load values[first + column] into the lanes; lanes beyond the width are zero."""
         b = self._b
         order = [lane % self._padded for lane in range(LANES)]
         return b.select(
@@ -314,13 +313,13 @@ class _Tile:
         )
 
     def per_input(self, values: Value, first: Value, vector: Value) -> Value:
-        """values[first + input] for the inputs of a vector."""
+        """Load values[first + input] into the lanes, for the inputs of a vector."""
         b, inputs = self._b, LANES // self._padded
         at = b.add(first, b.mul(vector, i64(inputs)))
         return spread(b, load(b, values, at, inputs), [lane // self._padded for lane in range(LANES)])
 
     def over_columns(self, vector: Value, join: Any) -> Value:
-        """All columns of an input joined, in each of its lanes."""
+        """Join all columns of each input, in each of its lanes."""
         return by_segments(self._b, vector, self._padded, join)
 
 

@@ -1,8 +1,8 @@
 """Blocks for layers whose columns are all rows of a matrix: softmax, one-vs-all.
 
-One input x and V rows: the same three phases as in blocks.py, but nothing is looked up. What limits them is
-how fast the matrix comes from memory, read once to score and once to update. Scores of rows are neighbours in
-their buffer, which needs LANES floats of slack.
+A step has one input x and V rows. It has the same three phases as in tiles.py, but looks up no row numbers.
+The bandwidth of the memory limits its speed: the matrix is read once to score and once to update. The scores
+of neighbouring rows are neighbours in the buffer, which needs LANES floats of slack.
 """
 
 from typing import Any
@@ -33,11 +33,11 @@ from unhot.kernels.simd.lanes import (
 from unhot.kernels.simd.links import LOWEST, maximum, softplus
 from unhot.kernels.simd.tiles import UNROLLED, Shape, each_slice, over_slices, stride_of
 
-AT_ONCE = min(8, LANES)  # rows scored at once: their addresses fit into registers
+AT_ONCE = min(8, LANES)  # rows scored together: their addresses fit into registers
 
 
 def score_all_twin(shape: Shape, x: Any, number: int, o: Any, rows: int, scores: Any) -> None:
-    """scores[w] = x[number] . o[w] for all w < rows."""
+    """Set scores[w] = x[number] . o[w] for all w < rows."""
     scores[:rows] = o[:rows] @ x[number]
 
 
@@ -45,7 +45,7 @@ def score_all_twin(shape: Shape, x: Any, number: int, o: Any, rows: int, scores:
 def score_all(
     types: Any, b: Value, shape: Value, x: Value, number: Value, o: Value, rows: Value, scores: Value
 ) -> None:
-    """LANES rows are reduced together, AT_ONCE of them have their sums in registers; the rest one by one."""
+    """Score LANES rows together, with the sums of AT_ONCE rows in registers; score the rest one by one."""
     stride = stride_of(b, shape)
     source = row(b, x, number, stride)
 
@@ -68,7 +68,7 @@ def score_all(
         at = b.add(full, i)
         store(
             b, totals(b, sums_of(at, 1)), scores, at
-        )  # the lanes behind it are written by the next, or are slack
+        )  # the next row overwrites the other lanes, or they are slack
         return []
 
     groups = b.sdiv(rows, i64(LANES))
@@ -78,7 +78,7 @@ def score_all(
 
 
 def update_all_twin(shape: Shape, x: Any, number: int, o: Any, rows: int, steps: Any, gradient: Any) -> None:
-    """o[w] += e[w] x[number] and gradient[0] += sum_w e[w] o[w], from the old o."""
+    """Add e[w] x[number] to o[w], and sum_w e[w] o[w], from the old o, to gradient[0]."""
     old = o[:rows].copy()
     o[:rows] += steps[:rows, None] * x[number]
     gradient[0] += steps[:rows] @ old
@@ -89,7 +89,7 @@ def update_all(
     types: Any, b: Value, shape: Value, x: Value, number: Value, o: Value, rows: Value, steps: Value,
     gradient: Value,
 ) -> None:  # fmt: skip
-    """Up to UNROLLED slices of x and of the gradient in registers while the rows go by."""
+    """Keep up to UNROLLED slices of x and of the gradient in registers during the loop over the rows."""
     stride = stride_of(b, shape)
     source = row(b, x, number, stride)
 
@@ -112,14 +112,14 @@ def update_all(
 
 
 def largest_twin(scores: Any, count: int) -> float:
-    """The largest score; the slack behind them becomes LOWEST."""
+    """Return the largest score, and set the slack behind the scores to LOWEST."""
     scores[count : count + LANES - 1] = LOWEST
     return float(scores[:count].max())
 
 
 @block(largest_twin)
 def largest(types: Any, b: Value, scores: Value, count: Value) -> float:
-    """A vector at a time."""
+    """Compare one vector at a time."""
     store(b, splat_constant(LOWEST), scores, count)
     out = loop(
         b,
@@ -131,14 +131,14 @@ def largest(types: Any, b: Value, scores: Value, count: Value) -> float:
 
 
 def exponentials_twin(scores: Any, count: int, top: float) -> float:
-    """Replace scores s by exp(s - top); return their sum, NaN if a score is not finite."""
+    """Replace scores s by exp(s - top); return the sum, which is NaN if a score is not finite."""
     scores[:count] = np.exp(scores[:count] - top)
     return float(scores[:count].sum())
 
 
 @block(exponentials_twin)
 def exponentials(types: Any, b: Value, scores: Value, count: Value, top: Value) -> float:
-    """A vector at a time; the slack becomes next to nothing."""
+    """Replace one vector at a time; the slack becomes almost zero."""
     highest = splat(b, top)
 
     def one(i: Value, sums: list[Value]) -> list[Value]:
@@ -146,7 +146,7 @@ def exponentials(types: Any, b: Value, scores: Value, count: Value, top: Value) 
         below = b.fsub(load(b, scores, at), highest)
         e = exp(b, below)
         store(b, e, scores, at)
-        # 0 x: NaN where x is not finite
+        # 0 * below is NaN where a score is not finite
         return [b.fadd(sums[0], e, flags=FAST), fma(b, below, splat_constant(0.0), sums[1])]
 
     sums = loop(b, _vectors(b, count), [splat_constant(0.0), splat_constant(0.0)], one)
@@ -154,13 +154,13 @@ def exponentials(types: Any, b: Value, scores: Value, count: Value, top: Value) 
 
 
 def scale_all_twin(scores: Any, count: int, factor: float) -> None:
-    """Multiply."""
+    """Multiply all scores by a factor."""
     scores[:count] *= np.float32(factor)
 
 
 @block(scale_all_twin)
 def scale_all(types: Any, b: Value, scores: Value, count: Value, factor: Value) -> None:
-    """A vector at a time."""
+    """Multiply one vector at a time."""
 
     def one(i: Value, _: list[Value]) -> list[Value]:
         at = b.mul(i, i64(LANES))
@@ -179,7 +179,7 @@ def logistic_all_twin(scores: Any, count: int, weight: float, lr: float) -> floa
 
 @block(logistic_all_twin)
 def logistic_all(types: Any, b: Value, scores: Value, count: Value, weight: Value, lr: Value) -> float:
-    """A vector at a time."""
+    """Link one vector at a time."""
     store(b, splat_constant(LOWEST), scores, count)
     weights, rate = splat(b, weight), splat(b, lr)
 
@@ -197,5 +197,5 @@ def _vectors(b: Value, count: Value) -> Value:
 
 
 def _if_any(b: Value, count: Value, body: Any) -> None:
-    """Loop from 0 to count - 1, which may be none."""
+    """Run the body for 0 .. count - 1, where count may be 0."""
     when(b, b.icmp_signed(">", count, i64(0)), [], lambda _: loop(b, count, [], body))

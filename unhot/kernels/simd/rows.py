@@ -1,9 +1,9 @@
-"""Blocks over whole rows of a matrix: summed, added to, copied, prefetched.
+"""Blocks that sum, change, copy and prefetch whole rows of a matrix.
 
-See blocks.py for shapes and twins.
+See tiles.py for shapes and twins.
 
-Rows that are summed, added to and prefetched may be 16-bit floats, in an array that says uint16: numba has no
-arithmetic for them.
+Except for `copy_rows`, the rows may hold 16-bit floats. Their array then has the type uint16, since numba has
+no arithmetic for 16-bit floats.
 """
 
 from typing import Any
@@ -40,18 +40,18 @@ from unhot.kernels.simd.lanes import (
 )
 from unhot.kernels.simd.tiles import UNROLLED, Shape, each_slice, over_slices, stride_of
 
-PREFETCHED = 8  # cache lines of a row asked for ahead
+PREFETCHED = 8  # cache lines of a row to prefetch
 
 
 def as_floats(matrix: Any) -> Any:
-    """A matrix as the numbers that it holds."""
+    """View a matrix as floats: uint16 holds 16-bit floats."""
     return matrix.view(np.float16) if matrix.dtype == np.uint16 else matrix
 
 
 def sum_rows_twin(
     shape: Shape, x: Any, inputs: Any, times: Any, times_at: int, count: int, scale: float, out: Any
 ) -> None:
-    """out[0] = scale sum_b times[b] x[inputs[b]]."""
+    """Set out[0] = scale sum_b times[b] x[inputs[b]]."""
     rows = as_floats(x)
     out[0] = scale * sum(times[times_at + b] * rows[inputs[b]].astype(np.float32) for b in range(count))
 
@@ -61,7 +61,7 @@ def sum_rows(
     types: Any, b: Value, shape: Value, x: Value, inputs: Value, times: Value, times_at: Value, count: Value,
     scale: Value, out: Value,
 ) -> None:  # fmt: skip
-    """All slices of the sum in registers, up to UNROLLED of them at a time."""
+    """Keep up to UNROLLED slices of the sum in registers at a time."""
     stride = stride_of(b, shape)
 
     def slices_at(place: Value, slices: int) -> None:
@@ -84,7 +84,7 @@ def sum_rows(
 def add_to_rows_twin(
     shape: Shape, gradient: Any, scale: float, x: Any, inputs: Any, times: Any, times_at: int, count: int
 ) -> None:
-    """x[inputs[b]] += scale times[b] gradient[0] for all b."""
+    """Add scale times[b] gradient[0] to x[inputs[b]] for all b."""
     rows, scaled = as_floats(x), np.float32(scale) * gradient[0]
     for b in range(count):
         new = rows[inputs[b]] + np.float32(times[times_at + b]) * scaled
@@ -92,7 +92,7 @@ def add_to_rows_twin(
 
 
 def rounded_twin(numbers: Any, gradient: Any, number: int) -> Any:
-    """Floats as 16-bit ones, as `store_half` with the noise of `noise_of` rounds them."""
+    """Round floats to 16 bits as `store_half` does with the noise of `noise_of`."""
     with np.errstate(over="ignore"):
         mixed = (gradient.view(np.uint32) ^ np.uint32(int(number) * GOLDEN % 2**32)) * np.uint32(MIX_1)
         noise = (mixed ^ (mixed >> np.uint32(15))) * np.uint32(MIX_2)
@@ -105,7 +105,7 @@ def add_to_rows(
     types: Any, b: Value, shape: Value, gradient: Value, scale: Value, x: Value, inputs: Value, times: Value,
     times_at: Value, count: Value,
 ) -> None:  # fmt: skip
-    """Up to UNROLLED slices of the gradient in registers while the rows go by.
+    """Keep up to UNROLLED slices of the gradient in registers during the loop over the rows.
 
     16-bit floats are rounded at random.
     """
@@ -132,14 +132,14 @@ def add_to_rows(
 
 
 def copy_rows_twin(shape: Shape, x: Any, inputs: Any, count: int, out: Any) -> None:
-    """out[b] = x[inputs[b]] for all b."""
+    """Copy x[inputs[b]] to out[b] for all b."""
     for b in range(count):
         out[b] = x[inputs[b]]
 
 
 @block(copy_rows_twin)
 def copy_rows(types: Any, b: Value, shape: Value, x: Value, inputs: Value, count: Value, out: Value) -> None:
-    """A slice at a time."""
+    """Copy one slice at a time."""
     stride = stride_of(b, shape)
 
     def copy(i: Value, _: list[Value]) -> list[Value]:
@@ -155,12 +155,12 @@ def copy_rows(types: Any, b: Value, shape: Value, x: Value, inputs: Value, count
 
 
 def prefetch_twin(shape: Shape, matrix: Any, number: int) -> None:
-    """Ask for a row that will be written soon; changes nothing."""
+    """Prefetch a row that will be written soon; without the JIT, do nothing."""
 
 
 @block(prefetch_twin)
 def prefetch(types: Any, b: Value, shape: Value, matrix: Value, number: Value) -> None:
-    """All cache lines of the row, up to PREFETCHED of them: the hardware follows a longer row by itself."""
+    """Prefetch up to PREFETCHED cache lines: the hardware itself fetches the rest of a longer row."""
     stride = stride_of(b, shape)
     start = b.bitcast(row(b, matrix, number, stride), I8.as_pointer())
     floats = LINE // (2 if is_half(matrix) else 4)

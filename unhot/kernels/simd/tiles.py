@@ -1,23 +1,23 @@
 """The inner blocks of every training step: score and update.
 
-A *step* takes inputs x_0 .. x_{B-1} and output columns o_0 .. o_{n-1} (both given as row numbers of matrices)
-through three phases:
+A *step* has inputs x_0 .. x_{B-1} and output columns o_0 .. o_{n-1}, both given as row numbers of matrices.
+It has three phases:
 
     score      s[b, r] = x_b . o_r
     link       e[b, r] = -lr dL/ds[b, r], and the loss L              (in place of the scores: see links.py)
     update     o_r += sum_b e[b, r] x_b;  x_b += sum_r e[b, r] o_r    (both from the old x and o)
 
-The length of a row and the width of a tile are numbers at run time, so that a kernel is compiled once for all
-of them: a block holds code for each width and branches to it. Rows are padded with zeros to a multiple of
-LANES floats. In the buffer of scores an input has `padded_width` places, 4 or 8, so that one vector holds
-whole inputs. Buffers need LANES floats of slack at the end, and `inputs` must be valid row numbers up to a
-multiple of the group; their multiplicity there is zero.
+The length of a row and the width of a tile are numbers at run time, so that the code of a block serves all
+sizes: it has a branch for each width. Rows are padded with zeros to a multiple of LANES floats. In the buffer
+of scores, an input has `padded_width` places, 4 or 8, so that one vector holds whole inputs. Buffers need
+LANES floats of slack at the end. `inputs` must hold valid row numbers up to a multiple of the group; the
+multiplicity of the extra inputs is zero.
 
-A matrix row may stand in several columns if all but the first of them have weight and label zero: columns are
-written back from last to first, so the first one, which carries the gradient, wins.
+Several columns may have the same matrix row if all but the first have weight and label zero. Columns are
+written back from last to first, so the first one, which has the gradient, is written last.
 
-Every block has a twin in plain Python under the same name with `_twin`: its oracle, and what runs without the
-JIT.
+Every block has a twin in plain Python, with the same name and `_twin`. The twin runs without the JIT, and
+tests compare the block with it.
 """
 
 from collections.abc import Callable
@@ -47,16 +47,16 @@ from unhot.kernels.simd.lanes import (
 
 MAX_WIDTH = min(8, LANES)  # columns in one tile
 MAX_GROUP = 4  # inputs scored together
-UNROLLED = 8  # slices of a row that are kept in registers at once
+UNROLLED = 8  # slices of a row that are kept in registers at the same time
 
 
 class Shape(NamedTuple):
-    """How the rows and columns of a step lie."""
+    """The layout of the rows and columns of a step."""
 
     blocks: int  # vectors of LANES floats in a row
     width: int  # columns of a tile, 1 to MAX_WIDTH
     alone: bool  # the step is this one tile, with one target
-    group: tuple[int, ...]  # its length, which the compiler knows, is how many inputs may be scored together
+    group: tuple[int, ...]  # its length, known to the compiler, is how many inputs may be scored together
 
 
 def shape(stride: int, width: int = 1, inputs: int = 1, *, alone: bool = True) -> Shape:
@@ -70,7 +70,7 @@ def padded_width(width: int) -> int:
 
 
 def stride_of(b: Value, shape: Value) -> Value:
-    """The length of a row in floats."""
+    """Return the length of a row in floats."""
     return b.mul(b.extract_value(shape, 0), i64(LANES))
 
 
@@ -107,7 +107,7 @@ def over_slices(b: Value, shape: Value, step: int, body: Callable[[Value, int], 
 def score_twin(
     shape: Shape, x: Any, inputs: Any, count: int, o: Any, rows: Any, first: int, scores: Any, at: int
 ) -> None:
-    """scores[at + b padded + r] = x[inputs[b]] . o[rows[first + r]] for b < count and all columns r."""
+    """Set scores[at + b padded + r] = x[inputs[b]] . o[rows[first + r]] for b < count and all columns r."""
     padded = padded_width(shape.width)
     for b in range(count):
         for r in range(shape.width):
@@ -119,7 +119,7 @@ def score(
     types: Any, b: Value, shape: Value, x: Value, inputs: Value, count: Value, o: Value, rows: Value, first:
     Value, scores: Value, at: Value,
 ) -> None:  # fmt: skip
-    """A group of inputs and all columns at a time, their sums in registers."""
+    """Score a group of inputs and all columns at a time, with the sums in registers."""
     stride, most = stride_of(b, shape), types[0].types[3].count
 
     def score_width(width: int) -> list[Value]:
@@ -164,9 +164,9 @@ def update_twin(
     into: Any,
     places: Any,
 ) -> None:
-    """o_r += sum_b e[b, r] x_b and into[places[b]] += sum_r e[b, r] o_r, both from the old values.
+    """Add sum_b e[b, r] x_b to o_r, and sum_r e[b, r] o_r to into[places[b]], both from the old values.
 
-    `into` may be x, and `places` the inputs: then the inputs, all different rows, move in place.
+    `into` may be x, and `places` the inputs: then the inputs, which are all different rows, change in place.
     """
     width = shape.width
     padded = padded_width(width)
@@ -184,7 +184,7 @@ def update(
     types: Any, b: Value, shape: Value, x: Value, inputs: Value, count: Value, o: Value, rows: Value, first:
     Value, steps: Value, at: Value, into: Value, places: Value,
 ) -> None:  # fmt: skip
-    """A few slices of all columns and their gradients stay in registers while the inputs go by."""
+    """Keep a few slices of all columns and their gradients in registers during the loop over the inputs."""
     stride = stride_of(b, shape)
 
     def update_width(width: int) -> list[Value]:
@@ -209,7 +209,7 @@ def update(
 def _update_for_one(
     b: Value, shape: Value, columns: list[Value], source: Value, target: Value, steps: list[Value]
 ) -> None:
-    """One input: each slice is read and written once."""
+    """Update for one input: read and write each slice once."""
 
     def move_slice(at: Value, _: list[Value]) -> list[Value]:
         h, new = load(b, source, at), load(b, target, at)
@@ -232,7 +232,7 @@ def _update_for_many(
     addresses: Callable[[Value], tuple[Value, Value]],
     step: Callable[[Value, int], Value],
 ) -> None:
-    """Many inputs: they go by, once for every few slices."""
+    """Update for many inputs: loop over the inputs once for every few slices."""
     width = len(columns)
 
     def slices_at(place: Value, slices: int) -> None:
