@@ -9,3 +9,6 @@ settings.load_profile("unhot")
 # some virtual machines say that they can do AMX and stop torch's bfloat16 products with an illegal
 # instruction; torch reads this once
 os.environ.setdefault("ONEDNN_MAX_CPU_ISA", "AVX512_CORE_BF16")
+
+# one thread of BLAS and of torch for each worker of the tests: more would wait for each other
+os.environ.setdefault("OMP_NUM_THREADS", "1")
