@@ -14,10 +14,11 @@ test: .venv/dev
 	$(BIN)/mypy
 	$(BIN)/pytest -n auto --dist loadfile
 
-# what `make test` samples, in full: 50 kills, full disks, 100,000 damaged files, every command of the
-# documentation; some fifteen minutes
+# what `make test` samples, in full: 50 kills, full disks, 100,000 damaged files, more examples, every command of the
+# documentation; some twenty-five minutes
 soak: .venv/dev
 	UNHOT_SOAK=1 $(BIN)/pytest tests/soak
+	UNHOT_SOAK=1 $(BIN)/pytest -n auto --dist loadfile --ignore tests/soak tests
 	$(BIN)/python tools/fuzz.py --inputs 100000
 	$(BIN)/python tools/run_docs.py
 
