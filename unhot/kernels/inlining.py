@@ -85,8 +85,8 @@ class KernelLowering(NativeLowering):  # type: ignore[misc]
 def announce(target_context: Any, description: Any, library: InlinedLibrary) -> Any:
     """Make a function known to callers, and return the key by which they find it.
 
-    The key must be a builtin that is not equal to another. Python code that calls the function calls it
-    instead, and gets a TypeError.
+    The key must be a builtin that is not equal to another. Python code that calls the function calls the key
+    instead, which fails: only kernels can call the function.
     """
     key = dict[str, str]().popitem
     target_context.insert_user_function(key, description, [library])

@@ -82,7 +82,8 @@ class EpochRun(ABC, Generic[C]):
         if self._before.chunk and self.history.chunks not in (0, len(chunks)):
             raise ConfigError(
                 f"the training began with epochs of {self.history.chunks} chunks, with these settings they "
-                f"have {len(chunks)}: resume it with the engine, batch and layer that it began with"
+                f"have {len(chunks)}: resume it with the engine, batch and layer that it began with; if an "
+                "earlier version began it, start a new training from its vectors instead (--start)"
             )
         self.history.chunks = len(chunks)
         if self._before.chunk > len(chunks):

@@ -16,8 +16,8 @@ from unhot.types import Starts
 
 CHUNK = 1 << 15  # positions of a chunk: about 10 ms of work with the usual settings
 USUAL_COLUMNS = 8  # steps with more columns have shorter chunks
-# a small corpus is cut into at least PIECES chunks (of at least SMALLEST), so that the rate falls smoothly
-PIECES = 64
+# a small corpus is cut into at least so many chunks (of at least SMALLEST), so that the rate falls smoothly
+FEWEST_CHUNKS = 64
 SMALLEST = 1 << 9
 SHORTEST = 1 << 6  # positions of a chunk, at least, for any number of columns
 PIECE = 1 << 10  # positions that are read in sequence
@@ -57,7 +57,8 @@ def even_chunks(count: int, size: int) -> list[Chunk]:
 def chunk_size(ids: int, columns: int, fewest: int = 1) -> int:
     """Return the positions of a chunk, at least `fewest`, for a corpus of `ids` and steps of `columns`."""
     return max(
-        fewest, min(max(SMALLEST, min(CHUNK, ids // PIECES)), max(SHORTEST, CHUNK * USUAL_COLUMNS // columns))
+        fewest,
+        min(max(SMALLEST, min(CHUNK, ids // FEWEST_CHUNKS)), max(SHORTEST, CHUNK * USUAL_COLUMNS // columns)),
     )
 
 
