@@ -12,6 +12,7 @@ ORDER = [
     "types",
     "version",
     "errors",
+    "sizes",
     "json_file",
     "lazy",
     "atomic",

@@ -2,7 +2,6 @@
 
 import importlib
 import math
-import re
 from typing import Any
 
 
@@ -76,20 +75,3 @@ def one_of(field: str, value: object, accepted: tuple[str, ...]) -> None:
     """Raise a `ConfigError` unless the value is one of the accepted words."""
     if value not in accepted:
         raise ConfigError(f"{field}={value!r}: must be one of {', '.join(accepted)}")
-
-
-UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
-
-
-def bytes_of(name: str, size: int | str) -> int:
-    """Return a number of bytes, which may be given as a string such as 200MB or 1.5GB.
-
-    >>> bytes_of("memory", "1.5GB")
-    1500000000
-    """
-    if isinstance(size, str):
-        found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?)B?\s*", size.upper())
-        if found is None:
-            raise ConfigError(f"{name}={size!r}: must be a number of bytes, such as 200MB or 1GB")
-        return int(float(found[1]) * UNITS[found[2]])
-    return whole(name, size, 1)

@@ -21,10 +21,11 @@ from small_corpora import as_dict, brute_force, corpus_of, sentences
 
 from unhot.corpus import cooccurrence
 from unhot.corpus.cells import Cells, CellsWriter
-from unhot.corpus.cooccurrence import LARGEST, SIDES, WEIGHTS, bytes_of, cooccurrences, weights_of
+from unhot.corpus.cooccurrence import LARGEST, SIDES, WEIGHTS, cooccurrences, weights_of
 from unhot.corpus.encoding import encode
 from unhot.corpus.pairing import corpus_pairs
 from unhot.errors import ConfigError, DataError
+from unhot.sizes import bytes_of
 from unhot.vocab.subsampling import keep_probability
 
 LONG = [[(i * i + 3 * i) % 7 for i in range(700)]]  # one sentence

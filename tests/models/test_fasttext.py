@@ -16,8 +16,8 @@ from unhot.models.compiled_engine import make_kernel
 from unhot.models.fasttext_file import LAYERS
 from unhot.models.load import holds_unfinished
 from unhot.models.ngram_rows import bags_of
+from unhot.sizes import readable
 from unhot.train.checkpoint import Checkpoint
-from unhot.train.memory_plan import readable
 from unhot.train.params import padded
 from unhot.vectors.formats.directory import save_model
 from unhot.vectors.formats.fasttext import read_fasttext

@@ -145,8 +145,6 @@ def test_memory_is_planned_before_it_is_used(monkeypatch):
 def test_memory_reads_this_machine():
     free = memory.available_memory()
     assert free is None or 10**7 < free < 10**14
-    assert memory.readable(123) == "123 bytes"
-    assert memory.readable(1_234_567) == "1.2 MB"
 
 
 def test_the_rate_falls_linearly_to_a_floor():

@@ -48,9 +48,10 @@ from unhot.corpus.cells.row_counts import (
 )
 from unhot.corpus.corpus import Corpus
 from unhot.corpus.indexed_folder import append_numbers, map_numbers, read_only
-from unhot.errors import ConfigError, DataError, at_least, bytes_of, one_of, whole
+from unhot.errors import ConfigError, DataError, at_least, one_of, whole
 from unhot.kernels.rng import key_from, stream_key
 from unhot.kernels.windows import Text, keep_threshold
+from unhot.sizes import bytes_of
 from unhot.threads import in_order
 from unhot.types import Counts, Ids, Starts
 from unhot.vocab.subsampling import keep_probability

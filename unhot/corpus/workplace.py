@@ -4,7 +4,6 @@ If an error or Ctrl-C stops the work, the hidden folder is removed, and so is a 
 for this corpus. A full disk becomes a `DataError` that says where how much space is needed.
 """
 
-import errno
 import os
 import shutil
 import tempfile
@@ -14,8 +13,8 @@ from typing import Self
 
 from unhot.corpus.corpus import BESIDE, INDEX
 from unhot.errors import DataError
+from unhot.sizes import FULL
 
-FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 HIDDEN = ".encoding-"
 
 

@@ -14,12 +14,13 @@ from typing import Annotated, Any, Literal
 from unhot.corpus.cells import Cells
 from unhot.corpus.cooccurrence import cooccurrences
 from unhot.corpus.corpus import Corpus
-from unhot.errors import ConfigError, DataError, bytes_of
+from unhot.errors import ConfigError, DataError
 from unhot.models.fitting import Reads, Tells
 from unhot.models.model import L, Model
 from unhot.models.settings import Range
 from unhot.models.text_model import TextModel
 from unhot.models.vector_model import VectorModel
+from unhot.sizes import bytes_of
 
 COUNTED = ("window", "weights", "sides", "sample")  # settings that are saved with the cells
 

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from unhot.errors import DataError
+from unhot.sizes import readable
 
 CGROUP = Path("/sys/fs/cgroup")
 
@@ -31,15 +32,6 @@ def available_memory() -> int | None:
     except (OSError, ValueError, KeyError):
         pass
     return min(limits) if limits else None
-
-
-def readable(size: float) -> str:
-    """Return a number of bytes in a readable unit, such as 1.5 GB."""
-    for unit in ("bytes", "kB", "MB", "GB"):
-        if size < 1000:
-            return f"{size:.0f} {unit}" if unit in ("bytes", "kB") else f"{size:.1f} {unit}"
-        size /= 1000
-    return f"{size:.1f} TB"
 
 
 def describe(plan: Mapping[str, int]) -> str:

@@ -18,8 +18,9 @@ from unhot.corpus.reading.text_blocks import Block
 from unhot.corpus.reading.tokenizers import BLANKS
 from unhot.corpus.report import Report
 from unhot.corpus.shards import WORDS_ONLY, ShardWriter, map_shards
-from unhot.corpus.workplace import FULL, DiskFull, Workplace
+from unhot.corpus.workplace import DiskFull, Workplace
 from unhot.errors import ConfigError, DataError
+from unhot.sizes import FULL
 from unhot.threads import in_order
 from unhot.types import Bytes, Ids, Starts
 from unhot.vocab.vocabulary import Vocabulary, canonical, decode_word

@@ -47,7 +47,8 @@ from unhot.corpus.reading.lexicon import check_given
 from unhot.corpus.reading.sources import Source
 from unhot.corpus.reading.tokenizers import Tokenizer
 from unhot.corpus.workplace import Workplace
-from unhot.errors import ConfigError, DataError, FormatError, bytes_of, finite, one_of, whole
+from unhot.errors import ConfigError, DataError, FormatError, finite, one_of, whole
+from unhot.sizes import bytes_of
 from unhot.vocab.vocabulary import Vocabulary, canonical, check_limits
 
 # articles, prepositions and conjunctions that may stand inside English names
