@@ -16,6 +16,7 @@ ORDER = [
     "json_file",
     "lazy",
     "atomic",
+    "claims",
     "threads",
     "probability",
     "kernels",

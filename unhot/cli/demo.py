@@ -28,16 +28,15 @@ def demo(target: str, epochs: int, threads: int) -> int:
     """Train on the State of the Union addresses, which come with unhot, and show the result."""
     from unhot.data import sotu_path
     from unhot.models.skipgram import SkipGram
-    from unhot.vectors.formats.directory import check_writable
+    from unhot.vectors.formats.model_claim import claimed_model
 
-    check_writable(Path(target))
     model = SkipGram(
         dim=100, window=5, output="negative:k=5", epochs=epochs, threads=threads, tokenizer="words"
     )
-    with TrainingBar() as bar:
+    with claimed_model(Path(target)), TrainingBar() as bar:
         bar.note("233 State of the Union addresses, 1790 on: 1.8 million words")
         model.fit(sotu_path(), callbacks=[bar], reading=bar.reading, note=bar.note)
-    model.save(target)
+        model.save(target)
     if model.history.interrupted:
         click.echo(f"interrupted: saved the model as it is to {target}", err=True)
         return 130

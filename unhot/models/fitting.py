@@ -3,6 +3,7 @@
 import logging
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from unhot.errors import ConfigError, DataError
 from unhot.train.checkpoint import Checkpoint
 from unhot.train.history import History
 from unhot.train.progress import Callback
-from unhot.vectors.formats.directory import check_writable, checkpoint_of
+from unhot.vectors.formats.model_claim import claimed_model
 from unhot.vocab.vocabulary import Vocabulary
 
 logger = logging.getLogger("unhot")
@@ -72,10 +73,9 @@ class Tells:
     note: Note | None = None  # None: notes are logged
     checkpoint: Checkpoint | None = None
 
-    def __post_init__(self) -> None:
-        """Raise an error now, not after hours of training, if checkpoints cannot be written."""
-        if self.checkpoint is not None:
-            check_writable(checkpoint_of(self.checkpoint.folder))
+    def claim(self) -> AbstractContextManager[None]:
+        """Hold the folder of the checkpoints; raise an error now, not after hours, if it cannot be had."""
+        return nullcontext() if self.checkpoint is None else claimed_model(self.checkpoint.folder)
 
     def say(self, line: str) -> None:
         """Report a line about what goes on."""

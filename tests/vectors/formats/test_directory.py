@@ -268,7 +268,8 @@ def rewrite_header(path: Path, change: Any) -> None:
     text = json.dumps(header).encode()
     path.write_bytes(len(text).to_bytes(8, "little") + text + data[8 + length :])
     manifest = json.loads((path.parent / "manifest.json").read_text())
-    manifest["files"][path.name]["size"] = path.stat().st_size
+    data = path.read_bytes()
+    manifest["files"][path.name] = {"size": len(data), "sha256": hashlib.sha256(data).hexdigest()}
     (path.parent / "manifest.json").write_text(json.dumps(manifest))
 
 

@@ -6,6 +6,7 @@ import os
 from collections.abc import Generator, Sequence
 from pathlib import Path
 
+from unhot.atomic import TEMPORARY
 from unhot.corpus.cells.cells import INDEX as CELLS_INDEX
 from unhot.corpus.corpus import INDEX as CORPUS_INDEX
 from unhot.corpus.reading.arrow import ParquetStream, is_parquet
@@ -81,7 +82,8 @@ def are_paths(items: Sequence[object]) -> bool:
 
 
 def _below(folder: Path) -> list[Path | None]:
-    return [*sorted(path for path in folder.rglob("*") if path.is_file())]
+    files = (path for path in folder.rglob("*") if path.is_file() and not path.name.startswith(TEMPORARY))
+    return [*sorted(files)]
 
 
 def _matches(pattern: str) -> list[Path]:

@@ -12,9 +12,10 @@
 
 A save writes a new version under a temporary name, renames it, replaces CURRENT and removes the old version.
 Each step is on the disk before the next begins. So a kill at any moment leaves the last complete model, and
-the next save removes leftovers. An existing model is not touched before the new one is complete. A folder
-with only a checkpoint is opened as that checkpoint. The files of a finished model do not depend on the time
-or the machine: the same model gives the same bytes.
+the next save removes leftovers. An existing model is not touched before the new one is complete. A training
+holds its folder (model_claim.py): nobody else can train or save there. A folder with only a checkpoint is
+opened as that checkpoint. The files of a finished model do not depend on the time or the machine: the same
+model gives the same bytes.
 """
 
 import contextlib
@@ -22,15 +23,16 @@ import hashlib
 import json
 import re
 import shutil
-import tempfile
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from unhot.atomic import TEMPORARY, locked, replacing, sync_file, sync_folder, temporary_name
+from unhot.claims import CLAIM, check_unclaimed
 from unhot.errors import ConfigError, DataError, FormatError
 from unhot.json_file import read_json
+from unhot.sizes import FULL, free_space, readable
 from unhot.vectors.formats.safetensors import Array, read_safetensors, write_safetensors
 from unhot.vocab.vocabulary import Vocabulary, words_text
 
@@ -46,6 +48,7 @@ CHECKPOINT = "checkpoint"
 FILES = (CONFIG, WORDS, TENSORS)  # files that every version has
 COUNTS = {WORDS: "counts", OUT_WORDS: "out_counts"}  # the tensors that hold the counts of these words
 VERSION_NAME = re.compile("v[1-9][0-9]{0,17}")
+SMALL = 1 << 24  # bytes of the largest file whose checksum is compared whenever a model is opened
 
 
 class SavedModel(NamedTuple):
@@ -80,10 +83,14 @@ def save_model(
     try:
         _make_folder(path)
         with locked(path):
+            check_unclaimed(path / CLAIM, path)
             _save_version(path, texts, tensors)
     except OSError as error:
-        kept = "the old model is untouched" if _live_version(path) else "nothing was saved"
-        raise DataError(f"{path}: the model cannot be saved ({error.strerror or error}); {kept}") from error
+        kept = "the old model is untouched" if _live_version(path) else "nothing was saved there"
+        size = sum(tensor.nbytes for tensor in tensors.values()) + sum(map(len, texts.values()))
+        room = f": it needs {readable(size)}, {readable(free_space(path))} are free"
+        why = f"{error.strerror or error}{room if error.errno in FULL else ''}"
+        raise DataError(f"{path}: the model cannot be saved ({why}); {kept}") from error
 
 
 def _save_version(path: Path, texts: dict[str, bytes], tensors: dict[str, Array]) -> None:
@@ -117,7 +124,7 @@ def _make_folder(path: Path) -> None:
 
 
 def load_model(path: str | Path, verify: bool = False) -> SavedModel:
-    """Open a model folder; `verify` also reads every byte and compares the checksums."""
+    """Open a model folder, and compare the checksums of its small files; `verify`: of all files."""
     given = Path(path)
     path = _home(given)
     live = _live_version(path)
@@ -194,19 +201,6 @@ def check_target(path: Path) -> str | None:
     return live
 
 
-def check_writable(path: Path) -> None:
-    """Raise a `DataError` if a model cannot be saved at path; call this before a long training."""
-    check_target(path)
-    folder = next(parent for parent in (path, *path.absolute().parents) if parent.is_dir())
-    try:
-        with tempfile.TemporaryDirectory(prefix=TEMPORARY, dir=folder):
-            pass
-    except OSError as error:
-        raise DataError(
-            f"{path}: a model cannot be saved here ({error.strerror or error}); choose another place"
-        ) from error
-
-
 def _is_leftover(entry: Path) -> bool:
     """Return whether an entry of a folder without CURRENT is left over from an interrupted first save."""
     if entry.name.startswith(TEMPORARY) or (entry.name == CHECKPOINT and _is_checkpoint(entry)):
@@ -229,7 +223,7 @@ def _remove_leftovers(path: Path, live: str | None) -> None:
     Entries that cannot be removed now are left for the next save.
     """
     for entry in path.iterdir():
-        if entry.is_symlink():
+        if entry.is_symlink() or entry.name == CLAIM:
             continue
         if VERSION_NAME.fullmatch(entry.name) and entry.name != live and entry.is_dir():
             trash = entry.with_name(f"{TEMPORARY}old-{entry.name}")  # half a version must not look complete
@@ -282,10 +276,10 @@ def _load_version(folder: Path, verify: bool) -> SavedModel:
                 f"{folder / name}: the file ends at byte {size}, but {MANIFEST} says {entry['size']}; it is "
                 "truncated or damaged"
             )
-        if verify and _sha256(folder / name) != entry["sha256"]:
+        if (verify or size <= SMALL) and _sha256(folder / name) != entry["sha256"]:
             raise FormatError(
                 f"{folder / name}: bytes 0..{size}: the sha256 differs from the one in {MANIFEST}; the file "
-                "is damaged"
+                "is damaged, or somebody has edited it"
             )
     tensors = read_safetensors(folder / TENSORS)
     vocabulary = _read_vocabulary(folder, WORDS, tensors)
