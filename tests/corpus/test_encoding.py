@@ -13,6 +13,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -436,6 +437,25 @@ def test_disk_full(own_tmp, monkeypatch, name):
     with pytest.raises(DataError, match=r"disk full: the ids need (more than|about) .* GB there.*TMPDIR"):
         encode([["a"]], min_count=1)
     assert list(own_tmp.iterdir()) == []
+
+
+def test_a_disk_too_small_for_the_whole_text_is_noticed_early(own_tmp, tmp_path, monkeypatch):
+    (tmp_path / "text").write_text("ab cd\n" * 100_000)
+    monkeypatch.setattr("unhot.corpus.workplace.CHECKED", 1000)
+    monkeypatch.setattr("unhot.corpus.workplace.free_space", lambda path: 500_000)
+    text = open_input(tmp_path / "text", "whitespace", 1000)
+    with pytest.raises(DataError, match="disk full: the ids need about"), Workplace(None) as place:
+        encode_input(text, WordChoice(1, None), place, 1, EncodingSizes(block=1000, part=1000))
+    assert text.reader.bytes < 600_000 / 2
+    assert [path.name for path in own_tmp.iterdir()] == ["text"]
+
+
+def test_two_cannot_encode_into_one_directory(tmp_path):
+    with ThreadPoolExecutor(1) as other, Workplace(tmp_path / "kept"):
+        with pytest.raises(DataError, match="kept: another process is writing here"):
+            other.submit(encode, [["a"]], directory=tmp_path / "kept", min_count=1).result()
+        assert len(list((tmp_path / "kept").iterdir())) == 2  # the claim and one work folder
+    encode([["a"]], directory=tmp_path / "kept", min_count=1).close()
 
 
 def test_directory_that_cannot_be_made(tmp_path):

@@ -153,8 +153,13 @@ def encode_input(
         return ids + min(ids, spool.part), bool(total)
 
     place.estimate = estimate
+
+    def keep(block: Block) -> None:
+        spool.write(block)
+        place.check_room(spool.bytes)
+
     scanner = Scanner(text, threads, sizes.table // threads, keeping.empty_lines)
-    _pipe(_reported(text, pool, sizes.block, progress), scanner.scan, spool.write, pool, threads)
+    _pipe(_reported(text, pool, sizes.block, progress), scanner.scan, keep, pool, threads)
     vocabulary, finals, report = count(text, scanner, choice)
 
     def remapped(block: Block) -> Block:

@@ -8,14 +8,17 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Self
 
+from unhot.claims import CLAIM, claimed
 from unhot.corpus.corpus import BESIDE, INDEX
 from unhot.errors import DataError
-from unhot.sizes import FULL
+from unhot.sizes import FULL, free_space
 
 HIDDEN = ".encoding-"
+CHECKED = 1 << 23  # bytes of the work between two checks that the rest will fit
 
 
 class DiskFull(DataError):
@@ -38,6 +41,7 @@ class Workplace:
         self.temporary = directory is None
         self.made = self.temporary
         self._published = False
+        self._claim, self._checked = ExitStack(), 0
         try:
             if directory is None:
                 self.directory = Path(tempfile.mkdtemp(prefix="unhot-"))
@@ -53,7 +57,13 @@ class Workplace:
             ) from error
 
     def __enter__(self) -> Self:
-        """Return the workplace itself."""
+        """Hold the directory, unless it is temporary: nobody else may write a result there meanwhile."""
+        try:
+            if not self.temporary:
+                self._claim.enter_context(claimed(self.directory / CLAIM, self.directory))
+        except DataError:
+            shutil.rmtree(self.work, ignore_errors=True)
+            raise
         return self
 
     def __exit__(self, kind: object, error: BaseException | None, *stopped: object) -> None:
@@ -62,15 +72,31 @@ class Workplace:
         cause = error.__cause__ if isinstance(error, DataError) and not isinstance(error, DiskFull) else error
         full = self._full_disk() if isinstance(cause, OSError) and cause.errno in FULL else None
         shutil.rmtree(self.work, ignore_errors=True)
+        self._claim.close()
         if self.made and (kind is not None or not self._published):
             shutil.rmtree(self.directory, ignore_errors=True)
         if full is not None:
             raise full from error
 
+    def check_room(self, written: int) -> None:
+        """Raise a `DiskFull` error now if the work, as far as it can be estimated, will not fit.
+
+        `written`: bytes written so far; the disk is asked after each `CHECKED` of them.
+        """
+        if self.estimate is not None and written - self._checked >= CHECKED:
+            self._checked = written
+            need, known = self.estimate()
+            if known and need > free_space(self.directory) + self._used():
+                raise self._full_disk()
+
+    def _used(self) -> int:
+        """Return how much space the work takes now."""
+        return sum(path.stat().st_size for path in self.directory.glob(f"{HIDDEN}*/**/*"))
+
     def _full_disk(self) -> DiskFull:
         """Return an error that says how much space was needed, and how much was free before the work."""
-        used = sum(path.stat().st_size for path in self.directory.glob(f"{HIDDEN}*/**/*"))
-        free = shutil.disk_usage(self.directory).free + used
+        used = self._used()
+        free = free_space(self.directory) + used
         need, known = (used, False) if self.estimate is None else self.estimate()
         return DiskFull(
             f"{self.directory}: disk full: {self.needs} {'about' if known else 'more than'} "

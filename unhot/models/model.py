@@ -25,11 +25,12 @@ from unhot.errors import ConfigError, DataError, FormatError
 from unhot.models.fitting import Begins, Counting, Note, Origin, Reading, Reads, Tells, names_of, opened
 from unhot.models.settings import Range, check_settings
 from unhot.train.checkpoint import Checkpoint, fingerprint
+from unhot.train.disk_plan import ROUNDING, DiskPlan
 from unhot.train.history import History
 from unhot.train.progress import Callback
 from unhot.vectors.formats.directory import COUNTS, SavedModel, checkpoint_of, remove_checkpoint, save_model
 from unhot.version import __version__
-from unhot.vocab.vocabulary import Vocabulary
+from unhot.vocab.vocabulary import Vocabulary, words_text
 
 MODELS: dict[str, type[Model[Any]]] = {}  # all registered models by name
 AnyModel = TypeVar("AnyModel", bound="type[Model[Any]]")
@@ -190,7 +191,7 @@ class Model(ABC, Generic[L]):
         tells = Tells(callbacks, reading, counting, note, checkpoint)
         reads = Reads(opened(source), labels, counts, column, phrases, directory)
         reads = dataclasses.replace(reads, known=self.known(begins, reads))
-        with self.open_input(reads, tells) as data:
+        with tells.claim(), self.open_input(reads, tells) as data:
             origin = Origin(names_of(source), column, fingerprint(data), names_of(labels))
             with self._training(data, begins, tells, origin) as training:
                 training.train()
@@ -225,7 +226,7 @@ class Model(ABC, Generic[L]):
         reads = Reads(text, labels, phrases=phrases, directory=directory)
         if not reads.encoded:
             reads = dataclasses.replace(reads, counts=vocabulary, column=self._origin.column)
-        with self.open_input(reads, tells) as data:
+        with tells.claim(), self.open_input(reads, tells) as data:
             if data.vocabulary != vocabulary or fingerprint(data) != self._origin.fingerprint:
                 raise DataError(
                     "this is not the text that the training started with, or it is tokenised differently, or "
@@ -244,10 +245,25 @@ class Model(ABC, Generic[L]):
         training = self.begin(data, begins, tells)
         self.history, self._origin = begins.history, origin
         try:
+            if tells.checkpoint is not None:
+                tells.say(self._disk_plan(tells.checkpoint, data.vocabulary).check())
             yield training
         finally:
             training.close()
             self.ended()
+
+    def tensor_bytes(self, words: int, *, complete: bool) -> int:
+        """Return how many bytes the tensors of a saved model take; 0 if that is not known before training."""
+        if self._learned is None:
+            return 0
+        return sum(tensor.nbytes for tensor in self.tensors(complete=complete).values())
+
+    def _disk_plan(self, checkpoint: Checkpoint, vocabulary: Vocabulary) -> DiskPlan:
+        """Return the disk space that the saved model and its checkpoints need."""
+        words = len(vocabulary)
+        text = len(words_text(vocabulary.words)) + vocabulary.counts.nbytes + ROUNDING
+        model, state = (self.tensor_bytes(words, complete=complete) for complete in (True, False))
+        return DiskPlan(checkpoint.folder, model + text, state + text if checkpoint.repeated else 0)
 
     def config(self) -> dict[str, Any]:
         """Return the settings as plain data, from which the model can be made again."""
@@ -269,6 +285,7 @@ class Model(ABC, Generic[L]):
     def save_checkpoint(self, tells: Tells) -> None:
         """Write the current state of the training as a checkpoint."""
         assert tells.checkpoint is not None
+        self._disk_plan(tells.checkpoint, self.learned.in_vocabulary).check_checkpoint()
         folder = checkpoint_of(tells.checkpoint.folder)
         self._write(folder)
         tells.say(f"checkpoint: {self.history.words:,} {self.unit}, in {folder}")

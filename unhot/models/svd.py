@@ -94,6 +94,10 @@ class SVD(CellModel[LearnedSVD]):
         """Return the tensors to save."""
         return {name: getattr(self.learned, name) for name in LearnedSVD._fields[2:]}
 
+    def tensor_bytes(self, words: int, *, complete: bool) -> int:
+        """Return how many bytes the tensors of a saved model take: two matrices and the singular values."""
+        return 2 * 4 * words * self.dim + 8 * self.dim
+
     def take(self, saved: SavedModel) -> None:
         """Take over the tensors of a saved model."""
         shape = (len(saved.vocabulary), self.dim)

@@ -41,6 +41,11 @@ class Checkpoint:
             whole("chunks", self.chunks, 1)
 
     @property
+    def repeated(self) -> bool:
+        """Whether the state is saved while the training runs."""
+        return self.minutes is not None or self.chunks is not None
+
+    @property
     def folder(self) -> Path:
         """Return the path of the model's folder."""
         return Path(self.path)
