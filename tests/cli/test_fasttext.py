@@ -6,15 +6,18 @@ import os
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import unhot
+from unhot.claims import CLAIM, claimed
 from unhot.cli.main import main
 from unhot.cli.show import TrainingBar
 from unhot.compat import fasttext
+from unhot.errors import DataError
 from unhot.models.fasttext import FastText
 
 GOLDEN = Path(__file__).parents[1] / "golden"
@@ -302,3 +305,54 @@ def test_help_is_quick_and_has_examples():
     )
     assert "-lrUpdateRate INTEGER" in done.stdout
     assert "unhot fasttext skipgram -input corpus.txt -output model" in done.stdout
+
+
+@pytest.fixture
+def text(tmp_path):
+    """A text of fifty words."""
+    lines = [" ".join(f"word{(i * i + j) % 50}" for j in range(10)) for i in range(100)]
+    (tmp_path / "text.txt").write_text("\n".join(lines))
+    return tmp_path / "text.txt"
+
+
+def train(text, output):
+    return run("skipgram", "-input", text, "-output", output, "-dim", 4, "-bucket", 100, "-epoch", 1)
+
+
+def test_two_trainings_cannot_write_the_same_files(text, tmp_path):
+    with (
+        ThreadPoolExecutor(1) as other,
+        claimed(tmp_path / f"{CLAIM}-model", tmp_path / "model"),
+    ):
+        code, _, err = other.submit(train, text, tmp_path / "model").result()
+    assert code == 1
+    assert f"unhot: {tmp_path}/model: another process is writing here" in err
+    assert train(text, tmp_path / "model")[0] == 0
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["model.bin", "model.vec", "text.txt"]
+
+
+def test_a_disk_too_small_is_noticed_before_training(text, tmp_path, monkeypatch):
+    monkeypatch.setattr("unhot.train.disk_plan.free_space", lambda path: 1000)
+    code, _, err = train(text, tmp_path / "model")
+    assert code == 1
+    assert f"unhot: {tmp_path}/model: the model will need 5 kB there, but 1 kB are free" in err
+    assert "epoch 1/1" not in err
+
+
+def test_files_without_room_are_saved_elsewhere(text, tmp_path, monkeypatch):
+    save, aside = FastText.save_fasttext, tmp_path / "aside"
+    aside.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(aside))
+
+    def no_room(model, path):
+        if path.parent == tmp_path:
+            raise DataError(f"{path}: no room")
+        save(model, path)
+
+    monkeypatch.setattr(FastText, "save_fasttext", no_room)
+    code, _, err = train(text, tmp_path / "model")
+    assert code == 1
+    (saved,) = aside.glob("unhot-model-*")
+    assert f"model.bin: no room; saved it to {saved} instead" in err
+    assert fasttext.load_model(str(saved / "model.bin")).get_dimension() == 4
+    assert (saved / "model.vec").exists()

@@ -20,6 +20,7 @@ import pytest
 import unhot
 from unhot.errors import UnhotError
 
+PAGE = 4096
 WAIT = 300  # seconds until a child is given up: a cold cache compiles for a while
 KILLS = pytest.StashKey[list[tuple[str, list[str]]]]()
 
@@ -155,6 +156,11 @@ class Child:
                 return True
         return False
 
+    def finish(self):
+        """Wait for its end; all lines it wrote are there afterwards."""
+        self._process.wait(timeout=WAIT)
+        self._reader.join(timeout=WAIT)
+
     def kill(self):
         """SIGKILL to the group, at once; return whether it was still running.
 
@@ -197,15 +203,31 @@ def mount(*arguments):
 
 
 @pytest.fixture
-def small_disk(tmp_path):
-    """A file system of two megabytes."""
-    folder = tmp_path / "disk"
+def small_disk(request, tmp_path):
+    """A file system of two megabytes, or of the size that a test gives as a parameter."""
+    folder, size = tmp_path / "disk", getattr(request, "param", "2m")
     folder.mkdir()
-    if (reason := mount("-t", "tmpfs", "-o", "size=2m", "unhot-test", folder)) is not None:
+    if (reason := mount("-t", "tmpfs", "-o", f"size={size}", "unhot-test", folder)) is not None:
         pytest.skip(reason)
     yield folder
     # lazily: a model that is still mapped must not keep the mount
     subprocess.run(["umount", "-l", str(folder)], check=True, timeout=WAIT)
+
+
+@pytest.fixture
+def fill(small_disk):
+    """Takes all room of the small disk but so many pages."""
+
+    def filled(pages):
+        filler = small_disk / "filler"
+        filler.unlink(missing_ok=True)
+        free = os.statvfs(small_disk).f_bavail * os.statvfs(small_disk).f_frsize
+        with filler.open("wb") as file:
+            if free > pages * PAGE:
+                os.posix_fallocate(file.fileno(), 0, free - pages * PAGE)
+        return filler
+
+    return filled
 
 
 @pytest.fixture

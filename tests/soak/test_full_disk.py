@@ -90,14 +90,14 @@ def test_no_room_in_any_file(name, first, small, tree, soak, tmp_path):
     assert unhot.load(folder, verify=True).seed == 2
 
 
-def check_command(done, folder):
-    """One line, exit code 1, and checkpoints that failed on the way without ending the training."""
-    assert done.returncode == 1
-    *notes, last = done.stderr.splitlines()
+def check_lines(lines, folder):
+    """One line at the end, and checkpoints that failed on the way without ending the training."""
+    *notes, last = lines
     assert last.startswith(f"unhot: {folder}: the model cannot be saved (")
-    assert last.endswith("the old model is untouched")
+    assert "; the old model is untouched; " in last
     assert any(note.startswith("no checkpoint: ") and note.endswith("; training goes on") for note in notes)
     assert any(note.startswith("epoch 3/3: loss") for note in notes)
+    return last
 
 
 def test_command_with_a_limit(small, text, run, tree, tmp_path):
@@ -107,31 +107,22 @@ def test_command_with_a_limit(small, text, run, tree, tmp_path):
     command = ("train", text, "-o", folder, *OPTIONS)
     _, most = resource.getrlimit(resource.RLIMIT_FSIZE)
     done = run(*command, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, most)))
-    check_command(done, folder)
+    assert done.returncode == 1
+    last = check_lines(done.stderr.splitlines(), folder)
+    assert "it could not be saved in " in last
     assert tree(folder) == before
     done = run(*command)
     assert done.returncode == 0, done.stderr
     assert len(list(folder.iterdir())) == 2
 
 
-def fill(disk, pages):
-    """Take all room of a disk but so many pages."""
-    filler = disk / "filler"
-    filler.unlink(missing_ok=True)
-    free = os.statvfs(disk).f_bavail * os.statvfs(disk).f_frsize
-    with filler.open("wb") as file:
-        if free > pages * PAGE:
-            os.posix_fallocate(file.fileno(), 0, free - pages * PAGE)
-    return filler
-
-
-def test_small_disk(small, tree, small_disk):
+def test_small_disk(small, tree, small_disk, fill):
     model, folder = unhot.load(small / "new"), small_disk / "model"
     shutil.copytree(small / "old", folder)
     before = tree(folder)
     need = sum(-(-path.stat().st_size // PAGE) for path in (small / "new").rglob("*") if path.is_file())
     for pages in range(need):
-        filler = fill(small_disk, pages)
+        filler = fill(pages)
         said = saved(model, folder)
         assert said.startswith(f"DataError: {folder}")
         assert "No space left on device" in said
@@ -143,12 +134,15 @@ def test_small_disk(small, tree, small_disk):
     assert unhot.load(folder, verify=True).seed == 2
 
 
-def test_command_on_a_small_disk(small, text, run, tree, small_disk):
+def test_command_on_a_disk_that_is_too_small(small, text, run, tree, small_disk, fill):
     folder = small_disk / "model"
     shutil.copytree(small / "old", folder)
     before = tree(folder)
-    filler = fill(small_disk, 40)
-    check_command(run("train", text, "-o", folder, *OPTIONS), folder)
+    filler = fill(40)
+    done = run("train", text, "-o", folder, *OPTIONS)
+    assert done.returncode == 1
+    assert f"unhot: {folder}: the model will need 1." in done.stderr.splitlines()[-1]
+    assert "epoch 1/3" not in done.stderr  # it says so before it trains
     assert tree(folder) == before
     filler.unlink()
     done = run("train", text, "-o", folder, *OPTIONS[:-2])
@@ -156,20 +150,38 @@ def test_command_on_a_small_disk(small, text, run, tree, small_disk):
     assert len(list(folder.iterdir())) == 2
 
 
-def test_room_again_while_training(lines, settings, small, tree, small_disk):
-    folder, notes = small_disk / "model", []
-    filler = fill(small_disk, 5)
+def test_command_on_a_disk_that_fills_up(small, text, start, tree, small_disk, fill, tmp_path):
+    folder = small_disk / "model"
+    shutil.copytree(small / "old", folder)
+    before = tree(folder)
+    child = start("-m", "unhot", "train", text, "-o", folder, *OPTIONS)
+    assert child.wait_for("disk:")
+    fill(40)
+    child.finish()
+    last = check_lines(child.lines, folder)
+    (saved,) = (tmp_path / "tmp").glob("unhot-model-*")
+    assert last.endswith(f"saved it to {saved} instead: move it to where you want it")
+    assert unhot.load(saved, verify=True).complete
+    assert tree(folder) == before
 
-    def make_room(progress):
+
+def test_room_again_while_training(lines, settings, small, tree, small_disk, fill):
+    folder, notes = small_disk / "model", []
+
+    def fill_and_make_room(progress):
+        if progress.event == "start":
+            fill(5)
         if progress.event == "epoch" and progress.epoch == 2:
             notes.append("room again")
-            filler.unlink()
+            (small_disk / "filler").unlink()
 
     checkpoint = Checkpoint(path=folder, minutes=None, chunks=1)
     model = unhot.SkipGram(**settings, seed=2).fit(
-        lines, checkpoint=checkpoint, note=notes.append, callbacks=[make_room]
+        lines, checkpoint=checkpoint, note=notes.append, callbacks=[fill_and_make_room]
     )
-    failed = [note.startswith("no checkpoint: ") and "No space left on device" in note for note in notes]
+    failed = [
+        note.startswith("no checkpoint: ") and "the checkpoint and the model need " in note for note in notes
+    ]
     written = [note.startswith("checkpoint: ") for note in notes]
     room = notes.index("room again")
     assert any(failed[:room])
@@ -181,8 +193,8 @@ def test_room_again_while_training(lines, settings, small, tree, small_disk):
     assert tree(folder) == tree(small / "new")
 
 
-def test_full_temporary_directory(text, run, small_disk, tmp_path):
-    fill(small_disk, 4)  # enough for Python to take it as its temporary directory
+def test_full_temporary_directory(text, run, small_disk, fill, tmp_path):
+    fill(4)  # enough for Python to take it as its temporary directory
     done = run("train", text, "-o", tmp_path / "model", *OPTIONS, env={"TMPDIR": str(small_disk)})
     assert done.returncode == 1
     assert "disk full: the ids need" in done.stderr.splitlines()[-1]

@@ -18,6 +18,7 @@ from unhot.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
     from unhot.models.fasttext import FastText
+    from unhot.train.progress import Progress
 
 EXAMPLES = """
 \b
@@ -26,6 +27,7 @@ Examples:
   unhot fasttext {verb} -input corpus.txt.gz -output model -dim 300 -lr 0.025 -epoch 10 -thread 8
   zcat dump.gz | unhot fasttext {verb} -input - -output model -minCount 20 -t 1e-4
 """
+NUMBER = 9  # bytes of a number in a text file, about
 MOST_THREADS = 12  # fastText's default number of threads on any machine
 LOSSES = ("ns", "hs", "softmax", "ova", "one-vs-all")
 # name, type, help
@@ -114,25 +116,34 @@ def _training(verb: str, about: str) -> click.Command:
 
 def _train(verb: str, input: str, output: str, thread: int | None, save_output: bool, **options: Any) -> int:
     """Train, and write the files."""
+    from unhot.claims import CLAIM, claimed
     from unhot.compat.fasttext.training import learned
     from unhot.index.exact import usable_cores
 
     threads = min(usable_cores(), MOST_THREADS) if thread is None else thread
     given = Unsupervised(model=verb, thread=threads, **options)
-    files = _files(input, output, save_output, given)
-    with TrainingBar(quiet=given.verbose < 1) as bar:
+    path = _checked(input, output, save_output, given)
+    claim = path.with_name(f"{CLAIM}-{path.name}")
+    with TrainingBar(quiet=given.verbose < 1) as bar, claimed(claim, path):
         for line in given.notes():
             bar.note(f"-{line}")
-        model = learned(input, given, callbacks=[bar], reading=bar.reading, note=bar.note)
+        callbacks = [bar, functools.partial(_check_room, path, save_output)]
+        model = learned(input, given, callbacks=callbacks, reading=bar.reading, note=bar.note)
         if model.history.position.epoch < model.epochs:
             bar.note(f"interrupted after {model.history.words:,} words: no file was written")
             return 130
-        _save(model, files, bar)
+        _save(model, path, save_output, bar)
     return 0
 
 
-def _files(input: str, output: str, save_output: bool, given: Unsupervised) -> dict[str, Path]:
-    """Return the files to write, by extension; raise an error now, not after training, if they cannot be."""
+def _files(path: Path, save_output: bool) -> dict[str, Path]:
+    """Return the files to write, by extension."""
+    endings = ("bin", "vec", "output") if save_output else ("bin", "vec")
+    return {ending: Path(f"{path}.{ending}") for ending in endings}
+
+
+def _checked(input: str, output: str, save_output: bool, given: Unsupervised) -> Path:
+    """Return the path to write to; raise an error now, not after training, if files cannot be written."""
     from unhot.corpus.reading.files import find_files
 
     given.settings()
@@ -146,8 +157,7 @@ def _files(input: str, output: str, save_output: bool, given: Unsupervised) -> d
             f"-output {output!r}: is a folder; "
             "give the path of the files without their extensions, such as folder/model"
         )
-    endings = ("bin", "vec", "output") if save_output else ("bin", "vec")
-    files = {ending: Path(f"{output}.{ending}") for ending in endings}
+    files = _files(Path(output), save_output)
     _check_writable(files, output)
     texts = [text for text in find_files(input) if text is not None]
     for file in files.values():
@@ -155,7 +165,17 @@ def _files(input: str, output: str, save_output: bool, given: Unsupervised) -> d
             raise ConfigError(
                 f"-output {output}: would replace {file}, which is part of -input; choose another -output"
             )
-    return files
+    return Path(output)
+
+
+def _check_room(path: Path, save_output: bool, progress: Progress) -> None:
+    """Raise a `DataError` when a training starts if its files will not fit the disk."""
+    from unhot.train.disk_plan import DiskPlan
+
+    if progress.event == "start":
+        words, dim, buckets = (progress.details[name] for name in ("vocabulary", "dim", "buckets"))
+        binary, text = 4 * dim * (2 * words + buckets), NUMBER * dim * words
+        DiskPlan(path, binary + text * (2 if save_output else 1), 0).check()
 
 
 def _check_writable(files: dict[str, Path], output: str) -> None:
@@ -175,11 +195,20 @@ def _check_writable(files: dict[str, Path], output: str) -> None:
         ) from error
 
 
-def _save(model: FastText, files: dict[str, Path], bar: TrainingBar) -> None:
-    model.save_fasttext(files["bin"])
-    model.vectors.save(files["vec"], "word2vec-text")
-    if "output" in files:
-        model.out_vectors.save(files["output"], "word2vec-text")
+def _save(model: FastText, path: Path, save_output: bool, bar: TrainingBar) -> None:
+    """Write the files, to the path or to another one that has room for them."""
+    from unhot.cli.rescue import save_somewhere
+
+    def save(place: str) -> None:
+        # in a folder that is there, the files have the name of the output
+        files = _files(Path(place, path.name) if Path(place).is_dir() else Path(place), save_output)
+        model.save_fasttext(files["bin"])
+        model.vectors.save(files["vec"], "word2vec-text")
+        if "output" in files:
+            model.out_vectors.save(files["output"], "word2vec-text")
+
+    place = Path(save_somewhere(save, str(path), Path(tempfile.gettempdir()), bar.stop))
+    files = _files(place / path.name if place.is_dir() else place, save_output)
     history = model.history
     speed = f"{history.words / history.seconds:,.0f} words/s"
     bar.note(

@@ -102,6 +102,10 @@ class TrainingBar:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        """Stop drawing."""
+        self.stop()
+
+    def stop(self) -> None:
         """Stop drawing; the bar stays as it is."""
         self._bar.stop()
 

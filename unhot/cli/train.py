@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import contextlib
 import dataclasses
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,7 @@ from click.core import ParameterSource
 
 from unhot.cli.model_options import USUAL, ModelOption, TrainCommand, listed_models
 from unhot.cli.outputs import plugin_option
-from unhot.errors import ConfigError, DataError, Diverged
+from unhot.errors import ConfigError, DataError, UnhotError
 
 if TYPE_CHECKING:
     from unhot.cli.show import TrainingBar
@@ -108,6 +109,7 @@ def train(
     continues a training that was interrupted, by Ctrl-C or by a power cut.
     """
     from unhot.cli.show import TrainingBar
+    from unhot.vectors.formats.model_claim import claimed_model
 
     if resume is not None:
         _refuse(context, "--resume keeps the settings that the training started with; leave this out")
@@ -118,6 +120,7 @@ def train(
     source: Any = paths if len(inputs) > 1 else "".join(inputs)
     with contextlib.ExitStack() as stack:
         bar = stack.enter_context(TrainingBar(quiet=options["quiet"]))
+        stack.enter_context(claimed_model(Path(target)))
         how = _how(bar, stack, target, options, goes_on=resume is not None)
         begins: dict[str, Any] = {}
         if resume is not None:
@@ -130,13 +133,13 @@ def train(
                 learner.resume(source or None, **how)
             else:
                 learner.fit(source, **begins, **how)
-        except Diverged as error:
-            if learner.history.losses:
-                raise Diverged(f"{error}; saved that state to {_save(learner, target)}") from error
+        except UnhotError as error:
+            if learner.history.pairs and learner.history.words > before[1]:
+                raise type(error)(f"{error}; {_kept(learner, target, options, bar)}") from error
             raise
         # options that --resume needs again
         again = f" --phrases {options['phrases']}" if options["phrases"] else ""
-        return _finish(learner, before, target, bar, again)
+        return _finish(learner, before, _save(learner, target, options, bar), bar, again)
 
 
 def _settings(context: click.Context, options: dict[str, Any]) -> dict[str, Any]:
@@ -163,11 +166,9 @@ def _how(
     from unhot.corpus.phrases import Phrases
     from unhot.train.checkpoint import Checkpoint
     from unhot.train.progress import JsonLog
-    from unhot.vectors.formats.directory import check_writable
 
     minutes, chunks = options["checkpoint_minutes"] or None, options["checkpoint_chunks"]
     checkpoint = Checkpoint(path=target, minutes=minutes, chunks=chunks)
-    check_writable(Path(target))
     callbacks: list[Any] = [bar]
     if options["log_json"]:
         callbacks.append(stack.enter_context(JsonLog(options["log_json"], append=goes_on)))
@@ -299,8 +300,16 @@ def _frozen(freeze: str | None) -> str | list[str] | None:
     return decode_words([line for line in lines if line])
 
 
-def _save(learner: Model[Any], target: str) -> str:
-    """Save a model, or an interrupted training, and return the folder.
+def _save(learner: Model[Any], target: str, options: dict[str, Any], bar: TrainingBar) -> str:
+    """Save a model, or an interrupted training, and return the model's folder: the target, if it has room."""
+    from unhot.cli.rescue import save_somewhere
+
+    beside = Path(options["corpus_dir"] or tempfile.gettempdir())
+    return save_somewhere(lambda folder: learner.save(_place(learner, folder)), target, beside, bar.stop)
+
+
+def _place(learner: Model[Any], folder: str) -> Path:
+    """Return where a model is saved: in its folder, or as a checkpoint.
 
     If the folder holds a finished model, an interrupted training is saved as a checkpoint: the finished model
     stays until the new one is complete.
@@ -308,19 +317,25 @@ def _save(learner: Model[Any], target: str) -> str:
     from unhot.models.load import holds_finished
     from unhot.vectors.formats.directory import checkpoint_of
 
-    place = str(checkpoint_of(target)) if not learner.complete and holds_finished(target) else target
-    learner.save(place)
-    return place
+    return checkpoint_of(folder) if not learner.complete and holds_finished(folder) else Path(folder)
+
+
+def _kept(learner: Model[Any], target: str, options: dict[str, Any], bar: TrainingBar) -> str:
+    """Save the state of a training that failed, and say where it is."""
+    try:
+        return f"saved that state to {_place(learner, _save(learner, target, options, bar))}"
+    except DataError as error:
+        return str(error)
 
 
 def _finish(learner: Model[Any], before: tuple[float, int], target: str, bar: TrainingBar, again: str) -> int:
-    """Save the model, and report what was trained since `before` (seconds, words)."""
+    """Report what was trained since `before` (seconds, words), and where the model was saved."""
     from unhot.models.vector_model import VectorModel
 
-    place, history = _save(learner, target), learner.history
-    unit = learner.unit
+    history, unit = learner.history, learner.unit
     if not learner.complete:
         done, command = f"{history.words:,} {unit}", f"unhot train --resume {target}{again}"
+        place = _place(learner, target)
         bar.note(f"interrupted after {done}: saved the model as it is to {place}; continue with: {command}")
         return 130
     if history.losses:
