@@ -271,6 +271,10 @@ def test_nonsense_is_named(call, told):
     [
         ({"counts": []}, "one for each word"),
         ({"counts": [1, -1]}, "numbers >= 0"),
+        ({"counts": 0}, "counts=0: must be >= 1"),
+        ({"counts": 10.0}, "counts=10.0: must be a whole number"),
+        ({"counts": True}, "counts=True: must be a whole number"),
+        ({"counts": 2**31}, "counts=2147483648: must be <= 2147483647"),
         ({"counts": [1.5, 2]}, "whole numbers"),
         ({"counts": [1e30, 2]}, "less than 2**63"),
         ({"dim": 0}, "dim=0"),
@@ -284,6 +288,85 @@ def test_nonsense_is_named(call, told):
 def test_settings_that_do_not_fit_are_named(settings, told):
     with pytest.raises(ConfigError, match=re.escape(told)):
         nn.OutputHead(**{"spec": "nce", "dim": DIM, "counts": COUNTS, **settings})
+
+
+@pytest.mark.parametrize("name", sorted(LAYERS))
+def test_a_number_of_words_means_equal_counts(name):
+    hidden, target = batch()
+    heads = []
+    for counts in (10, np.int64(10), torch.tensor(10), np.ones(10, np.int64)):
+        torch.manual_seed(1)
+        head = nn.OutputHead(name, DIM, counts)
+        if name == "partition":
+            head.set_partition([0, 2, 5, 7])
+        heads.append((head, float(head(hidden, target).detach())))
+    (first, loss), *others = heads
+    assert first.words == 10
+    for head, other in others:
+        assert other == loss
+        assert all(torch.equal(one, head.state_dict()[key]) for key, one in first.state_dict().items())
+    np.testing.assert_allclose(first.log_prob(hidden).exp().sum(dim=-1).detach(), 1.0, atol=1e-5)
+    fresh = nn.OutputHead(name, DIM, 10)
+    fresh.load_state_dict(first.state_dict())
+    torch.testing.assert_close(fresh.log_prob(hidden), first.log_prob(hidden))
+    with pytest.raises(RuntimeError, match="counts: are not the counts of this head"):
+        make(name).load_state_dict(first.state_dict())
+
+
+def test_equal_counts_make_balanced_tables():
+    assert set(nn.OutputHead("hierarchical", DIM, 16).start.diff().tolist()) == {4}
+    assert set(nn.OutputHead("class_based:classes=4", DIM, 16).size.tolist()) == {4}
+    q = nn.OutputHead("sampled:unique=true,k=3", DIM, 16).q
+    np.testing.assert_allclose(q, 1 / 16, rtol=1e-12)
+    # equal counts rank words by id, as torch's adaptive softmax does
+    assert nn.OutputHead("adaptive:cutoffs=4,8", DIM, 16).order.tolist() == list(range(16))
+
+
+@pytest.mark.parametrize("spec", ["nce", "sampled", "sampled_logistic", "sampled:k=9,unique=true"])
+def test_words_without_a_count_are_named_with_what_to_do(spec):
+    counts = np.array([0, 0, *COUNTS])
+    told = (
+        f"{spec.split(':')[0]}:noise=unigram: 2 of 12 words have the count 0 (ids 0, 1) and are never drawn"
+    )
+    with pytest.raises(ConfigError, match=re.escape(told) + ".*counts.clip\\(1\\).*noise=uniform"):
+        nn.OutputHead(spec, DIM, counts)
+    with pytest.raises(ConfigError, match="ids 0, 1, 2, 3, 4, ...\\)"):
+        nn.OutputHead(spec, DIM, np.array([0] * 9 + [5]))
+    nn.OutputHead(spec, DIM, counts.clip(1))
+    nn.OutputHead(spec, DIM, torch.from_numpy(counts).clip(1))
+
+
+@pytest.mark.parametrize("name", sorted(set(LAYERS) - {"nce", "sampled", "sampled_logistic"}))
+def test_other_layers_take_words_without_a_count(name):
+    head = nn.OutputHead(name, DIM, np.array([0, 0, *COUNTS]))
+    assert torch.isfinite(head.log_prob(batch()[0])).all()
+
+
+@pytest.mark.parametrize(
+    "spec", ["negative", "nce", "sampled:k=4", "hierarchical", "class_based", "adaptive"]
+)
+def test_sparse_adam_trains_the_rows_and_adamw_the_rest(spec):
+    """Sparse gradients have the rows of `weight`, and for adaptive those of the tails."""
+    torch.manual_seed(1)
+    head, (hidden, target) = nn.OutputHead(spec, DIM, 40, sparse=True), batch()
+    body = torch.nn.Linear(DIM, DIM)
+    rows = [head.weight, *getattr(head, "tails", ())]
+    rest = [p for p in [*body.parameters(), *head.parameters()] if all(p is not row for row in rows)]
+    optimizers = [torch.optim.SparseAdam(rows, lr=0.02), torch.optim.AdamW(rest, lr=0.02)]
+
+    def held_out():
+        with torch.no_grad():
+            return -float(head.log_prob(body(hidden)).gather(1, target[:, None]).mean())
+
+    before = held_out()
+    for _ in range(60):
+        for optimizer in optimizers:
+            optimizer.zero_grad()
+        head(body(hidden), target).backward()
+        assert all(row.grad.is_sparse for row in rows)
+        for optimizer in optimizers:
+            optimizer.step()
+    assert held_out() < 0.6 * before
 
 
 def test_a_part_must_be_set_and_fit():

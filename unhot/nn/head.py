@@ -61,7 +61,8 @@ class OutputHead(ExactTables):
 
     spec       the layer: "nce:k=25", "adaptive", ... or an `OutputLayer`
     dim        length of the hidden vectors
-    counts     how often each word occurs: [words]; noise, trees and classes are made from the counts
+    counts     how often each word occurs: [words]; noise, trees and classes are made from the counts. A whole
+               number is the number of words, which then count as equally frequent
     bias       learn a bias for each output row; None: as the spec says, or if it does not say, as in the
                method's paper (an `OutputLayer` always says)
     weight     a parameter [words, dim] to use as output vectors, such as an embedding's (tying)

@@ -12,10 +12,12 @@ import torch
 from numpy.typing import ArrayLike
 from torch import Tensor, nn
 
-from unhot.errors import ConfigError, DataError
+from unhot.errors import ConfigError, DataError, whole
 from unhot.nn.classes import check_ids, check_tensor, check_whole
 from unhot.outputs import OutputLayer, parse_output
 from unhot.types import Counts
+
+MOST_WORDS = 2**31 - 1  # ids are int32
 
 
 def layer_with_bias(spec: str | OutputLayer, bias: bool | None) -> OutputLayer:
@@ -31,11 +33,17 @@ def layer_with_bias(spec: str | OutputLayer, bias: bool | None) -> OutputLayer:
 
 
 def checked_counts(counts: ArrayLike | Tensor) -> Counts:
-    """Return a copy of the counts as int64; raise a `ConfigError` unless they are whole numbers >= 0."""
+    """Return a copy of the counts as int64; a single number is a number of words, which all get the count 1.
+
+    Raise a `ConfigError` unless they are whole numbers >= 0.
+    """
     given = counts.detach().cpu().numpy() if isinstance(counts, Tensor) else np.asarray(counts)
+    if given.ndim == 0:
+        return np.ones(whole("counts", given.item(), 1, MOST_WORDS), np.int64)
     if given.ndim != 1 or given.size == 0 or given.dtype.kind not in "iuf" or not (given >= 0).all():
         raise ConfigError(
-            f"counts of shape {given.shape} and type {given.dtype}: must be numbers >= 0, one for each word"
+            f"counts of shape {given.shape} and type {given.dtype}: must be numbers >= 0, one for each word, "
+            "or the number of words"
         )
     if given.dtype.kind == "f" and not (np.isfinite(given).all() and (given == np.rint(given)).all()):
         raise ConfigError("counts: must be whole numbers")

@@ -27,6 +27,7 @@ from unhot.outputs.layer import OutputLayer
 from unhot.types import Counts, Doubles, Floats, Words64
 
 MAX_K = 4096  # the largest k: all draws of a step are compared with each other
+SHOWN = 5  # the most ids that a message lists
 MAX_TRIES = 100  # the most draws, on average, for each of k distinct words
 
 
@@ -84,7 +85,13 @@ class DrawnLayer(OutputLayer):
         return 0 if self.unique else self.k
 
     def probability(self, counts: Counts) -> Doubles:
-        """Return the noise distribution q; raise a `ConfigError` if k distinct draws would take too long."""
+        """Return the noise distribution q.
+
+        Raise a `ConfigError` if a count is 0 and the layer divides by q, or if k distinct draws would take
+        too long.
+        """
+        if self.corrected and self.noise == "unigram":
+            self._check_positive(counts)
         q = noise_probability(self.noise, counts, self.power)
         if self.unique and (needed := _tries(q, self.k)) > MAX_TRIES * self.k:
             raise ConfigError(
@@ -105,6 +112,17 @@ class DrawnLayer(OutputLayer):
                 f"but {self.name} divides by how often a word is drawn; use noise that covers all words"
             )
         return np.log(expected_counts(q, self.k, unique=self.unique))
+
+    def _check_positive(self, counts: Counts) -> None:
+        """Raise a `ConfigError` that names the words of count 0, which unigram noise never draws."""
+        never = np.flatnonzero(np.asarray(counts) == 0)
+        if never.size:
+            ids = ", ".join(str(i) for i in never[:SHOWN]) + (", ..." if never.size > SHOWN else "")
+            raise ConfigError(
+                f"{self.name}:noise=unigram: {never.size:,} of {len(counts):,} words have the count 0 "
+                f"(ids {ids}) and are never drawn, but {self.name} divides by how often a word is drawn; "
+                "give each word a count of at least 1, for instance with counts.clip(1), or set noise=uniform"
+            )
 
     def fixed_ln_z(self) -> float:
         """Return the fixed ln Z by which all scores exceed log P; 0 unless a setting gives it."""
