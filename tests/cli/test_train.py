@@ -177,6 +177,19 @@ def test_starting_from_vectors(folder):
     assert not np.array_equal(after.vectors["w6"], before.vectors["w6"])
 
 
+def test_starting_from_vectors_takes_their_dim(folder):
+    assert run("convert", folder / "model", folder / "other.txt").returncode == 0
+    begins = ["train", folder / "text.txt", "--start", folder / "other.txt", "--min-count", 1, "-q"]
+    told = run(*begins, "-o", folder / "m3", "--epochs", 1)
+    assert told.returncode == 0, told.stderr
+    assert unhot.load(folder / "m3").dim == unhot.load(folder / "model").dim == 8
+    refused = run(*begins, "-o", folder / "m4", "--dim", 9)
+    assert refused.returncode == 2
+    assert "dim=9: the vectors to start from have dim 8; use dim=8" in refused.stderr
+    refused = run(*begins, "-o", folder / "m4", "--model", "svd")
+    assert "--start: --model svd always starts from scratch" in refused.stderr
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "told"),
     [

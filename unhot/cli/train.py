@@ -55,8 +55,8 @@ RESUMED |= {"checkpoint_minutes", "checkpoint_chunks", "threads", "device"}
 @click.option(
     "--start",
     metavar="VECTORS",
-    help="Start from word vectors in any format, or from a model directory, whose n-grams and settings are "
-    "kept.",
+    help="Start from word vectors in any format, whose dim is kept, or from a model directory, whose n-grams "
+    "and settings are kept.",
 )
 @click.option(
     "--freeze",
@@ -204,6 +204,7 @@ def _begun(
 ) -> tuple[Model[Any], dict[str, Any]]:
     """Return a new model, and the arguments of `fit` that say what it starts from."""
     from unhot.models.load import all_models
+    from unhot.models.vector_model import VectorModel
     from unhot.models.word_model import WordModel
 
     start = None if options["start"] is None else _open_start(options["start"])
@@ -213,6 +214,8 @@ def _begun(
         settings = _start_settings(start, kind, options["on"]) | settings
     elif options["keep_vocabulary"]:
         raise ConfigError("--keep-vocabulary: needs --start with a model")
+    elif start is not None and issubclass(kind, VectorModel):
+        settings = {"dim": start.vector_size} | settings
     _check_owner(name, settings)
     _check_encoded(inputs, options, on=settings.get("on"))
     learner = kind(**settings)
