@@ -27,6 +27,7 @@ from unhot.vectors.formats import Table, existing_format, read_table, write_tabl
 from unhot.vectors.formats.table import Options, check_options
 from unhot.vectors.indexer import WordIndex, open_hnsw
 from unhot.vectors.queries import KEYS, Indexer, Key, Neighbours, Query, best, listed, named, weighted
+from unhot.vectors.sentences import document_similarity, sentence_vector, sentence_vectors
 from unhot.vectors.transport import movers_distance
 from unhot.vectors.word_rows import WordRows
 
@@ -167,6 +168,10 @@ class Vectors(WordRows):
             vectors, counts = self._several(list(times)), np.array(list(times.values()))
             sides.append((units(vectors) if norm else vectors.astype(np.float64), counts / counts.sum()))
         return movers_distance(*sides[0], *sides[1])
+
+    sentence_vector = sentence_vector
+    sentence_vectors = sentence_vectors
+    document_similarity = document_similarity
 
     @overload
     def most_similar(
