@@ -25,6 +25,7 @@ from unhot.index.lengths import cosines_with, directed, rounded, unit, units
 from unhot.types import Counts, Doubles, Floats
 from unhot.vectors.formats import Table, existing_format, read_table, write_table
 from unhot.vectors.formats.table import Options, check_options
+from unhot.vectors.frames import to_arrow, to_pandas, to_polars
 from unhot.vectors.indexer import WordIndex, open_hnsw
 from unhot.vectors.queries import KEYS, Indexer, Key, Neighbours, Query, best, listed, named, weighted
 from unhot.vectors.sentences import document_similarity, sentence_vector, sentence_vectors
@@ -169,6 +170,9 @@ class Vectors(WordRows):
             sides.append((units(vectors) if norm else vectors.astype(np.float64), counts / counts.sum()))
         return movers_distance(*sides[0], *sides[1])
 
+    to_arrow = to_arrow
+    to_pandas = to_pandas
+    to_polars = to_polars
     sentence_vector = sentence_vector
     sentence_vectors = sentence_vectors
     document_similarity = document_similarity
