@@ -385,6 +385,112 @@ def test_units():
     assert pr.perplexity(1e6) == pr.perplexity(INF) == INF
 
 
+# the Gumbel distribution
+
+PLACES = np.array([-800.0, -30.0, -3.0, -0.5, 0.0, 0.3, 2.0, 15.0, 19.9, 20.1, 33.0, 700.0])
+
+
+@pytest.mark.parametrize(("location", "scale"), [(0.0, 1.0), (-2.5, 0.1), (40.0, 7.0)])
+def test_scipys_gumbel(location, scale):
+    scipy = pytest.importorskip("scipy.stats").gumbel_r(location, scale)
+    x = location + scale * PLACES
+    with np.errstate(over="ignore"):  # scipy's overflow at -800
+        theirs = [scipy.pdf(x), scipy.logpdf(x), scipy.cdf(x), scipy.sf(x), scipy.logcdf(x)]
+    for found, expected in zip(
+        [
+            pr.gumbel_density(x, location, scale),
+            pr.gumbel_log_density(x, location, scale),
+            pr.gumbel_distribution(x, location, scale),
+            pr.gumbel_distribution(x, location, scale, upper=True),
+            pr.gumbel_log_distribution(x, location, scale),
+        ],
+        theirs,
+        strict=True,
+    ):
+        np.testing.assert_allclose(found, expected, rtol=1e-9, atol=0)
+    p = np.array([1e-300, 1e-9, 0.1, 0.5, 0.9, 1 - 1e-9])
+    np.testing.assert_allclose(pr.gumbel_quantile(p, location, scale), scipy.ppf(p), rtol=1e-9)
+    np.testing.assert_allclose(pr.gumbel_quantile(p, location, scale, upper=True), scipy.isf(p), rtol=1e-9)
+
+
+def test_the_gumbel_distribution_by_hand():
+    assert pr.gumbel_density(0.0) == pytest.approx(1 / math.e)
+    assert pr.gumbel_distribution(0.0) == pytest.approx(1 / math.e)
+    assert pr.gumbel_quantile(0.5) == pytest.approx(-math.log(math.log(2)))  # the median
+    x = np.linspace(-8, 60, 200_001)
+    density = pr.gumbel_density(x, 1.5, 2.0)
+    area = np.concatenate([[0.0], np.cumsum((density[1:] + density[:-1]) / 2 * np.diff(x))])
+    np.testing.assert_allclose(area, pr.gumbel_distribution(x, 1.5, 2.0), atol=1e-8)
+    mean = (x * density).sum() * (x[1] - x[0])
+    assert mean == pytest.approx(1.5 + 2 * 0.5772156649, abs=1e-6)
+
+
+def test_the_tails_of_the_gumbel_distribution():
+    assert pr.gumbel_distribution(50.0, upper=True) == pytest.approx(math.exp(-50), rel=1e-14)
+    assert pr.gumbel_log_distribution(5000.0, upper=True) == -5000.0
+    assert pr.gumbel_log_distribution(-6.0) == pytest.approx(-math.exp(6), rel=1e-14)
+    t = math.exp(1.5)  # P(G > -1.5) is near 1
+    assert pr.gumbel_log_distribution(-1.5, upper=True) == pytest.approx(math.log1p(-math.exp(-t)), rel=1e-13)
+    assert pr.gumbel_log_density(-20.0) == pytest.approx(20 - math.exp(20), rel=1e-14)
+    assert pr.gumbel_quantile(1e-200, upper=True) == pytest.approx(200 * math.log(10), rel=1e-14)
+    # both forms of the upper tail meet where one takes over
+    assert pr.gumbel_log_distribution(np.nextafter(20.0, 21), upper=True) == pytest.approx(
+        pr.gumbel_log_distribution(20.0, upper=True), rel=1e-14
+    )
+    ends = np.array([-INF, -1e308, 1e308, INF])
+    np.testing.assert_array_equal(pr.gumbel_density(ends), 0)
+    np.testing.assert_array_equal(pr.gumbel_log_density(ends), [-INF, -INF, -1e308, -INF])
+    np.testing.assert_array_equal(pr.gumbel_distribution(ends), [0, 0, 1, 1])
+    np.testing.assert_array_equal(pr.gumbel_distribution(ends, upper=True), [1, 1, 0, 0])
+    np.testing.assert_array_equal(pr.gumbel_log_distribution(ends, upper=True), [0, 0, -1e308, -INF])
+    np.testing.assert_array_equal(pr.gumbel_quantile([0.0, 1.0]), [-INF, INF])
+    np.testing.assert_array_equal(pr.gumbel_quantile([0.0, 1.0], upper=True), [INF, -INF])
+
+
+@given(st.floats(-5, 30), st.floats(-10, 10), st.floats(0.1, 10))
+def test_the_quantile_is_the_inverse(z, location, scale):
+    x = location + scale * z
+    upper = z > 0
+    p = pr.gumbel_distribution(x, location, scale, upper=upper)
+    assert pr.gumbel_quantile(p, location, scale, upper=upper) == pytest.approx(x, rel=1e-9, abs=1e-9)
+
+
+def test_the_largest_of_several_gumbels_is_a_draw_from_the_softmax():
+    """P(Z_k is the largest) = integral of f(z; s_k) prod over i != k of F(z; s_i), in closed form softmax."""
+    scores = np.array([1.0, -0.5, 3.0, 2.5])
+    z = np.linspace(-10, 60, 100_001)[:, None]
+    log_f, log_below = pr.gumbel_log_density(z, scores), pr.gumbel_log_distribution(z, scores)
+    inside = np.exp(log_f + log_below.sum(axis=1, keepdims=True) - log_below)
+    np.testing.assert_allclose(inside.sum(axis=0) * (z[1, 0] - z[0, 0]), pr.softmax(scores), atol=1e-9)
+
+
+def test_draws_have_a_location_and_a_scale():
+    locations, scales = np.array([-3.0, 0.0, 50.0]), np.array([0.1, 1.0, 9.0])
+    drawn = pr.gumbel((50_000, 3), rng(), locations, scales)
+    np.testing.assert_allclose(drawn, locations + scales * pr.gumbel((50_000, 3), rng()), **EXACT)
+    uniform = np.sort(pr.gumbel_distribution(drawn, locations, scales), axis=0)
+    steps = (np.arange(50_000) + 0.5)[:, None] / 50_000
+    assert (np.abs(uniform - steps).max(axis=0) < 2.7 / math.sqrt(50_000)).all()  # Kolmogorov: once in 10**6
+    assert isinstance(pr.gumbel((), rng(), 2.0), float)
+
+
+@pytest.mark.parametrize(
+    ("ask", "told"),
+    [
+        (lambda: pr.gumbel_density(math.nan), "x has nan"),
+        (lambda: pr.gumbel_density(0.0, INF), "location has inf .* must be finite"),
+        (lambda: pr.gumbel_distribution(0.0, 0.0, 0.0), "scale has 0.0 .* must be above 0 and finite"),
+        (lambda: pr.gumbel_log_distribution(0.0, scale=[1.0, -1.0]), r"scale has -1.0 at \[1\]"),
+        (lambda: pr.gumbel_quantile(1.5), "p has 1.5 .* must lie between 0 and 1"),
+        (lambda: pr.gumbel_density(np.zeros(3), np.zeros(2)), r"must fit the shape \(3,\)"),
+        (lambda: pr.gumbel(2, rng(), np.zeros((5, 2))), r"shape=2: .* give shape=\(5, 2\)"),
+    ],
+)
+def test_parameters_of_the_gumbel_distribution_are_checked(ask, told):
+    with pytest.raises(DataError, match=told):
+        ask()
+
+
 # estimates
 
 
@@ -416,6 +522,35 @@ def test_importance_sampling_is_exact_where_every_id_is_drawn_by_its_share(pair,
     assert estimate.effective_size == pytest.approx(w.sum() ** 2 / (w**2).sum())
     squares = sum(a**2 * (b - float(p @ f)) ** 2 for a, b in zip(w, np.repeat(f, counts), strict=True))
     assert estimate.standard_error == pytest.approx(math.sqrt(12 / 11 * squares) / w.sum(), abs=1e-9)
+
+
+def test_uniform_monte_carlo_by_hand():
+    mean, error, size = pr.uniform_monte_carlo([[1.0, 2.0, 3.0, 6.0], [2.0, 2.0, 2.0, 2.0]], -1, 4)
+    np.testing.assert_allclose(mean, [15.0, 10.0], **EXACT)
+    np.testing.assert_allclose(error, [5 * math.sqrt(14 / 3) / 2, 0.0], **EXACT)
+    np.testing.assert_array_equal(size, [4, 4])
+    assert pr.uniform_monte_carlo([3.0], 1, 3) == (6.0, INF, 1.0)
+    assert pr.uniform_monte_carlo([3.0], 1, 1) == (0.0, 0.0, 1.0)
+
+
+def test_uniform_monte_carlo_finds_integrals_within_its_error():
+    x = rng().uniform(0, 2, (2000, 300))
+    estimate = pr.uniform_monte_carlo(np.exp(x), 0, 2)
+    spread = estimate.mean.std()
+    assert abs(estimate.mean.mean() - (math.exp(2) - 1)) < 5.5 * spread / math.sqrt(2000)
+    assert estimate.standard_error.mean() == pytest.approx(spread, rel=0.1)
+    # it is `monte_carlo` of f / q, q the density of the draws
+    for found, expected in zip(estimate[:2], pr.monte_carlo(np.exp(x) / 0.5)[:2], strict=True):
+        np.testing.assert_allclose(found, expected, **EXACT)
+
+
+def test_the_interval_is_checked():
+    for low, high in ((1, 0), (-1.7e308, 1.7e308)):
+        with pytest.raises(ConfigError, match="high must be at least low"):
+            pr.uniform_monte_carlo([1.0], low, high)
+    for low, high in ((-INF, 0), (0, math.nan), ("0", 1)):
+        with pytest.raises(ConfigError, match="must be a finite number"):
+            pr.uniform_monte_carlo([1.0], low, high)
 
 
 def test_the_standard_error_is_the_spread_of_repeated_estimates():
@@ -551,7 +686,11 @@ def test_values_out_of_range():
             function(math.nan)
     with pytest.raises(DataError, match=r"has -3.0 at \[\]: must be >= 0: .*negative"):
         pr.perplexity(-3)
-    for function in (pr.monte_carlo, lambda f: pr.importance_sampling(f, [0.0, 0.0])):
+    for function in (
+        pr.monte_carlo,
+        lambda f: pr.uniform_monte_carlo(f, 0, 1),
+        lambda f: pr.importance_sampling(f, [0.0, 0.0]),
+    ):
         with pytest.raises(DataError, match=r"values has inf at \[1\]: must be finite"):
             function([1.0, INF])
     for wrong in ([0.0, INF], [0.0, math.nan]):
