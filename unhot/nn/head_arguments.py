@@ -5,6 +5,7 @@ shape, which become the flat batch that the families of heads work on.
 """
 
 import dataclasses
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -95,13 +96,13 @@ def flatten(
     leading = hidden.shape[:-1]
     if target.shape[: len(leading)] != leading or target.ndim > len(leading) + 1:
         raise DataError(
-            f"target of shape {_text(target)}: "
-            f"must be {list(leading)}, or {[*leading, 'true']} for several true classes"
+            f"target of shape {_text(target.shape)}: must be {_text(leading)}, "
+            f"or {_text((*leading, 'true'))} for several true classes"
         )
     if draws is not None and draws.ndim != 1 and draws.shape[:-1] != leading:
-        raise DataError(f"draws of shape {_text(draws)}: must be [k], or {[*leading, 'k']}")
+        raise DataError(f"draws of shape {_text(draws.shape)}: must be [k], or {_text((*leading, 'k'))}")
     if in_bias is not None and in_bias.shape != leading:
-        raise DataError(f"in_bias of shape {_text(in_bias)}: must be {list(leading)}")
+        raise DataError(f"in_bias of shape {_text(in_bias.shape)}: must be {_text(leading)}")
     check_whole("target", target)
     flat = hidden.reshape(-1, hidden.shape[-1])
     ids = target.reshape(flat.shape[0], target.shape[-1] if target.ndim > len(leading) else 1).long()
@@ -120,9 +121,10 @@ def flat_hidden(hidden: Tensor, dim: int) -> Tensor:
     """Return hidden vectors as a matrix [batch, dim]."""
     check_tensor("hidden", hidden)
     if hidden.ndim == 0 or hidden.shape[-1] != dim:
-        raise DataError(f"hidden of shape {_text(hidden)}: must end with dim = {dim}")
+        raise DataError(f"hidden of shape {_text(hidden.shape)}: must end with dim = {dim}")
     return hidden.reshape(-1, dim)
 
 
-def _text(tensor: Tensor) -> str:
-    return str(list(tensor.shape))
+def _text(shape: Iterable[int | str]) -> str:
+    """Return a shape as text; a dimension of any size is its name: [3, true]."""
+    return f"[{', '.join(map(str, shape))}]"
