@@ -15,7 +15,7 @@ from typing import Self
 from unhot.claims import CLAIM, claimed
 from unhot.corpus.corpus import BESIDE, INDEX
 from unhot.errors import DataError
-from unhot.sizes import FULL, free_space
+from unhot.sizes import FULL, free_space, readable
 
 HIDDEN = ".encoding-"
 CHECKED = 1 << 23  # bytes of the work between two checks that the rest will fit
@@ -95,13 +95,10 @@ class Workplace:
 
     def _full_disk(self) -> DiskFull:
         """Return an error that says how much space was needed, and how much was free before the work."""
-        used = self._used()
-        free = free_space(self.directory) + used
-        need, known = (used, False) if self.estimate is None else self.estimate()
-        return DiskFull(
-            f"{self.directory}: disk full: {self.needs} {'about' if known else 'more than'} "
-            f"{need / 1e9:.3g} GB there, {free / 1e9:.3g} GB were free: {self.advice}"
-        )
+        free = readable(free_space(self.directory) + self._used())
+        need, known = (0, False) if self.estimate is None else self.estimate()
+        space = f"about {readable(need)} there, {free} were free" if known else f"more than the {free} there"
+        return DiskFull(f"{self.directory}: disk full: {self.needs} {space}: {self.advice}")
 
     def publish(self, index: str = INDEX, numbered: Sequence[str] = ("[0-9]*.ids", "[0-9]*.starts")) -> None:
         """Move all files from the work folder to the directory.
