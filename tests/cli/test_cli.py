@@ -181,7 +181,7 @@ def test_a_diverging_run_says_what_to_do(tmp_path):
     (tmp_path / "t.txt").write_text("\n".join(LINES))
     result = run("train", tmp_path / "t.txt", "-o", tmp_path / "m", "--lr", "1e9", "--quiet")
     assert result.returncode == 1
-    assert "try a lower lr" in result.stderr
+    assert "try a lower lr, for example 0.025" in result.stderr
     assert not (tmp_path / "m").exists()
 
 

@@ -12,7 +12,7 @@ from unhot.corpus.cells import Cells
 from unhot.corpus.cooccurrence import cooccurrences
 from unhot.errors import ConfigError, DataError, Diverged, UnhotError
 from unhot.evaluate import held_out
-from unhot.models.exact import MOST_WORDS
+from unhot.models.exact import LR, MOST_WORDS
 from unhot.models.load import load_unfinished
 from unhot.train.checkpoint import Checkpoint, fingerprint
 from unhot.train.exact_run import mixed_rows, rows_of_step, steps_of_epoch
@@ -218,7 +218,7 @@ def test_only_an_unfinished_model_keeps_its_squares(cells):
 
 def test_diverged_goes_back(cells):
     model = unhot.SkipGram(**{**EXACT, "lr": 1e25, "epochs": 3})
-    with pytest.raises(Diverged, match="lower lr"):
+    with pytest.raises(Diverged, match=f"lower lr, for example {LR:g}$"):
         model.fit(cells)
     assert np.isfinite(model.learned.params.in_vectors).all()
     assert np.abs(model.learned.params.in_vectors).max() < 1

@@ -29,9 +29,14 @@ class EpochModel(Model[L]):
         return self.history.position.epoch >= self.epochs
 
     @property
+    def usual_lr(self) -> float:
+        """The model's default learning rate."""
+        return type(self).lr or 0.0
+
+    @property
     def first_lr(self) -> float:
-        """The initial learning rate."""
-        return self.lr or 0.0
+        """The initial learning rate: `lr`, or the model's default."""
+        return self.lr or self.usual_lr
 
     def plan(self, begins: Begins, tells: Tells, memory: Mapping[str, int], **details: Any) -> Plan:
         """Return the plan of a run: settings, callbacks, checkpoints; `details` go into its start event."""
@@ -43,6 +48,7 @@ class EpochModel(Model[L]):
         return Plan(
             epochs=self.epochs,
             lr=self.first_lr,
+            usual_lr=self.usual_lr,
             seed=self.seed,
             history=begins.history,
             callbacks=[forget, *tells.callbacks],

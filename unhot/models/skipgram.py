@@ -93,9 +93,9 @@ class SkipGram(WordModel):
             )
 
     @property
-    def first_lr(self) -> float:
-        """Return the initial learning rate: `lr`, or the default for training on text or on cells."""
-        return self.lr or (exact.LR if self.on == "cells" else self.default_lr)
+    def usual_lr(self) -> float:
+        """The default learning rate for training on text or on cells."""
+        return exact.LR if self.on == "cells" else self.default_lr
 
     def open_input(self, reads: Reads, tells: Tells) -> contextlib.AbstractContextManager[Any]:
         """Open the encoded text, or with `on="cells"` the cells."""

@@ -108,9 +108,9 @@ class WordModel(EpochModel[LearnedWords], TextModel[LearnedWords], VectorModel[L
         self.engine_kind().check(self.task())
 
     @property
-    def first_lr(self) -> float:
-        """The initial learning rate: `lr`, or the model's default."""
-        return self.lr or self.default_lr
+    def usual_lr(self) -> float:
+        """The model's default learning rate."""
+        return self.default_lr
 
     def task(self, bags: Bags | None = None) -> Task:
         """Return the settings that engines need."""

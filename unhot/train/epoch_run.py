@@ -35,6 +35,7 @@ class Plan:
     lr: float
     seed: int
     history: History  # the position to start from
+    usual_lr: float = 0.0  # the model's default; 0: it has none
     callbacks: Sequence[Callback] = ()
     checkpoint: Checkpoint | None = None
     save: Callable[[], None] = lambda: None  # writes a checkpoint
@@ -162,7 +163,7 @@ class EpochRun(ABC, Generic[C]):
                 f"training left the finite numbers in epoch {epoch + 1} with lr={self._plan.lr:g}: the "
                 "model is back to where it was "
                 f"after {epoch} epochs{self._chunks_before()}; try a lower lr, for example "
-                f"{self._plan.lr / 4:g}"
+                f"{self._lower_lr():g}"
             )
         self.publish()
         self.history.losses.append(loss / max(self.history.position.pairs, 1))
@@ -170,6 +171,11 @@ class EpochRun(ABC, Generic[C]):
         self._tell("epoch", epoch + 1, self.history.losses[-1])
         if due and epoch + 1 < self._plan.epochs:
             self._checkpoint()
+
+    def _lower_lr(self) -> float:
+        """Return a learning rate to try next: a quarter of this one, but not above the model's default."""
+        quarter, usual = self._plan.lr / 4, self._plan.usual_lr
+        return min(quarter, usual) if usual else quarter
 
     def _chunks_before(self) -> str:
         return f" and {self._before.chunk} chunks" if self._before.chunk else ""
