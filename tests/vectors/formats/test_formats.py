@@ -160,6 +160,40 @@ def test_files_are_known_by_their_looks(name: str, tmp_path: Path) -> None:
             read_table(wrong, "parquet" if name != "parquet" else "npy")
 
 
+@pytest.mark.parametrize("name", ["x.txt", "x.vec", "x.data"])
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (b"1000000000000 3\na 1 2 3\nb 4 5 6\n", "1000000000000 rows of 3 numbers.* only 16 .* for 2 rows"),
+        (b"1000000000000 5\na 1 2 3\nb 4 5 6\n", "1000000000000 rows of 5 numbers.* for 1 rows"),
+        (b"3 99999999999999999999\na 1\nb 4\nc 3\n", "3 rows of 99999999999999999999 numbers"),
+        (b"99999999999999999999 1\na 1\nb 4\nc 3\n", "99999999999999999999 rows of 1 numbers"),
+        (b"3 0\na\nb\nc\n", "3 rows of 0 numbers"),
+        (b"4 2\n", "4 rows of 2 numbers.* only 0 bytes"),
+    ],
+)
+def test_an_impossible_first_line_is_no_other_format(
+    name: str, content: bytes, told: str, tmp_path: Path
+) -> None:
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(FormatError, match=f"byte 0: the first line says that there are {told}") as caught:
+        read_table(tmp_path / name)
+    assert "looks like" not in str(caught.value)
+
+
+def test_a_binary_file_without_rows_is_no_text(tmp_path: Path) -> None:
+    (tmp_path / "x.bin").write_bytes(b"4 2\n")
+    with pytest.raises(FormatError, match="4 rows of 2 numbers") as caught:
+        read_table(tmp_path / "x.bin")
+    assert "looks like" not in str(caught.value)
+
+
+def test_a_binary_file_that_was_cut_short_still_looks_binary(tmp_path: Path) -> None:
+    write_table(tmp_path / "x.bin", Table(["the", "of"], random_vectors(2, 3), None))
+    (tmp_path / "x.data").write_bytes((tmp_path / "x.bin").read_bytes()[:-1])
+    assert read_table(tmp_path / "x.data", limit=1).words == ["the"]
+
+
 @pytest.mark.parametrize(
     ("content", "told"),
     [

@@ -75,8 +75,11 @@ def _sniff_rows(path: Path, size: int) -> str | None:
     """Tell the formats with rows apart: text or binary, with or without a first line `rows dim`."""
     text = mapped(path, size)
     header = word2vec.HEADER.match(bytes(text[: word2vec.HEADER_BYTES]))
+    if header and size == header.end():  # there are no rows to look at
+        return "word2vec-binary" if path.suffix.lower() == ".bin" else "word2vec-text"
     found = glove.width(text[header.end() :] if header else text)
     if header is None:
         tabs = bytes(text[:4096]).split(b"\n", 1)[0].count(b"\t")
         return None if found is None else "projector" if tabs and path.suffix.lower() == ".tsv" else "glove"
-    return "word2vec-text" if found == int(header[2]) or size == header.end() else "word2vec-binary"
+    # Rows of text stay text if the header is wrong; without a number in a row, they are not binary either.
+    return "word2vec-text" if found or not int(header[2]) else "word2vec-binary"

@@ -22,8 +22,9 @@ from unhot.vectors.formats.table import ALL, Options, Table, blocks, decode, fil
 from unhot.vectors.formats.text_rows import glimpse, mapped, read_text_rows, text_lines
 from unhot.vocab.vocabulary import encode_word
 
-HEADER = re.compile(rb"[ \t]*([0-9]{1,15})[ \t]+([0-9]{1,15})[ \t\r]*\n")
+HEADER = re.compile(rb"[ \t]*([0-9]+)[ \t]+([0-9]+)[ \t\r]*\n")
 HEADER_BYTES = 100
+MOST_DIM = 2**31 - 1
 
 
 def write_text(path: Path, table: Table) -> None:
@@ -130,12 +131,18 @@ def _read_header(path: Path, text: Bytes, options: Options, smallest: int) -> tu
             f"{path}: byte 0: not a word2vec file: its first line must be 'rows dim', not {glimpse(text, 0)}"
         )
     rows, dim = int(match[1]), int(match[2])
+    said = f"{path}: byte 0: the first line says that there are {rows} rows of {dim} numbers"
+    if not 1 <= dim <= MOST_DIM:
+        raise FormatError(f"{said}: a row must have 1 to {MOST_DIM} numbers; correct that line")
     # the last row of a text may lack its line feed; a word in a binary file has at least the space after it
-    needed = max(0, options.rows(rows) * (smallest * dim + 1) - 1)
-    if dim < 1 or needed > len(text) - match.end():
+    row, left = smallest * dim + 1, len(text) - match.end()
+    needed = max(0, options.rows(rows) * row - 1)
+    if needed > left:
+        these = "they" if options.rows(rows) == rows else f"the first {options.limit}"
         raise FormatError(
-            f"{path}: byte 0: {rows} rows of {dim} numbers need at least {needed} bytes after this line; the "
-            f"file has {len(text)}; limit= reads the first rows of a file that was cut short"
+            f"{said}: {these} need at least {needed} bytes, but only {left} bytes follow that line, enough "
+            f"for {(left + 1) // row} rows at most; the line is wrong, or the file is cut short (limit= "
+            "reads its first rows)"
         )
     return rows, dim, match.end()
 
