@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from in_process import run as run_here
 
 from unhot.cli.main import group
 from unhot.cli.outputs import (
@@ -173,6 +174,26 @@ def test_errors_are_one_line(arguments, told, tmp_path):
     assert result.returncode == 2
     assert len(result.stderr.splitlines()) == 1
     assert told in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("source", "code", "told"),
+    [
+        ("import sys\nsys.exit(3)", 1, "ended by sys.exit(3) in line 2: a plugin must only define"),
+        ("raise SystemExit('bye')", 1, "ended by sys.exit('bye') in line 1"),
+        ("exit()", 1, "ended by sys.exit(None) in line 1"),
+        ("x = 1\nassert x > 1", 2, "cannot be imported (AssertionError in line 2)"),
+        ("def f(:", 2, "cannot be imported (SyntaxError: invalid syntax (plug.py, line 1))"),
+        ("class Odd(BaseException): ...\nraise Odd(7)", 2, "cannot be imported (Odd in line 2: 7)"),
+    ],
+)
+def test_a_plugin_that_ends_or_fails(source, code, told, tmp_path):
+    (tmp_path / "plug.py").write_text(source)
+    ended, out, err = run_here("outputs", "--plugin", tmp_path / "plug.py")
+    assert (ended, out) == (code, "")
+    assert not any("plugin_plug" in name for name in sys.modules)
+    assert err.startswith(f"unhot: --plugin {tmp_path / 'plug.py'}: {told}")
+    assert len(err.splitlines()) == 1
 
 
 def test_a_module_is_a_plugin_too():

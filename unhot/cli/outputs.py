@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import re
 import sys
+import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
 
 from unhot.cli.declared import declared, declared_fields
-from unhot.errors import ConfigError
+from unhot.errors import ConfigError, UnhotError
 
 if TYPE_CHECKING:
     from unhot.outputs import OutputLayer
@@ -139,12 +140,27 @@ def load_plugin(plugin: str) -> None:
             spec: Any = importlib.util.spec_from_file_location(name, path)
             sys.modules[name] = importlib.util.module_from_spec(spec)
             spec.loader.exec_module(sys.modules[name])
-    except Exception as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
         if is_file:
             sys.modules.pop(name, None)
-        raise ConfigError(
-            f"--plugin {plugin}: cannot be imported ({type(error).__name__}: {error})"
-        ) from error
+        line = _line_in(path, error)
+        if isinstance(error, SystemExit):
+            raise UnhotError(
+                f"--plugin {plugin}: ended by sys.exit({error.code!r}){line}: a plugin must only define "
+                "layers and models; put what it runs by itself under if __name__ == '__main__'"
+            ) from error
+        what = f"{type(error).__name__}{line}: {error}".removesuffix(": ")
+        raise ConfigError(f"--plugin {plugin}: cannot be imported ({what})") from error
+
+
+def _line_in(path: Path, error: BaseException) -> str:
+    """Return the line of a file that raised an error, as text; empty if the error comes from elsewhere."""
+    lines = [
+        frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)
+    ]
+    return f" in line {lines[-1]}" if lines else ""
 
 
 def _load_plugins(context: click.Context, parameter: click.Parameter, plugins: tuple[str, ...]) -> None:
