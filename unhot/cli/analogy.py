@@ -8,7 +8,8 @@ import click
 
 from unhot.cli.neighbors import tell_unseen, unseen_words
 from unhot.cli.options import json_option, restrict_option, which_option
-from unhot.cli.show import printable, show_json
+from unhot.cli.show import show_json
+from unhot.cli.terminal import printable
 
 EXAMPLES = """
 \b

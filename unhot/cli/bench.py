@@ -13,7 +13,8 @@ import click
 
 from unhot.cli.outputs import plugin_option
 from unhot.cli.several import SeveralValues
-from unhot.cli.show import new_bar, note, print_table, printable, show_json
+from unhot.cli.show import new_bar, note, print_table, show_json
+from unhot.cli.terminal import printable
 from unhot.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
@@ -243,6 +244,6 @@ def _progress(quiet: bool) -> Iterator[Tell]:
             )
             if status.measured is not None and not quiet:
                 line = printable(_line(status.measured))
-                bar.console.print(line, markup=False, highlight=False, soft_wrap=True)
+                bar.console.print(line, soft_wrap=True)
 
         yield tell

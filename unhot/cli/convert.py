@@ -7,7 +7,8 @@ from pathlib import Path
 import click
 
 from unhot.cli.options import json_option
-from unhot.cli.show import note, printable, show_json
+from unhot.cli.show import note, show_json
+from unhot.cli.terminal import printable
 from unhot.errors import DataError
 
 SHOWN = 10  # how many renamed words are shown

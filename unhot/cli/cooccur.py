@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from unhot.cli.show import TrainingBar, note, printable, show_json
+from unhot.cli.show import TrainingBar, note, show_json
+from unhot.cli.terminal import printable
 from unhot.cli.text_options import column_option, given_options, quiet_option, source_of, tokenizer_option
 from unhot.errors import DataError
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from unhot.cli.show import TrainingBar
+from unhot.cli.show import TrainingBar, note
 
 QUERIES = ("war", "president", "gold", "farmers", "health")
 ANALOGIES = (("mexico", "mexican", "spain"), ("army", "soldiers", "navy"), ("great", "greater", "large"))
@@ -38,7 +38,7 @@ def demo(target: str, epochs: int, threads: int) -> int:
         model.fit(sotu_path(), callbacks=[bar], reading=bar.reading, note=bar.note)
         model.save(target)
     if model.history.interrupted:
-        click.echo(f"interrupted: saved the model as it is to {target}", err=True)
+        note(f"interrupted: saved the model as it is to {target}")
         return 130
     click.echo("\nNearest words")
     for word in QUERIES:

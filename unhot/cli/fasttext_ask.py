@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from unhot.cli.show import note, printable
+from unhot.cli.show import note
+from unhot.cli.terminal import printable
 
 if TYPE_CHECKING:
     from unhot.compat.fasttext import FastText

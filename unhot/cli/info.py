@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from unhot.cli.options import json_option
-from unhot.cli.show import printable, show_json, size_of
+from unhot.cli.show import show_json, size_of
+from unhot.cli.terminal import printable
 from unhot.errors import DataError
 
 if TYPE_CHECKING:

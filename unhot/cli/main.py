@@ -7,6 +7,7 @@ An error is one line on stderr. Exit codes: 2 for wrong usage, 1 for any other f
 from __future__ import annotations
 
 import sys
+import traceback
 
 import click
 
@@ -21,6 +22,7 @@ from unhot.cli.info import info
 from unhot.cli.neighbors import neighbors
 from unhot.cli.outputs import outputs
 from unhot.cli.phrases import phrases
+from unhot.cli.terminal import escaped_terminals
 from unhot.cli.train import train
 from unhot.cli.verify import verify
 from unhot.cli.warmup import warmup
@@ -55,7 +57,9 @@ def main(arguments: list[str] | None = None) -> None:
     """Run a command and end the process with its exit code."""
     arguments = sys.argv[1:] if arguments is None else arguments
     debug = "--debug" in arguments
-    sys.exit(_run([a for a in arguments if a != "--debug"], debug))
+    with escaped_terminals():
+        code = _run([a for a in arguments if a != "--debug"], debug)
+    sys.exit(code)
 
 
 def _run(arguments: list[str], debug: bool) -> int:
@@ -75,7 +79,8 @@ def _run(arguments: list[str], debug: bool) -> int:
         return 130
     except Exception as error:
         if debug:
-            raise
+            traceback.print_exc()
+            return 1
         bug = f"{type(error).__name__}: {error} (this is a bug: please report it with the output of --debug)"
         _fail(str(error) if isinstance(error, (UnhotError, OSError)) else bug)
         return 2 if isinstance(error, ConfigError) else 1

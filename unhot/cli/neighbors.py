@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 import click
 
 from unhot.cli.options import restrict_option, which_option
-from unhot.cli.show import note, printable
+from unhot.cli.show import note
+from unhot.cli.terminal import printable
 from unhot.errors import DataError
 
 if TYPE_CHECKING:
@@ -164,7 +165,7 @@ def _typed(words: int) -> Iterator[str]:
     """Yield the lines typed at a prompt, until an empty line or Ctrl-D."""
     with contextlib.suppress(ImportError):
         import readline  # noqa: F401 (gives `input` a history; not on Windows)
-    click.echo(f"{words:,} words. Type a word, or king - man + woman; an empty line ends.", err=True)
+    note(f"{words:,} words. Type a word, or king - man + woman; an empty line ends.")
     while True:
         try:
             line = input(PROMPT).strip()

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from unhot.atomic import replacing
-from unhot.cli.show import TrainingBar, printable, show_json
+from unhot.cli.show import TrainingBar, show_json
+from unhot.cli.terminal import printable
 from unhot.cli.text_options import column_option, given_options, quiet_option, source_of, tokenizer_option
 from unhot.corpus.reading.streams import PACKERS, packed_file
 from unhot.errors import ConfigError, DataError

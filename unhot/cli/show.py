@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from types import TracebackType
@@ -10,23 +11,21 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-if TYPE_CHECKING:
-    from rich import progress as bars
+from unhot.cli.terminal import printable, silence
 
+if TYPE_CHECKING:
+    from unhot.cli.screen import Bar
     from unhot.train.progress import Progress
 
 PIPE = 160  # the width of tables if stdout is not a terminal
 
 
-def printable(word: str) -> str:
-    """Return a word that any terminal can show; invalid UTF-8 and control characters become escapes."""
-    text = word.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
-
-
 def note(line: str) -> None:
-    """Print a line about what goes on to stderr."""
-    click.echo(line, err=True)
+    """Print a line about what goes on to stderr; if no one reads it any more, the command goes on."""
+    try:
+        click.echo(line, err=True)
+    except BrokenPipeError:
+        silence(sys.stderr)
 
 
 def show_json(value: Any) -> None:
@@ -47,11 +46,12 @@ def print_table(
 
     The first column is bold and aligned left, all others are aligned right. `gap`: print a blank line first.
     """
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    console = Console(highlight=False)
+    from unhot.cli.screen import Screen
+
+    console = Screen()
     width = console.width if console.is_terminal else PIPE
     lines = [[printable(cell) for cell in row] for row in rows]
     headings = header or [""] * len(lines[0])
@@ -69,17 +69,14 @@ def print_table(
     if title:
         console.print(Text(printable(title), style="bold"))
     console.print(table)
-    console.print(how, markup=False, soft_wrap=not console.is_terminal)
+    console.print(how, soft_wrap=not console.is_terminal)
 
 
-def new_bar(before: str, behind: str, *, quiet: bool = False, transient: bool = False) -> bars.Progress:
+def new_bar(before: str, behind: str, *, quiet: bool = False, transient: bool = False) -> Bar:
     """Return a progress bar on stderr with a text on each side; without a terminal nothing is drawn."""
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn
+    from unhot.cli.screen import Bar
 
-    console = Console(stderr=True)
-    columns = (TextColumn(before), BarColumn(bar_width=30), TextColumn(behind))
-    return Progress(*columns, console=console, disable=quiet or not console.is_terminal, transient=transient)
+    return Bar(before, behind, quiet=quiet, transient=transient)
 
 
 class TrainingBar:
@@ -112,7 +109,7 @@ class TrainingBar:
     def note(self, line: str) -> None:
         """Print a line above the bar."""
         if not self._quiet:
-            self._bar.console.print(line, markup=False, highlight=False, soft_wrap=True)
+            self._bar.console.print(line, soft_wrap=True)
 
     def reading(self, done: int, total: int | None) -> None:
         """Show how many bytes are read."""
