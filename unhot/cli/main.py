@@ -1,15 +1,18 @@
 """The command `unhot`: the group of all commands, and the handling of their errors.
 
 An error is one line on stderr. Exit codes: 2 for wrong usage, 1 for any other failure, 130 after Ctrl-C.
-`--debug` anywhere on the command line shows the traceback instead.
+`--debug` anywhere on the command line shows the traceback instead. If the reader of a pipe has gone, as after
+`unhot outputs | head -1`, the command ends without a word and with 0: no one wants the rest.
 """
 
 from __future__ import annotations
 
+import os
 import sys
 import traceback
 
 import click
+from click.shell_completion import shell_complete
 
 from unhot.cli.analogy import analogy
 from unhot.cli.bench import bench
@@ -22,13 +25,16 @@ from unhot.cli.info import info
 from unhot.cli.neighbors import neighbors
 from unhot.cli.outputs import outputs
 from unhot.cli.phrases import phrases
-from unhot.cli.terminal import escaped_terminals
+from unhot.cli.show import note
+from unhot.cli.terminal import escaped_terminals, silence
 from unhot.cli.train import train
 from unhot.cli.verify import verify
 from unhot.cli.warmup import warmup
 from unhot.errors import ConfigError, UnhotError
 from unhot.version import __version__
 
+NAME = "unhot"
+COMPLETE = "_UNHOT_COMPLETE"  # set by a shell that completes a command line
 EPILOG = (
     "Begin with `unhot demo`, or `unhot train TEXT -o MODEL` and then `unhot neighbors MODEL WORD`. "
     "Add --debug to see tracebacks."
@@ -58,23 +64,25 @@ def main(arguments: list[str] | None = None) -> None:
     arguments = sys.argv[1:] if arguments is None else arguments
     debug = "--debug" in arguments
     with escaped_terminals():
-        code = _run([a for a in arguments if a != "--debug"], debug)
+        code = _flushed(_run([a for a in arguments if a != "--debug"], debug))
     sys.exit(code)
 
 
 def _run(arguments: list[str], debug: bool) -> int:
     try:
-        code = group.main(arguments, prog_name="unhot", standalone_mode=False)
-        return code if isinstance(code, int) else 0
-    except click.exceptions.NoArgsIsHelpError as error:
-        click.echo(error.format_message())
-        return 2
+        return _called(arguments)
+    except BrokenPipeError:
+        return 0
+    except SystemExit as ended:
+        _fail(f"ended by sys.exit({ended.code!r}), which unhot never calls: look for it in your plugin")
+        return 1
     except click.ClickException as error:
         where = error.ctx.command_path if isinstance(error, click.UsageError) and error.ctx else "unhot"
         hint = f" (see {where} --help)" if isinstance(error, click.UsageError) else ""
         _fail(f"{error.format_message()}{hint}")
         return error.exit_code
-    except (click.Abort, KeyboardInterrupt):
+    except KeyboardInterrupt:
+        note("")  # ends the line in which a terminal shows ^C
         _fail("interrupted")
         return 130
     except Exception as error:
@@ -86,6 +94,39 @@ def _run(arguments: list[str], debug: bool) -> int:
         return 2 if isinstance(error, ConfigError) else 1
 
 
+def _called(arguments: list[str]) -> int:
+    """Call a command and return its exit code.
+
+    This does what click's `main` does. That would end the process if the reader of a pipe has gone.
+    """
+    completing = os.environ.get(COMPLETE)
+    if completing:
+        return shell_complete(group, {}, NAME, COMPLETE, completing)
+    try:
+        with group.make_context(NAME, arguments) as context:
+            code = group.invoke(context)
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.format_message())
+        return 2
+    except click.exceptions.Exit as ended:
+        return ended.exit_code
+    return code if isinstance(code, int) else 0
+
+
+def _flushed(code: int) -> int:
+    """Flush the standard streams, so that Python need not do it after the end; return the exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            if stream is not None:
+                stream.flush()
+        except OSError as error:
+            silence(stream)
+            if code == 0 and stream is sys.stdout and not isinstance(error, BrokenPipeError):
+                _fail(f"standard output: cannot be written ({error.strerror})")
+                code = 1
+    return code
+
+
 def _fail(message: str) -> None:
     line = " ".join(message.split())
-    click.echo(f"unhot: {line.encode('utf-8', 'backslashreplace').decode()}", err=True)
+    note(f"unhot: {line.encode('utf-8', 'backslashreplace').decode()}")

@@ -1,0 +1,131 @@
+"""Pipes whose reader has gone: `unhot ... | head -1` ends without a word and with 0, for every command."""
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from in_process import run as run_here
+
+import unhot
+from unhot.cli.main import group
+
+BUFFERED = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+WORDS = [f"w{i}" for i in range(3000)]
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("pipes")
+    vectors = np.random.default_rng(2).standard_normal((len(WORDS), 20)).astype(np.float32)
+    unhot.Vectors(WORDS, vectors).save(folder / "v.txt")
+    unhot.Vectors(WORDS, vectors).save(folder / "v.bin", "fasttext")
+    (folder / "words.txt").write_text("\n".join(WORDS))
+    (folder / "text.txt").write_text("\n".join(" ".join(WORDS) for _ in range(20)))
+    (folder / "pairs.txt").write_text("".join(f"w{i} w{i + 1} {i}\n" for i in range(50)))
+    return folder
+
+
+COMMANDS = [
+    ("--help",),
+    ("--version",),
+    (),
+    ("train", "--help"),
+    ("outputs",),
+    ("outputs", "--json"),
+    ("neighbors", "v.txt", "-n", 1000, "w1", "w2", "w3"),
+    ("neighbors", "v.txt", "-n", 50, "--json"),
+    ("evaluate", "v.txt", "--similarity", "pairs.txt"),
+    ("info", "v.txt"),
+    ("phrases", "text.txt", "-o", "-", "-q"),
+    ("fasttext", "dump", "v.bin", "input"),
+    ("fasttext", "nn", "v.bin"),
+]
+
+
+LONG = [each for each in COMMANDS if each[:2] in {("neighbors", "v.txt"), ("phrases", "text.txt")}]
+
+
+def process(arguments, folder, **how):
+    command = [sys.executable, "-m", "unhot", *map(str, arguments)]
+    with (folder / "words.txt").open("rb") as words:
+        return subprocess.Popen(command, cwd=folder, stdin=words, env=BUFFERED, **how)
+
+
+def closed_pipe():
+    """The end to write to of a pipe that no one reads."""
+    read, write = os.pipe()
+    os.close(read)
+    return write
+
+
+@pytest.mark.parametrize("arguments", COMMANDS, ids=lambda given: " ".join(map(str, given[:3])))
+def test_no_one_reads(arguments, files):
+    pipe = closed_pipe()
+    started = process(arguments, files, stdout=pipe, stderr=subprocess.PIPE)
+    os.close(pipe)
+    assert (started.communicate(timeout=120)[1], started.returncode) == (b"", 0)
+
+
+@pytest.mark.parametrize("arguments", LONG, ids=lambda given: given[0])
+def test_the_first_line_is_enough(arguments, files):
+    started = process(arguments, files, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert started.stdout.readline()
+    started.stdout.close()
+    assert started.stderr.read() == b""
+    started.stderr.close()
+    assert started.wait(120) == 0
+
+
+def test_a_training_does_not_need_a_reader(files, tmp_path):
+    """Notes that no one reads do not end the work; an error still has its exit code."""
+    pipe = closed_pipe()
+    for target, code in ((tmp_path / "model", 0), (files / "text.txt", 1)):
+        small = ("--dim", 4, "--epochs", 1, "--min-count", 1)
+        started = process(("train", "text.txt", "-o", target, *small), files, stdout=pipe, stderr=pipe)
+        assert started.wait(120) == code
+    os.close(pipe)
+    assert len(unhot.load(tmp_path / "model").vectors) == len(WORDS)
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")  # noqa: PTH110
+def test_a_full_disk_is_said(files):
+    with open("/dev/full", "wb") as full:  # noqa: PTH123
+        for arguments in (("outputs",), ("phrases", "text.txt", "-o", "-", "-q")):
+            started = process(arguments, files, stdout=full, stderr=subprocess.PIPE)
+            told = started.communicate(timeout=120)[1].decode()
+            assert started.returncode == 1
+            assert told.startswith("unhot: ")
+            assert len(told.splitlines()) == 1
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")  # noqa: PTH110
+def test_a_full_disk_at_the_end():
+    """What waits in the buffer is written last."""
+    code = "import sys; from unhot.cli.main import group, main; "
+    code += (
+        "group.commands['warmup'].callback = lambda **_: sys.stdout.write('waits') and None; main(['warmup'])"
+    )
+    with open("/dev/full", "wb") as full:  # noqa: PTH123
+        ended = subprocess.run(
+            [sys.executable, "-c", code],
+            env=BUFFERED,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            timeout=60,
+        )
+    assert ended.returncode == 1
+    assert ended.stderr == b"unhot: standard output: cannot be written (No space left on device)\n"
+
+
+def test_a_command_that_calls_exit(monkeypatch):
+    monkeypatch.setattr(group.commands["warmup"], "callback", lambda **_: sys.exit(3))
+    code, _, told = run_here("warmup")
+    assert (code, told.startswith("unhot: ended by sys.exit(3)")) == (1, True)
+
+
+def test_completion_still_works():
+    given = {**os.environ, "_UNHOT_COMPLETE": "bash_complete", "COMP_WORDS": "unhot neigh", "COMP_CWORD": "1"}
+    ended = subprocess.run([sys.executable, "-m", "unhot"], env=given, capture_output=True, timeout=60)
+    assert ended.stdout == b"plain,neighbors\n"
