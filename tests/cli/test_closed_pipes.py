@@ -39,12 +39,13 @@ COMMANDS = [
     ("evaluate", "v.txt", "--similarity", "pairs.txt"),
     ("info", "v.txt"),
     ("phrases", "text.txt", "-o", "-", "-q"),
+    ("convert", "v.txt", "-"),
     ("fasttext", "dump", "v.bin", "input"),
     ("fasttext", "nn", "v.bin"),
 ]
 
 
-LONG = [each for each in COMMANDS if each[:2] in {("neighbors", "v.txt"), ("phrases", "text.txt")}]
+LONG = [each for each in COMMANDS if each and each[0] in ("neighbors", "phrases", "convert")]
 
 
 def process(arguments, folder, **how):

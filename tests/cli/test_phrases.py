@@ -5,8 +5,10 @@ import gzip
 import io
 import json
 import lzma
+import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -174,6 +176,7 @@ def test_quiet(run, text):
         (("text.txt", "-o", "."), 1, "is a folder"),
         (("text.txt", "-o", "a.zst"), 2, "unhot reads zst but does not write it"),
         (("text.txt", "-o", "-", "--json"), 2, "both would go to standard output"),
+        (("text.txt", "-o", "/dev/stdout", "--json"), 2, "both would go to standard output"),
         (("text.txt", "--threshold", "5,x"), 2, "--threshold 5,x: must be a number"),
         (("text.txt", "--threshold", "5,4", "--passes", "3"), 2, "passes=3"),
         (("text.txt", "--score", "npmi", "--threshold", "3"), 2, "between -1 and 1"),
@@ -212,3 +215,17 @@ def test_standard_output_is_the_text_alone(run, text, monkeypatch):
     monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(out, write_through=True))
     assert run(text, "-o", "-", *SETTINGS).returncode == 0
     assert out.getvalue().decode() == JOINED
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_pipes_and_open_files(run, text, tmp_path):
+    """They are written as they are: the shell gives /dev/fd/N for >(command)."""
+    assert run(text, "-o", "/dev/stdout", "-q", *SETTINGS).stdout == JOINED
+    os.mkfifo(tmp_path / "pipe")
+    got = []
+    reader = threading.Thread(target=lambda: got.append((tmp_path / "pipe").read_text()))
+    reader.start()
+    result = run(text, "-o", tmp_path / "pipe", *SETTINGS)
+    reader.join(60)
+    assert got == [JOINED]
+    assert "new_york" in result.stdout

@@ -81,6 +81,7 @@ COMMANDS = [
     ("verify", "v.txt"),
     ("convert", "model", "{new}.txt"),
     ("convert", "model", ODD[5]),
+    ("convert", "model", "-"),
     ("fasttext", "nn", "v.bin"),
     ("fasttext", "analogies", "v.bin"),
     ("fasttext", "print-word-vectors", "v.bin"),

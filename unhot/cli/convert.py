@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from unhot.cli.options import json_option
 from unhot.cli.show import note, show_json
+from unhot.cli.streams import STDOUT, descriptor_of, is_stream, is_terminal, open_stream
 from unhot.cli.terminal import printable
-from unhot.errors import DataError
+from unhot.errors import ConfigError, DataError
+
+if TYPE_CHECKING:
+    from unhot.vectors.store import Vectors
 
 SHOWN = 10  # how many renamed words are shown
+TEXT = ("word2vec-text", "glove")  # formats that a terminal can show
 
 EXAMPLES = """
 \b
@@ -33,6 +39,7 @@ Examples:
   unhot convert model vectors.bin
   unhot convert glove.6B.100d.txt model --limit 50000
   unhot convert model vectors.bin --to fasttext
+  unhot convert model - --to glove | gzip > vectors.txt.gz
 """
 
 
@@ -72,13 +79,20 @@ def convert(
     bad_utf8: str,
     as_json: bool,
 ) -> None:
-    """Write the vectors of SOURCE, a model or a file, to OUT in another format."""
-    from unhot.vectors.formats import format_name
+    """Write the vectors of SOURCE, a model or a file, to OUT in another format.
+
+    OUT may be - for standard output, a named pipe or /dev/fd/N. They take word2vec-text, which is the default
+    there, glove and, unless they are a terminal, word2vec-binary.
+    """
+    from unhot.vectors.formats import stream_table
+    from unhot.vectors.formats.table import Table
     from unhot.vectors.store import KEEPING, Vectors
 
-    if out == "-":
-        raise click.UsageError("OUT is -: vectors are written to files, not to standard output; give a path")
-    name = format_name(Path(out), out_format)  # raises an error now, not after a long reading
+    name = _format(out, out_format)  # raises an error now, not after a long reading
+    if as_json and descriptor_of(out) == 1:
+        raise click.UsageError("--json: would be mixed with the vectors on standard output; leave it out")
+    if source == STDOUT:
+        raise click.UsageError("SOURCE is -: vectors are read from files; write them to a file first")
     vectors = Vectors.load(source, source_format, limit=limit, bad_utf8=bad_utf8, which=which)
     whole = name == "fasttext" and limit is None and which == "in" and bad_utf8 == "escape"
     if not len(vectors) and vectors.subwords is not None and name not in KEEPING:
@@ -86,7 +100,32 @@ def convert(
             f"{source}: has rows of n-grams but no words, so {name}, which holds vectors of words, would be "
             "empty; choose floret or unhot"
         )
-    renamed = {} if whole and _wrote_model(source, out) else vectors.save(out, name)
+    if is_stream(out):
+        with open_stream(out) as file:
+            renamed = stream_table(file, Table(vectors.words, vectors.vectors, None), name)
+    else:
+        renamed = {} if whole and _wrote_model(source, out) else vectors.save(out, name)
+    _tell(vectors, out, name, renamed, as_json)
+
+
+def _format(out: str, given: str | None) -> str:
+    """Return the format to write; without a name or an ending, standard output and pipes get text."""
+    from unhot.vectors.formats import STREAMED, format_name
+
+    path, streams = Path(out), is_stream(out)
+    name = format_name(path, "word2vec-text" if streams and not given and not path.suffix else given)
+    if streams and name not in STREAMED:
+        accepted = ", ".join(STREAMED)
+        raise ConfigError(f"{out}: takes {accepted}, but not {name}; choose one with --to, or give a file")
+    if streams and name not in TEXT and is_terminal(out):
+        raise ConfigError(f"{out}: is a terminal, which cannot show {name}; give a file, or --to with a text")
+    return name
+
+
+def _tell(vectors: Vectors, out: str, name: str, renamed: dict[str, str], as_json: bool) -> None:
+    """Report what was written, and words that the format cannot hold."""
+    from unhot.vectors.store import KEEPING
+
     if as_json:
         kept = {} if vectors.subwords is None else {"ngrams": name in KEEPING}
         size = {"words": len(vectors), "dim": vectors.vector_size}
@@ -101,7 +140,8 @@ def convert(
         held = f"{vectors.subwords.buckets:,} rows of n-grams without words"
     elif vectors.subwords is not None and vectors.subwords.maxn:
         ngrams = ", with n-grams" if name in KEEPING else ", without n-grams, which this format cannot hold"
-    note(f"wrote {out}: {held}, dim {vectors.vector_size}, {name}{ngrams}")
+    place = "standard output" if out == STDOUT else out
+    note(f"wrote {place}: {held}, dim {vectors.vector_size}, {name}{ngrams}")
 
 
 def _wrote_model(source: str, out: str) -> bool:

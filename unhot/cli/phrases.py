@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +10,7 @@ import click
 
 from unhot.atomic import replacing
 from unhot.cli.show import TrainingBar, show_json
+from unhot.cli.streams import STDOUT, descriptor_of, is_stream, open_stream
 from unhot.cli.terminal import printable
 from unhot.cli.text_options import column_option, given_options, quiet_option, source_of, tokenizer_option
 from unhot.corpus.reading.streams import PACKERS, packed_file
@@ -136,9 +136,9 @@ def phrases(
             found.save(list_path)
             bar.note(f"wrote {list_path}: {len(found.phrases):,} phrases")
         words = None if out is None else _write(found, corpus, out)
-        if words is not None and out != "-":
+        if words is not None and out != STDOUT:
             bar.note(f"wrote {out}: {words:,} words, {corpus.words - words:,} fewer than before")
-    if out != "-":
+    if out is None or descriptor_of(out) != 1:
         _show(found, {"words": corpus.words, "joined_words": words, "out": out, "list": list_path}, options)
 
 
@@ -200,15 +200,17 @@ def _check_outputs(
     from unhot.corpus.phrases.phrases import NAMED
     from unhot.corpus.reading.files import find_files
 
-    if out == "-" and options["as_json"]:
-        raise ConfigError("-o - and --json: both would go to standard output; give a file for one of them")
+    if out is not None and descriptor_of(out) == 1 and options["as_json"]:
+        raise ConfigError(
+            f"-o {out} and --json: both would go to standard output; give a file for one of them"
+        )
     read = [file for name in inputs for file in find_files(name) if file is not None]
     read += [
         Path(name)
         for name in (options["apply"], options["connectors"])
         if name is not None and name not in NAMED
     ]
-    written = [Path(name) for name in (out, list_path) if name not in (None, "-")]
+    written = [Path(name) for name in (out, list_path) if name is not None and not is_stream(name)]
     for path in written:
         if not path.parent.is_dir():
             raise DataError(f"{path}: there is no folder {path.parent}; make it first")
@@ -233,8 +235,9 @@ def _is_same(a: Path, b: Path) -> bool:
 
 def _write(found: Phrases, corpus: Corpus, out: str) -> int:
     """Write the joined text and return its number of words."""
-    if out == "-":
-        return found.write(corpus, sys.stdout.buffer)
+    if is_stream(out):
+        with open_stream(out) as stream:
+            return found.write(corpus, stream)
     kind = Path(out).suffix.removeprefix(".")
     with (
         replacing(Path(out)) as file,

@@ -5,7 +5,7 @@ A format is chosen by its name, by the ending of a path, or by the first bytes o
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
 
 from unhot.errors import ConfigError, DataError, FormatError
 from unhot.vectors.formats import (
@@ -29,10 +29,18 @@ from unhot.vectors.formats.naming import (
     writable_words,
 )
 from unhot.vectors.formats.sniff import foreign, is_fasttext, sniff
-from unhot.vectors.formats.table import Options, Table, check_options, check_table, without_repeats
+from unhot.vectors.formats.table import (
+    Options,
+    Table,
+    check_options,
+    check_regular,
+    check_table,
+    without_repeats,
+)
 
 __all__ = [
     "FORMATS",
+    "STREAMED",
     "WORDLESS",
     "Format",
     "Options",
@@ -40,6 +48,7 @@ __all__ = [
     "existing_format",
     "format_name",
     "read_table",
+    "stream_table",
     "write_table",
 ]
 
@@ -98,6 +107,12 @@ FORMATS: dict[str, Format] = {
 WORDLESS = {"floret": floret.ENDING}
 ENDINGS = {ending: name for name, form in FORMATS.items() for ending in form.endings}
 ENDINGS |= {ending: name for name, ending in WORDLESS.items()}
+# formats that are written from front to back, so that a pipe can take them
+STREAMED: dict[str, Callable[[BinaryIO, Table], None]] = {
+    "word2vec-text": word2vec.put_text,
+    "word2vec-binary": word2vec.put_binary,
+    "glove": glove.put,
+}
 TEXT = {"word2vec-text", "glove"}  # formats that share endings, so that reading looks at the first line
 BOTH = {"unhot", "fasttext"}  # formats with input and output vectors
 
@@ -152,11 +167,24 @@ def write_table(path: Path, table: Table, format: str | None = None) -> dict[str
             f"format={name!r}: it stores rows of n-grams, not of words, but these vectors have no n-grams: "
             "choose another format"
         )
-    check_table(table)
-    form = FORMATS[name]
-    names, renamed = writable_words(table.words, form.unwritable) if form.unwritable else (table.words, {})
-    form.writer(path, table._replace(words=names))
+    named, renamed = _named(table, name)
+    FORMATS[name].writer(path, named)
     return renamed
+
+
+def stream_table(file: BinaryIO, table: Table, name: str) -> dict[str, str]:
+    """Write one of the STREAMED formats to an open file, and return renamed words as `write_table` does."""
+    named, renamed = _named(table, name)
+    STREAMED[name](file, named)
+    return renamed
+
+
+def _named(table: Table, name: str) -> tuple[Table, dict[str, str]]:
+    """Return a table with words that the format can hold, and a dictionary of renamed words."""
+    check_table(table)
+    unwritable = FORMATS[name].unwritable
+    names, renamed = writable_words(table.words, unwritable) if unwritable else (table.words, {})
+    return table._replace(words=names), renamed
 
 
 def listed() -> str:
@@ -188,6 +216,7 @@ def existing_format(path: Path, format: str | None = None) -> str:
 
     Text, .bin files and files without a known ending are recognised by their first bytes.
     """
+    check_regular(path)
     if format is not None or path.is_dir():
         return format_name(path, format)
     ending = path.suffix.lower()

@@ -9,6 +9,7 @@ import itertools
 import re
 import statistics
 from pathlib import Path
+from typing import BinaryIO
 
 from unhot.atomic import replacing
 from unhot.errors import FormatError
@@ -24,7 +25,12 @@ LINE = re.compile(rb"[^\n]{0,%d}\n?" % LOOKED_AT_BYTES)
 def write(path: Path, table: Table) -> None:
     """Write GloVe text."""
     with replacing(path) as file:
-        file.writelines(text_lines(table.words, table.vectors))
+        put(file, table)
+
+
+def put(file: BinaryIO, table: Table) -> None:
+    """Write GloVe text from front to back."""
+    file.writelines(text_lines(table.words, table.vectors))
 
 
 def read(path: Path, options: Options = ALL) -> Table:

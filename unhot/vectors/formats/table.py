@@ -92,9 +92,18 @@ def blocks(vectors: Floats) -> Iterator[tuple[int, Floats]]:
 
 def file_size(path: Path) -> int:
     """Return the size of a regular file; raise a `DataError` if there is none."""
+    check_regular(path)
     if not path.is_file():
-        raise DataError(f"{path}: there is no such file")
+        raise DataError(f"{path}: {'is a folder, not a file' if path.is_dir() else 'there is no such file'}")
     return path.stat().st_size
+
+
+def check_regular(path: Path) -> None:
+    """Raise a `DataError` if the path is a pipe or a device, which cannot be memory-mapped."""
+    if path.exists() and not path.is_file() and not path.is_dir():
+        raise DataError(
+            f"{path}: is a pipe or a device; vectors are read from files: write it to a file first"
+        )
 
 
 def check_growth(path: Path, shape: tuple[int, int], size: int) -> None:

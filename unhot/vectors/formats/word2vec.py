@@ -11,6 +11,7 @@ can still be read: the last `dim` fields of a line are its numbers.
 import mmap
 import re
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
@@ -30,17 +31,27 @@ MOST_DIM = 2**31 - 1
 def write_text(path: Path, table: Table) -> None:
     """Write a word2vec text file."""
     with replacing(path) as file:
-        file.write(_header(table.vectors))
-        file.writelines(text_lines(table.words, table.vectors))
+        put_text(file, table)
+
+
+def put_text(file: BinaryIO, table: Table) -> None:
+    """Write word2vec text from front to back."""
+    file.write(_header(table.vectors))
+    file.writelines(text_lines(table.words, table.vectors))
 
 
 def write_binary(path: Path, table: Table) -> None:
     """Write a word2vec binary file."""
     with replacing(path) as file:
-        file.write(_header(table.vectors))
-        for first, block in blocks(table.vectors):
-            rows = zip(table.words[first : first + len(block)], block.astype("<f4"), strict=True)
-            file.write(b"".join(encode_word(word) + b" " + row.tobytes() for word, row in rows))
+        put_binary(file, table)
+
+
+def put_binary(file: BinaryIO, table: Table) -> None:
+    """Write word2vec binary from front to back."""
+    file.write(_header(table.vectors))
+    for first, block in blocks(table.vectors):
+        rows = zip(table.words[first : first + len(block)], block.astype("<f4"), strict=True)
+        file.write(b"".join(encode_word(word) + b" " + row.tobytes() for word, row in rows))
 
 
 def read_text(path: Path, options: Options = ALL) -> Table:
