@@ -379,7 +379,7 @@ def test_a_disk_that_is_full(zipf, temporary, tmp_path):
         try:
             with pytest.raises(
                 DataError,
-                match="disk full: the cells need more than the [1-9].* .B there: make room, give another place",
+                match="disk full: the cells need more than the [1-9].* .B there: make room, give another",
             ):
                 cooccurrences(zipf, directory=directory)
         finally:

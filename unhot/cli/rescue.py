@@ -18,6 +18,7 @@ from pathlib import Path
 
 import click
 
+from unhot.cli.show import note
 from unhot.errors import DataError
 
 WAIT = 30.0  # seconds between two tries if all disks are full
@@ -78,10 +79,9 @@ def _save_elsewhere(save: Save, place: str, beside: Path, failure: Exception) ->
             shutil.rmtree(refuge, ignore_errors=True)
     tried = ", ".join(map(str, folders))
     while _is_full(failure):
-        click.echo(
+        note(
             f"unhot: {failure}; nor is there room in {tried}; the training is kept in memory: make room, "
-            f"and it will be saved within {WAIT:.0f} seconds",
-            err=True,
+            f"and it will be saved within {WAIT:.0f} seconds"
         )
         time.sleep(WAIT)
         later = _tried(save, place)
