@@ -1,6 +1,8 @@
 """Vectors of sentences against plain loops in float64, scipy's SVD, and fastText's own program."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -135,6 +137,14 @@ def test_strings_are_split_as_in_training(tokenizer, text):
     except DataError:
         counted = {}
     assert {word: words.count(word) for word in words} == counted
+
+
+def test_the_compiler_is_not_loaded_for_means_of_words():
+    code = (
+        "import sys, numpy, unhot; made = unhot.Vectors(['a', 'b'], numpy.eye(2, dtype='f4'), [1, 2]); "
+        "made.sentence_vectors(['a b', 'a'], weights='sif'); assert 'numba' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_tokenizers():

@@ -17,14 +17,12 @@ Reference: Arora, Liang & Ma, A simple but tough-to-beat baseline for sentence e
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from unhot.corpus.reading.separators import PADDING
-from unhot.corpus.reading.tokenizers import BLANKS, Tokenizer, normaliser
 from unhot.errors import ConfigError, DataError, at_least, one_of, whole
 from unhot.index.lengths import directed, norms, unit
 from unhot.types import Doubles, Floats
@@ -33,10 +31,11 @@ from unhot.vectors.word_rows import WordRows
 from unhot.vocab.vocabulary import decode_word, encode_word
 
 Text: TypeAlias = str | Sequence[Key]  # a text to be split, or its words
+Tokenizer: TypeAlias = str | Callable[[str], Iterable[str]]
 WEIGHTS = ("mean", "sif")
 SMOOTH = 1e-3  # the paper's a
 NEARLY = 1e-4  # how far rows of length one at right angles may be from that, after rounding
-WORD = re.compile(f"[^{BLANKS.decode()}]+")
+WORD = re.compile(r"[^ \t\n\v\f\r\0]+")  # as the tokeniser whitespace splits
 
 
 def sentence_vectors(
@@ -142,13 +141,24 @@ def words_of(text: Text, tokenizer: Tokenizer = "whitespace") -> list[Key]:
         return words
     if callable(tokenizer):
         return list(tokenizer(text))
-    normalise = normaliser(tokenizer)
-    if normalise is not None:
-        raw = encode_word(text)
-        given = np.frombuffer(raw + bytes(PADDING), np.uint8).copy()  # writeable, as in training
-        out, size = normalise(given, len(raw), np.empty(0, np.uint8))
-        text = decode_word(out[:size].tobytes())
+    if tokenizer != "whitespace":
+        text = _normalised(text, tokenizer)
     return list(WORD.findall(text))
+
+
+def _normalised(text: str, tokenizer: str) -> str:
+    """Return the text as a tokeniser of training changes it before it is split at white space."""
+    # imported late: these load the compiler
+    from unhot.corpus.reading.separators import PADDING
+    from unhot.corpus.reading.tokenizers import normaliser
+
+    normalise = normaliser(tokenizer)
+    if normalise is None:
+        return text
+    raw = encode_word(text)
+    given = np.frombuffer(raw + bytes(PADDING), np.uint8).copy()  # writeable, as in training
+    out, size = normalise(given, len(raw), np.empty(0, np.uint8))
+    return decode_word(out[:size].tobytes())
 
 
 def _sums(
