@@ -134,7 +134,7 @@ def _binary(cells: Any) -> Any:
     """Return strings as large binary: they may not be valid UTF-8, and its offsets cannot overflow."""
     pa = pyarrow()
     if pa.types.is_dictionary(cells.type):
-        cells = cells.dictionary_decode()
+        return _binary(cells.dictionary).take(cells.indices)
     if pa.types.is_string_view(cells.type):
         cells = cells.cast(pa.binary_view())
     return cells.cast(pa.large_binary())

@@ -1,9 +1,11 @@
 """Read Python objects with columns: Arrow tables, data frames, Hugging Face datasets, rows that are dicts.
 
+A single column (a series of pandas or polars, a chunked array of Arrow) is read as a table of one column.
+
 Objects are recognised by their attributes, so that their libraries need not be imported.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain
 from typing import Any, Protocol
 
@@ -15,7 +17,7 @@ from unhot.corpus.reading.arrow import (
     column_of,
     pyarrow,
 )
-from unhot.errors import DataError
+from unhot.errors import DataError, MissingExtra
 from unhot.vocab.vocabulary import decode_word
 
 DATASET_ROWS = 1000  # rows read from a dataset at a time
@@ -40,6 +42,8 @@ def table_chunks(source: Any, asked: str | None, nulls: bool) -> tuple[ChosenCol
             f"example source[{first_key!r}]"
         )
     batches = _batches(source)
+    if batches is None and asked is None:
+        batches = _column_batches(source)
     if batches is None:
         return None
     first = next(batches, None)
@@ -56,10 +60,15 @@ def _batches(source: Any) -> Iterator[Any] | None:
         pyarrow()
         tables = source.with_format("arrow").iter(batch_size=DATASET_ROWS)
         return (batch for table in tables for batch in table.to_batches())
+    if hasattr(type(source), "collect_schema") and hasattr(type(source), "collect"):
+        raise DataError(
+            f"a {type(source).__name__} is a query that has not run: give its result (source.collect()), or "
+            "write that to a parquet file (source.sink_parquet) if it does not fit into memory"
+        )
     if not any(hasattr(source, name) for name in ("column_names", "columns", "schema")):
         return None
     if hasattr(source, "__arrow_c_stream__"):  # tables, readers of record batches, data frames
-        batches: Iterator[Any] = iter(pyarrow().RecordBatchReader.from_stream(source))
+        batches: Iterator[Any] = iter(_converted(pyarrow().RecordBatchReader.from_stream, source))
         return batches
     if hasattr(source, "__dataframe__"):
         raise DataError(
@@ -67,6 +76,33 @@ def _batches(source: Any) -> Iterator[Any] | None:
             "the text"
         )
     return None
+
+
+def _column_batches(source: Any) -> Iterator[Any] | None:
+    """Return a single column as record batches; None if the source is not a column, or without pyarrow.
+
+    Without pyarrow a series is iterated over like any other iterable.
+    """
+    if not hasattr(source, "__arrow_c_stream__"):
+        return None
+    try:
+        arrow = pyarrow()
+    except MissingExtra:
+        return None
+    cells = _converted(arrow.chunked_array, source)
+    batches: Iterator[Any] = iter(arrow.table({USUAL_NAME: cells}).to_batches())
+    return batches
+
+
+def _converted(convert: Callable[[Any], Any], source: Any) -> Any:
+    """Convert a data frame or a column to Arrow; raise a `DataError` if it cannot be converted."""
+    try:
+        return convert(source)
+    except (pyarrow().ArrowException, TypeError, ValueError) as error:
+        raise DataError(
+            f"a {type(source).__name__} cannot be read through Arrow ({' '.join(str(error).split())}): give "
+            "the column that holds the text, and make all its cells strings or all lists of strings"
+        ) from error
 
 
 def table_lines(chunks: Iterator[bytes]) -> Iterator[str]:
