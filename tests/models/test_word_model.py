@@ -76,10 +76,38 @@ def test_wide_and_narrow_windows(window):
     assert np.isfinite(model.vectors.vectors).all()
 
 
-def test_sentences_of_one_word_teach_nothing(caplog):
-    model = unhot.SkipGram(dim=4, min_count=1).fit([["a"], ["b"], ["a"]])
-    assert "nothing was learned: no sentence has two words left" in caplog.text
-    assert not model.out_vectors.vectors.any()
+NOTHING = "nothing was learned: no word had another word near it.* lower min_count, set sample=0"
+
+
+@pytest.mark.parametrize("settings", [{}, {"engine": "torch"}], ids=["compiled", "torch"])
+@pytest.mark.parametrize("model", [unhot.SkipGram, unhot.CBOW])
+def test_nothing_to_learn_from_is_an_error(model, settings, tmp_path):
+    """Sentences of one word, or all words sub-sampled away; no checkpoint is left."""
+    events = []
+    how = {
+        "checkpoint": unhot.Checkpoint(path=tmp_path / "m", chunks=1),
+        "callbacks": [lambda progress: events.append((progress.event, progress.details.get("reason")))],
+    }
+    if settings:
+        pytest.importorskip("torch")
+    with pytest.raises(DataError, match=NOTHING):
+        model(dim=4, min_count=1, epochs=3, **settings).fit([["a"], ["b"], ["a"]] * 50, **how)
+    with pytest.raises(DataError, match=NOTHING):
+        model(dim=4, min_count=1, sample=1e-12, **settings).fit([["a", "b"] * 50], **how)
+    assert events[-1] == ("done", "nothing learned")
+    assert not (tmp_path / "m").exists()
+
+
+def test_ctrl_c_before_the_first_pair_keeps_the_training(tmp_path):
+    def interrupt(progress):
+        if progress.event == "progress":
+            raise KeyboardInterrupt
+
+    model = unhot.SkipGram(dim=4, min_count=1).fit([["a"], ["b"]], callbacks=[interrupt])
+    assert not model.complete
+    model.save(tmp_path / "m")
+    with pytest.raises(DataError, match=NOTHING):
+        unhot.load_unfinished(tmp_path / "m").resume([["a"], ["b"]])
 
 
 def test_one_word_more_threads_than_chunks_and_numpy_numbers(tmp_path):

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import logging
 from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self
@@ -48,7 +47,6 @@ from unhot.vectors.formats.directory import SavedModel
 from unhot.vectors.store import Vectors
 from unhot.vocab.vocabulary import Vocabulary
 
-logger = logging.getLogger("unhot")
 NEEDED = frozenset({"in_vectors", "out_vectors"})
 ENGINES: dict[str, type[Engine]] = {"compiled": Compiled, "torch": OnTorch}
 
@@ -209,15 +207,10 @@ class WordModel(EpochModel[LearnedWords], TextModel[LearnedWords], VectorModel[L
         return point if rows is None else point._replace(in_rows=word_rows(rows.keys, point.in_rows))
 
     def ended(self) -> None:
-        """Drop the mean squares of a complete training; warn if nothing was learned."""
+        """Drop the mean squares of a complete training."""
         super().ended()
         if self.complete and self._learned is not None:
             self._learned = self._learned._replace(squares={})
-        if self.complete and not self.history.pairs:
-            logger.warning(
-                "nothing was learned: no sentence has two words left after dropping rare and frequent words; "
-                "lower min_count, join lines, or set sample=0"
-            )
 
     @property
     def out_vectors(self) -> Vectors:

@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
-from unhot.errors import ConfigError, Diverged, FormatError, UnhotError
+from unhot.errors import ConfigError, DataError, Diverged, FormatError, UnhotError
 from unhot.threads import working
 from unhot.train.checkpoint import Checkpoint, Timer
 from unhot.train.good_state import GoodState
@@ -25,6 +25,12 @@ from unhot.train.history import History, Position
 from unhot.train.params import all_finite
 from unhot.train.progress import Callback, Progress
 from unhot.train.schedule import Chunk, TextChunk, learning_rate
+
+NOTHING = (
+    "nothing was learned: no word had another word near it in its sentence, after rare words were dropped "
+    "and frequent words were sub-sampled: put several words on a line, lower min_count, set sample=0, or "
+    "choose a wider window"
+)
 
 
 @dataclass(frozen=True)
@@ -123,13 +129,16 @@ class EpochRun(ABC, Generic[C]):
     def train(self) -> None:
         """Train for all epochs, or until Ctrl-C; `history` says how far it came.
 
-        Raise `Diverged`, with the model in the last good state, if a number is not finite.
+        Raise `Diverged`, with the model in the last good state, if a number is not finite. Raise a
+        `DataError` if no epoch had a single pair to learn from.
         """
         self._tell("start", 0, None, self._plan.details)
         try:
             for epoch in range(self.history.position.epoch, self._plan.epochs):
                 self._train_epoch(epoch)
-            self._done("finished")
+            self._done("finished" if self.history.pairs else "nothing learned")
+            if not self.history.pairs:
+                raise DataError(NOTHING)
         except KeyboardInterrupt:
             self._interrupt()
             self._done("interrupted")
@@ -223,10 +232,10 @@ class EpochRun(ABC, Generic[C]):
     def _checkpoint(self) -> None:
         """Save the state, which no thread is changing now.
 
-        A checkpoint that fails does not end the training.
+        Nothing is saved before the first pair. A checkpoint that fails does not end the training.
         """
         self.history.words = self._words_at(self.history.position)
-        if self.finite():
+        if self.history.pairs and self.finite():
             self.publish()
             try:
                 self._plan.save()
