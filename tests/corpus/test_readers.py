@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from unhot.corpus.encoding import encode
+from unhot.corpus.reading.cuts import LINES, WORDS
 from unhot.corpus.reading.files import FileReader, are_paths, find_files
 from unhot.corpus.reading.streams import _zstd, compression
 from unhot.corpus.reading.text_blocks import Pool
@@ -22,7 +23,7 @@ PACKERS = {"gz": gzip.compress, "bz2": bz2.compress, "xz": lzma.compress, "zst":
 TEXT = b"".join(b"line %d of some text\n" % i for i in range(3000))
 
 
-def read(*paths, size=1000, cuts=b" \n") -> bytes:
+def read(*paths, size=1000, cuts=WORDS["whitespace"]) -> bytes:
     pool = Pool()
     out = b""
     for block in FileReader(paths, cuts).blocks(pool, size):
@@ -178,11 +179,12 @@ def test_blocks_are_cut_behind_separators(tmp_path):
     assert len(blocks) > 3
 
 
-def test_text_without_blanks_is_refused_in_time(tmp_path, monkeypatch):
+def test_a_line_that_is_too_long_for_a_function_is_refused_in_time(tmp_path, monkeypatch):
     monkeypatch.setattr("unhot.corpus.reading.files.LONGEST", 1000)
-    (tmp_path / "t").write_bytes(b"x" * 5000)
-    with pytest.raises(DataError, match=r"t: \d+ bytes without white space"):
-        read(tmp_path / "t")
+    (tmp_path / "t").write_bytes(b"x " * 2500)
+    assert len(read(tmp_path / "t")) == 5001
+    with pytest.raises(DataError, match=r"t: \d+ bytes without a line end"):
+        read(tmp_path / "t", cuts=LINES)
 
 
 def test_paths_or_sentences(tmp_path, monkeypatch):

@@ -79,7 +79,7 @@ class Corpus(OpenedFolder):
             check_shard(path, number, *length, words, keeping)
         beside = {name: cls.open(path / BESIDE / name) for name in names}
         numbers = {report.sentences, *(other.sentences for other in beside.values())}
-        ids = report.words if keeping.unknown else report.kept
+        ids = report.words + report.long_words if keeping.unknown else report.kept
         if ids != sum(ids for ids, _ in lengths) or numbers != {sum(lines for _, lines in lengths)}:
             raise FormatError(
                 f"{path / INDEX}: the report does not match the shards, or a corpus beside the text: the "
@@ -89,7 +89,7 @@ class Corpus(OpenedFolder):
 
     @property
     def words(self) -> int:
-        """The number of tokens read, including tokens outside the vocabulary."""
+        """The number of tokens read, including tokens outside the vocabulary, but not those too long."""
         return self.report.words
 
     @property

@@ -28,12 +28,12 @@ from unhot.corpus.reading.lexicon import (
     lexicon,
     merge_tables,
 )
-from unhot.corpus.reading.scanner import NULS, WordTable, grown, new_table, remap, scan
+from unhot.corpus.reading.scanner import LONG_WORDS, NULS, WordTable, grown, new_table, remap, scan
 from unhot.corpus.reading.sources import Column, Input, Source, open_input
 from unhot.corpus.reading.spool import PART, Spool
 from unhot.corpus.reading.text_blocks import BLOCK, Block, Pool
 from unhot.corpus.reading.tokenizers import NAMES, Tokenizer
-from unhot.corpus.report import Report
+from unhot.corpus.report import LONGEST_WORD, Report
 from unhot.corpus.shards import SHARD_IDS, WORDS_ONLY, Keeping, ShardWriter, map_shards
 from unhot.corpus.workplace import Workplace
 from unhot.errors import ConfigError, DataError, at_least
@@ -90,7 +90,8 @@ def encode(
                 refused otherwise.
     directory   where to keep the result, see `Corpus.open`; None: a temporary directory, which is removed
                 together with the corpus
-    tokenizer   "whitespace", "words", "text8" (see tokenizers.py), or a function: line -> tokens
+    tokenizer   "whitespace", "words", "text8" (see tokenizers.py), or a function: line -> tokens; words of
+                more than 4,096 bytes are left out, and the report counts them
     min_count   drop words that occur less often
     max_vocab   keep at most this many words
     counts      a vocabulary, or a mapping word -> count, to use instead of the words of the text
@@ -180,7 +181,12 @@ def _encode_beside(other: Source | Column, text: Source, directory: Path, thread
             "only once: give a table, or a list of rows"
         )
     with encode(
-        source, directory=directory, min_count=1, column=column, empty_lines=True, threads=threads
+        source,
+        directory=directory,
+        min_count=1,
+        column=column,
+        empty_lines=True,
+        threads=threads,
     ) as corpus:
         return corpus.sentences
 
@@ -232,6 +238,7 @@ class Scanner:
         self.empty_lines = empty_lines
         self.tables: list[WordTable] = [new_table(words, 8 * words) for _ in range(threads)]
         self.nuls = [0] * threads  # NUL bytes found while scanning with each table
+        self.long_words = [0] * threads  # words that are too long, found with each table
         self._free = list(range(threads))  # tables that no thread uses
 
     def scan(self, block: Block) -> Block:
@@ -254,15 +261,25 @@ class Scanner:
                 table = grown(table, size)
         self.tables[block.table] = table
         self.nuls[block.table] += int(block.place[NULS])
+        self.long_words[block.table] += int(block.place[LONG_WORDS])
         self._free.append(block.table)
         return block
 
 
 def count(text: Input, scanner: Scanner, choice: WordChoice) -> tuple[Vocabulary, list[Ids], Report]:
-    """Step 2 of encoding: return the vocabulary, each table's final ids (-1: dropped), and the report."""
+    """Step 2 of encoding: return the vocabulary, each table's final ids (-1: dropped), and the report.
+
+    The last final id of each table is -1: that of the words that are too long.
+    """
     table, ids = merge_tables(scanner.tables)
     words = lexicon(table, text.escapes)
     counts = words.counts.copy()  # the counts in the table may change below
+    long_words = sum(scanner.long_words)
+    if long_words and not counts.size:
+        raise DataError(
+            f"every word of the text ({long_words:,}) is longer than {LONGEST_WORD:,} bytes: check that this "
+            "is text with white space between words, or choose another tokenizer"
+        )
     vocabulary, final = chosen_vocabulary(table, text.escapes, choice)
     report = Report(
         files=text.reader.files,
@@ -273,8 +290,9 @@ def count(text: Input, scanner: Scanner, choice: WordChoice) -> tuple[Vocabulary
         invalid_utf8=invalid_tokens(words._replace(counts=counts)),
         nul_bytes=sum(scanner.nuls),
         byte_order_marks=text.reader.byte_order_marks,
+        long_words=long_words,
     )
-    return vocabulary, [final[local] for local in ids], report
+    return vocabulary, [np.append(final[local], np.int32(-1)) for local in ids], report
 
 
 def chosen_vocabulary(table: WordTable, escapes: bool, choice: WordChoice) -> tuple[Vocabulary, Ids]:

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 
 from unhot.errors import FormatError
 
+LONGEST_WORD = 4096  # bytes; longer words are counted and left out
+
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Report:
@@ -14,13 +16,14 @@ class Report:
 
     files: int = 0
     bytes: int = 0  # uncompressed; sentences given from Python count in UTF-8
-    words: int = 0  # tokens read
+    words: int = 0  # tokens read, without the ones that are too long
     kept: int = 0  # tokens that are in the vocabulary
     sentences: int = 0  # sentences with at least one kept token; all lines if empty ones are kept
     types: int = 0  # different words, before rare ones were dropped
     invalid_utf8: int = 0  # tokens that are not valid UTF-8
     nul_bytes: int = 0
     byte_order_marks: int = 0
+    long_words: int = 0  # tokens of more than LONGEST_WORD bytes, which were left out
 
     def lines(self) -> list[str]:
         """Return one line for each oddity of the text; an empty list if there was none."""
@@ -31,6 +34,7 @@ class Report:
             ),
             (self.nul_bytes, "NUL bytes were read as white space (is it a binary file, or UTF-16?)"),
             (self.byte_order_marks, "byte order mark(s) at the start of files were removed"),
+            (self.long_words, f"words longer than {LONGEST_WORD:,} bytes were left out"),
         ]
         return [f"{number:,} {what}" for number, what in odd if number]
 
@@ -44,8 +48,12 @@ class Report:
         return "\n".join([read, *self.lines()])
 
     def to_json(self) -> dict[str, int]:
-        """Return the numbers as a dictionary."""
-        return dataclasses.asdict(self)
+        """Return the numbers as a dictionary; `long_words`, unknown to old versions, only if it is not 0."""
+        return {
+            name: number
+            for name, number in dataclasses.asdict(self).items()
+            if number or name != "long_words"
+        }
 
     @classmethod
     def from_json(cls, numbers: Mapping[str, object]) -> Report:

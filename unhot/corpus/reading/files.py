@@ -10,9 +10,10 @@ from unhot.atomic import TEMPORARY
 from unhot.corpus.cells.cells import INDEX as CELLS_INDEX
 from unhot.corpus.corpus import INDEX as CORPUS_INDEX
 from unhot.corpus.reading.arrow import ParquetStream, is_parquet
+from unhot.corpus.reading.cuts import TOKENS, WORDS, Cuts, without_middles
 from unhot.corpus.reading.streams import PIECE, TextStream
 from unhot.corpus.reading.text_blocks import Block, Pool
-from unhot.corpus.reading.tokenizers import BLANKS, SENTENCE_END, TOKEN_END
+from unhot.corpus.reading.tokenizers import SENTENCE_END
 from unhot.errors import ConfigError, DataError
 
 STDIN = "-"
@@ -113,11 +114,11 @@ class FileReader:
     def __init__(
         self,
         paths: Sequence[PathLike],
-        cuts: bytes = BLANKS,
+        cuts: Cuts = WORDS["whitespace"],
         column: str | None = None,
         nulls: bool = False,
     ) -> None:
-        """Find the files of the paths; the text may be cut into blocks after any byte of `cuts`.
+        """Find the files of the paths; `cuts` says where the text may be cut into blocks.
 
         For parquet files, `column` names the column of the text, and `nulls` makes a null cell an empty line.
         """
@@ -126,9 +127,7 @@ class FileReader:
         self._column = column
         self._nulls = nulls
         self.token_lists = self._are_token_lists()
-        self._cuts, self._end = (
-            (TOKEN_END + SENTENCE_END, SENTENCE_END) if self.token_lists else (cuts, b"\n")
-        )
+        self._cuts, self._end = (TOKENS, SENTENCE_END) if self.token_lists else (cuts, b"\n")
         self._stream: TextStream | ParquetStream | None = None
         self._finished = 0  # bytes on disk of the files that were read completely
         known = [path.stat().st_size for path in self._paths if path is not None and path.is_file()]
@@ -168,9 +167,9 @@ class FileReader:
         """Yield blocks of about `size` bytes; a block grows until a piece of text has a place to cut."""
         block = pool.take()
         with contextlib.closing(self._pieces(min(size, PIECE))) as pieces:
-            for piece in pieces:
+            for piece in without_middles(pieces, self._cuts) if self._cuts.skips else pieces:
                 block.append(piece)
-                cut = max(piece.rfind(cut) for cut in self._cuts) + 1 if block.size >= size else 0
+                cut = self._cuts.last(piece) if block.size >= size else 0
                 if cut:
                     following = pool.take()
                     following.append(piece[cut:])
@@ -178,10 +177,9 @@ class FileReader:
                     yield block
                     block = following
                 elif block.size > LONGEST:
-                    missing = "white space" if b" " in self._cuts else "a line end"
                     raise DataError(
-                        f"{self._stream.name if self._stream else 'the text'}: {block.size} bytes without "
-                        f"{missing}: check that this is text with words"
+                        f"{self._stream.name if self._stream else 'the text'}: {block.size} bytes without a "
+                        "line end: check that this is text with lines"
                     )
         if block.size:
             yield block

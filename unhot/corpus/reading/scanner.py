@@ -12,6 +12,9 @@ Tokens are found 64 bytes at a time: a mask of the separators gives starts and e
 ends with a separator, so no token is open at its end. When the table or the arena is full, the kernel
 returns; Python makes it bigger and calls the kernel again from where it stopped. So the hot loop never
 allocates.
+
+A word of more than `LONGEST_WORD` bytes is counted, but gets no entry in the table: its local id is -1. Words
+that are in the table are not asked for their length, so this costs nothing.
 """
 
 from typing import Any, NamedTuple
@@ -19,6 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from unhot.corpus.reading.separators import PADDING, WIDTH, first_bytes, other_mask, special_mask
+from unhot.corpus.report import LONGEST_WORD
 from unhot.corpus.shards import Keeping
 from unhot.kernels.jit import inner, kernel
 from unhot.kernels.rng import mix
@@ -38,6 +42,11 @@ POSITION = 0
 TOKENS = 1
 BREAKS = 2
 NULS = 3
+LONG_WORDS = 4
+PLACE = 5  # number of entries
+
+ESCAPE = 0xFD  # the byte that stands in front of an escaped byte of a token list, see tokenizers.py
+TOO_LONG, FULL = -1, -2  # answers of `count_token` instead of an id; TOO_LONG is also written as an id
 
 
 class WordTable(NamedTuple):
@@ -99,18 +108,18 @@ def word_key(text: Bytes, start: Any, length: Any) -> Any:
 
 @inner
 def look_up(table: WordTable, text: Bytes, start: Any, length: Any) -> Any:
-    """Return the id of a word, after adding a new word; -1 if the word is new and the table is full."""
+    """Return the id of a word (-1: it is new), the slot where it is or belongs, and its key."""
     key = word_key(text, start, length)
     mask = (len(table.slots) >> 1) - 1
     slot = np.int64(mix(key) >> np.uint64(table.state[SHIFT]))
     while True:
         meta = table.slots[2 * slot + 1]
         if meta == ZERO:
-            return insert(table, slot, key, text, start, length)
+            return np.int64(-1), slot, key
         if table.slots[2 * slot] == key and np.int64(meta >> HALF) == length:
             found = np.int64(meta & LOW) - 1
             if length <= 8 or same(table.arena, table.offsets[found], text, start, length):
-                return found
+                return found, slot, key
         slot = (slot + 1) & mask
 
 
@@ -128,6 +137,31 @@ def insert(table: WordTable, slot: Any, key: Any, text: Bytes, start: Any, lengt
     table.state[WORDS] = new + 1
     table.state[ARENA] = used + length
     return new
+
+
+@inner
+def count_token(table: WordTable, text: Bytes, start: Any, length: Any, rows: Bytes, place: Starts) -> Any:
+    """Count a token; return its id, TOO_LONG if it gets none, or FULL if it is new and the table is full."""
+    found, slot, key = look_up(table, text, start, length)
+    if found < 0:
+        if too_long(text, start, length, rows):
+            place[LONG_WORDS] += 1
+            return TOO_LONG
+        found = insert(table, slot, key, text, start, length)
+        if found < 0:
+            return FULL
+    table.counts[found] += 1
+    return found
+
+
+@inner
+def too_long(text: Bytes, start: Any, length: Any, rows: Bytes) -> Any:
+    """Return whether a token has more than LONGEST_WORD bytes; in token lists, escapes do not count."""
+    escapes = 0
+    if length > LONGEST_WORD and rows[0] > ESCAPE:
+        for k in range(start, start + length):
+            escapes += text[k] == ESCAPE
+    return length - escapes > LONGEST_WORD
 
 
 @inner
@@ -158,9 +192,9 @@ def scan(
 ) -> bool:
     """Scan a block from `place` on; return False if the table has to grow first.
 
-    `place` holds the position in the text, the tokens and breaks written, and the NUL bytes found so far. A
-    break b means that a sentence ends before token b of this block; with `empty_lines` several may end there.
-    `rows` defines the separators (see separators.py).
+    `place` holds the position in the text, the tokens and breaks written, and how many NUL bytes and how many
+    words that are too long were found so far. A break b means that a sentence ends before token b of this
+    block; with `empty_lines` several may end there. `rows` defines the separators (see separators.py).
     """
     base = place[POSITION]
     tokens = place[TOKENS]
@@ -181,11 +215,10 @@ def scan(
             lowest = events & (~events + ONE)
             events ^= lowest
             if ends & lowest != ZERO:
-                found = look_up(table, text, start, base + bit - start)
-                if found < 0:
-                    place[:] = start, tokens, n_breaks, nuls
+                found = count_token(table, text, start, base + bit - start, rows, place)
+                if found == FULL:
+                    place[:LONG_WORDS] = start, tokens, n_breaks, nuls
                     return False
-                table.counts[found] += 1
                 ids[tokens] = found
                 tokens += 1
                 start = -1
@@ -200,7 +233,7 @@ def scan(
                     breaks[n_breaks] = tokens
                     n_breaks += 1
         base += WIDTH
-    place[:] = size, tokens, n_breaks, nuls
+    place[:LONG_WORDS] = size, tokens, n_breaks, nuls
     return True
 
 
@@ -211,7 +244,10 @@ def merge(arena: Bytes, offsets: Starts, counts: Counts, table: WordTable, ids: 
     Return the number of words done: fewer than all if the table has to grow first.
     """
     for word in range(first, len(ids)):
-        found = look_up(table, arena, offsets[word], offsets[word + 1] - offsets[word])
+        length = offsets[word + 1] - offsets[word]
+        found, slot, key = look_up(table, arena, offsets[word], length)
+        if found < 0:
+            found = insert(table, slot, key, arena, offsets[word], length)
         if found < 0:
             return word
         table.counts[found] += counts[word]
@@ -221,7 +257,10 @@ def merge(arena: Bytes, offsets: Starts, counts: Counts, table: WordTable, ids: 
 
 @kernel
 def remap(ids: Ids, breaks: Ids, place: Starts, final: Ids, keeping: Keeping) -> None:
-    """Replace local ids by final ids in place; drop tokens with id -1 and empty lines, unless kept."""
+    """Replace local ids by final ids in place; drop tokens with id -1 and empty lines, unless kept.
+
+    The last entry of `final` must be -1: local ids of -1 (words that are too long) are replaced by it.
+    """
     tokens, n_breaks = place[TOKENS], place[BREAKS]
     lowest = -1 if keeping.unknown else 0
     to = 0

@@ -5,6 +5,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from itertools import chain, islice
 from typing import Any, NamedTuple, TypeAlias
 
+from unhot.corpus.reading.cuts import LINES, WORDS
 from unhot.corpus.reading.files import FileReader, PathLike, are_paths, find_files
 from unhot.corpus.reading.sentences import (
     SentenceReader,
@@ -50,15 +51,20 @@ class Input(NamedTuple):
 
 
 def open_input(
-    source: Source, tokenizer: Tokenizer, block: int, column: str | None = None, empty_lines: bool = False
+    source: Source,
+    tokenizer: Tokenizer,
+    block: int,
+    column: str | None = None,
+    empty_lines: bool = False,
 ) -> Input:
     """Recognise a source and open it; the rules are in the docstring of `encode`."""
     paths = paths_of(source)
     if not isinstance(tokenizer, str):
-        return _split_by(tokenizer, source, paths, block, column, empty_lines)
+        files = None if paths is None else FileReader(paths, LINES, column, empty_lines)
+        return _split_by(tokenizer, source, files, block, column, empty_lines)
     normalise = normaliser(tokenizer)
     if paths is not None:
-        files = FileReader(paths, column=column, nulls=empty_lines)
+        files = FileReader(paths, WORDS[tokenizer], column, empty_lines)
         return _input(files, files.token_lists, normalise)
     table = table_chunks(source, column, empty_lines)
     if table is not None:
@@ -80,14 +86,13 @@ def _input(reader: FileReader | SentenceReader, lists: bool, normalise: Normalis
 def _split_by(
     tokenizer: Callable[[str], Iterable[str]],
     source: Source,
-    paths: list[PathLike] | None,
+    files: FileReader | None,
     block: int,
     column: str | None,
     empty_lines: bool,
 ) -> Input:
     """Return the input for a tokenizer function, which splits each string of a source."""
-    files = None if paths is None else FileReader(paths, b"\n", column, empty_lines)
-    table = table_chunks(source, column, empty_lines) if paths is None else None
+    table = table_chunks(source, column, empty_lines) if files is None else None
     if (files is not None and files.token_lists) or (table is not None and table[0].tokens):
         raise DataError(
             "the column holds lists of tokens, but a tokenizer function takes str: leave the function out, "

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from unhot.corpus.reading.scanner import BREAKS, TOKENS
+from unhot.corpus.reading.scanner import BREAKS, PLACE, TOKENS
 from unhot.corpus.reading.separators import PADDING
 from unhot.types import Bytes, Ids, Starts
 
@@ -19,7 +19,7 @@ class Block:
         self.normalised: Bytes = np.empty(0, np.uint8)
         self.ids: Ids = np.empty(0, np.int32)
         self.breaks: Ids = np.empty(0, np.int32)
-        self.place: Starts = np.zeros(4, np.int64)  # see `scan`
+        self.place: Starts = np.zeros(PLACE, np.int64)  # see `scan`
         self.table = 0  # the number of the table that the ids refer to
 
     def reserve(self, size: int) -> None:

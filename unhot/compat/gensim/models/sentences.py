@@ -11,6 +11,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from unhot.corpus.reading.cuts import LINES, Cuts
 from unhot.corpus.reading.files import FileReader, find_files
 from unhot.corpus.reading.text_blocks import Pool
 from unhot.errors import ConfigError, DataError
@@ -28,7 +29,7 @@ class LineSentence:
     Lines of more than `max_sentence_length` tokens are cut. At most `limit` lines are read.
     """
 
-    cuts = b"\n"  # bytes after which the text may be cut into blocks
+    cuts = LINES  # where the text may be cut into blocks
 
     def __init__(
         self,
@@ -71,7 +72,7 @@ class PathLineSentences(LineSentence):
 class Text8Corpus(LineSentence):
     """Iterate over a text that is one very long line, like text8."""
 
-    cuts = b" \n"
+    cuts = Cuts(b" \n", skips=False)
 
     def __init__(self, fname: PathLike, max_sentence_length: int = MAX_WORDS_IN_BATCH) -> None:
         super().__init__(fname, max_sentence_length)
