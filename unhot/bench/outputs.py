@@ -99,7 +99,7 @@ def compare_outputs(
     settings, tell = settings or Settings(), tell or (lambda status: None)
     chosen = chosen_layers(layers)
     reading: dict[str, Any] = {
-        name: getattr(settings, name) for name in ("tokenizer", "min_count", "max_vocab", "threads")
+        name: getattr(settings, name) for name in ("tokenizer", "min_count", "max_vocab", "threads", "force")
     }
     total = len(chosen) + settings.finds_exact()
     tell(Status(0, total, "", "reading"))

@@ -28,6 +28,7 @@ class Settings:
     engine: Literal["auto", "compiled", "torch"] = "auto"  # auto: compiled if the layer has kernels
     threads: int = 2
     seed: int = 1
+    force: bool = False  # read files even if they do not look like text
     exact: bool = True  # skipgram: find the exact solution first, and compare each layer with it
 
     def __post_init__(self) -> None:

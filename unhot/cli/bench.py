@@ -15,6 +15,7 @@ from unhot.cli.outputs import plugin_option
 from unhot.cli.several import SeveralValues
 from unhot.cli.show import new_bar, note, print_table, show_json
 from unhot.cli.terminal import printable
+from unhot.cli.text_options import force_option
 from unhot.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
@@ -70,6 +71,7 @@ def bench() -> None:
     show_default=True,
     help="How lines are split into tokens: whitespace, words (lower-cased, any script) or text8.",
 )
+@force_option
 @click.option(
     "--held-out",
     type=float,

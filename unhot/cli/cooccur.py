@@ -10,7 +10,14 @@ import click
 
 from unhot.cli.show import TrainingBar, note, show_json
 from unhot.cli.terminal import printable
-from unhot.cli.text_options import column_option, given_options, quiet_option, source_of, tokenizer_option
+from unhot.cli.text_options import (
+    column_option,
+    force_option,
+    given_options,
+    quiet_option,
+    source_of,
+    tokenizer_option,
+)
 from unhot.errors import DataError
 
 if TYPE_CHECKING:
@@ -27,7 +34,7 @@ Examples:
 """
 HOW = ("window", "weights", "sides")  # settings that the user may know of cells counted by GloVe
 # options that apply only to a text
-READING = ("min_count", "max_vocab", "tokenizer", "column", "threads")
+READING = ("min_count", "max_vocab", "tokenizer", "column", "force", "threads")
 TEXT = ("sample", "seed", "memory", "phrases", "corpus_dir", *READING)
 
 
@@ -84,6 +91,7 @@ TEXT = ("sample", "seed", "memory", "phrases", "corpus_dir", *READING)
 )
 @tokenizer_option
 @column_option
+@force_option
 @click.option(
     "--phrases",
     default=None,

@@ -132,6 +132,7 @@ Examples:
     help="--text: threshold of sub-sampling frequent words; 0 turns it off.",
 )
 @click.option("--tokenizer", default=None, help="--text: whitespace, words or text8  [default: as the model]")
+@click.option("--force", is_flag=True, help="--text: read files even if they do not look like text.")
 @plugin_option
 @json_option
 def evaluate(model: str, as_json: bool, **options: Any) -> None:
@@ -196,7 +197,7 @@ def _open(path: str) -> WordModel:
 def _held_out(model: WordModel, options: dict[str, Any]) -> HeldOut:
     from unhot.evaluate import held_out
 
-    settings = {name: options[name] for name in ("window", "shrink", "sample", "tokenizer", "seed")}
+    settings = {name: options[name] for name in ("window", "shrink", "sample", "tokenizer", "seed", "force")}
     with _bar("reading") as progress:
         return held_out(model, options["text"], progress=progress, **settings)
 

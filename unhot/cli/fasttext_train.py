@@ -99,6 +99,9 @@ def _training(verb: str, about: str) -> click.Command:
         click.Option(
             ["-saveOutput", "save_output"], is_flag=True, help="Also write OUTPUT.output, the output vectors."
         ),
+        click.Option(
+            ["-force"], is_flag=True, help="Not in fastText: read files even if they do not look like text."
+        ),
     ]
     made = "Words are made of their n-grams, so unseen words have vectors, too."
     writes = (
@@ -114,7 +117,9 @@ def _training(verb: str, about: str) -> click.Command:
     )
 
 
-def _train(verb: str, input: str, output: str, thread: int | None, save_output: bool, **options: Any) -> int:
+def _train(
+    verb: str, input: str, output: str, thread: int | None, save_output: bool, force: bool, **options: Any
+) -> int:
     """Train, and write the files."""
     from unhot.claims import CLAIM, claimed
     from unhot.compat.fasttext.training import learned
@@ -128,7 +133,7 @@ def _train(verb: str, input: str, output: str, thread: int | None, save_output: 
         for line in given.notes():
             bar.note(f"-{line}")
         callbacks = [bar, functools.partial(_check_room, path, save_output)]
-        model = learned(input, given, callbacks=callbacks, reading=bar.reading, note=bar.note)
+        model = learned(input, given, force=force, callbacks=callbacks, reading=bar.reading, note=bar.note)
         if model.history.position.epoch < model.epochs:
             bar.note(f"interrupted after {model.history.words:,} words: no file was written")
             return 130

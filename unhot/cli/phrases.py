@@ -12,7 +12,14 @@ from unhot.atomic import replacing
 from unhot.cli.show import TrainingBar, show_json
 from unhot.cli.streams import STDOUT, descriptor_of, is_stream, open_stream
 from unhot.cli.terminal import printable
-from unhot.cli.text_options import column_option, given_options, quiet_option, source_of, tokenizer_option
+from unhot.cli.text_options import (
+    column_option,
+    force_option,
+    given_options,
+    quiet_option,
+    source_of,
+    tokenizer_option,
+)
 from unhot.corpus.reading.streams import PACKERS, packed_file
 from unhot.errors import ConfigError, DataError
 
@@ -96,6 +103,7 @@ SETTINGS = ("score", "threshold", "target", "min_count", "passes", "connectors",
 @click.option("--delimiter", default="_", show_default=True, help="Text between joined words.")
 @tokenizer_option
 @column_option
+@force_option
 @click.option("--threads", type=int, default=2, show_default=True, help="Number of threads.")
 @click.option(
     "--memory",
@@ -126,7 +134,7 @@ def phrases(
     if out is not None:
         check_delimiter(found.delimiter)
     bar = TrainingBar(quiet=options["quiet"] or options["as_json"])
-    reads = {name: options[name] for name in ("tokenizer", "column", "threads")}
+    reads = {name: options[name] for name in ("tokenizer", "column", "force", "threads")}
     with bar, encode(source_of(inputs), min_count=1, progress=bar.reading, **reads) as corpus:
         for line in str(corpus.report).splitlines():
             bar.note(line)

@@ -14,6 +14,7 @@ from click.core import ParameterSource
 
 from unhot.cli.model_options import USUAL, ModelOption, TrainCommand, listed_models
 from unhot.cli.outputs import plugin_option
+from unhot.cli.text_options import force_option
 from unhot.errors import ConfigError, DataError, UnhotError
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ Examples:
 """
 # the options of the command, and the settings of models, that may be given with --resume
 RESUMED = {"inputs", "target", "resume", "phrases", "plugin", "quiet", "log_json", "corpus_dir"}
-RESUMED |= {"checkpoint_minutes", "checkpoint_chunks", "threads", "device"}
+RESUMED |= {"checkpoint_minutes", "checkpoint_chunks", "threads", "device", "force"}
 
 
 @click.command(cls=TrainCommand, epilog=EXAMPLES)
@@ -67,6 +68,7 @@ RESUMED |= {"checkpoint_minutes", "checkpoint_chunks", "threads", "device"}
 @click.option("--keep-vocabulary", is_flag=True, help="With --start MODEL: add no new words.")
 @click.option("--phrases", metavar="FILE", help="First join the phrases of this list; see `unhot phrases`.")
 @click.option("--column", help="Parquet: the column with the text  [default: text, or the only one]")
+@force_option
 @plugin_option
 @click.option(
     "--checkpoint-minutes",
@@ -228,7 +230,8 @@ def _begun(
     if isinstance(start, WordModel) and start.has_bags and name != start.name:
         start = start.vectors  # its rows are those of n-grams, which the other model does not have
     frozen = _frozen(options["freeze"])
-    return learner, {"start": start, "frozen": frozen, "counts": counts, "column": options["column"]}
+    reads = {name: options[name] for name in ("column", "force")}
+    return learner, {"start": start, "frozen": frozen, "counts": counts, **reads}
 
 
 def _start_settings(start: WordModel, kind: type[Model[Any]], on: str | None) -> dict[str, Any]:

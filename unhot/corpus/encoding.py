@@ -77,6 +77,7 @@ def encode(
     empty_lines: bool = False,
     unknown: bool = False,
     beside: Mapping[str, Source | Column] | None = None,
+    force: bool = False,
     threads: int = 2,
     progress: Progress | None = None,
 ) -> Corpus:
@@ -105,6 +106,7 @@ def encode(
                 or Column(name) of the same table. It is split at white space, or is token lists. All its
                 words are kept, in a vocabulary of its own; the result is the corpus `beside[name]`. This
                 implies empty_lines.
+    force       read files even if they do not look like text (see reading/not_text.py)
     threads     number of threads that scan text
     progress    called now and then with the bytes read so far and the bytes in total (None if unknown)
     """
@@ -113,12 +115,12 @@ def encode(
     given = check_given(counts, min_count, max_vocab) if counts is not None else None
     sizes = EncodingSizes()
     keeping = Keeping(empty_lines or bool(beside), unknown)
-    text = open_input(source, tokenizer, sizes.block, column, keeping.empty_lines)
+    text = open_input(source, tokenizer, sizes.block, column, keeping.empty_lines, force)
     beside = beside or {}
     checked_names(beside)
     with Workplace(directory) as place:
         lines = {
-            name: _encode_beside(other, source, place.work / BESIDE / name, threads)
+            name: _encode_beside(other, source, place.work / BESIDE / name, threads, force)
             for name, other in beside.items()
         }
         choice = WordChoice(min_count, max_vocab, given, known)
@@ -171,7 +173,7 @@ def encode_input(
     return finished(place, vocabulary, writer, report, keeping, beside)
 
 
-def _encode_beside(other: Source | Column, text: Source, directory: Path, threads: int) -> int:
+def _encode_beside(other: Source | Column, text: Source, directory: Path, threads: int, force: bool) -> int:
     """Write the corpus of data beside a text; return the number of its lines."""
     source = text if isinstance(other, Column) else other
     column = other.name if isinstance(other, Column) else None
@@ -186,6 +188,7 @@ def _encode_beside(other: Source | Column, text: Source, directory: Path, thread
         min_count=1,
         column=column,
         empty_lines=True,
+        force=force,
         threads=threads,
     ) as corpus:
         return corpus.sentences

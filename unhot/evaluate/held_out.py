@@ -101,6 +101,7 @@ def held_out(
     sample: float = 0.0,
     tokenizer: Tokenizer | None = None,
     seed: int = 1,
+    force: bool = False,
     progress: Progress | None = None,
 ) -> HeldOut:
     """Compute the exact cross entropy of a text under a trained model.
@@ -111,6 +112,7 @@ def held_out(
     sample      threshold of sub-sampling, by the model's counts; 0: no sub-sampling
     tokenizer   None: the model's tokenizer
     seed        seed of the draws of shrink and sample
+    force       read files even if they do not look like text
     progress    called now and then with "reading", "pairing" or "scoring", the work done and its total (None
                 if unknown)
 
@@ -129,7 +131,7 @@ def held_out(
     sample, seed = at_least("sample", sample, 0), whole("seed", seed, 0, 2**64 - 1)
     tokenizer = model.tokenizer if tokenizer is None else tokenizer
     tell = progress or (lambda stage, done, total: None)
-    with _encode(source, vocabulary, tokenizer, model.threads, tell) as corpus:
+    with _encode(source, vocabulary, tokenizer, model.threads, force, tell) as corpus:
         loss = _loss(
             model, HeldOutText(corpus, reach, keep_probability(vocabulary.counts, sample), seed), tell
         )
@@ -162,7 +164,7 @@ def held_out(
 
 
 def _encode(
-    source: Source, vocabulary: Vocabulary, tokenizer: Tokenizer, threads: int, tell: Progress
+    source: Source, vocabulary: Vocabulary, tokenizer: Tokenizer, threads: int, force: bool, tell: Progress
 ) -> Corpus:
     """Encode the text with the ids of the model."""
     # `encode` orders a given vocabulary by counts and drops words with count 0: with falling counts, every
@@ -174,6 +176,7 @@ def _encode(
         min_count=1,
         tokenizer=tokenizer,
         threads=threads,
+        force=force,
         progress=lambda done, total: tell("reading", done, total),
     )
     if corpus.vocabulary.words != vocabulary.words:

@@ -39,6 +39,7 @@ class Reads:
     phrases: Phrases | None = None  # phrases to join before anything else
     directory: str | os.PathLike[str] | None = None  # where to keep the encoded text
     known: Vocabulary | None = None  # words that stay in the vocabulary even if the text lacks them
+    force: bool = False  # read files even if they do not look like text
 
     @property
     def encoded(self) -> bool:

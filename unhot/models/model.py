@@ -162,6 +162,7 @@ class Model(ABC, Generic[L]):
         counting: Counting | None = None,
         note: Note | None = None,
         directory: str | os.PathLike[str] | None = None,
+        force: bool = False,
     ) -> Self:
         """Learn from text (see `unhot.corpus.encode`), from an encoded `Corpus`, or from `Cells`.
 
@@ -180,16 +181,17 @@ class Model(ABC, Generic[L]):
                     None: the lines are logged
         directory   where to keep the encoded text for later, and the cells in its folder `cells` if the
                     model is trained on cells; None: a temporary directory
+        force       read files even if they do not look like text
 
-        If the source is `Cells`, nothing is read, counted or kept, and `reading`, `counting` and `directory`
-        have no effect.
+        If the source is `Cells`, nothing is read, counted or kept, and `reading`, `counting`, `directory` and
+        `force` have no effect.
         """
         if labels is not None and not self.labelled:
             raise ConfigError(f"labels: {self.name} learns from text without labels; leave labels out")
         begins = Begins(start, frozen, History())
         self.check_begins(begins)
         tells = Tells(callbacks, reading, counting, note, checkpoint)
-        reads = Reads(opened(source), labels, counts, column, phrases, directory)
+        reads = Reads(opened(source), labels, counts, column, phrases, directory, force=force)
         reads = dataclasses.replace(reads, known=self.known(begins, reads))
         with tells.claim(), self.open_input(reads, tells) as data:
             origin = Origin(names_of(source), column, fingerprint(data), names_of(labels))
@@ -223,7 +225,8 @@ class Model(ABC, Generic[L]):
         tells = Tells(callbacks, reading, counting, note, checkpoint)
         text = opened(self._origin.again() if source is None else source)
         labels = self._origin.labels_again() if labels is None else labels
-        reads = Reads(text, labels, phrases=phrases, directory=directory)
+        # the text is compared with the one that the training began with, so it need not look like text
+        reads = Reads(text, labels, phrases=phrases, directory=directory, force=True)
         if not reads.encoded:
             reads = dataclasses.replace(reads, counts=vocabulary, column=self._origin.column)
         with tells.claim(), self.open_input(reads, tells) as data:

@@ -57,6 +57,7 @@ class TextModel(Model[L]):
             known=reads.known,
             column=reads.column,
             directory=reads.directory,
+            force=reads.force,
             progress=tells.reading,
         )
         with encoded as corpus:

@@ -35,6 +35,8 @@ REWORDED = (  # passages in unhot's errors, and what replaces them here
     ("min_count, set max_vocab", "minCount"),
     ("min_count", "minCount"),
     (", and a tokenizer that fits it", ", words with spaces between them"),
+    ("(--force)", "(-force)"),
+    ("sample=0", "t=0"),
 )
 # parameters that are not used, and why
 WITHOUT_MEANING = (

@@ -69,10 +69,12 @@ def train_unsupervised(
     autotunePredictions: int = 1,
     autotuneDuration: int = 300,
     autotuneModelSize: str = "",
+    force: bool = False,
 ) -> FastText:
     """Train word vectors on a file, a folder, a pattern, or standard input (`-`), and return the model.
 
-    `verbose` is ignored: progress is logged by the logger `unhot`.
+    `verbose` is ignored: progress is logged by the logger `unhot`. `force`, which fastText does not have,
+    reads files even if they do not look like text.
     """
     check_autotune(autotuneValidationFile=autotuneValidationFile)
     if not isinstance(input, (str, os.PathLike)):
@@ -104,17 +106,17 @@ def train_unsupervised(
     )
     for note in given.notes():
         logger.warning(note)
-    return of_trained(learned(os.fspath(input), given), given)
+    return of_trained(learned(os.fspath(input), given, force=force), given)
 
 
-def learned(source: str, given: Unsupervised, **telling: Any) -> models.FastText:
-    """Train an unhot model and return it; `telling` is passed to its `fit`."""
+def learned(source: str, given: Unsupervised, **reading: Any) -> models.FastText:
+    """Train an unhot model and return it; `reading` is passed to its `fit`."""
     from unhot.models.fasttext import FastText
 
     model = FastText(**given.settings())
     start = Vectors.load(Path(given.pretrainedVectors)) if given.pretrainedVectors else None
     try:
-        return model.fit(source, start=start, **telling)
+        return model.fit(source, start=start, **reading)
     except DataError as error:
         raise DataError(reworded(str(error))) from error
 

@@ -1,16 +1,20 @@
 """A text whose phrases are being joined: ids on disk, and a list of words that grows with every pass."""
 
+import contextlib
 import dataclasses
 from collections.abc import Callable, Iterator
 
 import numpy as np
 
 from unhot.corpus.corpus import Corpus
+from unhot.corpus.encoding import Progress, encode
 from unhot.corpus.indexed_folder import read_only
 from unhot.corpus.phrases.pair_kernels import add_counts
+from unhot.corpus.reading.sources import Source
+from unhot.corpus.reading.tokenizers import Tokenizer
 from unhot.corpus.shards import Shard
 from unhot.corpus.workplace import Workplace
-from unhot.errors import DataError
+from unhot.errors import ConfigError, DataError
 from unhot.types import Counts, Ids
 
 CHUNK = 1 << 20  # tokens processed at a time
@@ -28,6 +32,36 @@ class GrowingText:
     def tokens(self) -> int:
         """The number of tokens in the text."""
         return sum(shard.ids.size for shard in self.shards)
+
+
+@contextlib.contextmanager
+def opened_text(
+    source: Source | Corpus,
+    tokenizer: Tokenizer | None,
+    column: str | None,
+    force: bool,
+    threads: int,
+    progress: Progress | None,
+) -> Iterator[Corpus]:
+    """Encode a text with all its words, or take a corpus as it is; the parameters are those of `encode`."""
+    if isinstance(source, Corpus):
+        if tokenizer is not None or column is not None:
+            raise ConfigError(
+                "tokenizer or column given with an encoded Corpus, whose text is split already: leave them "
+                "out"
+            )
+        yield source
+        return
+    with encode(
+        source,
+        tokenizer="whitespace" if tokenizer is None else tokenizer,
+        column=column,
+        min_count=1,
+        force=force,
+        threads=threads,
+        progress=progress,
+    ) as corpus:
+        yield corpus
 
 
 def whole_text(corpus: Corpus) -> GrowingText:

@@ -16,7 +16,6 @@ america" is the pair bank + america with "of" in between. That pair is counted s
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import io
 import os
@@ -29,8 +28,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unhot.corpus.corpus import Corpus
-from unhot.corpus.encoding import Progress, WordChoice, encode
-from unhot.corpus.phrases.growing_text import GrowingText, JoiningPlace, whole_text
+from unhot.corpus.encoding import Progress, WordChoice
+from unhot.corpus.phrases.growing_text import GrowingText, JoiningPlace, opened_text, whole_text
 from unhot.corpus.phrases.joining import (
     check_delimiter,
     connector_flags,
@@ -145,6 +144,7 @@ class Phrases:
         *,
         tokenizer: Tokenizer | None = None,
         column: str | None = None,
+        force: bool = False,
         progress: Progress | None = None,
         note: Callable[[str], None] | None = None,
     ) -> Phrases:
@@ -152,12 +152,13 @@ class Phrases:
 
         source      a text (see `unhot.corpus.encode`) or a corpus
         tokenizer   how to split a text into words; default: whitespace
+        force       read files even if they do not look like text
         progress    called now and then with the bytes of text read so far and the bytes in total (None if
                     unknown)
         note        called with one line of text about each pass
         """
         with (
-            self._opened(source, tokenizer, column, progress, self.threads) as corpus,
+            opened_text(source, tokenizer, column, force, self.threads, progress) as corpus,
             JoiningPlace(None) as place,
         ):
             text, found = whole_text(corpus), list[list[ScoredPhrase]]()
@@ -236,6 +237,7 @@ class Phrases:
         counts: Mapping[str, int] | Vocabulary | None = None,
         known: Vocabulary | None = None,
         column: str | None = None,
+        force: bool = False,
         threads: int | None = None,
         progress: Progress | None = None,
     ) -> Corpus:
@@ -250,7 +252,7 @@ class Phrases:
         choice = WordChoice(min_count, max_vocab, given, known)
         found = self.found  # raises an error before the text is read, not after
         with (
-            self._opened(source, tokenizer, column, progress, threads) as corpus,
+            opened_text(source, tokenizer, column, force, threads, progress) as corpus,
             Workplace(directory) as place,
             JoiningPlace(place.directory) as joining,
         ):
@@ -266,6 +268,7 @@ class Phrases:
         *,
         tokenizer: Tokenizer | None = None,
         column: str | None = None,
+        force: bool = False,
         progress: Progress | None = None,
     ) -> int:
         """Write a text with phrases joined to an open file: one line per sentence, spaces between words.
@@ -279,7 +282,7 @@ class Phrases:
         check_delimiter(self.delimiter)
         found = self.found
         with (
-            self._opened(source, tokenizer, column, progress, self.threads) as corpus,
+            opened_text(source, tokenizer, column, force, self.threads, progress) as corpus,
             JoiningPlace(None) as place,
         ):
             text = self._join_all(corpus, found, place.work, self.threads)
@@ -306,33 +309,6 @@ class Phrases:
         text = join_text(text, _parts(entries), self.inside, self.delimiter, work, threads)
         shutil.rmtree(folder / f"pass-{number - 1}", ignore_errors=True)
         return text
-
-    @contextlib.contextmanager
-    def _opened(
-        self,
-        source: Source | Corpus,
-        tokenizer: Tokenizer | None,
-        column: str | None,
-        progress: Progress | None,
-        threads: int,
-    ) -> Iterator[Corpus]:
-        if isinstance(source, Corpus):
-            if tokenizer is not None or column is not None:
-                raise ConfigError(
-                    "tokenizer or column given with an encoded Corpus, whose text is split already: leave "
-                    "them out"
-                )
-            yield source
-            return
-        with encode(
-            source,
-            tokenizer="whitespace" if tokenizer is None else tokenizer,
-            column=column,
-            min_count=1,
-            threads=threads,
-            progress=progress,
-        ) as corpus:
-            yield corpus
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Save settings and phrases to a file, see phrase_file.py."""

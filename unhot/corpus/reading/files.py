@@ -11,6 +11,7 @@ from unhot.corpus.cells.cells import INDEX as CELLS_INDEX
 from unhot.corpus.corpus import INDEX as CORPUS_INDEX
 from unhot.corpus.reading.arrow import ParquetStream, is_parquet
 from unhot.corpus.reading.cuts import TOKENS, WORDS, Cuts, without_middles
+from unhot.corpus.reading.not_text import checked
 from unhot.corpus.reading.streams import PIECE, TextStream
 from unhot.corpus.reading.text_blocks import Block, Pool
 from unhot.corpus.reading.tokenizers import SENTENCE_END
@@ -117,15 +118,17 @@ class FileReader:
         cuts: Cuts = WORDS["whitespace"],
         column: str | None = None,
         nulls: bool = False,
+        force: bool = False,
     ) -> None:
         """Find the files of the paths; `cuts` says where the text may be cut into blocks.
 
         For parquet files, `column` names the column of the text, and `nulls` makes a null cell an empty line.
+        With `force`, also files that do not look like text are read.
         """
         self._paths = [file for path in paths for file in find_files(path)]
         self._parquet = {path for path in self._paths if path is not None and is_parquet(path)}
         self._column = column
-        self._nulls = nulls
+        self._nulls, self._force = nulls, force
         self.token_lists = self._are_token_lists()
         self._cuts, self._end = (TOKENS, SENTENCE_END) if self.token_lists else (cuts, b"\n")
         self._stream: TextStream | ParquetStream | None = None
@@ -197,7 +200,8 @@ class FileReader:
             self.bytes += 3 * stream.marked
             last = self._end
             with contextlib.closing(stream):
-                for text in stream:
+                unchecked = self._force or path in self._parquet
+                for text in stream if unchecked else checked(stream, stream.name):
                     self.bytes += len(text)
                     last = text[-1:] or last
                     for at in range(0, len(text), size):

@@ -56,15 +56,16 @@ def open_input(
     block: int,
     column: str | None = None,
     empty_lines: bool = False,
+    force: bool = False,
 ) -> Input:
     """Recognise a source and open it; the rules are in the docstring of `encode`."""
     paths = paths_of(source)
     if not isinstance(tokenizer, str):
-        files = None if paths is None else FileReader(paths, LINES, column, empty_lines)
+        files = None if paths is None else FileReader(paths, LINES, column, empty_lines, force)
         return _split_by(tokenizer, source, files, block, column, empty_lines)
     normalise = normaliser(tokenizer)
     if paths is not None:
-        files = FileReader(paths, WORDS[tokenizer], column, empty_lines)
+        files = FileReader(paths, WORDS[tokenizer], column, empty_lines, force)
         return _input(files, files.token_lists, normalise)
     table = table_chunks(source, column, empty_lines)
     if table is not None:
