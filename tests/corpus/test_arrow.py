@@ -218,6 +218,15 @@ def test_damaged_files(tmp_path):
             read(path)
 
 
+def test_a_file_whose_metadata_aborts_pyarrow():
+    # in a process of its own: what pyarrow 26 does when it is asked for the size of a column cannot be caught
+    code = "import sys; from unhot.corpus.encoding import encode; encode(sys.argv[1], column='word')"
+    damaged = Path(__file__).parents[1] / "golden" / "damaged.parquet"
+    done = subprocess.run([sys.executable, "-c", code, str(damaged)], capture_output=True, text=True)
+    assert done.returncode == 1
+    assert "DataError" in done.stderr
+
+
 def test_progress_counts_bytes_on_disk(tmp_path):
     path = parquet(tmp_path / "t.parquet", {"text": [f"a line with the number {i}" for i in range(200_000)]})
     reader, pool, seen = FileReader([path]), Pool(), []

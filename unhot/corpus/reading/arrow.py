@@ -214,21 +214,15 @@ class ParquetStream:
         self._file.close()
 
     def _batches(self) -> Iterator[Any]:
-        """Yield batches of about CHUNK bytes, so that long documents need no more memory than short lines."""
-        batch = max(FEWEST, min(MOST, self._rows * CHUNK // max(self._bytes(), 1)))
+        """Yield batches of about CHUNK bytes on disk: long documents need no more memory than short lines.
+
+        The size of the column is not asked for: pyarrow aborts the process if the metadata of a column is
+        damaged.
+        """
+        batch = max(FEWEST, min(MOST, self._rows * CHUNK // max(self._size, 1)))
         for found in self._file.iter_batches(batch, columns=[self.column.name], use_threads=False):
             yield found
             self._done += len(found)
-
-    def _bytes(self) -> int:
-        """Return the uncompressed size of the column."""
-        groups = [self._file.metadata.row_group(i) for i in range(self._file.metadata.num_row_groups)]
-        chunks = [group.column(i) for group in groups for i in range(group.num_columns)]
-        return sum(
-            int(chunk.total_uncompressed_size)
-            for chunk in chunks
-            if chunk.path_in_schema.split(".")[0] == self.column.name
-        )
 
     @staticmethod
     def _troubles() -> tuple[type[Exception], ...]:
