@@ -4,7 +4,8 @@ import math
 
 import pytest
 
-from unhot.errors import MissingExtra, UnhotError, extra
+from unhot.errors import ConfigError, MissingExtra, UnhotError, at_least, extra, finite
+from unhot.sizes import bytes_of
 
 
 def test_an_extra_that_is_there():
@@ -18,3 +19,16 @@ def test_a_missing_extra_says_how_to_get_it():
         extra("unhot_none", "numbers", "counting")
     assert isinstance(raised.value, UnhotError)
     assert isinstance(raised.value, ImportError)
+
+
+@pytest.mark.parametrize("size", ["9" * 400, "9" * 300 + "T", "many"])
+def test_a_number_of_bytes_that_is_too_large_or_none(size):
+    with pytest.raises(ConfigError, match="memory=.*must be a number of bytes") as raised:
+        bytes_of("memory", size)
+    assert len(str(raised.value)) < 200
+
+
+@pytest.mark.parametrize("check", [lambda value: at_least("lr", value, 0), lambda value: finite("lr", value)])
+def test_whole_numbers_beyond_floats_are_not_finite(check):
+    with pytest.raises(ConfigError, match=r"lr=1000.*finite"):
+        check(10**400)

@@ -2,7 +2,7 @@
 
 import importlib
 import math
-from typing import Any
+from typing import Any, SupportsFloat
 
 
 class UnhotError(Exception):
@@ -46,7 +46,7 @@ def at_least(field: str, value: object, low: float) -> float:
     """Return the value as a float; raise a `ConfigError` unless it is a finite number >= low."""
     if isinstance(value, (bool, str)) or not hasattr(value, "__float__"):
         raise ConfigError(f"{field}={value!r}: must be a number >= {low}")
-    number = float(value)
+    number = _as_float(value)
     if not low <= number < math.inf:
         raise ConfigError(f"{field}={value!r}: must be >= {low} and finite")
     return number
@@ -54,9 +54,20 @@ def at_least(field: str, value: object, low: float) -> float:
 
 def finite(field: str, value: object) -> float:
     """Return the value as a float; raise a `ConfigError` unless it is a finite number."""
-    if isinstance(value, (bool, str)) or not hasattr(value, "__float__") or not math.isfinite(float(value)):
+    if isinstance(value, (bool, str)) or not hasattr(value, "__float__"):
         raise ConfigError(f"{field}={value}: must be a finite number")
-    return float(value)
+    number = _as_float(value)
+    if not math.isfinite(number):
+        raise ConfigError(f"{field}={value!s:.80}: must be a finite number")
+    return number
+
+
+def _as_float(value: SupportsFloat) -> float:
+    """Return the value as a float; a whole number that is too large is infinite."""
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf
 
 
 def whole(field: str, value: object, low: int, high: int = 2**63 - 1) -> int:

@@ -1,6 +1,7 @@
 """Sizes in bytes: as people write them, as people read them, and how much a disk has left."""
 
 import errno
+import math
 import re
 import shutil
 from pathlib import Path
@@ -19,9 +20,10 @@ def bytes_of(name: str, size: int | str) -> int:
     """
     if isinstance(size, str):
         found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?)B?\s*", size.upper())
-        if found is None:
-            raise ConfigError(f"{name}={size!r}: must be a number of bytes, such as 200MB or 1GB")
-        return int(float(found[1]) * UNITS[found[2]])
+        number = float(found[1]) * UNITS[found[2]] if found else math.inf
+        if not number < math.inf:
+            raise ConfigError(f"{name}={size!r:.80}: must be a number of bytes, such as 200MB or 1GB")
+        return int(number)
     return whole(name, size, 1)
 
 

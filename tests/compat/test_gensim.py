@@ -577,3 +577,19 @@ def test_the_similarity_function_is_looked_at(tmp_path):
     assert wv.evaluate_word_analogies(tmp_path / "questions")[0] < 1.0
     with pytest.raises(ConfigError, match="topn=0: must be >= 1"):
         wv.most_similar("w0", topn=0)
+
+
+@pytest.mark.parametrize(
+    ("counts", "error", "said"),
+    [
+        (b"a " + b"9" * 19, FormatError, "line 1"),
+        (b"a 1\nb " + b"9" * 5000, FormatError, "line 2"),
+        (None, DataError, "cannot be read"),
+    ],
+)
+def test_counts_that_cannot_be_read(tmp_path, counts, error, said):
+    (tmp_path / "v.txt").write_bytes(b"1 1\na 1\n")
+    if counts is not None:
+        (tmp_path / "counts.txt").write_bytes(counts)
+    with pytest.raises(error, match=f"counts.txt: {said}"):
+        KeyedVectors.load_word2vec_format(tmp_path / "v.txt", fvocab=tmp_path / "counts.txt")

@@ -66,6 +66,12 @@ def test_equal_values_have_no_correlation(x):
     assert math.isnan(spearman(np.arange(len(x), dtype=float), np.array(x)))
 
 
+@pytest.mark.parametrize("scale", [1e308, 1e-300])
+def test_a_correlation_does_not_depend_on_the_scale(scale):
+    x, y = np.array([0.1, -0.9, 0.5]), np.array([2.0, 1, 4])
+    assert pearson(scale * x, y) == pytest.approx(pearson(x, y))
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -158,6 +158,7 @@ def test_a_damaged_state_is_a_format_error(damage, tmp_path):
         ("state", {"training": training}),
         ("text", {"training": "much"}),
         ("losses", {"losses": 5}),
+        ("large", {"losses": [10**400]}),
         ("words", {"words": "x"}),
     ):
         save_model(tmp_path / name, {**saved.config, **config}, saved.vocabulary, dict(saved.tensors))

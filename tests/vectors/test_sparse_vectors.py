@@ -188,3 +188,11 @@ def test_sparse_vectors_have_no_ngrams(both, tmp_path):
     (tmp_path / "pairs.txt").write_text("w1 w2 3\n")
     with pytest.raises(ConfigError, match="unseen=True: sparse vectors have no n-grams"):
         similarity(both[0], tmp_path / "pairs.txt", unseen=True)
+
+
+def test_a_row_too_long_for_a_float64_has_no_direction():
+    words = Vocabulary(["a", "b"], [2, 1])
+    vectors = SparseVectors(Cells.from_arrays(words, [0, 1, 2], [1, 0], [1e300, 1.0]))
+    assert vectors.get_vector("a").tolist() == [0, np.inf]
+    assert vectors.most_similar("a") == []
+    assert vectors.similarity("a", "b") == 0

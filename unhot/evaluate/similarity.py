@@ -176,6 +176,7 @@ def weighted_pearson(x: Doubles, y: Doubles, weights: Doubles) -> Doubles:
     """
     if weights.shape[1] == 0:
         return np.full(len(weights), np.nan)
+    x, y = _scaled(x), _scaled(y)
     n = weights.sum(axis=1, keepdims=True)
     dx = x - (weights * x).sum(axis=1, keepdims=True) / n
     dy = y - (weights * y).sum(axis=1, keepdims=True) / n
@@ -188,6 +189,11 @@ def weighted_pearson(x: Doubles, y: Doubles, weights: Doubles) -> Doubles:
     r = np.full(len(weights), np.nan)
     r[varied] = np.clip(xy[varied] / np.sqrt(xx[varied]) / np.sqrt(yy[varied]), -1.0, 1.0)
     return r
+
+
+def _scaled(values: Doubles) -> Doubles:
+    """Return the values divided by a power of two, exactly, so that no square overflows."""
+    return np.asarray(np.ldexp(values, -np.frexp(np.abs(values).max())[1]))
 
 
 def weighted_spearman(x: Doubles, y: Doubles, weights: Doubles) -> Doubles:

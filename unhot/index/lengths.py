@@ -32,7 +32,8 @@ def directed(lengths: Doubles) -> NDArray[np.bool_]:
 def unit(vector: ArrayLike) -> Doubles:
     """Return the vector divided by its length, or zeros if it has no direction."""
     wide = np.asarray(vector, dtype=np.float64)
-    norm = float(np.sqrt(wide @ wide))
+    with np.errstate(over="ignore"):  # only numbers beyond float32 can be that large
+        norm = float(np.sqrt(wide @ wide))
     return wide / norm if 0 < norm < np.inf else np.zeros_like(wide)
 
 

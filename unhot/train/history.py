@@ -70,7 +70,7 @@ class History:
                 or len(losses) < position.epoch
             ):
                 raise ValueError(f"{position} after {len(losses)} losses")
-        except (KeyError, TypeError, ValueError) as error:
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise FormatError(
                 f"the state of the training in the model's config is damaged ({error}); train again from "
                 "the text"

@@ -21,7 +21,7 @@ import numpy as np
 from unhot.corpus.cells import Cells
 from unhot.errors import DataError, whole
 from unhot.index.exact import usable_cores
-from unhot.index.lengths import rounded, unit
+from unhot.index.lengths import directed, rounded, unit
 from unhot.threads import in_order
 from unhot.types import Doubles, Floats, Ids
 from unhot.vectors.queries import KEYS, Key, Neighbours, Query, best, named, weighted
@@ -75,7 +75,8 @@ class SparseVectors(KeyedWords):
         """Return the row of a word as a dense vector [words]."""
         vector = np.zeros(len(self), np.float32)
         columns, values = self.cells.row(self.id(key))
-        vector[columns] = values
+        with np.errstate(over="ignore"):  # a value beyond float32 becomes infinite
+            vector[columns] = values
         return vector
 
     def contexts(self, key: Key, topn: int = 10) -> Neighbours:
@@ -122,7 +123,7 @@ class SparseVectors(KeyedWords):
         query, lengths = unit(mean), self.norms[:last]
         products = np.zeros(last)
         self._on_threads(lambda begin, end: fill_dots(self._rows, query, begin, end, products), 0, last)
-        cosines = rounded(np.divide(products, lengths, out=np.full(last, -np.inf), where=lengths > 0))
+        cosines = rounded(np.divide(products, lengths, out=np.full(last, -np.inf), where=directed(lengths)))
         cosines[[row for row in own if row < last]] = -np.inf
         found = best(cosines, whole("topn", topn, 1))
         return named(self.words, found, cosines[found]) if query.any() else []
@@ -131,9 +132,11 @@ class SparseVectors(KeyedWords):
         """Return the cosine of row a[n] and row b[n], for each n; 0 if one of them is empty."""
         from unhot.corpus.cells.sparse_rows import fill_pair_dots
 
-        products, lengths = np.zeros(len(a)), self.norms[a] * self.norms[b]
+        products = np.zeros(len(a))
+        with np.errstate(over="ignore"):
+            lengths = self.norms[a] * self.norms[b]
         fill_pair_dots(self._rows, np.ascontiguousarray(a), np.ascontiguousarray(b), products)
-        return np.divide(products, lengths, out=np.zeros(len(a)), where=lengths > 0)
+        return np.divide(products, lengths, out=np.zeros(len(a)), where=directed(lengths))
 
     def cosines_with(self, rows: Ids) -> Callable[[int, int], Floats]:
         """Return a function (first, last) -> cosines of `rows` with rows first .. last - 1.

@@ -14,6 +14,7 @@ from unhot.errors import ConfigError, DataError, FormatError
 from unhot.types import Counts
 from unhot.vocab.vocabulary import decode_word, encode_word
 
+DIGITS = 18  # any count of this many digits fits 64 bits
 PICKLE = b"\x80"  # the first byte of a pickle, in all protocols in use
 
 
@@ -60,10 +61,16 @@ def unpacked(path: Path) -> Iterator[Path]:
 def read_counts(path: Path, words: Sequence[str]) -> Counts:
     """Read the counts of words from lines `word count`; a missing word has the count 0."""
     counts = {}
-    for number, line in enumerate(path.read_bytes().split(b"\n"), 1):
+    try:
+        lines = path.read_bytes().split(b"\n")
+    except OSError as error:
+        raise DataError(
+            f"{path}: cannot be read ({error.strerror or error}); give a file of counts"
+        ) from error
+    for number, line in enumerate(lines, 1):
         if line.strip():
             word, _, count = line.strip().rpartition(b" ")
-            if not word or not count.isdigit():
+            if not word or not count.isdigit() or len(count) > DIGITS:
                 raise FormatError(
                     f"{path}: line {number}: {line[:80]!r}: a line must be a word, a space and its count"
                 )
