@@ -7,6 +7,7 @@ import lzma
 import os
 import subprocess
 import sys
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -62,6 +63,33 @@ def test_damaged_compressed_files(tmp_path, kind):
             continue
         with pytest.raises(DataError, match=f"{path.name}: the compressed data is damaged or cut short"):
             read(path)
+
+
+@pytest.mark.parametrize("kind", PACKERS)
+def test_unpacking_takes_little_memory_however_much_it_gives(tmp_path, kind):
+    """A bomb: 20 MB of text in a file of some kB."""
+    (tmp_path / "t").write_bytes(PACKERS[kind](b"a b\n" * 5_000_000))
+    pool, size = Pool(), 0
+    tracemalloc.start()
+    try:
+        for block in FileReader([tmp_path / "t"]).blocks(pool, 1000):
+            size += block.size
+            pool.give(block)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert size == 20_000_000
+    assert peak < (12_000_000 if kind == "xz" else 6_000_000)  # xz holds a dictionary of 8 MB
+
+
+def test_too_little_memory_to_unpack_is_an_error_of_the_file(tmp_path, monkeypatch):
+    def fail(*_):
+        raise MemoryError
+
+    (tmp_path / "t.xz").write_bytes(lzma.compress(TEXT))
+    monkeypatch.setattr(lzma.LZMAFile, "read", fail)
+    with pytest.raises(DataError, match=r"t.xz: there is not enough memory to unpack it"):
+        read(tmp_path / "t.xz")
 
 
 def test_progress_counts_compressed_bytes(tmp_path):

@@ -3,6 +3,7 @@
 import itertools
 import json
 import shutil
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -183,3 +184,13 @@ def test_report():
     odd = Report(invalid_utf8=1000, nul_bytes=1, byte_order_marks=2)
     assert [line.split()[0] for line in odd.lines()] == ["1,000", "1", "2"]
     assert str(odd).count("\n") == 3
+
+
+def test_a_small_corpus_needs_little_memory(saved):
+    tracemalloc.start()
+    try:
+        Corpus.open(saved).close()
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 1_000_000

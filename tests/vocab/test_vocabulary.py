@@ -126,3 +126,8 @@ def test_repr_and_equality():
     assert repr(vocabulary) == "Vocabulary(4 words, 10 tokens: 'a', 'b', 'c', ...)"
     assert vocabulary != Vocabulary(["a", "b", "c", "d"], [4, 3, 2, 2])
     assert vocabulary != ["a"]
+
+
+def test_a_missing_file(tmp_path):
+    with pytest.raises(FormatError, match=r"v: byte 0: cannot be read \(No such file"):
+        Vocabulary.load(tmp_path / "v", [1])

@@ -133,7 +133,7 @@ def _check_starts(path: Path, number: int, ids: int, shortest: int) -> None:
     last = -shortest
     # read in chunks instead of mapped, so that the check does not fill memory
     for at in range(0, 8 * number, 8 * CHUNK):
-        part = np.fromfile(path, "<i8", CHUNK, offset=at)
+        part = np.fromfile(path, "<i8", min(CHUNK, number - at // 8), offset=at)
         rising = part.min() >= 0 and np.diff(part, prepend=last).min() >= shortest
         if not rising or (at == 0 and part[0] != 0):
             raise FormatError(f"{path}: byte {at}: sentence starts do not rise from 0: {AGAIN}")
@@ -144,6 +144,6 @@ def _check_starts(path: Path, number: int, ids: int, shortest: int) -> None:
 
 def _check_ids(path: Path, number: int, lowest: int, highest: int) -> None:
     for at in range(0, 4 * number, 4 * CHUNK):
-        part = np.fromfile(path, "<i4", CHUNK, offset=at)
+        part = np.fromfile(path, "<i4", min(CHUNK, number - at // 4), offset=at)
         if part.min() < lowest or part.max() > highest:
             raise FormatError(f"{path}: byte {at}: an id outside {lowest}..{highest}: {AGAIN}")

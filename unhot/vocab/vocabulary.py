@@ -184,7 +184,10 @@ class Vocabulary:
     @classmethod
     def load(cls, path: str | Path, counts: ArrayLike) -> Vocabulary:
         """Read a file that `save_words` wrote; the counts are kept elsewhere and must be given."""
-        data = Path(path).read_bytes()
+        try:
+            data = Path(path).read_bytes()
+        except OSError as error:
+            raise FormatError(f"{path}: byte 0: cannot be read ({error.strerror or error})") from error
         counts = np.asarray(counts, dtype=np.int64)
         if data and not data.endswith(b"\n"):
             raise FormatError(

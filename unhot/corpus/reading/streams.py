@@ -122,6 +122,11 @@ class TextStream:
     def _explained(self, error: Exception) -> DataError:
         if isinstance(error, OSError) and error.errno is not None:
             return DataError(f"{self.name}: cannot be read: {error.strerror}")
+        if isinstance(error, MemoryError):  # the header of an xz file may ask for 4 GB
+            return DataError(
+                f"{self.name}: there is not enough memory to unpack it: compress the text with a smaller "
+                "window, or make or download the file again if it is damaged"
+            )
         return DataError(
             f"{self.name}: the compressed data is damaged or cut short: {error}; make or download the file "
             "again"
@@ -172,7 +177,7 @@ def _troubles() -> tuple[type[Exception], ...]:
     """Return the exceptions that reading can raise; modules that are not loaded cannot raise any."""
     names = {"lzma": "LZMAError", "compression.zstd": "ZstdError", "backports.zstd": "ZstdError"}
     loaded = [getattr(sys.modules[name], error) for name, error in names.items() if name in sys.modules]
-    return (OSError, EOFError, zlib.error, *loaded)
+    return (OSError, EOFError, MemoryError, zlib.error, *loaded)
 
 
 def _standard_input() -> IO[bytes]:
