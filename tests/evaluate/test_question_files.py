@@ -5,7 +5,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from unhot.errors import DataError
-from unhot.evaluate.analogy_files import read_analogies
+from unhot.evaluate.analogy_files import MOST_PAIRS, read_analogies
 from unhot.evaluate.categories import read_categories
 from unhot.evaluate.outliers import read_group
 from unhot.evaluate.similarity import read_pairs
@@ -72,3 +72,12 @@ def test_wrong_lines_are_named(reader, name, text, told, tmp_path):
     (tmp_path / name).write_text(text)
     with pytest.raises(DataError, match=told):
         reader(tmp_path / name)
+
+
+def test_a_long_list_is_not_taken_for_analogies(tmp_path):
+    """A list of words and counts looks like BATS; its pairs would fill the memory."""
+    (tmp_path / "x").write_text("".join(f"w{i} {i}\n" for i in range(MOST_PAIRS + 1)))
+    with pytest.raises(DataError, match=r"line 1001: a BATS file has at most 1,000 lines"):
+        read_analogies(tmp_path / "x")
+    (tmp_path / "x").write_text("".join(f"w{i} {i}\n" for i in range(50)))
+    assert len(read_analogies(tmp_path / "x")[0].questions) == 50 * 49

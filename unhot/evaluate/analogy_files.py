@@ -12,10 +12,13 @@ name of its folder. A Google section is syntactic if its name begins with "gram"
 from pathlib import Path
 from typing import NamedTuple
 
+from unhot.errors import DataError
 from unhot.evaluate.files import File, nothing_asked, numbered_lines, question_files, wrong_line
 
 FOUR = "four words `a b c d`, or `: name` for a new section"
 PAIR = "a word and its right answers, `a<TAB>b1/b2/...`"
+# a list of words with counts has lines like a BATS file; every pair of lines would be two questions
+MOST_PAIRS = 1_000
 EITHER = f"{FOUR} (word2vec's format); or {PAIR} (BATS)"
 
 
@@ -87,6 +90,11 @@ def _read_pairs(path: Path, lines: list[tuple[int, str]]) -> list[Question]:
         if len(rest) != 1 or not answers:
             raise wrong_line(path, number, line, PAIR)
         pairs.append((word, answers))
+        if len(pairs) > MOST_PAIRS:
+            raise DataError(
+                f"{path}: line {number}: a BATS file has at most {MOST_PAIRS:,} lines, because every pair of "
+                "them is two questions: split it, or give a file of analogies"
+            )
     return [
         Question(a, b[0], c, right)
         for i, (a, b) in enumerate(pairs)
