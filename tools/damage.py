@@ -1,44 +1,21 @@
-"""Files of every format, as they should be and damaged.
+"""Damage files: one to four changes at random places of a file, or a file that is gone or swapped.
 
-One to four changes at places that a random stream chooses.
+Half of the damaged files get their sizes and checksums corrected (see mending.py), so that the damage behind
+these is seen, too.
 """
 
 from __future__ import annotations
 
-import io
 import json
 import random
 import re
 import struct
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
-import numpy as np
-from fasttext_fields import SIGNATURE, places
-from subword_seeds import special_fasttext, special_floret, special_unhot
+from mending import mended
+from readers.fasttext_fields import SIGNATURE, places
+from readers.reader import Files
 
-from unhot.vectors.formats import FORMATS, WORDLESS, Table, write_table
-
-Files: TypeAlias = dict[str, bytes]  # by their paths inside a folder
-
-WORDS = [
-    "the",
-    "of",
-    "New York",
-    "caf\u00e9",
-    "\u4e2d\u6587",
-    "1.5",
-    "\udcff",
-    "nan",
-    "x\\n",
-    "a\tb",
-    "\u0085",
-    "_",
-    "-",
-    "w" * 300,
-    "[UNK]",
-]
 NUMBERS = [
     b"0",
     b"1",
@@ -48,10 +25,14 @@ NUMBERS = [
     b"4294967295",
     b"9223372036854775807",
     b"99999999999999",
+    b"9" * 5000,
     b"1e308",
     b"1e-400",
+    b"1_0",
     b"nan",
+    b"inf",
     b"\xff",
+    b"\xd9\xa3",  # the digit three of another script
 ]
 PIECES = [
     b"\n",
@@ -65,9 +46,15 @@ PIECES = [
     b'"',
     b"\\",
     b",",
+    b":",
+    b"=",
+    b"/",
     b"\xff\xfe",
+    b"\xef\xbb\xbf",
+    b"\xed\xa0\x80",  # half a character beyond 16 bits
     b"PAR1",
     b"\x93NUMPY",
+    b"\x1f\x8b",
     b" 1 2 3",
     b"1_0",
     b"inf",
@@ -75,15 +62,23 @@ PIECES = [
 JSON_VALUES: list[Any] = [
     None,
     True,
+    False,
     -1,
     0,
     1,
+    2,
     2**31,
     2**62,
     2**64,
+    10**400,
+    0.5,
     1e300,
+    float("nan"),
+    float("inf"),
     "",
+    "1",
     "F32",
+    "F16",
     "U8",
     "I64",
     "BF16",
@@ -91,111 +86,36 @@ JSON_VALUES: list[Any] = [
     {},
     [0],
     [0, 2**40],
+    [[1, 2], [3, 4]],
+    {"a": 1},
     "\ud800",
+    "../x",
 ]
 
 
-def seeds(name: str, folder: Path) -> list[Files]:
-    """Files of a format that are as they should be: few and many rows, with counts and without."""
-    if name in WORDLESS:
-        return SPECIAL[name](folder)
-    rng = np.random.default_rng(7)
-    found = []
-    for number, (rows, dim, counted) in enumerate(
-        [(0, 2, False), (1, 1, True), (5, 4, False), (15, 3, True), (200, 2, True), (12, 100, False)]
-    ):
-        words = [*WORDS, *(f"w{i}" for i in range(rows))][:rows]
-        vectors = (rng.standard_normal((rows, dim)) * 10.0 ** rng.integers(-9, 9)).astype(np.float32)
-        path = folder / str(number) / f"x{next(iter(FORMATS[name].endings), '')}"
-        path.parent.mkdir()
-        write_table(path, Table(words, vectors, np.arange(rows)[::-1] if counted else None), name)
-        found.append(
-            {
-                str(file.relative_to(path.parent)): file.read_bytes()
-                for file in sorted(path.parent.rglob("*"))
-                if file.is_file()
-            }
-        )
-    return found + (SPECIAL[name](folder) if name in SPECIAL else [])
-
-
-def special_binary(_: Path) -> list[Files]:
-    """With line feeds, as the C tool writes them."""
-    return [
-        {"x.bin": b"3 2\n" + b"".join(b"w%d " % i + struct.pack("<2f", i, 0.5) + b"\n" for i in range(3))}
-    ]
-
-
-def special_npy(_: Path) -> list[Files]:
-    """Of other types and orders."""
-    files = []
-    for array in (np.ones((3, 2), np.float16), np.asfortranarray(np.ones((3, 2))), np.ones((3, 2), ">f4")):
-        buffer = io.BytesIO()
-        np.save(buffer, array)
-        files.append({"x.npy": buffer.getvalue(), "x.words.txt": b"a\nb\nc\n"})
-    return files
-
-
-def special_parquet(_: Path) -> list[Files]:
-    """Lists of any length, compressed, with a dictionary, in several groups."""
-    import pyarrow
-    import pyarrow.parquet
-
-    files = []
-    for codec in ("snappy", "zstd", "gzip"):
-        columns = {
-            "word": [f"w{i % 9}" for i in range(40)],
-            "vector": [[float(i), 2.0] for i in range(40)],
-            "count": list(range(40)),
-        }
-        buffer = io.BytesIO()
-        pyarrow.parquet.write_table(pyarrow.table(columns), buffer, compression=codec, row_group_size=16)
-        files.append({"x.parquet": buffer.getvalue()})
-    return files
-
-
-SPECIAL: dict[str, Callable[[Path], list[Files]]] = {
-    "unhot": special_unhot,
-    "word2vec-binary": special_binary,
-    "fasttext": special_fasttext,
-    "floret": special_floret,
-    "npy": special_npy,
-    "parquet": special_parquet,
-}
-
-
 def damaged(files: Files, others: list[Files], rng: random.Random) -> Files:
-    """The files with one to four changes in one of them."""
+    """Return files of which one has one to four changes, or is gone, or swapped for another."""
     name = rng.choice(sorted(files))
-    data = bytearray(files[name])
-    for _ in range(rng.choice([1, 1, 1, 2, 3, 4])):
-        changes = [*CHANGES, *FIELD_CHANGES] if data.startswith(SIGNATURE) else CHANGES
-        data = rng.choice(changes)(data, rng.choice(others).get(name, b""), rng)
-    return mended({**files, name: bytes(data)}) if rng.random() < 0.5 else {**files, name: bytes(data)}
+    if rng.random() < 0.04:
+        changed = replaced(files, name, others, rng)
+    else:
+        data = bytearray(files[name])
+        for _ in range(rng.choice([1, 1, 1, 2, 3, 4])):
+            changes = [*CHANGES, *FIELD_CHANGES] if data.startswith(SIGNATURE) else CHANGES
+            data = rng.choice(changes)(data, rng.choice(others).get(name, b""), rng)
+        changed = {**files, name: bytes(data)}
+    return mended(changed) if rng.random() < 0.5 else changed
 
 
-def mended(files: Files) -> Files:
-    """The files with the sizes in a manifest corrected, so that damage behind it is seen, too."""
-    for name, data in files.items():
-        if Path(name).name == "manifest.json" and b'"files"' in data:
-            folder = Path(name).parent
-            sizes = {
-                Path(other).name: len(content)
-                for other, content in files.items()
-                if Path(other).parent == folder
-            }
-            try:
-                manifest = json.loads(data)
-                for part, entry in manifest["files"].items():
-                    entry["size"] = sizes[part]
-            except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-                return files
-            return {**files, name: json.dumps(manifest).encode()}
-    return files
+def replaced(files: Files, name: str, others: list[Files], rng: random.Random) -> Files:
+    """Return the files without one of them, or with another one in its place."""
+    other = rng.choice(others)
+    swapped = {name: other[rng.choice(sorted(other))]}
+    return rng.choice([{each: files[each] for each in files if each != name}, {**files, **swapped}])
 
 
 def _place(data: bytearray, rng: random.Random) -> int:
-    """Anywhere, but half of the time in the head, where the sizes are."""
+    """Return a place anywhere, but half of the time in the head, where the sizes are."""
     return rng.randrange(max(1, min(len(data), 120 if rng.random() < 0.5 else len(data))))
 
 
@@ -244,12 +164,12 @@ def truncate(data: bytearray, _: bytes, rng: random.Random) -> bytearray:
 
 
 def splice(data: bytearray, other: bytes, rng: random.Random) -> bytearray:
-    """The beginning of one file and the end of another."""
+    """Join the beginning of one file and the end of another."""
     return bytearray(data[: rng.randrange(len(data) + 1)] + other[rng.randrange(len(other) + 1) :])
 
 
 def renumber(data: bytearray, _: bytes, rng: random.Random) -> bytearray:
-    """Another number for one that is written in digits, of any length or of the same."""
+    """Write another number for one that is written in digits, of any length or of the same."""
     runs = list(re.finditer(rb"[0-9]+", data[:4000]))
     if runs:
         run = rng.choice(runs[: rng.choice([4, len(runs)])])
@@ -259,8 +179,9 @@ def renumber(data: bytearray, _: bytes, rng: random.Random) -> bytearray:
 
 
 def integer(data: bytearray, _: bytes, rng: random.Random) -> bytearray:
-    """A whole number in binary, most of them too big."""
+    """Write a whole number in binary, most of them too big, half of the time where a number begins."""
     size, place = rng.choice([2, 4, 8]), _place(data, rng)
+    place -= rng.choice([0, place % size])
     value = rng.choice(
         [0, 1, len(data), 2 ** (8 * size - 1) - 1, 2 ** (8 * size) - 1, rng.getrandbits(8 * size)]
     )
@@ -269,7 +190,7 @@ def integer(data: bytearray, _: bytes, rng: random.Random) -> bytearray:
 
 
 def field(data: bytearray, _: bytes, rng: random.Random) -> bytearray:
-    """Another number for one that says how big something is: extreme, or off by a little."""
+    """Write another number for one that says how big something is: extreme, or off by a little."""
     place, size = rng.choice(places(bytes(data)))
     bits, old = 8 * size, int.from_bytes(data[place : place + size], "little")
     value = rng.choice(
@@ -297,9 +218,11 @@ def cut_field(data: bytearray, _: bytes, rng: random.Random) -> bytearray:
 
 
 def rewrite_json(data: bytearray, _: bytes, rng: random.Random) -> bytearray:
-    """Another value somewhere in JSON, with the length of a safetensors header corrected."""
+    """Write another value somewhere in JSON, or none; the length of a safetensors header is corrected."""
     start = 8 if data[8:9] == b"{" else 0
     end = 8 + int.from_bytes(data[:8], "little") if start else len(data)
+    if not start and data[:1] not in b"{[":
+        return renumber(data, b"", rng)
     try:
         value = json.loads(data[start:end])
     except (ValueError, RecursionError):
@@ -316,9 +239,19 @@ def rewrite_json(data: bytearray, _: bytes, rng: random.Random) -> bytearray:
     if not isinstance(node, (dict, list)) or not node:
         return data
     key = rng.choice(sorted(node)) if isinstance(node, dict) else rng.randrange(len(node))
-    node[key] = rng.choice(JSON_VALUES)
-    text = json.dumps(value).encode()
-    return bytearray(struct.pack("<Q", len(text)) * bool(start) + text + data[end:])
+    if rng.random() < 0.1:
+        del node[key]
+    else:
+        node[key] = rng.choice([*JSON_VALUES, rng.choice(where)]) if rng.random() < 0.9 else [node[key]] * 2
+    return bytearray(_as_json(value, bool(start)) + data[end:])
+
+
+def _as_json(value: object, with_length: bool) -> bytes:
+    try:
+        text = json.dumps(value).encode()
+    except (ValueError, RecursionError):  # a value inside itself
+        text = b"[" * 100_000
+    return struct.pack("<Q", len(text)) * with_length + text
 
 
 CHANGES = [
@@ -333,6 +266,7 @@ CHANGES = [
     renumber,
     renumber,
     integer,
+    rewrite_json,
     rewrite_json,
 ]
 FIELD_CHANGES = [field, field, field, field, cut_field]

@@ -1,131 +1,54 @@
-"""A sample of what tools/fuzz.py runs in full, and whether it would notice what it looks for."""
+"""A sample of what tools/fuzz.py runs in full: every reader, whole files and damaged ones."""
 
 from __future__ import annotations
 
-import json
-import random
-import struct
 import tempfile
 import time
-import tracemalloc
+from collections.abc import Iterator
 from pathlib import Path
 
-import fuzz
-import numpy as np
 import pytest
-from damage import CHANGES, FIELD_CHANGES, damaged, rewrite_json, seeds
-from fasttext_fields import places
-from fuzz import ENDINGS, Readers, run
+import readers
+from fuzz import QUICK
+from fuzz_cases import Cases, run
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from readers import READERS
 
 from unhot.errors import DataError, FormatError
-from unhot.vectors.formats import FORMATS, Table, read_table
-from unhot.vectors.formats.fasttext import read_fasttext
+from unhot.vectors.formats import FORMATS, read_table
 
-INPUTS = 250  # per format
+INPUTS = 25  # for each reader
 
 
-@pytest.mark.parametrize("name", ENDINGS)
-def test_damaged_files_give_a_table_or_an_error_that_says_where(
-    name: str, capsys: pytest.CaptureFixture[str]
+@pytest.fixture(scope="module", params=READERS)
+def cases(request: pytest.FixtureRequest) -> Iterator[Cases]:
+    with tempfile.TemporaryDirectory(dir=QUICK) as folder:
+        yield Cases(request.param, 1, Path(folder) / "cases")
+
+
+def test_files_that_are_not_damaged_are_whole(cases: Cases) -> None:
+    assert all("whole" in results for results in cases.undamaged), cases.undamaged
+
+
+def test_damaged_files_are_whole_or_errors_of_unhot(
+    cases: Cases, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with tempfile.TemporaryDirectory(dir=fuzz.QUICK) as folder:
-        results = run(name, 1, range(INPUTS), Path(folder))
+    results = run(cases, range(INPUTS), tmp_path / "progress")
     assert capsys.readouterr().out == ""
     assert results["bug"] == 0
     assert sum(results.values()) == INPUTS
-    assert results["FormatError"] > INPUTS / 10
-    assert results["table"] > INPUTS / 50
+    for which, files in enumerate(cases.seeds):  # every case restores the files that it damaged
+        assert all((cases.home(which) / name).read_bytes() == data for name, data in files.items())
 
 
-@pytest.mark.parametrize("name", ENDINGS)
-def test_files_that_are_not_damaged_are_tables(name: str, tmp_path: Path) -> None:
-    (tmp_path / "f").mkdir()
-    readers = Readers(name, 1, tmp_path / "f")
-    empty = name in ("glove", "projector")  # nothing says how wide a row would be
-    for files in readers.seeds[1 if empty else 0 :]:
-        assert readers.read(files, random.Random(0)) == "table"
-
-
-def test_the_same_seed_damages_the_same_bytes(tmp_path: Path) -> None:
-    files = seeds("safetensors", tmp_path)
-    changed = [damaged(files[2], files, random.Random(number)) for number in range(200)]
-    assert changed == [damaged(files[2], files, random.Random(number)) for number in range(200)]
-    assert sum(each != files[2] for each in changed) > 180
-    assert len({each["x.safetensors"] for each in changed}) > 150
-
-
-@pytest.mark.parametrize(
-    "change", dict.fromkeys([*CHANGES, *FIELD_CHANGES]), ids=lambda change: change.__name__
-)
-@pytest.mark.parametrize("data", [b"", b"a", b"12 3\nab 1 2 3\n"])
-def test_changes_take_any_bytes(change: object, data: bytes) -> None:
-    for number in range(50):
-        assert isinstance(change(bytearray(data), b"other", random.Random(number)), bytearray)  # type: ignore[operator]
-
-
-def test_a_rewritten_header_keeps_its_length_right() -> None:
-    header = json.dumps({"vectors": {"dtype": "F32", "shape": [1, 2], "data_offsets": [0, 8]}}).encode()
-    data = bytearray(struct.pack("<Q", len(header)) + header + b"\0" * 8)
-    changed = [bytes(rewrite_json(bytearray(data), b"", random.Random(number))) for number in range(20)]
-    assert len(set(changed)) > 10
-    assert all(json.loads(each[8 : 8 + int.from_bytes(each[:8], "little")]) for each in changed)
-
-
-def test_the_sizes_in_a_fasttext_file_are_found(tmp_path: Path) -> None:
-    """The last ones, too, which only the others lead to: the shape of the output matrix, or its quantiser."""
-    for files in seeds("fasttext", tmp_path):
-        data, path = files["x.ftz"], tmp_path / "x.ftz"
-        path.write_bytes(data)
-        matrix, found = read_fasttext(path).output_matrix, places(data)
-        last = (
-            len(data) - 16 - 4 * matrix.shape[0] * matrix.shape[1]
-            if isinstance(matrix, np.ndarray)
-            else len(data) - 1024 - 4
-        )
-        assert (last, 8 if isinstance(matrix, np.ndarray) else 4) in found
-        assert all(0 <= place < place + size <= len(data) for place, size in found)
-
-
-def test_a_crash_is_told_from_an_error(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    script = tmp_path / "crash.py"
-    script.write_text(
-        "import os, pathlib, sys; pathlib.Path(sys.argv[-1], 'progress').write_text('75'); os.abort()"
-    )
-    monkeypatch.setattr(fuzz, "__file__", str(script))
-    results, lines = fuzz.run_child("glove", 1, 100)
-    assert results == {"crash": 1}
-    assert "crash in case 75, exit code -6" in lines
-
-
-def bad_reader(kind: str) -> object:
-    def read(*_: object, **__: object) -> Table:
-        if kind == "exception":
-            raise ZeroDivisionError("oops")
-        if kind == "position":
-            raise FormatError("it is broken")
-        if kind == "slow":
-            end = time.process_time() + 0.02
-            while time.process_time() < end:
-                pass
-        rows = np.zeros((2_000_000 if kind == "memory" else 2, 1), np.float32)
-        return Table(["a"], rows[: 2 if kind == "shape" else 1], None)
-
-    return read
-
-
-@pytest.mark.parametrize("kind", ["exception", "position", "slow", "memory", "shape", "fine"])
-def test_bugs_would_be_seen(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    readers = Readers("glove", 1, tmp_path)
-    monkeypatch.setattr(fuzz, "read_table", bad_reader(kind))
-    monkeypatch.setattr(fuzz, "SECONDS", 0.01 if kind == "slow" else 60)
-    tracemalloc.start()
-    try:
-        result = readers.check(0)
-    finally:
-        tracemalloc.stop()
-    assert result.startswith("table" if kind == "fine" else "bug:"), result
+def test_the_list_of_readers_is_complete() -> None:
+    listed = [
+        line.split()[0]
+        for line in str(readers.__doc__).splitlines()
+        if line.startswith("    ") and line[4] != " "
+    ]
+    assert sorted(listed) == sorted(READERS)
 
 
 HEADS = [

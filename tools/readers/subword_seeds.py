@@ -13,7 +13,7 @@ from unhot.vectors.formats.model_folder import write_rows
 from unhot.vectors.subword_rows import SubwordRows
 from unhot.vocab.subwords import Subwords
 
-GOLDEN = Path(__file__).resolve().parents[1] / "tests" / "golden"
+GOLDEN = Path(__file__).resolve().parents[2] / "tests" / "golden"
 WORDS = [
     "the",
     "New York",

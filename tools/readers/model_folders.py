@@ -1,0 +1,123 @@
+"""Readers of trained models: every kind of model, finished, cut off, and with a checkpoint inside."""
+
+from __future__ import annotations
+
+import functools
+import random
+from pathlib import Path
+from typing import Any
+
+import unhot
+from readers.reader import Files, Reader, files_below
+from readers.subword_seeds import GOLDEN, special_fasttext
+from readers.vector_files import ask
+from unhot.compat import fasttext
+from unhot.compat.gensim.models.word2vec import Word2Vec
+from unhot.models.epoch_model import EpochModel
+from unhot.models.load import (
+    all_models,
+    holds_finished,
+    holds_unfinished,
+    is_trained,
+    load_unfinished,
+    load_words,
+)
+from unhot.models.word_model import WordModel
+from unhot.train.progress import Progress
+from unhot.vectors.formats.directory import load_model
+
+TEXT = [["the", "cat", "sat", "on", "the", "mat"], ["caf\u00e9", "x\\n", "\udcff", "the", "cat"]] * 6
+TINY: dict[str, Any] = {"dim": 3, "min_count": 1, "threads": 1}
+# for each reader: the name of a model, and its settings
+SETTINGS: dict[str, list[tuple[str, dict[str, Any]]]] = {
+    "model-skipgram": [
+        ("skipgram", {"output": "negative:k=2"}),
+        ("skipgram", {"output": "hierarchical"}),
+        ("skipgram", {"output": "nce:k=2,noise=learned"}),
+    ],
+    "model-exact": [("skipgram", {"on": "cells", "output": "softmax", "sample": 0})],
+    "model-cbow": [("cbow", {"output": "class_based"}), ("cbow", {"output": "self_normalized"})],
+    "model-fasttext": [("fasttext", {"output": "negative:k=2", "buckets": 50})],
+    "model-glove": [("glove", {})],
+    "model-svd": [("svd", {})],
+}
+
+
+def model_seeds(name: str, folder: Path) -> list[Files]:
+    """Return folders with a finished model; with one that Ctrl-C cut off; with a checkpoint in them."""
+    found = []
+    for number, (kind, settings) in enumerate(SETTINGS[name]):
+        model = all_models()[kind](**TINY, **settings)
+        if isinstance(model, EpochModel):
+            model.epochs = 2
+        whole = _saved(folder / f"whole{number}", model.fit(iter(TEXT)))
+        found.append(whole)
+        if isinstance(model, EpochModel):
+            stopped = _saved(folder / f"stopped{number}", model.fit(iter(TEXT), callbacks=[_interrupt]))
+            inside = {name.replace("m/", "m/checkpoint/", 1): data for name, data in stopped.items()}
+            found += [stopped, inside, {**whole, **inside}]
+    return found
+
+
+def _interrupt(progress: Progress) -> None:
+    if progress.event == "epoch":
+        raise KeyboardInterrupt
+
+
+def _saved(home: Path, model: Any) -> Files:
+    model.save(home / "m")
+    return files_below(home)
+
+
+def read_model(folder: Path, rng: random.Random) -> str:
+    """Load a model in one of the ways that there are, and ask it."""
+    path = folder / "m"
+    ways = [unhot.load, unhot.load, load_unfinished, functools.partial(unhot.load, verify=True), load_words]
+    way: Any = rng.choice([*ways, _asked, Word2Vec.load])
+    model = way(path)
+    if isinstance(model, str):
+        return model
+    if isinstance(model, Word2Vec):
+        return ask(model.wv)
+    words = model.vocabulary
+    shape = (len(words), model.dim)
+    if model.vectors.vectors.shape != shape:
+        return f"vectors {model.vectors.vectors.shape}, not {shape}"
+    if isinstance(model, WordModel) and len(words):
+        found = model.predict_word(words.words[:1], 3)
+        if len(found) != min(3, len(words)):
+            return f"predicted {found}"
+    return ask(model.vectors)
+
+
+def _asked(path: Path) -> str:
+    """Ask what a folder holds, as the command line does before it trains."""
+    answers = holds_finished(path), holds_unfinished(path), is_trained(path)
+    return "" if load_model(path).config is not None and all(type(each) is bool for each in answers) else "?"
+
+
+def front_seeds(folder: Path) -> list[Files]:
+    """Return fastText's files, and lines with labels to predict."""
+    lines = (GOLDEN / "fasttext_sup_train.txt").read_bytes()[:1500]
+    return [{**files, "lines.txt": lines} for files in special_fasttext(folder)]
+
+
+def read_front(folder: Path, rng: random.Random) -> str:
+    """Open a fastText file as fastText's module does, and predict the labels of lines."""
+    model = fasttext.load_model(str(folder / "x.ftz"))
+    if rng.random() < 0.2:
+        loaded = unhot.load(folder / "x.ftz")
+        return ask(loaded.vectors)  # type: ignore[attr-defined]
+    if model.is_supervised:
+        lines, precision, recall = model.test(folder / "lines.txt", k=2)
+        return "" if lines >= 0 and not precision > 1 and not recall > 1 else f"precision {precision}"
+    if model.get_sentence_vector("where is it").shape != (model.get_dimension(),):
+        return "a sentence vector of another size"
+    words = model.get_words(on_unicode_error="surrogateescape")
+    return "" if len(words) == len(set(words)) else "words twice"
+
+
+READERS = [
+    *(Reader(name, functools.partial(model_seeds, name), read_model) for name in SETTINGS),
+    Reader("fasttext-module", front_seeds, read_front),
+]
