@@ -74,6 +74,7 @@ def work(name: str, seed: int, numbers: range, folder: Path) -> None:
     """Run the cases of a reader and print the results as JSON; this is the child process."""
     faulthandler.enable()
     logging.getLogger("unhot").setLevel(logging.ERROR)  # words that occur twice
+    tempfile.tempdir = str(folder)  # what a reader writes goes into memory, too
     warnings.simplefilter("error")
     warnings.simplefilter("ignore", ResourceWarning)
     cases = Cases(name, seed, folder / "cases")

@@ -14,10 +14,10 @@ from unhot.cli.phrases import _connectors
 from unhot.cli.train import _frozen
 from unhot.compat.gensim.models.keyedvectors import KeyedVectors
 from unhot.corpus.phrases import Phrases
-from unhot.errors import bytes_of
 from unhot.evaluate import analogies, categories, outliers, similarity
 from unhot.noise.choose import noise_probability
 from unhot.outputs import parse_output
+from unhot.sizes import bytes_of
 from unhot.tree.classes import groups_from_map
 from unhot.tree.given import from_codes, read_classes, read_codes
 from unhot.vectors.store import Vectors
