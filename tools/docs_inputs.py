@@ -6,14 +6,12 @@ fastText and GloVe wrote (tests/golden) for those that people download.
 
 from __future__ import annotations
 
-import contextlib
 import gzip
 import lzma
 import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -56,22 +54,9 @@ def _write_vectors(path: Path) -> None:
     Vectors(ASKED, rows.astype(np.float32)).save(path)
 
 
-def _stop_early(path: Path) -> None:
-    """Leave a training that Ctrl-C stopped after its first checkpoint."""
-    from unhot import Checkpoint, SkipGram
-
-    def interrupt(progress: Any) -> None:
-        if (path / "checkpoint").exists():
-            raise KeyboardInterrupt
-
-    with contextlib.suppress(KeyboardInterrupt):
-        SkipGram(dim=16).fit("corpus.txt", checkpoint=Checkpoint(path=path, chunks=1), callbacks=[interrupt])
-
-
 INPUTS: dict[str, str | Path | Callable[[Path], None]] = {
     **dict.fromkeys(("corpus.txt", "corpus.txt.gz", "more.txt", "held_out.txt", "text.txt"), _write_text),
     **dict.fromkeys(("vectors.bin", "vectors.txt", "glove.txt", "seed2.bin"), _write_vectors),
-    **dict.fromkeys(("interrupted", "unfinished"), _stop_early),
     "words.txt": "king\nqueen\n",
     "questions-words.txt": ": capitals\nparis france berlin germany\n: gram1\nking man queen woman\n",
     "wordsim.txt": "king\tqueen\t8.5\nman\tking\t4.0\nparis\triver\t1.5\n",

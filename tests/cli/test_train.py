@@ -129,6 +129,20 @@ def test_ctrl_c_leaves_a_finished_model_alone(folder):
     assert unhot.load(folder / "done").seed == 1
 
 
+def test_resuming_a_complete_training_does_nothing(folder):
+    """So a script may resume until it succeeds."""
+    before = digest(folder / "model")
+    told = run("train", "--resume", "model", cwd=folder)
+    assert (told.returncode, told.stdout) == (0, "")
+    assert told.stderr == (
+        "model: its training is complete, nothing is left to do; "
+        "to learn from more text: unhot train TEXT -o NEW --start model\n"
+    )
+    assert digest(folder / "model") == before
+    quiet = run("train", "--resume", "model", "-q", cwd=folder)
+    assert (quiet.returncode, quiet.stderr) == (0, "")
+
+
 def test_going_on_with_new_words(folder):
     text = "\n".join(["w1 w2 new newer"] * 20)
     told = run(
@@ -198,7 +212,8 @@ def test_starting_from_vectors_takes_their_dim(folder):
             2,
             "--dim: --resume keeps the settings that the training started with",
         ),
-        (["--resume", "model"], 1, "its training is complete"),
+        (["text.txt", "--resume", "model"], 1, "so text.txt would have no effect; to learn from more text: "),
+        (["--resume", "model", "-o", "new"], 1, "so -o new would have no effect"),
         (["--resume", "nowhere"], 1, "nowhere: this is not an unhot model"),
         (["text.txt"], 2, "Missing option '-o'"),
         (

@@ -148,8 +148,8 @@ def test_resumed_as_if_it_had_never_stopped(tmp_path, at):
     assert again.history.losses == pytest.approx(whole.history.losses)
     assert again.complete
     again.save(tmp_path / "m")
-    with pytest.raises(DataError, match="complete"):
-        load_unfinished(tmp_path / "m")
+    with pytest.raises(DataError, match="is complete: to learn from more text, call fit again"):
+        load_unfinished(tmp_path / "m").resume(TEXT)
 
 
 def test_resumed_from_a_checkpoint_and_a_file(tmp_path):

@@ -138,11 +138,14 @@ def test_another_text_is_refused(tmp_path):
 
 def test_nothing_to_resume(tmp_path):
     model = unhot.SkipGram(**SMALL).fit(TEXT)
-    with pytest.raises(DataError, match=r"complete \(3 epochs\): to learn from more text, use fit"):
+    with pytest.raises(DataError, match=r"is complete: to learn from more text, use fit"):
         model.resume(TEXT)
     model.save(tmp_path / "m")
-    with pytest.raises(DataError, match="its training is complete"):
-        load_unfinished(tmp_path / "m")
+    before, told = model.vectors.vectors.copy(), []
+    for each in (model, load_unfinished(tmp_path / "m")):
+        assert each.resume(note=told.append, callbacks=[lambda progress: 1 / 0]) is each
+        np.testing.assert_array_equal(each.vectors.vectors, before)
+    assert told == 2 * ["this training is complete: nothing is left to do"]
     with pytest.raises(DataError, match="call fit first"):
         unhot.SkipGram().resume(TEXT)
 

@@ -51,7 +51,8 @@ RESUMED |= {"checkpoint_minutes", "checkpoint_chunks", "threads", "device", "for
 @click.option(
     "--resume",
     metavar="MODEL",
-    help="Continue an interrupted training, with the same text and the same settings.",
+    help="Continue an interrupted training, with the same text and the same settings. If it is complete, "
+    "nothing is done.",
 )
 @click.option(
     "--start",
@@ -127,6 +128,8 @@ def train(
         begins: dict[str, Any] = {}
         if resume is not None:
             learner = _resumed(resume, target, options)
+            if learner.complete:
+                return _nothing_to_do(learner, inputs, resume, target, bar)
         else:
             learner, begins = _begun(inputs, target, _settings(context, options), options)
         before = learner.history.seconds, learner.history.words
@@ -199,6 +202,18 @@ def _resumed(path: str, target: str, options: dict[str, Any]) -> Model[Any]:
                 raise ConfigError(f"--{name}: --model {learner.name} has no such setting; leave it out")
             setattr(learner, name, checked_setting(learner, name, options[name]))
     return learner
+
+
+def _nothing_to_do(
+    learner: Model[Any], inputs: tuple[str, ...], resume: str, target: str, bar: TrainingBar
+) -> int:
+    """Say that a training is complete; raise a `DataError` if more was asked for than to resume it."""
+    more = f"; to learn from more text: unhot train TEXT -o NEW --start {resume}" if learner.starts else ""
+    if inputs or target != resume:
+        given = " ".join([*inputs, *([] if target == resume else ["-o", target])])
+        raise DataError(f"{resume}: its training is complete, so {given} would have no effect{more}")
+    bar.note(f"{resume}: its training is complete, nothing is left to do{more}")
+    return 0
 
 
 def _begun(

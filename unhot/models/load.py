@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import unhot.models
-from unhot.errors import DataError, FormatError
+from unhot.errors import FormatError
 from unhot.models.fasttext import FastText
 from unhot.models.fasttext_file import holds_model
 from unhot.models.model import MODELS, Model
@@ -59,13 +59,12 @@ def load_words(path: str | os.PathLike[str], *, verify: bool = False) -> WordMod
 
 
 def load_unfinished(path: str | os.PathLike[str]) -> Model[Any]:
-    """Load an interrupted training, to `resume` it: its last checkpoint, or the model as Ctrl-C left it."""
+    """Load a training to `resume`: its last checkpoint, or the model as Ctrl-C left it.
+
+    If the training is complete, this is the trained model, and `resume()` returns it as it is.
+    """
     folder = checkpoint_of(Path(path))
-    model = load(folder if is_model(folder) else path)
-    if model.complete:
-        more = "to learn from more text, start another training from it (--start, fit(start=...))"
-        raise DataError(f"{path}: its training is complete{f': {more}' if model.starts else ''}")
-    return model
+    return load(folder if is_model(folder) else path)
 
 
 def holds_unfinished(path: str | Path) -> bool:

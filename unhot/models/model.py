@@ -217,12 +217,18 @@ class Model(ABC, Generic[L]):
         The source and the phrases must be the same as before; source=None opens the same files again. With
         one thread the result is the same, byte for byte, as without the interruption; GloVe's result is the
         same with any number of threads.
+
+        If the training is complete, nothing is left to do, and the model is returned as it is. A source that
+        is given nevertheless is a `DataError`: it may be new text, which `resume` does not learn from.
         """
         vocabulary, done = self.learned.in_vocabulary, self.history.position
-        if self.complete:
-            more = "to learn from more text, use fit(text, start=model)" if self.starts else "call fit again"
-            raise DataError(f"this training is complete ({done.epoch} epochs): {more}")
         tells = Tells(callbacks, reading, counting, note, checkpoint)
+        if self.complete:
+            if source is not None:
+                more = "use fit(text, start=model)" if self.starts else "call fit again"
+                raise DataError(f"this training is complete: to learn from more text, {more}")
+            tells.say("this training is complete: nothing is left to do")
+            return self
         text = opened(self._origin.again() if source is None else source)
         labels = self._origin.labels_again() if labels is None else labels
         # the text is compared with the one that the training began with, so it need not look like text
