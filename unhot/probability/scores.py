@@ -73,6 +73,9 @@ def tempered(scores: Doubles, temperature: float) -> Doubles:
     if temperature == 0:
         return np.where(scores == top, 0.0, -np.inf)
     with np.errstate(over="ignore", invalid="ignore"):
+        if temperature == 1 and np.isfinite(top).all():  # the usual case: a third of the time
+            simple: Doubles = scores - top
+            return simple
         # halved, so that the difference of two finite scores stays finite; equal infinite scores differ by 0
         half = np.where(scores == top, 0.0, scores / 2 - top / 2)
         below: Doubles = np.where(half > -np.inf, half / temperature * 2, -np.inf)
