@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from unhot.bench import Comparison, Measured, Settings, compare_outputs
-from unhot.bench.exact import cells_loss, epochs_of, exact_solution
+from unhot.bench.exact import cells_loss, counted_cells, epochs_of, exact_solution
 from unhot.bench.plot import plot_layers
 from unhot.bench.table import (
     FROM_EXACT,
@@ -137,9 +137,13 @@ def test_seeds_do_not_matter_and_the_minimum_is_near(texts):
     told = []
     settings = [Settings(**SHORT, seed=seed) for seed in (1, 2)]
     with (
-        exact_solution(settings[0], texts, lambda *stage: told.append(stage)) as one,
-        exact_solution(settings[1], texts, print) as other,
+        counted_cells(settings[0], texts) as cells,
+        counted_cells(settings[1], texts) as others,
     ):
+        assert cells.epochs == others.epochs == epochs_of(20)
+        assert 0 < cells.epoch < 10
+        one = exact_solution(settings[0], texts, cells, cells.epochs, lambda *stage: told.append(stage))
+        other = exact_solution(settings[1], texts, others, others.epochs, print)
         assert abs(one.loss - other.loss) < 1e-3
         same = {"output": "softmax:bias=true", "shrink": False, "sample": 0.0, "on": "cells", "dim": 8}
         longer = SkipGram(**same, epochs=4 * epochs_of(20)).fit(one.cells)
@@ -218,7 +222,7 @@ def test_odd_pictures(tmp_path):
     }
     failed = Measured(layer="exact", engine="cells", failed="why")
     comparison = Comparison(
-        settings=Settings(), layers=(), curve_unigram_perplexity=880.0, exact=failed, **numbers
+        settings=Settings(seconds=60.0), layers=(), curve_unigram_perplexity=880.0, exact=failed, **numbers
     )
     plot_layers(comparison, tmp_path / "x.svg")
     assert "exact" not in (tmp_path / "x.svg").read_text()

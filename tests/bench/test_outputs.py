@@ -64,7 +64,9 @@ def test_each_layer_finds_its_rate(planted):
     found = compare_outputs(
         planted, ["negative"], settings=Settings(**SHORT), tell=lambda status: stages.append(status.stage)
     )
-    assert list(dict.fromkeys(stages)) == ["reading", "preparing", "tuning", "training", "evaluating", "done"]
+    assert list(dict.fromkeys(stages)) == [
+        *("reading", "planned", "preparing", "tuning", "training", "evaluating", "done")
+    ]
     rungs = math.log(found.layers[0].lr / SkipGram.default_lr, 4)
     assert rungs == pytest.approx(round(rungs))
     assert found.layers[0].result.perplexity < 0.6 * found.unigram_perplexity
@@ -206,7 +208,9 @@ def compared(*layers):
         "curve_words": 10,
         "unigram_perplexity": 900.0,
     }
-    return Comparison(settings=Settings(), layers=layers, curve_unigram_perplexity=math.exp(5.0), **numbers)
+    return Comparison(
+        settings=Settings(seconds=60.0), layers=layers, curve_unigram_perplexity=math.exp(5.0), **numbers
+    )
 
 
 def test_a_softmax_that_learned_nothing_is_no_measure():

@@ -28,7 +28,9 @@ NUMBERS = {
 
 
 def comparison(*layers):
-    return Comparison(settings=Settings(), layers=layers, curve_unigram_perplexity=880.0, **NUMBERS)
+    return Comparison(
+        settings=Settings(seconds=60.0), layers=layers, curve_unigram_perplexity=880.0, **NUMBERS
+    )
 
 
 def measured(layer, *losses, **more):

@@ -53,7 +53,7 @@ def comparison():
     )
     numbers = {"words": 1_000_000, "vocabulary": 10_000, "held_out_words": 50_000, "curve_words": 10_000}
     return Comparison(
-        settings=Settings(),
+        settings=Settings(seconds=60.0),
         layers=layers,
         unigram_perplexity=900.0,
         curve_unigram_perplexity=880.0,
@@ -92,7 +92,7 @@ def test_summary(comparison):
         "900.0",
     ):
         assert said in summary(comparison), said
-    fixed = replace(comparison, settings=Settings(lr=0.2, threads=1), interrupted=True)
+    fixed = replace(comparison, settings=Settings(lr=0.2, threads=1, seconds=60.0), interrupted=True)
     assert "lr 0.2 for all" in summary(fixed)
     assert "1 thread;" in summary(fixed)
     assert "Interrupted" in summary(fixed)

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -58,6 +59,26 @@ def test_table_and_files(at, folder):
         figures = {row["layer"]: row for row in csv.DictReader(file)}
     assert f"{float(figures['negative']['perplexity']):.1f}" == rows["negative"][3]
     assert "![" in (folder / "new" / "mine.md").read_text()
+
+
+def test_it_says_how_long_it_takes_before_it_begins(at):
+    """Without a terminal, too: the plan, and a line when a layer begins and when it is done."""
+    result = at(f"outputs text.txt {SHORT} --layers softmax negative -o told")
+    said = result.stderr.splitlines()
+    assert re.fullmatch(r"each of 2 layers about \d+ s: 0.1 s of training, the rest to find .*", said[0])
+    assert re.fullmatch(r"in all about \d+ s, at the latest \d+ s, at \d\d:\d\d:\d\d", said[1])
+    assert [line.partition(", ")[0].partition(" perplexity")[0] for line in said[2:6]] == [
+        *("1/2 softmax: begins", "softmax:", "2/2 negative: begins", "negative:")
+    ]
+    assert at(f"outputs text.txt {SHORT} --layers softmax -q -o told").stderr == ""
+
+
+def test_minutes_that_are_too_short_are_told(at):
+    without = SHORT.replace("--seconds 0.1 ", "")
+    result = at(f"outputs text.txt {without} --minutes 0.01 --layers negative -o told")
+    assert result.returncode == 0, result.stderr
+    assert "0.5 s of training" in result.stderr
+    assert "(0.01 minutes are too short; give more with --minutes)" in result.stderr
 
 
 def test_the_exact_solution(at, folder):
@@ -166,6 +187,7 @@ def test_files_have_a_name(folder, monkeypatch, capsys, prefix):
         ("outputs", 2, "Missing argument 'CORPUS'"),
         ("outputs nowhere.txt", 1, "nowhere.txt"),
         ("outputs text.txt --seconds 0", 2, "seconds=0"),
+        ("outputs text.txt --minutes 0", 2, "minutes=0"),
         ("outputs text.txt --held-out 1", 2, "held_out=1"),
         ("outputs text.txt --layers nonsense", 2, "there is no layer 'nonsense'"),
         ("outputs text.txt --layers nce:noise=file:text.txt", 2, "ids of another vocabulary"),

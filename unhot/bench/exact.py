@@ -16,7 +16,6 @@ small text; then the counts alone, or a layer that was stopped early, may predic
 import contextlib
 import math
 import time
-import warnings
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
@@ -25,7 +24,7 @@ import numpy as np
 from unhot.bench.results import CELLS, EXACT, Measured, learned_bytes, reason
 from unhot.bench.settings import Settings
 from unhot.bench.texts import Texts
-from unhot.bench.timed import Point
+from unhot.bench.timed import Point, ignored_overflow
 from unhot.corpus.cells import Cells
 from unhot.corpus.cooccurrence import cooccurrences
 from unhot.errors import DataError
@@ -38,6 +37,7 @@ from unhot.train.progress import Progress
 
 EPOCHS = 40  # at least; for 10,000 words of Wikipedia, 30 epochs gave a training loss of 6.435, 60 gave 6.430
 STEPS = 1600  # at least: a small vocabulary has few steps in an epoch
+PROBED = 6  # reports from the steps whose speed is measured
 OUTPUT = "softmax:bias=true"
 AT_ONCE = 1 << 20  # the number of cells whose probabilities are in memory at once
 
@@ -54,33 +54,49 @@ class ExactSolution(NamedTuple):
         return cells_loss(model, self.cells) - self.loss if self.cells is not None else math.nan
 
 
-@contextlib.contextmanager
-def exact_solution(settings: Settings, texts: Texts, tell: Callable[..., None]) -> Iterator[ExactSolution]:
-    """Train and measure the exact solution; an error becomes part of the result.
+class Counted(NamedTuple):
+    """The cells of the training lines, how long counting took, and the speed of training on them."""
 
-    The cells stay open until the context ends.
+    cells: Cells | None  # None: the exact solution is not possible
+    failed: str = ""  # why it is not possible
+    seconds: float = 0.0  # of counting
+    epoch: float = 0.0  # seconds of an epoch of the exact solution
+
+    @property
+    def epochs(self) -> int:
+        """The number of epochs that come close to the minimum; 0 if it is not possible."""
+        return 0 if self.cells is None else epochs_of(len(self.cells.vocabulary))
+
+
+@contextlib.contextmanager
+def counted_cells(settings: Settings, texts: Texts) -> Iterator[Counted]:
+    """Count the cells of the training lines, and measure the speed of some steps on them.
+
+    An error becomes part of the result. The cells stay open until the context ends.
     """
-    begun: dict[str, Any] = {"layer": EXACT, "spec": f"{OUTPUT} on cells", "engine": CELLS}
+    if not settings.finds_exact():
+        yield Counted(None)
+        return
     with contextlib.ExitStack() as stack:
         try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", RuntimeWarning)  # overflow is handled, as for the layers
-                tell("preparing")
-                words = len(texts.train.vocabulary)
-                if words > MOST_WORDS:  # checked before the cells are counted
-                    raise DataError(
-                        f"{words:,} words: the time of the exact solution grows with their square, so at "
-                        f"most {MOST_WORDS:,} are allowed; lower max_vocab (--max-vocab {MOST_WORDS}), "
-                        "or leave the exact solution out (--no-exact)"
-                    )
-                began = time.perf_counter()
-                counting = cooccurrences(
-                    texts.train, window=settings.window, weights="flat", threads=settings.threads
-                )
-                found = _solve(settings, texts, stack.enter_context(counting), tell, begun, began)
+            with ignored_overflow():
+                found = _counted(settings, texts, stack)
         except Exception as error:  # any error, such as a lack of memory: the layers must still be measured
-            found = ExactSolution(Measured(**begun, failed=reason(error)), None, math.nan)
+            found = Counted(None, reason(error))
         yield found
+
+
+def _counted(settings: Settings, texts: Texts, stack: contextlib.ExitStack) -> Counted:
+    words, began = len(texts.train.vocabulary), time.perf_counter()
+    if words > MOST_WORDS:  # checked before the cells are counted
+        raise DataError(
+            f"{words:,} words: the time of the exact solution grows with their square, so at "
+            f"most {MOST_WORDS:,} are allowed; lower max_vocab (--max-vocab {MOST_WORDS}), "
+            "or leave the exact solution out (--no-exact)"
+        )
+    counting = cooccurrences(texts.train, window=settings.window, weights="flat", threads=settings.threads)
+    cells = stack.enter_context(counting)
+    return Counted(cells, "", time.perf_counter() - began, _epoch_seconds(settings, cells))
 
 
 def epochs_of(words: int) -> int:
@@ -92,27 +108,62 @@ def epochs_of(words: int) -> int:
     return max(EPOCHS, STEPS // steps_of_epoch(words))
 
 
+def exact_solution(
+    settings: Settings, texts: Texts, counted: Counted, epochs: int, tell: Callable[..., None]
+) -> ExactSolution:
+    """Train and measure the exact solution; an error becomes part of the result."""
+    begun: dict[str, Any] = {"layer": EXACT, "spec": f"{OUTPUT} on cells", "engine": CELLS}
+    if counted.cells is None:
+        return ExactSolution(Measured(**begun, failed=counted.failed), None, math.nan)
+    try:
+        with ignored_overflow():
+            tell("preparing")
+            return _solve(settings, texts, counted.cells, epochs, tell, begun, counted.seconds)
+    except Exception as error:
+        return ExactSolution(Measured(**begun, failed=reason(error)), None, math.nan)
+
+
+def _new_model(settings: Settings, epochs: int) -> SkipGram:
+    same: dict[str, Any] = {name: getattr(settings, name) for name in ("dim", "window", "threads", "seed")}
+    return SkipGram(output=OUTPUT, on="cells", epochs=epochs, shrink=False, sample=0.0, **same)
+
+
+def _epoch_seconds(settings: Settings, cells: Cells) -> float:
+    """Measure some steps, and return the seconds of an epoch."""
+    ends: list[float] = []
+
+    def told(progress: Progress) -> None:
+        if progress.event in ("start", "progress"):
+            ends.append(time.perf_counter())
+            if len(ends) == PROBED:
+                raise KeyboardInterrupt
+
+    model = _new_model(settings, 1).fit(cells, callbacks=[told], note=lambda line: None)
+    if model.history.interrupted and len(ends) < PROBED:
+        raise KeyboardInterrupt  # the user interrupted, not the probe
+    steady = ends[1:] if len(ends) > 2 else ends  # the first step is slower
+    return (steady[-1] - steady[0]) / max(1, len(steady) - 1) * steps_of_epoch(len(cells.vocabulary))
+
+
 def _solve(
     settings: Settings,
     texts: Texts,
     cells: Cells,
+    epochs: int,
     tell: Callable[..., None],
     begun: dict[str, Any],
-    began: float,
+    counting: float,
 ) -> ExactSolution:
-    memory = 0
+    memory, began = 0, time.perf_counter()
 
     def told(progress: Progress) -> None:
         nonlocal memory
         memory = progress.details.get("memory", memory)
         tell("training", progress.seconds_left or 0.0)
 
-    same: dict[str, Any] = {name: getattr(settings, name) for name in ("dim", "window", "threads", "seed")}
-    model = SkipGram(
-        output=OUTPUT, on="cells", epochs=epochs_of(len(cells.vocabulary)), shrink=False, sample=0.0, **same
-    )
+    model = _new_model(settings, epochs)
     model.fit(cells, callbacks=[told], note=lambda line: None)
-    seconds = time.perf_counter() - began  # includes counting
+    seconds = counting + time.perf_counter() - began
     if model.history.interrupted:
         raise KeyboardInterrupt
     tell("evaluating")

@@ -9,19 +9,30 @@ minimum of the training loss is found first, without a time limit (`unhot.bench.
 compared with it.
 """
 
-import contextlib
 import math
-import warnings
+import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
-from unhot.bench.exact import ExactSolution, exact_solution
+from unhot.bench.exact import Counted, ExactSolution, counted_cells, exact_solution
 from unhot.bench.results import EXACT, FULL, Comparison, Measured, learned_bytes, reason
 from unhot.bench.settings import Settings
 from unhot.bench.texts import Texts, split_text, unigram_loss
-from unhot.bench.timed import LOOKS, RUNG, RUNGS, TUNING_LOOKS, Point, Stopwatch, best_lr, train_for
+from unhot.bench.timed import (
+    LOOKS,
+    RUNG,
+    RUNGS,
+    TUNING_LOOKS,
+    TUNING_SHARE,
+    Point,
+    Stopwatch,
+    best_lr,
+    ignored_overflow,
+    train_for,
+)
+from unhot.bench.timetable import Speeds, Timetable, make_timetable, score_seconds
 from unhot.corpus.encoding import encode
 from unhot.corpus.reading.sources import Source
 from unhot.errors import ConfigError, Diverged
@@ -31,8 +42,6 @@ from unhot.models.word_model import WordModel
 from unhot.outputs import LAYERS, OutputLayer, parse_output
 from unhot.outputs.layer import FILE
 
-# share of the time that each tried learning rate gets; a shorter training would favour low rates
-TUNING_SHARE = 0.25
 MOMENT, SMALL_LR = 1e-6, 1e-9  # for warming up: a single chunk, at a rate that cannot diverge
 
 
@@ -42,9 +51,10 @@ class Status(NamedTuple):
     number: int  # the number of the layer, from 1; 0 while the text is read
     layers: int  # the number of layers, plus one for the exact solution, which comes first
     layer: str
-    stage: str  # reading | preparing | tuning | training | evaluating | done
+    stage: str  # reading | planned | preparing | tuning | training | evaluating | done
     seconds_left: float = 0.0  # of this stage
     measured: Measured | None = None  # the layer's result, at stage done
+    timetable: Timetable | None = None  # how long everything takes, at stage planned
 
 
 Tell: TypeAlias = Callable[[Status], None]
@@ -97,7 +107,7 @@ def compare_outputs(
     tell        a function that is called with a `Status` now and then
     """
     settings, tell = settings or Settings(), tell or (lambda status: None)
-    chosen = chosen_layers(layers)
+    chosen, began = chosen_layers(layers), time.perf_counter()
     reading: dict[str, Any] = {
         name: getattr(settings, name) for name in ("tokenizer", "min_count", "max_vocab", "threads", "force")
     }
@@ -108,16 +118,18 @@ def compare_outputs(
     exact: ExactSolution | None = None
     measured: list[Measured] = []
     interrupted = False
-    with contextlib.ExitStack() as stack:
-        stack.enter_context(texts.train)
+    with texts.train, counted_cells(settings, texts) as counted:
+        timetable = _planned(settings, texts, len(chosen), counted, began)
+        settings = replace(settings, seconds=timetable.seconds)
+        tell(Status(0, total, "", "planned", timetable=timetable))
         try:
             if settings.finds_exact():
-                solving = exact_solution(settings, texts, partial(_tell_of, tell, (1, total, EXACT)))
-                exact = stack.enter_context(solving)
+                told = partial(_tell_of, tell, (1, total, EXACT))
+                exact = exact_solution(settings, texts, counted, timetable.epochs, told)
                 tell(Status(1, total, EXACT, "done", 0.0, exact.measured))
             for number, (name, layer) in enumerate(chosen.items(), 1 + settings.finds_exact()):
                 told = partial(_tell_of, tell, (number, total, name))
-                run = _LayerRun(name, layer, settings, texts, exact, told)
+                run = _LayerRun(name, layer, settings, texts, timetable.seconds, exact, told)
                 measured.append(run.measure())
                 tell(Status(number, total, name, "done", 0.0, measured[-1]))
                 if run.interrupted:
@@ -125,6 +137,12 @@ def compare_outputs(
         except KeyboardInterrupt:  # may also come between two layers
             interrupted = True
         return _comparison(settings, texts, exact, measured, interrupted)
+
+
+def _planned(settings: Settings, texts: Texts, layers: int, counted: Counted, began: float) -> Timetable:
+    """Measure the speed of this machine, and plan the comparison."""
+    speeds = Speeds(score_seconds(len(texts.train.vocabulary), settings.dim), counted.epoch)
+    return make_timetable(settings, texts, layers, speeds, counted.epochs, time.perf_counter() - began)
 
 
 def _tell_of(tell: Tell, at: tuple[int, int, str], stage: str, left: float = 0.0) -> None:
@@ -165,6 +183,7 @@ class _LayerRun:
     layer: OutputLayer
     settings: Settings
     texts: Texts
+    seconds: float  # of training
     exact: ExactSolution | None
     tell: Callable[..., None]  # called with a stage and the seconds left in it
     curve: list[Point] = field(default_factory=list)
@@ -179,9 +198,7 @@ class _LayerRun:
             "engine": self.settings.engine_of(self.layer),
         }
         try:
-            with warnings.catch_warnings():
-                # too high a rate makes numbers overflow, which is handled
-                warnings.simplefilter("ignore", RuntimeWarning)
+            with ignored_overflow():
                 return Measured(**begun, **self._figures())
         except KeyboardInterrupt:
             self.interrupted, why = True, "interrupted"
@@ -228,7 +245,7 @@ class _LayerRun:
         self.lr = lr
         self.curve.clear()
         model = self.settings.new_model(self.layer, lr)
-        watch = Stopwatch(self.settings.seconds, partial(self.tell, "training"))
+        watch = Stopwatch(self.seconds, partial(self.tell, "training"))
         for _ in train_for(model, self.texts.train, watch, LOOKS):
             loss = held_out(model, self.texts.curve).cross_entropy
             self.curve.append(Point(model.history.seconds, model.history.pairs, loss))
@@ -237,7 +254,7 @@ class _LayerRun:
     def _tuning_loss(self, lr: float) -> float:
         """Return the loss after a short training at this rate, on the lines reserved for tuning."""
         model = self.settings.new_model(self.layer, lr)
-        watch = Stopwatch(TUNING_SHARE * self.settings.seconds, partial(self.tell, "tuning"))
+        watch = Stopwatch(TUNING_SHARE * self.seconds, partial(self.tell, "tuning"))
         for _ in train_for(model, self.texts.train, watch, TUNING_LOOKS):
             pass
         return held_out(model, self.texts.tuning).cross_entropy

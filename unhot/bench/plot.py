@@ -84,7 +84,10 @@ def _set_limits(axes: Any, comparison: Comparison, drawn: Sequence[Measured]) ->
     """
     from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
-    times = [point.seconds for each in drawn for point in each.curve] or [1.0, comparison.settings.seconds]
+    times = [point.seconds for each in drawn for point in each.curve] or [
+        1.0,
+        comparison.settings.seconds or 1.0,
+    ]
     heights = [_perplexity(point.loss) for each in drawn for point in each.curve] or [1.0]
     counts = comparison.curve_unigram_perplexity
     heights += filter(None, [_exact_height(comparison)])

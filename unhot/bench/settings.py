@@ -23,7 +23,8 @@ class Settings:
     tokenizer: Any = "whitespace"
     held_out: float = 0.05  # share of the lines to hold out
     held_out_words: int = 100_000  # hold out at most about this many words
-    seconds: float = 60.0  # training time of each layer
+    minutes: float = 5.0  # of the whole comparison
+    seconds: float | None = None  # training time of each layer; None: what the minutes allow
     lr: float | None = None  # the learning rate of all layers; None: the best of a few for each layer
     engine: Literal["auto", "compiled", "torch"] = "auto"  # auto: compiled if the layer has kernels
     threads: int = 2
@@ -35,7 +36,9 @@ class Settings:
         """Check the ranges."""
         one_of("model", self.model, tuple(word_models()))
         one_of("engine", self.engine, ("auto", "compiled", "torch"))
-        at_least("seconds", self.seconds, 1e-3)
+        at_least("minutes", self.minutes, 1e-3)
+        if self.seconds is not None:
+            at_least("seconds", self.seconds, 1e-3)
         if not isinstance(self.exact, bool):
             raise ConfigError(f"exact={self.exact!r}: must be true or false")
         whole("held_out_words", self.held_out_words, 1)

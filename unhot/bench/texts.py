@@ -22,8 +22,8 @@ from unhot.types import Ids, Starts
 from unhot.vocab.vocabulary import Vocabulary
 
 LONGEST = 200  # the most words of a line
-TUNING = 10_000  # words for choosing learning rates
-CURVE = 10_000  # words on which the curve is measured, again and again during training
+TUNING = 5_000  # words for choosing learning rates
+CURVE = 5_000  # words on which the curve is measured, again and again during training
 TRAINING = 50_000_000  # words to train on: more than any layer reads in some minutes
 TOGETHER = 1 << 16  # the number of lines gathered at a time
 HELD_OUT, TUNED, TRAINED, LEFT_OUT = range(4)  # the part that a line belongs to

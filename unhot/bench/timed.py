@@ -10,7 +10,9 @@ In normal training the rate falls with the position in the text. That does not w
 layer reads the text ten times, and another a hundredth of it.
 """
 
+import contextlib
 import math
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -22,12 +24,16 @@ from unhot.models.word_model import WordModel
 from unhot.train.progress import Progress
 
 # when to evaluate, as shares of the time; more often at first, when the model learns fastest
-LOOKS = (0.01, 0.03, *(tenth / 10 for tenth in range(1, 11)))
-TUNING_LOOKS = (0.2, 0.4, 0.6, 0.8, 1.0)
+LOOKS = (0.01, 0.03, 0.1, 0.25, 0.5, 0.75, 0.9, 1.0)
+TUNING_LOOKS = (0.4, 0.8, 1.0)
+# share of the time that each tried learning rate gets; a shorter training would favour low rates
+TUNING_SHARE = 0.25
 RUNG = 4.0  # factor from one learning rate to the next
 RUNGS = 4  # the most steps up or down from the first rate
 NOISE = 0.002  # share of the loss by which a lower rate must be better
 DOWN = 2  # the most steps down from the first rate, unless the training diverges
+USUAL_TRIALS = 3.5  # rates that are tried: the first, one up and one down, and often one more
+MOST_TRIALS = 2 + RUNGS  # the first, one up, all down
 
 Loss: TypeAlias = Callable[[WordModel], float]
 Left: TypeAlias = Callable[[float], None]
@@ -79,6 +85,14 @@ def train_for(model: WordModel, corpus: Corpus, watch: Stopwatch, shares: Sequen
                 raise KeyboardInterrupt  # the user interrupted, not the clock
             learn = model.resume
             yield
+
+
+@contextlib.contextmanager
+def ignored_overflow() -> Iterator[None]:
+    """Ignore the warnings of NumPy: too high a rate makes numbers overflow, which is handled."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        yield
 
 
 def best_lr(loss: Callable[[float], float], first: float) -> float:

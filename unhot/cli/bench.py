@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,11 +22,14 @@ from unhot.errors import ConfigError, DataError
 if TYPE_CHECKING:
     from unhot.bench.outputs import Status, Tell
     from unhot.bench.results import Comparison, Measured
+    from unhot.bench.settings import Settings
+    from unhot.bench.timetable import Timetable
 
 EXAMPLES = """
 \b
 Examples:
   unhot bench outputs corpus.txt
+  unhot bench outputs corpus.txt --minutes 60
   unhot bench outputs corpus.txt --seconds 20 --layers softmax negative nce:k=50 sampled:k=500 -o results/mine
   unhot bench outputs corpus.txt --model cbow --max-vocab 50000 --json
 """
@@ -86,7 +90,19 @@ def bench() -> None:
     show_default=True,
     help="Hold out at most about this many words.",
 )
-@click.option("--seconds", type=float, default=60.0, show_default=True, help="Training time of each layer.")
+@click.option(
+    "--minutes",
+    type=float,
+    default=5.0,
+    show_default=True,
+    help="Time of the whole comparison; it decides how long each layer trains.",
+)
+@click.option(
+    "--seconds",
+    type=float,
+    default=None,
+    help="Training time of each layer, whatever --minutes  [default: what --minutes allow]",
+)
 @click.option(
     "--lr",
     type=float,
@@ -127,15 +143,17 @@ def outputs(
     CORPUS is a file, a folder, a pattern, or - for standard input. A share of its lines is held out. Every
     layer trains a model for the same time; the clock stops while the model is measured. The table shows the
     exact held-out perplexity, examples trained per second, memory, log Z, and the time it took to be as good
-    as the final full softmax. Before that, each layer finds its learning rate in a few shorter trainings, so
-    a layer takes about twice the time of --seconds. For skipgram the exact solution is found first, from the
-    counts of all pairs, and every layer is compared with it. Ctrl-C stops and shows the results so far.
+    as the final full softmax. Before that, each layer finds its learning rate in a few shorter trainings,
+    which take about as long again. For skipgram the exact solution is found first, from the counts of all
+    pairs, and every layer is compared with it. When the text is read, the command says how long all this
+    takes: about 5 minutes in all, unless --minutes or --seconds is given. Ctrl-C stops and shows the results
+    so far.
     """
     from unhot.bench import Settings, compare_outputs
 
     settings = Settings(**options)
     files = _files(prefix)
-    with _progress(quiet) as tell:
+    with _progress(quiet, settings) as tell:
         comparison = compare_outputs(corpus, layers, settings=settings, tell=tell)
     measured = any(each.result for each in comparison.layers)
     try:
@@ -229,14 +247,49 @@ def _line(measured: Measured) -> str:
     return f"{measured.layer}: {perplexity}{speed}, lr {measured.lr:.3g} ({measured.engine})"
 
 
+def _duration(seconds: float) -> str:
+    """Return a time in words.
+
+    >>> _duration(41.7), _duration(245)
+    ('42 s', '4 min 5 s')
+    """
+    minutes, left = divmod(round(seconds), 60)
+    return f"{minutes} min {left} s" if minutes else f"{left} s"
+
+
+def _planned(timetable: Timetable, minutes: float, gone: float) -> list[str]:
+    """Return lines that say how long the comparison takes."""
+    layers = f"{timetable.layers} layer{'' if timetable.layers == 1 else 's'}"
+    exact = f"the exact solution takes about {_duration(timetable.exact)}, " if timetable.exact else ""
+    line = (
+        f"{exact}each of {layers} about {_duration(timetable.each)}: {timetable.seconds:g} s of training, "
+        "the rest to find its learning rate and to measure it"
+    )
+    about, latest = gone + timetable.about, gone + timetable.latest
+    end = time.strftime("%H:%M:%S", time.localtime(time.time() + timetable.latest))
+    total = f"in all about {_duration(about)}, at the latest {_duration(latest)}, at {end}"
+    short = f" ({minutes:g} minutes are too short; give more with --minutes)" if latest > 62 * minutes else ""
+    return [line, f"{total}{short}"]
+
+
 @contextmanager
-def _progress(quiet: bool) -> Iterator[Tell]:
-    """Show a bar on a terminal, otherwise a line for each layer that is done."""
+def _progress(quiet: bool, settings: Settings) -> Iterator[Tell]:
+    """Print how long it takes, and a line for each layer that is done.
+
+    In between, show a bar on a terminal; elsewhere print a line for each layer that begins.
+    """
+    began, at_work = time.monotonic(), ""
     with new_bar("{task.description}", "{task.fields[text]}", quiet=quiet, transient=True) as bar:
         task = bar.add_task("reading", total=None, text="")
 
+        def say(line: str) -> None:
+            if not quiet:
+                bar.console.print(printable(line), soft_wrap=True)
+
         def tell(status: Status) -> None:
-            at = f"{status.stage} {status.number}/{status.layers} {status.layer}"
+            nonlocal at_work
+            place = f"{status.number}/{status.layers} {status.layer}"
+            at = f"{status.stage} {place}"
             bar.update(
                 task,
                 description=printable(at if status.number else status.stage),
@@ -244,8 +297,14 @@ def _progress(quiet: bool) -> Iterator[Tell]:
                 total=status.layers,
                 text=f"{status.seconds_left:,.0f} s left" if status.seconds_left else "",
             )
-            if status.measured is not None and not quiet:
-                line = printable(_line(status.measured))
-                bar.console.print(line, soft_wrap=True)
+            if status.timetable is not None:
+                minutes = math.inf if settings.seconds else settings.minutes
+                for line in _planned(status.timetable, minutes, time.monotonic() - began):
+                    say(line)
+            elif status.layer != at_work and not bar.console.is_terminal:
+                at_work = status.layer
+                say(f"{place}: begins")
+            if status.measured is not None:
+                say(_line(status.measured))
 
         yield tell
