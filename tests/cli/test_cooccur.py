@@ -173,6 +173,7 @@ def test_words_that_glove_refuses_are_found_before_counting(run, tmp_path):
             "--memory, --min-count: with --vocab",
         ),
         ((TEXT, "-o", "cells", "--vocab", "v"), 1, "v: cannot be read"),
+        ((TEXT, "-o", "taken/mine.txt"), 1, "taken/mine.txt: is a file; give a directory"),
         ((TEXT, "-o", "cells", "--vocab", GOLDEN / "glove_vocab.txt"), 1, "ends inside a record"),
     ],
 )
@@ -185,6 +186,22 @@ def test_errors_are_one_line_and_leave_nothing(run, tmp_path, monkeypatch, argum
     assert said in done.stderr.splitlines()[-1]
     assert done.stderr.splitlines()[-1].startswith("unhot: ")
     assert [path.as_posix() for path in sorted(Path().rglob("*"))] == ["taken", "taken/mine.txt"]
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "said"),
+    [
+        ("--window", 0, "window=0: must be >= 1"),
+        ("--window", 99999999, "window=99999999: must be <= 10000"),
+        ("--sample", "nan", "sample=nan: must be >= 0"),
+        ("--seed", -1, "seed=-1: must be >= 0"),
+        ("--memory", "nan", "--memory='nan': must be a number of bytes"),
+    ],
+)
+def test_settings_are_checked_before_the_text_is_read(run, tmp_path, option, value, said):
+    done = run("cooccur", TEXT, "-o", tmp_path / "cells", option, value)
+    assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
+    assert said in done.stderr
 
 
 def test_phrases_are_joined_first(run, tmp_path):

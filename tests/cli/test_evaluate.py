@@ -221,6 +221,7 @@ def test_text_and_vectors_together(at):
         ("one.bin --seeds nothing.bin", 1, "nothing.bin"),
         ("one.bin --seeds two.bin --neighbors 0", 2, "'--neighbors': 0 is not in the range"),
         ("one.bin --seeds two.bin --words nothing.txt", 1, "nothing.txt"),
+        ("one.bin --seeds two.bin --words -5", 2, "--words=-5: must be >= 1"),
         ("one.bin --method all --analogies google.txt", 2, "'all' is not one of"),
         ("--similarity pairs", 2, "Missing argument 'MODEL'"),
     ],

@@ -214,7 +214,7 @@ def test_starting_from_vectors_takes_their_dim(folder):
         ),
         (["text.txt", "--resume", "model"], 1, "so text.txt would have no effect; to learn from more text: "),
         (["--resume", "model", "-o", "new"], 1, "so -o new would have no effect"),
-        (["--resume", "nowhere"], 1, "nowhere: this is not an unhot model"),
+        (["--resume", "nowhere"], 1, "nowhere: there is no such file or folder; give the folder of a saved"),
         (["text.txt"], 2, "Missing option '-o'"),
         (
             ["text.txt", "-o", "x", "--start", "model", "--dim", "9"],

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from unhot.cli.options import json_option
+from unhot.cli.options import json_option, named
 from unhot.cli.show import note, show_json
 from unhot.cli.streams import STDOUT, descriptor_of, is_stream, is_terminal, open_stream
 from unhot.cli.terminal import printable
@@ -45,7 +45,7 @@ Examples:
 
 @click.command(epilog=EXAMPLES)
 @click.argument("source")
-@click.argument("out")
+@click.argument("out", callback=named)
 @click.option(
     "--from",
     "source_format",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from unhot.cli.options import named
 from unhot.cli.show import TrainingBar, note, show_json
 from unhot.cli.terminal import printable
 from unhot.cli.text_options import (
@@ -19,6 +20,7 @@ from unhot.cli.text_options import (
     tokenizer_option,
 )
 from unhot.errors import DataError
+from unhot.sizes import bytes_of
 
 if TYPE_CHECKING:
     from unhot.corpus.cells import Cells
@@ -41,7 +43,13 @@ TEXT = ("sample", "seed", "memory", "phrases", "corpus_dir", *READING)
 @click.command(epilog=EXAMPLES)
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
 @click.option(
-    "-o", "--cells-dir", "target", required=True, metavar="CELLS", help="Directory to write the cells to."
+    "-o",
+    "--cells-dir",
+    "target",
+    required=True,
+    metavar="CELLS",
+    callback=named,
+    help="Directory to write the cells to.",
 )
 @click.option(
     "--window", type=int, default=10, show_default=True, help="Words on each side of the centre word."
@@ -184,13 +192,15 @@ def _counted(
     context: click.Context, inputs: tuple[str, ...], target: str, options: dict[str, Any], bar: TrainingBar
 ) -> Cells:
     """Count the cells of a text."""
-    from unhot.corpus.cooccurrence import cooccurrences
+    from unhot.corpus.cooccurrence import cooccurrences, counting_settings
     from unhot.corpus.encoding import encode
     from unhot.corpus.glove_cells import check_glove_words
     from unhot.corpus.phrases import Phrases
 
     reads = {name: options[name] for name in READING}
     counts = {name: options[name] for name in (*HOW, "sample", "seed", "memory", "threads")}
+    counting_settings(**{name: options[name] for name in (*HOW, "sample", "seed")})  # raises an error now
+    bytes_of("--memory", options["memory"])
     read = encode if options["phrases"] is None else Phrases.load(options["phrases"]).encode
     with read(source_of(inputs), directory=options["corpus_dir"], progress=bar.reading, **reads) as corpus:
         for line in (*str(corpus.report).splitlines(), f"vocabulary: {len(corpus.vocabulary):,} words"):
@@ -229,6 +239,8 @@ def _check_places(target: str, files: tuple[Path, Path] | None) -> None:
     from unhot.corpus.cells.cells import INDEX
 
     path = Path(target)
+    if path.exists() and not path.is_dir():
+        raise DataError(f"{target}: is a file; give a directory to write the cells to")
     if (
         path.is_dir()
         and not (path / INDEX).exists()

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from unhot.cli.options import named
 from unhot.cli.show import TrainingBar, note
 
 QUERIES = ("war", "president", "gold", "farmers", "health")
@@ -20,6 +21,7 @@ ANALOGIES = (("mexico", "mexican", "spain"), ("army", "soldiers", "navy"), ("gre
     default="unhot-demo",
     show_default=True,
     metavar="MODEL",
+    callback=named,
     help="Directory to write the model to.",
 )
 @click.option("--epochs", type=int, default=20, show_default=True, help="Number of passes over the text.")

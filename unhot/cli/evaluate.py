@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,7 +14,7 @@ from unhot.cli.options import json_option
 from unhot.cli.outputs import plugin_option
 from unhot.cli.several import SeveralValues
 from unhot.cli.show import new_bar, show_json
-from unhot.errors import FormatError
+from unhot.errors import FormatError, whole
 
 if TYPE_CHECKING:
     from unhot.evaluate.examples import Progress
@@ -238,8 +239,8 @@ def _asked(words: str) -> int | list[str]:
     """Return a number of words, or the words of a file."""
     from unhot.evaluate.files import numbered_lines, question_file
 
-    if words.isdecimal():
-        return int(words)
+    if re.fullmatch(r"[-+]?[0-9]+", words):
+        return whole("--words", int(words), 1)
     return [line for _, line in numbered_lines(question_file(words)) if line]
 
 

@@ -90,8 +90,15 @@ def _run(arguments: list[str], debug: bool) -> int:
             traceback.print_exc()
             return 1
         bug = f"{type(error).__name__}: {error} (this is a bug: please report it with the output of --debug)"
-        _fail(str(error) if isinstance(error, (UnhotError, OSError)) else bug)
+        _fail(_told(error) if isinstance(error, (UnhotError, OSError)) else bug)
         return 2 if isinstance(error, ConfigError) else 1
+
+
+def _told(error: Exception) -> str:
+    """Return the message of an error; an error of the system without its number, and the file first."""
+    if isinstance(error, OSError) and error.filename and error.strerror:
+        return f"{os.fsdecode(error.filename)}: {error.strerror}"
+    return str(error)
 
 
 def _called(arguments: list[str]) -> int:

@@ -15,3 +15,10 @@ which_option = click.option(
 restrict_option = click.option(
     "--restrict-vocab", type=click.IntRange(1), metavar="N", help="Search only the first N words."
 )
+
+
+def named(context: click.Context, parameter: click.Parameter, path: str | None) -> str | None:
+    """Return a path to write to; refuse an empty one, which would stand for the current folder."""
+    if path == "":
+        raise click.BadParameter("the name is empty; give a path to write to", context, parameter)
+    return path

@@ -13,6 +13,7 @@ import click
 from click.core import ParameterSource
 
 from unhot.cli.model_options import USUAL, ModelOption, TrainCommand, listed_models
+from unhot.cli.options import named
 from unhot.cli.outputs import plugin_option
 from unhot.cli.text_options import force_option
 from unhot.errors import ConfigError, DataError, UnhotError
@@ -47,7 +48,14 @@ RESUMED |= {"checkpoint_minutes", "checkpoint_chunks", "threads", "device", "for
 
 @click.command(cls=TrainCommand, epilog=EXAMPLES)
 @click.argument("inputs", nargs=-1, metavar="INPUT...")
-@click.option("-o", "--model-dir", "target", metavar="MODEL", help="Directory to write the model to.")
+@click.option(
+    "-o",
+    "--model-dir",
+    "target",
+    metavar="MODEL",
+    callback=named,
+    help="Directory to write the model to.",
+)
 @click.option(
     "--resume",
     metavar="MODEL",

@@ -105,22 +105,26 @@ def cooccurrences(
     progress    called now and then with the work done so far and the work in total
     """
     corpus.check_windows()
-    window = whole("window", window, 1, 10_000)
+    how = counting_settings(window, weights, sides, sample, seed)
     threads = whole("threads", threads, 1, 1024)
-    one_of("weights", weights, WEIGHTS)
-    one_of("sides", sides, SIDES)
-    how = {
-        "window": window,
-        "weights": weights,
-        "sides": sides,
-        "sample": at_least("sample", sample, 0),
-        "seed": whole("seed", seed, 0),
-    }
     counter = _Counter(corpus, how, threads, bytes_of("memory", memory), progress)
     with CellsWriter(corpus.vocabulary, directory) as writer:
         counter.count(writer)
         del counter  # frees its buffers before the words are written
         return writer.finish(how)
+
+
+def counting_settings(window: int, weights: str, sides: str, sample: float, seed: int) -> dict[str, Any]:
+    """Return how to count, as kept with the cells; raise a `ConfigError` if a setting is wrong."""
+    one_of("weights", weights, WEIGHTS)
+    one_of("sides", sides, SIDES)
+    return {
+        "window": whole("window", window, 1, 10_000),
+        "weights": weights,
+        "sides": sides,
+        "sample": at_least("sample", sample, 0),
+        "seed": whole("seed", seed, 0),
+    }
 
 
 def warm_up_counting() -> None:

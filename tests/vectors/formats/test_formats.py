@@ -200,7 +200,7 @@ def test_a_binary_file_that_was_cut_short_still_looks_binary(tmp_path: Path) -> 
         (b"\x80\x04\x95gensim", "a pickle, .*save_word2vec_format"),
         (b"\x1f\x8b\x08\0", "gzip"),
         (b"\0\1\2\3", "the format cannot be recognised"),
-        (b"", "the format cannot be recognised"),
+        (b"", "the format cannot be recognised; it is empty"),
     ],
 )
 def test_files_that_are_something_else(content: bytes, told: str, tmp_path: Path) -> None:
@@ -210,6 +210,19 @@ def test_files_that_are_something_else(content: bytes, told: str, tmp_path: Path
     (tmp_path / "x.npy").write_bytes(content)
     with pytest.raises(FormatError, match="byte 0: not a .npy file" if "recognised" in told else told):
         read_table(tmp_path / "x.npy")
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (b"", "the file is empty"),
+        (b"the cat sat on the mat\n", "if it is a text to learn from, first train a model: unhot train"),
+    ],
+)
+def test_a_text_without_vectors(content: bytes, told: str, tmp_path: Path) -> None:
+    (tmp_path / "x.txt").write_bytes(content)
+    with pytest.raises(FormatError, match=rf"byte 0: .* \({told}\)$"):
+        read_table(tmp_path / "x.txt")
 
 
 def test_names_and_endings(tmp_path: Path) -> None:
@@ -228,7 +241,7 @@ def test_names_and_endings(tmp_path: Path) -> None:
     with pytest.raises(FormatError, match="is not an unhot model"):
         read_table(tmp_path)
     for name in FORMATS:
-        with pytest.raises((FormatError, DataError), match="byte|no such file|does not name a version"):
+        with pytest.raises((FormatError, DataError), match="byte|no such file|is a folder|name a version"):
             read_table(tmp_path, name)
 
 

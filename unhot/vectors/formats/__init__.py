@@ -229,7 +229,7 @@ def existing_format(path: Path, format: str | None = None) -> str:
     if by_ending is not None:
         return looks if looks in TEXT else by_ending
     if looks is None:
-        known = foreign(path)
+        known = foreign(path) or ("empty" if path.stat().st_size == 0 else None)
         what = f"it is {known}" if known else f"name its format, one of {listed()}"
         raise FormatError(f"{path}: byte 0: the format cannot be recognised; {what}")
     return looks
@@ -240,5 +240,9 @@ def _with_hint(error: FormatError, path: Path, name: str) -> FormatError:
     looks = sniff(path)
     if looks is not None and looks != name:
         return FormatError(f"{error} (read as {name}, but it looks like {looks}: give that as its format)")
-    known = foreign(path)
-    return FormatError(f"{error} (the file is {known})") if known else error
+    known = foreign(path) or ("empty" if path.is_file() and path.stat().st_size == 0 else None)
+    if known is not None:
+        return FormatError(f"{error} (the file is {known})")
+    if looks is None and name in TEXT:
+        return FormatError(f"{error} (if it is a text to learn from, first train a model: unhot train)")
+    return error
