@@ -162,10 +162,13 @@ def test_a_damaged_state_is_a_format_error(damage, tmp_path):
         ("text", {"training": "much"}),
         ("losses", {"losses": 5}),
         ("large", {"losses": [10**400]}),
+        ("source", {"training": {**saved.config["training"], "source": 5}}),
+        ("names", {"training": {**saved.config["training"], "source": [5]}}),
+        ("column", {"training": {**saved.config["training"], "column": ["text"]}}),
         ("words", {"words": "x"}),
     ):
         save_model(tmp_path / name, {**saved.config, **config}, saved.vocabulary, dict(saved.tensors))
-        with pytest.raises(FormatError, match="state of the training"):
+        with pytest.raises(FormatError, match="(state|origin) of the training"):
             unhot.load(tmp_path / name)
 
 

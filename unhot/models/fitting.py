@@ -4,7 +4,7 @@ import logging
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ from unhot.corpus.corpus import Corpus
 from unhot.corpus.phrases import Phrases
 from unhot.corpus.reading.files import STDIN
 from unhot.corpus.reading.sources import paths_of
-from unhot.errors import ConfigError, DataError
+from unhot.errors import ConfigError, DataError, FormatError
 from unhot.train.checkpoint import Checkpoint
 from unhot.train.history import History
 from unhot.train.progress import Callback
@@ -110,6 +110,20 @@ class Origin:
         """Return the fields as plain data, as they are saved."""
         return asdict(self)
 
+    @classmethod
+    def from_json(cls, saved: Mapping[str, Any]) -> "Origin":
+        """Make an origin of what `as_json` returned; raise a `FormatError` if a field has another type."""
+        found = cls(*(saved.get(field.name) for field in fields(cls)))
+        lists, texts = (found.source, found.labels), (found.column, found.fingerprint)
+        if not all(each is None or _are_names(each) for each in lists) or not all(
+            each is None or isinstance(each, str) for each in texts
+        ):
+            raise FormatError(
+                f"the origin of the training in the model's config is damaged ({found!r:.200}); train again "
+                "from the text"
+            )
+        return found
+
     def again(self) -> Any:
         """Return the text files as a source; raise a `DataError` if the text did not come from files."""
         if not self.source:
@@ -122,6 +136,10 @@ class Origin:
     def labels_again(self) -> Any:
         """Return the label files as a source, or None if there are none."""
         return _as_source(self.labels) if self.labels else None
+
+
+def _are_names(names: object) -> bool:
+    return isinstance(names, list) and all(isinstance(name, str) for name in names)
 
 
 def _as_source(names: list[str]) -> Any:

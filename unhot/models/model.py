@@ -319,8 +319,7 @@ class Model(ABC, Generic[L]):
         model = cls(**{name: value for name, value in saved.config.items() if name in names})
         model.take(saved)
         model.history = History.from_config(saved.config)
-        training = saved.config.get("training") or {}
-        model._origin = Origin(*(training.get(field.name) for field in dataclasses.fields(Origin)))
+        model._origin = Origin.from_json(saved.config.get("training") or {})
         return model
 
 
