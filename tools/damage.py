@@ -239,8 +239,12 @@ def rewrite_json(data: bytearray, _: bytes, rng: random.Random) -> bytearray:
     if not isinstance(node, (dict, list)) or not node:
         return data
     key = rng.choice(sorted(node)) if isinstance(node, dict) else rng.randrange(len(node))
-    if rng.random() < 0.1:
+    way = rng.random()
+    if way < 0.1:
         del node[key]
+    elif way < 0.3:  # two that change places: two tensors, the rows and columns of a shape
+        other = rng.choice(sorted(node)) if isinstance(node, dict) else rng.randrange(len(node))
+        node[key], node[other] = node[other], node[key]
     else:
         node[key] = rng.choice([*JSON_VALUES, rng.choice(where)]) if rng.random() < 0.9 else [node[key]] * 2
     return bytearray(_as_json(value, bool(start)) + data[end:])

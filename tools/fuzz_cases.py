@@ -60,7 +60,8 @@ class Cases:
             write_files(self.home(which), files)
         # for each seed, what became of it
         self.undamaged = [
-            {self.read(which, how) for how in range(WARM_UP)} for which in range(len(self.seeds))
+            {self.read(which, WARM_UP * which + way) for way in range(WARM_UP)}
+            for which in range(len(self.seeds))
         ]
 
     def home(self, which: int) -> Path:

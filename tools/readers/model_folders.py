@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import random
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 import unhot
-from readers.reader import Files, Reader, files_below
+from readers.reader import MEGABYTE, Files, Reader, files_below
 from readers.subword_seeds import GOLDEN, special_fasttext
 from readers.vector_files import ask
 from unhot.compat import fasttext
 from unhot.compat.gensim.models.word2vec import Word2Vec
+from unhot.corpus.corpus import Corpus
+from unhot.corpus.encoding import encode
+from unhot.errors import Diverged
 from unhot.models.epoch_model import EpochModel
 from unhot.models.load import (
     all_models,
@@ -84,10 +90,45 @@ def read_model(folder: Path, rng: random.Random) -> str:
     if model.vectors.vectors.shape != shape:
         return f"vectors {model.vectors.vectors.shape}, not {shape}"
     if isinstance(model, WordModel) and len(words):
-        found = model.predict_word(words.words[:1], 3)
+        with np.errstate(all="ignore"):  # a damaged number may be NaN
+            found = model.predict_word(words.words[:1], 3)
         if len(found) != min(3, len(words)):
             return f"predicted {found}"
     return ask(model.vectors)
+
+
+def resume_seeds(folder: Path) -> list[Files]:
+    """Return trainings that Ctrl-C cut off, of every kind of model."""
+    found = []
+    for name in SETTINGS:
+        (folder / name).mkdir()
+        found += model_seeds(name, folder / name)[1::4]
+    return found
+
+
+def read_resumed(folder: Path, rng: random.Random) -> str:
+    """Go on with a training, whose compiled code believes what was read.
+
+    Other settings than before may need another kernel, which takes seconds to compile.
+    """
+    model: Any = load_unfinished(folder / "m")
+    with contextlib.suppress(Diverged), np.errstate(all="ignore"):  # a damaged number may be NaN
+        if model.config() in _settings():
+            model.resume(_corpus())
+    return "" if model.vectors.vectors.shape == (len(model.vocabulary), model.dim) else "other vectors"
+
+
+@functools.cache
+def _settings() -> list[dict[str, Any]]:
+    """Return the settings of all trainings in epochs."""
+    models = [all_models()[kind](**TINY, **how) for some in SETTINGS.values() for kind, how in some]
+    return [{**model.config(), "epochs": 2} for model in models if isinstance(model, EpochModel)]
+
+
+@functools.cache
+def _corpus() -> Corpus:
+    """Return the text, encoded once."""
+    return encode(iter(TEXT), min_count=1, threads=1)
 
 
 def _asked(path: Path) -> str:
@@ -108,8 +149,13 @@ def read_front(folder: Path, rng: random.Random) -> str:
     if rng.random() < 0.2:
         loaded = unhot.load(folder / "x.ftz")
         return ask(loaded.vectors)  # type: ignore[attr-defined]
+    with np.errstate(all="ignore"):  # a damaged number may be NaN, or too large for float32
+        return _predicted(model, folder / "lines.txt")
+
+
+def _predicted(model: fasttext.FastText, lines_path: Path) -> str:
     if model.is_supervised:
-        lines, precision, recall = model.test(folder / "lines.txt", k=2)
+        lines, precision, recall = model.test(lines_path, k=2)
         return "" if lines >= 0 and not precision > 1 and not recall > 1 else f"precision {precision}"
     if model.get_sentence_vector("where is it").shape != (model.get_dimension(),):
         return "a sentence vector of another size"
@@ -119,5 +165,6 @@ def read_front(folder: Path, rng: random.Random) -> str:
 
 READERS = [
     *(Reader(name, functools.partial(model_seeds, name), read_model) for name in SETTINGS),
+    Reader("resume", resume_seeds, read_resumed, slack=48 * MEGABYTE),
     Reader("fasttext-module", front_seeds, read_front),
 ]

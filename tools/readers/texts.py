@@ -1,7 +1,7 @@
 """Readers of text: plain and compressed files with every tokenizer, and columns of parquet files.
 
-The sizes of blocks and tables are small here, so that a small text has several blocks and shards. Memory is
-compared with the compressed file: what is unpacked must pass through in pieces.
+The sizes of blocks and tables are small here, so that a small text has several blocks and shards. Half of
+the texts are read even if they do not look like text.
 """
 
 from __future__ import annotations
@@ -32,14 +32,16 @@ SIZES = EncodingSizes(block=1 << 12, part=1 << 12, shard=64, table=16)
 PLAIN = encode_word("\n".join(LINES)) + b"\n"
 # white space and one word, up to a thousand times as long as its compressed form
 BOMB = b" " * (MEGABYTE >> 3) + b"a\n"
-UNPACKING = 8 * MEGABYTE  # pieces of text, and the tables of the compressions
+BUFFERS = 8 * MEGABYTE  # pieces of text
+# a line may be as long as a text: a damaged block of bzip2 is up to 45 MB of the same byte
+UNPACKING = 128 * MEGABYTE
 # an xz header says how much memory the decoder asks for, up to 4 GB, of which it touches what it needs
 XZ_HEADER = 5 << 30
 
 
-def encoded(path: Path, tokenizer: Tokenizer, keeping: Keeping, column: str | None = None) -> Corpus:
+def encoded(path: Path, tokenizer: Tokenizer, keeping: Keeping, column: str | None, force: bool) -> Corpus:
     """Encode a file with small buffers."""
-    text = open_input(path, tokenizer, SIZES.block, column, keeping.empty_lines)
+    text = open_input(path, tokenizer, SIZES.block, column, keeping.empty_lines, force)
     with Workplace(None) as place:
         return encode_input(text, WordChoice(1, None), place, 1, SIZES, None, keeping)
 
@@ -50,16 +52,21 @@ def read_text(name: str, folder: Path, rng: random.Random) -> str:
     tokenizers: list[Tokenizer] = [*NAMES, str.split]
     tokenizer = rng.choice(tokenizers)
     column = rng.choice([None, None, None, "text"]) if name.endswith(".parquet") else None
-    with encoded(folder / name, tokenizer, keeping, column) as corpus:
+    with encoded(folder / name, tokenizer, keeping, column, rng.random() < 0.5) as corpus:
         if rng.random() < 0.2:
             Corpus.open(corpus.directory).close()
         return check_corpus(corpus)
 
 
 def plain_seeds(_: Path) -> list[Files]:
-    """Return plain texts, one with long words and one with bytes of all kinds."""
+    """Return plain texts: short, long, and with a byte order mark."""
+    return [{"x": text} for text in (PLAIN, PLAIN * 40, b"\xef\xbb\xbf" + PLAIN)]
+
+
+def odd_seeds(folder: Path) -> list[Files]:
+    """Return plain texts, and files that do not look like text: with long words, with bytes of all kinds."""
     long = b"w" * 5000 + b" " + b"\xff\xfe\x00 " * 300
-    return [{"x": text} for text in (PLAIN, PLAIN * 40, b"\xef\xbb\xbf" + PLAIN, long, bytes(range(256)) * 3)]
+    return [*plain_seeds(folder), {"x": long}, {"x": bytes(range(256)) * 3}]
 
 
 def packed_seeds(pack: Callable[[bytes], bytes], _: Path) -> list[Files]:
@@ -125,7 +132,7 @@ PACKERS: dict[str, Callable[[bytes], bytes]] = {
     "zst": zstd,
 }
 READERS = [
-    Reader("text", plain_seeds, functools.partial(read_text, "x"), slack=UNPACKING, share=0.5),
+    Reader("text", odd_seeds, functools.partial(read_text, "x"), slack=BUFFERS, share=0.5),
     *(
         Reader(
             f"text-{kind}",
@@ -135,7 +142,7 @@ READERS = [
         )
         for kind, pack in PACKERS.items()
     ),
-    Reader("text-parquet", parquet_seeds, functools.partial(read_text, "x.parquet"), slack=UNPACKING),
+    Reader("text-parquet", parquet_seeds, functools.partial(read_text, "x.parquet"), slack=BUFFERS),
     Reader("text-beside", beside_seeds, read_beside, slack=64 * MEGABYTE, share=0.05),
-    Reader("text-gensim", plain_seeds, read_sentences, slack=UNPACKING),
+    Reader("text-gensim", plain_seeds, read_sentences, slack=BUFFERS),
 ]
