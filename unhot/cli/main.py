@@ -16,6 +16,7 @@ from click.shell_completion import shell_complete
 
 from unhot.cli.analogy import analogy
 from unhot.cli.bench import bench
+from unhot.cli.completion import complete_text
 from unhot.cli.convert import convert
 from unhot.cli.cooccur import cooccur
 from unhot.cli.demo import demo
@@ -57,6 +58,7 @@ for _command in (
     *(bench, info, verify, convert, fasttext, demo, warmup),
 ):
     group.add_command(_command)
+complete_text(group)
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 
 import click
 
+from unhot.cli.completion import TEXT
 from unhot.cli.declared import Declared, DeclaredField, declared
 from unhot.cli.outputs import listed_layers, load_plugin
 
@@ -41,7 +42,7 @@ class ModelOption(click.Option):
         first = next(iter(fields.values()))
         flag = "--" + first.name.replace("_", "-")
         words = list(dict.fromkeys(word for field in fields.values() for word in field.choices))
-        kind: Any = click.Choice(words) if words else KINDS.get(first.type, click.STRING)
+        kind: Any = click.Choice(words) if words else KINDS.get(first.type, TEXT)
         if first.type == "bool":
             flag, kind = f"{flag}/--no-{flag[2:]}", None
         super().__init__([flag, first.name], type=kind, default=None, help=_help(first, fields, defaults))
@@ -116,8 +117,11 @@ class TrainCommand(click.Command):
     """A command with options for the settings of all models; its help also lists models and layers."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Load plugins first, because their models may have settings of their own; then parse."""
-        for plugin in plugins_in(args):
+        """Load plugins first, because their models may have settings of their own; then parse.
+
+        A shell that completes a command runs no plugin.
+        """
+        for plugin in () if ctx.resilient_parsing else plugins_in(args):
             load_plugin(plugin)
         return super().parse_args(ctx, args)
 
