@@ -124,6 +124,8 @@ def train(
 
     if resume is not None:
         _refuse(context, "--resume keeps the settings that the training started with; leave this out")
+        if not Path(resume).exists():  # asked now, before a folder is made to hold it
+            raise DataError(f"{resume}: there is no such file or folder; give the folder of a saved model")
         target = target or resume
     elif not inputs or target is None:
         raise click.UsageError("Missing option '-o'." if inputs else "Missing argument 'INPUT...'.", context)
