@@ -121,7 +121,7 @@ def test_a_claim_whose_file_vanished_between_opening_and_locking(tmp_path, monke
         assert in_thread(lambda: claim(tmp_path))
 
 
-@pytest.mark.parametrize("text", ["", "{", "[1]"])
+@pytest.mark.parametrize("text", ["", "{", "[1]", "[" * 100_000])
 def test_a_holder_without_a_name(text, tmp_path, other):
     (tmp_path / CLAIM).write_text(text)
     with pytest.raises(DataError, match="another process is writing here; wait"):

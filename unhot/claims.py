@@ -128,7 +128,7 @@ def _holder(path: str) -> dict[str, Any]:
     """Return what a claim says about its holder; nothing if it cannot be read."""
     try:
         found = json.loads(Path(path).read_bytes())
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}
 

@@ -60,6 +60,7 @@ Lists that a user writes, and settings (lists.py):
     outliers          sets of words with outliers
     word-lists        words to freeze, connectors of phrases
     gensim-counts     word2vec's text format, packed, with counts in a file of their own
+    claim             who writes into a folder
     output-specs      the specs of output layers
     sizes             numbers of bytes
 

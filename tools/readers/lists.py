@@ -10,10 +10,12 @@ from pathlib import Path
 import numpy as np
 
 from readers.reader import MEGABYTE, Files, Reader, data_of
+from unhot.claims import check_unclaimed
 from unhot.cli.phrases import _connectors
 from unhot.cli.train import _frozen
 from unhot.compat.gensim.models.keyedvectors import KeyedVectors
 from unhot.corpus.phrases import Phrases
+from unhot.errors import DataError
 from unhot.evaluate import analogies, categories, outliers, similarity
 from unhot.noise.choose import noise_probability
 from unhot.outputs import parse_output
@@ -22,6 +24,11 @@ from unhot.tree.classes import groups_from_map
 from unhot.tree.given import from_codes, read_classes, read_codes
 from unhot.vectors.store import Vectors
 from unhot.vocab.vocabulary import decode_word
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
 
 WORDS = ["a", "b", "c", "d", "new", "york", "caf\u00e9"]
 VECTORS = Vectors(WORDS, np.random.default_rng(3).standard_normal((len(WORDS), 4)).astype(np.float32))
@@ -136,6 +143,19 @@ def read_size(folder: Path, rng: random.Random) -> str:
     return "" if isinstance(found, int) and found >= 0 else f"{found}"
 
 
+def read_claim(folder: Path, rng: random.Random) -> str:
+    """Ask who holds a folder that is held."""
+    if not (folder / "x").exists() or fcntl is None:
+        return ""
+    with (folder / "x").open("rb") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        try:
+            check_unclaimed(folder / "x", folder)
+        except DataError as error:
+            return "" if f"{folder}: another process is writing here" in str(error) else str(error)
+    return ""
+
+
 SPECS = [
     b"negative:k=5,power=0.75,noise=unigram,hits=drop",
     b"nce:k=2,noise=learned",
@@ -182,5 +202,6 @@ READERS = [
     Reader("word-lists", of(b"the\nof\n\xff\n\n", b"a b\r\nc"), read_word_list),
     Reader("gensim-counts", counted_seeds, read_counted),
     Reader("output-specs", of(*SPECS), read_spec),
+    Reader("claim", of(b'{"pid": 1, "host": "h", "since": "today", "command": "unhot"}', b""), read_claim),
     Reader("sizes", of(b"200MB", b" 1.5 GB ", b"1000", b"0.1k", b"12T"), read_size),
 ]
