@@ -18,6 +18,7 @@ ORDER = [
     "atomic",
     "claims",
     "threads",
+    "screen",
     "probability",
     "kernels",
     "noise",

@@ -229,7 +229,7 @@ def test_old_cells_are_replaced(run, tmp_path):
 INTERRUPTIBLE = """
 import os, signal
 from unhot.cli import main
-from unhot.cli.show import TrainingBar
+from unhot.train.bar import TrainingBar
 signal.signal(signal.SIGINT, signal.default_int_handler)
 TrainingBar.counting = lambda *_: os.kill(os.getpid(), signal.SIGINT)  # in the middle of it
 main.main()

@@ -15,10 +15,10 @@ import pytest
 import unhot
 from unhot.claims import CLAIM, claimed
 from unhot.cli.main import main
-from unhot.cli.show import TrainingBar
 from unhot.compat import fasttext
 from unhot.errors import DataError
 from unhot.models.fasttext import FastText
+from unhot.train.bar import TrainingBar
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 CASES = json.loads((GOLDEN / "fasttext_program.json").read_text(encoding="utf-8"))

@@ -14,8 +14,8 @@ from terminals import on_terminal, read_all, through_pipe
 
 import unhot
 from unhot.cli.main import group
-from unhot.cli.show import TrainingBar
-from unhot.cli.terminal import printable, printable_lines
+from unhot.screen.terminal import printable, printable_lines
+from unhot.train.bar import TrainingBar
 
 pytest.importorskip("pty")
 

@@ -9,7 +9,7 @@ import click
 from unhot.cli.neighbors import tell_unseen, unseen_words
 from unhot.cli.options import json_option, restrict_option, which_option
 from unhot.cli.show import show_json
-from unhot.cli.terminal import printable
+from unhot.screen.terminal import printable
 
 EXAMPLES = """
 \b

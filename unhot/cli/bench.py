@@ -15,9 +15,9 @@ import click
 from unhot.cli.outputs import plugin_option
 from unhot.cli.several import SeveralValues
 from unhot.cli.show import new_bar, note, print_table, show_json
-from unhot.cli.terminal import printable
 from unhot.cli.text_options import force_option
 from unhot.errors import ConfigError, DataError
+from unhot.screen.terminal import printable
 
 if TYPE_CHECKING:
     from unhot.bench.outputs import Status, Tell

@@ -10,8 +10,8 @@ import click
 from unhot.cli.options import json_option, named
 from unhot.cli.show import note, show_json
 from unhot.cli.streams import STDOUT, descriptor_of, is_stream, is_terminal, open_stream
-from unhot.cli.terminal import printable
 from unhot.errors import ConfigError, DataError
+from unhot.screen.terminal import printable
 
 if TYPE_CHECKING:
     from unhot.vectors.store import Vectors

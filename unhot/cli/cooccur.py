@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from unhot.cli.options import named
-from unhot.cli.show import TrainingBar, note, show_json
-from unhot.cli.terminal import printable
+from unhot.cli.show import note, show_json
 from unhot.cli.text_options import (
     column_option,
     force_option,
@@ -20,7 +19,9 @@ from unhot.cli.text_options import (
     tokenizer_option,
 )
 from unhot.errors import DataError
+from unhot.screen.terminal import printable
 from unhot.sizes import bytes_of
+from unhot.train.bar import TrainingBar
 
 if TYPE_CHECKING:
     from unhot.corpus.cells import Cells

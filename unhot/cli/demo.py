@@ -7,7 +7,8 @@ from pathlib import Path
 import click
 
 from unhot.cli.options import named
-from unhot.cli.show import TrainingBar, note
+from unhot.cli.show import note
+from unhot.train.bar import TrainingBar
 
 QUERIES = ("war", "president", "gold", "farmers", "health")
 ANALOGIES = (("mexico", "mexican", "spain"), ("army", "soldiers", "navy"), ("great", "greater", "large"))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from unhot.cli.show import note
-from unhot.cli.terminal import printable
+from unhot.screen.terminal import printable
 
 if TYPE_CHECKING:
     from unhot.compat.fasttext import FastText

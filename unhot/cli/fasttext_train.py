@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from unhot.cli.show import TrainingBar
 from unhot.compat.fasttext.settings import Unsupervised
 from unhot.errors import ConfigError, DataError
+from unhot.train.bar import TrainingBar
 
 if TYPE_CHECKING:
     from unhot.models.fasttext import FastText

@@ -9,8 +9,8 @@ import click
 
 from unhot.cli.options import json_option
 from unhot.cli.show import show_json, size_of
-from unhot.cli.terminal import printable
 from unhot.errors import DataError
+from unhot.screen.terminal import printable
 
 if TYPE_CHECKING:
     from unhot.vectors.store import Vectors

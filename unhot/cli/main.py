@@ -27,11 +27,11 @@ from unhot.cli.neighbors import neighbors
 from unhot.cli.outputs import outputs
 from unhot.cli.phrases import phrases
 from unhot.cli.show import note
-from unhot.cli.terminal import escaped_terminals, silence
 from unhot.cli.train import train
 from unhot.cli.verify import verify
 from unhot.cli.warmup import warmup
 from unhot.errors import ConfigError, UnhotError
+from unhot.screen.terminal import escaped_terminals, silence
 from unhot.version import __version__
 
 NAME = "unhot"

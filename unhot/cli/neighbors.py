@@ -13,8 +13,8 @@ import click
 
 from unhot.cli.options import restrict_option, which_option
 from unhot.cli.show import note
-from unhot.cli.terminal import printable
 from unhot.errors import DataError
+from unhot.screen.terminal import printable
 
 if TYPE_CHECKING:
     from unhot.vectors.store import Vectors

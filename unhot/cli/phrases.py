@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from unhot.atomic import replacing
-from unhot.cli.show import TrainingBar, show_json
+from unhot.cli.show import show_json
 from unhot.cli.streams import STDOUT, descriptor_of, is_stream, open_stream
-from unhot.cli.terminal import printable
 from unhot.cli.text_options import (
     column_option,
     force_option,
@@ -22,6 +21,8 @@ from unhot.cli.text_options import (
 )
 from unhot.corpus.reading.streams import PACKERS, packed_file
 from unhot.errors import ConfigError, DataError
+from unhot.screen.terminal import printable
+from unhot.train.bar import TrainingBar
 
 if TYPE_CHECKING:
     from unhot.corpus.corpus import Corpus

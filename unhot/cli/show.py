@@ -6,16 +6,14 @@ import json
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from unhot.cli.terminal import printable, silence
+from unhot.screen.terminal import printable, silence
 
 if TYPE_CHECKING:
-    from unhot.cli.screen import Bar
-    from unhot.train.progress import Progress
+    from unhot.screen.console import Bar
 
 PIPE = 160  # the width of tables if stdout is not a terminal
 
@@ -49,7 +47,7 @@ def print_table(
     from rich.table import Table
     from rich.text import Text
 
-    from unhot.cli.screen import Screen
+    from unhot.screen.console import Screen
 
     console = Screen()
     width = console.width if console.is_terminal else PIPE
@@ -74,63 +72,6 @@ def print_table(
 
 def new_bar(before: str, behind: str, *, quiet: bool = False, transient: bool = False) -> Bar:
     """Return a progress bar on stderr with a text on each side; without a terminal nothing is drawn."""
-    from unhot.cli.screen import Bar
+    from unhot.screen.console import Bar
 
     return Bar(before, behind, quiet=quiet, transient=transient)
-
-
-class TrainingBar:
-    """Shows the progress of reading and training: a bar on a terminal, otherwise a line per epoch."""
-
-    def __init__(self, *, quiet: bool = False) -> None:
-        """Make the bar; `quiet` shows nothing."""
-        self._quiet = quiet
-        self._bar = new_bar(
-            "{task.description:<10}", "{task.percentage:>3.0f}%  {task.fields[text]}", quiet=quiet
-        )
-        self._task = self._bar.add_task("reading", total=None, text="")
-        self.unit = "words"  # the unit of progress
-
-    def __enter__(self) -> TrainingBar:
-        """Start drawing."""
-        self._bar.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Stop drawing."""
-        self.stop()
-
-    def stop(self) -> None:
-        """Stop drawing; the bar stays as it is."""
-        self._bar.stop()
-
-    def note(self, line: str) -> None:
-        """Print a line above the bar."""
-        if not self._quiet:
-            self._bar.console.print(line, soft_wrap=True)
-
-    def reading(self, done: int, total: int | None) -> None:
-        """Show how many bytes are read."""
-        self._bar.update(self._task, completed=done, total=total, text=f"{done / 1e6:,.0f} MB")
-
-    def counting(self, done: int, total: int) -> None:
-        """Show how many rows are counted."""
-        self._bar.update(self._task, description="counting", completed=done, total=total, text="")
-
-    def __call__(self, progress: Progress) -> None:
-        """Show how many words or cells are trained."""
-        self.unit = "cells" if "cells" in progress.details else self.unit
-        loss = "" if progress.loss is None else f"  loss {progress.loss:.4f}"
-        left = "" if progress.seconds_left is None else f"  {progress.seconds_left:,.0f} s left"
-        speed = f"{progress.words_per_second:,.0f} {self.unit}/s"
-        self._bar.update(
-            self._task,
-            description=f"epoch {min(max(progress.epoch, 1), progress.epochs)}/{progress.epochs}",
-            completed=progress.words,
-            total=progress.total_words,
-            text=f"{speed}{loss}  lr {progress.lr:.4f}{left}",
-        )
-        if progress.event == "epoch" and not self._bar.console.is_terminal:
-            self.note(f"epoch {progress.epoch}/{progress.epochs}: loss {progress.loss:.4f}, {speed}")

@@ -15,8 +15,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO, TextIO, cast
 
-from unhot.cli.terminal import EscapedBytes
 from unhot.errors import DataError
+from unhot.screen.terminal import EscapedBytes
 
 STDOUT = "-"
 NUMBERS = {STDOUT: 1, "/dev/stdout": 1, "/dev/stderr": 2}

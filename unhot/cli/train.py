@@ -19,9 +19,9 @@ from unhot.cli.text_options import force_option
 from unhot.errors import ConfigError, DataError, UnhotError
 
 if TYPE_CHECKING:
-    from unhot.cli.show import TrainingBar
     from unhot.models.model import Model
     from unhot.models.word_model import WordModel
+    from unhot.train.bar import TrainingBar
     from unhot.vectors.store import Vectors
 
 EXAMPLES = """
@@ -119,7 +119,7 @@ def train(
     folder that `unhot cooccur` wrote. Ctrl-C stops the training and saves the model as it is. --resume
     continues a training that was interrupted, by Ctrl-C or by a power cut.
     """
-    from unhot.cli.show import TrainingBar
+    from unhot.train.bar import TrainingBar
     from unhot.vectors.formats.model_claim import claimed_model
 
     if resume is not None:

@@ -2,11 +2,11 @@
 
 import logging
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
-from dataclasses import asdict, dataclass, field, fields
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from unhot.corpus.cells import Cells
 from unhot.corpus.cells.cells import INDEX as CELLS_INDEX
@@ -16,6 +16,7 @@ from unhot.corpus.phrases import Phrases
 from unhot.corpus.reading.files import STDIN
 from unhot.corpus.reading.sources import paths_of
 from unhot.errors import ConfigError, DataError, FormatError
+from unhot.train.bar import TrainingBar
 from unhot.train.checkpoint import Checkpoint
 from unhot.train.history import History
 from unhot.train.progress import Callback
@@ -73,6 +74,26 @@ class Tells:
     counting: Counting | None = None
     note: Note | None = None  # None: notes are logged
     checkpoint: Checkpoint | None = None
+
+    @contextmanager
+    def shown(self, progress: bool) -> Iterator[Self]:
+        """Give these listeners and, if the progress is to be shown, a bar that listens, too.
+
+        Whatever is told to nobody else is told to the bar.
+        """
+        if not isinstance(progress, bool):
+            raise ConfigError(f"progress={progress!r:.80}: must be True, to show the progress, or False")
+        if not progress:
+            yield self
+            return
+        with TrainingBar() as bar:
+            yield replace(
+                self,
+                callbacks=[bar, *self.callbacks],
+                reading=self.reading or bar.reading,
+                counting=self.counting or bar.counting,
+                note=self.note or bar.note,
+            )
 
     def claim(self) -> AbstractContextManager[None]:
         """Hold the folder of the checkpoints; raise an error now, not after hours, if it cannot be had."""

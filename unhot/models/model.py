@@ -157,6 +157,7 @@ class Model(ABC, Generic[L]):
         start: Any = None,
         frozen: str | Iterable[str] | None = None,
         checkpoint: Checkpoint | None = None,
+        progress: bool = False,
         callbacks: Sequence[Callback] = (),
         reading: Reading | None = None,
         counting: Counting | None = None,
@@ -174,11 +175,12 @@ class Model(ABC, Generic[L]):
                     vocabulary then grows by the new words
         frozen      words whose input vectors must not change; "known": all words of `start`
         checkpoint  where and how often to save the state, to `resume` from
+        progress    show the progress: a bar on a terminal or in a notebook, elsewhere a line for each epoch
         callbacks   functions called with a `Progress` after every chunk and every epoch
         reading     function called with the bytes read and the total while the text is read
         counting    function called with the rows counted and the total while cells are counted
         note        function called with lines about what goes on: compiling, the memory plan, odd input;
-                    None: the lines are logged
+                    None: the lines are logged or, with `progress`, shown
         directory   where to keep the encoded text for later, and the cells in its folder `cells` if the
                     model is trained on cells; None: a temporary directory
         force       read files even if they do not look like text
@@ -190,10 +192,10 @@ class Model(ABC, Generic[L]):
             raise ConfigError(f"labels: {self.name} learns from text without labels; leave labels out")
         begins = Begins(start, frozen, History())
         self.check_begins(begins)
-        tells = Tells(callbacks, reading, counting, note, checkpoint)
+        listeners = Tells(callbacks, reading, counting, note, checkpoint)
         reads = Reads(opened(source), labels, counts, column, phrases, directory, force=force)
         reads = dataclasses.replace(reads, known=self.known(begins, reads))
-        with tells.claim(), self.open_input(reads, tells) as data:
+        with listeners.shown(progress) as tells, tells.claim(), self.open_input(reads, tells) as data:
             origin = Origin(names_of(source), column, fingerprint(data), names_of(labels))
             with self._training(data, begins, tells, origin) as training:
                 training.train()
@@ -206,6 +208,7 @@ class Model(ABC, Generic[L]):
         *,
         phrases: Phrases | None = None,
         checkpoint: Checkpoint | None = None,
+        progress: bool = False,
         callbacks: Sequence[Callback] = (),
         reading: Reading | None = None,
         counting: Counting | None = None,
@@ -222,12 +225,12 @@ class Model(ABC, Generic[L]):
         is given nevertheless is a `DataError`: it may be new text, which `resume` does not learn from.
         """
         vocabulary, done = self.learned.in_vocabulary, self.history.position
-        tells = Tells(callbacks, reading, counting, note, checkpoint)
+        listeners = Tells(callbacks, reading, counting, note, checkpoint)
         if self.complete:
             if source is not None:
                 more = "use fit(text, start=model)" if self.starts else "call fit again"
                 raise DataError(f"this training is complete: to learn from more text, {more}")
-            tells.say("this training is complete: nothing is left to do")
+            listeners.say("this training is complete: nothing is left to do")
             return self
         text = opened(self._origin.again() if source is None else source)
         labels = self._origin.labels_again() if labels is None else labels
@@ -235,7 +238,7 @@ class Model(ABC, Generic[L]):
         reads = Reads(text, labels, phrases=phrases, directory=directory, force=True)
         if not reads.encoded:
             reads = dataclasses.replace(reads, counts=vocabulary, column=self._origin.column)
-        with tells.claim(), self.open_input(reads, tells) as data:
+        with listeners.shown(progress) as tells, tells.claim(), self.open_input(reads, tells) as data:
             if data.vocabulary != vocabulary or fingerprint(data) != self._origin.fingerprint:
                 raise DataError(
                     "this is not the text that the training started with, or it is tokenised differently, or "

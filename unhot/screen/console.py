@@ -9,7 +9,7 @@ from rich.console import Console, ConsoleOptions, RenderableType
 from rich.progress import BarColumn, Progress, TextColumn
 from rich.segment import Segment
 
-from unhot.cli.terminal import escape_terminals, printable_lines, silence, terminal_of
+from unhot.screen.terminal import escape_terminals, printable_lines, silence, terminal_of
 
 
 class Screen(Console):
@@ -41,8 +41,8 @@ class Screen(Console):
 class Bar(Progress):
     """A progress bar on standard error, with a text on each side; without a terminal nothing is drawn."""
 
-    def __init__(self, before: str, behind: str, *, quiet: bool, transient: bool) -> None:
-        """Make the bar; see `TextColumn` for the texts."""
+    def __init__(self, before: str, behind: str, *, quiet: bool = False, transient: bool = False) -> None:
+        """Make the bar; see `TextColumn` for the texts, with the field `text`."""
         screen = Screen(stderr=True)
         super().__init__(
             TextColumn(before, markup=False),
@@ -54,7 +54,20 @@ class Bar(Progress):
             redirect_stdout=sys.stdout is not None and sys.stdout.isatty(),
         )
 
+        self.drawn = screen.is_terminal and not quiet
+
     def start(self) -> None:
         """Start drawing; rich shows other output above the bar and reads colours in it: escape it first."""
         super().start()
-        escape_terminals()
+        if self.drawn:
+            escape_terminals()
+
+    def show(self, before: str, done: int, total: int | None, behind: str) -> None:
+        """Show how much is done, as the only task of the bar."""
+        if not self.tasks:
+            self.add_task(before, total=None, text="")
+        self.update(self.task_ids[0], description=before, completed=done, total=total, text=behind)
+
+    def say(self, line: str) -> None:
+        """Print a line above the bar."""
+        self.console.print(line, soft_wrap=True)

@@ -1,0 +1,1 @@
+"""What people see while something runs: terminals, progress bars, notebooks."""
