@@ -17,6 +17,10 @@ class DataError(UnhotError, ValueError):
     """The input text or the vocabulary cannot be trained on."""
 
 
+class NothingLearned(DataError):
+    """A training ended without a single example; the model has only its first values."""
+
+
 class FormatError(UnhotError, ValueError):
     """A file is damaged or is not what its name says."""
 

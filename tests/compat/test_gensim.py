@@ -426,6 +426,12 @@ def test_generators_and_strings_are_sentences():
         model.train(once, total_examples=100, epochs=1)
 
 
+def test_a_text_that_teaches_nothing_is_only_a_warning(caplog):
+    model = Word2Vec([["one"], ["two"]], min_count=1, vector_size=4, epochs=1)
+    assert len(model.wv) == 2
+    assert "nothing was learned" in caplog.text
+
+
 def test_words_from_frequencies():
     model = Word2Vec(vector_size=8, min_count=5, workers=1)
     model.build_vocab_from_freq({"t0w0": 100, "t0w1": 50, "rare": 4}, corpus_count=10)

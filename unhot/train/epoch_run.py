@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
-from unhot.errors import ConfigError, DataError, Diverged, FormatError, UnhotError
+from unhot.errors import ConfigError, Diverged, FormatError, NothingLearned, UnhotError
 from unhot.threads import working
 from unhot.train.checkpoint import Checkpoint, Timer
 from unhot.train.good_state import GoodState
@@ -129,8 +129,8 @@ class EpochRun(ABC, Generic[C]):
     def train(self) -> None:
         """Train for all epochs, or until Ctrl-C; `history` says how far it came.
 
-        Raise `Diverged`, with the model in the last good state, if a number is not finite. Raise a
-        `DataError` if no epoch had a single pair to learn from.
+        Raise `Diverged`, with the model in the last good state, if a number is not finite. Raise
+        `NothingLearned` if no epoch had a single pair to learn from.
         """
         self._tell("start", 0, None, self._plan.details)
         try:
@@ -138,7 +138,7 @@ class EpochRun(ABC, Generic[C]):
                 self._train_epoch(epoch)
             self._done("finished" if self.history.pairs else "nothing learned")
             if not self.history.pairs:
-                raise DataError(NOTHING)
+                raise NothingLearned(NOTHING)
         except KeyboardInterrupt:
             self._interrupt()
             self._done("interrupted")

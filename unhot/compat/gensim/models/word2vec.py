@@ -32,7 +32,7 @@ from unhot.compat.gensim.models.settings import (
 )
 from unhot.corpus.corpus import Corpus
 from unhot.corpus.encoding import encode
-from unhot.errors import DataError
+from unhot.errors import DataError, NothingLearned
 from unhot.models.cbow import CBOW
 from unhot.models.load import load_words
 from unhot.models.skipgram import SkipGram
@@ -241,6 +241,8 @@ class Word2Vec:
         relay = Relay(self, model, list(callbacks))
         try:
             model.fit(corpus, start=start, frozen=frozen or None, callbacks=[relay])
+        except NothingLearned as error:  # gensim only warns
+            logger.warning(error)
         finally:
             if not relay.ended:
                 self.show(model)
