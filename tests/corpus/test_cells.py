@@ -187,6 +187,7 @@ def test_flipped_bits_never_crash(tmp_path_factory, data):
     ("field", "value"),
     [
         ("version", 2), ("words", "many"), ("words", 4), ("words", -1), ("words", 10**15),
+        ("words", float("inf")),
         ("cells", 3), ("cells", -4), ("cells", None), ("cells", 10**15),
         ("settings", 7), ("settings", "window"),
     ],

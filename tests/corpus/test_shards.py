@@ -133,6 +133,7 @@ def test_flipped_bits_never_crash(tmp_path_factory, data):
         ("shards", 7),
         ("shards", [[350]]),
         ("shards", [[350, -1]]),
+        ("shards", [[350, float("inf")]]),
         ("shards", [[-350, 150]]),
         ("shards", [[350, 150], [350, 150]]),
         ("shards", []),

@@ -172,6 +172,24 @@ def test_a_damaged_state_is_a_format_error(damage, tmp_path):
             unhot.load(tmp_path / name)
 
 
+@pytest.mark.parametrize(
+    ("change", "error", "said"),
+    [
+        (lambda rows: rows[:-1], DataError, r"has 48 output rows, but negative.* has 49 for its words"),
+        (lambda rows: np.vstack([rows, rows[:1]]), DataError, "has 50 output rows"),
+        (lambda rows: rows[:, 1:].copy(), FormatError, r"out_vectors have the shape \(49, 11\)"),
+    ],
+)
+def test_output_rows_that_do_not_fit(change, error, said, tmp_path):
+    model = cut_off(unhot.SkipGram(**SMALL), tmp_path / "m", 40)
+    assert len(model.vocabulary) == 49
+    saved = load_model(tmp_path / "m")
+    tensors = {**saved.tensors, "out_vectors": change(np.array(saved.tensors["out_vectors"]))}
+    save_model(tmp_path / "n", saved.config, saved.vocabulary, tensors)
+    with pytest.raises(error, match=said):
+        unhot.load(tmp_path / "n").resume(TEXT)
+
+
 def test_more_chunks_than_there_are_is_damage(tmp_path):
     model = cut_off(unhot.SkipGram(**SMALL), tmp_path / "m", 40)
     model.history.position = model.history.position._replace(chunk=10**6)

@@ -68,7 +68,7 @@ class Corpus(OpenedFolder):
             report = Report.from_json(index["report"])
             keeping = Keeping(*(bool(index.get(name, False)) for name in Keeping._fields))
             names = checked_names(index.get(BESIDE, []))
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
+        except (KeyError, TypeError, ValueError, OverflowError, AttributeError) as error:
             raise FormatError(f"{path / INDEX}: {error}: the file is damaged, {AGAIN}") from error
         vocabulary = read_vocabulary(path, words, AGAIN)
         if not vocabulary.is_ordered():

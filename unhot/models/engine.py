@@ -95,6 +95,12 @@ class Engine(ABC):
         if params.out_bias.size:
             params.out_bias[: sizes.rows] = task.layer.start_bias(self._data.out_vocabulary.counts)
         if start is not None:
+            if start.out_rows.size not in (0, sizes.rows):
+                raise DataError(
+                    f"the model to start from has {start.out_rows.size} output rows, but {task.layer.spec()} "
+                    f"has {sizes.rows} for its words: its files are damaged, or a file that the layer names "
+                    "has changed; train again from the text"
+                )
             with np.errstate(over="ignore"):
                 start.fill(params)
             if first.half and not finite(params):

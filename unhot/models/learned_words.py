@@ -52,6 +52,11 @@ def learned_from(saved: SavedModel, layer: OutputLayer) -> LearnedWords:
     }
     for name, size in sizes.items():
         _check(layer, name, getattr(params, name).shape, size)
+    if params.out_vectors.shape[1:] != params.in_vectors.shape[1:]:
+        raise FormatError(
+            f"a model with {layer.spec()}: its out_vectors have the shape {params.out_vectors.shape}, its "
+            f"in_vectors {params.in_vectors.shape}: the second numbers must be equal; the file is damaged"
+        )
     predicted = saved.out_vocabulary or saved.vocabulary
     seen = saved.tensors.get("seen", np.zeros(0, np.int64))
     if seen.size:

@@ -86,7 +86,7 @@ class Cells(OpenedFolder):
             words = int(index["words"])
             cells = int(index["cells"])
             settings = dict(index["settings"])
-        except (KeyError, TypeError, ValueError) as error:
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise FormatError(f"{path / INDEX}: {error}: the file is damaged, {AGAIN}") from error
         vocabulary = read_vocabulary(path, words, AGAIN)
         for name, size in ((STARTS, 8 * (words + 1)), (COLUMNS, 4 * cells), (VALUES, 8 * cells)):
