@@ -25,7 +25,7 @@ from unhot.outputs.head import Head
 
 EXACT_SHARE = 0.2  # share of the minutes for the exact solution
 FEWEST_EPOCHS = 10  # of the exact solution
-LEAST = 0.5  # seconds of training; less says nothing about a layer
+LEAST = 2.0  # seconds of training; after less, most layers know no more than the counts of the words
 START = 2.0  # seconds to load or compile the kernels of a layer, or to start torch
 PIECE = 0.1  # seconds to begin and to end a piece of training
 DEARER = 1.5  # most layers are dearer to measure than the softmax, which the probe measures
