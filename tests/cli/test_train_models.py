@@ -158,6 +158,23 @@ def test_phrases_first(folder):
         assert "york" not in words
 
 
+def test_sums_of_ngrams(folder):
+    small = ("--model", "fasttext", "--dim", 4, "--epochs", 1, "--min-count", 1, "--buckets", 100, "-q")
+    trained = run("train", folder / "t.txt", "-o", folder / "s", *small, "--combine", "sum")
+    assert trained.returncode == 0, trained.stderr
+    facts = json.loads(run("info", folder / "s", "--json").stdout)
+    assert (facts["combine"], facts["lr"]) == ("sum", 0.0125)
+    written = run("convert", folder / "s", folder / "s.bin", "--to", "fasttext")
+    assert (written.returncode, "sums of rows" in written.stderr) == (0, True), written.stderr
+    on = ("train", folder / "t.txt", "-o", folder / "on", "--start", folder / "s", "--epochs", 1, "-q")
+    mixed = run(*on, "--combine", "mean")
+    assert mixed.returncode != 0
+    assert "the same combine" in mixed.stderr
+    for model, combine in (("fasttext", "sum"), ("cbow", "mean")):  # that of cbow is about words
+        assert run(*on, "--model", model, "--overwrite").returncode == 0
+        assert unhot.load(folder / "on").combine == combine
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -168,6 +185,7 @@ def test_phrases_first(folder):
         (["--model", "svd", "--x-max", "5"], "--x-max: is a setting of glove, not of --model svd"),
         (["--model", "glove", "--combine", "none"], "'none' is not one of"),
         (["--model", "cbow", "--combine", "word"], "combine='word'"),
+        (["--model", "fasttext", "--combine", "half"], "combine='half': must be one of mean, sum"),
         (["--model", "glove", "--memory", "1kB"], "memory"),
         (["--model", "svd", "--start", "g"], "--start: --model svd always starts from scratch"),
         (["--model", "svd", "--dim", "500"], "dim=500"),

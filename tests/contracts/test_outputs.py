@@ -25,6 +25,7 @@ from unhot.kernels.windows import Text, Window, keep_threshold
 from unhot.models.cbow import CBOW
 from unhot.models.compiled_engine import make_kernel
 from unhot.models.fasttext import FastText
+from unhot.models.ngram_feeders import FARTHEST
 from unhot.models.skipgram import SkipGram
 from unhot.outputs import LAYERS, Head, parse_output
 from unhot.train.params import HotSizes, Sizes, padded, start_params, without_copies
@@ -90,10 +91,10 @@ def test_every_layer_is_under_contract():
 class OneStep:
     """One centre of one sentence, trained with lr = 1: the change of the parameters is minus the gradient."""
 
-    def __init__(self, model, seed=3, sentence=SENTENCE):
+    def __init__(self, model, seed=3, sentence=SENTENCE, spelled=SPELLED, spread=0.5):
         rng = np.random.default_rng(seed)
         self.model, self.layer, self.sentence = model, model.layer, sentence
-        inputs = model.input_rows(unhot.Vocabulary(SPELLED, COUNTS), np.array([2, -1]))
+        inputs = model.input_rows(unhot.Vocabulary(spelled, COUNTS), np.array([2, -1]))
         task = model.task(inputs and inputs.bags)
         self.kernel, self.wiring = make_kernel(task, COUNTS), task.wiring
         self.bags = (
@@ -107,7 +108,7 @@ class OneStep:
         params = start_params(sizes, model.dim, stride, seed, task.wiring.first_rows)
         self.learned = without_copies(params, sizes, model.dim)
         for array in self.learned:
-            array[:] = rng.normal(0, 0.5, array.shape)
+            array[:] = rng.normal(0, spread, array.shape)
         self.before = Params(*(array.astype(np.float64) for array in self.learned))
         text = Text(
             np.array(sentence, np.int32),
@@ -149,7 +150,7 @@ class OneStep:
         """The loss by the layer's own formula, in float64."""
         loss, draws = 0.0, self.draws()
         for bag, target in zip(*self.examples(), strict=True):
-            share = 1 / len(bag) if getattr(self.model, "combine", "mean") == "mean" else 1.0
+            share = self.share(bag)
             scores = out_vectors @ (share * in_vectors[bag].sum(0)) + (out_bias if out_bias.size else 0.0)
             scores = (
                 scores
@@ -162,6 +163,12 @@ class OneStep:
             else:
                 loss += self.layer.reference(scores, target, draws, COUNTS)
         return loss
+
+    def share(self, bag):
+        """What the sum of the rows of a bag is multiplied by: words and rows are summed or averaged."""
+        if getattr(self.model, "combine", "mean") == "mean":
+            return 1 / len(bag)
+        return 1 / 8 if getattr(self.model, "architecture", None) == "cbow" else 1.0
 
     def examples(self):
         """Bags of inputs, and the target of each."""
@@ -233,14 +240,41 @@ def test_rows_of_a_bag_move_by_the_gradient_times_their_number(spec, make):
     check_step(step, len(bags[0]) ** 2 / squares)
 
 
-def check_step(step, moved=1):
+@pytest.mark.parametrize("make", FASTTEXTS.values(), ids=FASTTEXTS)
+@pytest.mark.parametrize("spec", BAG_SPECS)
+def test_rows_of_a_sum_move_by_their_gradient(spec, make):
+    """A word has a row once; two words around a centre may have it, and its gradient is that of both."""
+    step = OneStep(dataclasses.replace(make(spec), combine="sum"))
+    assert all(len(bag) == len(set(bag.tolist())) for bag in step.bags)
+    bag = step.examples()[0][0]
+    assert (len(bag) > len(set(bag.tolist()))) == (step.wiring.combine is not None)
+    check_step(step)
+
+
+@pytest.mark.parametrize("architecture", ["skipgram", "cbow"])
+def test_rows_of_a_very_long_sum_move_by_a_part_of_their_gradient(architecture):
+    """So that h moves by FARTHEST times its own gradient, and not by the number of its rows."""
+    rng = np.random.default_rng(0)
+    spelled = ["".join(rng.choice(list("abcdefghijkl"), 1500)) for _ in range(WORDS)]
+    cut = {"minn": 3, "maxn": 4, "buckets": 4000}
+    model = FastText(dim=DIM, window=4, output="softmax", architecture=architecture, combine="sum", **cut)
+    step = OneStep(model, spelled=spelled, spread=0.02)
+    around = [word for place, word in enumerate(SENTENCE) if place != CENTRE]
+    words = around if architecture == "cbow" else [SENTENCE[CENTRE]]
+    part = float(FARTHEST) / (sum(len(step.bags[word]) for word in words) / len(words) ** 2)
+    assert part < 0.9
+    check_step(step, part, some=40)
+
+
+def check_step(step, moved=1, some=None):
+    """Compare each change, or those of the first `some` rows, with central differences of the formula."""
     arrays = step.before
     assert step.loss == pytest.approx(step.reference(*arrays), rel=1e-5)
     assert step.pairs == (1 if step.wiring.combine else 8)
     epsilon = 1e-6
     for name, before, after in zip(Params._fields, arrays, step.learned, strict=True):
         factor = moved if name in ("in_vectors", "in_bias") else 1
-        for at in np.ndindex(before.shape):
+        for at in np.ndindex(before[:some].shape):
             kept = before[at]
             before[at] = kept + epsilon
             up = step.reference(*arrays)

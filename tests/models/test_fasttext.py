@@ -246,7 +246,7 @@ def test_bad_settings_are_named(settings, named):
 def test_what_cannot_be_started_from(model, text):
     with pytest.raises(ConfigError, match="frozen"):
         FastText(**SMALL).fit(text, frozen=["balish"])
-    with pytest.raises(ConfigError, match="same minn"):
+    with pytest.raises(ConfigError, match="same combine, minn"):
         FastText(**SMALL, minn=2).fit(text, start=model)
     with pytest.raises(ConfigError, match="must be a fasttext model"):
         FastText(**SMALL).fit(text, start=SkipGram(dim=12, min_count=1, epochs=1).fit(text))

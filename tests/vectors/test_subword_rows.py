@@ -1,7 +1,8 @@
-"""Means of rows: against NumPy, for all kinds of matrices and of places where rows can be."""
+"""Means and sums of rows: against NumPy, for all kinds of matrices and of places where rows can be."""
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import subprocess
 import sys
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 
 from unhot.errors import DataError
 from unhot.vectors import subword_rows
-from unhot.vectors.row_means import fill_means, flat
+from unhot.vectors.row_sums import fill_vectors, flat
 from unhot.vectors.subword_rows import SubwordRows
 from unhot.vocab.subwords import Subwords
 
@@ -45,6 +46,7 @@ def parts(draw: st.DrawFn) -> tuple[list[str], SubwordRows]:
         buckets=buckets,
         scheme=scheme,
         hashes=draw(st.integers(1, 4)) if scheme == "floret" else 1,
+        combine=draw(st.sampled_from(["mean", "sum"])),
     )
     words = draw(WORDS)
     own = len(words) if subwords.own_rows else 0
@@ -55,9 +57,7 @@ def parts(draw: st.DrawFn) -> tuple[list[str], SubwordRows]:
         used = rng.permutation(buckets)[: rng.integers(0, buckets + 1)]
         keys = rng.permutation(np.concatenate([-1 - np.arange(own), used]).astype(np.int64))
         rows = _keyed(subwords, matrix[: len(keys)], keys, len(words), sparse=kind == "sparse keys")
-        return words, SubwordRows(
-            subwords, rows.matrix, rows.word_rows, rows.bucket_rows, 0, draw(st.booleans()), rows.bucket_ids
-        )
+        return words, dataclasses.replace(rows, skips=draw(st.booleans()))
     given = (
         Odd(matrix.astype(np.float32))
         if kind == "odd"
@@ -82,7 +82,8 @@ def plain(rows: SubwordRows, word: str, own: int | None) -> np.ndarray:
     """The definition, one piece after the other."""
     matrix = np.asarray(getattr(rows.matrix, "matrix", rows.matrix)).astype(np.float64)
     some = [] if own is None or not rows.subwords.own_rows else [matrix[rows.word_rows[own]]]
-    for bucket in rows.subwords.ids(word).tolist():
+    every = dataclasses.replace(rows.subwords, combine="mean").ids(word).tolist()
+    for bucket in every if rows.subwords.combine == "mean" else set(every):
         if rows.bucket_rows is None:
             row = rows.first_bucket + bucket
         elif rows.bucket_ids is None:
@@ -91,11 +92,11 @@ def plain(rows: SubwordRows, word: str, own: int | None) -> np.ndarray:
             row = dict(zip(rows.bucket_ids.tolist(), rows.bucket_rows.tolist(), strict=True)).get(bucket, -1)
         if row >= 0 or not rows.skips:
             some.append(matrix[row] if row >= 0 else np.zeros(DIM))
-    return np.mean(some, axis=0) if some else np.zeros(DIM)
+    return getattr(np, rows.subwords.combine)(some, axis=0) if some else np.zeros(DIM)
 
 
 @given(parts(), st.text("aé中🙂<\udcff", max_size=9))
-def test_vectors_are_means(found: tuple[list[str], SubwordRows], unseen: str) -> None:
+def test_vectors_are_means_or_sums(found: tuple[list[str], SubwordRows], unseen: str) -> None:
     words, rows = found
     expected = np.array([plain(rows, word, i) for i, word in enumerate(words)]).reshape(len(words), DIM)
     composed = rows.vectors(words)
@@ -108,16 +109,19 @@ def test_vectors_are_means(found: tuple[list[str], SubwordRows], unseen: str) ->
 
 
 @given(parts())
-def test_a_word_is_the_mean_of_its_pieces(found: tuple[list[str], SubwordRows]) -> None:
+def test_a_word_is_the_mean_or_the_sum_of_its_pieces(found: tuple[list[str], SubwordRows]) -> None:
     words, rows = found
     for i, word in enumerate(words):
         pieces = rows.pieces(word, i)
         if not rows.skips:
-            assert [piece.text for piece in pieces if piece.buckets] == rows.subwords.ngrams(word)
+            names = [piece.text for piece in pieces if piece.buckets]
+            if rows.subwords.combine == "mean":
+                assert names == rows.subwords.ngrams(word)
+            assert len(names) <= len(rows.subwords.ngrams(word))
             assert sum((piece.buckets for piece in pieces), []) == rows.subwords.ids(word).tolist()
             if pieces:
-                mean = np.mean([piece.vector for piece in pieces], axis=0)
-                np.testing.assert_allclose(mean, rows.vector(word, i), rtol=1e-5, atol=1e-6)
+                whole = getattr(np, rows.subwords.combine)([piece.vector for piece in pieces], axis=0)
+                np.testing.assert_allclose(whole, rows.vector(word, i), rtol=1e-5, atol=1e-6)
 
 
 @given(parts())
@@ -150,8 +154,8 @@ def test_every_half_is_read_as_it_is() -> None:
     out = np.zeros(halves.shape, np.float32)
     none = np.zeros(0, np.int64)
     with np.errstate(invalid="ignore"):  # signalling NaNs
-        fill_means(
-            flat(halves), np.arange(len(halves)), np.zeros(len(halves) + 1, np.int64), none, False, out
+        fill_vectors(
+            flat(halves), np.arange(len(halves)), np.zeros(len(halves) + 1, np.int64), none, False, True, out
         )
         np.testing.assert_array_equal(out, halves.astype(np.float32))
 

@@ -1,5 +1,6 @@
 """Character n-grams: fastText's and floret's own values, and a plain definition in Python."""
 
+import dataclasses
 import json
 from pathlib import Path
 
@@ -53,6 +54,20 @@ def test_all_words_at_once_as_one_by_one(words, minn, more, buckets):
         mine = ids[starts[i] : starts[i + 1]].tolist()
         assert mine == subwords.ids(word).tolist()
         assert mine == [fnv(encode_word(piece), buckets) for piece in subwords.ngrams(word)]
+
+
+@given(st.lists(WORDS, max_size=5), st.integers(1, 60), st.integers(1, 3))
+def test_with_sums_a_word_has_a_row_once(words, buckets, hashes):
+    every = Subwords(minn=1, maxn=3, buckets=buckets, scheme="floret", hashes=hashes)
+    once = dataclasses.replace(every, combine="sum")
+    bags = once.bags(words)
+    for i, word in enumerate(words):
+        expected = list(dict.fromkeys(every.ids(word).tolist()))
+        assert once.ids(word).tolist() == expected
+        assert bags.ids[bags.starts[i] : bags.starts[i + 1]].tolist() == expected
+        assert [bucket for _, some in once.cut(word) for bucket in some.tolist()] == expected
+        assert [piece for piece, _ in every.cut(word)] == every.ngrams(word)
+        assert len({piece for piece, _ in once.cut(word)}) == len(once.cut(word))
 
 
 def test_bytes_that_are_no_utf8_are_hashed_as_they_are():
@@ -121,6 +136,7 @@ def test_without_pieces_there_are_none():
         ({"buckets": 0}, "buckets=0"),
         ({"buckets": 2**31}, "buckets"),
         ({"scheme": "other"}, "scheme"),
+        ({"combine": "max"}, "combine='max': must be one of mean, sum"),
         ({"hashes": 2}, "hashes=2"),
         ({"scheme": "floret", "hashes": 5}, "hashes"),
         ({"scheme": "floret", "seed": -1}, "seed"),

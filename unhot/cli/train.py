@@ -260,11 +260,16 @@ def _begun(
 
 
 def _start_settings(start: WordModel, kind: type[Model[Any]], on: str | None) -> dict[str, Any]:
-    """Return the settings of the model to start from; without lr if the new model is trained differently."""
+    """Return the settings of the model to start from; without lr if the new model is trained differently.
+
+    `combine` is not taken over by another model, because each model combines something else.
+    """
     names = {field.name for field in dataclasses.fields(kind)}
     theirs = start.config()
     if kind.name != start.name or on not in (None, theirs.get("on")):
         names.discard("lr")
+    if kind.name != start.name:
+        names.discard("combine")
     return {name: value for name, value in theirs.items() if name in names}
 
 

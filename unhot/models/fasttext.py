@@ -1,22 +1,22 @@
 """fastText: skip-gram or CBOW on words made of character n-grams, so that unseen words have vectors, too.
 
-    h = mean of x[r] over the rows r of a bag
-    L = sum of loss(h, target) over the targets
+    u(w) = 1/n sum of x[r] over the n rows r of word w     combine=mean: fastText's own rule
+    u(w) =     sum of x[r] over the set of its rows        combine=sum: the rule of the paper
+    L = sum of loss(h, target) over the targets, with the scores h . o
 
-    skipgram    the bag is that of the centre word; the targets are the words around it
-    cbow        the bag holds the bags of all words around a centre word; the target is the centre word
+    skipgram    h = u(centre word); the targets are the words around it
+    cbow        h is the mean of the words around a centre word, which is the target; with combine=mean it is
+                the mean of all their rows, so long words count more
 
-The bag of a word is its own row and the rows of its n-grams (`unhot.vocab.subwords`). Summing a bag is the
-expensive part, so in skip-gram one input has many targets: a window costs one sum and one update of the bag,
-where fastText needs one for each word around the centre. The targets share their draws, k for each of them
-(see outputs/drawn.py), and four centre words in a row use the same draws. Sharing changes how gradients vary
-together, not their mean, and in three of four cases the rows are already in the cache.
+The rows of a word, its bag, are its own row and the rows of its n-grams (`unhot.vocab.subwords`). Summing a
+bag is the expensive part, so in skip-gram one input has many targets: a window costs one sum and one update
+of the bag, where fastText needs one for each word around the centre. The targets share their draws, k for
+each of them (see outputs/drawn.py), and four centre words in a row use the same draws. Sharing changes how
+gradients vary together, not their mean, and in three of four cases the rows are already in the cache.
 
-Every row moves by dL/dh, as in fastText, not by its own gradient dL/dh / n, where n is the number of rows of
-the bag. So h moves by dL/dh whether a word has 3 letters or 20, and the learning rate means the same for
-short words, long words and the output. This step is the gradient step times n. A row that occurs m times in a
-bag would move h by m^2 / n of dL/dh, which diverges for words like "-----------". So all rows of a bag move
-by n / (sum of m^2 over the different rows) times dL/dh; without repeats this factor is 1.
+With the mean each row moves by lr dL/dh, as in fastText, which is n times its gradient. With the sum each row
+moves by lr dL/dh, too, which is its gradient; then h moves n times as far, and the learning rate is lower
+(`SUM_LR`). See ngram_feeders.py for the reasons, for rows that repeat and for words of very many rows.
 
 Reference: Bojanowski et al., Enriching word vectors with subword information, 2017.
 """
@@ -28,20 +28,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 
 from unhot.errors import ConfigError, DataError, FormatError
-from unhot.kernels.bags import Bags, fetch_bag, put_bag
-from unhot.kernels.feeder import Bag, fetch, input_of, ones_at, prepare, targets_of
+from unhot.kernels.bags import Bags
 from unhot.kernels.simd.lanes import HAS_HALVES
-from unhot.kernels.window_feeder import centre_target, context_targets_with_draws, prepare_windows
-from unhot.kernels.windows import Text, Window, contexts_of
 from unhot.models.fasttext_file import read_model, write_model
 from unhot.models.fitting import Begins
 from unhot.models.learned_words import LearnedWords
 from unhot.models.model import model
+from unhot.models.ngram_feeders import NgramCBOWFeeder, NgramSkipGramFeeder
 from unhot.models.ngram_rows import NgramRows, bags_of, ngram_rows
 from unhot.models.wiring import Wiring
 from unhot.models.word_model import WordInputs, WordModel
@@ -59,22 +57,7 @@ from unhot.vocab.vocabulary import Vocabulary
 
 # the bag of one word, without rows: enough to compile kernels with
 NOTHING = Bags(np.zeros(2, np.int64), np.zeros(0, np.int32), np.zeros(1, np.float32))
-
-
-class NgramSkipGramFeeder(NamedTuple):
-    """Examples of architecture=skipgram: the bag of a centre word predicts the words around it."""
-
-    text: Text
-    window: Window
-    bags: Bags
-
-
-class NgramCBOWFeeder(NamedTuple):
-    """Examples of architecture=cbow: the bags of the words around a centre word predict it."""
-
-    text: Text
-    window: Window
-    bags: Bags
+SUM_LR = 0.0125  # the initial learning rate of skipgram with combine=sum
 
 
 @model("fasttext")
@@ -89,6 +72,9 @@ class FastText(WordModel):
 
     # skipgram: each word predicts the words around it; cbow: the words around a word together predict it
     architecture: Literal["skipgram", "cbow"] = "skipgram"
+    # how the rows of a word and its n-grams become its vector: the mean of all rows, as in fastText, or the
+    # sum of the different ones, as in its paper; with sum, the default of lr for skipgram is 0.0125
+    combine: Literal["mean", "sum"] = "mean"
     minn: int = 3  # length of the shortest n-grams, in characters
     maxn: int = 6  # length of the longest n-grams, in characters; 0: use whole words only
     buckets: int = 2_000_000  # number of rows that n-grams are hashed to; only rows in use take memory
@@ -108,11 +94,26 @@ class FastText(WordModel):
                 "float16=True: this processor has no instructions for 16-bit floats (F16C); leave float16 out"
             )
         self.subwords = Subwords(
-            minn=self.minn, maxn=self.maxn, buckets=self.buckets, scheme=self.scheme, hashes=self.hashes
+            minn=self.minn,
+            maxn=self.maxn,
+            buckets=self.buckets,
+            scheme=self.scheme,
+            hashes=self.hashes,
+            combine=self.combine,
         )
         for name in ("minn", "maxn", "buckets", "hashes"):
             setattr(self, name, getattr(self.subwords, name))  # as plain numbers
         self._file: FastTextFile | None = None  # the .bin it was read from; None once the model has changed
+
+    @property
+    def first_lr(self) -> float:
+        """The initial learning rate: `lr`, or a default.
+
+        The rate for sums is lower in skip-gram only: in cbow, the mean over the words makes up for the sum
+        over their rows.
+        """
+        summed = self.combine == "sum" and self.architecture == "skipgram"
+        return self.lr or (SUM_LR if summed else self.default_lr)
 
     @property
     def vectors(self) -> SubwordVectors:
@@ -130,8 +131,8 @@ class FastText(WordModel):
         return SubwordVectors(words.words, words.counts, rows)
 
     def hidden(self, words: Sequence[str]) -> Floats:
-        """Return the mean of the words' vectors; for cbow of all their rows, so long words count more."""
-        if self.architecture == "skipgram" or not words:
+        """Return the mean of the words' vectors; for cbow with combine=mean, the mean of all their rows."""
+        if self.architecture == "skipgram" or self.combine == "sum" or not words:
             return super().hidden(words)
         sizes = [
             self.subwords.ids(word).size + (self.subwords.own_rows and word in self.learned.in_vocabulary)
@@ -140,20 +141,26 @@ class FastText(WordModel):
         return np.average([self.vectors[word] for word in words], axis=0, weights=sizes).astype(np.float32)
 
     def word_inputs(self) -> WordInputs:
-        """Return the input of each word: the mean of its bag.
+        """Return the input of each word: the mean or the sum of its bag.
 
-        In cbow all rows around a centre word form one bag, so each word counts by the size of its own bag.
+        In cbow with combine=mean, all rows around a centre word form one bag, so each word counts by the size
+        of its own bag.
         """
         learned, in_bias = self.learned, self.learned.params.in_bias
         bags = bags_of(learned.keys, learned.in_vocabulary, self.subwords)
+        bias = np.add.reduceat(in_bias[bags.rows], bags.starts[:-1]) if in_bias.size else in_bias
+        if self.combine == "sum":
+            return WordInputs(self.vectors.vectors, bias, np.zeros(0, np.int64))
         sizes = np.diff(bags.starts)
-        bias = np.add.reduceat(in_bias[bags.rows], bags.starts[:-1]) / sizes if in_bias.size else in_bias
+        bias = bias / sizes if bias.size else bias
         return WordInputs(self.vectors.vectors, bias.astype(np.float32), sizes)
 
     def save_fasttext(self, path: str | os.PathLike[str]) -> None:
         """Write the model as fastText's own .bin file, with all buckets.
 
-        Buckets that no word of the vocabulary uses are zeros.
+        Buckets that no word of the vocabulary uses are zeros. fastText knows no sums: it reads a model with
+        combine=sum as means, which have the same cosines but other lengths. So the file then has no output
+        rows, and a warning says so.
 
         A model that was read from such a file and has learned nothing since gives the same bytes.
         """
@@ -198,8 +205,8 @@ class FastText(WordModel):
             isinstance(start, FastText) and start.subwords == self.subwords
         ):
             raise ConfigError(
-                "start: the model to start from must be a fasttext model with the same minn, maxn, buckets, "
-                "scheme and hashes"
+                "start: the model to start from must be a fasttext model with the same combine, minn, maxn, "
+                "buckets, scheme and hashes; or start from its word vectors alone: model.vectors[:]"
             )
         if isinstance(start, SubwordVectors) and start.subwords.maxn:
             raise ConfigError(
@@ -230,59 +237,16 @@ class FastText(WordModel):
     def wiring(self, bags: Bags | None = None) -> Wiring:
         """Return the wiring of the architecture.
 
-        Rows start in fastText's range, because the mean of a bag is shorter than its rows.
+        Rows start in fastText's range, because the mean of a bag is shorter than its rows. With the sum the
+        range is that range divided by the mean number of rows of a word, so h starts with the same length.
         """
         bags, around = bags or NOTHING, 2 * self.window
-        longest = int(np.diff(bags.starts).max(initial=0))  # rows of a word
-        first = FirstRows(1.0, self.float16)
+        sizes, mean = np.diff(bags.starts), self.combine == "mean"
+        longest = int(sizes.max(initial=0))  # rows of a word
+        first = FirstRows(1.0 if mean else 1.0 / max(1.0, float(sizes.mean())), self.float16)
         if self.architecture == "skipgram":
-            feeder, listed = partial(NgramSkipGramFeeder, bags=bags), max(around, longest)
+            feeder, listed = partial(NgramSkipGramFeeder, bags=bags, mean=mean), max(around, longest)
             return Wiring(feeder, None, targets=around, rounds=around, listed=listed, first_rows=first)
-        feed, listed = partial(NgramCBOWFeeder, bags=bags), around * max(1, longest)
+        feed, listed = partial(NgramCBOWFeeder, bags=bags, mean=mean), around * max(1, longest)
+        # `combine` here is about words, whatever it is for the rows of a word
         return Wiring(feed, None, listed=listed, combine="mean", first_rows=first)
-
-
-for _feeder in (NgramSkipGramFeeder, NgramCBOWFeeder):
-    prepare.register(_feeder)(prepare_windows)
-targets_of.register(NgramSkipGramFeeder)(context_targets_with_draws)
-targets_of.register(NgramCBOWFeeder)(centre_target)
-
-
-@fetch.register(NgramSkipGramFeeder)
-def _fetch_centre(feeder: Any, shape: Any, params: Any, scratch: Any, place: Any, how: Any) -> None:
-    fetch_bag(shape, params, feeder.bags, scratch.feed.word[place], how.hot)
-
-
-@fetch.register(NgramCBOWFeeder)
-def _fetch_entering(feeder: Any, shape: Any, params: Any, scratch: Any, place: Any, how: Any) -> None:
-    fetch_bag(shape, params, feeder.bags, scratch.feed.word[place + feeder.window.size + 1], how.hot)
-
-
-@input_of.register(NgramSkipGramFeeder)
-def _centre(feeder: Any, shape: Any, scratch: Any, centre: Any, how: Any) -> Any:
-    kept, inputs = scratch.feed, scratch.inputs
-    bags = feeder.bags
-    contexts, word = contexts_of(kept, centre), kept.word[centre]
-    count = 0
-    if contexts > 0:
-        count = put_bag(bags, word, how.hot, inputs, 0)
-    share = np.float32(1.0) / np.float32(max(count, 1))
-    # h = sum / n; each row moves by n / sum of m^2 (1 without repeated rows) times the step of h, see above
-    return Bag(count, ones_at(inputs, count), contexts, share, np.float32(count) / bags.squares[word])
-
-
-@input_of.register(NgramCBOWFeeder)
-def _words_around(feeder: Any, shape: Any, scratch: Any, centre: Any, how: Any) -> Any:
-    kept, inputs = scratch.feed, scratch.inputs
-    bags = feeder.bags
-    reach = kept.reach[centre]
-    squares = np.float32(0.0)
-    count = 0
-    for place in range(max(kept.begin[centre], centre - reach), min(kept.end[centre], centre + reach + 1)):
-        if place != centre:
-            word = kept.word[place]
-            count = put_bag(bags, word, how.hot, inputs, count)
-            squares += bags.squares[word]
-    share = np.float32(1.0) / np.float32(max(count, 1))
-    # as for skip-gram; repeats are counted within each word, not across the words of the window
-    return Bag(count, ones_at(inputs, count), 1, share, np.float32(count) / max(squares, np.float32(1.0)))

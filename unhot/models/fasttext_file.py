@@ -9,7 +9,8 @@
 
 A node of fastText scores the step to the right child, a node of unhot the step to the left, so the rows
 change sign. A model with any other output layer is written without output rows; fastText can still read its
-vectors. For negative sampling the file holds k but not the power of the noise, which is 0.5 in fastText.
+vectors. So is a model with combine=sum: its output rows belong to sums, and fastText would multiply them with
+means. For negative sampling the file holds k but not the power of the noise, which is 0.5 in fastText.
 """
 
 import logging
@@ -28,7 +29,7 @@ from unhot.outputs.layer import Biases
 from unhot.tree.huffman import word2vec_tree
 from unhot.types import Floats
 from unhot.vectors.formats.fasttext import FastTextFile, RowBlocks, new_file, read_fasttext, write_fasttext
-from unhot.vectors.subword_vectors import SubwordVectors
+from unhot.vectors.subword_vectors import SubwordVectors, warn_of_means
 from unhot.vocab.vocabulary import Vocabulary
 
 logger = logging.getLogger("unhot")
@@ -53,7 +54,13 @@ def write_model(
         if getattr(layer, "tree", NODES) != NODES or layer.biases() != Biases()
         else LOSSES.get(layer.name)
     )
-    if loss is None:
+    if vectors.subwords.combine == "sum":
+        loss = None
+        logger.warning(
+            "%s: fastText's words are means, not sums: the file holds vectors and n-grams but no output rows",
+            path,
+        )
+    elif loss is None:
         logger.warning(
             "%s: fastText has no layer %s: the file holds vectors and n-grams but no output rows",
             path,
@@ -82,6 +89,7 @@ def write_model(
         t=config["sample"],
     )
     write_fasttext(Path(path), file)
+    warn_of_means(path, "fasttext", vectors.rows)
 
 
 def _output_rows(learned: LearnedWords, words: int) -> Iterator[Floats]:

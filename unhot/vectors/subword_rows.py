@@ -2,12 +2,13 @@
 
     vector(word) = 1/n (row of the word, if it has one + sum of the rows of its n-grams' buckets)
 
-where n is the number of these rows.
+where n is the number of these rows. If the n-grams have combine="sum", which only models of unhot have, 1/n
+is left out, and a row that the word has several times counts once.
 
 One matrix holds all rows. Arrays say which row belongs to which word or bucket, because files differ:
 fastText's .bin has all words and then all buckets, a pruned .ftz has some of both, floret has only buckets,
 and a model of unhot has only the rows that its words use. A bucket without a row counts as a row of zeros;
-in a pruned file it is left out of the mean.
+in a pruned file it is left out of the mean. (A sum is the same either way.)
 
 Sums are computed in float32, in the order of the pieces, as in fastText. So the vectors equal fastText's to
 the last bit.
@@ -28,7 +29,7 @@ from unhot.types import Counts, Floats, Ids
 from unhot.vocab.subwords import Subwords
 
 if TYPE_CHECKING:
-    from unhot.vectors.row_means import Halves, Singles
+    from unhot.vectors.row_sums import Halves, Singles
 
 BLOCK_PIECES = 1 << 15  # n-grams that a thread composes at a time: about 1,000 usual words
 BLOCK_ROWS = 1 << 13
@@ -192,7 +193,7 @@ class SubwordRows:
         return taken
 
     def parts(self, word: str, id: int | None = None) -> Counts:
-        """Return the rows whose mean is a word's vector; -1 stands for zeros.
+        """Return the rows whose mean or sum is a word's vector; -1 stands for zeros.
 
         `id`: the word's id in the vocabulary; None if it is not there.
         """
@@ -202,23 +203,24 @@ class SubwordRows:
         return rows if id is None else np.concatenate([self.word_rows[id : id + 1].astype(np.int64), rows])
 
     def vector(self, word: str, id: int | None = None) -> Floats:
-        """Return the vector of a word: the mean of its own row, if any, and those of its n-grams."""
-        return self.mean(self.parts(word, id))
+        """Return the vector of a word, made of its own row, if any, and those of its n-grams."""
+        return self.composed(self.parts(word, id))
 
-    def mean(self, parts: Counts) -> Floats:
-        """Return the mean of some rows; -1 stands for zeros."""
+    def composed(self, parts: Counts) -> Floats:
+        """Return the mean or the sum of some rows, as the n-grams' `combine` says; -1 stands for zeros."""
         total = np.zeros(self.dim, np.float32)
         for first in range(0, len(parts), BLOCK_ROWS):  # in blocks, because a word may have a megabyte
             rows = self.take(parts[first : first + BLOCK_ROWS])
             rows[0] += total
             # add row after row, in order; for a single column, NumPy's sum would change the order
             total = np.add.reduce(rows, axis=0) if self.dim > 1 else np.add.accumulate(rows, axis=0)[-1]
-        return np.asarray(total * np.float32(1.0 / max(1, len(parts))))
+        count = len(parts) if self.subwords.combine == "mean" else 1
+        return np.asarray(total * np.float32(1.0 / max(1, count)))
 
     def vectors(self, words: Sequence[str], first: int = 0, threads: int | None = None) -> Floats:
         """Return the vectors of words [words, dim]; their ids in the vocabulary are first, first + 1, ..."""
         from unhot.threads import in_order
-        from unhot.vectors.row_means import flat  # needs the compiler, which takes a while to load
+        from unhot.vectors.row_sums import flat  # needs the compiler, which takes a while to load
 
         out = np.zeros((len(words), self.dim), np.float32)
         matrix = flat(self.matrix) if isinstance(self.matrix, np.ndarray) else None
@@ -238,7 +240,7 @@ class SubwordRows:
         return [0, *(np.flatnonzero(np.diff(block)) + 1).tolist(), len(words)]
 
     def _fill(self, matrix: Singles | Halves | None, words: Sequence[str], first: int, out: Floats) -> None:
-        from unhot.vectors.row_means import fill_means, flat
+        from unhot.vectors.row_sums import fill_vectors, flat
 
         bags = self.subwords.bags(words)
         own = np.full(len(words), -1, np.int64)
@@ -250,17 +252,16 @@ class SubwordRows:
             none = int(bool(len(needed)) and needed[0] < 0)
             matrix = flat(self.take(needed[none:]))
             own, pieces = np.split(places - none, [len(own)])
-        fill_means(matrix, own, bags.starts, pieces, self.skips, out)
+        fill_vectors(matrix, own, bags.starts, pieces, self.skips, self.subwords.combine == "mean", out)
 
     def pieces(self, word: str, id: int | None = None) -> list[Piece]:
         """Return the pieces of a word: the word itself, if it has a row, then its n-grams that count."""
         own = [] if id is None else self.word_rows[id : id + 1].tolist()
         found = [Piece(word, [], [row], self.take(np.array([row]))[0]) for row in own]
-        buckets = self.subwords.ids(word).reshape(-1, self.subwords.hashes)
-        for ngram, some in zip(self.subwords.ngrams(word), buckets, strict=True):
+        for ngram, some in self.subwords.cut(word):
             rows = self.rows_of(some)
             if not self.skips or (rows >= 0).any():
-                found.append(Piece(ngram, some.tolist(), rows.tolist(), self.mean(rows)))
+                found.append(Piece(ngram, some.tolist(), rows.tolist(), self.composed(rows)))
         return found
 
     def expanded(self) -> Iterator[Floats]:

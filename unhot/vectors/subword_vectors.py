@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import logging
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, cast
@@ -32,6 +34,7 @@ from unhot.vectors.subword_rows import Piece, SubwordRows
 from unhot.vocab.subwords import Subwords
 from unhot.vocab.vocabulary import UnknownWord
 
+logger = logging.getLogger("unhot")
 ONE_BY_ONE = 64  # composing one word alone takes as long as this many words together
 
 
@@ -116,13 +119,14 @@ class SubwordVectors(Vectors):
         return self.rows.pieces(word, self._part(self._find(word)))
 
     def ngram_vectors(self, word: str) -> list[tuple[str, Floats]]:
-        """Return the pieces of a word with their vectors; their mean is the word's vector."""
+        """Return the pieces of a word with their vectors; their mean, or sum, is the word's vector."""
         return [(piece.text, piece.vector) for piece in self.pieces(word)]
 
     def save(self, path: str | Path, format: str | None = None) -> dict[str, str]:
         """Write a file or folder, as `Vectors.save` does.
 
         The formats unhot, fasttext and floret keep the n-grams; all others keep only the words' vectors.
+        fasttext and floret know only means of rows: a warning says what becomes of sums.
         """
         name = format_name(Path(path), format)
         if name not in KEEPING:
@@ -134,10 +138,12 @@ class SubwordVectors(Vectors):
             )
         if name == "unhot":
             write_rows(Path(path), self.words, self.counts, self.rows)
-        elif name == "fasttext":
+            return {}
+        if name == "fasttext":
             write_fasttext(path, self._source or self._as_file())
         else:
             write_floret(path, self.rows)
+        warn_of_means(path, name, self.rows)
         return {}
 
     def _as_file(self) -> FastTextFile:
@@ -156,9 +162,9 @@ class SubwordVectors(Vectors):
         return "vectors" in self.__dict__
 
     def _unseen(self, key: object) -> Floats | None:
-        """Return the mean of the rows of a word's n-grams; None if no n-gram has a row."""
+        """Return the vector of a word's n-grams; None if no n-gram has a row."""
         parts = self.rows.parts(key) if isinstance(key, str) else None
-        return None if parts is None or parts.max(initial=-1) < 0 else self.rows.mean(parts)
+        return None if parts is None or parts.max(initial=-1) < 0 else self.rows.composed(parts)
 
     def _unknown(self, key: Key) -> UnknownWord:
         error = super()._unknown(key)
@@ -182,6 +188,17 @@ class SubwordVectors(Vectors):
     def _changed(self) -> None:
         super()._changed()
         self._edited = True
+
+
+def warn_of_means(path: str | os.PathLike[str], format: str, rows: SubwordRows) -> None:
+    """Warn if a file in a format that knows only means of rows was written from words that are sums."""
+    if rows.subwords.combine == "sum":
+        logger.warning(
+            "%s: the words of these vectors are sums of rows, but the format %s is read as means: lengths "
+            "differ, and cosines are the same except for words that have a row twice",
+            path,
+            format,
+        )
 
 
 def open_folder(kind: type[Vectors], path: Path, options: Options) -> Vectors:

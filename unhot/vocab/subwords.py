@@ -9,6 +9,10 @@ A word is written with a mark at each end, `<where>`, and cut into all pieces of
     scheme=floret      Murmur 3 selects `hashes` rows for each piece, and the marked word is a piece, too;
                        so a few rows are enough for any vocabulary.
 
+    combine=mean       The vector of a word is the mean of its rows. A row that it has twice counts twice, as
+                       in fastText.
+    combine=sum        It is the sum over the set of its rows, as in the paper: each row counts once.
+
 Characters are Unicode code points. A single mark is not a piece. With fastText, `</s>`, the end of a line,
 has no pieces; with floret it is a word like any other, as in spaCy.
 
@@ -28,6 +32,7 @@ from unhot.types import Ids, Starts
 from unhot.vocab.vocabulary import decode_word, encode_word
 
 SCHEMES = ("fasttext", "floret")
+COMBINES = ("mean", "sum")
 BEGIN, END = "<", ">"
 LINE_END = "</s>"
 MOST_BUCKETS = 2**31 - 1
@@ -40,6 +45,13 @@ class Pieces(NamedTuple):
 
     starts: Starts  # [words + 1]
     ids: Ids
+
+    def distinct(self) -> "Pieces":
+        """Return the buckets without repeats within a word; the first of each stays where it is."""
+        word = np.repeat(np.arange(len(self.starts) - 1), np.diff(self.starts))
+        _, first = np.unique(word * (int(self.ids.max(initial=0)) + 1) + self.ids, return_index=True)
+        first.sort()
+        return Pieces(np.searchsorted(first, self.starts), self.ids[first])
 
 
 class NgramSettings(NamedTuple):
@@ -54,7 +66,7 @@ class NgramSettings(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Subwords:
-    """Settings that say how words are cut into pieces and how pieces are hashed.
+    """Settings that say how words are cut into pieces, how pieces are hashed, and what becomes of their rows.
 
     >>> Subwords(minn=3, maxn=3).ngrams("where")
     ['<wh', 'whe', 'her', 'ere', 're>']
@@ -68,6 +80,7 @@ class Subwords:
     scheme: str = "fasttext"  # fasttext | floret
     hashes: int = 1  # floret: rows for each piece, 1 to 4
     seed: int = FLORET_SEED  # floret: seed of the hash
+    combine: str = "mean"  # mean | sum: how the rows of a word become its vector
 
     def __post_init__(self) -> None:
         """Check the settings."""
@@ -80,6 +93,7 @@ class Subwords:
         ):
             object.__setattr__(self, field, whole(field, getattr(self, field), low, high))
         one_of("scheme", self.scheme, SCHEMES)
+        one_of("combine", self.combine, COMBINES)
         if self.maxn and not 1 <= self.minn <= self.maxn:
             raise ConfigError(
                 f"minn={self.minn}, maxn={self.maxn}: minn must be from 1 to maxn; set maxn=0 for no n-grams"
@@ -114,8 +128,29 @@ class Subwords:
         ]
         return [decode_word(piece) for piece in (pieces if self.own_rows else [text, *pieces])]
 
+    def cut(self, word: str) -> list[tuple[str, Ids]]:
+        """Return the pieces of a word, each with its buckets that count: all, or with sum those not yet seen.
+
+        A piece without such a bucket is left out.
+        """
+        every = self._every_id(word)
+        counts = np.ones(every.size, bool)
+        if self.combine == "sum":
+            counts[:] = False
+            counts[np.unique(every, return_index=True)[1]] = True
+        shape = (-1, self.hashes)
+        rows = zip(self.ngrams(word), every.reshape(shape), counts.reshape(shape), strict=True)
+        return [(piece, ids[there]) for piece, ids, there in rows if there.any()]
+
     def ids(self, word: str) -> Ids:
-        """Return the buckets of a word's pieces, in the order of `ngrams`; with floret, `hashes` for each."""
+        """Return the buckets of a word that count, in the order of `ngrams`.
+
+        With floret a piece has `hashes` of them. With combine=sum each bucket is there once.
+        """
+        every = self._every_id(word)
+        return every if self.combine == "mean" else Pieces(np.array([0, every.size]), every).distinct().ids
+
+    def _every_id(self, word: str) -> Ids:
         from unhot.vocab.ngram_buckets import fill_ids
 
         raw = encode_word(BEGIN + word + END)
@@ -147,7 +182,7 @@ class Subwords:
         np.cumsum(pieces if self.own_rows else (pieces + 1) * self.hashes, out=starts[1:])
         ids = np.zeros(int(starts[-1]), np.int32)
         fill_ids(text, offsets, self._settings, starts, ids)
-        return Pieces(starts, ids)
+        return Pieces(starts, ids) if self.combine == "mean" else Pieces(starts, ids).distinct()
 
     @functools.cached_property
     def _settings(self) -> NgramSettings:

@@ -97,7 +97,7 @@ class FastText(Queries):
         check_asked(k, threshold)
         if not len(rows):
             return Predictions([], np.empty(0, np.float32))
-        ids, probabilities = predictor(self._parts.rows.mean(rows), k, threshold)
+        ids, probabilities = predictor(self._parts.rows.composed(rows), k, threshold)
         labels = self._parts.dictionary.labels
         return Predictions([labels[id] for id in ids], probabilities.astype(np.float32))
 

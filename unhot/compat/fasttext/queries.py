@@ -190,7 +190,7 @@ class Queries:
 
     def get_word_vector(self, word: str) -> Floats:
         """Return the vector of any word, known or not; zeros if it has neither a row nor n-grams."""
-        return self._parts.rows.mean(self._lines.word_rows(canonical(word)))
+        return self._parts.rows.composed(self._lines.word_rows(canonical(word)))
 
     def get_sentence_vector(self, text: str) -> Floats:
         """Return the vector of a line.
@@ -203,7 +203,7 @@ class Queries:
     def line_vector(self, line: str) -> Floats:
         """Return the vector of a line as it is in a file: with its line feed, if it has one."""
         if self.is_supervised:
-            return self._parts.rows.mean(self._lines.rows(self._lines.split(line).words))
+            return self._parts.rows.composed(self._lines.rows(self._lines.split(line).words))
         units = [unit(self.get_word_vector(word)) for word in WORD.findall(line)]
         units = [vector for vector in units if vector.any()]
         total = sum(units, np.zeros(self.get_dimension(), np.float32))

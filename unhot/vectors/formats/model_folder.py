@@ -8,10 +8,11 @@ A model with n-grams has
 
     in_vectors        float32 or float16 [rows, dim]: the rows of words and of buckets, in any order
     row_keys          int64 [rows]: >= 0: the row belongs to this bucket; < 0: to the word with id -1 - key
-    config.json       minn, maxn, buckets, scheme, hashes: how words are cut; hash_seed and skips if they are
-                      not the defaults
+    config.json       minn, maxn, buckets, scheme, hashes: how words are cut; hash_seed, skips and combine
+                      if they are not the defaults
 
-Other buckets have no row: they count as zeros, or are left out of the mean if `skips` is true.
+A word is the mean of its rows; if `combine` is "sum", it is their sum. Older folders have no `combine`. Other
+buckets have no row: they count as zeros, or are left out of the mean if `skips` is true.
 """
 
 import dataclasses
@@ -48,7 +49,7 @@ def write_rows(path: Path, words: list[str], counts: Counts | None, rows: Subwor
     whole = isinstance(rows.matrix, np.ndarray) and len(kept) == len(keys)
     matrix: Any = rows.matrix if whole else rows.take(kept)
     config = {name: getattr(rows.subwords, name) for name in SETTINGS}
-    config |= {"hash_seed": rows.subwords.seed, "skips": rows.skips}
+    config |= {"hash_seed": rows.subwords.seed, "skips": rows.skips, "combine": rows.subwords.combine}
     _save(path, words, counts, config, {"in_vectors": matrix, ROW_KEYS: keys[kept]})
 
 
@@ -124,7 +125,8 @@ def rows_of(path: Path, saved: SavedModel) -> SubwordRows:
         )
     words, matrix = saved.vocabulary.words, saved.tensors["in_vectors"]
     try:
-        subwords = Subwords(**settings, seed=saved.config.get("hash_seed", FLORET_SEED))
+        settings |= {"seed": saved.config.get("hash_seed", FLORET_SEED)}
+        subwords = Subwords(**settings, combine=saved.config.get("combine", "mean"))
         rows = SubwordRows.of_keys(subwords, matrix, np.asarray(keys), len(words))
     except (ConfigError, DataError) as error:
         raise FormatError(

@@ -78,7 +78,8 @@ def check_unsupported(trim_rule: Callable[..., int] | None) -> None:
 
 def gensim_settings(model: WordModel) -> dict[str, Any]:
     """Return the parameters of `Word2Vec` for a model of unhot."""
-    sg, mean = int(isinstance(model, SkipGram)), int(getattr(model, "combine", "mean") == "mean")
+    # only the `combine` of CBOW is about the words of a window
+    sg, mean = int(isinstance(model, SkipGram)), int(not isinstance(model, CBOW) or model.combine == "mean")
     return {
         "vector_size": model.dim,
         "alpha": model.first_lr / rate_factor(sg, mean),

@@ -1,4 +1,4 @@
-"""The compiled part of `subword_rows.py`: means of some rows of a matrix, for many words at once."""
+"""The compiled part of `subword_rows.py`: means or sums of some rows of a matrix, for many words."""
 
 from typing import Any, NamedTuple
 
@@ -69,8 +69,10 @@ def half(rows: Any, place: Any) -> Any:
 
 
 @kernel
-def fill_means(rows: Any, own: Any, starts: Any, pieces: Any, skips: Any, out: Any) -> None:
-    """Compute out[i] = the mean of row own[i] (unless -1) and the rows pieces[starts[i] : starts[i + 1]].
+def fill_vectors(rows: Any, own: Any, starts: Any, pieces: Any, skips: Any, mean: Any, out: Any) -> None:
+    """Compute out[i] from row own[i] (unless -1) and the rows pieces[starts[i] : starts[i + 1]].
+
+    It is the mean of these rows if `mean`, else their sum; `out` holds zeros before.
 
     A piece of -1 has no row: it is left out if `skips`, else it counts as a row of zeros.
     """
@@ -86,6 +88,7 @@ def fill_means(rows: Any, own: Any, starts: Any, pieces: Any, skips: Any, out: A
                     out[word, j] += number(rows, row * rows.stride + j)
             elif not (begins or skips):
                 count += 1
-        scale = np.float32(1.0 / max(1, count))
-        for j in range(dim):
-            out[word, j] *= scale
+        if mean:
+            scale = np.float32(1.0 / max(1, count))
+            for j in range(dim):
+                out[word, j] *= scale

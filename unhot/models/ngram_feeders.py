@@ -1,0 +1,112 @@
+"""The examples of fastText: windows over words that are bags of rows.
+
+    combine    a word with n rows     cbow, w words with N rows around a centre
+    mean       h = 1/n sum of x[r]    h = 1/N sum of x[r]: the mean of all rows, so long words count more
+    sum        h = sum of x[r]        h = 1/w sum of x[r]: the mean of the words
+
+`combine` is about the rows of a word. The words of a window are averaged in either case.
+
+Mean. A row that occurs m times in a bag has the gradient m/n dL/dh. Rows move by n^2 / S times that, where S
+is the sum of m^2 over the different rows of the bag, n without repeats. So h moves by lr dL/dh whether a word
+has 3 letters or 20 and whether its n-grams repeat or not, and the learning rate means the same for short
+words, long words and the output. fastText moves rows by m lr dL/dh, which is the same without repeats. With
+repeats h would move by S/n times the step, which diverges for words like "-----------".
+
+Sum. Rows move by their gradient: dL/dh, in cbow 1/w dL/dh. So h moves by n lr dL/dh, in cbow by N/w^2 of it.
+Output rows move by lr dL/do as ever. Scores h . o stay the same if h is multiplied by a number and o divided
+by it. With the number that makes both sides move at the same rate, that rate is lr sqrt(n): so the sum
+needs a rate about sqrt(n) times lower than the mean, not n times. A usual word of a text has n = 14, and a
+quarter of the rate gives the same losses, epoch by epoch (`SUM_LR` in fasttext.py).
+
+A word is the sum over the *set* of its rows, as in the paper. If a row that occurs m times in a word counted
+m times, the gradient would be m dL/dh, and any step of another word that has this row would move h by m such
+steps. Then one word of 400 hyphens makes a training diverge, however short the word's own steps are.
+
+A word of hundreds of letters has so many rows that n lr is too long a step. So where the gradient step would
+move h by more than FARTHEST times lr dL/dh, the rows of the bag take the part of the step that moves h so
+far. That keeps the direction of the gradient, and words of up to 30 letters never notice.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from unhot.kernels.bags import Bags, fetch_bag, put_bag
+from unhot.kernels.feeder import Bag, fetch, input_of, ones_at, prepare, targets_of
+from unhot.kernels.jit import inner
+from unhot.kernels.window_feeder import centre_target, context_targets_with_draws, prepare_windows
+from unhot.kernels.windows import Text, Window, contexts_of
+
+FARTHEST = np.float32(128.0)  # combine=sum: a step moves h by at most this many times lr dL/dh
+
+
+class NgramSkipGramFeeder(NamedTuple):
+    """Examples of architecture=skipgram: the bag of a centre word predicts the words around it."""
+
+    text: Text
+    window: Window
+    bags: Bags
+    mean: bool  # whether the vector of a word is the mean of its rows; else it is their sum
+
+
+class NgramCBOWFeeder(NamedTuple):
+    """Examples of architecture=cbow: the bags of the words around a centre word predict it."""
+
+    text: Text
+    window: Window
+    bags: Bags
+    mean: bool  # likewise
+
+
+for _feeder in (NgramSkipGramFeeder, NgramCBOWFeeder):
+    prepare.register(_feeder)(prepare_windows)
+targets_of.register(NgramSkipGramFeeder)(context_targets_with_draws)
+targets_of.register(NgramCBOWFeeder)(centre_target)
+
+
+@fetch.register(NgramSkipGramFeeder)
+def _fetch_centre(feeder: Any, shape: Any, params: Any, scratch: Any, place: Any, how: Any) -> None:
+    fetch_bag(shape, params, feeder.bags, scratch.feed.word[place], how.hot)
+
+
+@fetch.register(NgramCBOWFeeder)
+def _fetch_entering(feeder: Any, shape: Any, params: Any, scratch: Any, place: Any, how: Any) -> None:
+    fetch_bag(shape, params, feeder.bags, scratch.feed.word[place + feeder.window.size + 1], how.hot)
+
+
+@input_of.register(NgramSkipGramFeeder)
+def _centre(feeder: Any, shape: Any, scratch: Any, centre: Any, how: Any) -> Any:
+    kept, inputs = scratch.feed, scratch.inputs
+    contexts, word = contexts_of(kept, centre), kept.word[centre]
+    count = 0
+    if contexts > 0:
+        count = put_bag(feeder.bags, word, how.hot, inputs, 0)
+    share, moved = _share_and_moved(feeder.mean, count, 1, feeder.bags.squares[word])
+    return Bag(count, ones_at(inputs, count), contexts, share, moved)
+
+
+@input_of.register(NgramCBOWFeeder)
+def _words_around(feeder: Any, shape: Any, scratch: Any, centre: Any, how: Any) -> Any:
+    kept, inputs = scratch.feed, scratch.inputs
+    bags = feeder.bags
+    reach = kept.reach[centre]
+    squares = np.float32(0.0)
+    count = words = 0
+    for place in range(max(kept.begin[centre], centre - reach), min(kept.end[centre], centre + reach + 1)):
+        if place != centre:
+            word = kept.word[place]
+            count = put_bag(bags, word, how.hot, inputs, count)
+            squares += bags.squares[word]  # repeats count within each word, not across words
+            words += 1
+    share, moved = _share_and_moved(feeder.mean, count, words, squares)
+    return Bag(count, ones_at(inputs, count), 1, share, moved)
+
+
+@inner
+def _share_and_moved(mean: Any, rows: Any, words: Any, squares: Any) -> Any:
+    """Return `share` and `moved` of the `Bag` of some words with so many rows; see the top of this file."""
+    one = np.float32(1.0)
+    if mean:
+        return one / np.float32(max(rows, 1)), np.float32(rows) / max(squares, one)
+    share = one / np.float32(max(words, 1))
+    return share, share / max(one, share * share * squares / FARTHEST)
