@@ -106,14 +106,14 @@ class FastText(WordModel):
         self._file: FastTextFile | None = None  # the .bin it was read from; None once the model has changed
 
     @property
-    def first_lr(self) -> float:
-        """The initial learning rate: `lr`, or a default.
+    def usual_lr(self) -> float:
+        """The default learning rate.
 
         The rate for sums is lower in skip-gram only: in cbow, the mean over the words makes up for the sum
         over their rows.
         """
         summed = self.combine == "sum" and self.architecture == "skipgram"
-        return self.lr or (SUM_LR if summed else self.default_lr)
+        return SUM_LR if summed else self.default_lr
 
     @property
     def vectors(self) -> SubwordVectors:
