@@ -10,6 +10,10 @@ import sys
 import numpy as np
 import pytest
 
+from unhot.bench import Measured, Settings
+from unhot.bench.outputs import Status
+from unhot.bench.timetable import Timetable
+from unhot.cli.comparison_bar import ComparisonBar
 from unhot.cli.main import main
 
 SHORT = "--dim 8 --window 3 --min-count 1 --held-out 0.1 --seconds 0.1 --threads 1 --lr 0.05 --no-exact"
@@ -66,11 +70,39 @@ def test_it_says_how_long_it_takes_before_it_begins(at):
     result = at(f"outputs text.txt {SHORT} --layers softmax negative -o told")
     said = result.stderr.splitlines()
     assert re.fullmatch(r"each of 2 layers about \d+ s: 0.1 s of training, the rest to find .*", said[0])
-    assert re.fullmatch(r"in all about \d+ s, at the latest \d+ s, at \d\d:\d\d:\d\d", said[1])
-    assert [line.partition(", ")[0].partition(" perplexity")[0] for line in said[2:6]] == [
-        *("1/2 softmax: begins", "softmax:", "2/2 negative: begins", "negative:")
-    ]
+    assert re.fullmatch(r"in all about \d+ s, at most about \d+ s, until \d\d:\d\d:\d\d", said[1])
+    begins = r"{}: begins; about \d+ s left"
+    lines = (
+        begins.format("1/2 softmax"),
+        "softmax: perp.*",
+        begins.format("2/2 negative"),
+        "negative: perp.*",
+    )
+    assert all(map(re.fullmatch, lines, said[2:6])), said
     assert at(f"outputs text.txt {SHORT} --layers softmax -q -o told").stderr == ""
+
+
+def test_the_time_left_follows_the_layers_that_are_done(monkeypatch, capsys):
+    """A busy machine makes every layer slower than the timetable says."""
+    now = [0.0]
+    monkeypatch.setattr("unhot.cli.comparison_bar.time.monotonic", lambda: now[0])
+    table = Timetable(layers=3, seconds=2.0, epochs=40, exact=30.0, each=10.0, most=12.0)
+    done = Measured(layer="x", failed="no")
+    with ComparisonBar(Settings(), quiet=False) as tell:
+        tell(Status(0, 4, "", "planned", timetable=table))
+        tell(Status(1, 4, "exact", "preparing"))
+        now[0] = 60.0
+        tell(Status(1, 4, "exact", "done", measured=done))
+        tell(Status(2, 4, "softmax", "preparing"))
+        now[0] = 80.0
+        tell(Status(2, 4, "softmax", "done", measured=done))
+        tell(Status(3, 4, "nce", "preparing"))
+    lines = capsys.readouterr().err.splitlines()
+    assert [line for line in lines if "begins" in line] == [
+        "1/4 exact: begins; about 1 min 0 s left",
+        "2/4 softmax: begins; about 30 s left",
+        "3/4 nce: begins; about 40 s left",
+    ]
 
 
 def test_minutes_that_are_too_short_are_told(at):

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import math
 import os
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,16 +10,13 @@ import click
 
 from unhot.cli.outputs import plugin_option
 from unhot.cli.several import SeveralValues
-from unhot.cli.show import new_bar, note, print_table, show_json
+from unhot.cli.show import note, print_table, show_json
 from unhot.cli.text_options import force_option
 from unhot.errors import ConfigError, DataError
 from unhot.screen.terminal import printable
 
 if TYPE_CHECKING:
-    from unhot.bench.outputs import Status, Tell
-    from unhot.bench.results import Comparison, Measured
-    from unhot.bench.settings import Settings
-    from unhot.bench.timetable import Timetable
+    from unhot.bench.results import Comparison
 
 EXAMPLES = """
 \b
@@ -150,10 +143,11 @@ def outputs(
     so far.
     """
     from unhot.bench import Settings, compare_outputs
+    from unhot.cli.comparison_bar import ComparisonBar
 
     settings = Settings(**options)
     files = _files(prefix)
-    with _progress(quiet, settings) as tell:
+    with ComparisonBar(settings, quiet=quiet) as tell:
         comparison = compare_outputs(corpus, layers, settings=settings, tell=tell)
     measured = any(each.result for each in comparison.layers)
     try:
@@ -236,75 +230,3 @@ def _show(comparison: Comparison) -> None:
         print_table("", header(comparison), rows, "\n".join(filter(None, said)))
     else:
         click.echo(summary(comparison))
-
-
-def _line(measured: Measured) -> str:
-    """Return the results of a layer as one line."""
-    if measured.result is None:
-        return f"{measured.layer}: {measured.failed}"
-    speed = "" if math.isnan(measured.pairs_per_second) else f", {measured.pairs_per_second:,.0f} examples/s"
-    perplexity = f"perplexity {measured.result.perplexity:,.1f}"
-    return f"{measured.layer}: {perplexity}{speed}, lr {measured.lr:.3g} ({measured.engine})"
-
-
-def _duration(seconds: float) -> str:
-    """Return a time in words.
-
-    >>> _duration(41.7), _duration(245)
-    ('42 s', '4 min 5 s')
-    """
-    minutes, left = divmod(round(seconds), 60)
-    return f"{minutes} min {left} s" if minutes else f"{left} s"
-
-
-def _planned(timetable: Timetable, minutes: float, gone: float) -> list[str]:
-    """Return lines that say how long the comparison takes."""
-    layers = f"{timetable.layers} layer{'' if timetable.layers == 1 else 's'}"
-    exact = f"the exact solution takes about {_duration(timetable.exact)}, " if timetable.exact else ""
-    line = (
-        f"{exact}each of {layers} about {_duration(timetable.each)}: {timetable.seconds:g} s of training, "
-        "the rest to find its learning rate and to measure it"
-    )
-    about, latest = gone + timetable.about, gone + timetable.latest
-    end = time.strftime("%H:%M:%S", time.localtime(time.time() + timetable.latest))
-    total = f"in all about {_duration(about)}, at the latest {_duration(latest)}, at {end}"
-    short = f" ({minutes:g} minutes are too short; give more with --minutes)" if latest > 62 * minutes else ""
-    return [line, f"{total}{short}"]
-
-
-@contextmanager
-def _progress(quiet: bool, settings: Settings) -> Iterator[Tell]:
-    """Print how long it takes, and a line for each layer that is done.
-
-    In between, show a bar on a terminal; elsewhere print a line for each layer that begins.
-    """
-    began, at_work = time.monotonic(), ""
-    with new_bar("{task.description}", "{task.fields[text]}", quiet=quiet, transient=True) as bar:
-        task = bar.add_task("reading", total=None, text="")
-
-        def say(line: str) -> None:
-            if not quiet:
-                bar.console.print(printable(line), soft_wrap=True)
-
-        def tell(status: Status) -> None:
-            nonlocal at_work
-            place = f"{status.number}/{status.layers} {status.layer}"
-            at = f"{status.stage} {place}"
-            bar.update(
-                task,
-                description=printable(at if status.number else status.stage),
-                completed=max(0, status.number - 1),
-                total=status.layers,
-                text=f"{status.seconds_left:,.0f} s left" if status.seconds_left else "",
-            )
-            if status.timetable is not None:
-                minutes = math.inf if settings.seconds else settings.minutes
-                for line in _planned(status.timetable, minutes, time.monotonic() - began):
-                    say(line)
-            elif status.layer != at_work and not bar.console.is_terminal:
-                at_work = status.layer
-                say(f"{place}: begins")
-            if status.measured is not None:
-                say(_line(status.measured))
-
-        yield tell
