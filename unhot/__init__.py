@@ -1,7 +1,8 @@
 """unhot: vectors and models from data with a big vocabulary.
 
     >>> import unhot
-    >>> model = unhot.SkipGram(dim=50, min_count=1).fit([["one", "hot", "word"], ["one", "cold", "word"]])
+    >>> text = [["one", "hot", "word"], ["one", "cold", "word"]]
+    >>> model = unhot.SkipGram(dim=50, min_count=1, sample=0).fit(text)
     >>> len(model.vectors)
     4
 

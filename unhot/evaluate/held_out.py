@@ -117,7 +117,7 @@ def held_out(
                 if unknown)
 
     >>> from unhot import SkipGram
-    >>> model = SkipGram(dim=4, min_count=1, epochs=1, output="softmax").fit([["a", "b", "c", "a"]])
+    >>> model = SkipGram(dim=4, min_count=1, epochs=1, sample=0, output="softmax").fit([["a", "b", "c"]])
     >>> result = held_out(model, [["a", "b", "x", "c"]], window=1)
     >>> result.pairs, result.unknown, round(result.perplexity)
     (4, 1, 3)

@@ -65,7 +65,7 @@ SUM_LR = 0.0125  # the initial learning rate of skipgram with combine=sum
 class FastText(WordModel):
     """Word vectors made of character n-grams.
 
-    >>> model = FastText(dim=8, min_count=1, epochs=1, buckets=1000).fit([["cat", "cats", "dog"]] * 10)
+    >>> model = FastText(dim=8, min_count=1, epochs=1, sample=0, buckets=1000).fit([["cat", "cats", "dog"]])
     >>> model.vectors["catsdog"].shape
     (8,)
     """

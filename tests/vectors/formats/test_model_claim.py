@@ -26,7 +26,7 @@ import sys
 import unhot
 from unhot.errors import DataError
 try:
-    unhot.SkipGram(dim=4, min_count=1, epochs=1).fit([["a", "b"]] * 20).save(sys.argv[1])
+    unhot.SkipGram(dim=4, min_count=1, epochs=1, sample=0).fit([["a", "b"]] * 20).save(sys.argv[1])
 except DataError as error:
     print(error)
 """

@@ -7,7 +7,7 @@ Write `import unhot.compat.fasttext as fasttext` where a script imports `fasttex
     >>> from unhot.compat import fasttext
     >>> text = Path(tempfile.mkdtemp()) / "text.txt"
     >>> _ = text.write_text("one hot word\none cold word\n")
-    >>> model = fasttext.train_unsupervised(str(text), dim=8, minCount=1, bucket=1000, thread=1)
+    >>> model = fasttext.train_unsupervised(str(text), dim=8, minCount=1, t=0, bucket=1000, thread=1)
     >>> model.words[0], model["unseen"].shape
     ('one', (8,))
 
