@@ -190,6 +190,16 @@ def test_output_rows_that_do_not_fit(change, error, said, tmp_path):
         unhot.load(tmp_path / "n").resume(TEXT)
 
 
+@pytest.mark.parametrize("engine", ["compiled", "torch"])
+def test_counts_of_noise_that_the_layer_does_not_count(engine, tmp_path):
+    cut_off(unhot.SkipGram(**SMALL, engine=engine), tmp_path / "m", 1 if engine == "torch" else 40)
+    saved = load_model(tmp_path / "m")
+    tensors = {**saved.tensors, "seen": np.ones(len(saved.vocabulary), np.int64)}
+    save_model(tmp_path / "n", saved.config, saved.vocabulary, tensors)
+    with pytest.raises(FormatError, match="'seen' has 49 counts of learned noise, but must have 0"):
+        unhot.load(tmp_path / "n").resume(TEXT)
+
+
 def test_more_chunks_than_there_are_is_damage(tmp_path):
     model = cut_off(unhot.SkipGram(**SMALL), tmp_path / "m", 40)
     model.history.position = model.history.position._replace(chunk=10**6)

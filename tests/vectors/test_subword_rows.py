@@ -274,3 +274,10 @@ for kind in (np.float32, np.float16):
 def test_the_compiler_is_loaded_late() -> None:
     code = "import sys, unhot.vectors.subword_vectors; sys.exit('numba' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_infinite_numbers_of_a_file_are_no_warning():
+    matrix = np.array([[np.inf, 1], [-np.inf, 3e38], [0, 3e38]], np.float32)
+    cut = Subwords(minn=1, maxn=1, buckets=2)
+    rows = SubwordRows(cut, matrix, np.zeros(1, np.int32), first_bucket=1)
+    np.testing.assert_array_equal(rows.composed(np.array([0, 1, 2])), np.array([np.nan, np.inf], np.float32))

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from unhot.errors import ConfigError
+from unhot.errors import ConfigError, FormatError
 from unhot.kernels.columns import candidates
 from unhot.kernels.loop import Room, scratch_bytes, training_kernel
 from unhot.kernels.simd.tiles import shape
@@ -119,6 +119,11 @@ class Compiled(Engine):
         params = self._start_params(sizes, start, padded(task.dim))
         seen = task.layer.seen(self._kernel.tables)
         if start is not None and start.seen.size:
+            if start.seen.size != seen.size:
+                raise FormatError(
+                    f"a model with {task.layer.spec()}: its tensor 'seen' has {start.seen.size} counts of "
+                    f"learned noise, but must have {seen.size}; the file is damaged"
+                )
             seen[:] = start.seen
         self._state = TrainedState(params, seen, frozen_rows(sizes, data.frozen), sizes)
         return LearnedWords(

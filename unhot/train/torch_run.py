@@ -157,6 +157,12 @@ class Weights:
                     )
                 parameters[name].copy_(torch.from_numpy(np.array(array)))
             if begun.seen.size:
+                if begun.seen.size != self.head.seen.numel():
+                    raise FormatError(
+                        f"a model with {self.head.layer.spec()}: its tensor 'seen' has {begun.seen.size} "
+                        f"counts of learned noise, but must have {self.head.seen.numel()}; the file is "
+                        "damaged"
+                    )
                 self.head.seen.copy_(torch.from_numpy(np.array(begun.seen)))
 
     def state(self) -> list[Tensor]:

@@ -211,9 +211,10 @@ class SubwordRows:
         total = np.zeros(self.dim, np.float32)
         for first in range(0, len(parts), BLOCK_ROWS):  # in blocks, because a word may have a megabyte
             rows = self.take(parts[first : first + BLOCK_ROWS])
-            rows[0] += total
-            # add row after row, in order; for a single column, NumPy's sum would change the order
-            total = np.add.reduce(rows, axis=0) if self.dim > 1 else np.add.accumulate(rows, axis=0)[-1]
+            with np.errstate(over="ignore", invalid="ignore"):  # a file may hold infinite numbers
+                rows[0] += total
+                # add row after row, in order; for a single column, NumPy's sum would change the order
+                total = np.add.reduce(rows, axis=0) if self.dim > 1 else np.add.accumulate(rows, axis=0)[-1]
         count = len(parts) if self.subwords.combine == "mean" else 1
         return np.asarray(total * np.float32(1.0 / max(1, count)))
 
