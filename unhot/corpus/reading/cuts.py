@@ -31,7 +31,8 @@ TAIL = 3  # bytes of a character that may lie in the piece before: UTF-8 has at 
 
 LETTERS = string.ascii_letters.encode()
 WORD_BYTES = LETTERS + string.digits.encode() + bytes(range(128, 256))
-INVALID = (0xDC80, 0xDCFF)  # how Python decodes bytes that are not UTF-8; the tokenizer `words` keeps them
+# how Python decodes bytes that are not UTF-8, which the tokenizer `words` keeps: escaped, or replaced
+ESCAPED, REPLACED = (0xDC80, 0xDCFF), (0xFFFD, 0xFFFD)
 
 
 @dataclass(frozen=True)
@@ -67,13 +68,18 @@ def after_words(piece: bytes) -> int:
     table = normaliser("words")
     if cut or table is None:
         return cut
-    text = piece.decode("utf-8", "surrogateescape")
+    # Python takes long to escape bytes that are not UTF-8: they are replaced, if nothing else looks like that
+    replace = "\ufffd".encode() not in piece
+    text = piece.decode("utf-8", "replace" if replace else "surrogateescape")
     codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
     separates = table.table[np.minimum(codes, CODE_POINTS - 1)] == 0
-    for low, high in (SELECTORS, INVALID):
+    for low, high in (SELECTORS, REPLACED if replace else ESCAPED):
         separates &= (codes < low) | (codes > high)
     places = np.flatnonzero(separates)
-    return len(text[: places[-1] + 1].encode("utf-8", "surrogateescape")) if places.size else 0
+    if not places.size:
+        return 0
+    last = text[places[-1]].encode()
+    return piece.rfind(last) + len(last)
 
 
 WORDS = {
