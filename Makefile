@@ -14,7 +14,7 @@ test: .venv/dev
 	$(BIN)/mypy
 	$(BIN)/pytest -n auto --dist loadfile
 
-# what `make test` samples, in full: 50 kills, full disks, 100,000 damaged files, more examples, every command of the
+# what `make test` samples, in full: 50 kills, 100 rounds of two writers, full disks, 100,000 damaged files, more examples, every command of the
 # documentation; some twenty-five minutes
 soak: .venv/dev
 	UNHOT_SOAK=1 $(BIN)/pytest tests/soak

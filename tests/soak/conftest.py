@@ -1,7 +1,7 @@
 """What the tests against power cuts share: children to kill, a small disk to fill, and what is in a folder.
 
 `make test` takes a few samples; with UNHOT_SOAK=1 (`make soak`) everything runs in full, and a line about the
-kills ends the output.
+kills and the rounds of two writers ends the output.
 """
 
 import hashlib
@@ -256,11 +256,13 @@ def tally(request):
 
 
 def pytest_terminal_summary(terminalreporter, config):
-    """A line about the kills, and one about the moments they fell into."""
+    """A line about kills and rounds of two writers, and one about the moments they fell into."""
     kills = config.stash.get(KILLS, [])
     if not kills or os.environ.get("UNHOT_SOAK") != "1":
         return
     states = sorted({state for state, _ in kills})
     counts = (f"{sum(state == known for state, _ in kills)} {known}" for known in states)
-    terminalreporter.write_line(f"{len(kills)} kills: {sum(bool(wrong) for _, wrong in kills)} lost")
+    terminalreporter.write_line(
+        f"{len(kills)} kills and rounds: {sum(bool(wrong) for _, wrong in kills)} lost"
+    )
     terminalreporter.write_line(f"moments: {', '.join(counts)}")

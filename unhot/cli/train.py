@@ -120,12 +120,12 @@ def train(
     continues a training that was interrupted, by Ctrl-C or by a power cut.
     """
     from unhot.train.bar import TrainingBar
+    from unhot.vectors.formats.directory import check_exists
     from unhot.vectors.formats.model_claim import claimed_model
 
     if resume is not None:
         _refuse(context, "--resume keeps the settings that the training started with; leave this out")
-        if not Path(resume).exists():  # asked now, before a folder is made to hold it
-            raise DataError(f"{resume}: there is no such file or folder; give the folder of a saved model")
+        check_exists(resume)  # now, before a folder is made to hold it
         target = target or resume
     elif not inputs or target is None:
         raise click.UsageError("Missing option '-o'." if inputs else "Missing argument 'INPUT...'.", context)

@@ -206,8 +206,8 @@ def finished(
     writer.close()
     if not report.kept:
         raise DataError(
-            f"none of the {len(vocabulary)} words in counts occurs in the text: check the tokenizer and the "
-            "words in counts"
+            f"none of the {len(vocabulary)} words in counts occurs in the text (counts: the vocabulary that "
+            "was given, or that of the model): check the text and the tokenizer"
         )
     report = dataclasses.replace(report, sentences=sum(lines for _, lines in writer.lengths))
     beside = beside or {}

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from unhot.errors import ConfigError, FormatError
+from unhot.errors import ConfigError
 from unhot.kernels.columns import candidates
 from unhot.kernels.loop import Room, scratch_bytes, training_kernel
 from unhot.kernels.simd.tiles import shape
@@ -17,7 +17,7 @@ from unhot.train.epoch_run import Plan
 from unhot.train.good_state import kept_in_memory
 from unhot.train.hogwild import HogwildRun, Kernel, TrainedState, warm_up
 from unhot.train.hot_rows import hot_rows
-from unhot.train.params import HotSizes, Sizes, frozen_rows, padded, without_copies
+from unhot.train.params import HotSizes, Sizes, check_seen, frozen_rows, padded, without_copies
 from unhot.train.schedule import text_chunks
 from unhot.types import Counts
 from unhot.vocab.subsampling import keep_probability
@@ -119,11 +119,7 @@ class Compiled(Engine):
         params = self._start_params(sizes, start, padded(task.dim))
         seen = task.layer.seen(self._kernel.tables)
         if start is not None and start.seen.size:
-            if start.seen.size != seen.size:
-                raise FormatError(
-                    f"a model with {task.layer.spec()}: its tensor 'seen' has {start.seen.size} counts of "
-                    f"learned noise, but must have {seen.size}; the file is damaged"
-                )
+            check_seen(task.layer.spec(), start.seen.size, seen.size)
             seen[:] = start.seen
         self._state = TrainedState(params, seen, frozen_rows(sizes, data.frozen), sizes)
         return LearnedWords(

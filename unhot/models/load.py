@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import unhot.models
-from unhot.errors import DataError, FormatError
+from unhot.errors import FormatError
 from unhot.models.fasttext import FastText
 from unhot.models.fasttext_file import holds_model
 from unhot.models.model import MODELS, Model
 from unhot.models.word_model import WordModel
-from unhot.vectors.formats.directory import CURRENT, checkpoint_of, is_model, load_model
+from unhot.vectors.formats.directory import CURRENT, check_exists, checkpoint_of, is_model, load_model
 from unhot.vectors.formats.sniff import is_fasttext
 
 for _module in pkgutil.iter_modules(unhot.models.__path__):
@@ -35,8 +35,7 @@ def load(path: str | os.PathLike[str], *, verify: bool = False) -> Model[Any]:
 
     `verify` also compares every byte with the stored checksums, if the model has them.
     """
-    if not Path(path).exists():
-        raise DataError(f"{path}: there is no such file or folder; give the folder of a saved model")
+    check_exists(Path(path))
     if Path(path).is_file() and is_fasttext(Path(path)):
         return FastText.load_fasttext(path)
     saved = load_model(Path(path), verify=verify)

@@ -4,6 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from unhot.errors import FormatError
 from unhot.kernels.aligned import aligned_zeros
 from unhot.kernels.loop import Params
 from unhot.kernels.simd.lanes import LANES
@@ -92,6 +93,15 @@ def frozen_rows(sizes: Sizes, ids: Bytes) -> Bytes:
     if hot:
         frozen[-sizes.threads * hot :] = np.tile(ids[:hot], sizes.threads)
     return frozen
+
+
+def check_seen(spec: str, given: int, counted: int) -> None:
+    """Raise a `FormatError` unless a model has as many counts of learned noise as its layer counts."""
+    if given != counted:
+        raise FormatError(
+            f"a model with {spec}: its tensor 'seen' has {given} counts of learned noise, but must have "
+            f"{counted}; the file is damaged"
+        )
 
 
 def finite(params: Params) -> bool:

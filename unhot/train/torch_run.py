@@ -30,6 +30,7 @@ from unhot.nn.head import OutputHead, OutputRows
 from unhot.outputs import OutputLayer
 from unhot.train.chunked_text import ChunkedText
 from unhot.train.epoch_run import EpochRun, Plan
+from unhot.train.params import check_seen
 from unhot.train.schedule import TextChunk
 from unhot.train.text_parts import TextParts
 from unhot.train.torch_batches import Batches, ExampleArrays
@@ -157,12 +158,7 @@ class Weights:
                     )
                 parameters[name].copy_(torch.from_numpy(np.array(array)))
             if begun.seen.size:
-                if begun.seen.size != self.head.seen.numel():
-                    raise FormatError(
-                        f"a model with {self.head.layer.spec()}: its tensor 'seen' has {begun.seen.size} "
-                        f"counts of learned noise, but must have {self.head.seen.numel()}; the file is "
-                        "damaged"
-                    )
+                check_seen(self.head.layer.spec(), begun.seen.size, self.head.seen.numel())
                 self.head.seen.copy_(torch.from_numpy(np.array(begun.seen)))
 
     def state(self) -> list[Tensor]:

@@ -40,9 +40,8 @@ class Cuts:
     """The places where a text may be cut: after any byte of `usual`, or where `other` says."""
 
     usual: bytes
-    other: Callable[[bytes], int] | None = (
-        None  # text -> the position after its last separator; 0: it has none
-    )
+    # text -> the position after its last separator, 0 if it has none
+    other: Callable[[bytes], int] | None = None
     skips: bool = True  # a stretch without a place to cut is one word, whose middle may be skipped
 
     def last(self, piece: bytes) -> int:
@@ -93,10 +92,8 @@ TOKENS = Cuts(TOKEN_END + SENTENCE_END)
 
 def without_middles(pieces: Iterable[bytes], cuts: Cuts) -> Generator[bytes, None, None]:
     """Yield a text without the middle of words that are surely too long; it may be cut at the same places."""
-    length, before = (
-        0,
-        b"",
-    )  # known bytes of the word at the end of the text so far; the last bytes of the text
+    length = 0  # known bytes of the word at the end of the text so far
+    before = b""  # the last bytes of the text so far
     for piece in pieces:
         if cuts.inside(piece, before):
             # a separator may begin in bytes that were skipped

@@ -34,8 +34,8 @@ def find_files(path: PathLike) -> list[Path | None]:
     place = Path(path)
     if not _names_a_file(os.fspath(path)):
         raise DataError(
-            f"{os.fspath(path):.200}: no such file or folder, and no match: give an existing path; to give "
-            "sentences, put them into a list or another iterable"
+            f"{os.fspath(path) or repr(path):.200}: no such file or folder, and no match: give an existing "
+            "path (in Python, to give sentences, put them into a list or another iterable)"
         )
     if place.is_dir():
         refuse_encoded(place)

@@ -149,6 +149,12 @@ def load_model(path: str | Path, verify: bool = False) -> SavedModel:
             raise
 
 
+def check_exists(path: str | Path) -> None:
+    """Raise a `DataError` if there is nothing at a path that should hold a model."""
+    if not Path(path).exists():
+        raise DataError(f"{path}: there is no such file or folder; give the folder of a saved model")
+
+
 def is_model(path: str | Path) -> bool:
     """Return whether a path is a folder that `load_model` would try to open."""
     return _live_version(_home(Path(path))) is not None
