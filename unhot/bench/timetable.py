@@ -11,6 +11,7 @@ layers are done after `minutes`, although each tries the most rates. The exact s
 it needs or, if `seconds` is not given, as many as fit into a share of the minutes.
 """
 
+import math
 import time
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -94,7 +95,8 @@ def make_timetable(
     usual_share, most_share = (1 + trials * TUNING_SHARE for trials in tried)
     seconds = settings.seconds
     if seconds is None:
-        seconds = round(max(LEAST, ((budget - exact) / layers - most) / most_share), 1)
+        longest = ((budget - exact) / layers - most) / most_share
+        seconds = max(LEAST, math.floor(10 * longest) / 10)  # rounded down, to stay within the minutes
     return Timetable(
         layers, seconds, epochs, exact, usual + usual_share * seconds, most + most_share * seconds
     )
