@@ -21,7 +21,7 @@ from unhot.errors import ConfigError, DataError, FormatError, NothingLearned
 from unhot.kernels.chunk import HotPlaces, How, one_piece
 from unhot.kernels.loop import Params, scratch
 from unhot.kernels.rng import bits_at_integer, stream_key
-from unhot.kernels.windows import Text, Window, keep_threshold
+from unhot.kernels.windows import Text, Window, keep_threshold, kept_buffer
 from unhot.models.cbow import CBOW
 from unhot.models.compiled_engine import make_kernel
 from unhot.models.fasttext import FastText
@@ -121,7 +121,7 @@ class OneStep:
         where = one_piece(CENTRE, CENTRE + 1, stream_key(seed, 0, 0), self.key)
         how = How(np.float32(1.0), HotPlaces(0, 0, 0, 0, at, 0), np.zeros(0, np.uint8))
         feeder, k = task.wiring.feeder(text, Window(model.window, False)), self.kernel
-        buffers = scratch(k.feed(1, 1), k.room, stride)
+        buffers = scratch(kept_buffer(1, model.window), k.room, stride)
         self.loss, self.pairs = k.train(feeder, k.rows, k.tables, params, buffers, where, how)
         params.ln_z[:at] = params.ln_z[at:]
         assert not any(matrix[:, DIM:].any() for matrix in params[:2])  # the padding stays zero

@@ -1,4 +1,6 @@
-"""The compiled engine: trains a task with compiled kernels on the threads of this machine."""
+"""The compiled engines: they train a task with compiled kernels on the threads of this machine."""
+
+from abc import abstractmethod
 
 import numpy as np
 
@@ -8,17 +10,18 @@ from unhot.kernels.loop import Room, scratch_bytes, training_kernel
 from unhot.kernels.simd.tiles import shape
 from unhot.kernels.steps import link, step_shape
 from unhot.kernels.windows import kept_buffer, no_text
-from unhot.models.engine import Engine, Task, TaskData
+from unhot.models.engine import AnyTask, Engine, Task, TaskData, WindowTask
 from unhot.models.learned_words import LearnedWords
 from unhot.models.ngram_rows import NO_KEYS
 from unhot.models.starting_point import StartingPoint
 from unhot.train.chunked_text import ChunkedText
 from unhot.train.epoch_run import Plan
 from unhot.train.good_state import kept_in_memory
-from unhot.train.hogwild import HogwildRun, Kernel, TrainedState, warm_up
+from unhot.train.hogwild import Examples, HogwildRun, Kernel, TrainedState, warm_up
 from unhot.train.hot_rows import hot_rows
 from unhot.train.params import HotSizes, Sizes, check_seen, frozen_rows, padded, without_copies
 from unhot.train.schedule import text_chunks
+from unhot.train.window_examples import WindowExamples
 from unhot.types import Counts
 from unhot.vocab.subsampling import keep_probability
 
@@ -52,46 +55,35 @@ def make_kernel(task: Task, counts: Counts | None) -> Kernel:
         tables=tables,
         fresh=layer.fresh,
         room=Room(columns, tile.width, scored, wiring.inputs, wiring.listed),
-        feed=lambda positions, pieces: kept_buffer(positions, task.window.size, pieces),
     )
 
 
-class Compiled(Engine):
-    """The engine that trains with compiled kernels on threads of this machine."""
+class CompiledEngine(Engine[AnyTask]):
+    """The base of engines with compiled kernels; a subclass says where the examples come from."""
 
-    def __init__(self, task: Task, data: TaskData) -> None:
+    def __init__(self, task: AnyTask, data: TaskData) -> None:
         super().__init__(task, data)
         self._kernel = make_kernel(task, data.out_vocabulary.counts)
-        keep = keep_probability(data.in_vocabulary.counts, task.sample)
-        chunks = text_chunks(data.data.shards, self._kernel.room.scored)
-        self._text = ChunkedText(data.data, keep, task.seed, chunks)
+        self._examples = self.examples(self._kernel.room.scored)
         self._sizes = self._make_sizes()
         self.memory = self._memory_plan()
 
-    @classmethod
-    def check(cls, task: Task) -> None:
-        """Raise a `ConfigError` unless the layer has a kernel and the device is the CPU."""
-        task.layer.check_compiled()
-        if task.device != "cpu":
-            raise ConfigError(
-                f"device={task.device!r}: the compiled engine runs on the cpu only; for other devices set "
-                "engine='torch'"
-            )
+    @abstractmethod
+    def examples(self, columns: int) -> Examples:
+        """Return the examples of an epoch, in chunks for steps of so many columns."""
 
-    @classmethod
-    def warm_up(cls, task: Task) -> None:
-        """Compile the training kernel, or load it from disk."""
-        feeder = task.wiring.feeder(no_text(), task.window)
-        warm_up(make_kernel(task, None), feeder, padded(task.dim), task.wiring.first_rows.half)
+    @abstractmethod
+    def most_frozen(self) -> int:
+        """Return the largest number of frozen input rows that a step can have."""
 
     def _make_sizes(self) -> Sizes:
         """Return the numbers of input and output rows, including the threads' copies of hot rows."""
         task, data = self._task, self._data
         inputs = len(data.in_vocabulary) if data.rows is None else data.rows.keys.size
-        threads = min(task.threads, len(self._text.chunks))  # more threads would have nothing to do
+        threads = min(task.threads, len(self._examples.chunks))  # more threads would have nothing to do
         rows = task.layer.rows(data.out_vocabulary.counts)
         hot = HotSizes(hot_rows(inputs, threads), 0 if task.layer.all_rows else hot_rows(rows, threads))
-        aside = 2 * task.window.size if data.frozen.size else 0
+        aside = self.most_frozen() if data.frozen.size else 0
         return Sizes(inputs, rows, task.layer.biases(), hot, aside, threads)
 
     def _memory_plan(self) -> dict[str, int]:
@@ -106,7 +98,7 @@ class Compiled(Engine):
         if rows is not None:
             plan[f"rows of {used:,} n-gram buckets"] = row * used
             plan["n-grams of words"] = rows.bags.rows.nbytes + rows.bags.starts.nbytes
-        buffers = scratch_bytes(kernel.feed(self._text.longest, self._text.most_pieces), kernel.room, stride)
+        buffers = scratch_bytes(self._examples.buffers(), kernel.room, stride)
         plan["their last good state"] = kept_in_memory(vectors + row * used)
         plan["tables"] = sum(array.nbytes for array in kernel.tables if isinstance(array, np.ndarray))
         plan["buffers"] = sizes.threads * buffers
@@ -134,5 +126,35 @@ class Compiled(Engine):
 
     def run(self, plan: Plan) -> HogwildRun:
         """Make the run that trains on all threads."""
-        feeders = [self._task.wiring.feeder(text, self._task.window) for text in self._text.texts()]
-        return HogwildRun(self._text, feeders, self._kernel, self._state, plan)
+        return HogwildRun(self._examples, self._kernel, self._state, plan)
+
+
+class Compiled(CompiledEngine[WindowTask]):
+    """The engine that trains on the windows of a text with compiled kernels."""
+
+    @classmethod
+    def check(cls, task: WindowTask) -> None:
+        """Raise a `ConfigError` unless the layer has a kernel and the device is the CPU."""
+        task.layer.check_compiled()
+        if task.device != "cpu":
+            raise ConfigError(
+                f"device={task.device!r}: the compiled engine runs on the cpu only; for other devices set "
+                "engine='torch'"
+            )
+
+    @classmethod
+    def warm_up(cls, task: WindowTask) -> None:
+        """Compile the training kernel, or load it from disk."""
+        feeder, feed = task.wiring.feeder(no_text(), task.window), kept_buffer(0, task.window.size)
+        warm_up(make_kernel(task, None), feeder, feed, padded(task.dim), task.wiring.first_rows.half)
+
+    def examples(self, columns: int) -> WindowExamples:
+        """Return the windows of the text."""
+        task, data = self._task, self._data
+        keep = keep_probability(data.in_vocabulary.counts, task.sample)
+        text = ChunkedText(data.data, keep, task.seed, text_chunks(data.data.shards, columns))
+        return WindowExamples(text, task.window, task.wiring.feeder)
+
+    def most_frozen(self) -> int:
+        """Return the words of a whole window without its centre."""
+        return 2 * self._task.window.size

@@ -1,4 +1,4 @@
-"""The interface of engines, which train word models: compiled kernels, PyTorch, or NumPy on cells.
+"""The interface of engines, which train models that have an output layer: by kernels, PyTorch or NumPy.
 
 An engine is made for a task and its training data. It first says how much memory it will need, then makes
 the initial params (`begin`), then the run that trains them (`run`).
@@ -6,7 +6,7 @@ the initial params (`begin`), then the run that trains them (`run`).
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
@@ -26,18 +26,27 @@ from unhot.vocab.vocabulary import Vocabulary
 
 @dataclass(frozen=True, kw_only=True)
 class Task:
-    """The settings of a model that engines need."""
+    """The settings of a model that all engines need."""
 
     name: str  # of the model
     layer: OutputLayer
     wiring: Wiring
-    window: Window
-    sample: float  # threshold of sub-sampling
     dim: int
     seed: int
     threads: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class WindowTask(Task):
+    """The settings of a model that learns from the windows of a text."""
+
+    window: Window
+    sample: float  # threshold of sub-sampling
     device: str
     batch: int
+
+
+AnyTask = TypeVar("AnyTask", bound=Task)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,27 +60,27 @@ class TaskData:
     rows: NgramRows | None = None  # the input rows that make up each word; None: one row for each word
 
 
-class Engine(ABC):
+class Engine(ABC, Generic[AnyTask]):
     """Base class of engines; an engine is made for one task and its data."""
 
     memory: dict[str, int]  # bytes by purpose
 
-    def __init__(self, task: Task, data: TaskData) -> None:
+    def __init__(self, task: AnyTask, data: TaskData) -> None:
         self._task, self._data = task, data
 
     @classmethod
     @abstractmethod
-    def check(cls, task: Task) -> None:
+    def check(cls, task: AnyTask) -> None:
         """Raise a `ConfigError` if the engine cannot train the task."""
 
     @classmethod
-    def check_machine(cls, task: Task) -> None:
+    def check_machine(cls, task: AnyTask) -> None:
         """Raise an error if this machine cannot train the task; called before a long text is read."""
         return
 
     @classmethod
     @abstractmethod
-    def warm_up(cls, task: Task) -> None:
+    def warm_up(cls, task: AnyTask) -> None:
         """Compile the kernels of a task, or load them from disk, before the data is known."""
 
     @abstractmethod

@@ -15,7 +15,7 @@ from unhot.corpus.cells import Cells
 from unhot.corpus.cooccurrence import warm_up_counting
 from unhot.errors import ConfigError, DataError
 from unhot.models.cell_model import count_cells, some_cells, take_settings
-from unhot.models.engine import Engine, Task, TaskData
+from unhot.models.engine import Engine, TaskData, WindowTask
 from unhot.models.fitting import Reads, Tells
 from unhot.models.learned_words import LearnedWords
 from unhot.models.starting_point import StartingPoint
@@ -30,10 +30,10 @@ LR = 0.05  # default learning rate of training on cells, see `unhot.train.exact_
 MOST_WORDS = 10_000  # unless max_vocab allows more: every epoch computes a score for each pair of words
 
 
-class OnCells(Engine):
+class OnCells(Engine[WindowTask]):
     """The engine that trains on cells, by matrix products in NumPy."""
 
-    def __init__(self, task: Task, data: TaskData) -> None:
+    def __init__(self, task: WindowTask, data: TaskData) -> None:
         super().__init__(task, data)
         self._sizes = self._plain_sizes()
         vectors = 4 * task.dim * (self._sizes.inputs + self._sizes.rows)
@@ -45,7 +45,7 @@ class OnCells(Engine):
         }
 
     @classmethod
-    def check(cls, task: Task) -> None:
+    def check(cls, task: WindowTask) -> None:
         """Raise a `ConfigError` unless the layer's loss is a sum over cells and the device is the CPU."""
         task.layer.check_cells()
         if task.device != "cpu":
@@ -54,7 +54,7 @@ class OnCells(Engine):
             )
 
     @classmethod
-    def warm_up(cls, task: Task) -> None:
+    def warm_up(cls, task: WindowTask) -> None:
         """Compile the kernels that count cells, or load them from disk."""
         warm_up_counting()
 

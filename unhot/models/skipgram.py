@@ -27,7 +27,7 @@ from unhot.kernels.feeder import Bag, Each, fetch, input_of, ones_at, prepare, t
 from unhot.kernels.window_feeder import centre_target, context_targets, fetch_entering, prepare_windows
 from unhot.kernels.windows import Text, Window, contexts_of, fill_inputs
 from unhot.models import exact
-from unhot.models.engine import Engine
+from unhot.models.engine import Engine, WindowTask
 from unhot.models.fitting import Reads, Tells
 from unhot.models.model import model
 from unhot.models.wiring import Wiring
@@ -68,7 +68,7 @@ class SkipGram(WordModel):
 
     default_lr = 0.025
 
-    def engine_kind(self) -> type[Engine]:
+    def engine_kind(self) -> type[Engine[WindowTask]]:
         """Return the engine class that trains the model."""
         return exact.OnCells if self.on == "cells" else super().engine_kind()
 

@@ -4,7 +4,7 @@ import numpy as np
 
 from unhot.errors import ConfigError, extra
 from unhot.kernels.window_lists import warm_up
-from unhot.models.engine import Engine, Task, TaskData
+from unhot.models.engine import Engine, TaskData, WindowTask
 from unhot.models.learned_words import LearnedWords
 from unhot.models.starting_point import StartingPoint
 from unhot.train.chunked_text import ChunkedText
@@ -16,10 +16,10 @@ from unhot.train.torch_batches import Batches
 from unhot.vocab.subsampling import keep_probability
 
 
-class OnTorch(Engine):
+class OnTorch(Engine[WindowTask]):
     """The engine that trains with PyTorch, on any device."""
 
-    def __init__(self, task: Task, data: TaskData) -> None:
+    def __init__(self, task: WindowTask, data: TaskData) -> None:
         super().__init__(task, data)
         counts = data.out_vocabulary.counts
         self._sizes = self._plain_sizes()
@@ -30,7 +30,7 @@ class OnTorch(Engine):
             self.memory["a batch"] = task.layer.batch_memory(counts, task.dim, size)
 
     @classmethod
-    def check(cls, task: Task) -> None:
+    def check(cls, task: WindowTask) -> None:
         """Raise a `ConfigError` unless the model can make examples for batches."""
         if task.wiring.examples is None:
             raise ConfigError(
@@ -39,7 +39,7 @@ class OnTorch(Engine):
             )
 
     @classmethod
-    def check_machine(cls, task: Task) -> None:
+    def check_machine(cls, task: WindowTask) -> None:
         """Raise an error unless PyTorch and the device are available."""
         extra("torch", "torch", "engine='torch'")
         from unhot.train.torch_run import open_device
@@ -47,7 +47,7 @@ class OnTorch(Engine):
         open_device(task.device)
 
     @classmethod
-    def warm_up(cls, task: Task) -> None:
+    def warm_up(cls, task: WindowTask) -> None:
         """Compile the kernel that lists the pairs of windows, or load it from disk."""
         warm_up(task.window)
 

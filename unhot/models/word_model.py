@@ -21,7 +21,7 @@ from unhot.errors import ConfigError, DataError, FormatError, whole
 from unhot.kernels.bags import Bags
 from unhot.kernels.windows import Window
 from unhot.models.compiled_engine import Compiled
-from unhot.models.engine import Engine, Task, TaskData
+from unhot.models.engine import Engine, TaskData, WindowTask
 from unhot.models.epoch_model import EpochModel
 from unhot.models.fitting import Begins, Reads, Tells
 from unhot.models.learned_words import LearnedWords, learned_from
@@ -48,7 +48,7 @@ from unhot.vectors.store import Vectors
 from unhot.vocab.vocabulary import Vocabulary
 
 NEEDED = frozenset({"in_vectors", "out_vectors"})
-ENGINES: dict[str, type[Engine]] = {"compiled": Compiled, "torch": OnTorch}
+ENGINES: dict[str, type[Engine[WindowTask]]] = {"compiled": Compiled, "torch": OnTorch}
 
 
 class WordInputs(NamedTuple):
@@ -97,7 +97,7 @@ class WordModel(EpochModel[LearnedWords], TextModel[LearnedWords], VectorModel[L
         """
         return None
 
-    def engine_kind(self) -> type[Engine]:
+    def engine_kind(self) -> type[Engine[WindowTask]]:
         """Return the engine class that trains the model."""
         return ENGINES[self.engine]
 
@@ -110,9 +110,9 @@ class WordModel(EpochModel[LearnedWords], TextModel[LearnedWords], VectorModel[L
         """The model's default learning rate."""
         return self.default_lr
 
-    def task(self, bags: Bags | None = None) -> Task:
+    def task(self, bags: Bags | None = None) -> WindowTask:
         """Return the settings that engines need."""
-        return Task(
+        return WindowTask(
             name=self.name,
             layer=self.layer,
             wiring=self.wiring(bags),

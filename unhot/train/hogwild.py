@@ -6,20 +6,36 @@ lock. With one thread the result depends on the seed alone, byte for byte.
 Reference: Niu et al., Hogwild!, 2011.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from unhot.kernels.chunk import NOWHERE, UNCHANGED, How
+from unhot.kernels.chunk import NOWHERE, UNCHANGED, How, Where
 from unhot.kernels.loop import Params, Room, scratch
-from unhot.train.chunked_text import ChunkedText
 from unhot.train.epoch_run import EpochRun, Plan
 from unhot.train.hot_rows import HotRows
 from unhot.train.params import Sizes, finite
 from unhot.train.schedule import TextChunk
 from unhot.types import Bytes, Counts
+
+
+class Examples(Protocol):
+    """The examples of an epoch, in chunks: windows of a text (window_examples.py), lines with labels."""
+
+    chunks: list[TextChunk]
+    size: int  # positions of an epoch
+    words: int  # words of an epoch, as progress reports count them
+
+    def feeders(self) -> list[Any]:
+        """Return a feeder for each shard (kernels/feeder.py)."""
+
+    def buffers(self) -> Any:
+        """Return the feeder's own buffers for one thread, large enough for every chunk."""
+
+    def where(self, epoch: int, chunk: TextChunk) -> Where:
+        """Return the place of a chunk, with its random streams."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +47,6 @@ class Kernel:
     tables: Any
     fresh: Callable[[Any], Any]  # returns the tables for the next chunk
     room: Room
-    feed: Callable[[int, int], Any]  # makes a feeder's buffers, from positions and pieces of a chunk
 
 
 class TrainedState(NamedTuple):
@@ -43,30 +58,26 @@ class TrainedState(NamedTuple):
     sizes: Sizes
 
 
-def warm_up(kernel: Kernel, feeder: Any, stride: int, half: bool = False) -> None:
-    """Compile the kernel for a feeder, or load it from disk, by training nothing."""
+def warm_up(kernel: Kernel, feeder: Any, feed: Any, stride: int, half: bool = False) -> None:
+    """Compile the kernel for a feeder and its buffers, or load it from disk, by training nothing."""
     inputs = np.zeros((1, stride), np.uint16 if half else np.float32)
     outputs, none = np.zeros((1, stride), np.float32), np.zeros(0, np.float32)
     params = Params(inputs, outputs, none, none, none)
-    buffers = scratch(kernel.feed(0, 1), kernel.room, stride)
+    buffers = scratch(feed, kernel.room, stride)
     kernel.train(feeder, kernel.rows, kernel.tables, params, buffers, NOWHERE, UNCHANGED)
 
 
 class HogwildRun(EpochRun[TextChunk]):
     """A training run with compiled kernels."""
 
-    def __init__(
-        self, text: ChunkedText, feeders: Sequence[Any], kernel: Kernel, state: TrainedState, plan: Plan
-    ) -> None:
-        """Prepare a run; `feeders` has one feeder for each shard of the text."""
-        ids, words = text.corpus.ids, text.corpus.words
-        threads = state.sizes.threads
-        super().__init__(text.chunks, ids, plan, [*state.params, state.seen], words=words, threads=threads)
-        self._text, self._feeders = text, feeders
+    def __init__(self, examples: Examples, kernel: Kernel, state: TrainedState, plan: Plan) -> None:
+        size, words = examples.size, examples.words
+        arrays, threads = [*state.params, state.seen], state.sizes.threads
+        super().__init__(examples.chunks, size, plan, arrays, words=words, threads=threads)
+        self._examples, self._feeders = examples, examples.feeders()
         self._kernel, self._trained = kernel, state
         stride = state.params.in_vectors.shape[1]
-        feeds = (kernel.feed(text.longest, text.most_pieces) for _ in range(threads))
-        self._scratch = [scratch(feed, kernel.room, stride) for feed in feeds]
+        self._scratch = [scratch(examples.buffers(), kernel.room, stride) for _ in range(threads)]
         self._hot = HotRows(state.params, state.sizes)
 
     def learn(self, epoch: int, chunk: TextChunk, lr: float, thread: int) -> tuple[float, int]:
@@ -78,7 +89,7 @@ class HogwildRun(EpochRun[TextChunk]):
             kernel.fresh(kernel.tables),
             state.params,
             self._scratch[thread],
-            self._text.where(epoch, chunk),
+            self._examples.where(epoch, chunk),
             How(np.float32(lr), self._hot.places[thread], state.frozen),
         )
         self._hot.exchange(thread)
