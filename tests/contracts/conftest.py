@@ -18,6 +18,7 @@ VARIANTS = [
     "self_normalized:alpha=0",
     "self_normalized:alpha=0.7,chunk=3",
     "softmax:chunk=2",
+    "softmax:smoothing=0.2,chunk=3",
     "negative:k=2,hits=keep",
     "negative:k={few},unique=true",
     "negative:k={few},hits=keep,unique=true,noise=uniform",

@@ -119,6 +119,21 @@ def test_pytorch_has_the_same_losses(case, gradient):
     np.testing.assert_allclose(grad_biases, case["grad_biases"], rtol=1e-6, atol=1e-6)
 
 
+def test_pytorch_has_the_same_smoothing(gradient):
+    """The layer's own setting has the losses and gradients of `label_smoothing`."""
+    (case,) = (case for case in TORCH["cases"] if case["name"] == "ce_label_smoothing_0.1")
+    layer, counts = parse_output("softmax:smoothing=0.1"), np.ones(TORCH["V"], np.int64)
+    grad_biases = np.zeros(TORCH["V"])
+    for row, x in enumerate(INPUTS):
+        loss = partial(layer.reference, target=TORCH["targets"][row], draws=NONE, counts=counts)
+        scores = WEIGHTS @ x + BIASES
+        assert loss(scores) == pytest.approx(case["loss"][row], rel=1e-10, abs=1e-10)
+        slope = gradient(loss, scores)
+        np.testing.assert_allclose(slope @ WEIGHTS, case["grad_inputs"][row], rtol=1e-6, atol=1e-6)
+        grad_biases += slope
+    np.testing.assert_allclose(grad_biases, case["grad_biases"], rtol=1e-6, atol=1e-6)
+
+
 # ---- PyTorch: adaptive softmax, with ids in any order
 
 

@@ -42,6 +42,24 @@ def test_softmax_by_hand(scores):
     np.testing.assert_allclose(losses("softmax", scores), softmax_losses(scores), rtol=0, atol=1e-12)
 
 
+def test_softmax_without_smoothing_is_softmax(scores):
+    np.testing.assert_array_equal(losses("softmax:smoothing=0", scores), losses("softmax", scores))
+
+
+def test_smoothing_is_the_mean_over_all_targets_of_the_share_that_is_spread(scores):
+    """L is linear in the targets, so it is (1 - e) of the target's loss and e of the mean of all losses."""
+    each = softmax_losses(scores)
+    for e in (0.1, 0.999):
+        found = losses(f"softmax:smoothing={e}", scores)
+        np.testing.assert_allclose(found, (1 - e) * each + e * each.mean(), rtol=0, atol=1e-12)
+    # nearly all of it: hardly any matter which word the target is
+    assert np.ptp(losses("softmax:smoothing=0.999999", scores)) < 1e-4
+
+
+def test_labels_together_are_one_vs_all_of_one_target(scores):
+    np.testing.assert_array_equal(losses("one_vs_all:together=true", scores), losses("one_vs_all", scores))
+
+
 def test_sampled_with_all_words_drawn_once_and_hits_masked_is_softmax(scores):
     for noise in ("unigram", "uniform", "log_uniform"):
         for draws in itertools.permutations(range(WORDS)):

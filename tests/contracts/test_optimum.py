@@ -50,6 +50,7 @@ class UpToConstant(tuple):
 
 OPTIMA = {
     "softmax": UpToConstant(LOG_P),
+    "softmax:smoothing=0.2": UpToConstant(np.log(0.8 * TRUE + 0.05)),
     "self_normalized:alpha=0.1": LOG_P,
     "self_normalized:alpha=2": LOG_P,
     "one_vs_all": LOG_ODDS,
@@ -111,7 +112,10 @@ def test_scores_converge_to_what_the_table_says(spec, optimum):
         scores, expected = scores - scores.mean(), np.array(expected) - np.mean(expected)
     if expected is not None:
         np.testing.assert_allclose(scores, expected, rtol=0, atol=1e-6)
-    np.testing.assert_allclose(log_prob(layer, scores), LOG_P, rtol=0, atol=1e-6)  # what it takes for P is P
+    smoothing = getattr(layer, "smoothing", 0.0)
+    smoothed = np.log((1 - smoothing) * TRUE + smoothing / TRUE.size)
+    # what it takes for P is P, or what smoothing makes of it
+    np.testing.assert_allclose(log_prob(layer, scores), smoothed, rtol=0, atol=1e-6)
 
 
 def test_masked_hits_bias_the_softmax_over_a_batch(optimum):

@@ -60,9 +60,11 @@ SPECS = [
     "sampled:k=20,hits=drop,power=0",
     "softmax",
     "softmax:bias=true",
+    "softmax:smoothing=0.3,bias=true",
     "self_normalized:alpha=0.7,bias=true",
     "one_vs_all",
     "one_vs_all:bias=true",
+    "one_vs_all:together=true,bias=true",
     "hierarchical",
     "hierarchical:tree=balanced,bias=true",
     "class_based",
@@ -149,6 +151,10 @@ class OneStep:
     def reference(self, in_vectors, out_vectors, out_bias, in_bias, ln_z):
         """The loss by the layer's own formula, in float64."""
         loss, draws = 0.0, self.draws()
+        if self.layer.takes_together():  # one example, which is in the window as often as it has targets
+            bag, targets = self.examples()[0][0], self.examples()[1]
+            scores = out_vectors @ (self.share(bag) * in_vectors[bag].sum(0)) + out_bias
+            return np.logaddexp(0.0, scores).sum() - scores[targets].sum()
         for bag, target in zip(*self.examples(), strict=True):
             share = self.share(bag)
             scores = out_vectors @ (share * in_vectors[bag].sum(0)) + (out_bias if out_bias.size else 0.0)
@@ -308,6 +314,9 @@ def test_torch_has_the_loss_and_gradient_of_the_kernel(spec, make):
             [in_bias[bag].sum() * part for bag, part in zip(bags, share, strict=True)]
         )
     loss = head(hidden, torch.tensor(targets), reduction="sum", **call)
+    if step.layer.takes_together():  # the sum over all words counts once, not once for each target
+        scores = hidden[0] @ head.weight.T + head.bias
+        loss = loss - (len(targets) - 1) * torch.nn.functional.softplus(scores).sum()
     assert step.loss == pytest.approx(loss.item(), rel=1e-5)
     loss.backward()
     gradients = {"in_vectors": in_vectors.grad, "out_vectors": head.weight.grad, "in_bias": in_bias.grad}
@@ -318,6 +327,45 @@ def test_torch_has_the_loss_and_gradient_of_the_kernel(spec, make):
     for name, before, after in zip(step.learned._fields, step.before, step.learned, strict=True):
         if before.size:
             np.testing.assert_allclose(before - after, gradients[name], rtol=1e-4, atol=3e-5, err_msg=name)
+
+
+def test_labels_are_taken_together_by_one_vs_all_alone():
+    for name in sorted(LAYERS):
+        layer = parse_output(name)
+        assert not layer.takes_together()
+        assert layer.for_labels().takes_together() == (name == "one_vs_all")
+        assert layer.independent == (name == "one_vs_all")
+
+
+@pytest.mark.parametrize("spec", SPECS)
+def test_decisions_are_the_scores_that_the_probability_depends_on(spec):
+    """The more of each, the more probable is the word; no other score of a tree or a class is named."""
+    layer = parse_output(spec)
+    rng = np.random.default_rng(1)
+    scores = rng.normal(0, 1, layer.rows(COUNTS))
+    for target in range(WORDS):
+        decisions = layer.decisions(target, COUNTS)
+        assert len({row for _, row, _ in decisions}) == len(decisions)
+        if layer.rows_are_words:
+            assert decisions == [("score", target, 1.0)]
+        for _, row, sign in decisions:
+            more = scores.copy()
+            more[row] += sign * 0.1
+            rise = Head(layer, COUNTS, more[:, None]).log_prob([1.0]) - Head(
+                layer, COUNTS, scores[:, None]
+            ).log_prob([1.0])
+            # a class or a node of all words is always right
+            assert rise[target] > 0 or np.abs(rise).max() < 1e-12
+
+
+def test_smoothed_targets_are_not_learned_from_cells():
+    layer = parse_output("softmax:smoothing=0.1")
+    for refuse in (layer.check_cells, lambda: layer.count_loss(COUNTS)):
+        with pytest.raises(
+            ConfigError, match=r"softmax:.*smoothing=0\.1: training on cells has no smoothing"
+        ):
+            refuse()
+    parse_output("softmax:smoothing=0").check_cells()
 
 
 def test_both_orientations_have_the_same_pairs():
@@ -425,6 +473,11 @@ def test_spec_and_json_round_trip(spec):
         ("class_based:levels=0", "class_based:levels=0: must be >= 1"),
         ("class_based:classes=file:a.csv,levels=2", "class_based:levels=2: a class file has one level"),
         ("softmax:chunk=-1", "softmax:chunk=-1: must be >= 0"),
+        ("softmax:smoothing=1", "softmax:smoothing=1.0: must be at least 0 and less than 1"),
+        ("softmax:smoothing=-0.1", "softmax:smoothing=-0.1: must be at least 0 and less than 1"),
+        ("softmax:smoothing=nan", "softmax:smoothing=nan: must be a finite number"),
+        ("softmax:smoothing=some", "softmax:smoothing=some: must be a number"),
+        ("one_vs_all:together=1", "one_vs_all:together=1: must be true or false"),
         ("self_normalized:chunk=1.5", "self_normalized:chunk=1.5: must be a whole number"),
         ("infrequent:alpha=0", "infrequent:alpha=0.0: must be > 0"),
         ("infrequent:gamma=0", "infrequent:gamma=0.0: must be > 0 and <= 1"),
@@ -668,7 +721,9 @@ def test_same_result_without_the_jit():
     ]
     specs += [
         "softmax:bias=true",
+        "softmax:smoothing=0.2",
         "one_vs_all",
+        "one_vs_all:together=true",
         "hierarchical",
         "class_based:classes=3,levels=2",
         "self_normalized",

@@ -59,7 +59,7 @@ class SoftmaxHead(OutputHead):
         return hidden, weight, self.bias
 
     def _penalty(self) -> Penalty:
-        return Penalty(self.layer.penalty(), self.label_smoothing)
+        return Penalty(self.layer.penalty(), self.label_smoothing or self.layer.smoothing)
 
 
 @head_for(OneVsAll)

@@ -96,6 +96,11 @@ class ClassBased(OutputLayer):
             loss += float(log_sum_exp(scores[first[g] : first[g] + size[g]]) - scores[r])
         return loss
 
+    def decisions(self, target: int, counts: Counts) -> list[tuple[str, int, float]]:
+        """Return the rows of a word's classes and its own, each a score within its group."""
+        rows = self.groups(counts).row[target].tolist()
+        return [*((f"class {row}", row, 1.0) for row in rows[:-1]), ("score in the class", rows[-1], 1.0)]
+
     def log_weight(self, scores: Doubles, counts: Counts) -> Doubles:
         """Return log P of all words: the sum of the log-probabilities of all levels."""
         groups = self.groups(counts)

@@ -88,6 +88,12 @@ class Hierarchical(OutputLayer):
         sign = 1.0 - 2.0 * paths.code[path]
         return float(np.logaddexp(0.0, -sign * scores[paths.node[path]]).sum())
 
+    def decisions(self, target: int, counts: Counts) -> list[tuple[str, int, float]]:
+        """Return the nodes on a word's path; a node's score counts with a minus where the path goes right."""
+        paths = self.paths(counts)
+        path = range(paths.start[target], paths.start[target + 1])
+        return [(f"node {paths.node[at]}", int(paths.node[at]), 1.0 - 2.0 * paths.code[at]) for at in path]
+
     def log_weight(self, scores: Doubles, counts: Counts) -> Doubles:
         """Return log P of all words: the sum of the log-probabilities of the decisions on each path."""
         paths = self.paths(counts)

@@ -54,6 +54,8 @@ class OutputLayer:
     compiled: ClassVar[bool] = True  # whether there is a compiled kernel; otherwise only torch trains it
     on_cells: ClassVar[bool] = False  # whether the loss of a text is a sum over cells, see `count_loss`
     own_columns: ClassVar[bool] = False  # whether each example of a batch has its own columns
+    # whether each word has a probability of its own, exp(log_weight), which does not depend on the others'
+    independent: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         """Check the types of the settings; each layer checks the ranges itself."""
@@ -168,6 +170,18 @@ class OutputLayer:
     def seen(self, tables: Any) -> Counts:
         """Return how often each word was a target, as counted in the tables; empty if nothing is counted."""
         return np.zeros(0, np.int64)
+
+    def for_labels(self) -> OutputLayer:
+        """Return the layer for examples whose several targets are labels of the same thing."""
+        return self
+
+    def takes_together(self) -> bool:
+        """Return whether several targets are the labels of one example, not examples of their own."""
+        return False
+
+    def decisions(self, target: int, counts: Counts) -> list[tuple[str, int, float]]:
+        """Return the scores that decide on a target: (what is decided, output row, sign of its score)."""
+        return [("score", target, 1.0)]
 
     def check_cells(self) -> None:
         """Raise a `ConfigError` unless the loss of a whole text is a sum over cells."""

@@ -3,7 +3,9 @@
     L = sum_w softplus(s(w)) - s(t)
     dL/do_w = (sigmoid(s(w)) - [w = t]) h
 
-T targets of one input count as T examples: L = T sum_w softplus(s(w)) - sum_t s(t).
+T targets of one input count as T examples: L = T sum_w softplus(s(w)) - sum_t s(t). With `together` they are
+the labels of one example: L = sum_w softplus(s(w)) - sum_t s(t). The score of a word then converges to the
+log odds that it is among the targets.
 
 Converges to  s -> log(P / (1 - P)), the log odds of P = P(w | h).
 Limits        sampled_logistic estimates it with k draws.
@@ -15,7 +17,7 @@ Wins          where each word needs its own probability, independent of the scor
 Reference     Rifkin & Klautau, In defense of one-vs-all classification, 2004.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,9 +32,10 @@ from unhot.types import Counts, Doubles, Ids
 
 
 class OneVsAllTables(NamedTuple):
-    """Tables whose type chooses the link below; numba needs at least one field."""
+    """Tables whose type chooses the link below."""
 
-    words: int
+    together: bool
+    smoothing: Any  # float32, 0: targets are not smoothed
 
 
 @output("one_vs_all")
@@ -41,14 +44,24 @@ class OneVsAll(OutputLayer):
     """A logistic regression for every word."""
 
     bias: bool = False  # learn a bias for each word
+    together: bool = False  # several targets are the labels of one example, not examples of their own
 
     predicts = "contexts"
     all_rows = True
     on_cells = True
+    independent = True
 
     def tables(self, counts: Counts) -> OneVsAllTables:
         """Return the tables; only their type matters."""
-        return OneVsAllTables(counts.size)
+        return OneVsAllTables(self.together, np.float32(0.0))
+
+    def for_labels(self) -> "OneVsAll":
+        """Return the layer for lines with several labels: it takes them together."""
+        return replace(self, together=True)
+
+    def takes_together(self) -> bool:
+        """Return whether targets are labels of one example."""
+        return self.together
 
     def count_loss(self, counts: Counts) -> LogisticLoss:
         """Return the loss of a whole text: the logistic loss as if every word were drawn once."""
@@ -69,7 +82,8 @@ class OneVsAll(OutputLayer):
 
 @link_all.register(OneVsAllTables)
 def _link_logistic(tables: Any, scores: Any, rows: Any, total: Any, lr: Any) -> Any:
-    return logistic_all(scores, rows, total, lr)
+    """Count the sum over all words once for each target, or once for all of them together."""
+    return logistic_all(scores, rows, np.float32(1.0) if tables.together else total, lr)
 
 
 candidates.register(OneVsAllTables)(all_rows)

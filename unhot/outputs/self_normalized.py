@@ -41,5 +41,4 @@ class SelfNormalized(Softmax):
 
     def reference(self, scores: Doubles, target: int, draws: Ids, counts: Counts) -> float:
         """Compute the loss by the formula above."""
-        log_z = float(log_sum_exp(scores))
-        return log_z + self.alpha * log_z**2 - float(scores[target])
+        return super().reference(scores, target, draws, counts) + self.alpha * float(log_sum_exp(scores)) ** 2

@@ -3,18 +3,23 @@
     L = -s(t) + log Z,   Z = sum_w exp s(w)
     dL/dh = sum_w p(w) o_w - o_t,   dL/do_w = (p(w) - [w = t]) h,   p(w) = exp s(w) / Z
 
+With label smoothing e, 1 - e of the target stays where it is, and e is spread over all V words:
+
+    L = -(1 - e) s(t) - e/V sum_w s(w) + log Z
+
 T targets of one input cost as much as one: L = T log Z - sum_t s(t). The compiled kernels hold the scores of
 one input only. In torch the scores of a batch are computed `chunk` words at a time, forward and backward, so
 batch x V scores are never in memory; with `chunk=0` they are.
 
-Converges to  s -> log P(w | h) + K(h).
+Converges to  s -> log P(w | h) + K(h); with smoothing, s -> log((1 - e) P(w | h) + e/V) + K(h).
 Limits        it equals class_based with one class, sampled with unique draws, k = V and hits=drop, and
               self_normalized with alpha = 0.
 Cost          O(V dim) per input: it reads and writes all output vectors. In skip-gram the centre word
               predicts its contexts, so a window costs one pass, not one for each context.
 Normalised    yes: log_prob is log-softmax(s).
 Wins          as the exact reference for the other layers, and in practice for small vocabularies.
-Reference     Bridle, Probabilistic interpretation of feedforward classification network outputs, 1990.
+Reference     Bridle, Probabilistic interpretation of feedforward classification network outputs, 1990;
+              Szegedy et al., Rethinking the Inception architecture for computer vision, 2016 (smoothing).
 """
 
 from dataclasses import dataclass
@@ -22,7 +27,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from unhot.errors import whole
+from unhot.errors import ConfigError, whole
 from unhot.kernels.columns import candidates, first_of, put_targets
 from unhot.kernels.jit import generic, inner
 from unhot.kernels.simd.ranges import exponentials, largest, scale_all
@@ -37,6 +42,7 @@ class SoftmaxTables(NamedTuple):
     """The tables of the kernel."""
 
     alpha: Any  # float32: weight of log^2 Z in the loss
+    smoothing: Any  # float32
 
 
 @output("softmax")
@@ -46,6 +52,7 @@ class Softmax(LogProbabilityLayer):
 
     bias: bool = False  # learn a bias for each word
     chunk: int = 4096  # torch: the number of words whose scores are in memory at once; 0: all
+    smoothing: float = 0.0  # the share of each target that is spread evenly over all words
 
     predicts = "contexts"
     all_rows = True
@@ -55,6 +62,8 @@ class Softmax(LogProbabilityLayer):
         """Check the ranges."""
         super().__post_init__()
         object.__setattr__(self, "chunk", whole(f"{self.name}:chunk", self.chunk, 0))
+        if not 0 <= self.smoothing < 1:
+            raise ConfigError(f"{self.name}:smoothing={self.smoothing}: must be at least 0 and less than 1")
 
     def penalty(self) -> float:
         """Return the weight of log^2 Z in the loss."""
@@ -62,19 +71,29 @@ class Softmax(LogProbabilityLayer):
 
     def tables(self, counts: Counts) -> SoftmaxTables:
         """Return the tables of the kernel: the weight of the penalty."""
-        return SoftmaxTables(np.float32(self.penalty()))
+        return SoftmaxTables(np.float32(self.penalty()), np.float32(self.smoothing))
 
     def batch_columns(self, counts: Counts, size: int) -> int:
         """Return the number of columns: a chunk of the words."""
         return min(counts.size, self.chunk or counts.size)
 
+    def check_cells(self) -> None:
+        """Raise a `ConfigError` if targets are smoothed: the loss over cells knows whole targets only."""
+        super().check_cells()
+        if self.smoothing:
+            raise ConfigError(
+                f"output={self.spec()}: training on cells has no smoothing; set smoothing=0, or train on text"
+            )
+
     def count_loss(self, counts: Counts) -> SoftmaxLoss:
         """Return the loss of a whole text, with the kernel's penalty."""
+        self.check_cells()
         return SoftmaxLoss(float(self.tables(counts).alpha))
 
     def reference(self, scores: Doubles, target: int, draws: Ids, counts: Counts) -> float:
         """Compute the loss by the formula above."""
-        return float(log_sum_exp(scores) - scores[target])
+        aim = (1.0 - self.smoothing) * scores[target] + self.smoothing * scores.mean()
+        return float(log_sum_exp(scores) - aim)
 
 
 @generic
@@ -115,10 +134,20 @@ def all_rows_link(
     """Link the scores of all rows, then add the targets' own term to loss and steps."""
     first = first_of(columns, part)
     total, linear = np.float32(0.0), 0.0
+    spread = np.float32(0.0)  # what each row has of the targets
     for c in range(first, first + columns.filled[part]):
         total += columns.label[c]
-        linear += columns.label[c] * scores[columns.row[c]]
-    loss = link_all(tables, scores, shape.rows, total, lr)
+    if tables.smoothing > 0:
+        spread = tables.smoothing * total / np.float32(shape.rows)
+        for row in range(shape.rows):
+            linear += spread * scores[row]
+    own = np.float32(1.0) - tables.smoothing
     for c in range(first, first + columns.filled[part]):
-        scores[columns.row[c]] += lr * columns.label[c]
+        linear += own * columns.label[c] * scores[columns.row[c]]
+    loss = link_all(tables, scores, shape.rows, total, lr)
+    if tables.smoothing > 0:
+        for row in range(shape.rows):
+            scores[row] += lr * spread
+    for c in range(first, first + columns.filled[part]):
+        scores[columns.row[c]] += lr * own * columns.label[c]
     return loss - linear
