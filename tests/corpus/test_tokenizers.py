@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from unhot.corpus.reading.separators import PADDING
-from unhot.corpus.reading.tokenizers import escaped, normaliser, unescaped
+from unhot.corpus.reading.tokenizers import BLANKS, escaped, normalised, normaliser, unescaped
 from unhot.errors import ConfigError
+from unhot.vocab.vocabulary import decode_word, encode_word
 
 
 def run(name: str, raw: bytes) -> bytes:
@@ -71,6 +72,26 @@ def test_normalisers(raw):
 def test_broken_utf8_is_kept(parts):
     raw = b"".join(parts)
     assert run("words", raw) == words_oracle(raw)
+
+
+def words_in(raw: bytes) -> list[bytes]:
+    return raw.translate(bytes.maketrans(BLANKS, b" " * len(BLANKS))).split()
+
+
+@given(
+    st.text()
+    | st.text("aZ\u00c9\u0130\u01c5\u1e9e\u0301\u00b2\u0667\udcff\ud800\U000e0100 7\n\0-")
+    | st.binary().map(decode_word)
+)
+def test_the_normalisers_in_python_give_the_same_words(text):
+    for name in ("words", "text8"):
+        assert words_in(encode_word(normalised(text, name))) == words_in(run(name, encode_word(text)))
+
+
+def test_all_of_unicode_in_python():
+    text = " ".join(chr(c) for c in range(0x110000) if not 0xD800 <= c < 0xE000)
+    for name in ("words", "text8"):
+        assert words_in(encode_word(normalised(text, name))) == words_in(run(name, text.encode()))
 
 
 def test_all_of_unicode():

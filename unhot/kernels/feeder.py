@@ -61,6 +61,7 @@ class Bag(NamedTuple):
     pairs: int  # (input, target) pairs
     share: Any  # float32
     moved: Any  # float32
+    weight: Any  # float32: the loss of the example counts so often
 
 
 @generic

@@ -95,7 +95,8 @@ def _learn_bag(example: Any, shape: Any, tables: Any, params: Any, scratch: Any,
         add_to_scores(shape, scores, 1, 0, n, bias)
     if params.out_bias.size > 0:
         add_out_bias(shape, params.out_bias, columns, first, n, scores)
-    loss = link(tables, shape, scores, 1, columns, part, inputs.times, ones_at(inputs, 1), how.lr)
+    lr = how.lr * example.weight
+    loss = link(tables, shape, scores, 1, columns, part, inputs.times, ones_at(inputs, 1), lr)
     if params.out_bias.size > 0:
         learn_out_bias(shape, params.out_bias, columns, first, n, scores, 1)
     if has_in_bias(params):
@@ -107,4 +108,4 @@ def _learn_bag(example: Any, shape: Any, tables: Any, params: Any, scratch: Any,
     gradient[:] = np.float32(0.0)
     update_columns(shape, scratch.hidden, places, 1, o, scratch, part, gradient, places)
     add_to_rows(tile, gradient, example.moved, params.in_vectors, inputs.row, inputs.times, times, count)
-    return loss
+    return loss * example.weight

@@ -80,4 +80,4 @@ def _words_around(feeder: Any, shape: Any, scratch: Any, centre: Any, how: Any) 
     # The first `share` makes h. The second is `Bag.moved`: each row moves by moved * (the step of h). Both
     # are the same number, because the chain rule gives dh/dx_i = share. word2vec.c moves by 1 for the mean,
     # too.
-    return Bag(count, times, 1, share, share)
+    return Bag(count, times, 1, share, share, np.float32(1.0))

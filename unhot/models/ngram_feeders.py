@@ -82,7 +82,7 @@ def _centre(feeder: Any, shape: Any, scratch: Any, centre: Any, how: Any) -> Any
     if contexts > 0:
         count = put_bag(feeder.bags, word, how.hot, inputs, 0)
     share, moved = _share_and_moved(feeder.mean, count, 1, feeder.bags.squares[word])
-    return Bag(count, ones_at(inputs, count), contexts, share, moved)
+    return Bag(count, ones_at(inputs, count), contexts, share, moved, np.float32(1.0))
 
 
 @input_of.register(NgramCBOWFeeder)
@@ -99,7 +99,7 @@ def _words_around(feeder: Any, shape: Any, scratch: Any, centre: Any, how: Any) 
             squares += bags.squares[word]  # repeats count within each word, not across words
             words += 1
     share, moved = _share_and_moved(feeder.mean, count, words, squares)
-    return Bag(count, ones_at(inputs, count), 1, share, moved)
+    return Bag(count, ones_at(inputs, count), 1, share, moved, np.float32(1.0))
 
 
 @inner

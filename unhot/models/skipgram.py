@@ -135,4 +135,4 @@ def _centre(feeder: Any, shape: Any, scratch: Any, centre: Any, how: Any) -> Any
     one = np.float32(1.0)
     contexts = contexts_of(kept, centre)
     inputs.row[0] = kept.row[centre]
-    return Bag(min(contexts, 1), ones_at(inputs, 1), contexts, one, one)
+    return Bag(min(contexts, 1), ones_at(inputs, 1), contexts, one, one, one)

@@ -16,29 +16,34 @@ def fill_ids(text: Any, offsets: Any, settings: Any, starts: Any, ids: Any) -> A
     """
     at = starts[0]
     for word in range(offsets.size - 1):
-        begin, end = offsets[word], offsets[word + 1]
-        at = starts[word]
-        if settings.hashes > 0:
-            at = _put_murmur(text, begin, end, settings, ids, at)
-        first = begin
-        while first < end and at < starts[word + 1]:
-            state = FNV_START
-            stop, n = first, 0
-            while stop < end and n < settings.maxn:
-                state = fnv_step(state, text[stop])
-                stop, n = stop + 1, n + 1
-                while stop < end and text[stop] & 0xC0 == 0x80:
-                    state = fnv_step(state, text[stop])
-                    stop += 1
-                if n >= settings.minn and not (n == 1 and (first == begin or stop == end)):
-                    if settings.hashes > 0:
-                        at = _put_murmur(text, first, stop, settings, ids, at)
-                    else:
-                        ids[at] = state % np.uint64(settings.buckets)
-                        at += 1
+        at = put_ids(text, offsets[word], offsets[word + 1], settings, ids, starts[word], starts[word + 1])
+    return at
+
+
+@inner
+def put_ids(text: Any, begin: Any, end: Any, settings: Any, ids: Any, at: Any, stop: Any) -> Any:
+    """Write the buckets of one word, text[begin:end], to ids[at:stop]; return the position after the last."""
+    if settings.hashes > 0:
+        at = _put_murmur(text, begin, end, settings, ids, at)
+    first = begin
+    while first < end and at < stop:
+        state = FNV_START
+        last, n = first, 0
+        while last < end and n < settings.maxn:
+            state = fnv_step(state, text[last])
+            last, n = last + 1, n + 1
+            while last < end and text[last] & 0xC0 == 0x80:
+                state = fnv_step(state, text[last])
+                last += 1
+            if n >= settings.minn and not (n == 1 and (first == begin or last == end)):
+                if settings.hashes > 0:
+                    at = _put_murmur(text, first, last, settings, ids, at)
+                else:
+                    ids[at] = state % np.uint64(settings.buckets)
+                    at += 1
+        first += 1
+        while first < end and text[first] & 0xC0 == 0x80:
             first += 1
-            while first < end and text[first] & 0xC0 == 0x80:
-                first += 1
     return at
 
 

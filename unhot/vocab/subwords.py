@@ -28,8 +28,8 @@ from typing import NamedTuple
 import numpy as np
 
 from unhot.errors import ConfigError, one_of, whole
-from unhot.types import Ids, Starts
-from unhot.vocab.vocabulary import decode_word, encode_word
+from unhot.types import Bytes, Ids, Starts
+from unhot.vocab.vocabulary import decode_word, encode_word, joined_words
 
 SCHEMES = ("fasttext", "floret")
 COMBINES = ("mean", "sum")
@@ -170,14 +170,14 @@ class Subwords:
         """Return the buckets of many words, as `ids` does for one."""
         from unhot.vocab.ngram_buckets import fill_ids  # needs the compiler, which takes a while to load
 
-        marked = [encode_word(BEGIN + word + END) for word in words]
-        offsets = np.zeros(len(words) + 1, np.int64)
-        np.cumsum([len(text) for text in marked], out=offsets[1:])
-        text = np.frombuffer(b"".join(marked), np.uint8)
+        text, offsets = _marked(words)
         pieces = self._pieces(
             np.add.reduceat(text & 0xC0 != 0x80, offsets[:-1], dtype=np.int64) if words else offsets[:0]
         )
-        pieces[[i for i, word in enumerate(words) if not self._is_cut(word)]] = 0
+        if not self.maxn:
+            pieces[:] = 0
+        elif self.own_rows and LINE_END in words:
+            pieces[[i for i, word in enumerate(words) if word == LINE_END]] = 0
         starts = np.zeros(len(words) + 1, np.int64)
         np.cumsum(pieces if self.own_rows else (pieces + 1) * self.hashes, out=starts[1:])
         ids = np.zeros(int(starts[-1]), np.int32)
@@ -225,3 +225,14 @@ class Subwords:
         lengths = np.maximum(longest - self.minn + 1, 0)
         marks = 2 if self.minn == 1 else 0  # the two single marks, which are not pieces
         return np.asarray(lengths * (2 * (characters + 1) - self.minn - longest) // 2 - marks)
+
+
+def _marked(words: Sequence[str]) -> tuple[Bytes, Starts]:
+    """Return the bytes of all words between their marks, and where each begins."""
+    plain, offsets = joined_words(words)
+    offsets = offsets + 2 * np.arange(len(words) + 1)
+    text, inside = np.empty(plain.size + 2 * len(words), np.uint8), np.ones(plain.size + 2 * len(words), bool)
+    for places, mark in ((offsets[:-1], BEGIN), (offsets[1:] - 1, END)):
+        text[places], inside[places] = ord(mark), False
+    text[inside] = plain
+    return text, offsets

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from unhot.errors import DataError, FormatError, at_least
-from unhot.types import Counts
+from unhot.types import Bytes, Counts, Starts
 
 ESCAPES = {"\\": r"\\", "\n": r"\n", "\r": r"\r"}
 UNESCAPES = {escaped.encode(): raw.encode() for raw, escaped in ESCAPES.items()}
@@ -56,6 +56,19 @@ def decode_words(raws: Sequence[bytes]) -> list[str]:
     return [decode_word(raw) for raw in raws]
 
 
+def joined_words(words: Sequence[str]) -> tuple[Bytes, Starts]:
+    """Return the bytes of all words, one after another, and where each begins."""
+    offsets = np.zeros(len(words) + 1, np.int64)
+    raw = np.frombuffer(encode_word("\n".join(words)), np.uint8)
+    ends = np.flatnonzero(raw == ord("\n"))
+    if not words or ends.size != len(words) - 1:  # a word has a line feed
+        raws = [encode_word(word) for word in words]
+        np.cumsum([len(each) for each in raws], out=offsets[1:])
+        return np.frombuffer(b"".join(raws), np.uint8), offsets
+    offsets[1:] = np.append(ends, raw.size) - np.arange(len(words))
+    return raw[raw != ord("\n")], offsets
+
+
 def canonical(word: str) -> str:
     """Return the word as it would be read back from a file; nearly always the word itself."""
     try:
@@ -68,7 +81,9 @@ def canonical(word: str) -> str:
 def words_text(words: Sequence[str]) -> bytes:
     r"""Return the words as bytes, one per line; backslash, line feed, carriage return become `\\ \n \r`."""
     text = "".join([word + "\n" for word in words])
-    if text.count("\n") > len(words) or "\\" in text or "\r" in text:
+    if text.count("\n") == len(words):
+        text = text.replace("\\", r"\\").replace("\r", r"\r")
+    else:
         text = "".join([re.sub(r"[\\\n\r]", lambda found: ESCAPES[found[0]], word) + "\n" for word in words])
     return encode_word(text)
 

@@ -110,16 +110,28 @@ def word_key(text: Bytes, start: Any, length: Any) -> Any:
 def look_up(table: WordTable, text: Bytes, start: Any, length: Any) -> Any:
     """Return the id of a word (-1: it is new), the slot where it is or belongs, and its key."""
     key = word_key(text, start, length)
+    found, slot = find_from(table, text, start, length, key, first_slot(table, key))
+    return found, slot, key
+
+
+@inner
+def first_slot(table: WordTable, key: Any) -> Any:
+    """Return the slot at which the search for a key begins."""
+    return np.int64(mix(key) >> np.uint64(table.state[SHIFT]))
+
+
+@inner
+def find_from(table: WordTable, text: Bytes, start: Any, length: Any, key: Any, slot: Any) -> Any:
+    """Search for a word from its first slot on; return its id (-1: it is new) and its slot."""
     mask = (len(table.slots) >> 1) - 1
-    slot = np.int64(mix(key) >> np.uint64(table.state[SHIFT]))
     while True:
         meta = table.slots[2 * slot + 1]
         if meta == ZERO:
-            return np.int64(-1), slot, key
+            return np.int64(-1), slot
         if table.slots[2 * slot] == key and np.int64(meta >> HALF) == length:
             found = np.int64(meta & LOW) - 1
             if length <= 8 or same(table.arena, table.offsets[found], text, start, length):
-                return found, slot, key
+                return found, slot
         slot = (slot + 1) & mask
 
 

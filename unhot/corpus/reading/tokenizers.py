@@ -35,6 +35,7 @@ SENTENCE_END = b"\xfe"
 TOKEN_END = b"\xff"
 
 SPACE = 32
+DIGITS, NUMERALS = "zero one two three four five six seven eight nine".split(), "0123456789"
 KEPT = b"\n\0"  # separators that the scanner must see
 CODE_POINTS = 0x34000  # all letters are below this; the last block is CJK extension J
 SELECTORS = (0xE0100, 0xE01EF)  # variation selectors: the only marks above CODE_POINTS
@@ -84,6 +85,24 @@ def normaliser(name: str) -> Normaliser | None:
     )
 
 
+def normalised(text: str, name: str) -> str:
+    """Return a short text as the normaliser of a tokenizer writes it, in plain Python."""
+    if name == "words":
+        kinds = map(unicodedata.category, text)
+        return "".join(
+            char if kind == "Cs" else char.lower()[0] if kind[0] in "LMN" else " "
+            for char, kind in zip(text, kinds, strict=True)
+        )
+    return "".join(
+        char.lower()
+        if char.isascii() and char.isalpha()
+        else f" {DIGITS[int(char)]} "
+        if char in NUMERALS
+        else " "
+        for char in text
+    )
+
+
 def lower_table() -> Ids:
     """Return the table of `keep_words`: code point -> lower case of a letter, digit or mark, else 0.
 
@@ -110,7 +129,7 @@ def spelling_table() -> Ids:
     table[list(KEPT)] = list(KEPT)
     for letter in range(ord("a"), ord("z") + 1):
         table[[letter, letter - 32]] = letter
-    for digit, name in enumerate("zero one two three four five six seven eight nine".split()):
+    for digit, name in enumerate(DIGITS):
         spelt = f" {name} ".encode()
         place = 256 + 8 * digit
         table[ord("0") + digit] = ~place

@@ -155,11 +155,34 @@ def copy_rows(types: Any, b: Value, shape: Value, x: Value, inputs: Value, count
 
 
 def prefetch_twin(shape: Shape, matrix: Any, number: int) -> None:
-    """Prefetch a row that will be written soon; without the JIT, do nothing."""
+    """Prefetch a row; without the JIT, do nothing."""
 
 
 @block(prefetch_twin)
 def prefetch(types: Any, b: Value, shape: Value, matrix: Value, number: Value) -> None:
+    """Prefetch a row that will be written soon."""
+    _ask_for(b, shape, matrix, number, 1)
+
+
+@block(prefetch_twin)
+def prefetch_to_read(types: Any, b: Value, shape: Value, matrix: Value, number: Value) -> None:
+    """Prefetch a row that will only be read, so that other cores keep their copies of it."""
+    _ask_for(b, shape, matrix, number, 0)
+
+
+def prefetch_number_twin(numbers: Any, index: int) -> None:
+    """Prefetch a number of a flat array that will be read soon; without the JIT, do nothing."""
+
+
+@block(prefetch_number_twin)
+def prefetch_number(types: Any, b: Value, numbers: Value, index: Value) -> None:
+    """Prefetch the cache line of a number."""
+    line = b.bitcast(b.gep(numbers, [index]), I8.as_pointer())
+    arguments = [line, ir.Constant(I32, 0), ir.Constant(I32, 3), ir.Constant(I32, 1)]
+    call(b, "llvm.prefetch.p0", ir.VoidType(), arguments)
+
+
+def _ask_for(b: Value, shape: Value, matrix: Value, number: Value, write: int) -> None:
     """Prefetch up to PREFETCHED cache lines: the hardware itself fetches the rest of a longer row."""
     stride = stride_of(b, shape)
     start = b.bitcast(row(b, matrix, number, stride), I8.as_pointer())
@@ -169,7 +192,7 @@ def prefetch(types: Any, b: Value, shape: Value, matrix: Value, number: Value) -
 
     def ask(i: Value, _: list[Value]) -> list[Value]:
         line = b.gep(start, [b.mul(i, i64(LINE))])
-        arguments = [line, ir.Constant(I32, 1), ir.Constant(I32, 3), ir.Constant(I32, 1)]
+        arguments = [line, ir.Constant(I32, write), ir.Constant(I32, 3), ir.Constant(I32, 1)]
         call(b, "llvm.prefetch.p0", ir.VoidType(), arguments)
         return []
 
