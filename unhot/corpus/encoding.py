@@ -12,7 +12,6 @@ import dataclasses
 import os
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping
-from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -76,7 +75,7 @@ def encode(
     column: str | None = None,
     empty_lines: bool = False,
     unknown: bool = False,
-    beside: Mapping[str, Source | Column] | None = None,
+    beside: Mapping[str, Source | Column | Callable[[], Source]] | None = None,
     force: bool = False,
     threads: int = 2,
     progress: Progress | None = None,
@@ -103,9 +102,9 @@ def encode(
                 item i of an iterable, row i of a table
     unknown     keep the places of words outside the vocabulary, as ids of -1
     beside      name -> data that belongs to the text line by line, such as labels or users: another source,
-                or Column(name) of the same table. It is split at white space, or is token lists. All its
-                words are kept, in a vocabulary of its own; the result is the corpus `beside[name]`. This
-                implies empty_lines.
+                or Column(name) of the same table, or a function that returns a source, which is called when
+                the text was read. It is split at white space, or is token lists. All its words are kept, in
+                a vocabulary of its own; the result is the corpus `beside[name]`. This implies empty_lines.
     force       read files even if they do not look like text (see reading/not_text.py)
     threads     number of threads that scan text
     progress    called now and then with the bytes read so far and the bytes in total (None if unknown)
@@ -119,12 +118,28 @@ def encode(
     beside = beside or {}
     checked_names(beside)
     with Workplace(directory) as place:
-        lines = {
-            name: _encode_beside(other, source, place.work / BESIDE / name, threads, force)
-            for name, other in beside.items()
-        }
+
+        def encode_some(functions: bool) -> dict[str, int]:
+            return {
+                name: _encode_beside(
+                    other() if callable(other) else other, source, place, name, threads, force
+                )
+                for name, other in beside.items()
+                if callable(other) == functions
+            }
+
+        lines = encode_some(functions=False)
         choice = WordChoice(min_count, max_vocab, given, known)
-        return encode_input(text, choice, place, threads, sizes, progress, keeping, lines)
+        return encode_input(
+            text,
+            choice,
+            place,
+            threads,
+            sizes,
+            progress,
+            keeping,
+            lambda: lines | encode_some(functions=True),
+        )
 
 
 def warm_up_encoding(*tokenizers: Tokenizer) -> None:
@@ -142,9 +157,12 @@ def encode_input(
     sizes: EncodingSizes,
     progress: Progress | None = None,
     keeping: Keeping = WORDS_ONLY,
-    beside: Mapping[str, int] | None = None,
+    beside: Callable[[], Mapping[str, int]] = dict,
 ) -> Corpus:
-    """Run the three steps of encoding; `beside`: name -> number of lines of each corpus beside the text."""
+    """Run the three steps of encoding.
+
+    `beside` is called when the text was read: name -> number of lines of each corpus beside the text.
+    """
     pool = Pool()
     spool = Spool(place.work, sizes.part)
     writer = ShardWriter(place.work, sizes.shard, empty_lines=keeping.empty_lines)
@@ -170,10 +188,12 @@ def encode_input(
         return block
 
     _pipe(spool.read(pool), remapped, lambda block: writer.append(*block.sentences()), pool, threads)
-    return finished(place, vocabulary, writer, report, keeping, beside)
+    return finished(place, vocabulary, writer, report, keeping, beside())
 
 
-def _encode_beside(other: Source | Column, text: Source, directory: Path, threads: int, force: bool) -> int:
+def _encode_beside(
+    other: Source | Column, text: Source, place: Workplace, name: str, threads: int, force: bool
+) -> int:
     """Write the corpus of data beside a text; return the number of its lines."""
     source = text if isinstance(other, Column) else other
     column = other.name if isinstance(other, Column) else None
@@ -184,7 +204,7 @@ def _encode_beside(other: Source | Column, text: Source, directory: Path, thread
         )
     with encode(
         source,
-        directory=directory,
+        directory=place.work / BESIDE / name,
         min_count=1,
         column=column,
         empty_lines=True,

@@ -1,7 +1,7 @@
 """Merge the tables of the scanner threads into one vocabulary, and map their local ids to final ids."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -10,8 +10,8 @@ from unhot.corpus.reading.scanner import ARENA, WORDS, WordTable, grown, merge
 from unhot.corpus.reading.separators import PADDING
 from unhot.corpus.reading.tokenizers import ESCAPE, escaped, unescaped
 from unhot.errors import DataError
-from unhot.types import Bytes, Counts, Ids, Starts
-from unhot.vocab.vocabulary import Vocabulary, decode_word, decode_words, encode_word
+from unhot.types import Bytes, Counts, Ids, Starts, Words64
+from unhot.vocab.vocabulary import Vocabulary, decode_word, decode_words, encode_word, joined_words
 
 CHUNK = 1 << 13  # words examined at a time
 INVALID = re.compile("[\udc80-\udcff]")
@@ -35,7 +35,10 @@ def spelt(words: Iterable[str], escapes: bool = False) -> tuple[Bytes, Starts]:
 
     `escapes`: escape the words as in token lists.
     """
-    raws = [escaped(encode_word(word)) if escapes else encode_word(word) for word in words]
+    if not escapes:
+        raw, offsets = joined_words([*words])
+        return np.append(raw, np.zeros(PADDING, np.uint8)), offsets
+    raws = [escaped(encode_word(word)) for word in words]
     return np.frombuffer(b"".join(raws) + bytes(PADDING), np.uint8).copy(), _offsets(raws)
 
 
@@ -99,14 +102,17 @@ def ranked(words: Lexicon, min_count: int, max_vocab: int | None) -> Starts:
 
 
 def _sorted(words: Lexicon, ids: Starts) -> Starts:
-    """Sort words by falling count, then bytes: count and first eight bytes in NumPy, ties in Python."""
-    heads = np.concatenate(
-        [_heads(words, ids[i : i + CHUNK]) for i in range(0, len(ids), CHUNK)] or [np.empty(0, np.uint64)]
-    )
-    order = np.lexsort((heads, -words.counts[ids]))
-    ids, heads = ids[order], heads[order]
-    counts = words.counts[ids]
-    ties = np.flatnonzero((counts[1:] == counts[:-1]) & (heads[1:] == heads[:-1]))
+    """Sort words by falling count, then bytes: count and first 16 bytes in NumPy, ties in Python."""
+    keys = [
+        np.concatenate([np.empty(0, np.uint64), *(_bytes_at(words, part, skip) for part in _chunks(ids))])
+        for skip in (0, 8)
+    ]
+    order = np.lexsort((keys[1], keys[0], -words.counts[ids]))
+    ids = ids[order]
+    same = np.diff(words.counts[ids]) == 0
+    for key in keys:
+        same &= key[order][1:] == key[order][:-1]
+    ties = np.flatnonzero(same)
     for run in np.split(ties, np.flatnonzero(np.diff(ties) > 1) + 1) if len(ties) else ():
         part = slice(int(run[0]), int(run[-1]) + 2)
         raws = words.raws(ids[part])
@@ -114,16 +120,20 @@ def _sorted(words: Lexicon, ids: Starts) -> Starts:
     return ids
 
 
-def _heads(words: Lexicon, ids: Starts) -> np.ndarray[tuple[int], np.dtype[np.uint64]]:
-    """Return the first eight bytes of words as numbers that sort like the bytes."""
+def _chunks(ids: Starts) -> Iterator[Starts]:
+    return (ids[i : i + CHUNK] for i in range(0, len(ids), CHUNK))
+
+
+def _bytes_at(words: Lexicon, ids: Starts, skip: int) -> Words64:
+    """Return eight bytes of words, behind the first `skip`, as numbers that sort like the bytes."""
     starts, ends = words.offsets[ids], words.offsets[ids + 1]
-    places = starts[:, None] + np.arange(8)  # [ids, 8]
-    heads = np.where(
+    places = starts[:, None] + skip + np.arange(8)  # [ids, 8]
+    found = np.where(
         places < ends[:, None],
         np.frombuffer(words.arena, np.uint8)[np.minimum(places, len(words.arena) - 1)],
         np.uint8(0),
     )
-    return heads.view(">u8").ravel().astype(np.uint64)
+    return found.view(">u8").ravel().astype(np.uint64)
 
 
 def cut_vocabulary(words: Lexicon, min_count: int, max_vocab: int | None) -> tuple[Vocabulary, Ids]:

@@ -25,14 +25,23 @@ class SentenceReader:
 
     def blocks(self, pool: Pool, size: int) -> Generator[Block, None, None]:
         """Yield blocks of about `size` bytes, each of whole sentences."""
-        block = pool.take()
+        waiting: list[bytes] = []  # appending them one by one would take longer than to scan them
+        length = 0
         for sentence in self._sentences:
-            block.append(sentence)
-            self.bytes += len(sentence)
-            if block.size >= size:
-                yield block
-                block = pool.take()
-        yield block
+            waiting.append(sentence)
+            length += len(sentence)
+            if length >= size:
+                yield self._block(pool, waiting)
+                length = 0
+        yield self._block(pool, waiting)
+
+    def _block(self, pool: Pool, waiting: list[bytes]) -> Block:
+        """Return a block of sentences, and forget them."""
+        block = pool.take()
+        block.append(b"".join(waiting))
+        self.bytes += block.size
+        waiting.clear()
+        return block
 
 
 def joined_strings(sentences: Iterable[object]) -> Iterator[bytes]:
