@@ -25,13 +25,15 @@ ORDER = [
     "tree",
     "vocab",
     "corpus",
+    "tables",
     "outputs",
     "index",
     "vectors",
+    "lines",
     "data",
     "nn",
 ]
-ORDER += ["train", "models", "evaluate", "bench", "compat", "cli"]
+ORDER += ["train", "models", "evaluate", "plots", "bench", "compat", "cli"]
 
 
 def imports(path):

@@ -48,6 +48,14 @@ Text (texts.py), with every tokenizer:
     text-beside       a text with labels beside it
     text-gensim       lines, as gensim reads them
 
+Rows (tables.py), read with labels, or copied with new columns into any format:
+
+    rows-lines        lines with labels, plain and packed
+    rows-csv          a header line and rows of strings
+    rows-tsv          likewise, with tabs
+    rows-jsonl        an object a line
+    rows-parquet      columns of many types
+
 Lists that a user writes, and settings (lists.py):
 
     phrases           a list of phrases
@@ -68,11 +76,11 @@ Not among them: plugins, which are programs; the cache of compiled kernels, whic
 /proc; tables and sentences from Python, which are not bytes; standard input, which is read as a file is.
 """
 
-from readers import corpora, lists, model_folders, texts, vector_files
+from readers import corpora, lists, model_folders, tables, texts, vector_files
 from readers.reader import Reader
 
 READERS: dict[str, Reader] = {
     reader.name: reader
-    for module in (vector_files, model_folders, corpora, texts, lists)
+    for module in (vector_files, model_folders, corpora, texts, tables, lists)
     for reader in module.READERS
 }

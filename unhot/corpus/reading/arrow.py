@@ -63,7 +63,7 @@ def choose_column(columns: dict[str, bool | None], asked: str | None, where: str
 
 def column_of(schema: Any, asked: str | None, where: str) -> ChosenColumn:
     """Choose the text column of an Arrow schema, as `choose_column` does."""
-    columns = {field.name: _holds_tokens(field.type) for field in schema}
+    columns = {field.name: holds_tokens(field.type) for field in schema}
     column = choose_column(columns, asked, where)
     if schema.names.count(column.name) > 1:
         raise DataError(
@@ -73,7 +73,7 @@ def column_of(schema: Any, asked: str | None, where: str) -> ChosenColumn:
     return column
 
 
-def _holds_tokens(kind: Any) -> bool | None:
+def holds_tokens(kind: Any) -> bool | None:
     """Return whether cells of an Arrow type are token lists (True), strings (False) or neither (None)."""
     is_type = pyarrow("pyarrow.types")
     kind = kind.value_type if is_type.is_dictionary(kind) else kind
@@ -86,7 +86,7 @@ def _holds_tokens(kind: Any) -> bool | None:
         is_type.is_list_view,
         is_type.is_large_list_view,
     )
-    return True if any(test(kind) for test in lists) and _holds_tokens(kind.value_type) is False else None
+    return True if any(test(kind) for test in lists) and holds_tokens(kind.value_type) is False else None
 
 
 def batch_chunks(batches: Iterable[Any], column: ChosenColumn, nulls: bool) -> Iterator[bytes]:
@@ -171,39 +171,23 @@ def is_parquet(path: Path | None) -> bool:
         return False
 
 
-class ParquetStream:
-    """The text of a column of a parquet file, with the interface of `TextStream`.
+class OpenedParquet:
+    """An open parquet file; every failure is a `DataError` that names the file."""
 
-    Every failure is a `DataError` that names the file.
-    """
-
-    marked = False  # parquet has no byte order mark
-
-    def __init__(self, path: Path, asked: str | None = None, nulls: bool = False) -> None:
-        """Open a file and find its column; `nulls`: see `batch_chunks`."""
+    def __init__(self, path: Path) -> None:
+        """Open a file."""
         self.name = str(path)
         parquet = pyarrow("pyarrow.parquet")
         self._size = path.stat().st_size
         self._done = 0  # rows read so far
-        self._nulls = nulls
         try:
-            # with a buffer, the column of a row group is read in pieces instead of all at once
-            self._file = parquet.ParquetFile(path, buffer_size=1 << 20, page_checksum_verification=True)
+            # with a buffer, the columns of a row group are read in pieces instead of all at once
+            self._file = parquet.ParquetFile(
+                path, buffer_size=1 << 20, pre_buffer=False, page_checksum_verification=True
+            )
         except self._troubles() as error:
             raise self._explained(error) from error
-        try:
-            self.column = column_of(self._file.schema_arrow, asked, self.name)
-        except DataError:
-            self.close()
-            raise
         self._rows = int(self._file.metadata.num_rows)
-
-    def __iter__(self) -> Iterator[bytes]:
-        """Yield the text, some rows at a time."""
-        try:
-            yield from batch_chunks(self._batches(), self.column, self._nulls)
-        except self._troubles() as error:
-            raise self._explained(error) from error
 
     def position(self) -> int:
         """Return the number of bytes read from disk, estimated from the rows read."""
@@ -212,6 +196,38 @@ class ParquetStream:
     def close(self) -> None:
         """Close the file."""
         self._file.close()
+
+    @staticmethod
+    def _troubles() -> tuple[type[Exception], ...]:
+        return (OSError, pyarrow().ArrowException, ValueError)
+
+    def _explained(self, error: Exception) -> DataError:
+        return DataError(
+            f"{self.name}: the parquet file cannot be read: {error}; make or download the file again"
+        )
+
+
+class ParquetStream(OpenedParquet):
+    """The text of a column of a parquet file, with the interface of `TextStream`."""
+
+    marked = False  # parquet has no byte order mark
+
+    def __init__(self, path: Path, asked: str | None = None, nulls: bool = False) -> None:
+        """Open a file and find its column; `nulls`: see `batch_chunks`."""
+        super().__init__(path)
+        self._nulls = nulls
+        try:
+            self.column = column_of(self._file.schema_arrow, asked, self.name)
+        except DataError:
+            self.close()
+            raise
+
+    def __iter__(self) -> Iterator[bytes]:
+        """Yield the text, some rows at a time."""
+        try:
+            yield from batch_chunks(self._batches(), self.column, self._nulls)
+        except self._troubles() as error:
+            raise self._explained(error) from error
 
     def _batches(self) -> Iterator[Any]:
         """Yield batches of about CHUNK bytes on disk: long documents need no more memory than short lines.
@@ -223,12 +239,3 @@ class ParquetStream:
         for found in self._file.iter_batches(batch, columns=[self.column.name], use_threads=False):
             yield found
             self._done += len(found)
-
-    @staticmethod
-    def _troubles() -> tuple[type[Exception], ...]:
-        return (OSError, pyarrow().ArrowException, ValueError)
-
-    def _explained(self, error: Exception) -> DataError:
-        return DataError(
-            f"{self.name}: the parquet file cannot be read: {error}; make or download the file again"
-        )

@@ -165,6 +165,8 @@ def decompress(kind: str, stream: IO[bytes]) -> Any:
 
 def packed_file(kind: str, file: IO[bytes], mode: str) -> Any:
     """Return a file that decompresses ("rb") or compresses ("wb") an open one."""
+    if kind == "zst":
+        return _zstd().ZstdFile(file, mode=mode)
     module, name, argument = PACKERS[kind]
     return getattr(importlib.import_module(module), name)(**{argument: file}, mode=mode)
 

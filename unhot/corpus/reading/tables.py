@@ -35,13 +35,7 @@ def table_chunks(source: Any, asked: str | None, nulls: bool) -> tuple[ChosenCol
 
     `nulls`: a null cell counts as an empty sentence instead of being skipped.
     """
-    if isinstance(source, Mapping):
-        keys, first_key = ", ".join(map(repr, list(source)[:10])), next(iter(source), "")
-        raise DataError(
-            f"the source is a {type(source).__name__} with the keys {keys}: give one of its values, for "
-            f"example source[{first_key!r}]"
-        )
-    batches = _batches(source)
+    batches = table_batches(source)
     if batches is None and asked is None:
         batches = _column_batches(source)
     if batches is None:
@@ -53,8 +47,14 @@ def table_chunks(source: Any, asked: str | None, nulls: bool) -> tuple[ChosenCol
     return column, batch_chunks(chain([first], batches), column, nulls)
 
 
-def _batches(source: Any) -> Iterator[Any] | None:
+def table_batches(source: Any) -> Iterator[Any] | None:
     """Return the record batches of a table; None if the source is not a table."""
+    if isinstance(source, Mapping):
+        keys, first_key = ", ".join(map(repr, list(source)[:10])), next(iter(source), "")
+        raise DataError(
+            f"the source is a {type(source).__name__} with the keys {keys}: give one of its values, for "
+            f"example source[{first_key!r}]"
+        )
     # Dataset, IterableDataset
     if hasattr(source, "column_names") and hasattr(source, "with_format") and hasattr(source, "iter"):
         pyarrow()
