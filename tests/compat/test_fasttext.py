@@ -13,8 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from unhot.compat import fasttext
-from unhot.compat.fasttext.lines import LONGEST_KEPT, Lines, remembered, run_hashes, tokenize, word_hash
 from unhot.errors import ConfigError, DataError, FormatError
+from unhot.lines.line_rows import LineRows, tokenize
+from unhot.lines.run_hashes import LONGEST_KEPT, remembered, run_hashes, word_hash
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 PAGE = (Path(__file__).parents[2] / "docs" / "moving-from-fasttext.md").read_text(encoding="utf-8")
@@ -197,7 +198,7 @@ def test_long_words_are_not_remembered():
     assert [length(word) for word in (short, long, short, long)] == [64, 65, 64, 65]
     assert seen == [short, long, long]
     vectors = fasttext.load_model(SKIPGRAM).vectors
-    lines = Lines(vectors, {}, 1)
+    lines = LineRows(vectors.key_to_index, vectors.rows, 1, {})
     assert lines.word_rows(short) is lines.word_rows(short)
     assert lines.word_rows(long) is not lines.word_rows(long)
 

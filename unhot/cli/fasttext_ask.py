@@ -70,7 +70,7 @@ def print_word_vectors(model: str) -> None:
 @click.argument("model")
 def print_sentence_vectors(model: str) -> None:
     """Print the vectors of the lines of standard input."""
-    from unhot.compat.fasttext.lines import classifier_lines
+    from unhot.lines.line_rows import classifier_lines
 
     asked = open_model(model)
     for line in classifier_lines(lines()) if asked.is_supervised else lines():
@@ -136,7 +136,7 @@ def lines() -> Iterator[str]:
 
 def _words() -> Iterator[str]:
     """Yield the words of standard input, line by line."""
-    from unhot.compat.fasttext.lines import WORD
+    from unhot.lines.line_rows import WORD
 
     for line in lines():
         yield from WORD.findall(line)

@@ -100,7 +100,7 @@ def dump(model: str, part: str) -> None:
 
 def _lines_of(text: str) -> Iterable[str]:
     """Return the lines of a file or of standard input."""
-    from unhot.compat.fasttext.lines import classifier_lines
     from unhot.compat.fasttext.model import lines_of
+    from unhot.lines.line_rows import classifier_lines
 
     return classifier_lines(lines()) if text == STDIN else lines_of(text)

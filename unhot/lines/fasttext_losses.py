@@ -1,4 +1,4 @@
-"""Compute fastText's predictions: from the mean of a line's rows to the probabilities of labels.
+"""Compute fastText's predictions: from the means of lines' rows to the probabilities of labels.
 
 The roundings are fastText's. h is the mean, and s_i = h . o_i is the score of output row i. For a label with
 probability p, fastText reports
@@ -20,22 +20,23 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from unhot.errors import ConfigError, finite, whole
+from unhot.lines.choosing import PlainScores
 from unhot.types import Counts, Doubles, Floats
-from unhot.vectors.queries import best
 
 if TYPE_CHECKING:
     from unhot.tree.paths import Paths
 
 FLOOR = 1e-5  # the number that fastText adds to probabilities
 STEPS, LARGEST = 512, 8.0  # steps of the table, and the largest score in it
-ALL = -1  # this k asks for all labels
 
 SIGMOIDS: Doubles = 1.0 / (1.0 + np.exp(-(np.arange(STEPS + 1) * 2 * LARGEST / STEPS - LARGEST)))
 
 
-class Predictor:
-    """Predict labels from the output rows of a supervised model, in the way of its loss."""
+class FastTextScorer:
+    """Probabilities of labels from the output rows of a supervised model, in the way of its loss."""
+
+    floor = FLOOR
+    later_first = True
 
     def __init__(self, loss: str, output: Floats, counts: Counts) -> None:
         self._loss, self._output = loss, output
@@ -46,33 +47,23 @@ class Predictor:
             self._paths, joins = word2vec_tree(counts)
             self._output = np.empty_like(output)
             self._output[joins] = output[: joins.size]  # in the file, row i belongs to the i-th join
+        zeros = np.zeros(len(output), np.float32)
+        self.plain = PlainScores(output, zeros, True) if loss == "softmax" else None
 
-    def __call__(self, hidden: Floats, k: int, threshold: float) -> tuple[list[int], Doubles]:
-        """Return the best labels, at most k, and their probabilities."""
-        probabilities = self.probabilities(hidden)
-        # the condition is p >= threshold, because probabilities include FLOOR
-        probabilities[~(probabilities >= threshold + FLOOR)] = -np.inf
-        # `best` keeps the order of equal scores, so search from the last label back: the later comes first
-        last = probabilities.size - 1
-        labels = last - best(probabilities[::-1], last + 1 if k == ALL else k)
-        return labels.tolist(), probabilities[labels]
+    @property
+    def labels(self) -> int:
+        """The number of labels."""
+        return len(self._output)
 
     def probabilities(self, hidden: Floats) -> Doubles:
-        """Return the probabilities of all labels as fastText reports them."""
-        scores = (self._output @ hidden).astype(np.float64)
+        """Return the probabilities of all labels as fastText reports them: [..., dim] -> [..., labels]."""
+        scores = (hidden @ self._output.T).astype(np.float64)
         if self._paths is not None:
             return path_products(scores, self._paths)
         if self._loss == "softmax":
-            weights = np.exp(scores - scores.max(initial=-np.inf))
-            return np.asarray(weights / weights.sum() + FLOOR)
+            weights = np.exp(scores - scores.max(axis=-1, initial=-np.inf, keepdims=True))
+            return np.asarray(weights / weights.sum(axis=-1, keepdims=True) + FLOOR)
         return table_sigmoid(scores) + FLOOR
-
-
-def check_asked(k: int, threshold: float) -> None:
-    """Raise a `ConfigError` if k or threshold is out of range."""
-    finite("threshold", threshold)
-    if whole("k", k, ALL) == 0:
-        raise ConfigError("k=0: must be 1 or more, or -1 for all labels")
 
 
 def table_sigmoid(scores: Doubles) -> Doubles:
@@ -85,9 +76,8 @@ def table_sigmoid(scores: Doubles) -> Doubles:
 def path_products(scores: Doubles, paths: Paths) -> Doubles:
     """Return, for each label, the product of the decisions on its path; a node scores going right."""
     if paths.node.size == 0:
-        return np.ones(paths.start.size - 1)
+        return np.ones((*scores.shape[:-1], paths.start.size - 1))
     with np.errstate(over="ignore"):  # exp may overflow to inf, and 1 / inf = 0 is right
-        right = 1.0 / (1.0 + np.exp(-scores))[paths.node]
-    return np.asarray(
-        np.multiply.reduceat(np.where(paths.code, right, 1.0 - right) + FLOOR, paths.start[:-1])
-    )
+        right = 1.0 / (1.0 + np.exp(-scores))[..., paths.node]
+    steps = np.where(paths.code, right, 1.0 - right) + FLOOR
+    return np.asarray(np.multiply.reduceat(steps, paths.start[:-1], axis=-1))

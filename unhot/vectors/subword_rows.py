@@ -192,6 +192,12 @@ class SubwordRows:
             taken[rows < 0] = 0
         return taken
 
+    def block(self, first: int, last: int) -> Floats:
+        """Return rows first .. last - 1 of the matrix, in any of the types of matrices."""
+        if isinstance(self.matrix, np.ndarray):
+            return np.asarray(self.matrix[first:last])
+        return self.take(np.arange(first, last))
+
     def parts(self, word: str, id: int | None = None) -> Counts:
         """Return the rows whose mean or sum is a word's vector; -1 stands for zeros.
 

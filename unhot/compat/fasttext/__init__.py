@@ -21,9 +21,9 @@ from typing import TYPE_CHECKING
 from unhot.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from unhot.compat.fasttext.lines import tokenize
     from unhot.compat.fasttext.model import FastText, load_model
     from unhot.compat.fasttext.training import train_supervised, train_unsupervised
+    from unhot.lines.line_rows import tokenize
 
 __all__ = [
     "BOW",

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import numpy as np
 
-from unhot.compat.fasttext.lines import classifier_lines
-from unhot.compat.fasttext.losses import Predictor, check_asked
 from unhot.compat.fasttext.meter import Meter
 from unhot.compat.fasttext.model_parts import LONG_MODELS, Parts, open_parts, trained_parts
 from unhot.compat.fasttext.queries import Queries, ended, shown
 from unhot.compat.fasttext.settings import Unsupervised
 from unhot.errors import ConfigError, DataError
+from unhot.lines.choosing import LabelScorer, check_asked, choose
+from unhot.lines.fasttext_losses import FastTextScorer
+from unhot.lines.line_rows import classifier_lines
 from unhot.types import Counts, Floats
 from unhot.vectors.formats.fasttext.model_file import matrix_rows
 from unhot.vocab.vocabulary import decode_word
@@ -54,7 +55,7 @@ class FastText(Queries):
 
     def __init__(self, parts: Parts) -> None:
         super().__init__(parts)
-        self._predictor: Predictor | None = None
+        self._scorer: LabelScorer | None = None
 
     def save_model(self, path: PathLike) -> None:
         """Write a `.bin` (or `.ftz`) file that fastText can read.
@@ -93,25 +94,25 @@ class FastText(Queries):
         return self._predict(self._lines.rows(self._lines.split(line).words), k, threshold)
 
     def _predict(self, rows: Counts, k: int, threshold: float) -> Predictions:
-        predictor = self._open_predictor()
+        scorer = self._open_scorer()
         check_asked(k, threshold)
         if not len(rows):
             return Predictions([], np.empty(0, np.float32))
-        ids, probabilities = predictor(self._parts.rows.composed(rows), k, threshold)
+        found = choose(scorer, self._parts.rows.composed(rows)[None], k, threshold)
         labels = self._parts.dictionary.labels
-        return Predictions([labels[id] for id in ids], probabilities.astype(np.float32))
+        return Predictions([labels[id] for id in found.labels], found.probabilities.astype(np.float32))
 
-    def _open_predictor(self) -> Predictor:
+    def _open_scorer(self) -> LabelScorer:
         if not self.is_supervised:
             raise ConfigError(
                 f"predict: this is a {LONG_MODELS[self._parts.header.model]} model; "
                 "only supervised models predict labels"
             )
-        if self._predictor is None:
+        if self._scorer is None:
             counts = self._parts.dictionary.label_counts
             rows = matrix_rows(self._parts.output, np.arange(counts.size))
-            self._predictor = Predictor(self._parts.header.loss, rows, counts)
-        return self._predictor
+            self._scorer = FastTextScorer(self._parts.header.loss, rows, counts)
+        return self._scorer
 
     def test(self, path: PathLike, k: int = 1, threshold: float = 0.0) -> tuple[int, float, float]:
         """Return the number of lines with labels in a file, and precision and recall of predictions."""

@@ -6,9 +6,10 @@ from itertools import repeat
 
 import numpy as np
 
-from unhot.compat.fasttext.lines import WORD, Lines, word_hash
 from unhot.compat.fasttext.model_parts import Parts
 from unhot.errors import ConfigError, DataError, whole
+from unhot.lines.line_rows import WORD, LineRows
+from unhot.lines.run_hashes import word_hash
 from unhot.types import Counts, Floats
 from unhot.vectors.subword_vectors import SubwordVectors
 from unhot.vocab.vocabulary import canonical, encode_word
@@ -24,7 +25,7 @@ class Queries:
         dictionary = parts.dictionary
         self._vectors = SubwordVectors(dictionary.words, dictionary.word_counts, parts.rows)
         self._labels = {label: id for id, label in enumerate(dictionary.labels)}
-        self._lines = Lines(self._vectors, self._labels, parts.header.word_ngrams)
+        self._lines = LineRows(self._vectors.key_to_index, parts.rows, parts.header.word_ngrams, self._labels)
 
     @property
     def vectors(self) -> SubwordVectors:

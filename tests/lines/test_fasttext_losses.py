@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unhot.compat.fasttext.losses import FLOOR, Predictor, path_products, table_sigmoid
 from unhot.compat.fasttext.meter import Meter
+from unhot.lines.choosing import choose
+from unhot.lines.fasttext_losses import FLOOR, FastTextScorer, path_products, table_sigmoid
 from unhot.tree.huffman import word2vec_tree
 
 COUNTS = st.lists(st.integers(0, 20), min_size=1, max_size=12).map(
@@ -47,9 +48,14 @@ def test_the_table_is_rounded_down(score):
 @pytest.mark.parametrize("loss", ["softmax", "ns", "ova", "hs"])
 def test_the_best_labels_are_those_of_all(loss):
     random = np.random.default_rng(2)
-    predict = Predictor(loss, random.normal(size=(9, 4)).astype(np.float32), np.arange(9, 0, -1))
+    scorer = FastTextScorer(loss, random.normal(size=(9, 4)).astype(np.float32), np.arange(9, 0, -1))
     hidden = random.normal(size=4).astype(np.float32)
-    every = predict.probabilities(hidden)
+
+    def predict(hidden, k, threshold):
+        found = choose(scorer, hidden[None], k, threshold)
+        return found.labels.tolist(), found.probabilities
+
+    every = scorer.probabilities(hidden)
     labels, probabilities = predict(hidden, -1, 0.0)
     assert sorted(labels) == list(range(9))
     np.testing.assert_array_equal(probabilities, np.sort(every)[::-1])
@@ -60,16 +66,17 @@ def test_the_best_labels_are_those_of_all(loss):
 
 
 def test_softmax():
-    predict = Predictor("softmax", np.eye(3, dtype=np.float32), np.ones(3, np.int64))
+    scorer = FastTextScorer("softmax", np.eye(3, dtype=np.float32), np.ones(3, np.int64))
     scores = np.array([1.0, 2.0, -3.0], np.float32)
     np.testing.assert_allclose(
-        predict.probabilities(scores), np.exp(scores) / np.exp(scores).sum() + 1e-5, rtol=1e-6
+        scorer.probabilities(scores), np.exp(scores) / np.exp(scores).sum() + 1e-5, rtol=1e-6
     )
 
 
 def test_of_equal_labels_the_later_is_first():
-    predict = Predictor("ova", np.ones((3, 2), np.float32), np.ones(3, np.int64))
-    assert predict(np.ones(2, np.float32), 2, 0.0)[0] == [2, 1]
+    scorer = FastTextScorer("ova", np.ones((3, 2), np.float32), np.ones(3, np.int64))
+    assert choose(scorer, np.ones((2, 2), np.float32), 2, 0.0).labels.tolist() == [2, 1, 2, 1]
+    assert choose(scorer, np.ones((1, 2), np.float32), 1, 0.0).labels.tolist() == [2]
 
 
 def test_measures():

@@ -1,0 +1,387 @@
+"""The compiled part of `line_rows.py`: from the bytes of many lines to the vectors of the lines.
+
+    h = (sum of w_r^2)^-power * sum of w_r x_r      over the rows r of a line, with their weights w_r
+
+A word of the vocabulary is one row here. If words have n-grams, it is the sum of the word's own row and of
+those of its n-grams, made once, together with the tables. So only unseen words are cut. Rows are multiplied
+by their weights when the tables are made. Each has one more number, the square of its weight, so that adding
+rows adds the squares, too.
+
+Memory is asked for early. The text is cut into tokens some hundred bytes ahead, and the slots of their words
+are prefetched. The entries of the buckets of runs are prefetched when their hashes are known, and their rows
+when the next tokens are read.
+"""
+
+import functools
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from unhot.corpus.reading.lexicon import add_words, spelt
+from unhot.corpus.reading.scanner import (
+    WordTable,
+    find_from,
+    first_slot,
+    new_table,
+    separators,
+    word_key,
+)
+from unhot.corpus.reading.separators import WIDTH
+from unhot.corpus.report import LONGEST_WORD
+from unhot.kernels.aligned import aligned_zeros
+from unhot.kernels.jit import inner, kernel
+from unhot.kernels.simd.ids import first_bit
+from unhot.kernels.simd.lanes import LANES
+from unhot.kernels.simd.rows import prefetch_number, prefetch_to_read, sum_rows
+from unhot.kernels.simd.tiles import Shape
+from unhot.lines.run_buckets import RunSettings, hash_bytes, hash_words, next_runs, run_settings
+from unhot.types import Bytes, Floats, Ids, Words64
+from unhot.vectors.subword_rows import SubwordRows
+from unhot.vocab.ngram_buckets import put_ids
+from unhot.vocab.subwords import LINE_END, NgramSettings
+from unhot.vocab.vocabulary import encode_word
+
+ZERO, ONE = np.uint64(0), np.uint64(1)
+GROUPS = 4  # stretches of WIDTH bytes that are cut into tokens ahead
+LINE_FEED = 0  # instead of the length of a token
+AT_ONCE = 1 << 12  # rows or buckets that are listed before their rows are added
+BLOCK_ROWS = 1 << 14  # rows copied at a time
+
+
+class LineTables(NamedTuple):
+    """What a model knows of words, runs and n-grams."""
+
+    words: WordTable
+    known: Words64  # [words, 2] the hash of each word, and its row or that of its sum
+    bucket_rows: Ids  # [buckets] the row of each bucket, -1: none; empty: bucket b is row first_bucket + b
+    first_bucket: int
+    # [rows, stride] the weighted rows and, in column dim, the squares of their weights; then the sums of the
+    # rows of each word, if words have n-grams
+    matrix: Floats
+    prefix: Bytes  # tokens that begin so are labels, not words
+
+
+class LineSettings(NamedTuple):
+    """How lines become vectors."""
+
+    ngrams: NgramSettings
+    runs: RunSettings
+    distinct: bool  # each word and each run counts once in a line
+    end: int  # the word `</s>`, -1: it is not known
+    end_hash: Any  # uint64
+    power: Any  # float32
+    dim: int
+
+
+class LineScratch(NamedTuple):
+    """The buffers of one thread."""
+
+    row: Ids
+    bucket: Ids
+    ones: Floats
+    part: Floats  # [1, stride]
+    states: Words64  # open runs
+    token: Any  # int64 [tokens, 2]: where each begins, and its length; 0: a line ends
+    key: Words64  # [tokens] see `word_key`
+    marked: Bytes  # a word between its marks
+    stamps: Bytes  # [rows + 1] the mark of the last line that has each row; of size one if rows may repeat
+
+
+def line_scratch(settings: LineSettings, tables: LineTables) -> LineScratch:
+    """Return buffers with room for one more word than AT_ONCE rows."""
+    lengths = min(settings.ngrams.maxn, LONGEST_WORD + 2) - settings.ngrams.minn + 1
+    room = AT_ONCE + GROUPS * WIDTH * settings.runs.longest + max(1, lengths) * (LONGEST_WORD + 2)
+    return LineScratch(
+        np.zeros(AT_ONCE + 1 + 2 * room, np.int32),
+        np.zeros(room, np.int32),
+        np.ones(AT_ONCE + 1 + 2 * room + LANES, np.float32),
+        aligned_zeros((1, tables.matrix.shape[1])),
+        np.zeros(max(1, settings.runs.longest), np.uint64),
+        np.zeros((2 * GROUPS * WIDTH, 2), np.int64),
+        np.zeros(2 * GROUPS * WIDTH, np.uint64),
+        np.zeros(LONGEST_WORD + 2, np.uint8),
+        np.zeros(len(tables.matrix) + 1 if settings.distinct else 1, np.uint8),
+    )
+
+
+class LineModel(NamedTuple):
+    """How a model turns lines into vectors."""
+
+    words: list[str]
+    rows: SubwordRows
+    weights: Floats  # [rows]; empty: all are 1
+    longest: int  # words of the longest run
+    distinct: bool  # each word and each run counts once in a line
+    power: float
+    prefix: str  # of labels
+
+
+def line_settings(model: LineModel, end: int | None) -> LineSettings:
+    """Return the settings for the kernel; `end`: the id of `</s>`."""
+    cut, raw = model.rows.subwords, np.frombuffer(encode_word(LINE_END), np.uint8)
+    hashes = np.zeros(1, np.uint64)
+    hash_words(raw, np.array([0, raw.size]), hashes)
+    ngrams = NgramSettings(cut.minn, cut.maxn, max(1, cut.buckets), 0, 0)
+    runs, end = run_settings(model.longest, cut.buckets), -1 if end is None else end
+    power = np.float32(model.power)
+    return LineSettings(ngrams, runs, model.distinct, end, hashes[0], power, model.rows.dim)
+
+
+def line_tables(model: LineModel) -> LineTables:
+    """Make the tables of a model; this copies its rows."""
+    words, rows = model.words, model.rows
+    text, offsets = spelt(words)
+    table = new_table(max(1, len(words)), max(1, text.size))
+    table, _ = add_words(table, text, offsets, np.ones(len(words), np.int64))
+    hashes = np.zeros(len(words), np.uint64)
+    hash_words(text, offsets, hashes)
+    many, sums = rows.matrix.shape[0], len(words) if rows.subwords.maxn else 0
+    matrix = aligned_zeros((many + sums, -(-(rows.dim + 1) // LANES) * LANES))
+    for first in range(0, many, BLOCK_ROWS):
+        block = slice(first, min(first + BLOCK_ROWS, many))
+        matrix[block, : rows.dim], matrix[block, rows.dim] = rows.block(block.start, block.stop), 1.0
+        if model.weights.size:
+            matrix[block] *= model.weights[block, None]
+            matrix[block, rows.dim] *= model.weights[block]
+    word_rows = rows.word_rows
+    if sums:
+        word_rows = many + np.arange(sums, dtype=np.int32)
+        _add_ngrams(matrix[:many], matrix[many:], words, rows)
+    raw = np.frombuffer(encode_word(model.prefix), np.uint8)
+    known = np.stack([hashes, word_rows.astype(np.uint64)], axis=1)
+    return LineTables(table, known, _bucket_table(rows), rows.first_bucket, matrix, raw)
+
+
+def _bucket_table(rows: SubwordRows) -> Ids:
+    """Return the row of each bucket, -1: none; empty if the buckets are consecutive rows."""
+    if rows.bucket_rows is None or rows.bucket_ids is None:
+        return np.zeros(0, np.int32) if rows.bucket_rows is None else rows.bucket_rows
+    return rows.rows_of(np.arange(rows.subwords.buckets, dtype=np.int32)).astype(np.int32)
+
+
+def _add_ngrams(matrix: Floats, sums: Floats, words: list[str], rows: SubwordRows) -> None:
+    """Write the sum of each word's own row and those of its n-grams."""
+    for first in range(0, len(words), BLOCK_ROWS):
+        some = words[first : first + BLOCK_ROWS]
+        bags, last = rows.subwords.bags(some), first + len(some)
+        found = rows.rows_of(bags.ids)
+        word = np.repeat(np.arange(len(some)), np.diff(bags.starts))[found >= 0]
+        sums[first:last] = matrix[rows.word_rows[first:last]]
+        starts = np.searchsorted(word, np.arange(len(some)))
+        has = np.diff(np.append(starts, word.size)) > 0
+        if has.any():
+            sums[first:last][has] += np.add.reduceat(matrix[found[found >= 0]], starts[has], axis=0)
+
+
+@inner
+def begins_with(text: Any, start: Any, length: Any, prefix: Any) -> Any:
+    """Return whether a token begins with the prefix of labels."""
+    if length < prefix.size or prefix.size == 0:
+        return False
+    for i in range(prefix.size):
+        if text[start + i] != prefix[i]:
+            return False
+    return True
+
+
+@inner
+def put_ngrams(text: Any, start: Any, length: Any, ngrams: Any, marked: Any, out: Any, at: Any) -> Any:
+    """Write the buckets of a word's n-grams to out[at:]; return the place behind them."""
+    marked[0], marked[length + 1] = 60, 62  # < and >
+    for i in range(length):
+        marked[i + 1] = text[start + i]
+    return put_ids(marked, 0, length + 2, ngrams, out, at, out.size)
+
+
+@inner
+def bucket_row(tables: Any, bucket: Any) -> Any:
+    """Return the row of a bucket; -1: it has none."""
+    if tables.bucket_rows.size > 0:
+        return np.int64(tables.bucket_rows[bucket])
+    return np.int64(tables.first_bucket) + bucket
+
+
+@inner
+def list_row(shape: Any, row: Any, mark: Any, tables: Any, settings: Any, scratch: Any, count: Any) -> Any:
+    """List a row, unless it is -1, or the line has it and rows must differ; return the number of rows.
+
+    No branch depends on the row: the processor could not foresee it.
+    """
+    new = np.int64(row >= 0)
+    if settings.distinct:
+        place = row if row >= 0 else scratch.stamps.size - 1
+        new &= np.int64(scratch.stamps[place] != mark)
+        scratch.stamps[place] = mark
+    prefetch_to_read(shape, tables.matrix, max(row, 0))
+    scratch.row[count] = row
+    return count + new
+
+
+@inner
+def list_buckets(
+    shape: Any, mark: Any, tables: Any, settings: Any, scratch: Any, count: Any, buckets: Any
+) -> Any:
+    """List the rows of the listed buckets of runs; return the number of listed rows."""
+    for i in range(buckets):
+        row = bucket_row(tables, scratch.bucket[i])
+        count = list_row(shape, row, mark, tables, settings, scratch, count)
+    return count
+
+
+@inner
+def list_word(
+    shape: Any, row: Any, state: Any, mark: Any, tables: Any, settings: Any, scratch: Any, count: Any,
+    buckets: Any, open_runs: Any,
+) -> Any:  # fmt: skip
+    """List the row of a word and the buckets of the runs that end with it; return the three numbers."""
+    count = list_row(shape, row, mark, tables, settings, scratch, count)
+    if settings.runs.longest > 1:
+        first = buckets
+        buckets = next_runs(settings.runs, scratch.states, open_runs, state, scratch.bucket, buckets)
+        open_runs = min(open_runs + 1, settings.runs.longest - 1)
+        if tables.bucket_rows.size > 0:
+            for i in range(first, buckets):
+                prefetch_number(tables.bucket_rows, scratch.bucket[i])
+    return count, buckets, open_runs
+
+
+@inner
+def find_word(text: Any, start: Any, length: Any, key: Any, tables: Any, settings: Any) -> Any:
+    """Return whether a token is a word, its id (-1: it is unseen), its row (-1: none) and its hash."""
+    if length > LONGEST_WORD:
+        return False, np.int64(-1), np.int64(-1), ZERO
+    word, _ = find_from(tables.words, text, start, length, key, first_slot(tables.words, key))
+    if word >= 0:
+        return True, word, np.int64(tables.known[word, 1]), tables.known[word, 0]
+    if begins_with(text, start, length, tables.prefix):
+        return False, np.int64(-1), np.int64(-1), ZERO
+    return True, word, np.int64(-1), hash_bytes(text, start, start + length)
+
+
+@inner
+def list_ngrams(
+    text: Any, start: Any, length: Any, tables: Any, ngrams: Any, scratch: Any, count: Any
+) -> Any:
+    """List the rows of an unseen word's n-grams; return the number of listed rows."""
+    room = scratch.row.size // 2
+    for i in range(room, put_ngrams(text, start, length, ngrams, scratch.marked, scratch.row, room)):
+        row = bucket_row(tables, scratch.row[i])
+        scratch.row[count] = row
+        count += np.int64(row >= 0)
+    return count
+
+
+@inner
+def add_listed(shape: Any, tables: Any, scratch: Any, count: Any, out: Any) -> None:
+    """Add the listed rows to the sum of a line."""
+    if count > 0:
+        sum_rows(shape, tables.matrix, scratch.row, scratch.ones, 0, count, np.float32(1.0), scratch.part)
+        for i in range(out.size):
+            out[i] += scratch.part[0, i]
+
+
+@inner
+def finish_line(hidden: Any, line: Any, settings: Any, squares: Any) -> None:
+    """Divide the sum of a line by the power of its squared weights, and note their sum."""
+    squares[line] = hidden[line, settings.dim]
+    hidden[line, settings.dim] = np.float32(0.0)
+    share = np.float32(1.0)
+    if squares[line] > 0:
+        share = squares[line] ** -settings.power
+    for i in range(settings.dim):
+        hidden[line, i] *= share
+
+
+@inner
+def find_tokens(text: Any, base: Any, size: Any, rows: Any, start: Any, tables: Any, scratch: Any) -> Any:
+    """Cut GROUPS * WIDTH bytes into tokens and line ends, and prefetch the slots of their words.
+
+    `start` is where the open token begins, -1: no token is open. Returns the number of tokens, and `start`
+    for the bytes that follow.
+    """
+    n = 0
+    for at in range(base, min(base + GROUPS * WIDTH, size), WIDTH):
+        special, blank = separators(text, at, size, rows)
+        before = (blank << ONE) | np.uint64(start < 0)
+        starts, ends = before & ~blank, blank & ~before
+        if start < 0 and starts != ZERO:
+            start = at + first_bit(starts)
+            starts &= starts - ONE
+        events = ends | special
+        while events != ZERO:
+            bit = first_bit(events)
+            lowest = events & (~events + ONE)
+            events ^= lowest
+            if ends & lowest != ZERO:
+                length = at + bit - start
+                scratch.token[n, 0], scratch.token[n, 1] = start, length
+                key = word_key(text, start, min(length, LONGEST_WORD))
+                scratch.key[n] = key
+                prefetch_number(tables.words.slots, 2 * first_slot(tables.words, key))
+                n += 1
+                start = -1
+                if starts != ZERO:
+                    start = at + first_bit(starts)
+                    starts &= starts - ONE
+            if special & lowest != ZERO and text[at + bit] == rows[0]:
+                scratch.token[n, 1] = LINE_FEED
+                n += 1
+    return n, start
+
+
+@inner
+def sum_lines(
+    shape: Any, text: Any, size: Any, rows: Any, tables: Any, settings: Any, scratch: Any, hidden: Any,
+    squares: Any,
+) -> Any:  # fmt: skip
+    """Compute the vectors of lines, and the sums of their squared weights (0: no row); return the lines.
+
+    `rows` defines the separators (separators.py); `hidden` holds zeros before.
+    """
+    line = count = buckets = open_runs = 0
+    start, mark = -1, np.uint8(1)  # a byte for each row, which holds the mark of a line, stays in the cache
+    end = np.int64(tables.known[settings.end, 1]) if settings.end >= 0 else np.int64(-1)
+    scratch.stamps[:] = 0
+    for base in range(0, size, GROUPS * WIDTH):
+        tokens, start = find_tokens(text, base, size, rows, start, tables, scratch)
+        count = list_buckets(shape, mark, tables, settings, scratch, count, buckets)
+        buckets = 0
+        for token in range(tokens):
+            at, length = scratch.token[token, 0], scratch.token[token, 1]
+            if length != LINE_FEED:
+                is_word, word, row, state = find_word(text, at, length, scratch.key[token], tables, settings)
+                if is_word:
+                    count, buckets, open_runs = list_word(
+                        shape, row, state, mark, tables, settings, scratch, count, buckets, open_runs
+                    )
+                if is_word and word < 0 and settings.ngrams.maxn > 0 and state != settings.end_hash:
+                    count = list_ngrams(text, at, length, tables, settings.ngrams, scratch, count)
+            else:  # the end of a line is a word, too
+                count, buckets, open_runs = list_word(
+                    shape, end, settings.end_hash, mark, tables, settings, scratch, count, buckets, open_runs
+                )
+                count = list_buckets(shape, mark, tables, settings, scratch, count, buckets)
+            if length == LINE_FEED or count >= AT_ONCE:
+                add_listed(shape, tables, scratch, count, hidden[line])
+                count = 0
+            if length == LINE_FEED:
+                finish_line(hidden, line, settings, squares)
+                line += 1
+                buckets = open_runs = 0
+                mark = np.uint8(mark + 1)
+                if mark == 0:
+                    scratch.stamps[:], mark = 0, np.uint8(1)
+    return line
+
+
+@functools.cache
+def line_kernel(shape: Shape) -> Any:
+    """Return `sum_lines` as a kernel whose length of rows is a constant."""
+
+    @kernel
+    def sum_all(
+        text: Any, size: Any, rows: Any, tables: Any, settings: Any, scratch: Any, hidden: Any, squares: Any
+    ) -> Any:
+        return sum_lines(shape, text, size, rows, tables, settings, scratch, hidden, squares)
+
+    return sum_all
