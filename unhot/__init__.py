@@ -19,6 +19,7 @@ from unhot.version import __version__ as __version__
 if TYPE_CHECKING:  # for type checkers, which do not run `__getattr__`
     from unhot.corpus.corpus import Corpus as Corpus
     from unhot.models.cbow import CBOW as CBOW
+    from unhot.models.classifier import Classifier as Classifier
     from unhot.models.fasttext import FastText as FastText
     from unhot.models.glove import GloVe as GloVe
     from unhot.models.load import load as load
@@ -40,8 +41,20 @@ _HOMES = {
 }
 # sub-packages that can be used after `import unhot`, without an import of their own
 _ROOMS = (
-    *("bench", "compat", "corpus", "errors", "evaluate", "index", "models", "nn", "noise", "outputs"),
-    *("probability", "tree", "vectors"),
+    *(
+        "bench",
+        "compat",
+        "corpus",
+        "errors",
+        "evaluate",
+        "index",
+        "models",
+        "nn",
+        "noise",
+        "outputs",
+        "plots",
+    ),
+    *("probability", "tables", "tree", "vectors"),
 )
 
 

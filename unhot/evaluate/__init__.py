@@ -1,4 +1,4 @@
-"""Evaluate a model: the loss of a held-out text, and what its vectors know about words.
+"""Evaluate a model: the loss of a held-out text, what its vectors know about words, how it classifies.
 
 Each kind of evaluation is one function in its own file. Names are loaded on first use, because only some need
 the compiler.
@@ -15,7 +15,11 @@ from unhot.lazy import lazy_names
 if TYPE_CHECKING:
     from unhot.evaluate.analogies import Analogies, analogies
     from unhot.evaluate.categories import Categories, categories
+    from unhot.evaluate.classification import Classification, classification
     from unhot.evaluate.held_out import HeldOut, held_out
+    from unhot.evaluate.label_counts import LabelCounts, label_lists
+    from unhot.evaluate.labeller import Labeller, labeller_of, open_labeller
+    from unhot.evaluate.labels import LabelTest, calibrate, measure_labels
     from unhot.evaluate.outliers import Outliers, outliers
     from unhot.evaluate.similarity import Similarity, similarity
     from unhot.evaluate.stability import Stability, stability
@@ -23,19 +27,35 @@ if TYPE_CHECKING:
 __all__ = [
     "Analogies",
     "Categories",
+    "Classification",
     "HeldOut",
+    "LabelCounts",
+    "LabelTest",
+    "Labeller",
     "Outliers",
     "Similarity",
     "Stability",
     "analogies",
+    "calibrate",
     "categories",
+    "classification",
     "held_out",
+    "label_lists",
+    "labeller_of",
+    "measure_labels",
+    "open_labeller",
     "outliers",
     "similarity",
     "stability",
 ]
 
-_HOMES = {name: ".held_out" if name == "HeldOut" else f".{name.lower()}" for name in __all__}
+_HOMES = {
+    **{name: f".{name.lower()}" for name in __all__},
+    "HeldOut": ".held_out",
+    **dict.fromkeys(("LabelCounts", "label_lists"), ".label_counts"),
+    **dict.fromkeys(("Labeller", "labeller_of", "open_labeller"), ".labeller"),
+    **dict.fromkeys(("LabelTest", "calibrate", "measure_labels"), ".labels"),
+}
 
 __getattr__ = lazy_names(__name__, _HOMES)
 

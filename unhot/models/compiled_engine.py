@@ -122,6 +122,7 @@ class CompiledEngine(Engine[AnyTask]):
             seen=seen,
             frozen=data.frozen,
             keys=NO_KEYS if data.rows is None else data.rows.keys,
+            weights=data.weights,
         )
 
     def run(self, plan: Plan) -> HogwildRun:

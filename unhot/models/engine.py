@@ -5,7 +5,7 @@ the initial params (`begin`), then the run that trains them (`run`).
 """
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -13,14 +13,14 @@ import numpy as np
 from unhot.errors import DataError
 from unhot.kernels.loop import Params
 from unhot.kernels.windows import Window
-from unhot.models.learned_words import LearnedWords
+from unhot.models.learned_words import NO_WEIGHTS, LearnedWords
 from unhot.models.ngram_rows import NgramRows
 from unhot.models.starting_point import StartingPoint
 from unhot.models.wiring import Wiring
 from unhot.outputs import OutputLayer
 from unhot.train.epoch_run import EpochRun, Plan
 from unhot.train.params import HotSizes, Sizes, finite, start_params
-from unhot.types import Bytes
+from unhot.types import Bytes, Floats
 from unhot.vocab.vocabulary import Vocabulary
 
 
@@ -56,8 +56,10 @@ class TaskData:
     data: Any  # a Corpus, or Cells
     in_vocabulary: Vocabulary  # the words that are inputs
     out_vocabulary: Vocabulary  # the words that are predicted
-    frozen: Bytes  # [words] 1 where the input vector must not change; size zero: all vectors are trained
+    frozen: Bytes  # [input rows] 1 where the row must not change; size zero: all rows are trained
     rows: NgramRows | None = None  # the input rows that make up each word; None: one row for each word
+    # [input rows] their weights in a line; empty: all are 1
+    weights: Floats = field(default_factory=lambda: NO_WEIGHTS)
 
 
 class Engine(ABC, Generic[AnyTask]):

@@ -24,9 +24,14 @@ class EpochModel(Model[L]):
     seed: Annotated[int, Range(0, 2**64 - 1)] = 1  # seed of all random numbers
 
     @property
+    def all_epochs(self) -> int:
+        """The number of passes over the text."""
+        return self.epochs
+
+    @property
     def complete(self) -> bool:
         """Whether all epochs are done."""
-        return self.history.position.epoch >= self.epochs
+        return self.history.position.epoch >= self.all_epochs
 
     @property
     def usual_lr(self) -> float:
@@ -46,7 +51,7 @@ class EpochModel(Model[L]):
             self.forget()  # so that callbacks see the current params, not a store made of older ones
 
         return Plan(
-            epochs=self.epochs,
+            epochs=self.all_epochs,
             lr=self.first_lr,
             usual_lr=self.usual_lr,
             seed=self.seed,

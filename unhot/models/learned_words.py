@@ -10,11 +10,12 @@ from unhot.errors import FormatError
 from unhot.kernels.loop import Params
 from unhot.models.ngram_rows import NO_KEYS
 from unhot.outputs import OutputLayer
-from unhot.types import Bytes, Counts
+from unhot.types import Bytes, Counts, Floats
 from unhot.vectors.formats.directory import SavedModel
 from unhot.vocab.vocabulary import Vocabulary
 
 OWN = "head."  # prefix of the names of tensors that only a torch head has
+NO_WEIGHTS: Floats = np.zeros(0, np.float32)
 SQUARES = "squares."  # prefix of the names of tensors that only an incomplete training on cells has
 
 
@@ -26,16 +27,18 @@ class LearnedWords(NamedTuple):
     out_vocabulary: Vocabulary  # the words that are predicted; the same object if they are the inputs
     params: Params  # without padding
     seen: Counts  # how often learned noise has seen each target; empty: the noise is not learned
-    frozen: Bytes  # [words] 1 where the input vector must not change; empty: all vectors are trained
+    frozen: Bytes  # [input rows] 1 where the row must not change; empty: all rows are trained
     # what a torch head has learned in addition to the params, such as the projections of adaptive
     own: Mapping[str, Any] = MappingProxyType({})
     keys: Counts = NO_KEYS  # [input rows] the key of each row, see `NgramRows`; empty: one row for each word
     # mean squares of gradients by names of params, during a training on cells
     squares: Mapping[str, Any] = MappingProxyType({})
+    weights: Floats = NO_WEIGHTS  # [input rows] the weight of each row in a line; empty: all are 1
 
     def tensors(self) -> dict[str, Any]:
         """Return the tensors to save; empty ones are left out."""
         tensors = {**self.params._asdict(), "seen": self.seen, "frozen": self.frozen, "row_keys": self.keys}
+        tensors["row_weights"] = self.weights
         tensors |= {f"{OWN}{name}": array for name, array in self.own.items()}
         tensors |= {f"{SQUARES}{name}": array for name, array in self.squares.items()}
         return {name: array for name, array in tensors.items() if array.size > 0}
@@ -63,7 +66,10 @@ def learned_from(saved: SavedModel, layer: OutputLayer) -> LearnedWords:
         _check(layer, "seen", seen.shape, len(predicted))
     frozen = saved.tensors.get("frozen", np.zeros(0, np.uint8))
     if frozen.size:
-        _check(layer, "frozen", frozen.shape, len(saved.vocabulary))
+        _check(layer, "frozen", frozen.shape, inputs)
+    weights = saved.tensors.get("row_weights", NO_WEIGHTS)
+    if weights.size:
+        _check(layer, "row_weights", weights.shape, inputs)
     return LearnedWords(
         layer=layer,
         in_vocabulary=saved.vocabulary,
@@ -74,6 +80,7 @@ def learned_from(saved: SavedModel, layer: OutputLayer) -> LearnedWords:
         own=_named(saved, OWN),
         keys=saved.tensors.get("row_keys", NO_KEYS),
         squares=_named(saved, SQUARES),
+        weights=weights,
     )
 
 

@@ -72,6 +72,7 @@ class Model(ABC, Generic[L]):
     unit: ClassVar[str] = "words"  # the unit in which progress is counted
     labelled: ClassVar[bool] = False  # whether it learns from labels beside the text
     starts: ClassVar[bool] = False  # whether it can start from vectors or from another model
+    use: ClassVar[str] = ""  # what to do with a saved model, whose folder is {}
 
     def __post_init__(self) -> None:
         """Check the settings."""
@@ -196,7 +197,9 @@ class Model(ABC, Generic[L]):
         reads = Reads(opened(source), labels, counts, column, phrases, directory, force=force)
         reads = dataclasses.replace(reads, known=self.known(begins, reads))
         with listeners.shown(progress) as tells, tells.claim(), self.open_input(reads, tells) as data:
-            origin = Origin(names_of(source), column, fingerprint(data), names_of(labels))
+            files = labels is None or isinstance(labels, (str, os.PathLike))  # else the source is texts
+            named, labelled = (names_of(given) if files else None for given in (source, labels))
+            origin = Origin(named, column, fingerprint(data), labelled)
             with self._training(data, begins, tells, origin) as training:
                 training.train()
         return self
@@ -239,7 +242,7 @@ class Model(ABC, Generic[L]):
         if not reads.encoded:
             reads = dataclasses.replace(reads, counts=vocabulary, column=self._origin.column)
         with listeners.shown(progress) as tells, tells.claim(), self.open_input(reads, tells) as data:
-            if data.vocabulary != vocabulary or fingerprint(data) != self._origin.fingerprint:
+            if fingerprint(data) != self._origin.fingerprint:
                 raise DataError(
                     "this is not the text that the training started with, or it is tokenised differently, or "
                     "has other phrases: give the same text and the same phrases"

@@ -47,24 +47,25 @@ class TextModel(Model[L]):
             how = partial(encode, beside=None if reads.labels is None else {LABELS: reads.labels})
         else:
             how = reads.phrases.encode
-        encoded = how(
-            reads.source,
-            tokenizer=self.tokenizer,
-            min_count=self.min_count,
-            max_vocab=self.max_vocab,
-            threads=self.threads,
-            counts=reads.counts,
-            known=reads.known,
-            column=reads.column,
-            directory=reads.directory,
-            force=reads.force,
-            progress=tells.reading,
-        )
-        with encoded as corpus:
+        with how(reads.source, **self.encoding(reads), progress=tells.reading) as corpus:
             for line in str(corpus.report).splitlines():
                 tells.say(line)
             compiled()
             yield corpus
+
+    def encoding(self, reads: Reads) -> dict[str, Any]:
+        """Return how the text is encoded: the arguments of `encode`."""
+        return {
+            "tokenizer": self.tokenizer,
+            "min_count": self.min_count,
+            "max_vocab": self.max_vocab,
+            "threads": self.threads,
+            "counts": reads.counts,
+            "known": reads.known,
+            "column": reads.column,
+            "directory": reads.directory,
+            "force": reads.force,
+        }
 
     def _compile(self, tells: Tells) -> Callable[[], None]:
         """Compile the scanner now and the training kernel in the background.

@@ -17,6 +17,8 @@ class VectorModel(Model[L]):
 
     dim: Annotated[int, Range(1, 1 << 20)] = 100  # length of each vector
 
+    use = "query it with: unhot neighbors {} WORD"
+
     def __post_init__(self) -> None:
         """Check the settings."""
         super().__post_init__()

@@ -4,7 +4,6 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from unhot.kernels.window_lists import WindowList
-from unhot.kernels.windows import Text, Window
 from unhot.train.params import FirstRows
 from unhot.train.torch_batches import ExampleArrays
 
@@ -12,7 +11,7 @@ from unhot.train.torch_batches import ExampleArrays
 class Wiring(NamedTuple):
     """Where the examples of a model come from, and the largest size of a training step."""
 
-    feeder: Callable[[Text, Window], Any]  # makes the examples of a text in kernels (kernels/feeder.py)
+    feeder: Callable[..., Any]  # makes the examples in kernels (kernels/feeder.py), of a text and its window
     examples: Callable[[WindowList], ExampleArrays] | None  # makes them as arrays; None: no batches
     inputs: int = 1  # inputs of a step, at most
     targets: int = 1  # targets of a step, at most

@@ -60,6 +60,8 @@ class TrainingBar:
 
     def __call__(self, progress: Progress) -> None:
         """Show how many words or cells are trained."""
+        if progress.event == "progress" and not self._bar.drawn:
+            return
         self.unit = "cells" if "cells" in progress.details else self.unit
         loss = "" if progress.loss is None else f"  loss {progress.loss:.4f}"
         left = "" if progress.seconds_left is None else f"  {progress.seconds_left:,.0f} s left"

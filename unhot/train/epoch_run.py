@@ -47,6 +47,8 @@ class Plan:
     save: Callable[[], None] = lambda: None  # writes a checkpoint
     warn: Callable[[str], None] = lambda line: None  # reports a checkpoint that failed
     details: dict[str, Any] = field(default_factory=dict)  # details of the start event
+    stop: Callable[[], bool] = lambda: False  # asked after each epoch: whether to leave out all others
+    keep_every: int = 1  # epochs from one copy of the state, to go back to, to the next
 
 
 class Result(NamedTuple):
@@ -86,6 +88,7 @@ class EpochRun(ABC, Generic[C]):
         self.history, self._lock = plan.history, threading.Lock()
         self._began, self._lr = time.perf_counter() - self.history.seconds, plan.lr
         self._before = self.history.position  # the position when `keep_state` was called
+        self._first = self._before.epoch
         if self._before.chunk and self.history.chunks not in (0, len(chunks)):
             raise ConfigError(
                 f"the training began with epochs of {self.history.chunks} chunks, with these settings they "
@@ -99,7 +102,7 @@ class EpochRun(ABC, Generic[C]):
             )
         self._timer = Timer(plan.checkpoint)
         self._failed: BaseException | None = None  # a chunk's error: no later chunk is trained
-        self._arrays, self._good = state, GoodState(state)
+        self.arrays, self._good = state, GoodState(state)
 
     @abstractmethod
     def learn(self, epoch: int, chunk: C, lr: float, thread: int) -> tuple[float, int]:
@@ -118,7 +121,7 @@ class EpochRun(ABC, Generic[C]):
 
     def finite(self) -> bool:
         """Return whether all numbers of the state are finite."""
-        return all(all_finite(array) for array in self._arrays)
+        return all(all_finite(array) for array in self.arrays)
 
     def publish(self) -> None:
         """Update the model, if it has copies of the state."""
@@ -136,6 +139,9 @@ class EpochRun(ABC, Generic[C]):
         try:
             for epoch in range(self.history.position.epoch, self._plan.epochs):
                 self._train_epoch(epoch)
+                if self._plan.stop():
+                    self.history.stopped = True
+                    break
             self._done("finished" if self.history.pairs else "nothing learned")
             if not self.history.pairs:
                 raise NothingLearned(NOTHING)
@@ -157,21 +163,22 @@ class EpochRun(ABC, Generic[C]):
         return learning_rate(self._plan.lr, epoch, self._plan.epochs, chunk.done / self._size)
 
     def _train_epoch(self, epoch: int) -> None:
-        """Copy the state, then train one epoch, or the rest of it."""
-        self.keep_state()
-        self._before = self.history.position
-        due = False
+        """Train one epoch, or the rest of it; before every `keep_every`-th one, copy the state."""
+        if self._keeps(epoch):
+            self.keep_state()
+            self._before = self.history.position
+        due, last = False, epoch + 1 == self._plan.epochs
         while self.history.position.chunk < len(self.chunks) and np.isfinite(self.history.position.loss):
             if due:
                 self._checkpoint()
             due = self._until_due(epoch)
         loss = self.history.position.loss
-        if not np.isfinite(loss) or not self.finite():
+        if not np.isfinite(loss) or ((last or self._keeps(epoch + 1)) and not self.finite()):
             self._restore()
             raise Diverged(
                 f"training left the finite numbers in epoch {epoch + 1} with lr={self._plan.lr:g}: the "
                 "model is back to where it was "
-                f"after {epoch} epochs{self._chunks_before()}; try a lower lr, for example "
+                f"after {self._before.epoch} epochs{self._chunks_before()}; try a lower lr, for example "
                 f"{self._lower_lr():g}"
             )
         self.publish()
@@ -180,6 +187,10 @@ class EpochRun(ABC, Generic[C]):
         self._tell("epoch", epoch + 1, self.history.losses[-1])
         if due and epoch + 1 < self._plan.epochs:
             self._checkpoint()
+
+    def _keeps(self, epoch: int) -> bool:
+        """Return whether the state is checked and copied before an epoch."""
+        return (epoch - self._first) % self._plan.keep_every == 0
 
     def _lower_lr(self) -> float:
         """Return a learning rate to try next: a quarter of this one, but not above the model's default."""
@@ -262,6 +273,7 @@ class EpochRun(ABC, Generic[C]):
         self.restore_state()
         self.publish()
         self.history.position = self._before
+        del self.history.losses[self._before.epoch :]
         self.history.words = self._words_at(self._before)
 
     def _done(self, reason: str) -> None:

@@ -35,6 +35,8 @@ class History:
     interrupted: bool = False
     position: Position = Position()
     chunks: int = 0  # chunks of an epoch; 0: not known
+    validation: list[float] = field(default_factory=list)  # the loss of held-out lines after each epoch
+    stopped: bool = False  # whether later epochs were left out, because validation got no better
 
     @property
     def pairs(self) -> int:
@@ -43,7 +45,8 @@ class History:
 
     def as_json(self) -> dict[str, Any]:
         """Return the position as plain data; floats keep all their bits."""
-        return {**self.position._asdict(), "seconds": self.seconds, "chunks": self.chunks}
+        place = {**self.position._asdict(), "seconds": self.seconds, "chunks": self.chunks}
+        return place | ({"validation": self.validation} if self.validation else {})
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> History:
@@ -75,4 +78,7 @@ class History:
                 f"the state of the training in the model's config is damaged ({error}); train again from "
                 "the text"
             ) from error
-        return cls(losses[: position.epoch], words, seconds, position=position, chunks=chunks)
+        validation = [float(loss) for loss in training.get("validation", [])][: position.epoch]
+        return cls(
+            losses[: position.epoch], words, seconds, position=position, chunks=chunks, validation=validation
+        )

@@ -1,0 +1,91 @@
+"""What gives labels to texts: a classifier of unhot, or one in a file of fastText."""
+
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from unhot.corpus.reading.files import FileReader
+from unhot.corpus.reading.text_blocks import BLOCK, Block, Pool
+from unhot.errors import ConfigError, FormatError
+from unhot.lines.answers import AnswerWriter
+from unhot.lines.fasttext_model import fasttext_predictor
+from unhot.lines.line_rows import LABEL
+from unhot.lines.predictor import LinePredictor, TextBlock
+from unhot.models.classifier import Classifier
+from unhot.models.load import load
+from unhot.tables.labelled import LabelledRows, labelled_rows
+from unhot.tables.text_lines import BREAKS
+from unhot.threads import in_order
+from unhot.vectors.formats.sniff import is_fasttext
+from unhot.vocab.vocabulary import encode_word
+
+
+class Labeller(NamedTuple):
+    """What predicts labels, the names of the labels, and how label lines and tables are read."""
+
+    predictor: LinePredictor
+    labels: list[str]
+    prefix: str = LABEL
+    label_column: str | None = None
+
+    def columns(self, texts: Sequence[str], k: int, threshold: float) -> list[list[Any]]:
+        """Return two columns: the labels of texts and their probabilities; lists unless k is 1."""
+        found = self.predictor.predict(texts, k, threshold)
+        names = [self.labels[label] for label in found.labels]
+        numbers = [round(float(p), 6) for p in found.probabilities]
+        places = list(zip(found.starts[:-1].tolist(), found.starts[1:].tolist(), strict=True))
+        if k != 1:
+            return [[names[a:b] for a, b in places], [numbers[a:b] for a, b in places]]
+        return [[column[a] if b > a else None for a, b in places] for column in (names, numbers)]
+
+    def answers(self, reader: FileReader, threshold: float) -> Iterator[bytes]:
+        """Yield a line `label<TAB>score` for each line of a text, many lines at a time."""
+        pool, predictor = Pool(), self.predictor
+        write = AnswerWriter([encode_word(label.translate(BREAKS)) for label in self.labels])
+        predictor.compile()
+
+        def work(block: Block) -> tuple[bytes, Block]:
+            lines = int(np.count_nonzero(block.text[: block.size] == ord("\n")))
+            sums = predictor.sums(TextBlock(block.text, block.size, lines))
+            return write(predictor.choose(*sums, 1, threshold)), block
+
+        for written, block in in_order(reader.blocks(pool, BLOCK), work, predictor.threads):
+            yield written
+            pool.give(block)
+
+    def rows_of(self, source: Any, labels: Any = None, **how: Any) -> LabelledRows:
+        """Return texts with labels."""
+        return labelled_rows(source, labels, label_column=self.label_column, prefix=self.prefix, **how)
+
+
+def labeller_of(model: Classifier) -> Labeller:
+    """Return a trained classifier as a labeller."""
+    return Labeller(model.predictor, model.labels, model.label_prefix, model.label_column)
+
+
+def open_labeller(path: str | os.PathLike[str], threads: int = 2) -> Labeller:
+    """Open a saved classifier, or a .bin or .ftz of fastText."""
+    if Path(path).is_file() and is_fasttext(Path(path)):
+        return Labeller(*fasttext_predictor(Path(path), threads))
+    labeller = labeller_of(open_classifier(path))
+    labeller.predictor.threads = threads
+    return labeller
+
+
+def open_classifier(path: str | os.PathLike[str]) -> Classifier:
+    """Open a saved classifier; raise a `FormatError` for any other model."""
+    if Path(path).is_file() and is_fasttext(Path(path)):
+        raise ConfigError(
+            f"{path}: is a file of fastText, which can predict and be tested, but nothing else; give a "
+            "folder that `unhot classify train` wrote"
+        )
+    model = load(path)
+    if not isinstance(model, Classifier):
+        raise FormatError(
+            f"{path}: is a model of kind {model.name!r}, not a classifier; give a folder that "
+            "`unhot classify train` wrote"
+        )
+    return model

@@ -1,0 +1,117 @@
+"""The labelled rows of a training as two streams: texts, and the labels beside them.
+
+Rows are read once. While the texts are encoded, their labels are kept as numbers, and lines that are held out
+for validation are kept as they are.
+"""
+
+import random
+from array import array
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from unhot.corpus.corpus import Corpus
+from unhot.errors import ConfigError, DataError, one_of
+from unhot.tables.labelled import LabelledRows
+from unhot.types import Ids, Starts
+from unhot.vocab.vocabulary import Vocabulary
+
+KINDS: dict[str, Any] = {"str": str, "int": int, "float": float, "bool": lambda text: text == "True"}
+
+
+class LabelledSource:
+    """Rows of texts and labels, some of which are held out."""
+
+    def __init__(self, rows: LabelledRows, held_out: float, seed: int) -> None:
+        """Take the rows, and the share of them to hold out."""
+        self._rows, self._share = rows, held_out
+        self._random = random.Random(seed)
+        self._names: dict[str, int] = {}
+        self._labels, self._sizes = array("i"), array("i")
+        self.held_out: list[tuple[str, list[str]]] = []
+
+    def texts(self) -> Iterator[str]:
+        """Yield the texts to learn from, and keep their labels."""
+        for text, labels in self._rows:
+            labels = list(dict.fromkeys(labels))
+            if self._share and self._random.random() < self._share:
+                self.held_out.append((text, labels))
+                continue
+            self._labels.extend(self._names.setdefault(label, len(self._names)) for label in labels)
+            self._sizes.append(len(labels))
+            yield text
+        if not self._sizes:
+            raise no_labels(self._rows.report.rows, len(self.held_out))
+
+    def labels(self) -> Iterator[list[str]]:
+        """Yield the labels of each text that was read."""
+        names, at = list(self._names), 0
+        for size in self._sizes:
+            yield [names[i] for i in self._labels[at : at + size]]
+            at += size
+
+
+def no_labels(rows: int, held_out: int = 0) -> DataError:
+    """Return the error for so many rows, none of which has a label, or all of which are held out."""
+    if held_out:
+        return DataError(
+            f"all {held_out:,} rows with a label are held out for validation: give more rows, or a smaller "
+            "share"
+        )
+    if not rows:
+        return DataError("there are no rows: the input is empty, or all its lines are blank")
+    return DataError(
+        f"none of the {rows:,} rows has a label: label lines look like `__label__NAME some words` "
+        "(label_prefix=, or --label-prefix), tables need a column of labels (label_column=, or "
+        "--label-column)"
+    )
+
+
+def label_kind(labels: object) -> str:
+    """Return the type of labels that came from Python: str, int, float or bool."""
+    if labels is None or isinstance(labels, Iterator):
+        return "str"
+    first = next((label for label in _first_cells(labels) if label is not None), "")
+    if isinstance(first, (bool, np.bool_)):
+        return "bool"
+    if isinstance(first, (int, np.integer)):
+        return "int"
+    return "float" if isinstance(first, (float, np.floating)) else "str"
+
+
+def fitting_kind(kind: str, labels: list[str]) -> str:
+    """Return the type that all labels can have again: the given one, or str if some had another one."""
+    one_of("label_kind", kind, tuple(KINDS))
+    try:
+        again = [KINDS[kind](label) for label in labels]
+    except ValueError:
+        return "str"
+    return kind if kind == "float" or [*map(str, again)] == labels else "str"
+
+
+def _first_cells(labels: Any) -> Iterator[Any]:
+    for _, label in zip(range(1000), labels, strict=False):
+        yield from label if isinstance(label, (list, tuple)) else [label]
+
+
+def all_labels(beside: Corpus) -> tuple[Vocabulary, Ids, Starts]:
+    """Return the labels of a text, their numbers, and where those of each line begin."""
+    numbers = [shard.ids for shard in beside.shards]
+    sizes = [np.diff(shard.starts) for shard in beside.shards]
+    starts = np.zeros(beside.sentences + 1, np.int64)
+    np.cumsum(np.concatenate(sizes), out=starts[1:])
+    ids = np.concatenate(numbers)
+    ids.flags.writeable = False
+    return beside.vocabulary, ids, starts
+
+
+def checked_validation(given: Any) -> Any:
+    """Return a share as a float; all else is a source of lines."""
+    try:
+        share = float(given) if isinstance(given, (int, float, str)) else None
+    except ValueError:
+        return given
+    if share is not None and not 0 < share < 1:
+        raise ConfigError(f"validation={given!r}: a share of the lines must be above 0 and below 1")
+    return given if share is None else share
