@@ -23,6 +23,9 @@ def files(tmp_path_factory):
     unhot.Vectors(WORDS, vectors).save(folder / "v.bin", "fasttext")
     (folder / "words.txt").write_text("\n".join(WORDS))
     (folder / "text.txt").write_text("\n".join(" ".join(WORDS) for _ in range(20)))
+    lines = [f"__label__{i % 2} w{i % 2} w{i % 30}" for i in range(100)]
+    (folder / "labelled.txt").write_text("\n".join(lines * 500))
+    unhot.Classifier(dim=4, threads=1, epochs=1).fit(lines).save(folder / "classifier")
     (folder / "pairs.txt").write_text("".join(f"w{i} w{i + 1} {i}\n" for i in range(50)))
     return folder
 
@@ -38,6 +41,11 @@ COMMANDS = [
     ("neighbors", "v.txt", "-n", 50, "--json"),
     ("evaluate", "v.txt", "--similarity", "pairs.txt"),
     ("info", "v.txt"),
+    ("classify", "--help"),
+    ("classify", "predict", "classifier", "labelled.txt", "-o", "-"),
+    ("classify", "predict", "classifier", "labelled.txt", "-o", "-", "-k", 2),
+    ("classify", "test", "classifier", "labelled.txt"),
+    ("classify", "explain", "classifier", "w1 w2", "--json"),
     ("phrases", "text.txt", "-o", "-", "-q"),
     ("convert", "v.txt", "-"),
     ("fasttext", "dump", "v.bin", "input"),
@@ -45,7 +53,7 @@ COMMANDS = [
 ]
 
 
-LONG = [each for each in COMMANDS if each and each[0] in ("neighbors", "phrases", "convert")]
+LONG = [each for each in COMMANDS if each and {"neighbors", "phrases", "convert", "predict"} & set(each[:2])]
 
 
 def process(arguments, folder, **how):
@@ -69,7 +77,7 @@ def test_no_one_reads(arguments, files):
     assert (started.communicate(timeout=120)[1], started.returncode) == (b"", 0)
 
 
-@pytest.mark.parametrize("arguments", LONG, ids=lambda given: given[0])
+@pytest.mark.parametrize("arguments", LONG, ids=lambda given: " ".join(map(str, given[:2])))
 def test_the_first_line_is_enough(arguments, files):
     started = process(arguments, files, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert started.stdout.readline()

@@ -58,6 +58,9 @@ def plain(names, start=""):
 def test_commands_and_options(tab):
     assert tab("unhot tra") == ["plain,train"]
     assert tab("unhot bench ") == ["plain,outputs"]
+    assert tab("unhot classify p") == ["plain,predict"]
+    assert "plain,--word-ngrams" in tab("unhot classify train --wo")
+    assert tab("unhot classify train --wind") == []  # the classifier has no window
     assert {"plain,--model", "plain,--model-dir"} == set(tab("unhot train --mod"))
     assert tab("unhot train corpus.txt --min") == ["plain,--min-count", "plain,--minn"]  # settings, too
 
@@ -71,6 +74,9 @@ def test_values(tab):
     assert tab("unhot bench outputs corpus.txt --layers n") == plain(sorted(LAYERS), "n")
     assert tab("unhot bench outputs corpus.txt --tokenizer ") == plain(NAMES)
     assert tab("unhot outputs n") == plain(sorted(LAYERS), "n")
+    assert tab("unhot classify train labelled.txt --output hi") == plain(["hierarchical"])
+    assert tab("unhot classify predict model new.txt --format p") == plain(["parquet"])
+    assert tab("unhot classify train labelled.txt --class-weights b") == plain(["balanced"])
     assert tab("unhot convert model vectors.bin --to word") == plain(FORMATS, "word")
 
 
@@ -85,6 +91,8 @@ def test_values(tab):
         "convert ",
         "evaluate ",
     ]
+    + ["classify train ", "classify train corpus.txt -o ", "classify train corpus.txt --validation "]
+    + ["classify predict ", "classify predict m ", "classify test m ", "classify test m t --plot "]
     + ["evaluate m --text ", "bench outputs ", "cooccur ", "fasttext nn ", "fasttext skipgram -output "],
 )
 def test_files(tab, line):
@@ -94,6 +102,8 @@ def test_files(tab, line):
 def test_words_are_not_files(tab):
     assert tab("unhot neighbors model cor") == []
     assert tab("unhot analogy model cor") == []
+    assert tab("unhot classify explain model cor") == []
+    assert tab("unhot classify explain model text --label cor") == []
 
 
 def test_no_plugin_runs(tab, folder):

@@ -51,6 +51,9 @@ def files(tmp_path_factory):
     (folder / "out.txt").write_text(f"plain\nword\n{ODD[1]}\n\n{ODD[0]}\n")
     classifier = (GOLDEN / "fasttext_sup_softmax.bin").read_bytes()
     (folder / "labels.bin").write_bytes(classifier.replace(LABEL, ODD_LABEL))
+    odd = [f"__label__{ODD[i % 2]} {line}" for i, line in enumerate(lines)]
+    (folder / "labelled.txt").write_bytes("\n".join(odd).encode("utf-8", "surrogateescape"))
+    unhot.Classifier(dim=4, threads=1).fit(folder / "labelled.txt").save(folder / "classifier")
     unhot.SkipGram(dim=4, epochs=1, min_count=1, threads=1).fit(folder / "text.txt").save(folder / "model")
     return folder
 
@@ -73,6 +76,27 @@ COMMANDS = [
     ("evaluate", "v.txt", "--categories", "groups.csv", "--outliers", "out.txt", "--seeds", "model"),
     ("evaluate", "v.txt", "--outliers", ODD[3]),
     ("bench", "outputs", "text.txt", "--layers", ODD[1]),
+    ("classify", "train", "labelled.txt", "-o", "{new}", *SMALL),
+    (
+        "classify",
+        "train",
+        "text.txt",
+        "-o",
+        "{new}",
+        *SMALL,
+        "--label-prefix",
+        ODD[3],
+        "--label-column",
+        ODD[1],
+    ),
+    ("classify", "predict", "classifier", "text.txt", "-o", "-"),
+    ("classify", "predict", "classifier", "text.txt", "-o", "-", "-k", 2),
+    ("classify", "test", "classifier", "labelled.txt"),
+    ("classify", "explain", "classifier", f"{ODD[0]} {ODD[1]}"),
+    ("classify", "explain", "classifier", "word", "--label", ODD[4]),
+    ("classify", "calibrate", "classifier", ODD[0]),
+    ("classify", "demo", "-o", "text.txt"),
+    ("info", "classifier"),
     ("info", "model"),
     ("info", "v.txt"),
     ("info", ODD[3]),

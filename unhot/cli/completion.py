@@ -28,6 +28,8 @@ VALUES: dict[str, Callable[[], Iterable[str]]] = {
     # words and numbers, which only the user knows
     **dict.fromkeys(("a", "b", "c", "word", "words", "--ngrams", "--connectors", "--delimiter"), tuple),
     **dict.fromkeys(("--column", "--device", "--memory", "--threshold", "-label"), tuple),
+    **dict.fromkeys(("text", "--label", "--label-column", "--label-prefix", "--rename"), tuple),
+    "--class-weights": lambda: ("none", "balanced"),
 }
 
 

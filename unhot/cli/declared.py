@@ -89,6 +89,8 @@ def declared_fields(source: str) -> dict[str, DeclaredField]:
 
 
 def _fields(kind: ast.ClassDef, comments: Mapping[int, tuple[str, bool]]) -> dict[str, DeclaredField]:
+    if not any("dataclass" in ast.unparse(decorator) for decorator in kind.decorator_list):
+        return {}  # what such a class declares is for type checkers
     fields = [_setting(node, comments) for node in kind.body if isinstance(node, ast.AnnAssign)]
     return {field.name: field for field in fields if "ClassVar" not in field.type}
 

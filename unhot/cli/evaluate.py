@@ -14,7 +14,7 @@ from unhot.cli.options import json_option
 from unhot.cli.outputs import plugin_option
 from unhot.cli.several import SeveralValues
 from unhot.cli.show import new_bar, show_json
-from unhot.errors import FormatError, whole
+from unhot.errors import ConfigError, FormatError, whole
 
 if TYPE_CHECKING:
     from unhot.evaluate.examples import Progress
@@ -186,6 +186,10 @@ def _open(path: str) -> WordModel:
         what = "holds vectors alone, or is no model" if Path(path).exists() else "does not exist"
         raise FormatError(f"{path}: {what}: {only}")
     saved = load_model(Path(path))
+    if saved.config.get("model") == "classifier":
+        raise ConfigError(
+            f"{path}: is a classifier: test it on lines with labels, with `unhot classify test`"
+        )
     kind = word_models().get(str(saved.config.get("model")))
     if kind is None or "out_vectors" not in saved.tensors:
         raise FormatError(

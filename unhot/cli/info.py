@@ -13,6 +13,7 @@ from unhot.errors import DataError
 from unhot.screen.terminal import printable
 
 if TYPE_CHECKING:
+    from unhot.vectors.formats.directory import SavedModel
     from unhot.vectors.store import Vectors
 
 FIRST = 10  # the number of words shown
@@ -38,10 +39,10 @@ Examples:
 def info(model: str, ngrams: str | None, as_json: bool) -> None:
     """Show what MODEL holds.
 
-    For a model directory: settings, size, losses, most frequent words. For a file of vectors in another
-    format: format, size, first words. If words are made of n-grams, also: how words are split, how many
-    buckets have a row, and the bytes of the rows. For a directory of co-occurrence cells (`unhot cooccur`):
-    how they were counted, their number, and the largest.
+    For a model directory: settings, size, losses, most frequent words and labels. For a file of vectors in
+    another format: format, size, first words. If words are made of n-grams, also: how words are split, how
+    many buckets have a row, and the bytes of the rows. For a directory of co-occurrence cells (`unhot
+    cooccur`): how they were counted, their number, and the largest.
     """
     from unhot.vectors.formats.directory import is_model
 
@@ -68,8 +69,9 @@ def _show_model(facts: dict[str, Any], model: str) -> None:
         facts["training"] = f"{where}; continue with: unhot train --resume {model}"
     facts["losses"] = ", ".join(f"{loss:.4f}" for loss in facts.get("losses", [])) or "-"
     shapes = [f"{name} {' x '.join(map(str, shape))}" for name, shape in facts["tensors"].items()]
-    words = [f"{printable(word)} ({count:,})" for word, count in facts["commonest"].items()]
-    _show({**facts, "tensors": ", ".join(shapes), "commonest": ", ".join(words)})
+    for name in {"commonest", "commonest_labels"} & facts.keys():
+        facts[name] = ", ".join(f"{printable(word)} ({count:,})" for word, count in facts[name].items())
+    _show({**facts, "tensors": ", ".join(shapes)})
 
 
 def _show_cells(path: Path, as_json: bool) -> None:
@@ -100,7 +102,16 @@ def _of_model(path: Path) -> dict[str, Any]:
     )
     ngrams = _of_ngrams(Vectors.load(path)) if has_ngrams(saved) else {}
     facts = {**saved.config, "vocabulary": len(saved.vocabulary), "tensors": tensors, **ngrams}
-    return {**facts, "commonest": commonest, "bytes": size_of(path)}
+    return {**facts, "commonest": commonest, **_of_labels(saved), "bytes": size_of(path)}
+
+
+def _of_labels(saved: SavedModel) -> dict[str, Any]:
+    """Return the number of labels of a classifier, and the most frequent ones; nothing for other models."""
+    labels = saved.out_vocabulary
+    if labels is None:
+        return {}
+    first = zip(labels.words[:FIRST], labels.counts[:FIRST].tolist(), strict=True)
+    return {"labels": len(labels), "commonest_labels": dict(first)}
 
 
 def _of_vectors(path: Path) -> dict[str, Any]:
@@ -173,5 +184,6 @@ def _listed(numbers: Any) -> str:
 
 
 def _show(facts: dict[str, Any]) -> None:
+    width = max(12, *map(len, facts))
     for name, value in facts.items():
-        click.echo(f"{name:<12} {'-' if value is None else value}")
+        click.echo(f"{name:<{width}} {'-' if value is None else value}")

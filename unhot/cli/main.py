@@ -16,6 +16,7 @@ from click.shell_completion import shell_complete
 
 from unhot.cli.analogy import analogy
 from unhot.cli.bench import bench
+from unhot.cli.classify import classify
 from unhot.cli.completion import complete_text
 from unhot.cli.convert import convert
 from unhot.cli.cooccur import cooccur
@@ -38,7 +39,7 @@ NAME = "unhot"
 COMPLETE = "_UNHOT_COMPLETE"  # set by a shell that completes a command line
 EPILOG = (
     "Begin with `unhot demo`, or `unhot train TEXT -o MODEL` and then `unhot neighbors MODEL WORD`. "
-    "Add --debug to see tracebacks."
+    "To classify texts, begin with `unhot classify demo`. Add --debug to see tracebacks."
 )
 
 
@@ -54,7 +55,7 @@ def group() -> None:
 
 
 for _command in (
-    *(train, phrases, cooccur, outputs, neighbors, analogy, evaluate),
+    *(train, phrases, cooccur, outputs, neighbors, analogy, evaluate, classify),
     *(bench, info, verify, convert, fasttext, demo, warmup),
 ):
     group.add_command(_command)

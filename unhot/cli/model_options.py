@@ -137,14 +137,25 @@ class TrainCommand(click.Command):
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the command's own options, then those of the models by group, then models and layers."""
+        models = [(name, kind.summary) for name, kind in listed_models().items()]
+        self.format_groups(ctx, formatter, {"Models": models})
+
+    def format_groups(
+        self,
+        ctx: click.Context,
+        formatter: click.HelpFormatter,
+        more: dict[str, list[tuple[str, str]]],
+        layers: Mapping[str, str] | None = None,
+    ) -> None:
+        """Write the options by group, then other groups, then the output layers."""
         groups: dict[str, list[tuple[str, str]]] = {"Options": []}
         for param in self.get_params(ctx):
             record = param.get_help_record(ctx)
             if record is not None and isinstance(param, click.Option):
                 title = f"Settings of {param.of}" if isinstance(param, ModelOption) else "Options"
                 groups.setdefault(title, []).append(record)
-        groups["Models"] = [(name, kind.summary) for name, kind in listed_models().items()]
-        groups["Output layers (more: unhot outputs NAME)"] = list(listed_layers().items())
+        groups |= more
+        groups["Output layers (more: unhot outputs NAME)"] = list((layers or listed_layers()).items())
         for title, records in groups.items():
             with formatter.section(title):
                 formatter.write_dl(records)

@@ -218,7 +218,10 @@ def _nothing_to_do(
     learner: Model[Any], inputs: tuple[str, ...], resume: str, target: str, bar: TrainingBar
 ) -> int:
     """Say that a training is complete; raise a `DataError` if more was asked for than to resume it."""
-    more = f"; to learn from more text: unhot train TEXT -o NEW --start {resume}" if learner.starts else ""
+    goes_on = (
+        learner.starts and not learner.labelled
+    )  # a classifier takes word vectors alone from another one
+    more = f"; to learn from more text: unhot train TEXT -o NEW --start {resume}" if goes_on else ""
     if inputs or target != resume:
         given = " ".join([*inputs, *([] if target == resume else ["-o", target])])
         raise DataError(f"{resume}: its training is complete, so {given} would have no effect{more}")
@@ -237,6 +240,8 @@ def _begun(
     start = None if options["start"] is None else _open_start(options["start"])
     name = options["model"] or (start.name if isinstance(start, WordModel) else USUAL)
     kind = all_models()[name]
+    if isinstance(start, WordModel) and not issubclass(kind, WordModel):
+        start = start.vectors[:]
     if isinstance(start, WordModel):
         settings = _start_settings(start, kind, options["on"]) | settings
     elif options["keep_vocabulary"]:
@@ -366,8 +371,6 @@ def _kept(learner: Model[Any], target: str, options: dict[str, Any], bar: Traini
 
 def _finish(learner: Model[Any], before: tuple[float, int], target: str, bar: TrainingBar, again: str) -> int:
     """Report what was trained since `before` (seconds, words), and where the model was saved."""
-    from unhot.models.vector_model import VectorModel
-
     history, unit = learner.history, learner.unit
     if not learner.complete:
         done, command = f"{history.words:,} {unit}", f"unhot train --resume {target}{again}"
@@ -378,6 +381,6 @@ def _finish(learner: Model[Any], before: tuple[float, int], target: str, bar: Tr
         seconds, words = history.seconds - before[0], history.words - before[1]
         speed = f"{words / seconds:,.0f} {unit}/s"
         bar.note(f"trained {words:,} {unit} in {seconds:.1f} s ({speed}), loss {history.losses[-1]:.4f}")
-    look = f"; query it with: unhot neighbors {target} WORD" if isinstance(learner, VectorModel) else ""
+    look = f"; {learner.use.format(target)}" if learner.use else ""
     bar.note(f"saved to {target}{look}")
     return 0

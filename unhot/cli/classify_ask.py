@@ -1,0 +1,201 @@
+"""The commands `unhot classify predict` and `explain`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from unhot.cli.options import json_option, named
+from unhot.cli.show import new_bar, print_table, show_json
+from unhot.cli.streams import is_stream, open_stream
+from unhot.cli.text_options import force_option
+from unhot.errors import ConfigError
+
+if TYPE_CHECKING:
+    from unhot.evaluate.labeller import Labeller
+    from unhot.lines.explaining import Decision, Explanation
+
+k_option = click.option(
+    "-k", type=int, default=1, show_default=True, help="The most labels for each text; -1: all."
+)
+threshold_option = click.option(
+    "--threshold",
+    type=click.FloatRange(0, 1),
+    default=0.0,
+    show_default=True,
+    help="Leave out labels less probable than this.",
+)
+threads_option = click.option("--threads", type=click.IntRange(1), default=2, show_default=True)
+column_option = click.option(
+    "--column", help="Tables: the column with the text  [default: text, or the only one]"
+)
+format_option = click.option(
+    "--format",
+    "kind",
+    type=click.Choice(["text", "jsonl", "csv", "tsv", "parquet"]),
+    help="The format of INPUT, if its name does not say it.",
+)
+SHOWN = 15  # rows of a table of shares
+
+
+@click.command()
+@click.argument("model")
+@click.argument("source", metavar="INPUT")
+@click.option("-o", "--out", required=True, callback=named, help="File to write, or - for standard output.")
+@k_option
+@threshold_option
+@column_option
+@click.option(
+    "--rename",
+    multiple=True,
+    metavar="OLD=NEW",
+    help="Name a new column differently: label=predicted, score=certainty.",
+)
+@format_option
+@threads_option
+@force_option
+@click.option("-q", "--quiet", is_flag=True, help="Show no progress.")
+def predict(
+    model: str,
+    source: str,
+    out: str,
+    k: int,
+    threshold: float,
+    column: str | None,
+    rename: tuple[str, ...],
+    kind: str | None,
+    threads: int,
+    force: bool,
+    quiet: bool,
+) -> int:
+    """Give labels to texts.
+
+    INPUT is a file with a text in each line, or a table (.csv, .tsv, .jsonl, .parquet), compressed or not, of
+    any size; - is standard input. A table keeps its columns and gets two more, label and score. Lines of text
+    become lines of label and score, with a tab between them. With -k other than 1, both are lists. OUT
+    appears when it is complete.
+    """
+    from unhot.evaluate.labeller import open_labeller
+    from unhot.lines.choosing import check_asked
+    from unhot.tables.annotate import annotate
+
+    check_asked(k, threshold)
+    names = dict(_renamed(pair) for pair in rename)
+    labeller = open_labeller(model, threads)
+    with new_bar("predicting", "{task.percentage:>3.0f}%", quiet=quiet, transient=True) as bar:
+        task = bar.add_task("predicting", total=None)
+
+        def on_progress(done: int, total: int | None) -> None:
+            bar.update(task, completed=done, total=total)
+
+        def write(place: Any) -> None:
+            if _is_plain(source, out, kind, k, column, names):
+                _predict_lines(labeller, source, place, threshold, force, on_progress)
+            else:
+                annotate(
+                    source,
+                    place,
+                    lambda texts: labeller.columns(texts, k, threshold),
+                    column=column,
+                    rename=names,
+                    kind=kind,
+                    force=force,
+                    on_progress=on_progress,
+                )
+
+        if is_stream(out):
+            with open_stream(out) as file:
+                write(file)
+        else:
+            write(out)
+    return 0
+
+
+def _renamed(pair: str) -> tuple[str, str]:
+    old, equals, new = pair.partition("=")
+    if not (old and equals and new):
+        raise ConfigError(f"--rename {pair}: must be OLD=NEW, for example label=predicted")
+    return old, new
+
+
+def _is_plain(
+    source: str, out: str, kind: str | None, k: int, column: str | None, names: dict[str, str]
+) -> bool:
+    """Return whether text becomes text, one label for each line: that is done in compiled code."""
+    from unhot.tables.files import ending_kind, kind_of
+
+    path = None if source == "-" else Path(source)
+    texts = path is None or not path.exists() or kind_of(path, kind) == "text"
+    to = None if is_stream(out) else ending_kind(Path(out))
+    return texts and kind in (None, "text") and to is None and k == 1 and column is None and not names
+
+
+def _predict_lines(
+    labeller: Labeller, source: str, out: Any, threshold: float, force: bool, on_progress: Any
+) -> None:
+    """Write a line for each line of a text."""
+    from unhot.tables.annotate import opened_result, refuse_same, the_file
+    from unhot.tables.files import open_lines
+
+    path = the_file(source)
+    refuse_same(path, out)
+    reader = open_lines(path, force)
+    with opened_result(out) as file:
+        for written in labeller.answers(reader, threshold):
+            file.write(written)
+            on_progress(*reader.progress())
+
+
+@click.command()
+@click.argument("model")
+@click.argument("text")
+@click.option("--label", help="The label to explain  [default: the most probable one]")
+@click.option("--all", "everything", is_flag=True, help=f"Show all shares, not only the {SHOWN} largest.")
+@json_option
+def explain(model: str, text: str, label: str | None, everything: bool, as_json: bool) -> int:
+    """Show how much each word and n-gram of TEXT speaks for a label.
+
+    A score is a sum over words, runs of words and n-grams. So the shares are exact: they add up to the score.
+    """
+    from unhot.evaluate.figures import plain
+    from unhot.evaluate.labeller import open_classifier
+
+    found = open_classifier(model).explain(text, label)
+    if as_json:
+        show_json(plain(found))
+        return 0
+    for decision in found.decisions:
+        _show_decision(found, decision, None if everything else SHOWN)
+    return 0
+
+
+def _show_decision(found: Explanation, decision: Decision, most: int | None) -> None:
+    from rich.text import Text
+
+    from unhot.lines.explaining import word_shares
+    from unhot.screen.console import Screen
+
+    title = f"{found.label}, probability {found.probability:.3f}: {decision.name} {decision.score:.4f}"
+    ranked = sorted(decision.shares, key=lambda piece: -abs(piece.share))
+    rows = [(piece.text, piece.kind, f"{piece.share:+.4f}") for piece in ranked[:most]]
+    rest = ranked[len(rows) :]
+    if rest:
+        rows.append((f"{len(rest)} others", "", f"{sum(piece.share for piece in rest):+.4f}"))
+    if decision.bias:
+        rows.append(("bias", "", f"{decision.bias:+.4f}"))
+    print_table(title, ("", "kind", "share"), rows, "")
+    totals = word_shares(found.words, decision.shares)
+    largest = max(map(abs, totals), default=0.0) or 1.0
+    line = Text()
+    for word, share in zip(found.words, totals, strict=True):
+        strength = round(200 * abs(share) / largest)
+        colour = (
+            f"rgb({230 - strength},255,{230 - strength})"
+            if share > 0
+            else f"rgb(255,{230 - strength},{230 - strength})"
+        )
+        line.append(word, style=f"black on {colour}" if strength else "")
+        line.append(" ")
+    Screen().print(line)
