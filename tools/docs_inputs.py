@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gzip
 import lzma
+import random
 import re
 import shutil
 from collections.abc import Callable
@@ -54,9 +55,46 @@ def _write_vectors(path: Path) -> None:
     Vectors(ASKED, rows.astype(np.float32)).save(path)
 
 
+# words of reviews that praise, and of reviews that complain
+PRAISE, COMPLAINT = "good great lovely superb".split(), "bad poor dull awful".split()
+
+
+def _reviews(seed: int) -> list[tuple[str, str]]:
+    """Return short reviews and what they say: good or bad; every seventh says the opposite."""
+    draw = random.Random(seed)
+    found = []
+    for number in range(200):
+        label = ("good", "bad")[number % 2]
+        words = [draw.choice(PRAISE if (label == "good") != (number % 7 == 0) else COMPLAINT)]
+        words += draw.choices("the film was a story with actors and music".split(), k=6)
+        found.append((" ".join(draw.sample(words, len(words))), label))
+    return found
+
+
+def _write_labelled(path: Path) -> None:
+    """Write label lines: with one label, or, in the file of tags, with two."""
+    tagged = path.name == "tags.txt"
+    with path.open("w", encoding="utf-8") as file:
+        for text, label in _reviews(len(path.name)):
+            more = f" __label__{'music' if 'music' in text else 'film'}" if tagged else ""
+            file.write(f"__label__{label}{more} {text}\n")
+
+
+def _write_reviews(path: Path) -> None:
+    """Write a table: with a column of labels, unless its name says that it is new."""
+    new = path.stem == "new"
+    with path.open("w", encoding="utf-8") as file:
+        file.write("id,body\n" if new else "body,stars\n")
+        for number, (text, label) in enumerate(_reviews(len(path.name))):
+            file.write(f"{number},{text}\n" if new else f"{text},{5 if label == 'good' else 1}\n")
+
+
 INPUTS: dict[str, str | Path | Callable[[Path], None]] = {
     **dict.fromkeys(("corpus.txt", "corpus.txt.gz", "more.txt", "held_out.txt", "text.txt"), _write_text),
     **dict.fromkeys(("vectors.bin", "vectors.txt", "glove.txt", "seed2.bin"), _write_vectors),
+    **dict.fromkeys(("labelled.txt", "labelled_test.txt", "tags.txt"), _write_labelled),
+    **dict.fromkeys(("reviews.csv", "new.csv"), _write_reviews),
+    "new.txt": "a good film\nhow dull the story was\n",
     "words.txt": "king\nqueen\n",
     "questions-words.txt": ": capitals\nparis france berlin germany\n: gram1\nking man queen woman\n",
     "wordsim.txt": "king\tqueen\t8.5\nman\tking\t4.0\nparis\triver\t1.5\n",
