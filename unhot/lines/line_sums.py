@@ -46,6 +46,7 @@ GROUPS = 4  # stretches of WIDTH bytes that are cut into tokens ahead
 LINE_FEED = 0  # instead of the length of a token
 AT_ONCE = 1 << 12  # rows or buckets that are listed before their rows are added
 BLOCK_ROWS = 1 << 14  # rows copied at a time
+BLOCK_WORDS = 1 << 16  # words that are cut at a time
 
 
 class LineTables(NamedTuple):
@@ -161,16 +162,22 @@ def _bucket_table(rows: SubwordRows) -> Ids:
 
 def _add_ngrams(matrix: Floats, sums: Floats, words: list[str], rows: SubwordRows) -> None:
     """Write the sum of each word's own row and those of its n-grams."""
-    for first in range(0, len(words), BLOCK_ROWS):
-        some = words[first : first + BLOCK_ROWS]
+    for first in range(0, len(words), BLOCK_WORDS):
+        some = words[first : first + BLOCK_WORDS]
         bags, last = rows.subwords.bags(some), first + len(some)
-        found = rows.rows_of(bags.ids)
-        word = np.repeat(np.arange(len(some)), np.diff(bags.starts))[found >= 0]
-        sums[first:last] = matrix[rows.word_rows[first:last]]
-        starts = np.searchsorted(word, np.arange(len(some)))
-        has = np.diff(np.append(starts, word.size)) > 0
-        if has.any():
-            sums[first:last][has] += np.add.reduceat(matrix[found[found >= 0]], starts[has], axis=0)
+        sum_bags(matrix, rows.word_rows[first:last], bags.starts, rows.rows_of(bags.ids), sums[first:last])
+
+
+@kernel
+def sum_bags(matrix: Any, own: Any, starts: Any, pieces: Any, sums: Any) -> None:
+    """Write the sum of row own[i] and the rows pieces[starts[i] : starts[i + 1]], without those of -1."""
+    for word in range(own.size):
+        for j in range(sums.shape[1]):
+            sums[word, j] = matrix[own[word], j]
+        for i in range(starts[word], starts[word + 1]):
+            if pieces[i] >= 0:
+                for j in range(sums.shape[1]):
+                    sums[word, j] += matrix[pieces[i], j]
 
 
 @inner
@@ -260,12 +267,17 @@ def find_word(text: Any, start: Any, length: Any, key: Any, tables: Any, setting
 
 @inner
 def list_ngrams(
-    text: Any, start: Any, length: Any, tables: Any, ngrams: Any, scratch: Any, count: Any
+    shape: Any, text: Any, start: Any, length: Any, tables: Any, ngrams: Any, scratch: Any, count: Any
 ) -> Any:
     """List the rows of an unseen word's n-grams; return the number of listed rows."""
     room = scratch.row.size // 2
-    for i in range(room, put_ngrams(text, start, length, ngrams, scratch.marked, scratch.row, room)):
+    stop = put_ngrams(text, start, length, ngrams, scratch.marked, scratch.row, room)
+    if tables.bucket_rows.size > 0:
+        for i in range(room, stop):
+            prefetch_number(tables.bucket_rows, scratch.row[i])
+    for i in range(room, stop):
         row = bucket_row(tables, scratch.row[i])
+        prefetch_to_read(shape, tables.matrix, max(row, 0))
         scratch.row[count] = row
         count += np.int64(row >= 0)
     return count
@@ -355,7 +367,7 @@ def sum_lines(
                         shape, row, state, mark, tables, settings, scratch, count, buckets, open_runs
                     )
                 if is_word and word < 0 and settings.ngrams.maxn > 0 and state != settings.end_hash:
-                    count = list_ngrams(text, at, length, tables, settings.ngrams, scratch, count)
+                    count = list_ngrams(shape, text, at, length, tables, settings.ngrams, scratch, count)
             else:  # the end of a line is a word, too
                 count, buckets, open_runs = list_word(
                     shape, end, settings.end_hash, mark, tables, settings, scratch, count, buckets, open_runs

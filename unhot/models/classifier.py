@@ -71,7 +71,7 @@ from unhot.vocab.vocabulary import Vocabulary
 
 USUAL_EPOCHS, MOST_EPOCHS = 5, 50
 FEWEST_STEPS = 10_000  # a small file is read so often that the model sees about so many lines
-KEEP_EVERY = 5  # epochs
+KEEP_EVERY = 10  # epochs
 SPREAD = 0.1  # input vectors start in (-SPREAD, SPREAD) / dim
 
 

@@ -19,6 +19,7 @@ from unhot.types import Counts, Ids, Starts
 from unhot.vocab.subwords import LINE_END
 from unhot.vocab.vocabulary import Vocabulary
 
+MOST_LINES = 2**31 - 1  # the number of a line is a stamp of 32 bits, so that more stamps fit the cache
 BLOCK = 1 << 20  # ids of a text that are listed at a time
 
 
@@ -56,13 +57,15 @@ def list_units(corpus: Corpus, vocabulary: Vocabulary, moved: Ids, longest: int,
 
     `vocabulary` and `moved` are those of `with_line_ends`.
     """
+    if corpus.sentences >= MOST_LINES:
+        raise DataError(f"{corpus.sentences:,} lines: a classifier learns from fewer than {MOST_LINES:,}")
     words = len(vocabulary)
     text, offsets = spelt(vocabulary.words)
     runs, end = run_settings(longest, buckets), vocabulary.words.index(LINE_END)
     hashes = np.zeros(words, np.uint64)
     hash_words(text, offsets, hashes)
     units = words + (buckets if longest > 1 else 0)
-    stamps, lines = np.zeros(units, np.int64), np.zeros(units, np.int64)
+    stamps, lines = np.zeros(units, np.int32), np.zeros(units, np.int64)
     starts = np.zeros(corpus.sentences + 1, np.int64)
     line = 0
     with tempfile.TemporaryFile(prefix="unhot-") as file:  # what is mapped stays when it is closed
