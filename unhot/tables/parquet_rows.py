@@ -9,7 +9,7 @@ from unhot.errors import DataError
 from unhot.tables.arrow_rows import arrow_batch, rows_at_once
 from unhot.tables.batches import RowBatch
 
-GROUP = 1 << 24  # bytes of a row group that is written
+GROUP = 1 << 23  # bytes of a row group that is written
 
 
 class ParquetTable(OpenedParquet):
