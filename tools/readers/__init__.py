@@ -25,6 +25,7 @@ Models (model_folders.py): finished, cut off, with a checkpoint; by load, load(v
     model-fasttext    with n-grams
     model-glove       GloVe
     model-svd         SVD of PMI
+    model-classifier  with n-grams, with a tree of labels
     resume            a training that was cut off, of every kind, and its next epochs
     fasttext-module   a fastText file and lines with labels, read as by fastText's Python module
 

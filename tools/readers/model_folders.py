@@ -19,6 +19,7 @@ from unhot.compat.gensim.models.word2vec import Word2Vec
 from unhot.corpus.corpus import Corpus
 from unhot.corpus.encoding import encode
 from unhot.errors import Diverged
+from unhot.models.classifier import Classifier
 from unhot.models.epoch_model import EpochModel
 from unhot.models.load import (
     all_models,
@@ -47,19 +48,26 @@ SETTINGS: dict[str, list[tuple[str, dict[str, Any]]]] = {
     "model-glove": [("glove", {})],
     "model-svd": [("svd", {})],
 }
+LABELLED: dict[str, list[tuple[str, dict[str, Any]]]] = {
+    "model-classifier": [
+        ("classifier", {"minn": 2, "maxn": 3, "buckets": 50}),
+        ("classifier", {"output": "hierarchical", "buckets": 50}),
+    ]
+}
 
 
 def model_seeds(name: str, folder: Path) -> list[Files]:
     """Return folders with a finished model; with one that Ctrl-C cut off; with a checkpoint in them."""
     found = []
-    for number, (kind, settings) in enumerate(SETTINGS[name]):
+    for number, (kind, settings) in enumerate((SETTINGS | LABELLED)[name]):
         model = all_models()[kind](**TINY, **settings)
+        source = ([" ".join(line) for line in TEXT], [["a", "b"], ["c"]] * 6) if model.labelled else (TEXT,)
         if isinstance(model, EpochModel):
             model.epochs = 2
-        whole = _saved(folder / f"whole{number}", model.fit(iter(TEXT)))
+        whole = _saved(folder / f"whole{number}", model.fit(*source))
         found.append(whole)
         if isinstance(model, EpochModel):
-            stopped = _saved(folder / f"stopped{number}", model.fit(iter(TEXT), callbacks=[_interrupt]))
+            stopped = _saved(folder / f"stopped{number}", model.fit(*source, callbacks=[_interrupt]))
             inside = {name.replace("m/", "m/checkpoint/", 1): data for name, data in stopped.items()}
             found += [stopped, inside, {**whole, **inside}]
     return found
@@ -94,6 +102,10 @@ def read_model(folder: Path, rng: random.Random) -> str:
             found = model.predict_word(words.words[:1], 3)
         if len(found) != min(3, len(words)):
             return f"predicted {found}"
+    if isinstance(model, Classifier):
+        with np.errstate(all="ignore"):
+            model.predict(["the cat", ""], 2)
+            model.explain("the cat")
     return ask(model.vectors)
 
 
@@ -164,7 +176,7 @@ def _predicted(model: fasttext.FastText, lines_path: Path) -> str:
 
 
 READERS = [
-    *(Reader(name, functools.partial(model_seeds, name), read_model) for name in SETTINGS),
+    *(Reader(name, functools.partial(model_seeds, name), read_model) for name in SETTINGS | LABELLED),
     Reader("resume", resume_seeds, read_resumed, slack=48 * MEGABYTE),
     Reader("fasttext-module", front_seeds, read_front),
 ]
