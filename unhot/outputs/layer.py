@@ -10,7 +10,6 @@ log-probabilities. A layer is one file, in this folder or your own; importing th
 from __future__ import annotations
 
 import dataclasses
-import re
 import typing
 from collections.abc import Callable
 from pathlib import Path
@@ -21,6 +20,7 @@ import numpy as np
 from unhot.errors import ConfigError, DataError, finite
 from unhot.outputs.count_losses import CountLoss
 from unhot.probability import log_sum_exp
+from unhot.specs import parse_spec, spec_of
 from unhot.types import Counts, Doubles, Ids
 
 FILE = "file:"  # prefix of a setting's value that names a file
@@ -227,12 +227,7 @@ class OutputLayer:
 
     def spec(self) -> str:
         """Return the layer as a spec string; `parse_output` reads it back."""
-        values = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
-        settings = ",".join(
-            f"{name}={str(value).lower() if isinstance(value, bool) else value}"
-            for name, value in values.items()
-        )
-        return f"{self.name}:{settings}" if settings else self.name
+        return spec_of(self.name, self)
 
 
 class LogProbabilityLayer(OutputLayer):
@@ -287,40 +282,4 @@ def parse_output(spec: str | OutputLayer) -> OutputLayer:
         return spec
     if not isinstance(spec, str):
         raise ConfigError(f"output={spec!r}: must be an output layer or its spec, such as 'negative:k=5'")
-    name, _, settings = spec.partition(":")
-    if name not in LAYERS:
-        raise ConfigError(
-            f"output={spec!r}: there is no layer {name!r}; choose one of {', '.join(sorted(LAYERS))}; if it "
-            "is your own, import its file first"
-        )
-    layer = LAYERS[name]
-    kinds = typing.get_type_hints(layer)
-    fields = [field.name for field in dataclasses.fields(layer)]
-    given: dict[str, Any] = {}
-    for setting in filter(None, re.split(r",(?=\w+=)", settings)):  # a path may hold commas
-        field, equals, text = setting.partition("=")
-        if field not in fields or not equals:
-            accepted = f"write name=value with one of {', '.join(fields)}" if fields else "it has no settings"
-            raise ConfigError(f"output={spec!r}: {setting!r} is not a setting of {name}; {accepted}")
-        if field in given:
-            raise ConfigError(f"output={spec!r}: {field} is given twice")
-        given[field] = _from_text(f"{name}:{field}", text, kinds[field])
-    return layer(**given)
-
-
-def _from_text(field: str, text: str, kind: Any) -> Any:
-    """Convert text to the type of a setting; for `float | str`, to a number if possible."""
-    first = typing.get_args(kind)[0] if typing.get_args(kind) else kind
-    try:
-        if first is bool:
-            return {"true": True, "false": False}[text]
-        return first(text)
-    except (ValueError, KeyError):
-        if first is not kind:
-            return text
-        expected = {int: "a whole number", float: "a number", bool: "true or false"}.get(kind, str(kind))
-        raise ConfigError(f"{field}={text}: must be {expected}") from None
-    except TypeError:
-        raise ConfigError(
-            f"{field}: a setting of type {kind} cannot be written as text; use int, float, bool or str"
-        ) from None
+    return parse_spec(spec, LAYERS, "output", "layer")

@@ -1,0 +1,217 @@
+"""From counts to probabilities: a smoothing applied to all n-grams, level by level.
+
+The probabilities of level k are computed from those of level k - 1, which the links of the n-grams name (see
+linking.py), by one pass over the histories. So nothing is looked up.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from unhot.errors import ConfigError
+from unhot.kernels.jit import inner, kernel
+from unhot.ngrams.levels import NgramCounts
+from unhot.ngrams.linking import BLOCK, counts_of, link_levels, links_of
+from unhot.ngrams.seeking import bucket_of
+from unhot.ngrams.smoothing.katz import TINY
+from unhot.ngrams.smoothing.smoothing import BACK_OFF, FIXED, FLAT, INTERPOLATED, MOST, Rule, Smoothing, Tally
+from unhot.ngrams.symbols import BEGIN, END
+from unhot.threads import in_order
+from unhot.types import Doubles
+
+NEVER = -99.0  # the log10 probability of `<s>`, which is never predicted
+
+OnOrder = Callable[[int, int, int], None]  # called with an order, the n-grams done, and their number
+
+
+class Level(NamedTuple):
+    """The n-grams of one order with their probabilities; see levels.py for keys and begins."""
+
+    keys: Any  # int32
+    begins: Any  # empty for the highest order
+    prob: Any  # log10 of the probability
+    backoff: Any  # log10 of gamma, the weight of shorter histories; empty for the highest order
+
+
+class Estimate(NamedTuple):
+    """How a model is estimated."""
+
+    smoothing: Smoothing
+    prune: Sequence[int] = ()  # n-grams of order k that occur at most prune[k - 1] times are dropped
+    weights: Sequence[Doubles] = ()  # of Jelinek-Mercer, for each order
+    double: bool = False  # compute and keep float64, not float32
+    threads: int = 2
+
+
+def check_prune(prune: Sequence[int], order: int) -> list[int]:
+    """Return for each order the count up to which n-grams are dropped; the last one given goes on."""
+    found = [*prune]
+    if (
+        len(found) > order
+        or found[:1] not in ([], [0])
+        or any(isinstance(x, bool) or not isinstance(x, int) or x < 0 for x in found)
+        or sorted(found) != found
+    ):
+        raise ConfigError(
+            f"prune={','.join(map(str, prune))}: must be at most {order} whole numbers that do not fall, and "
+            "begin with 0 (0,0,1: drop n-grams of three and more words that occur once); to drop words, use "
+            "min_count"
+        )
+    return (found + [found[-1] if found else 0] * order)[:order]
+
+
+def estimate(
+    counts: NgramCounts, how: Estimate, on_order: OnOrder | None = None, note: Callable[[str], None] | None = None
+) -> Iterator[Level]:
+    """Yield the levels of a model, from single words to the highest order."""
+    drop = check_prune(how.prune, counts.order)
+    tell = on_order or (lambda order, done, total: None)
+    adjusted, kind = how.smoothing.adjusted, np.dtype(np.float64 if how.double else np.float32)
+    link_levels(counts, adjusted, how.threads)
+    rules = _rules(counts, how, note or (lambda line: None))
+    keys, begins = np.zeros(0, np.int32), counts.level(1).begins
+    kept = np.zeros(0, bool)  # empty: all n-grams
+    p = _words(counts, rules[0], adjusted, kind)
+    for order in range(2, counts.order + 1):
+        following, base = counts.level(order), counts_of(counts, order, adjusted)
+        links = links_of(counts, order)
+        gamma, longer = np.empty(begins.size - 1, kind), np.empty(following.keys.size, kind)
+
+        def work(first: int) -> int:
+            last = min(first + BLOCK, gamma.size)
+            smooth(
+                first, last, begins, base, following.counts, drop[order - 1], links, p, rules[order - 1], longer,
+                gamma,
+            )  # fmt: skip
+            return int(begins[last])
+
+        for done in in_order(range(0, gamma.size, BLOCK), work, how.threads):
+            tell(order, done, longer.size)
+        stays = following.counts > drop[order - 1] if drop[order - 1] else np.zeros(0, bool)
+        yield _level(keys, begins, p, gamma, kept, stays)
+        keys, begins, p, kept = following.keys, following.begins, longer, stays
+    yield _level(keys, np.zeros(0, begins.dtype), p, np.zeros(0, kind), kept, np.zeros(0, bool))
+
+
+def _rules(counts: NgramCounts, how: Estimate, note: Callable[[str], None]) -> list[Rule]:
+    """Return the rule of each order."""
+    adjusted, words = how.smoothing.adjusted, len(counts.words) - 1
+    corrected = _last_ngrams(counts) if how.smoothing.as_lmplz else {}
+    rules = []
+    for order in range(1, counts.order + 1):
+        base, n = counts_of(counts, order, adjusted), np.zeros(MOST, np.int64)
+        tally_counts(base, n)
+        if order in corrected:
+            for count, sign in ((base[corrected[order]], -1), (counts.level(order).counts[corrected[order]], 1)):
+                n[count] += sign if count < MOST else 0
+        weights = how.weights[order - 1] if how.weights else np.zeros(0)
+        rules.append(how.smoothing.rule(Tally(order, n, words, weights), note))
+    return rules
+
+
+def _last_ngrams(counts: NgramCounts) -> dict[int, int]:
+    """Return the n-gram of each lower order that lmplz counts differently (see modified_kneser_ney.py)."""
+    rank = counts.seen[:-1].copy()
+    rank[[BEGIN, END]] = -1  # before all words
+    node, found = int(rank.argmax()), {}
+    for order in range(1, counts.order):
+        found[order] = node
+        same = np.flatnonzero(links_of(counts, order + 1) == node)
+        if not same.size:
+            break
+        first = same
+        for lower in range(order, 0, -1):
+            first = np.searchsorted(counts.level(lower).begins, first, side="right") - 1
+        node = int(same[rank[first].argmax()])
+    return found
+
+
+def _words(counts: NgramCounts, rule: Rule, adjusted: bool, kind: Any) -> Any:
+    """Return the probabilities of single words: of all words after the empty history."""
+    base, words = counts_of(counts, 1, adjusted), len(counts.words)
+    p, whole = np.empty(words, kind), np.array([0, words], base.dtype)
+    uniform, links = np.array([1 / (words - 1)], kind), np.zeros(words, base.dtype)
+    smooth(0, 1, whole, base, base, -1, links, uniform, rule, p, np.empty(1, kind))
+    return p
+
+
+def _level(keys: Any, begins: Any, p: Any, gamma: Any, kept: Any, stays: Any) -> Level:
+    """Return a level of logarithms, without the n-grams that are dropped, here and in the next level."""
+    if stays.size:
+        begins = np.concatenate([[0], np.cumsum(stays)])[begins].astype(begins.dtype)
+    if kept.size:
+        keys, p = keys[kept], p[kept]
+        if gamma.size:
+            gamma, begins = gamma[kept], begins[np.append(np.flatnonzero(kept), kept.size)]
+    with np.errstate(divide="ignore"):
+        level = Level(keys, begins, np.log10(p), np.log10(gamma))
+    if not keys.size:
+        level.prob[BEGIN] = NEVER
+    return level
+
+
+@kernel
+def tally_counts(counts: Any, n: Any) -> None:
+    """Count the counts below n.size."""
+    for i in range(counts.size):
+        if counts[i] < n.size:
+            n[counts[i]] += 1
+
+
+@inner
+def left_of(rule: Any, count: Any) -> Any:
+    """Return what a rule leaves of a count."""
+    return rule.left[count] if count < rule.left.size else count - rule.minus
+
+
+@kernel
+def smooth(
+    first: Any, last: Any, begins: Any, base: Any, counts: Any, drop: Any, links: Any, lower: Any, rule: Any,
+    p: Any, gamma: Any,
+) -> None:  # fmt: skip
+    """Compute p of the n-grams that continue n-grams first .. last - 1, and gamma of these.
+
+    base: the counts of the rule; counts: how often n-grams occur, those up to `drop` are dropped; lower[links]:
+    the probabilities of their last words after the shorter history.
+    """
+    for history in range(first, last):
+        low, high = np.int64(begins[history]), np.int64(begins[history + 1])
+        gamma[history] = 1.0
+        if low == high:
+            continue
+        total, types, freed, listed = 0.0, 0, 0.0, 0.0
+        for i in range(low, high):
+            count = np.int64(base[i])
+            total += count
+            types += count > 0
+            if counts[i] > drop:
+                freed += count - left_of(rule, count)
+                if count > 0:
+                    listed += lower[links[i]]
+            else:
+                freed += count
+        whole = total + types * rule.per_type + rule.plus
+        if rule.weights.size > 0:
+            whole = total / rule.weights[bucket_of(total)]
+        freed += whole - total
+        undiscounted = False
+        if rule.how == BACK_OFF and 1.0 - listed <= TINY:
+            undiscounted, freed = True, 0.0
+        elif rule.how == BACK_OFF and freed <= 0.0:
+            whole += 1.0
+            freed = 1.0
+        share = freed / whole
+        if rule.how == BACK_OFF and not undiscounted:
+            share /= 1.0 - listed
+        elif rule.how == FIXED:
+            share = rule.fixed
+        elif rule.how == FLAT:
+            share = rule.fixed / whole
+        gamma[history] = share
+        for i in range(low, high):
+            count = np.int64(base[i])
+            own = (count if undiscounted else left_of(rule, count)) / whole
+            if rule.how == INTERPOLATED or (rule.how == BACK_OFF and count == 0):
+                own += share * lower[links[i]]
+            p[i] = own

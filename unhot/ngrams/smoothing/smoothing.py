@@ -1,0 +1,160 @@
+"""The base class of smoothings, their registry, and the rule by which all of them become probabilities.
+
+A smoothing says, for each order, how counts become probabilities. With c the count of the n-gram hw, c* what
+is left of it, and S the sum of all c after the history h,
+
+    p(w | h) = c* / D(h) + gamma(h) p(w | h')       h': h without its first word
+    D(h)     = S + (different words after h) * per_type + plus,   or S / weights[floor(log2 S)]
+    gamma(h) = (D(h) - sum of the c* that are listed) / D(h)
+
+The n-grams that are not listed, because they were not seen or are pruned, have gamma(h) p(w | h') alone. The
+shortest history is empty; below it, all words have the same probability 1 / V. V counts all words that can
+be predicted: those of the vocabulary, `<unk>` and `</s>`, but not `<s>`. A history that was never seen passes
+on with weight 1. `how` names the smoothings that differ from that:
+
+    BACK_OFF   a listed n-gram has c* / D(h) alone, and gamma(h) is divided by the sum of p(w | h') over the
+               words that are not listed
+    FIXED      a listed n-gram has c* / D(h) alone, and gamma(h) = fixed; so these are no probabilities
+    FLAT       a listed n-gram has c* / D(h), any other word has fixed / D(h), shorter histories are not asked
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from typing import ClassVar, NamedTuple, TypeVar
+
+import numpy as np
+
+from unhot.errors import ConfigError, finite
+from unhot.ngrams.symbols import SYMBOLS
+from unhot.specs import parse_spec, spec_of
+from unhot.types import Counts, Doubles
+
+INTERPOLATED, BACK_OFF, FIXED, FLAT = range(4)
+MOST = 16  # counts of counts are kept for 0 .. MOST - 1
+SMOOTHINGS: dict[str, type[Smoothing]] = {}
+Kind = TypeVar("Kind", bound="type[Smoothing]")
+Ngram = tuple[str, ...]
+
+
+class Rule(NamedTuple):
+    """How the n-grams of one order become probabilities."""
+
+    left: Doubles = np.zeros(1)  # c* of the counts 0, 1, ...
+    minus: float = 0.0  # what higher counts lose
+    per_type: float = 0.0
+    plus: float = 0.0
+    weights: Doubles = np.zeros(0)
+    how: int = INTERPOLATED
+    fixed: float = 0.0
+
+
+class Tally(NamedTuple):
+    """What a rule is made from: the numbers of one order."""
+
+    order: int
+    n: Counts  # [MOST] n[r]: how many n-grams have the count r
+    words: int  # V
+    weights: Doubles = np.zeros(0)  # of Jelinek-Mercer, learned from held-out text
+
+
+@dataclasses.dataclass(frozen=True)
+class Smoothing:
+    """Base class of all smoothings: a frozen dataclass of settings."""
+
+    name: ClassVar[str]
+    # whether a lower order counts the different words before an n-gram, not how often it occurs
+    adjusted: ClassVar[bool] = False
+    as_lmplz: ClassVar[bool] = False  # whether counts of counts have the exception of lmplz
+    held_out: ClassVar[int] = 0  # if not 0, each so many-th line is held out to learn weights
+    normalised: ClassVar[bool] = True  # whether the result are probabilities
+    how: ClassVar[int] = INTERPOLATED
+
+    def rule(self, tally: Tally, note: Callable[[str], None]) -> Rule:
+        """Return the rule of an order; tell `note` if the counts do not allow the usual formula."""
+        raise NotImplementedError
+
+    def reference(self, tables: Tables, history: Ngram, word: str) -> float:
+        """Compute p(word | history) in float64 from dictionaries: the executable formula.
+
+        The history has at most order - 1 words.
+        """
+        raise NotImplementedError
+
+    def spec(self) -> str:
+        """Return the smoothing as a spec string; `parse_smoothing` reads it back."""
+        return spec_of(self.name, self)
+
+    def check(self, field: str, low: float, high: float = math.inf) -> None:
+        """Raise a `ConfigError` unless a setting is None or a number from low to high."""
+        value = getattr(self, field)
+        if value is None:
+            return
+        if not low <= finite(f"{self.name}:{field}", value) <= high:
+            limits = f"at least {low:g}" if high == math.inf else f"between {low:g} and {high:g}"
+            raise ConfigError(f"{self.name}:{field}={value}: must be {limits}")
+
+
+class Tables:
+    """The n-grams of a text as dictionaries, for references.
+
+    counts[ngram], after[history][word] and before[ngram] (the different words before it) have the n-grams of
+    all orders; words: all that can be predicted.
+    """
+
+    def __init__(self, lines: Iterable[Sequence[str]], order: int, words: Iterable[str] = ()) -> None:
+        """Count the n-grams of lines; `words`: further words of the vocabulary."""
+        self.order = order
+        self.weights: list[Doubles] = []  # of Jelinek-Mercer, for each order
+        self.counts: Counter[Ngram] = Counter()
+        before: defaultdict[Ngram, set[str]] = defaultdict(set)
+        for line in lines:
+            tokens = (SYMBOLS[1], *line, SYMBOLS[2])
+            for first in range(len(tokens)):
+                for last in range(first + 1, min(first + order, len(tokens)) + 1):
+                    self.counts[tokens[first:last]] += 1
+                    if first:
+                        before[tokens[first:last]].add(tokens[first - 1])
+        self.before = {ngram: len(found) for ngram, found in before.items()}
+        self.after: defaultdict[Ngram, Counter[str]] = defaultdict(Counter)
+        self.adjusted: defaultdict[Ngram, Counter[str]] = defaultdict(Counter)
+        for ngram, count in self.counts.items():
+            if ngram != (SYMBOLS[1],):
+                self.after[ngram[:-1]][ngram[-1]] = count
+                longest = len(ngram) == order or ngram[0] == SYMBOLS[1]
+                self.adjusted[ngram[:-1]][ngram[-1]] = count if longest else self.before[ngram]
+        self.words = {SYMBOLS[0], SYMBOLS[2], *words, *self.after[()]}
+
+    def tally(self, order: int, adjusted: bool = False) -> Tally:
+        """Return the counts of counts of an order."""
+        n = np.zeros(MOST, np.int64)
+        for history, found in (self.adjusted if adjusted else self.after).items():
+            if len(history) == order - 1:
+                for count in found.values():
+                    n[min(count, MOST - 1)] += count < MOST
+        return Tally(order, n, len(self.words))
+
+
+def smoothing(name: str) -> Callable[[Kind], Kind]:
+    """Register a smoothing under a name."""
+
+    def decorate(kind: Kind) -> Kind:
+        kind.name = name
+        SMOOTHINGS[name] = kind
+        return kind
+
+    return decorate
+
+
+def parse_smoothing(spec: str | Smoothing) -> Smoothing:
+    """Make a smoothing from its spec, e.g. "add_k:k=0.1"."""
+    if isinstance(spec, Smoothing):
+        return spec
+    if not isinstance(spec, str):
+        raise ConfigError(f"smoothing={spec!r}: must be a smoothing or its spec, such as 'add_k:k=0.1'")
+    return parse_spec(spec, SMOOTHINGS, "smoothing", "smoothing")
+
+

@@ -1,0 +1,46 @@
+"""The three symbols of a language model, and the order in which the words of a trie are sorted.
+
+Words have the ids 3, 4, ...: the ids of the corpus, moved by three. Lines are `<s>` word ... word `</s>`.
+
+The n-grams that continue the same n-gram are sorted by the *key* of their last word, not by its id:
+
+    key = (id * multiplier) mod 2^bits
+
+The multiplier is odd, so keys and ids are one to one. It is near 2^bits times the golden ratio, so the keys
+of any words are spread evenly over 0 .. 2^bits - 1. A key then nearly says where it stands in a sorted list.
+"""
+
+from typing import Any, NamedTuple
+
+from unhot.kernels.jit import inner
+
+UNKNOWN, BEGIN, END = 0, 1, 2
+SYMBOLS = ("<unk>", "<s>", "</s>")
+GOLDEN = (5**0.5 - 1) / 2
+
+
+class Keys(NamedTuple):
+    """How ids become keys."""
+
+    bits: int
+    multiplier: int
+    inverse: int  # id = (key * inverse) mod 2^bits
+
+
+def keys_of(words: int) -> Keys:
+    """Return the keys for ids below `words`."""
+    bits = max(2, (words - 1).bit_length())
+    multiplier = int(GOLDEN * (1 << bits)) | 1
+    return Keys(bits, multiplier, pow(multiplier, -1, 1 << bits))
+
+
+@inner
+def key_of(keys: Any, word: Any) -> Any:
+    """Return the key of a word."""
+    return (word * keys.multiplier) & ((1 << keys.bits) - 1)
+
+
+@inner
+def word_of(keys: Any, key: Any) -> Any:
+    """Return the word of a key."""
+    return (key * keys.inverse) & ((1 << keys.bits) - 1)
