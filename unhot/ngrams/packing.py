@@ -95,11 +95,10 @@ class Packed(NamedTuple):
             rank = np.concatenate([[0], np.cumsum(full)])
             if order > 1:
                 yield held._replace(begins=rank[begins - first])
-            held = Level(keys[full].astype(np.int32), np.zeros(0, np.int64), prob[full], backoff[full])
+            own = keys[full].astype(np.int32) if order > 1 else np.zeros(0, np.int32)
+            held = Level(own, np.zeros(0, np.int64), prob[full], backoff[full])
             begins = np.append(after[:-1][full], after[-1])
             first, last = int(begins[0]), int(begins[-1])
-        if self.order == 1:
-            held = held._replace(keys=np.zeros(0, np.int32))
         yield held._replace(backoff=np.zeros(0, number))
 
 
