@@ -9,7 +9,7 @@ import click
 
 from unhot.cli.classify_ask import explain, predict
 from unhot.cli.classify_measure import calibrate, test
-from unhot.cli.model_options import TrainCommand, listed_models, model_options
+from unhot.cli.model_options import ModelOption, OneModelCommand
 from unhot.cli.options import named
 from unhot.cli.outputs import TORCH_ONLY, listed_layers
 from unhot.cli.show import note
@@ -44,16 +44,18 @@ HELP = {
 }
 
 
-class ClassifierCommand(TrainCommand):
+class ClassifierCommand(OneModelCommand):
     """A command with options for the settings of the classifier alone."""
+
+    of = (NAME, "the classifier")
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         """Return the command's own options and those of the classifier."""
-        settings = model_options({NAME: listed_models()[NAME]})
-        for option in settings:
-            option.of = "the classifier"
-            option.help = (option.help or "").replace(", ".join(listed_layers()), ", ".join(able_layers()))
-        return [*click.Command.get_params(self, ctx), *settings]
+        params = super().get_params(ctx)
+        for option in params:
+            if isinstance(option, ModelOption):
+                option.help = (option.help or "").replace(", ".join(listed_layers()), ", ".join(able_layers()))
+        return params
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write all options, then the output layers."""

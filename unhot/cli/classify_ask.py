@@ -8,10 +8,18 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from unhot.cli.options import json_option, named
-from unhot.cli.show import new_bar, print_table, show_json
-from unhot.cli.streams import is_stream, open_stream
+from unhot.cli.row_options import (
+    OnProgress,
+    column_option,
+    format_option,
+    rename_option,
+    renamed,
+    threads_option,
+    write_rows,
+)
+from unhot.cli.show import print_table, show_json
+from unhot.cli.streams import is_stream
 from unhot.cli.text_options import force_option
-from unhot.errors import ConfigError
 
 if TYPE_CHECKING:
     from unhot.evaluate.labeller import Labeller
@@ -27,16 +35,6 @@ threshold_option = click.option(
     show_default=True,
     help="Leave out labels less probable than this.",
 )
-threads_option = click.option("--threads", type=click.IntRange(1), default=2, show_default=True)
-column_option = click.option(
-    "--column", help="Tables: the column with the text  [default: text, or the only one]"
-)
-format_option = click.option(
-    "--format",
-    "kind",
-    type=click.Choice(["text", "jsonl", "csv", "tsv", "parquet"]),
-    help="The format of INPUT, if its name does not say it.",
-)
 SHOWN = 15  # rows of a table of shares
 
 
@@ -47,12 +45,7 @@ SHOWN = 15  # rows of a table of shares
 @k_option
 @threshold_option
 @column_option
-@click.option(
-    "--rename",
-    multiple=True,
-    metavar="OLD=NEW",
-    help="Name a new column differently: label=predicted, score=certainty.",
-)
+@rename_option("label=predicted, score=certainty")
 @format_option
 @threads_option
 @force_option
@@ -82,42 +75,26 @@ def predict(
     from unhot.tables.annotate import annotate
 
     check_asked(k, threshold)
-    names = dict(_renamed(pair) for pair in rename)
+    names = renamed(rename, "label=predicted")
     labeller = open_labeller(model, threads)
-    with new_bar("predicting", "{task.percentage:>3.0f}%", quiet=quiet, transient=True) as bar:
-        task = bar.add_task("predicting", total=None)
 
-        def on_progress(done: int, total: int | None) -> None:
-            bar.update(task, completed=done, total=total)
-
-        def write(place: Any) -> None:
-            if _is_plain(source, out, kind, k, column, names):
-                _predict_lines(labeller, source, place, threshold, force, on_progress)
-            else:
-                annotate(
-                    source,
-                    place,
-                    lambda texts: labeller.columns(texts, k, threshold),
-                    column=column,
-                    rename=names,
-                    kind=kind,
-                    force=force,
-                    on_progress=on_progress,
-                )
-
-        if is_stream(out):
-            with open_stream(out) as file:
-                write(file)
+    def write(place: Any, on_progress: OnProgress) -> None:
+        if _is_plain(source, out, kind, k, column, names):
+            _predict_lines(labeller, source, place, threshold, force, on_progress)
         else:
-            write(out)
+            annotate(
+                source,
+                place,
+                lambda texts: labeller.columns(texts, k, threshold),
+                column=column,
+                rename=names,
+                kind=kind,
+                force=force,
+                on_progress=on_progress,
+            )
+
+    write_rows(out, "predicting", write, quiet=quiet)
     return 0
-
-
-def _renamed(pair: str) -> tuple[str, str]:
-    old, equals, new = pair.partition("=")
-    if not (old and equals and new):
-        raise ConfigError(f"--rename {pair}: must be OLD=NEW, for example label=predicted")
-    return old, new
 
 
 def _is_plain(

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from unhot.cli.classify_ask import column_option, format_option, k_option, threads_option, threshold_option
+from unhot.cli.classify_ask import k_option, threshold_option
 from unhot.cli.options import json_option, named
+from unhot.cli.row_options import column_option, format_option, threads_option
 from unhot.cli.show import note, print_table, show_json
 from unhot.cli.text_options import force_option
 from unhot.errors import ConfigError, DataError

@@ -24,6 +24,7 @@ from unhot.cli.demo import demo
 from unhot.cli.evaluate import evaluate
 from unhot.cli.fasttext import fasttext
 from unhot.cli.info import info
+from unhot.cli.lm import lm
 from unhot.cli.neighbors import neighbors
 from unhot.cli.outputs import outputs
 from unhot.cli.phrases import phrases
@@ -39,7 +40,7 @@ NAME = "unhot"
 COMPLETE = "_UNHOT_COMPLETE"  # set by a shell that completes a command line
 EPILOG = (
     "Begin with `unhot demo`, or `unhot train TEXT -o MODEL` and then `unhot neighbors MODEL WORD`. "
-    "To classify texts, begin with `unhot classify demo`. Add --debug to see tracebacks."
+    "To classify texts, begin with `unhot classify demo`; for language models, with `unhot lm train`. Add --debug to see tracebacks."
 )
 
 
@@ -55,7 +56,7 @@ def group() -> None:
 
 
 for _command in (
-    *(train, phrases, cooccur, outputs, neighbors, analogy, evaluate, classify),
+    *(train, phrases, cooccur, outputs, neighbors, analogy, evaluate, classify, lm),
     *(bench, info, verify, convert, fasttext, demo, warmup),
 ):
     group.add_command(_command)

@@ -23,14 +23,11 @@ from unhot.corpus.reading.scanner import (
     find_from,
     first_slot,
     new_table,
-    separators,
-    word_key,
 )
-from unhot.corpus.reading.separators import WIDTH
+from unhot.corpus.reading.token_cuts import AHEAD, LINE_FEED, find_tokens, token_room
 from unhot.corpus.report import LONGEST_WORD
 from unhot.kernels.aligned import aligned_zeros
 from unhot.kernels.jit import inner, kernel
-from unhot.kernels.simd.ids import first_bit
 from unhot.kernels.simd.lanes import LANES
 from unhot.kernels.simd.rows import prefetch_number, prefetch_to_read, sum_rows
 from unhot.kernels.simd.tiles import Shape
@@ -41,9 +38,7 @@ from unhot.vocab.ngram_buckets import put_ids
 from unhot.vocab.subwords import LINE_END, NgramSettings
 from unhot.vocab.vocabulary import encode_word
 
-ZERO, ONE = np.uint64(0), np.uint64(1)
-GROUPS = 4  # stretches of WIDTH bytes that are cut into tokens ahead
-LINE_FEED = 0  # instead of the length of a token
+ZERO = np.uint64(0)
 AT_ONCE = 1 << 12  # rows or buckets that are listed before their rows are added
 BLOCK_ROWS = 1 << 14  # rows copied at a time
 BLOCK_WORDS = 1 << 16  # words that are cut at a time
@@ -91,15 +86,14 @@ class LineScratch(NamedTuple):
 def line_scratch(settings: LineSettings, tables: LineTables) -> LineScratch:
     """Return buffers with room for one more word than AT_ONCE rows."""
     lengths = min(settings.ngrams.maxn, LONGEST_WORD + 2) - settings.ngrams.minn + 1
-    room = AT_ONCE + GROUPS * WIDTH * settings.runs.longest + max(1, lengths) * (LONGEST_WORD + 2)
+    room = AT_ONCE + AHEAD * settings.runs.longest + max(1, lengths) * (LONGEST_WORD + 2)
     return LineScratch(
         np.zeros(AT_ONCE + 1 + 2 * room, np.int32),
         np.zeros(room, np.int32),
         np.ones(AT_ONCE + 1 + 2 * room + LANES, np.float32),
         aligned_zeros((1, tables.matrix.shape[1])),
         np.zeros(max(1, settings.runs.longest), np.uint64),
-        np.zeros((2 * GROUPS * WIDTH, 2), np.int64),
-        np.zeros(2 * GROUPS * WIDTH, np.uint64),
+        *token_room(),
         np.zeros(LONGEST_WORD + 2, np.uint8),
         np.zeros(len(tables.matrix) + 1 if settings.distinct else 1, np.uint8),
     )
@@ -305,43 +299,6 @@ def finish_line(hidden: Any, line: Any, settings: Any, squares: Any) -> None:
 
 
 @inner
-def find_tokens(text: Any, base: Any, size: Any, rows: Any, start: Any, tables: Any, scratch: Any) -> Any:
-    """Cut GROUPS * WIDTH bytes into tokens and line ends, and prefetch the slots of their words.
-
-    `start` is where the open token begins, -1: no token is open. Returns the number of tokens, and `start`
-    for the bytes that follow.
-    """
-    n = 0
-    for at in range(base, min(base + GROUPS * WIDTH, size), WIDTH):
-        special, blank = separators(text, at, size, rows)
-        before = (blank << ONE) | np.uint64(start < 0)
-        starts, ends = before & ~blank, blank & ~before
-        if start < 0 and starts != ZERO:
-            start = at + first_bit(starts)
-            starts &= starts - ONE
-        events = ends | special
-        while events != ZERO:
-            bit = first_bit(events)
-            lowest = events & (~events + ONE)
-            events ^= lowest
-            if ends & lowest != ZERO:
-                length = at + bit - start
-                scratch.token[n, 0], scratch.token[n, 1] = start, length
-                key = word_key(text, start, min(length, LONGEST_WORD))
-                scratch.key[n] = key
-                prefetch_number(tables.words.slots, 2 * first_slot(tables.words, key))
-                n += 1
-                start = -1
-                if starts != ZERO:
-                    start = at + first_bit(starts)
-                    starts &= starts - ONE
-            if special & lowest != ZERO and text[at + bit] == rows[0]:
-                scratch.token[n, 1] = LINE_FEED
-                n += 1
-    return n, start
-
-
-@inner
 def sum_lines(
     shape: Any, text: Any, size: Any, rows: Any, tables: Any, settings: Any, scratch: Any, hidden: Any,
     squares: Any,
@@ -354,8 +311,8 @@ def sum_lines(
     start, mark = -1, np.uint8(1)  # a byte for each row, which holds the mark of a line, stays in the cache
     end = np.int64(tables.known[settings.end, 1]) if settings.end >= 0 else np.int64(-1)
     scratch.stamps[:] = 0
-    for base in range(0, size, GROUPS * WIDTH):
-        tokens, start = find_tokens(text, base, size, rows, start, tables, scratch)
+    for base in range(0, size, AHEAD):
+        tokens, start = find_tokens(text, base, size, rows, start, tables.words, scratch.token, scratch.key)
         count = list_buckets(shape, mark, tables, settings, scratch, count, buckets)
         buckets = 0
         for token in range(tokens):

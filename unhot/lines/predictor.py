@@ -204,15 +204,17 @@ def is_short(word: str) -> bool:
     return len(word) <= LONGEST_WORD // 4 or len(encode_word(word)) <= LONGEST_WORD
 
 
-def text_blocks(texts: Sequence[str]) -> Iterator[TextBlock]:
-    """Yield texts in blocks of about BLOCK bytes; a line feed inside a text becomes a space."""
+def text_blocks(texts: Sequence[str], block: int = BLOCK) -> Iterator[TextBlock]:
+    """Yield texts in blocks of about `block` bytes; a line feed inside a text becomes a space."""
     first = size = 0
     for number, text in enumerate(texts, 1):
         size += len(text)
-        if size >= BLOCK or number == len(texts):
-            lines = [line.replace("\n", " ") for line in texts[first:number]]
-            raw = encode_word("\n".join(lines) + "\n")
-            yield block_of(raw, len(lines))
+        if size >= block or number == len(texts):
+            lines = texts[first:number]
+            joined = "\n".join(lines)
+            if joined.count("\n") != len(lines) - 1:
+                joined = "\n".join([line.replace("\n", " ") for line in lines])
+            yield block_of(encode_word(joined + "\n"), len(lines))
             first, size = number, 0
 
 

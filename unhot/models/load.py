@@ -11,7 +11,11 @@ from unhot.errors import FormatError
 from unhot.models.fasttext import FastText
 from unhot.models.fasttext_file import holds_model
 from unhot.models.model import MODELS, Model
+from unhot.models.ngram_model import NGramModel
 from unhot.models.word_model import WordModel
+from unhot.ngrams.kenlm_file import is_kenlm, read_kenlm
+from unhot.ngrams.language_model import AskedModel, LanguageModel
+from unhot.ngrams.scorer import Scorer
 from unhot.vectors.formats.directory import CURRENT, check_exists, checkpoint_of, is_model, load_model
 from unhot.vectors.formats.sniff import is_fasttext
 
@@ -46,6 +50,19 @@ def load(path: str | os.PathLike[str], *, verify: bool = False) -> Model[Any]:
             "is your own, import its file first (--plugin FILE)"
         )
     return MODELS[name].from_saved(saved)
+
+
+def load_language_model(path: str | os.PathLike[str], threads: int = 2) -> LanguageModel:
+    """Load a language model: a folder, an ARPA file, compressed or not, or a binary file of KenLM."""
+    check_exists(Path(path))
+    if Path(path).is_file() and is_kenlm(Path(path)):
+        read = read_kenlm(path)
+        return AskedModel(Scorer(read.words, read.model, threads=threads))
+    found = NGramModel.load_arpa(path) if Path(path).is_file() else load(path)
+    if not isinstance(found, LanguageModel):
+        raise FormatError(f"{path}: is a model of kind {found.name!r}, not a language model")
+    found.threads = threads
+    return found
 
 
 def load_words(path: str | os.PathLike[str], *, verify: bool = False) -> WordModel:

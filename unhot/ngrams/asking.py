@@ -1,15 +1,18 @@
 """The compiled part of asking: log10 p(word | history), word by word, for many lines.
 
-A state is what the next word needs of its history: for each length, the longest first left out, the n-gram of
-the last words (`chain`) and its back-off weight. The next word is looked up after all of them, from the
-shortest to the longest; the first one that does not continue with it ends the search, for then no longer one
-does. What was found is the next chain. So no history is ever looked up.
+A state is what the next word needs of its history: for the last word, the last two words and so on, where the
+n-grams are that continue them, and their back-off weights. The next word is looked up among these, from the
+shortest history to the longest; the first one that does not continue with it ends the search, for then no
+longer one does. What was found is the next state. So no history is ever looked up.
 """
 
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from unhot.corpus.reading.scanner import find_from, first_slot
+from unhot.corpus.reading.token_cuts import AHEAD, LINE_FEED, find_tokens
+from unhot.corpus.report import LONGEST_WORD
 from unhot.kernels.jit import generic, inner, kernel
 from unhot.ngrams.nodes import ask_for, backoff_at, begin_at, find, prob_at
 from unhot.ngrams.symbols import BEGIN, END, UNKNOWN, Keys, key_of
@@ -35,16 +38,16 @@ class Trie(NamedTuple):
 class State(NamedTuple):
     """The history of a word; row i is that of lane i."""
 
-    chain: Starts  # [lanes, order]
+    chain: Starts  # [lanes, order] where the n-grams begin that continue the last i + 1 words
+    ends: Starts  # [lanes, order] where they end
     backoffs: Doubles  # [lanes, order]
     size: Starts  # [lanes, 2] the words of the longest history that was seen, and of the whole history
 
 
 def new_state(order: int, lanes: int = 1) -> State:
     """Return the states of empty histories."""
-    return State(
-        np.zeros((lanes, order), np.int64), np.zeros((lanes, order)), np.zeros((lanes, 2), np.int64)
-    )
+    chain, ends = np.zeros((2, lanes, order), np.int64)
+    return State(chain, ends, np.zeros((lanes, order)), np.zeros((lanes, 2), np.int64))
 
 
 @generic
@@ -66,60 +69,59 @@ def prepare(model: Any, state: Any, lane: Any, word: Any) -> None:
 def begin_in_trie(model: Any, state: Any, lane: Any) -> None:
     """Begin with the word `<s>`, if the model has histories."""
     state.size[lane, LENGTH] = state.size[lane, HISTORY] = 1 if model.order > 1 else 0
-    state.chain[lane, 0] = BEGIN
+    state.chain[lane, 0], state.ends[lane, 0] = continuations(model, np.int64(BEGIN), 0)
     state.backoffs[lane, 0] = backoff_at(model.nodes, BEGIN)
 
 
 @inner
 def continuations(model: Any, node: Any, j: Any) -> Any:
-    """Return where the n-grams begin and end that continue a node of j + 1 words, and whether they are tops."""
+    """Return where the n-grams begin and end that continue a node of j + 1 words."""
     low, high = begin_at(model.nodes, node), begin_at(model.nodes, node + 1)
-    top = j + 2 == model.order
-    if low > high or high >= model.most[int(top)]:
-        return low, low, top
-    return low, high, top
+    if low > high or high >= model.most[1 if j + 2 == model.order else 0]:
+        return low, low
+    return low, high
 
 
 @prepare.register(Trie)
 def prepare_in_trie(model: Any, state: Any, lane: Any, word: Any) -> None:
     """Prefetch the places of the word, alone and after all histories."""
-    ask_for(model.nodes, word, word + 1, 0, model.keys.bits)
-    key = key_of(model.keys, word)
+    key, bits = key_of(model.keys, word), model.keys.bits
+    ask_for(model.nodes, word, word + 1, 0, bits)
     for j in range(state.size[lane, LENGTH]):
-        low, high, top = continuations(model, state.chain[lane, j], j)
-        if low < high:
-            if top:
-                ask_for(model.top, low, high, key, model.keys.bits)
-            else:
-                ask_for(model.nodes, low, high, key, model.keys.bits)
+        if j + 2 == model.order:
+            ask_for(model.top, state.chain[lane, j], state.ends[lane, j], key, bits)
+        else:
+            ask_for(model.nodes, state.chain[lane, j], state.ends[lane, j], key, bits)
 
 
 @advance.register(Trie)
 def advance_in_trie(model: Any, state: Any, lane: Any, word: Any) -> Any:
     """Look the word up after longer and longer histories.
 
-    An entry of the chain is replaced when it has been used.
+    An entry of the state is replaced when it has been used.
     """
     key, bits = key_of(model.keys, word), model.keys.bits
     length, history = state.size[lane, LENGTH], state.size[lane, HISTORY]
-    chain, backoffs = state.chain[lane], state.backoffs[lane]
-    prob = prob_at(model.nodes, word)
-    node, weight = word, backoff_at(model.nodes, word)  # of the n-gram found, for the next chain
+    chain, ends, backoffs = state.chain[lane], state.ends[lane], state.backoffs[lane]
+    prob, weight = prob_at(model.nodes, word), backoff_at(model.nodes, word)
+    begin, end = continuations(model, word, 0)
     found = 1
     for j in range(length):
-        low, high, top = continuations(model, chain[j], j)
-        if low == high:
-            break
-        longer = find(model.top, low, high, key, bits) if top else find(model.nodes, low, high, key, bits)
-        if longer < 0:
-            break
-        chain[j], backoffs[j] = node, weight
-        found += 1
-        if top:
-            prob = prob_at(model.top, longer)
+        low, high = chain[j], ends[j]
+        if j + 2 == model.order:
+            node = find(model.top, low, high, key, bits)
+            if node < 0:
+                break
+            chain[j], ends[j], backoffs[j] = begin, end, weight
+            prob = prob_at(model.top, node)
         else:
-            prob, weight = prob_at(model.nodes, longer), backoff_at(model.nodes, longer)
-            node = longer
+            node = find(model.nodes, low, high, key, bits)
+            if node < 0:
+                break
+            chain[j], ends[j], backoffs[j] = begin, end, weight
+            prob, weight = prob_at(model.nodes, node), backoff_at(model.nodes, node)
+            begin, end = continuations(model, node, j + 1)
+        found += 1
     if model.flat:
         if found <= history:
             prob = backoffs[history - 1] if length == history else model.uniform
@@ -128,12 +130,9 @@ def advance_in_trie(model: Any, state: Any, lane: Any, word: Any) -> Any:
         for j in range(found - 1, length):
             prob += backoffs[j]
     if found < model.order:
-        chain[found - 1], backoffs[found - 1] = node, weight
+        chain[found - 1], ends[found - 1], backoffs[found - 1] = begin, end, weight
     length = min(found, model.order - 1)
-    while length > 0 and backoffs[length - 1] == 0.0:
-        low, high, _ = continuations(model, chain[length - 1], length - 1)
-        if low < high:
-            break
+    while length > 0 and chain[length - 1] == ends[length - 1] and backoffs[length - 1] == 0.0:
         length -= 1
     state.size[lane, LENGTH], state.size[lane, HISTORY] = length, min(history + 1, model.order - 1)
     return prob, found
@@ -179,3 +178,68 @@ def score_lines(
 def word_at(ids: Any, lane: Any, eos: Any) -> Any:
     """Return the next word of a lane."""
     return np.int64(END) if eos and lane[0] == lane[1] else np.int64(ids[lane[0]])
+
+
+@kernel
+def cut_lines(
+    text: Any, size: Any, rows: Any, words: Any, token: Any, keys: Any, ids: Any, starts: Any
+) -> Any:
+    """Write the ids of the words of lines, and where each line begins; return the number of lines."""
+    line = np.int64(0)
+    n = np.int64(0)
+    start = -1
+    starts[0] = 0
+    for base in range(0, size, AHEAD):
+        tokens, start = find_tokens(text, base, size, rows, start, words, token, keys)
+        for i in range(tokens):
+            at, length = token[i, 0], token[i, 1]
+            if length == LINE_FEED:
+                line += 1
+                starts[line] = n
+            else:
+                found = np.int64(-1)
+                if length <= LONGEST_WORD:
+                    found, _ = find_from(words, text, at, length, keys[i], first_slot(words, keys[i]))
+                ids[n] = max(found, UNKNOWN)
+                n += 1
+    return line
+
+
+@kernel
+def sum_scores(ids: Any, starts: Any, eos: Any, prob: Any, sums: Any) -> None:
+    """Add up each line: tokens, unknown ones, those of probability zero, log10 p, that of known tokens."""
+    at = np.int64(0)
+    for line in range(starts.size - 1):
+        for i in range(starts[line], starts[line + 1] + (1 if eos else 0)):
+            unknown = i < starts[line + 1] and ids[i] == UNKNOWN
+            sums[line, 0] += 1.0
+            sums[line, 1] += unknown
+            sums[line, 2] += prob[at] == -np.inf
+            sums[line, 3] += prob[at]
+            if not unknown:
+                sums[line, 4] += prob[at]
+            at += 1
+
+
+@kernel
+def advance_one(model: Any, state: Any, word: Any) -> Any:
+    """Return log10 p(word | history) and the length of the n-gram found, and add the word to the history."""
+    return advance(model, state, 0, np.int64(word))
+
+
+@kernel
+def begin_one(model: Any, state: Any) -> None:
+    """Make the history `<s>`."""
+    begin_line(model, state, 0)
+
+
+@kernel
+def score_words(model: Any, state: Any, prob: Any) -> None:
+    """Write log10 p(word | history) of all words, from lane 0; lane 1 is changed."""
+    for word in range(prob.size):
+        for i in range(state.chain.shape[1]):
+            state.chain[1, i], state.ends[1, i] = state.chain[0, i], state.ends[0, i]
+            state.backoffs[1, i] = state.backoffs[0, i]
+        for i in range(2):
+            state.size[1, i] = state.size[0, i]
+        prob[word], _ = advance(model, state, 1, np.int64(word))

@@ -162,6 +162,12 @@ def _tokens(corpus: Corpus, section: list[LineRange], ids: Ids, lines: LineChoic
     return tokens[:done]
 
 
+def held_tokens(corpus: Corpus, step: int) -> Ids:
+    """Return the tokens of each `step`-th line."""
+    whole_text = [LineRange(number, 0, shard.starts.size - 1) for number, shard in enumerate(corpus.shards)]
+    return _tokens(corpus, whole_text, model_words(corpus)[1], LineChoice(step, held=True))
+
+
 def _parts(sizes: Counts) -> list[tuple[int, int]]:
     """Cut the words into ranges with about equally many places."""
     total = np.cumsum(sizes)

@@ -20,8 +20,6 @@ from unhot.ngrams.symbols import BEGIN, END
 from unhot.threads import in_order
 from unhot.types import Doubles
 
-NEVER = -99.0  # the log10 probability of `<s>`, which is never predicted
-
 OnOrder = Callable[[int, int, int], None]  # called with an order, the n-grams done, and their number
 
 
@@ -34,7 +32,7 @@ class Level(NamedTuple):
     backoff: Any  # log10 of gamma, the weight of shorter histories; empty for the highest order
 
 
-class Estimate(NamedTuple):
+class Estimation(NamedTuple):
     """How a model is estimated."""
 
     smoothing: Smoothing
@@ -62,7 +60,7 @@ def check_prune(prune: Sequence[int], order: int) -> list[int]:
 
 
 def estimate(
-    counts: NgramCounts, how: Estimate, on_order: OnOrder | None = None, note: Callable[[str], None] | None = None
+    counts: NgramCounts, how: Estimation, on_order: OnOrder | None = None, note: Callable[[str], None] | None = None
 ) -> Iterator[Level]:
     """Yield the levels of a model, from single words to the highest order."""
     drop = check_prune(how.prune, counts.order)
@@ -94,7 +92,7 @@ def estimate(
     yield _level(keys, np.zeros(0, begins.dtype), p, np.zeros(0, kind), kept, np.zeros(0, bool))
 
 
-def _rules(counts: NgramCounts, how: Estimate, note: Callable[[str], None]) -> list[Rule]:
+def _rules(counts: NgramCounts, how: Estimation, note: Callable[[str], None]) -> list[Rule]:
     """Return the rule of each order."""
     adjusted, words = how.smoothing.adjusted, len(counts.words) - 1
     corrected = _last_ngrams(counts) if how.smoothing.as_lmplz else {}
@@ -133,6 +131,7 @@ def _words(counts: NgramCounts, rule: Rule, adjusted: bool, kind: Any) -> Any:
     p, whole = np.empty(words, kind), np.array([0, words], base.dtype)
     uniform, links = np.array([1 / (words - 1)], kind), np.zeros(words, base.dtype)
     smooth(0, 1, whole, base, base, -1, links, uniform, rule, p, np.empty(1, kind))
+    p[BEGIN] = 0.0  # it is never predicted
     return p
 
 
@@ -145,10 +144,7 @@ def _level(keys: Any, begins: Any, p: Any, gamma: Any, kept: Any, stays: Any) ->
         if gamma.size:
             gamma, begins = gamma[kept], begins[np.append(np.flatnonzero(kept), kept.size)]
     with np.errstate(divide="ignore"):
-        level = Level(keys, begins, np.log10(p), np.log10(gamma))
-    if not keys.size:
-        level.prob[BEGIN] = NEVER
-    return level
+        return Level(keys, begins, np.log10(p), np.log10(gamma))
 
 
 @kernel

@@ -17,7 +17,7 @@ from typing import Any, BinaryIO, NamedTuple
 import numpy as np
 
 from unhot.corpus.indexed_folder import OpenedFolder, map_numbers
-from unhot.ngrams.symbols import Keys, keys_of
+from unhot.ngrams.symbols import Keys, keys_of, word_of
 from unhot.types import Counts, Ids, Starts
 
 WIDE = 1 << 32  # from so many tokens on, counts and places need 64 bits
@@ -113,3 +113,19 @@ class NgramCounts(OpenedFolder):
     def keys(self) -> Keys:
         """How words become keys."""
         return keys_of(len(self.words))
+
+    def spell(self, order: int, ngrams: Any) -> Any:
+        """Return the words of n-grams of an order, given by number: ids [n-grams, order]."""
+        ids = np.empty((len(ngrams), order), np.int64)
+        for at in range(order, 1, -1):
+            ids[:, at - 1] = word_of(self.keys, self.level(at).keys[ngrams].astype(np.int64))
+            ngrams = np.searchsorted(self.level(at - 1).begins, ngrams, side="right") - 1
+        ids[:, 0] = ngrams
+        return ids
+
+    def most_frequent(self, order: int, top: int | None = None) -> list[tuple[str, int]]:
+        """Return the most frequent n-grams of an order with their counts; None: all of them."""
+        counts = self.level(order).counts
+        best = np.argsort(-counts.astype(np.int64), kind="stable")[:top]
+        spelt = [" ".join(self.words[i] for i in row) for row in self.spell(order, best).tolist()]
+        return list(zip(spelt, counts[best].tolist(), strict=True))

@@ -14,7 +14,7 @@ from unhot.corpus.indexed_folder import map_numbers
 from unhot.kernels.jit import kernel
 from unhot.ngrams.levels import NgramCounts
 from unhot.ngrams.seeking import Sorted, seek
-from unhot.ngrams.symbols import BEGIN, word_of
+from unhot.ngrams.symbols import BEGIN, word_of_key
 from unhot.threads import in_order
 
 BLOCK = 1 << 16  # n-grams whose children a thread does at once
@@ -69,7 +69,7 @@ def counts_of(counts: NgramCounts, order: int, adjusted: bool) -> Any:
 def link_words(first: Any, last: Any, begins: Any, level_keys: Any, keys: Any, links: Any) -> None:
     """Link pairs of words to their second word."""
     for i in range(begins[first], begins[last]):
-        links[i] = word_of(keys, np.int64(level_keys[i]))
+        links[i] = word_of_key(keys, np.int64(level_keys[i]))
 
 
 @kernel

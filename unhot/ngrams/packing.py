@@ -1,12 +1,13 @@
 """Write the levels of a model in one of the two layouts (nodes.py), and read levels back."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
 from unhot.corpus.indexed_folder import map_numbers
+from unhot.errors import FormatError
 from unhot.kernels.jit import kernel
 from unhot.ngrams.estimating import Level
 from unhot.ngrams.nodes import (
@@ -30,6 +31,7 @@ from unhot.threads import in_order
 BLOCK = 1 << 15  # n-grams whose continuations a thread writes at once
 GROUP = 64  # the entries of a compact level are a multiple of this, so that a level begins with a number
 ENDS = 1 << 12  # room for the ends of levels
+NAMES = ("nodes", "top")
 
 
 class Layout(NamedTuple):
@@ -56,6 +58,11 @@ class Layout(NamedTuple):
         """Return an array of tops in the form that kernels read."""
         return CompactTop(array, self.bits + FLOAT_BITS, self.bits) if self.compact else QuickTop(array)
 
+    def most(self, array: Any, top: bool) -> int:
+        """Return how many entries an array has at most."""
+        view = self.top(array) if top else self.nodes(array)
+        return int((array.size - 1) * 64 // view.width if self.compact else array.size)
+
     def numbers(self, entries: int, top: bool) -> int:
         """Return the size of the array that holds so many entries."""
         view = self.top(None) if top else self.nodes(None)
@@ -71,10 +78,36 @@ class Packed(NamedTuple):
     """A model in one of the layouts."""
 
     layout: Layout
-    order: int
-    words: int
+    ngrams: list[int]  # how many n-grams each order has
     nodes: Any  # arrays, see `Layout.kinds`
     top: Any
+
+    @property
+    def order(self) -> int:
+        """The number of words of the longest n-grams."""
+        return len(self.ngrams)
+
+    @property
+    def words(self) -> int:
+        """The number of words, with the three symbols."""
+        return self.ngrams[0]
+
+    @classmethod
+    def of_bytes(cls, layout: Layout, ngrams: object, words: int, tensors: Mapping[str, Any]) -> "Packed":
+        """Make it of saved bytes; raise a `FormatError` if they cannot be those of a model."""
+        found = []
+        for name, kind in zip(NAMES, layout.kinds, strict=True):
+            raw = tensors.get(name, np.zeros(1, np.uint8))
+            if raw.dtype != np.uint8 or raw.ndim != 1 or raw.size % kind.itemsize:
+                raise FormatError(f"an n-gram model: the tensor {name!r} is missing or damaged")
+            found.append(raw.view(kind))
+        size = layout.most(found[0], top=False)
+        if not isinstance(ngrams, list) or not ngrams or ngrams[0] != words or words >= size:
+            raise FormatError(
+                f"an n-gram model: its n-grams are {ngrams!r:.80}, but there are {words} words and {size} "
+                "nodes; the file is damaged"
+            )
+        return cls(layout, ngrams, *found)
 
     def levels(self) -> Iterator[Level]:
         """Yield the levels, from single words to the highest order."""
@@ -105,12 +138,12 @@ class Packed(NamedTuple):
 def pack(levels: Iterable[Level], layout: Layout, directory: Path, threads: int) -> Packed:
     """Write levels to two files of a folder, and return them, mapped."""
     parents, places, held = np.zeros(0, np.int64), np.zeros(0, np.int64), None
-    order = words = 0
-    with (directory / "nodes").open("wb") as nodes, (directory / "top").open("wb") as top:
+    ngrams: list[int] = []
+    files = [directory / name for name in NAMES]
+    with files[0].open("wb") as nodes, files[1].open("wb") as top:
         for level in levels:
-            order += 1
+            ngrams.append(level.prob.size)
             if held is None:
-                words = level.prob.size
                 parents = places = np.array([0, level.prob.size])
             else:
                 after = _places(held.begins, level.keys, layout, threads)
@@ -119,15 +152,14 @@ def pack(levels: Iterable[Level], layout: Layout, directory: Path, threads: int)
                 parents, places = held.begins, after
             held = level
         assert held is not None
-        if held.keys.size or parents.size > 2:
+        if len(ngrams) > 1:
             _write(top, held, parents, places, np.zeros(0, np.int64), layout, threads)
         else:  # single words have no n-grams that continue them, but are nodes
             after, held = np.zeros(held.prob.size + 1, np.int64), held._replace(backoff=np.zeros_like(held.prob))
             _write(nodes, held, parents, places, after, layout, threads)
         for file in (nodes, top):
             file.write(bytes(8 if layout.compact else 0))  # fields are read two numbers at a time
-    files = zip(("nodes", "top"), layout.kinds, strict=True)
-    return Packed(layout, order, words, *(map_numbers(directory / name, kind) for name, kind in files))
+    return Packed(layout, ngrams, *map(map_numbers, files, layout.kinds))
 
 
 def _end(places: Any, layout: Layout) -> int:
@@ -169,7 +201,7 @@ def _write(
             write_ends(int(places[last]) - base, end - base, after[-1], entries)
         return out
 
-    for out in in_order(range(0, places.size - 1, step), work, threads):
+    for out in in_order(range(0, max(1, places.size - 1), step), work, threads):
         file.write(out.data)
 
 

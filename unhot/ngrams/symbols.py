@@ -40,7 +40,9 @@ def key_of(keys: Any, word: Any) -> Any:
     return (word * keys.multiplier) & ((1 << keys.bits) - 1)
 
 
-@inner
 def word_of(keys: Any, key: Any) -> Any:
-    """Return the word of a key."""
+    """Return the word of a key, or the words of an array of keys."""
     return (key * keys.inverse) & ((1 << keys.bits) - 1)
+
+
+word_of_key = inner(word_of)

@@ -1,0 +1,144 @@
+"""The command `unhot lm`: train language models, and ask them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from unhot.cli.lm_ask import generate, perplexity, score
+from unhot.cli.model_options import OneModelCommand
+from unhot.cli.options import json_option, named
+from unhot.cli.row_options import threads_option
+from unhot.cli.show import new_bar, note, print_table, show_json
+from unhot.cli.text_options import force_option
+from unhot.cli.train import train as any_train
+from unhot.errors import ConfigError
+
+NAME = "ngram"
+TRAIN = """\
+Learn an n-gram language model from text.
+
+INPUT is a file, a folder, a pattern, or - for standard input; gz, bz2, xz and zst files are unpacked; of parquet
+files the text column is read. Each line is a sentence, and empty lines count. The default is what KenLM's lmplz
+estimates: modified Kneser-Ney of order 5.
+"""
+EXAMPLES = """
+\b
+Examples:
+  unhot lm train corpus.txt -o model
+  unhot lm train corpus.txt -o model --order 3 --smoothing katz --min-count 2
+  unhot lm train corpus.txt -o model --prune 0,0,1 --memory 4GB --threads 8 --compact
+  unhot lm perplexity model test.txt
+  unhot lm score model pages.jsonl --column body -o scored.jsonl
+  unhot lm generate model "the people"
+  unhot lm count corpus.txt --order 3 --top 20
+  unhot lm convert model model.arpa.gz
+"""
+# options of `unhot train` that an n-gram model does not have
+OTHERS = {"phrases": None, "keep_vocabulary": False, "on": None, "device": None, "model": NAME}
+OTHERS |= {"resume": None, "start": None, "freeze": None, "checkpoint_minutes": 0.0, "checkpoint_chunks": None}
+OTHERS |= {"overwrite": False, "log_json": None, "plugin": None}
+
+
+class NgramCommand(OneModelCommand):
+    """A command with options for the settings of n-gram models alone."""
+
+    of = (NAME, "n-gram models")
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options, without output layers."""
+        self.format_groups(ctx, formatter, {}, {})
+
+
+def _train(**options: Any) -> Any:
+    assert any_train.callback is not None
+    return any_train.callback(**options, **OTHERS)
+
+
+train = NgramCommand(
+    "train",
+    callback=_train,
+    params=[param for param in any_train.params if param.name not in OTHERS],
+    help=TRAIN,
+    epilog=EXAMPLES,
+)
+
+
+@click.group(epilog=EXAMPLES)
+def lm() -> None:
+    """Language models: train, perplexity, score, generate, count, convert.
+
+    MODEL is a folder that `train` wrote, an ARPA file, compressed or not, or a binary file of KenLM (probing).
+    """
+
+
+@click.command()
+@click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
+@click.option("--order", type=click.IntRange(1, 16), default=3, show_default=True, help="Words of an n-gram.")
+@click.option("--top", type=click.IntRange(1), default=20, show_default=True, help="How many to show.")
+@click.option("--min-count", type=click.IntRange(1), default=1, help="Rarer words become <unk>.")
+@click.option("--memory", default="1GB", show_default=True, help="Memory for counting.")
+@click.option("--column", help="Parquet: the column with the text  [default: text, or the only one]")
+@threads_option
+@force_option
+@json_option
+def count(
+    inputs: tuple[str, ...],
+    order: int,
+    top: int,
+    min_count: int,
+    memory: str,
+    column: str | None,
+    threads: int,
+    force: bool,
+    as_json: bool,
+) -> int:
+    """Count the n-grams of a text, and show the most frequent ones."""
+    from unhot.corpus.encoding import encode
+    from unhot.ngrams.counting import count_ngrams
+
+    source: Any = [name if name == "-" else Path(name) for name in inputs]
+    keep = {"empty_lines": True, "unknown": True}
+    with (
+        new_bar("counting", "{task.percentage:>3.0f}%", transient=True, quiet=as_json),
+        encode(source, min_count=min_count, column=column, threads=threads, force=force, **keep) as corpus,
+        count_ngrams(corpus, order, memory=memory, threads=threads) as counts,
+    ):
+        sizes = [counts.level(each).counts.size for each in range(1, order + 1)]
+        found = counts.most_frequent(order, top)
+    if as_json:
+        show_json({"order": order, "ngrams": sizes, "top": dict(found)})
+        return 0
+    how = ", ".join(f"{size:,} of order {each}" for each, size in enumerate(sizes, 1))
+    print_table("", ("n-gram", "count"), [(ngram, f"{times:,}") for ngram, times in found], f"different: {how}")
+    return 0
+
+
+@click.command()
+@click.argument("model")
+@click.argument("out", callback=named)
+@click.option("--compact", is_flag=True, help="A folder: write the compact layout.")
+@threads_option
+def convert(model: str, out: str, compact: bool, threads: int) -> int:
+    """Write MODEL in another form: an ARPA file (.arpa, .arpa.gz, ...) or a folder."""
+    from unhot.models.load import load_language_model
+    from unhot.models.ngram_model import NGramModel
+
+    found = load_language_model(model, threads)
+    if not isinstance(found, NGramModel):
+        raise ConfigError(
+            f"{model}: a binary file of KenLM has only hashes of its n-grams, so it can be asked, but not "
+            "converted: give the ARPA file that it was made from"
+        )
+    if ".arpa" in Path(out).suffixes:
+        found.save_arpa(out)
+    else:
+        found.laid_out(compact=compact).save(out)
+    note(f"saved to {out}")
+    return 0
+
+
+for _command in (train, perplexity, score, generate, count, convert):
+    lm.add_command(_command)

@@ -1,0 +1,168 @@
+"""The commands `unhot lm perplexity`, `score` and `generate`."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import click
+
+from unhot.cli.options import json_option, named
+from unhot.cli.row_options import (
+    OnProgress,
+    column_option,
+    format_option,
+    rename_option,
+    renamed,
+    threads_option,
+    write_rows,
+)
+from unhot.cli.show import new_bar, note, show_json
+from unhot.cli.text_options import force_option
+
+PERCENTILES = (1, 5, 10, 25, 50, 75, 90, 95, 99)
+
+
+@click.command()
+@click.argument("model")
+@click.argument("source", metavar="TEXT")
+@click.option("--column", help="Parquet: the column with the text  [default: text, or the only one]")
+@threads_option
+@force_option
+@json_option
+def perplexity(
+    model: str, source: str, column: str | None, threads: int, force: bool, as_json: bool
+) -> int:
+    """Measure how well MODEL predicts TEXT, line by line.
+
+    A token is a word or the end of a line. Words that MODEL does not know count as <unk>; the perplexity
+    without them is shown, too.
+    """
+    from unhot.models.load import load_language_model
+
+    found = load_language_model(model, threads)
+    with new_bar("scoring", "{task.percentage:>3.0f}%", transient=True, quiet=as_json) as bar:
+        task = bar.add_task("scoring", total=None)
+        result = found.perplexity(
+            source,
+            column=column,
+            force=force,
+            progress=lambda done, total: bar.update(task, completed=done, total=total),
+        )
+    if as_json:
+        show_json({name: _plain(value) for name, value in result.as_json().items()})
+        return 0
+    click.echo(f"perplexity                  {result.perplexity:,.2f}  ({result.bits:.3f} bits a token)")
+    click.echo(f"perplexity without unknown  {result.perplexity_without_unknown:,.2f}")
+    click.echo(f"tokens                      {result.tokens:,} in {result.lines:,} lines")
+    click.echo(f"unknown words               {result.unknown:,}")
+    if result.zero:
+        click.echo(f"of probability zero         {result.zero:,}: that is why the perplexity is infinite")
+    return 0
+
+
+def _plain(value: float) -> float | str | None:
+    """Return a number that JSON can hold: infinity as text, and not a number as null."""
+    if math.isnan(value):
+        return None
+    return value if math.isfinite(value) else str(value)
+
+
+@click.command()
+@click.argument("model")
+@click.argument("source", metavar="INPUT")
+@click.option("-o", "--out", required=True, callback=named, help="File to write, or - for standard output.")
+@column_option
+@rename_option("score=log10, perplexity=ppl")
+@format_option
+@threads_option
+@force_option
+@click.option("-q", "--quiet", is_flag=True, help="Show no progress and no percentiles.")
+def score(
+    model: str,
+    source: str,
+    out: str,
+    column: str | None,
+    rename: tuple[str, ...],
+    kind: str | None,
+    threads: int,
+    force: bool,
+    quiet: bool,
+) -> int:
+    """Give each text its log10 probability and its perplexity.
+
+    INPUT is a file with a text in each line, or a table (.csv, .tsv, .jsonl, .parquet), compressed or not, of
+    any size; - is standard input. A table keeps its columns and gets two more, score and perplexity. Lines of
+    text become lines of score and perplexity, with a tab between them. OUT appears when it is complete. The
+    percentiles of all perplexities, shown at the end, help to choose a limit for a filter.
+    """
+    from unhot.models.load import load_language_model
+    from unhot.ngrams.percentiles import Percentiles
+    from unhot.tables.annotate import annotate
+
+    names = renamed(rename, "score=log10")
+    found, seen = load_language_model(model, threads), Percentiles()
+
+    def columns(texts: list[str]) -> Any:
+        sums = found.scorer.sentences(texts)
+        logs = sums[:, 3] / sums[:, 0]
+        seen.add(-logs)
+        return [[_plain(x) for x in sums[:, 3].tolist()], [_plain(x) for x in (10.0**-logs).tolist()]]
+
+    def write(place: Any, on_progress: OnProgress) -> None:
+        annotate(
+            source,
+            place,
+            columns,
+            column=column,
+            rename=names,
+            names=("score", "perplexity"),
+            kind=kind,
+            force=force,
+            on_progress=on_progress,
+        )
+
+    write_rows(out, "scoring", write, quiet=quiet)
+    if not quiet and seen.number:
+        shown = ", ".join(f"{p}%: {10**value:,.1f}" for p, value in seen.at(PERCENTILES).items())
+        note(f"perplexities of {seen.number:,} texts, percentiles: {shown}")
+    return 0
+
+
+@click.command()
+@click.argument("model")
+@click.argument("context", default="")
+@click.option("-n", "--number", type=click.IntRange(1), default=1, show_default=True, help="How many sentences.")
+@click.option("--words", type=click.IntRange(1), default=100, show_default=True, help="The most words of one.")
+@click.option(
+    "--temperature",
+    type=click.FloatRange(0),
+    default=1.0,
+    show_default=True,
+    help="Above 1: more surprising; below 1: less; 0: always the most likely word.",
+)
+@click.option("--top-k", type=click.IntRange(1), help="Draw from the K most likely words.")
+@click.option("--top-p", type=float, help="Draw from the fewest words that have this probability together.")
+@click.option("--seed", type=click.IntRange(0), help="The same seed draws the same sentences.")
+@click.option("--next", "k", type=click.IntRange(1), help="Show the K most likely next words instead.")
+@json_option
+def generate(model: str, context: str, number: int, k: int | None, as_json: bool, **how: Any) -> int:
+    """Draw sentences from MODEL, after the words of CONTEXT if these are given."""
+    from unhot.models.load import load_language_model
+
+    found = load_language_model(model)
+    if k is not None:
+        words = found.next_words(context, k)
+        if as_json:
+            show_json([word._asdict() for word in words])
+        for word, probability in () if as_json else words:
+            click.echo(f"{probability:.6f}  {word}")
+        return 0
+    seed = how.pop("seed")
+    seeds = [None if seed is None else seed + i for i in range(number)]
+    drawn = [found.generate(context, seed=each, **how) for each in seeds]
+    if as_json:
+        show_json(drawn)
+    for sentence in () if as_json else drawn:
+        click.echo(sentence)
+    return 0

@@ -1,0 +1,246 @@
+"""n-gram language models: how likely a word is after the words before it, from counts.
+
+The text is encoded with unknown words and empty lines in their places. Its n-grams are counted, a smoothing
+turns the counts into probabilities, and these are laid out to be asked; see `unhot/ngrams/`.
+"""
+
+import dataclasses
+import functools
+import math
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple, Self
+
+import numpy as np
+
+from unhot.corpus.corpus import Corpus
+from unhot.corpus.encoding import encode
+from unhot.errors import ConfigError, FormatError
+from unhot.models.fitting import Begins, Reads, Tells
+from unhot.models.model import model
+from unhot.models.settings import Range
+from unhot.models.text_model import TextModel
+from unhot.ngrams.arpa import read_arpa, write_arpa
+from unhot.ngrams.asking import Trie
+from unhot.ngrams.counting import HIGHEST_ORDER, LineChoice, count_ngrams, held_tokens
+from unhot.ngrams.estimating import Estimation, Level, check_prune, estimate
+from unhot.ngrams.language_model import LanguageModel
+from unhot.ngrams.levels import NgramCounts
+from unhot.ngrams.packing import Layout, Packed, choose_layout, pack
+from unhot.ngrams.scorer import Scorer
+from unhot.ngrams.smoothing import parse_smoothing
+from unhot.ngrams.smoothing.jelinek_mercer import learned_weights
+from unhot.ngrams.smoothing.smoothing import FIXED, FLAT
+from unhot.ngrams.symbols import SYMBOLS, keys_of
+from unhot.tables.annotate import opened_result
+from unhot.types import Doubles
+from unhot.vectors.formats.directory import SavedModel
+from unhot.vocab.vocabulary import Vocabulary
+
+
+class LearnedNgrams(NamedTuple):
+    """What an n-gram model has learned."""
+
+    in_vocabulary: Vocabulary  # `<unk>`, `<s>` and `</s>` come first
+    out_vocabulary: Vocabulary
+    packed: Packed
+
+
+@model("ngram")
+@dataclasses.dataclass(kw_only=True)
+class NGramModel(LanguageModel, TextModel[LearnedNgrams]):
+    """An n-gram language model: its settings and, after `fit` or `load`, its probabilities."""
+
+    use = "try: unhot lm generate {0}, or unhot lm perplexity {0} TEXT"
+
+    order: Annotated[int, Range(1, HIGHEST_ORDER)] = 5  # words of the longest n-grams
+    # how counts become probabilities: absolute_discounting, add_k, jelinek_mercer, katz, kneser_ney,
+    # maximum_likelihood, modified_kneser_ney, stupid_backoff or witten_bell; give settings after a colon, as
+    # NAME:setting=value
+    smoothing: Any = "modified_kneser_ney"
+    # drop n-grams that occur at most so often: a number for each order; 0,0,1 drops those of three and more
+    # words that occur once
+    prune: Any = ""
+    min_count: Annotated[int, Range(1)] = 1  # words that occur less often than this become <unk>
+    memory: Any = "1GB"  # memory for counting; what needs more goes to temporary files
+    compact: bool = False  # keep the model in fewer bytes; it is then asked two to three times as slowly
+    double: bool = False  # keep probabilities as 64-bit numbers
+
+    def __post_init__(self) -> None:
+        """Check the settings."""
+        super().__post_init__()
+        self.smoothing = parse_smoothing(self.smoothing).spec()
+        self.prune = ",".join(map(str, _parsed(self.prune, self.order)))
+        if self.compact and self.double:
+            raise ConfigError("compact with double: compact models have 32-bit numbers; leave one of them out")
+
+    def encoding(self, reads: Reads) -> dict[str, Any]:
+        """Keep the places of unknown words and empty lines."""
+        return {**super().encoding(reads), "unknown": True, "empty_lines": True}
+
+    def begin(self, data: Corpus, begins: Begins, tells: Tells) -> "NgramTraining":
+        """Return a training that counts the text when it runs."""
+        return NgramTraining(self, data, tells)
+
+    def warm_up(self) -> None:
+        """Compile the kernels by learning from two words."""
+        tiny = dataclasses.replace(self, smoothing="witten_bell", memory="1MB", threads=1, tokenizer="whitespace")
+        with encode(iter(["a b", "a b"]), min_count=1, empty_lines=True, unknown=True) as corpus:
+            NgramTraining(tiny, corpus, Tells(note=lambda line: None)).train()
+
+    def lay_out(self, words: Vocabulary, levels: Iterable[Level], most: int) -> None:
+        """Take levels as the learned state; `most`: they have at most so many n-grams."""
+        layout = choose_layout(most, keys_of(len(words)).bits, compact=self.compact, double=self.double)
+        directory = tempfile.mkdtemp(prefix="unhot-lm-")
+        try:  # the files are mapped, so they stay until they are not used any more
+            packed = pack(levels, layout, Path(directory), self.threads)
+        finally:
+            shutil.rmtree(directory, ignore_errors=True)
+        self.keep(LearnedNgrams(words, words, packed))
+
+    def laid_out(self, *, compact: bool) -> "NGramModel":
+        """Return the same model in the quick or in the compact layout."""
+        if compact == self.compact:
+            return self
+        other = dataclasses.replace(self, compact=compact)
+        packed = self.learned.packed
+        other.lay_out(self.learned.in_vocabulary, packed.levels(), sum(packed.ngrams))
+        return other
+
+    def tensors(self, *, complete: bool) -> dict[str, Any]:
+        """Return the two arrays of the layout, as bytes."""
+        packed = self.learned.packed
+        return {"nodes": packed.nodes.view(np.uint8), "top": packed.top.view(np.uint8)}
+
+    def facts(self) -> dict[str, Any]:
+        """Return how many n-grams there are, and how wide the fields of the layout are."""
+        return {"ngrams": self.learned.packed.ngrams, "places": self.learned.packed.layout.places}
+
+    def take(self, saved: SavedModel) -> None:
+        """Map the arrays of a saved model."""
+        words, places = saved.vocabulary, saved.config.get("places")
+        ngrams = saved.config.get("ngrams")
+        wrong = not isinstance(places, int) or not 1 <= places <= 63 or tuple(words.words[:3]) != SYMBOLS
+        if wrong or not isinstance(ngrams, list) or len(ngrams) != self.order:
+            raise FormatError(
+                f"an n-gram model: places={places!r}, ngrams={ngrams!r:.80}, its first words are "
+                f"{words.words[:3]}: the file is damaged"
+            )
+        layout = Layout(self.compact, keys_of(len(words)).bits, int(places or 0), self.double)
+        self.keep(LearnedNgrams(words, words, Packed.of_bytes(layout, ngrams, len(words), saved.tensors)))
+
+    def forget(self) -> None:
+        """Drop what was made from the old state."""
+        self.__dict__.pop("scorer", None)
+
+    @functools.cached_property
+    def scorer(self) -> Scorer:  # type: ignore[override]
+        """What answers questions."""
+        packed, words = self.learned.packed, self.learned.in_vocabulary.words
+        how, layout = parse_smoothing(self.smoothing), packed.layout
+        most = [layout.most(packed.nodes, top=False), layout.most(packed.top, top=True) + 1]
+        trie = Trie(
+            layout.nodes(packed.nodes),
+            layout.top(packed.top),
+            np.array(most),
+            packed.order,
+            keys_of(len(words)),
+            how.how == FLAT,
+            -math.log10(len(words) - 1),
+            math.log10(getattr(how, "weight", 1.0)) if how.how == FIXED else 0.0,
+        )
+        return Scorer(words, trie, tokenizer=self.tokenizer, threads=self.threads)
+
+    @classmethod
+    def load_arpa(cls, path: str | os.PathLike[str], **settings: Any) -> Self:
+        """Make a model of an ARPA file, compressed or not."""
+        found = read_arpa(Path(path))
+        made = cls(order=len(found.levels), smoothing="given", **settings)
+        words = Vocabulary(found.words, np.zeros(len(found.words), np.int64))
+        made.lay_out(words, found.levels, sum(found.counts))
+        return made
+
+    def save_arpa(self, path: str | os.PathLike[str]) -> None:
+        """Write an ARPA file; its name may end with .gz, .bz2, .xz or .zst."""
+        how, packed = parse_smoothing(self.smoothing), self.learned.packed
+        if how.how in (FLAT, FIXED):
+            raise ConfigError(
+                f"smoothing={self.smoothing}: ARPA files hold back-off weights of histories that were seen, and "
+                "this smoothing also weighs others: save the model as a folder"
+            )
+        with opened_result(path) as file:
+            write_arpa(file, self.learned.in_vocabulary.words, packed.levels(), packed.ngrams)
+
+
+def _parsed(prune: Any, order: int) -> list[int]:
+    """Return the setting `prune` as numbers; nothing if nothing is dropped."""
+    try:
+        given = [int(x) for x in (prune.split(",") if isinstance(prune, str) else prune) if x != ""]
+    except (TypeError, ValueError):
+        raise ConfigError(
+            f"prune={prune!r:.80}: must be whole numbers with commas between them, such as 0,0,1"
+        ) from None
+    return check_prune(given, order) if any(given) else []
+
+
+class NgramTraining:
+    """Counts the n-grams of a text, smooths the counts, and lays out the probabilities."""
+
+    def __init__(self, owner: NGramModel, corpus: Corpus, tells: Tells) -> None:
+        """Take the model that learns."""
+        self.owner, self.corpus, self.tells = owner, corpus, tells
+
+    def train(self) -> None:
+        """Learn the model; Ctrl-C leaves nothing."""
+        owner, how = self.owner, parse_smoothing(self.owner.smoothing)
+        weights = self._weights(how.held_out) if how.held_out else []
+        began = time.perf_counter()
+        with self._count() as counts:
+            sizes = [counts.level(order).counts.size for order in range(1, counts.order + 1)]
+            seconds = time.perf_counter() - began
+            self.tells.say(f"counted {sum(sizes):,} n-grams, {sum(sizes) / seconds:,.0f} n-grams/s")
+            estimation = Estimation(how, _parsed(owner.prune, owner.order), weights, owner.double, owner.threads)
+            words = Vocabulary(counts.words, counts.level(1).counts)
+            levels = estimate(counts, estimation, self._on_order(), self.tells.say)
+            owner.lay_out(words, levels, sum(sizes))
+        owner.history.words = self.corpus.words
+
+    def close(self) -> None:
+        """Do nothing: all temporary files are gone."""
+
+    def _count(self, lines: LineChoice = LineChoice()) -> NgramCounts:
+        owner, tell = self.owner, self.tells.counting
+        return count_ngrams(
+            self.corpus,
+            owner.order,
+            memory=owner.memory,
+            threads=owner.threads,
+            lines=lines,
+            on_step=None if tell is None else lambda what, done, total: tell(done, total),
+        )
+
+    def _weights(self, step: int) -> list[Doubles]:
+        """Learn the weights of Jelinek-Mercer on each `step`-th line, from the counts of the others."""
+        held = held_tokens(self.corpus, step)
+        if not held.size:
+            self.tells.say(f"the text has fewer than {step} lines, so no weights are learned: all are 0.5")
+        with self._count(LineChoice(step)) as counts:
+            return learned_weights(counts, held, len(counts.words) - 1)
+
+    def _on_order(self) -> Any:
+        """Return a function that shows the progress of each order."""
+        began = time.perf_counter()
+
+        def on_order(order: int, done: int, total: int) -> None:
+            nonlocal began
+            if self.tells.counting is not None:
+                self.tells.counting(done, total)
+            if done == total:
+                seconds, began = time.perf_counter() - began, time.perf_counter()
+                self.tells.say(f"order {order}: {total:,} n-grams, {total / max(seconds, 1e-9):,.0f} n-grams/s")
+
+        return on_order

@@ -1,0 +1,64 @@
+"""What every language model can be asked, whatever it was made from."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from unhot.ngrams import sampling
+from unhot.ngrams.asking import State
+from unhot.ngrams.sampling import WordProbability
+from unhot.ngrams.scorer import Perplexity, Scorer, TokenScore
+from unhot.types import Doubles
+
+
+class LanguageModel:
+    """Answers questions about sentences; all logarithms have base 10."""
+
+    scorer: Scorer  # does the work
+
+    def score(self, sentence: str, bos: bool = True, eos: bool = True) -> float:
+        """Return log10 of the probability of a sentence.
+
+        With `bos` the first word comes after `<s>`; with `eos` the sentence ends with `</s>`.
+        """
+        return sum(token.log10 for token in self.scorer.sentence(sentence, bos, eos))
+
+    def full_scores(self, sentence: str, bos: bool = True, eos: bool = True) -> list[TokenScore]:
+        """Return for each token: log10 p, the words of the n-gram that was found, whether it is unknown."""
+        return self.scorer.sentence(sentence, bos, eos)
+
+    def scores(self, sentences: Sequence[str], bos: bool = True, eos: bool = True) -> Doubles:
+        """Return log10 of the probability of each sentence; many are scored on threads."""
+        return self.scorer.sentences(sentences, bos, eos)[:, 3]
+
+    def perplexity(self, source: Any, **how: Any) -> Perplexity:
+        """Return how well the model predicts a text: files, or an iterable of sentences.
+
+        See `Scorer.perplexity` for the other arguments.
+        """
+        return self.scorer.perplexity(source, **how)
+
+    def state(self, context: str = "", bos: bool = True) -> State:
+        """Return the state after some words, to go on from with `advance`."""
+        return sampling.after(self.scorer, context, bos)
+
+    def advance(self, state: State, word: str) -> tuple[TokenScore, State]:
+        """Return the score of a word after a state, and the state after the word."""
+        number = self.scorer.index.get(word, 0)
+        log10, length, following = self.scorer.advance(state, number)
+        return TokenScore(log10, length, number == 0), following
+
+    def next_words(self, context: str = "", k: int = 10, bos: bool = True) -> list[WordProbability]:
+        """Return the k most likely words after a context, with their probabilities."""
+        return sampling.next_words(self.scorer, context, k, bos)
+
+    def generate(self, context: str = "", **how: Any) -> str:
+        """Return a sentence drawn from the model; see `sampling.generate` for the other arguments."""
+        return sampling.generate(self.scorer, context, **how)
+
+
+class AskedModel(LanguageModel):
+    """A model that can only be asked."""
+
+    def __init__(self, scorer: Scorer) -> None:
+        """Take what answers."""
+        self.scorer = scorer

@@ -1,0 +1,257 @@
+"""Ask a model about texts: lines to words, words to log10 probabilities, on threads."""
+
+import functools
+import math
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from unhot.corpus.reading.cuts import LINES
+from unhot.corpus.reading.files import FileReader
+from unhot.corpus.reading.lexicon import add_words, spelt
+from unhot.corpus.reading.scanner import new_table
+from unhot.corpus.reading.sources import paths_of
+from unhot.corpus.reading.text_blocks import Pool
+from unhot.corpus.reading.token_cuts import token_room
+from unhot.corpus.reading.tokenizers import TEXT, Tokenizer, normaliser
+from unhot.errors import DataError
+from unhot.lines.predictor import TextBlock, text_blocks
+from unhot.ngrams.asking import (
+    LANES,
+    State,
+    advance_one,
+    begin_one,
+    cut_lines,
+    new_state,
+    score_lines,
+    score_words,
+    sum_scores,
+)
+from unhot.ngrams.symbols import UNKNOWN
+from unhot.threads import in_order
+from unhot.types import Doubles, Ids, Starts
+
+BLOCK = 1 << 20  # bytes of text that a thread reads at a time
+PIECE = 1 << 17  # the same of sentences from Python, so that a few thousand keep all threads busy
+
+
+class TokenScore(NamedTuple):
+    """A token of a sentence, or its end."""
+
+    log10: float
+    length: int  # the words of the n-gram that was found
+    unknown: bool  # whether the word is not in the vocabulary
+
+
+class Scored(NamedTuple):
+    """Some lines with the log10 probability of each token."""
+
+    ids: Ids
+    starts: Starts  # [lines + 1] line i is ids[starts[i] : starts[i + 1]], and then `</s>` if it was asked for
+    log10: Doubles
+    lengths: Any  # uint8
+    sums: Doubles  # [lines, 5] tokens, unknown ones, those of probability zero, log10, that of known ones
+
+
+class Perplexity(NamedTuple):
+    """How well a model predicts a text."""
+
+    lines: int
+    tokens: int  # words, and the ends of lines
+    unknown: int  # words that are not in the vocabulary
+    zero: int  # tokens of probability zero
+    log10: float
+    log10_without_unknown: float
+
+    @property
+    def perplexity(self) -> float:
+        """10^(-log10 p / tokens)."""
+        return _perplexity(self.log10, self.tokens)
+
+    @property
+    def perplexity_without_unknown(self) -> float:
+        """The same of all tokens that are in the vocabulary."""
+        return _perplexity(self.log10_without_unknown, self.tokens - self.unknown)
+
+    @property
+    def bits(self) -> float:
+        """The cross-entropy of a token in bits: the mean length of its code, if the model were used as one."""
+        return math.log2(self.perplexity) if self.tokens else math.nan
+
+    def as_json(self) -> dict[str, float]:
+        """Return all figures."""
+        names = ("perplexity", "perplexity_without_unknown", "bits")
+        return {**self._asdict(), **{name: getattr(self, name) for name in names}}
+
+
+def _perplexity(log10: float, tokens: int) -> float:
+    if not tokens:
+        return math.nan
+    try:
+        return float(10 ** (-log10 / tokens))
+    except OverflowError:
+        return math.inf
+
+
+def total(sums: Doubles) -> Perplexity:
+    """Return the perplexity of lines, from their sums."""
+    tokens, unknown, zero, log10, known = sums.sum(axis=0).tolist()
+    return Perplexity(len(sums), int(tokens), int(unknown), int(zero), log10, known)
+
+
+class Scorer:
+    """The words of a model, and the model in a form that kernels read."""
+
+    def __init__(
+        self, words: Sequence[str], model: Any, *, tokenizer: Tokenizer = "whitespace", threads: int = 2
+    ) -> None:
+        """Take the words and a `Trie` or another type that the generics of asking.py know."""
+        self.words, self.model = words, model
+        self.tokenizer, self.threads = tokenizer, threads
+
+    @functools.cached_property
+    def index(self) -> dict[str, int]:
+        """Word -> id."""
+        return {word: number for number, word in enumerate(self.words)}
+
+    @functools.cached_property
+    def _table(self) -> Any:
+        text, offsets = spelt(self.words)
+        table = new_table(max(1, len(self.words)), max(1, text.size))
+        return add_words(table, text, offsets, np.ones(len(self.words), np.int64))[0]
+
+    def tokens(self, text: str) -> list[str]:
+        """Split a text into words."""
+        if callable(self.tokenizer):
+            return list(self.tokenizer(text))
+        how = normaliser(self.tokenizer)
+        if how is not None:
+            from unhot.corpus.reading.tokenizers import normalised
+
+            text = normalised(text, self.tokenizer)
+        return text.split()
+
+    def score_ids(self, ids: Ids, starts: Starts, bos: bool = True, eos: bool = True) -> Scored:
+        """Score lines of ids."""
+        size = int(starts[-1] - starts[0]) + (starts.size - 1 if eos else 0)
+        prob, lengths = np.empty(size), np.empty(size, np.uint8)
+        lanes = min(LANES, max(1, starts.size - 1))
+        state = new_state(self.model.order, lanes)
+        score_lines(self.model, ids, starts, bos, eos, state, np.zeros((lanes, 3), np.int64), prob, lengths)
+        sums = np.zeros((starts.size - 1, 5))
+        sum_scores(ids, starts, eos, prob, sums)
+        return Scored(ids, starts, prob, lengths, sums)
+
+    def score_block(self, block: TextBlock, bos: bool, eos: bool) -> Scored:
+        """Score lines of bytes."""
+        text, size = block.text, block.size
+        how = None if callable(self.tokenizer) else normaliser(self.tokenizer)
+        if how is not None:
+            text, size = how(text, size, np.empty(0, np.uint8))
+        ids, starts = np.empty(size // 2 + 1, np.int32), np.empty(block.lines + 1, np.int64)
+        cut_lines(text, size, TEXT, self._table, *token_room(), ids, starts)
+        return self.score_ids(ids[: starts[-1]], starts, bos, eos)
+
+    def over(self, blocks: Iterable[TextBlock], bos: bool = True, eos: bool = True) -> Generator[Scored, None, None]:
+        """Yield blocks of lines with their scores, in order, on threads."""
+        self._table  # noqa: B018 (made before threads start)
+        return in_order(blocks, lambda block: self.score_block(block, bos, eos), self.threads)
+
+    def sentences(self, texts: Sequence[str], bos: bool = True, eos: bool = True) -> Doubles:
+        """Return the sums of many sentences: [sentences, 5], see `Scored`."""
+        if callable(self.tokenizer):
+            texts = [" ".join(self.tokenizer(text)) for text in texts]
+        found = [scored.sums for scored in self.over(text_blocks(texts, PIECE), bos, eos)]
+        return np.concatenate(found) if found else np.zeros((0, 5))
+
+    def sentence(self, text: str, bos: bool = True, eos: bool = True) -> list[TokenScore]:
+        """Return the score of each token of a sentence."""
+        ids = self.ids(self.tokens(text))
+        found = self.score_ids(ids, np.array([0, ids.size]), bos, eos)
+        unknown = [*(ids == UNKNOWN).tolist(), False]
+        return [
+            TokenScore(log10, length, new)
+            for log10, length, new in zip(found.log10.tolist(), found.lengths.tolist(), unknown, strict=False)
+        ]
+
+    def ids(self, words: Iterable[str]) -> Ids:
+        """Return the ids of words; that of `<unk>` for unknown ones."""
+        return np.array([self.index.get(word, UNKNOWN) for word in words], np.int32)
+
+    def perplexity(
+        self,
+        source: Any,
+        *,
+        column: str | None = None,
+        bos: bool = True,
+        eos: bool = True,
+        force: bool = False,
+        progress: Callable[[int, int | None], None] | None = None,
+    ) -> Perplexity:
+        """Return how well the model predicts a text: files, or an iterable of strings or of token lists."""
+        blocks = self.blocks(source, column, force, progress)
+        parts = [total(scored.sums) for scored in self.over(blocks, bos, eos)]
+        return Perplexity(*(sum(values) for values in zip(*parts, total(np.zeros((0, 5))), strict=True)))
+
+    def blocks(
+        self,
+        source: Any,
+        column: str | None = None,
+        force: bool = False,
+        progress: Callable[[int, int | None], None] | None = None,
+    ) -> Iterator[TextBlock]:
+        """Yield the lines of a text as blocks."""
+        paths = paths_of(source)
+        if paths is None:
+            yield from _sentence_blocks(source)
+            return
+        reader = FileReader(paths, LINES, column, True, force)
+        if reader.token_lists:
+            raise DataError(f"column {column!r} holds lists of tokens: give a column of strings")
+        pool = Pool()
+        for block in reader.blocks(pool, BLOCK):
+            text = block.text[: block.size + 64].copy()
+            lines = int(np.count_nonzero(text[: block.size] == ord("\n")))
+            if callable(self.tokenizer):
+                raw = text[: block.size].tobytes().decode("utf-8", "surrogateescape")
+                yield from text_blocks([" ".join(self.tokenizer(line)) for line in raw.split("\n")[:-1]])
+            else:
+                yield TextBlock(text, block.size, lines)
+            pool.give(block)
+            if progress is not None:
+                progress(*reader.progress())
+
+    def begin(self, bos: bool = True) -> State:
+        """Return the state of an empty history, or of one that is `<s>`."""
+        state = new_state(self.model.order)
+        if bos:
+            begin_one(self.model, state)
+        return state
+
+    def advance(self, state: State, word: int) -> tuple[float, int, State]:
+        """Return log10 p(word | history), the length of the n-gram found, and the state after the word."""
+        after = State(*(part.copy() for part in state))
+        log10, length = advance_one(self.model, after, word)
+        return log10, length, after
+
+    def log10_all(self, state: State) -> Doubles:
+        """Return log10 p(word | history) of all words, by id; of `<s>`, which is never predicted, -inf."""
+        both = State(*(np.concatenate([part, part]) for part in state))
+        prob = np.empty(len(self.words))
+        score_words(self.model, both, prob)
+        prob[1] = -np.inf
+        return prob
+
+
+def _sentence_blocks(source: Any) -> Iterator[TextBlock]:
+    """Yield the sentences of an iterable, strings or lists of tokens, some at a time."""
+    held: list[str] = []
+    size = 0
+    for sentence in source:
+        held.append(sentence if isinstance(sentence, str) else " ".join(sentence))
+        size += len(held[-1])
+        if size >= BLOCK:
+            yield from text_blocks(held)
+            held, size = [], 0
+    yield from text_blocks(held)
