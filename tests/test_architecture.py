@@ -12,6 +12,7 @@ ORDER = [
     "types",
     "version",
     "errors",
+    "specs",
     "sizes",
     "json_file",
     "lazy",
@@ -30,6 +31,7 @@ ORDER = [
     "index",
     "vectors",
     "lines",
+    "ngrams",
     "data",
     "nn",
 ]

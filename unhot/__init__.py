@@ -23,7 +23,9 @@ if TYPE_CHECKING:  # for type checkers, which do not run `__getattr__`
     from unhot.models.fasttext import FastText as FastText
     from unhot.models.glove import GloVe as GloVe
     from unhot.models.load import load as load
+    from unhot.models.load import load_language_model as load_language_model
     from unhot.models.load import load_unfinished as load_unfinished
+    from unhot.models.ngram_model import NGramModel as NGramModel
     from unhot.models.skipgram import SkipGram as SkipGram
     from unhot.models.svd import SVD as SVD
     from unhot.train.checkpoint import Checkpoint as Checkpoint
@@ -37,6 +39,7 @@ _HOMES = {
     "Vectors": "unhot.vectors.store",
     "Vocabulary": "unhot.vocab.vocabulary",
     "load": "unhot.models.load",
+    "load_language_model": "unhot.models.load",
     "load_unfinished": "unhot.models.load",
 }
 # sub-packages that can be used after `import unhot`, without an import of their own
@@ -49,6 +52,7 @@ _ROOMS = (
         "evaluate",
         "index",
         "models",
+        "ngrams",
         "nn",
         "noise",
         "outputs",

@@ -36,6 +36,11 @@ def in_order(
         executor.shutdown(cancel_futures=True)
 
 
+def parts_of(size: int, block: int) -> list[range]:
+    """Cut 0 .. size - 1 into parts of `block` numbers, as tasks."""
+    return [range(first, min(first + block, size)) for first in range(0, size, block)]
+
+
 @contextlib.contextmanager
 def working(
     tasks: Iterable[Task],

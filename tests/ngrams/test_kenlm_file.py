@@ -69,6 +69,13 @@ def test_a_word_that_is_there_twice_is_its_first_and_a_missing_symbol_is_unknown
     assert found.model.ids.tolist() == [0, 0, 3, 1, 2, 4, 5, 7, 8, 9]
 
 
+def test_a_word_that_begins_no_n_gram_leaves_no_history():
+    model, state = read_kenlm(GOLDEN / "kenlm_probing.bin").model, new_state(3)
+    rest = np.zeros((1, 3), np.int64), np.empty(1), np.empty(1, np.uint8)
+    score_lines(model, np.empty(0, np.int32), np.zeros(2, np.int64), True, True, state, *rest)
+    assert state.size.tolist() == [[0, 2]]
+
+
 def test_the_file_is_mapped_and_read_only():
     model = read_kenlm(str(GOLDEN / "kenlm_probing.bin")).model
     for table, size in [(model.single, WORDS + 1), (model.middle, 103), (model.top, 150)]:
@@ -92,8 +99,9 @@ def test_the_file_is_mapped_and_read_only():
         (92, 0x3F000000, "order 3, 0.5 places"),
         (92, 0x7FC00000, "order 3, nan places"),
         (92, 0x7F800000, "order 3, inf places"),
-        (108, 29, "4454 bytes, but 198 n-grams take"),
-        (108, 27, "28 words|expected 28 words"),
+        (108, 60, "4454 bytes, but 229 n-grams take"),
+        (108, 29, "expected 28 words, the first <unk>"),
+        (108, 27, "expected 28 words, the first <unk>"),
         (116, 68, "expected 28 words, the first <unk>"),
         (120, 1, "4454 bytes, but 4294967493 n-grams take"),
         (128, 0xFFFFFFFF, "n-grams take"),

@@ -54,7 +54,9 @@ class ClassifierCommand(OneModelCommand):
         params = super().get_params(ctx)
         for option in params:
             if isinstance(option, ModelOption):
-                option.help = (option.help or "").replace(", ".join(listed_layers()), ", ".join(able_layers()))
+                option.help = (option.help or "").replace(
+                    ", ".join(listed_layers()), ", ".join(able_layers())
+                )
         return params
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -20,9 +20,9 @@ NAME = "ngram"
 TRAIN = """\
 Learn an n-gram language model from text.
 
-INPUT is a file, a folder, a pattern, or - for standard input; gz, bz2, xz and zst files are unpacked; of parquet
-files the text column is read. Each line is a sentence, and empty lines count. The default is what KenLM's lmplz
-estimates: modified Kneser-Ney of order 5.
+INPUT is a file, a folder, a pattern, or - for standard input; gz, bz2, xz and zst files are unpacked; of
+parquet files the text column is read. Each line is a sentence, and empty lines count. The default is modified
+Kneser-Ney of order 5, as KenLM's lmplz estimates it.
 """
 EXAMPLES = """
 \b
@@ -37,8 +37,20 @@ Examples:
   unhot lm convert model model.arpa.gz
 """
 # options of `unhot train` that an n-gram model does not have
-OTHERS = {"phrases": None, "keep_vocabulary": False, "on": None, "device": None, "model": NAME}
-OTHERS |= {"resume": None, "start": None, "freeze": None, "checkpoint_minutes": 0.0, "checkpoint_chunks": None}
+OTHERS: dict[str, Any] = {
+    "phrases": None,
+    "keep_vocabulary": False,
+    "on": None,
+    "device": None,
+    "model": NAME,
+}
+OTHERS |= {
+    "resume": None,
+    "start": None,
+    "freeze": None,
+    "checkpoint_minutes": 0.0,
+    "checkpoint_chunks": None,
+}
 OTHERS |= {"overwrite": False, "log_json": None, "plugin": None}
 
 
@@ -70,13 +82,14 @@ train = NgramCommand(
 def lm() -> None:
     """Language models: train, perplexity, score, generate, count, convert.
 
-    MODEL is a folder that `train` wrote, an ARPA file, compressed or not, or a binary file of KenLM (probing).
+    MODEL is a folder that `train` wrote, an ARPA file, compressed or not, or a binary file of KenLM
+    (probing).
     """
 
 
 @click.command()
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
-@click.option("--order", type=click.IntRange(1, 16), default=3, show_default=True, help="Words of an n-gram.")
+@click.option("--order", type=click.IntRange(1, 16), default=3, show_default=True, help="Its words.")
 @click.option("--top", type=click.IntRange(1), default=20, show_default=True, help="How many to show.")
 @click.option("--min-count", type=click.IntRange(1), default=1, help="Rarer words become <unk>.")
 @click.option("--memory", default="1GB", show_default=True, help="Memory for counting.")
@@ -100,7 +113,7 @@ def count(
     from unhot.ngrams.counting import count_ngrams
 
     source: Any = [name if name == "-" else Path(name) for name in inputs]
-    keep = {"empty_lines": True, "unknown": True}
+    keep: dict[str, Any] = {"empty_lines": True, "unknown": True}
     with (
         new_bar("counting", "{task.percentage:>3.0f}%", transient=True, quiet=as_json),
         encode(source, min_count=min_count, column=column, threads=threads, force=force, **keep) as corpus,
@@ -112,7 +125,9 @@ def count(
         show_json({"order": order, "ngrams": sizes, "top": dict(found)})
         return 0
     how = ", ".join(f"{size:,} of order {each}" for each, size in enumerate(sizes, 1))
-    print_table("", ("n-gram", "count"), [(ngram, f"{times:,}") for ngram, times in found], f"different: {how}")
+    print_table(
+        "", ("n-gram", "count"), [(ngram, f"{times:,}") for ngram, times in found], f"different: {how}"
+    )
     return 0
 
 

@@ -30,9 +30,7 @@ PERCENTILES = (1, 5, 10, 25, 50, 75, 90, 95, 99)
 @threads_option
 @force_option
 @json_option
-def perplexity(
-    model: str, source: str, column: str | None, threads: int, force: bool, as_json: bool
-) -> int:
+def perplexity(model: str, source: str, column: str | None, threads: int, force: bool, as_json: bool) -> int:
     """Measure how well MODEL predicts TEXT, line by line.
 
     A token is a word or the end of a line. Words that MODEL does not know count as <unk>; the perplexity
@@ -132,8 +130,12 @@ def score(
 @click.command()
 @click.argument("model")
 @click.argument("context", default="")
-@click.option("-n", "--number", type=click.IntRange(1), default=1, show_default=True, help="How many sentences.")
-@click.option("--words", type=click.IntRange(1), default=100, show_default=True, help="The most words of one.")
+@click.option(
+    "-n", "--number", type=click.IntRange(1), default=1, show_default=True, help="How many sentences."
+)
+@click.option(
+    "--words", type=click.IntRange(1), default=100, show_default=True, help="The most words of one."
+)
 @click.option(
     "--temperature",
     type=click.FloatRange(0),

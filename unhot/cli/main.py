@@ -40,7 +40,8 @@ NAME = "unhot"
 COMPLETE = "_UNHOT_COMPLETE"  # set by a shell that completes a command line
 EPILOG = (
     "Begin with `unhot demo`, or `unhot train TEXT -o MODEL` and then `unhot neighbors MODEL WORD`. "
-    "To classify texts, begin with `unhot classify demo`; for language models, with `unhot lm train`. Add --debug to see tracebacks."
+    "To classify texts, begin with `unhot classify demo`; for language models, with `unhot lm train`. "
+    "Add --debug to see tracebacks."
 )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, TypeVar
 
 import click
 
@@ -11,6 +11,7 @@ from unhot.cli.show import new_bar
 from unhot.cli.streams import is_stream, open_stream
 from unhot.errors import ConfigError
 
+Command = TypeVar("Command", bound=Callable[..., Any])
 OnProgress = Callable[[int, "int | None"], None]
 
 threads_option = click.option("--threads", type=click.IntRange(1), default=2, show_default=True)
@@ -25,7 +26,7 @@ format_option = click.option(
 )
 
 
-def rename_option(example: str) -> Any:
+def rename_option(example: str) -> Callable[[Command], Command]:
     """Return the option that names new columns differently."""
     return click.option(
         "--rename", multiple=True, metavar="OLD=NEW", help=f"Name a new column differently: {example}."

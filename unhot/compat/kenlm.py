@@ -1,4 +1,4 @@
-"""The names of KenLM's Python module, for code that has `import kenlm`: write `import unhot.compat.kenlm as kenlm`.
+"""The names of KenLM's Python module: change `import kenlm` to `import unhot.compat.kenlm as kenlm`.
 
 `Model` opens ARPA files, compressed or not, KenLM's binary files of the probing kind, and folders of unhot.
 """
@@ -95,9 +95,11 @@ class Model:
         """Return the perplexity of a sentence, with its end."""
         return float(10 ** (-self.score(sentence) / (len(sentence.split()) + 1)))
 
-    def full_scores(self, sentence: str, bos: bool = True, eos: bool = True) -> Iterator[tuple[float, int, bool]]:
+    def full_scores(
+        self, sentence: str, bos: bool = True, eos: bool = True
+    ) -> Iterator[tuple[float, int, bool]]:
         """Yield for each word log10 p, the words of the n-gram that was found, and whether it is unknown."""
-        yield from map(tuple, self._model.full_scores(sentence, bos, eos))  # type: ignore[arg-type]
+        yield from map(tuple, self._model.full_scores(sentence, bos, eos))
 
     def BeginSentenceWrite(self, state: State) -> None:  # noqa: N802
         """Make a state that of the history `<s>`."""

@@ -13,11 +13,11 @@ from unhot.models.fasttext_file import holds_model
 from unhot.models.model import MODELS, Model
 from unhot.models.ngram_model import NGramModel
 from unhot.models.word_model import WordModel
-from unhot.ngrams.kenlm_file import is_kenlm, read_kenlm
+from unhot.ngrams.kenlm_file import MAGIC, read_kenlm
 from unhot.ngrams.language_model import AskedModel, LanguageModel
 from unhot.ngrams.scorer import Scorer
 from unhot.vectors.formats.directory import CURRENT, check_exists, checkpoint_of, is_model, load_model
-from unhot.vectors.formats.sniff import is_fasttext
+from unhot.vectors.formats.sniff import head_of, is_fasttext
 
 for _module in pkgutil.iter_modules(unhot.models.__path__):
     if _module.name != "load":
@@ -55,8 +55,8 @@ def load(path: str | os.PathLike[str], *, verify: bool = False) -> Model[Any]:
 def load_language_model(path: str | os.PathLike[str], threads: int = 2) -> LanguageModel:
     """Load a language model: a folder, an ARPA file, compressed or not, or a binary file of KenLM."""
     check_exists(Path(path))
-    if Path(path).is_file() and is_kenlm(Path(path)):
-        read = read_kenlm(path)
+    if Path(path).is_file() and head_of(Path(path)).startswith(MAGIC):
+        read = read_kenlm(Path(path))
         return AskedModel(Scorer(read.words, read.model, threads=threads))
     found = NGramModel.load_arpa(path) if Path(path).is_file() else load(path)
     if not isinstance(found, LanguageModel):

@@ -26,11 +26,11 @@ from unhot.models.settings import Range
 from unhot.models.text_model import TextModel
 from unhot.ngrams.arpa import read_arpa, write_arpa
 from unhot.ngrams.asking import Trie
-from unhot.ngrams.counting import HIGHEST_ORDER, LineChoice, count_ngrams, held_tokens
+from unhot.ngrams.counting import ALL_LINES, HIGHEST_ORDER, LineChoice, count_ngrams, held_tokens
 from unhot.ngrams.estimating import Estimation, Level, check_prune, estimate
 from unhot.ngrams.language_model import LanguageModel
 from unhot.ngrams.levels import NgramCounts
-from unhot.ngrams.packing import Layout, Packed, choose_layout, pack
+from unhot.ngrams.packing import Layout, PackedNgrams, choose_layout, pack
 from unhot.ngrams.scorer import Scorer
 from unhot.ngrams.smoothing import parse_smoothing
 from unhot.ngrams.smoothing.jelinek_mercer import learned_weights
@@ -47,7 +47,7 @@ class LearnedNgrams(NamedTuple):
 
     in_vocabulary: Vocabulary  # `<unk>`, `<s>` and `</s>` come first
     out_vocabulary: Vocabulary
-    packed: Packed
+    packed: PackedNgrams
 
 
 @model("ngram")
@@ -76,7 +76,9 @@ class NGramModel(LanguageModel, TextModel[LearnedNgrams]):
         self.smoothing = parse_smoothing(self.smoothing).spec()
         self.prune = ",".join(map(str, _parsed(self.prune, self.order)))
         if self.compact and self.double:
-            raise ConfigError("compact with double: compact models have 32-bit numbers; leave one of them out")
+            raise ConfigError(
+                "compact with double: compact models have 32-bit numbers; leave one of them out"
+            )
 
     def encoding(self, reads: Reads) -> dict[str, Any]:
         """Keep the places of unknown words and empty lines."""
@@ -88,7 +90,9 @@ class NGramModel(LanguageModel, TextModel[LearnedNgrams]):
 
     def warm_up(self) -> None:
         """Compile the kernels by learning from two words."""
-        tiny = dataclasses.replace(self, smoothing="witten_bell", memory="1MB", threads=1, tokenizer="whitespace")
+        tiny = dataclasses.replace(
+            self, smoothing="witten_bell", memory="1MB", threads=1, tokenizer="whitespace"
+        )
         with encode(iter(["a b", "a b"]), min_count=1, empty_lines=True, unknown=True) as corpus:
             NgramTraining(tiny, corpus, Tells(note=lambda line: None)).train()
 
@@ -131,7 +135,9 @@ class NGramModel(LanguageModel, TextModel[LearnedNgrams]):
                 f"{words.words[:3]}: the file is damaged"
             )
         layout = Layout(self.compact, keys_of(len(words)).bits, int(places or 0), self.double)
-        self.keep(LearnedNgrams(words, words, Packed.of_bytes(layout, ngrams, len(words), saved.tensors)))
+        self.keep(
+            LearnedNgrams(words, words, PackedNgrams.of_bytes(layout, ngrams, len(words), saved.tensors))
+        )
 
     def forget(self) -> None:
         """Drop what was made from the old state."""
@@ -169,8 +175,8 @@ class NGramModel(LanguageModel, TextModel[LearnedNgrams]):
         how, packed = parse_smoothing(self.smoothing), self.learned.packed
         if how.how in (FLAT, FIXED):
             raise ConfigError(
-                f"smoothing={self.smoothing}: ARPA files hold back-off weights of histories that were seen, and "
-                "this smoothing also weighs others: save the model as a folder"
+                f"smoothing={self.smoothing}: ARPA files weigh only histories that were seen, and "
+                "this smoothing also weighs others: keep the folder"
             )
         with opened_result(path) as file:
             write_arpa(file, self.learned.in_vocabulary.words, packed.levels(), packed.ngrams)
@@ -192,18 +198,21 @@ class NgramTraining:
 
     def __init__(self, owner: NGramModel, corpus: Corpus, tells: Tells) -> None:
         """Take the model that learns."""
-        self.owner, self.corpus, self.tells = owner, corpus, tells
+        self.owner, self.corpus = owner, corpus
+        self.tells = tells
 
     def train(self) -> None:
         """Learn the model; Ctrl-C leaves nothing."""
         owner, how = self.owner, parse_smoothing(self.owner.smoothing)
-        weights = self._weights(how.held_out) if how.held_out else []
+        weights = self._weights(how.step) if how.step else []
         began = time.perf_counter()
         with self._count() as counts:
             sizes = [counts.level(order).counts.size for order in range(1, counts.order + 1)]
             seconds = time.perf_counter() - began
             self.tells.say(f"counted {sum(sizes):,} n-grams, {sum(sizes) / seconds:,.0f} n-grams/s")
-            estimation = Estimation(how, _parsed(owner.prune, owner.order), weights, owner.double, owner.threads)
+            estimation = Estimation(
+                how, _parsed(owner.prune, owner.order), weights, owner.double, owner.threads
+            )
             words = Vocabulary(counts.words, counts.level(1).counts)
             levels = estimate(counts, estimation, self._on_order(), self.tells.say)
             owner.lay_out(words, levels, sum(sizes))
@@ -212,7 +221,7 @@ class NgramTraining:
     def close(self) -> None:
         """Do nothing: all temporary files are gone."""
 
-    def _count(self, lines: LineChoice = LineChoice()) -> NgramCounts:
+    def _count(self, lines: LineChoice = ALL_LINES) -> NgramCounts:
         owner, tell = self.owner, self.tells.counting
         return count_ngrams(
             self.corpus,
@@ -241,6 +250,8 @@ class NgramTraining:
                 self.tells.counting(done, total)
             if done == total:
                 seconds, began = time.perf_counter() - began, time.perf_counter()
-                self.tells.say(f"order {order}: {total:,} n-grams, {total / max(seconds, 1e-9):,.0f} n-grams/s")
+                self.tells.say(
+                    f"order {order}: {total:,} n-grams, {total / max(seconds, 1e-9):,.0f} n-grams/s"
+                )
 
         return on_order

@@ -1,7 +1,7 @@
-"""The compiled part of ARPA files: parse and write lines of n-grams, and look up the parts of n-grams.
+"""The compiled part of ARPA files: parse and write lines of n-grams, and look up the parts of long n-grams.
 
-A line of an n-gram is the log10 of its probability, its words, and possibly the log10 of its back-off weight,
-with spaces or tabs between them. A line that begins with a backslash ends the n-grams of an order.
+A line is the log10 of a probability, the words of the n-gram, and possibly the log10 of its back-off weight,
+with spaces or tabs between them.
 """
 
 from typing import Any, NamedTuple
@@ -12,23 +12,21 @@ from unhot.corpus.reading.scanner import insert, look_up
 from unhot.kernels.jit import inner, kernel
 from unhot.ngrams.seeking import Sorted, seek
 from unhot.ngrams.symbols import key_of
-from unhot.types import Bytes, Floats, Ids
+from unhot.types import Bytes, Ids, Starts
 from unhot.vectors.formats.numbers import LINE_FEED, RETURN, SPACE, TAB, number
 
 BACKSLASH = ord("\\")
-# entries of the state of `read_lines`: the byte and the number of the next line, the first byte of the last
-# line, its field that was read last, and the n-grams so far
-PLACE, LINE, START, FIELD, ROW, STATE = range(6)
-DONE, MARKER, HARD, FULL, SHORT, UNLISTED, TWICE = 0, 1, 2, -1, -2, -3, -4  # why it stopped
+PLACE, ROW = 0, 1  # entries of the state of `read_lines`: the first byte of the next line, the n-grams so far
+DONE, MARKER, FULL, MALFORMED = 0, 1, -1, -2  # why it stopped; `insert` says FULL
 
 
 class Listed(NamedTuple):
     """The n-grams of one order, as a file lists them."""
 
-    words: Ids  # [n-grams, order]
-    prob: Floats
-    backoff: Floats
-    lines: Ids  # the number of the line of each
+    words: Any  # int32 [n-grams, order]
+    prob: Any  # float32
+    backoff: Any  # float32
+    lines: Any  # int32, the number of the line of each; while a block is read, its first byte
 
 
 @inner
@@ -50,61 +48,48 @@ def number_in(text: Any, at: Any, end: Any, powers: Any) -> Any:
 
 
 @inner
-def word_in(table: Any, text: Any, at: Any, end: Any, new: Any) -> Any:
-    """Return the id of the word in a field, or why it has none; a new word is added, and may come once."""
+def word_in(table: Any, text: Any, at: Any, end: Any) -> Any:
+    """Return the id of the word in a field, which may be new; FULL or MALFORMED: it cannot have one."""
     if at == end:
-        return np.int64(SHORT)
+        return np.int64(MALFORMED)
     found, slot, key = look_up(table, text, at, end - at)
-    if not new:
-        return found if found >= 0 else np.int64(UNLISTED)
-    if found < 0:
-        found = np.int64(insert(table, slot, key, text, at, end - at))
-        if found < 0:
-            return np.int64(FULL)
-    table.counts[found] += 1
-    return found if table.counts[found] == 1 else np.int64(TWICE)
+    return found if found >= 0 else np.int64(insert(table, slot, key, text, at, end - at))
 
 
 @kernel
-def read_lines(text: Any, size: Any, table: Any, part: Listed, powers: Any, state: Any) -> int:
-    """Read the lines of n-grams of a text, which ends with a line feed; return why it stopped.
+def read_lines(text: Any, size: Any, table: Any, part: Listed, powers: Any, state: Any) -> Any:
+    """Read the lines of a block, which ends with a line feed; return why it stopped.
 
-    DONE: at the end of the text. MARKER: before a line that begins with a backslash. HARD: after a line with
-    a number that Python must read. The others: before a line that is wrong, or for which the table is full.
+    DONE: the block is read. MARKER: the next line begins with a backslash. MALFORMED: the next line has too
+    few or too many fields. FULL: the table must grow.
     """
-    order = part.words.shape[1]
     while state[PLACE] < size:
-        state[START], row = state[PLACE], state[ROW]
+        row = state[ROW]
         at, end = next_field(text, state[PLACE])
-        blank = at == end
-        if not blank:
+        if at < end:
             if text[at] == BACKSLASH:
                 return MARKER
             part.prob[row], part.backoff[row] = number_in(text, at, end, powers), 0.0
-            for column in range(order):
+            for column in range(part.words.shape[1]):
                 at, end = next_field(text, end)
-                word = word_in(table, text, at, end, order == 1)
+                word = word_in(table, text, at, end)
                 if word < 0:
-                    state[FIELD] = column + 1
                     return word
                 part.words[row, column] = word
             at, end = next_field(text, end)
             if at < end:
                 part.backoff[row] = number_in(text, at, end, powers)
                 at, end = next_field(text, end)
-            if at < end:
-                return SHORT
-            part.lines[row] = state[LINE]
-            state[ROW] = row + 1
+                if at < end:
+                    return MALFORMED
+            part.lines[row] = state[PLACE]
+            state[ROW] += 1
         state[PLACE] = at + 1
-        state[LINE] += 1
-        if not blank and part.prob[row] + part.backoff[row] != part.prob[row] + part.backoff[row]:
-            return HARD
     return DONE
 
 
 @kernel
-def follow(windows: Ids, words: Ids, length: int, begins: Any, own: Any, keys: Any, found: Ids) -> int:
+def follow(windows: Ids, words: Ids, found: Ids, length: int, begins: Any, own: Any, keys: Any) -> Any:
     """Look up the n-grams of one more word that long n-grams contain; return how many are missing.
 
     windows[i, j] is the n-gram of `length` words from word j of the long n-gram i on, and found[i, j] becomes
@@ -117,41 +102,35 @@ def follow(windows: Ids, words: Ids, length: int, begins: Any, own: Any, keys: A
             low, high = begins[windows[i, j]], begins[windows[i, j] + 1]
             key = key_of(keys, np.int64(words[i, j + length]))
             at = seek(Sorted(own), low, high, key, keys.bits)
-            if at == high or own[at] != key:
-                at = np.int64(-1)
-                missing += 1
-            found[i, j] = at
+            there = at < high and own[at] == key
+            found[i, j] = at if there else -1
+            missing += not there
     return missing
 
 
 @inner
-def copy_bytes(source: Any, start: Any, end: Any, out: Any, to: Any, last: Any) -> Any:
-    """Copy some bytes and write one more behind them; return the place behind that."""
-    for at in range(start, end):
+def copy_field(source: Any, at: Any, out: Any, to: Any, last: Any) -> Any:
+    """Copy bytes up to a line feed, and write another byte in its place; return the places behind both."""
+    while source[at] != LINE_FEED:
         out[to] = source[at]
+        at += 1
         to += 1
     out[to] = last
-    return to + 1
+    return at + 1, to + 1
 
 
 @kernel
-def write_lines(numbers: Bytes, weighted: bool, words: Ids, joined: Bytes, offsets: Any, out: Bytes) -> None:
-    """Write lines of n-grams; `numbers` has those of all lines, each with a line feed behind it.
+def write_lines(numbers: Bytes, weighted: bool, words: Ids, spelt: Bytes, starts: Starts, out: Bytes) -> None:
+    """Write the lines of n-grams.
 
-    weighted: a line has two numbers. Word w is joined[offsets[w] : offsets[w + 1]].
+    numbers: those of all lines, each with a line feed behind it; a line has two if `weighted`, else one.
+    Word i begins at byte starts[i] of `spelt` and has a line feed behind it.
     """
-    to, order = np.int64(0), words.shape[1]
-    start = end = np.int64(0)
+    at = to = np.int64(0)
     for i in range(words.shape[0]):
-        while numbers[end] != LINE_FEED:
-            end += 1
-        to = copy_bytes(numbers, start, end, out, to, TAB)
-        start = end = end + 1
-        for j in range(order):
-            behind = SPACE if j < order - 1 else TAB if weighted else LINE_FEED
-            to = copy_bytes(joined, offsets[words[i, j]], offsets[words[i, j] + 1], out, to, behind)
+        at, to = copy_field(numbers, at, out, to, TAB)
+        for j in range(words.shape[1]):
+            last = SPACE if j < words.shape[1] - 1 else TAB if weighted else LINE_FEED
+            _, to = copy_field(spelt, starts[words[i, j]], out, to, last)
         if weighted:
-            while numbers[end] != LINE_FEED:
-                end += 1
-            to = copy_bytes(numbers, start, end, out, to, LINE_FEED)
-            start = end = end + 1
+            at, to = copy_field(numbers, at, out, to, LINE_FEED)

@@ -57,7 +57,7 @@ def begin_line(model: Any, state: Any, lane: Any) -> None:
 
 @generic
 def advance(model: Any, state: Any, lane: Any, word: Any) -> Any:
-    """Return log10 p(word | history) and the length of the n-gram found; make the word part of the history."""
+    """Return log10 p(word | history) and the length of the n-gram found; add the word to the history."""
 
 
 @generic
@@ -102,7 +102,8 @@ def advance_in_trie(model: Any, state: Any, lane: Any, word: Any) -> Any:
     """
     key, bits = key_of(model.keys, word), model.keys.bits
     length, history = state.size[lane, LENGTH], state.size[lane, HISTORY]
-    chain, ends, backoffs = state.chain[lane], state.ends[lane], state.backoffs[lane]
+    chain, ends = state.chain[lane], state.ends[lane]
+    backoffs = state.backoffs[lane]
     prob, weight = prob_at(model.nodes, word), backoff_at(model.nodes, word)
     begin, end = continuations(model, word, 0)
     found = 1
@@ -112,13 +113,15 @@ def advance_in_trie(model: Any, state: Any, lane: Any, word: Any) -> Any:
             node = find(model.top, low, high, key, bits)
             if node < 0:
                 break
-            chain[j], ends[j], backoffs[j] = begin, end, weight
+            chain[j], ends[j] = begin, end
+            backoffs[j] = weight
             prob = prob_at(model.top, node)
         else:
             node = find(model.nodes, low, high, key, bits)
             if node < 0:
                 break
-            chain[j], ends[j], backoffs[j] = begin, end, weight
+            chain[j], ends[j] = begin, end
+            backoffs[j] = weight
             prob, weight = prob_at(model.nodes, node), backoff_at(model.nodes, node)
             begin, end = continuations(model, node, j + 1)
         found += 1
@@ -130,7 +133,8 @@ def advance_in_trie(model: Any, state: Any, lane: Any, word: Any) -> Any:
         for j in range(found - 1, length):
             prob += backoffs[j]
     if found < model.order:
-        chain[found - 1], ends[found - 1], backoffs[found - 1] = begin, end, weight
+        chain[found - 1], ends[found - 1] = begin, end
+        backoffs[found - 1] = weight
     length = min(found, model.order - 1)
     while length > 0 and chain[length - 1] == ends[length - 1] and backoffs[length - 1] == 0.0:
         length -= 1

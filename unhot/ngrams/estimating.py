@@ -11,15 +11,17 @@ import numpy as np
 
 from unhot.errors import ConfigError
 from unhot.kernels.jit import inner, kernel
+from unhot.kernels.simd.rows import prefetch_number
 from unhot.ngrams.levels import NgramCounts
 from unhot.ngrams.linking import BLOCK, counts_of, link_levels, links_of
 from unhot.ngrams.seeking import bucket_of
 from unhot.ngrams.smoothing.katz import TINY
 from unhot.ngrams.smoothing.smoothing import BACK_OFF, FIXED, FLAT, INTERPOLATED, MOST, Rule, Smoothing, Tally
 from unhot.ngrams.symbols import BEGIN, END
-from unhot.threads import in_order
+from unhot.threads import in_order, parts_of
 from unhot.types import Doubles
 
+AHEAD = 32  # n-grams whose suffixes' probabilities are prefetched before they are needed
 OnOrder = Callable[[int, int, int], None]  # called with an order, the n-grams done, and their number
 
 
@@ -60,36 +62,45 @@ def check_prune(prune: Sequence[int], order: int) -> list[int]:
 
 
 def estimate(
-    counts: NgramCounts, how: Estimation, on_order: OnOrder | None = None, note: Callable[[str], None] | None = None
+    counts: NgramCounts,
+    how: Estimation,
+    on_order: OnOrder | None = None,
+    note: Callable[[str], None] | None = None,
 ) -> Iterator[Level]:
     """Yield the levels of a model, from single words to the highest order."""
     drop = check_prune(how.prune, counts.order)
     tell = on_order or (lambda order, done, total: None)
-    adjusted, kind = how.smoothing.adjusted, np.dtype(np.float64 if how.double else np.float32)
-    link_levels(counts, adjusted, how.threads)
+    kind = np.dtype(np.float64 if how.double else np.float32)
+    link_levels(counts, how.smoothing.adjusted, how.threads)
     rules = _rules(counts, how, note or (lambda line: None))
     keys, begins = np.zeros(0, np.int32), counts.level(1).begins
     kept = np.zeros(0, bool)  # empty: all n-grams
-    p = _words(counts, rules[0], adjusted, kind)
+    p = _words(counts, rules[0], how.smoothing.adjusted, kind)
     for order in range(2, counts.order + 1):
-        following, base = counts.level(order), counts_of(counts, order, adjusted)
-        links = links_of(counts, order)
-        gamma, longer = np.empty(begins.size - 1, kind), np.empty(following.keys.size, kind)
-
-        def work(first: int) -> int:
-            last = min(first + BLOCK, gamma.size)
-            smooth(
-                first, last, begins, base, following.counts, drop[order - 1], links, p, rules[order - 1], longer,
-                gamma,
-            )  # fmt: skip
-            return int(begins[last])
-
-        for done in in_order(range(0, gamma.size, BLOCK), work, how.threads):
-            tell(order, done, longer.size)
+        following = counts.level(order)
         stays = following.counts > drop[order - 1] if drop[order - 1] else np.zeros(0, bool)
+        longer, gamma = _longer(counts, order, p, rules[order - 1], drop[order - 1], how, tell)
         yield _level(keys, begins, p, gamma, kept, stays)
-        keys, begins, p, kept = following.keys, following.begins, longer, stays
+        keys, begins = following.keys, following.begins
+        p, kept = longer, stays
     yield _level(keys, np.zeros(0, begins.dtype), p, np.zeros(0, kind), kept, np.zeros(0, bool))
+
+
+def _longer(
+    counts: NgramCounts, order: int, lower: Any, rule: Rule, drop: int, how: Estimation, tell: OnOrder
+) -> tuple[Any, Any]:
+    """Return the probabilities of an order, and gamma of the histories; `lower`: those of shorter ones."""
+    here, begins = counts.level(order), counts.level(order - 1).begins
+    base, links = counts_of(counts, order, how.smoothing.adjusted), links_of(counts, order)
+    p, gamma = np.empty(here.keys.size, lower.dtype), np.empty(begins.size - 1, lower.dtype)
+
+    def work(part: range) -> int:
+        smooth(part.start, part.stop, begins, base, here.counts, drop, links, lower, rule, p, gamma)
+        return int(begins[part.stop])
+
+    for done in in_order(parts_of(gamma.size, BLOCK), work, how.threads):
+        tell(order, done, p.size)
+    return p, gamma
 
 
 def _rules(counts: NgramCounts, how: Estimation, note: Callable[[str], None]) -> list[Rule]:
@@ -101,8 +112,9 @@ def _rules(counts: NgramCounts, how: Estimation, note: Callable[[str], None]) ->
         base, n = counts_of(counts, order, adjusted), np.zeros(MOST, np.int64)
         tally_counts(base, n)
         if order in corrected:
-            for count, sign in ((base[corrected[order]], -1), (counts.level(order).counts[corrected[order]], 1)):
-                n[count] += sign if count < MOST else 0
+            last = corrected[order]
+            for count, sign in ((base[last], -1), (counts.level(order).counts[last], 1)):
+                n[min(int(count), MOST - 1)] += sign * (count < MOST)
         weights = how.weights[order - 1] if how.weights else np.zeros(0)
         rules.append(how.smoothing.rule(Tally(order, n, words, weights), note))
     return rules
@@ -110,8 +122,8 @@ def _rules(counts: NgramCounts, how: Estimation, note: Callable[[str], None]) ->
 
 def _last_ngrams(counts: NgramCounts) -> dict[int, int]:
     """Return the n-gram of each lower order that lmplz counts differently (see modified_kneser_ney.py)."""
-    rank = counts.seen[:-1].copy()
-    rank[[BEGIN, END]] = -1  # before all words
+    rank = np.where(counts.seen[:-1] < 0, -1, counts.seen[:-1] + 2)
+    rank[[BEGIN, END]] = 0, 1  # before all words
     node, found = int(rank.argmax()), {}
     for order in range(1, counts.order):
         found[order] = node
@@ -144,7 +156,7 @@ def _level(keys: Any, begins: Any, p: Any, gamma: Any, kept: Any, stays: Any) ->
         if gamma.size:
             gamma, begins = gamma[kept], begins[np.append(np.flatnonzero(kept), kept.size)]
     with np.errstate(divide="ignore"):
-        return Level(keys, begins, np.log10(p), np.log10(gamma))
+        return Level(keys, begins, np.log10(p, out=p), np.log10(gamma, out=gamma))
 
 
 @kernel
@@ -161,6 +173,32 @@ def left_of(rule: Any, count: Any) -> Any:
     return rule.left[count] if count < rule.left.size else count - rule.minus
 
 
+@inner
+def weigh(rule: Any, total: Any, types: Any, freed: Any, listed: Any) -> Any:
+    """Return what a count of one is worth after a history, gamma, and whether counts stay as they are.
+
+    total, types: the sum of all counts and how many there are; freed: what the rule took from them; listed:
+    the probability of all listed words after the shorter history.
+    """
+    more = types * rule.per_type + rule.plus
+    if rule.how == BACK_OFF:
+        if 1.0 - listed <= TINY:
+            return 1.0 / total, 0.0, True
+        if freed <= 0.0:
+            more = 1.0
+    one = 1.0 / (total + more)
+    if rule.weights.size > 0:
+        weight = rule.weights[bucket_of(total)]
+        return weight * one, freed * weight * one + (1.0 - weight), False
+    if rule.how == BACK_OFF:
+        return one, (freed + more) * one / (1.0 - listed), False
+    if rule.how == FIXED:
+        return one, rule.fixed, False
+    if rule.how == FLAT:
+        return one, rule.fixed * one, False
+    return one, (freed + more) * one, False
+
+
 @kernel
 def smooth(
     first: Any, last: Any, begins: Any, base: Any, counts: Any, drop: Any, links: Any, lower: Any, rule: Any,
@@ -168,46 +206,32 @@ def smooth(
 ) -> None:  # fmt: skip
     """Compute p of the n-grams that continue n-grams first .. last - 1, and gamma of these.
 
-    base: the counts of the rule; counts: how often n-grams occur, those up to `drop` are dropped; lower[links]:
-    the probabilities of their last words after the shorter history.
+    base: the counts of the rule; counts: how often n-grams occur, those up to `drop` are dropped;
+    lower[links]: the probabilities of their last words after the shorter history.
     """
     for history in range(first, last):
         low, high = np.int64(begins[history]), np.int64(begins[history + 1])
         gamma[history] = 1.0
         if low == high:
             continue
-        total, types, freed, listed = 0.0, 0, 0.0, 0.0
+        total, freed = 0.0, 0.0
+        listed = 0.0
+        types = np.int64(0)
         for i in range(low, high):
+            if i + AHEAD < links.size:
+                prefetch_number(lower, np.int64(links[i + AHEAD]))
             count = np.int64(base[i])
             total += count
             types += count > 0
+            freed += count
             if counts[i] > drop:
-                freed += count - left_of(rule, count)
-                if count > 0:
-                    listed += lower[links[i]]
-            else:
-                freed += count
-        whole = total + types * rule.per_type + rule.plus
-        if rule.weights.size > 0:
-            whole = total / rule.weights[bucket_of(total)]
-        freed += whole - total
-        undiscounted = False
-        if rule.how == BACK_OFF and 1.0 - listed <= TINY:
-            undiscounted, freed = True, 0.0
-        elif rule.how == BACK_OFF and freed <= 0.0:
-            whole += 1.0
-            freed = 1.0
-        share = freed / whole
-        if rule.how == BACK_OFF and not undiscounted:
-            share /= 1.0 - listed
-        elif rule.how == FIXED:
-            share = rule.fixed
-        elif rule.how == FLAT:
-            share = rule.fixed / whole
+                freed -= left_of(rule, count)
+                listed += lower[links[i]] if count > 0 else 0.0
+        one, share, whole = weigh(rule, total, types, freed, listed)
         gamma[history] = share
         for i in range(low, high):
             count = np.int64(base[i])
-            own = (count if undiscounted else left_of(rule, count)) / whole
+            own = one * (count if whole else left_of(rule, count))
             if rule.how == INTERPOLATED or (rule.how == BACK_OFF and count == 0):
                 own += share * lower[links[i]]
             p[i] = own

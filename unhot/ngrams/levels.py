@@ -96,12 +96,15 @@ class NgramCounts(OpenedFolder):
 
     def keep(self, levels: LevelWriter, counts: Counts, begins: Starts) -> None:
         """Take the levels; counts and begins are those of single words."""
-        self._first = CountLevel(np.zeros(0, np.int32), counts.astype(levels.kind), begins.astype(levels.kind))
+        self._first = CountLevel(
+            np.zeros(0, np.int32), counts.astype(levels.kind), begins.astype(levels.kind)
+        )
         self._levels = levels
 
     def level(self, order: int) -> CountLevel:
         """Map the n-grams of an order; they take memory only while the result is kept."""
-        assert self._first is not None and self._levels is not None
+        assert self._first is not None
+        assert self._levels is not None
         return self._first if order == 1 else self._levels.level(order)
 
     @property

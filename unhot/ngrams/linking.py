@@ -2,8 +2,8 @@
 
 The suffix of hw is the child of the suffix of h with the same last word. So a level is linked by its lower
 levels, and the children of an n-gram are looked for among those of one other n-gram, in the same order. The
-number of n-grams that have a suffix is the adjusted count of Kneser-Ney: how many different words stand before
-it. N-grams that begin with `<s>` keep their counts.
+number of n-grams that have a suffix is the adjusted count of Kneser-Ney: how many different words stand
+before it. N-grams that begin with `<s>` keep their counts.
 """
 
 from typing import Any
@@ -12,33 +12,23 @@ import numpy as np
 
 from unhot.corpus.indexed_folder import map_numbers
 from unhot.kernels.jit import kernel
+from unhot.kernels.simd.rows import prefetch_number
 from unhot.ngrams.levels import NgramCounts
 from unhot.ngrams.seeking import Sorted, seek
 from unhot.ngrams.symbols import BEGIN, word_of_key
-from unhot.threads import in_order
+from unhot.threads import in_order, parts_of
 
 BLOCK = 1 << 16  # n-grams whose children a thread does at once
+AHEAD = 8  # n-grams whose suffixes are prefetched before they are needed
 
 
 def link_levels(counts: NgramCounts, adjusted: bool, threads: int) -> None:
     """Write the links of all levels and, if asked for, the adjusted counts of the lower ones."""
     first, last = BEGIN, BEGIN + 1  # the n-grams of a level that begin with <s>
+    links = np.zeros(0, np.uint32)
     for order in range(2, counts.order + 1):
-        keys, before = counts.level(order).keys, counts.level(order - 1)
-        links = np.empty(keys.size, before.counts.dtype)
-
-        def work(begin: int) -> None:
-            end = min(begin + BLOCK, before.begins.size - 1)
-            if order == 2:
-                link_words(begin, end, before.begins, keys, counts.keys, links)
-            else:
-                link_longer(
-                    begin, end, before.begins, keys, shorter, counts.level(order - 2).begins, before.keys,
-                    counts.keys.bits, links,
-                )  # fmt: skip
-
-        for _ in in_order(range(0, before.begins.size - 1, BLOCK), work, threads):
-            pass
+        before = counts.level(order - 1)
+        links = _link_level(counts, order, links, threads)
         if adjusted:
             found = np.zeros(before.counts.size, links.dtype)
             add_ones(links, found)
@@ -46,7 +36,24 @@ def link_levels(counts: NgramCounts, adjusted: bool, threads: int) -> None:
             found.tofile(counts.directory / f"{order - 1}.adjusted")
         links.tofile(counts.directory / f"{order}.links")
         first, last = int(before.begins[first]), int(before.begins[last])
-        shorter = links
+
+
+def _link_level(counts: NgramCounts, order: int, shorter: Any, threads: int) -> Any:
+    """Return the links of a level; `shorter`: those of the level before."""
+    keys, before = counts.level(order).keys, counts.level(order - 1)
+    links = np.empty(keys.size, before.counts.dtype)
+    if order == 2:
+        link_words(keys, counts.keys, links)
+        return links
+    lower = counts.level(order - 2).begins
+
+    def work(part: range) -> None:
+        ends = part.start, part.stop
+        link_longer(*ends, before.begins, keys, shorter, lower, before.keys, counts.keys.bits, links)
+
+    for _ in in_order(parts_of(before.begins.size - 1, BLOCK), work, threads):
+        pass
+    return links
 
 
 def links_of(counts: NgramCounts, order: int) -> Any:
@@ -66,9 +73,9 @@ def counts_of(counts: NgramCounts, order: int, adjusted: bool) -> Any:
 
 
 @kernel
-def link_words(first: Any, last: Any, begins: Any, level_keys: Any, keys: Any, links: Any) -> None:
+def link_words(level_keys: Any, keys: Any, links: Any) -> None:
     """Link pairs of words to their second word."""
-    for i in range(begins[first], begins[last]):
+    for i in range(level_keys.size):
         links[i] = word_of_key(keys, np.int64(level_keys[i]))
 
 
@@ -79,6 +86,9 @@ def link_longer(
 ) -> None:  # fmt: skip
     """Link the n-grams that continue n-grams first .. last - 1, whose own links are `before`."""
     for i in range(first, last):
+        if i + 2 * AHEAD < last:
+            prefetch_number(lower_begins, np.int64(before[i + 2 * AHEAD]))
+            prefetch_number(lower_keys, np.int64(lower_begins[before[i + AHEAD]]))
         low, high = np.int64(lower_begins[before[i]]), np.int64(lower_begins[before[i] + 1])
         for child in range(begins[i], begins[i + 1]):
             low = seek(Sorted(lower_keys), low, high, np.int64(keys[child]), bits)

@@ -21,12 +21,12 @@ from unhot.ngrams.nodes import (
     backoff_at,
     begin_at,
     home,
-    key_at,
     prob_at,
     put,
     quick_kinds,
 )
-from unhot.threads import in_order
+from unhot.ngrams.seeking import key_at
+from unhot.threads import in_order, parts_of
 
 BLOCK = 1 << 15  # n-grams whose continuations a thread writes at once
 GROUP = 64  # the entries of a compact level are a multiple of this, so that a level begins with a number
@@ -74,7 +74,7 @@ def choose_layout(ngrams: int, bits: int, *, compact: bool, double: bool = False
     return Layout(compact, bits, ((1 if compact else 2) * ngrams + ENDS).bit_length(), double)
 
 
-class Packed(NamedTuple):
+class PackedNgrams(NamedTuple):
     """A model in one of the layouts."""
 
     layout: Layout
@@ -93,7 +93,9 @@ class Packed(NamedTuple):
         return self.ngrams[0]
 
     @classmethod
-    def of_bytes(cls, layout: Layout, ngrams: object, words: int, tensors: Mapping[str, Any]) -> "Packed":
+    def of_bytes(
+        cls, layout: Layout, ngrams: object, words: int, tensors: Mapping[str, Any]
+    ) -> "PackedNgrams":
         """Make it of saved bytes; raise a `FormatError` if they cannot be those of a model."""
         found = []
         for name, kind in zip(NAMES, layout.kinds, strict=True):
@@ -114,7 +116,7 @@ class Packed(NamedTuple):
         nodes, top = self.layout.nodes(self.nodes), self.layout.top(self.top)
         number = np.dtype(np.float64 if self.layout.double else np.float32)
         first, last = 0, self.words
-        begins = np.array([0, 0])  # of the n-grams of the level before; not used for single words
+        held, begins = Level(None, None, None, None), np.zeros(2, np.int64)  # of the level before
         for order in range(1, self.order + 1):
             source = top if order == self.order > 1 else nodes
             size = last - first
@@ -135,9 +137,10 @@ class Packed(NamedTuple):
         yield held._replace(backoff=np.zeros(0, number))
 
 
-def pack(levels: Iterable[Level], layout: Layout, directory: Path, threads: int) -> Packed:
+def pack(levels: Iterable[Level], layout: Layout, directory: Path, threads: int) -> PackedNgrams:
     """Write levels to two files of a folder, and return them, mapped."""
-    parents, places, held = np.zeros(0, np.int64), np.zeros(0, np.int64), None
+    parents, places = np.zeros(0, np.int64), np.zeros(0, np.int64)
+    held: Level | None = None
     ngrams: list[int] = []
     files = [directory / name for name in NAMES]
     with files[0].open("wb") as nodes, files[1].open("wb") as top:
@@ -147,7 +150,7 @@ def pack(levels: Iterable[Level], layout: Layout, directory: Path, threads: int)
                 parents = places = np.array([0, level.prob.size])
             else:
                 after = _places(held.begins, level.keys, layout, threads)
-                after += _end(places, layout) if level.begins.size else 0
+                after += after.dtype.type(_end(places, layout) if level.begins.size else 0)
                 _write(nodes, held, parents, places, after, layout, threads)
                 parents, places = held.begins, after
             held = level
@@ -155,11 +158,14 @@ def pack(levels: Iterable[Level], layout: Layout, directory: Path, threads: int)
         if len(ngrams) > 1:
             _write(top, held, parents, places, np.zeros(0, np.int64), layout, threads)
         else:  # single words have no n-grams that continue them, but are nodes
-            after, held = np.zeros(held.prob.size + 1, np.int64), held._replace(backoff=np.zeros_like(held.prob))
+            after, held = (
+                np.zeros(held.prob.size + 1, np.int64),
+                held._replace(backoff=np.zeros_like(held.prob)),
+            )
             _write(nodes, held, parents, places, after, layout, threads)
         for file in (nodes, top):
             file.write(bytes(8 if layout.compact else 0))  # fields are read two numbers at a time
-    return Packed(layout, ngrams, *map(map_numbers, files, layout.kinds))
+    return PackedNgrams(layout, ngrams, *map(map_numbers, files, layout.kinds))
 
 
 def _end(places: Any, layout: Layout) -> int:
@@ -170,14 +176,15 @@ def _end(places: Any, layout: Layout) -> int:
 
 def _places(begins: Any, keys: Any, layout: Layout, threads: int) -> Any:
     """Return the places at which the continuations of each n-gram begin."""
+    kind = np.dtype(np.int64 if layout.places > FLOAT_BITS else np.uint32)
     if layout.compact:
-        return begins.astype(np.int64)
-    after = np.zeros(begins.size, np.int64)
+        return begins.astype(kind)
+    after = np.zeros(begins.size, kind)
 
-    def work(first: int) -> None:
-        count_places(first, min(first + BLOCK, begins.size - 1), begins, keys, layout.bits, after)
+    def work(part: range) -> None:
+        count_places(part.start, part.stop, begins, keys, layout.bits, after)
 
-    for _ in in_order(range(0, begins.size - 1, BLOCK), work, threads):
+    for _ in in_order(parts_of(begins.size - 1, BLOCK), work, threads):
         pass
     return np.cumsum(after, out=after)
 
@@ -189,8 +196,8 @@ def _write(
     step = places.size if layout.compact else BLOCK  # a part of a compact level would end within a number
     top = not after.size
 
-    def work(first: int) -> Any:
-        last = min(first + step, places.size - 1)
+    def work(part: range) -> Any:
+        first, last = part.start, part.stop
         base, end = int(places[first]), int(places[last])
         if last == places.size - 1 and not top:
             end = _end(places, layout)
@@ -201,7 +208,7 @@ def _write(
             write_ends(int(places[last]) - base, end - base, after[-1], entries)
         return out
 
-    for out in in_order(range(0, max(1, places.size - 1), step), work, threads):
+    for out in in_order(parts_of(places.size - 1, step) or [range(0)], work, threads):
         file.write(out.data)
 
 
@@ -224,13 +231,21 @@ def count_places(first: Any, last: Any, begins: Any, keys: Any, bits: Any, after
 
 @kernel
 def write_entries(
-    first: Any, last: Any, parents: Any, places: Any, level: Any, after: Any, bits: Any, gaps: Any, entries: Any
+    first: Any,
+    last: Any,
+    parents: Any,
+    places: Any,
+    level: Any,
+    after: Any,
+    bits: Any,
+    gaps: Any,
+    entries: Any,
 ) -> None:
     """Write the continuations of n-grams first .. last - 1; entries begin at the place of the first."""
-    base = places[first]
+    base = np.int64(places[first])
     gaps = gaps and level.keys.size > 0
     for i in range(first, last):
-        low, high = places[i], places[i + 1]
+        low, high = np.int64(places[i]), np.int64(places[i + 1])
         at = low
         for j in range(parents[i], parents[i + 1]):
             begin = after[j] if after.size > 0 else 0
@@ -255,9 +270,7 @@ def write_ends(first: Any, last: Any, begin: Any, entries: Any) -> None:
 
 
 @kernel
-def read_nodes(
-    nodes: Any, first: Any, last: Any, keys: Any, prob: Any, begins: Any, backoff: Any
-) -> None:
+def read_nodes(nodes: Any, first: Any, last: Any, keys: Any, prob: Any, begins: Any, backoff: Any) -> None:
     """Copy the fields of nodes first .. last - 1, and the begin of the next one."""
     for i in range(first, last):
         keys[i - first] = key_at(nodes, i)

@@ -28,7 +28,7 @@ from unhot.ngrams.asking import (
     score_words,
     sum_scores,
 )
-from unhot.ngrams.symbols import UNKNOWN
+from unhot.ngrams.symbols import BEGIN, UNKNOWN
 from unhot.threads import in_order
 from unhot.types import Doubles, Ids, Starts
 
@@ -48,7 +48,9 @@ class Scored(NamedTuple):
     """Some lines with the log10 probability of each token."""
 
     ids: Ids
-    starts: Starts  # [lines + 1] line i is ids[starts[i] : starts[i + 1]], and then `</s>` if it was asked for
+    starts: (
+        Starts  # [lines + 1] line i is ids[starts[i] : starts[i + 1]], and then `</s>` if it was asked for
+    )
     log10: Doubles
     lengths: Any  # uint8
     sums: Doubles  # [lines, 5] tokens, unknown ones, those of probability zero, log10, that of known ones
@@ -76,7 +78,7 @@ class Perplexity(NamedTuple):
 
     @property
     def bits(self) -> float:
-        """The cross-entropy of a token in bits: the mean length of its code, if the model were used as one."""
+        """The cross-entropy of a token in bits: its mean length in a code made from the model."""
         return math.log2(self.perplexity) if self.tokens else math.nan
 
     def as_json(self) -> dict[str, float]:
@@ -153,7 +155,9 @@ class Scorer:
         cut_lines(text, size, TEXT, self._table, *token_room(), ids, starts)
         return self.score_ids(ids[: starts[-1]], starts, bos, eos)
 
-    def over(self, blocks: Iterable[TextBlock], bos: bool = True, eos: bool = True) -> Generator[Scored, None, None]:
+    def over(
+        self, blocks: Iterable[TextBlock], bos: bool = True, eos: bool = True
+    ) -> Generator[Scored, None, None]:
         """Yield blocks of lines with their scores, in order, on threads."""
         self._table  # noqa: B018 (made before threads start)
         return in_order(blocks, lambda block: self.score_block(block, bos, eos), self.threads)
@@ -231,16 +235,16 @@ class Scorer:
 
     def advance(self, state: State, word: int) -> tuple[float, int, State]:
         """Return log10 p(word | history), the length of the n-gram found, and the state after the word."""
-        after = State(*(part.copy() for part in state))
+        after = State(state.chain.copy(), state.ends.copy(), state.backoffs.copy(), state.size.copy())
         log10, length = advance_one(self.model, after, word)
         return log10, length, after
 
     def log10_all(self, state: State) -> Doubles:
         """Return log10 p(word | history) of all words, by id; of `<s>`, which is never predicted, -inf."""
-        both = State(*(np.concatenate([part, part]) for part in state))
+        both = State(*(np.repeat(part, 2, axis=0) for part in state))  # type: ignore[arg-type]
         prob = np.empty(len(self.words))
         score_words(self.model, both, prob)
-        prob[1] = -np.inf
+        prob[BEGIN] = -np.inf
         return prob
 
 

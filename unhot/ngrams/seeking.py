@@ -1,4 +1,4 @@
-"""Find a key in a sorted list of evenly spread keys: guess its place, then double the steps, then halve them."""
+"""Find a key among sorted, evenly spread keys: guess its place, then double the steps, then halve them."""
 
 from typing import Any, NamedTuple
 

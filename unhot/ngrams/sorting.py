@@ -19,7 +19,7 @@ DIGIT = 8  # bits of a digit of the radix sort
 HALF, LOW = 32, (1 << 32) - 1
 
 
-class Scratch(NamedTuple):
+class SortScratch(NamedTuple):
     """The buffers of one thread."""
 
     keys: Starts
@@ -47,15 +47,15 @@ class Merged(NamedTuple):
     nodes: Starts  # which nodes of the runs they are
 
 
-def new_scratch(size: int) -> Scratch:
+def new_scratch(size: int) -> SortScratch:
     """Return buffers to sort `size` keys."""
-    return Scratch(*(np.empty(each, np.int64) for each in (size, size, size, 1 << DIGIT)))
+    return SortScratch(*(np.empty(each, np.int64) for each in (size, size, size, 1 << DIGIT)))
 
 
 def new_parts(order: int, size: int) -> LevelParts:
     """Return room for `size` n-grams of each order."""
-    rows = (np.empty((order + 1, size + 1), np.int32) for _ in range(3))
-    return LevelParts(*rows, np.zeros(order + 1, np.int64))
+    keys, counts, begins = np.empty((3, order + 1, size + 1), np.int32)
+    return LevelParts(keys, counts, begins, np.zeros(order + 1, np.int64))
 
 
 @kernel
@@ -104,7 +104,7 @@ def list_places(tokens: Any, nexts: Any, places: Any) -> None:
 @inner
 def sort_keys(scratch: Any, n: Any, bits: Any) -> None:
     """Sort the first n keys by their upper halves, which have `bits` bits; equal ones keep their order."""
-    keys, spare, starts = scratch.keys, scratch.spare, scratch.digits
+    keys, spare = scratch.keys, scratch.spare
     if n <= FEW:
         for i in range(1, n):
             key = keys[i]
@@ -115,8 +115,8 @@ def sort_keys(scratch: Any, n: Any, bits: Any) -> None:
             keys[j] = key
         return
     for shift in range(HALF, HALF + bits, 2 * DIGIT):
-        sort_by_digit(keys, spare, starts, n, shift)
-        sort_by_digit(spare, keys, starts, n, shift + DIGIT)
+        sort_by_digit(keys, spare, scratch.digits, n, shift)
+        sort_by_digit(spare, keys, scratch.digits, n, shift + DIGIT)
 
 
 @inner

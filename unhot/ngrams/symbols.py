@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 
 from unhot.kernels.jit import inner
 
-UNKNOWN, BEGIN, END = 0, 1, 2
+UNKNOWN = 0
+BEGIN, END = 1, 2
 SYMBOLS = ("<unk>", "<s>", "</s>")
 GOLDEN = (5**0.5 - 1) / 2
 

@@ -1,4 +1,4 @@
-"""Cut bytes into tokens some hundred bytes ahead of their use, and prefetch where their words are looked up."""
+"""Cut bytes into tokens some hundred bytes ahead of their use, and prefetch where they are looked up."""
 
 from typing import Any
 

@@ -30,7 +30,11 @@ def closed_discount(tally: Tally, note: Callable[[str], None]) -> float:
 
 
 def interpolated(
-    after: Mapping[Ngram, Counter[str]], words: int, discounts: Callable[[int, int], float], history: Ngram, word: str
+    after: Mapping[Ngram, Counter[str]],
+    words: int,
+    discounts: Callable[[int, int], float],
+    history: Ngram,
+    word: str,
 ) -> float:
     """Compute max(c - D, 0) / S + (sum of D) / S p(w | h'); discounts(order, c) is D."""
     lower = interpolated(after, words, discounts, history[1:], word) if history else 1 / words

@@ -1,6 +1,6 @@
 """Add-k: every n-gram is counted as if it had occurred k times more. With k = 1 this is Laplace's rule.
 
-    p(w | h) = (c(hw) + k) / (c(h) + k V)
+p(w | h) = (c(hw) + k) / (c(h) + k V)
 """
 
 from collections.abc import Callable

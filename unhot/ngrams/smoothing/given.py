@@ -14,4 +14,6 @@ class Given(Smoothing):
 
     def rule(self, tally: Tally, note: Callable[[str], None]) -> Rule:
         """There is no rule."""
-        raise ConfigError("smoothing=given: is that of a model from a file; choose another one to learn from text")
+        raise ConfigError(
+            "smoothing=given: is that of a model from a file; choose another one to learn from text"
+        )

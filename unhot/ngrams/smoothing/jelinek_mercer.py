@@ -41,6 +41,11 @@ class JelinekMercer(Smoothing):
 
     held_out: int = 10  # weights are learned on each held_out-th line
 
+    @property
+    def step(self) -> int:
+        """Each so many-th line is held out."""
+        return self.held_out
+
     def __post_init__(self) -> None:
         """Check the number."""
         self.check("held_out", 2)
@@ -145,9 +150,7 @@ def list_longer(
 
 
 @kernel
-def expect(
-    tokens: Any, shares: Any, buckets: Any, weights: Any, uniform: Any, parts: Any, sums: Any
-) -> None:
+def expect(tokens: Any, shares: Any, buckets: Any, weights: Any, uniform: Any, parts: Any, sums: Any) -> None:
     """Add for each token and order: the part of p that comes from it, and from it and lower ones."""
     for i in range(tokens.size):
         if tokens[i] == BEGIN:

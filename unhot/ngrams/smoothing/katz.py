@@ -8,9 +8,9 @@
     alpha(h) = (1 - sum of p(w | h) over the words seen after h) / (1 - sum of p(w | h') over these words)
 
 n_r is the number of n-grams of the order with count r. Single words leave what the discounts took to words
-that were not seen. If nothing was taken after a history, because all its counts are above k, the formula would
-give zero to all other words; unhot then divides by c(h) + 1 instead of c(h). If a history has seen all words,
-nothing is taken.
+that were not seen. If nothing was taken after a history, because all its counts are above k, the formula
+would give zero to all other words; unhot then divides by c(h) + 1 instead of c(h). If a history has seen all
+words, nothing is taken.
 
 Reference: Katz, Estimation of probabilities from sparse data, 1987.
 """
@@ -47,8 +47,8 @@ class Katz(Smoothing):
         if np.all((found > 0) & (found <= 1)):
             return found
         note(
-            f"order {tally.order}: {', '.join(f'{x:.0f}' for x in n[1 : self.k + 2])} n-grams have the counts "
-            f"1 to {self.k + 1}, which gives no Good-Turing discounts; each such count loses 0.5 instead"
+            f"order {tally.order}: {', '.join(f'{x:.0f}' for x in n[1 : self.k + 2])} n-grams have the "
+            f"counts 1 to {self.k + 1}, which gives no Good-Turing discounts; each count loses 0.5 instead"
         )
         return (r - 0.5) / r
 

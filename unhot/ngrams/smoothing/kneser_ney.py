@@ -4,8 +4,8 @@
 
 The adjusted count a of an n-gram is its count c in the highest order, and the number of different words
 before it in lower orders: "Francisco" is frequent, but only after "San", so alone it is improbable. N-grams
-that begin with `<s>` keep c, for nothing stands before them. gamma(h) is the mass that the discounts took, n_r
-the number of n-grams of the order with a = r. Below single words, p = 1 / V.
+that begin with `<s>` keep c, for nothing stands before them. gamma(h) is the mass that the discounts took,
+n_r the number of n-grams of the order with a = r. Below single words, p = 1 / V.
 
 References: Kneser and Ney, Improved backing-off for m-gram language modeling, 1995; Chen and Goodman, An
 empirical study of smoothing techniques for language modeling, 1998.

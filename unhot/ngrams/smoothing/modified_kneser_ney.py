@@ -30,9 +30,9 @@ def closed_discounts(tally: Tally, note: Callable[[str], None]) -> tuple[float, 
         if all(0 <= discount <= r for r, discount in enumerate(found, 1)):
             return found
     note(
-        f"order {tally.order}: {n[1]:.0f}, {n[2]:.0f}, {n[3]:.0f} and {n[4]:.0f} n-grams have the counts 1 to "
-        "4, which gives no discounts by the closed form; 0.5, 1 and 1.5 are used. Is the text small, or does "
-        "it repeat itself?"
+        f"order {tally.order}: {n[1]:.0f}, {n[2]:.0f}, {n[3]:.0f} and {n[4]:.0f} n-grams have the counts 1 "
+        "to 4, which gives no discounts by the closed form; 0.5, 1 and 1.5 are used. Is the text small, or "
+        "does it repeat itself?"
     )
     return FALLBACK
 
@@ -51,10 +51,10 @@ class ModifiedKneserNey(Smoothing):
         return Rule(np.array([0.0, 1 - one, 2 - two]), more)
 
     def reference(self, tables: Tables, history: Ngram, word: str) -> float:
-        """Compute the formula, without the exception of lmplz."""
+        """Compute the formula."""
 
         def discount(order: int, count: int) -> float:
-            found = closed_discounts(tables.tally(order, True), lambda line: None)
+            found = closed_discounts(tables.tally(order, True, True), lambda line: None)
             return 0.0 if not count else found[min(count, 3) - 1]
 
         return interpolated(tables.adjusted, len(tables.words), discount, history, word)

@@ -4,8 +4,10 @@ A smoothing says, for each order, how counts become probabilities. With c the co
 is left of it, and S the sum of all c after the history h,
 
     p(w | h) = c* / D(h) + gamma(h) p(w | h')       h': h without its first word
-    D(h)     = S + (different words after h) * per_type + plus,   or S / weights[floor(log2 S)]
+    D(h)     = S + (different words after h) * per_type + plus
     gamma(h) = (D(h) - sum of the c* that are listed) / D(h)
+
+If there are `weights`, D(h) = S / weights[floor(log2 S)].
 
 The n-grams that are not listed, because they were not seen or are pruned, have gamma(h) p(w | h') alone. The
 shortest history is empty; below it, all words have the same probability 1 / V. V counts all words that can
@@ -69,9 +71,13 @@ class Smoothing:
     # whether a lower order counts the different words before an n-gram, not how often it occurs
     adjusted: ClassVar[bool] = False
     as_lmplz: ClassVar[bool] = False  # whether counts of counts have the exception of lmplz
-    held_out: ClassVar[int] = 0  # if not 0, each so many-th line is held out to learn weights
     normalised: ClassVar[bool] = True  # whether the result are probabilities
     how: ClassVar[int] = INTERPOLATED
+
+    @property
+    def step(self) -> int:
+        """If not 0, each so many-th line is held out to learn weights."""
+        return 0
 
     def rule(self, tally: Tally, note: Callable[[str], None]) -> Rule:
         """Return the rule of an order; tell `note` if the counts do not allow the usual formula."""
@@ -128,14 +134,23 @@ class Tables:
                 self.adjusted[ngram[:-1]][ngram[-1]] = count if longest else self.before[ngram]
         self.words = {SYMBOLS[0], SYMBOLS[2], *words, *self.after[()]}
 
-    def tally(self, order: int, adjusted: bool = False) -> Tally:
+    def tally(self, order: int, adjusted: bool = False, as_lmplz: bool = False) -> Tally:
         """Return the counts of counts of an order."""
-        n = np.zeros(MOST, np.int64)
-        for history, found in (self.adjusted if adjusted else self.after).items():
-            if len(history) == order - 1:
-                for count in found.values():
-                    n[min(count, MOST - 1)] += count < MOST
-        return Tally(order, n, len(self.words))
+        after = self.adjusted if adjusted else self.after
+        found = [count for history in after if len(history) == order - 1 for count in after[history].values()]
+        last = self.last(order) if as_lmplz and order < self.order else None
+        if last is not None:
+            found.remove(after[last[:-1]][last[-1]])
+            found.append(self.counts[last])
+        return Tally(order, np.bincount(found, minlength=MOST)[:MOST], len(self.words))
+
+    def last(self, order: int) -> Ngram | None:
+        """Return the last n-gram in the order of lmplz (see modified_kneser_ney.py); None: there is none."""
+        rank = {word: i for i, word in enumerate(ngram[0] for ngram in self.counts if len(ngram) == 1)}
+        rank |= {SYMBOLS[1]: -2, SYMBOLS[2]: -1}
+        suffix = self.last(order - 1) if order > 1 else ()
+        longer = [n for n in self.counts if suffix is not None and len(n) == order and n[1:] == suffix]
+        return max(longer, key=lambda ngram: rank[ngram[0]], default=None)
 
 
 def smoothing(name: str) -> Callable[[Kind], Kind]:
@@ -156,5 +171,3 @@ def parse_smoothing(spec: str | Smoothing) -> Smoothing:
     if not isinstance(spec, str):
         raise ConfigError(f"smoothing={spec!r}: must be a smoothing or its spec, such as 'add_k:k=0.1'")
     return parse_spec(spec, SMOOTHINGS, "smoothing", "smoothing")
-
-

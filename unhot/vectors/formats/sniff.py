@@ -27,7 +27,7 @@ def sniff(path: Path) -> str | None:
     """Return the format that a file or folder looks like; None if it is not recognised."""
     if path.is_dir():
         return _sniff_folder(path)
-    size, head = path.stat().st_size, _head(path)
+    size, head = path.stat().st_size, head_of(path)
     by_magic = next((name for magic, name in MAGIC.items() if head.startswith(magic)), None)
     if by_magic is not None:
         return by_magic
@@ -44,18 +44,18 @@ def sniff(path: Path) -> str | None:
 def is_fasttext(path: Path) -> bool:
     """Return whether a file is a fastText model: these share the ending .bin with word2vec."""
     try:
-        return _head(path).startswith(SIGNATURE)
+        return head_of(path).startswith(SIGNATURE)
     except OSError:  # the reader will raise a better error
         return False
 
 
 def foreign(path: Path) -> str | None:
     """Return what a file is and what to do with it, if it has a known type that cannot be read."""
-    head = _head(path)
+    head = head_of(path)
     return next((about for magic, about in FOREIGN.items() if head.startswith(magic)), None)
 
 
-def _head(path: Path) -> bytes:
+def head_of(path: Path) -> bytes:
     """Return the first bytes of a regular file; empty otherwise, because reading a pipe would block."""
     if not path.is_file():
         return b""
