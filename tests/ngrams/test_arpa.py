@@ -224,7 +224,7 @@ def test_golden_files(name):
 def test_golden_files_are_the_same_model():
     one, other = (ngrams(found.words, found.levels) for found in (read_arpa(GOLDEN / name) for name in FILES))
     assert one.keys() == other.keys()
-    np.testing.assert_allclose([one[key] for key in one], [other[key] for key in one], atol=1e-6)
+    np.testing.assert_allclose([one[key] for key in one], [other[key] for key in one], rtol=0, atol=2e-7)
 
 
 @pytest.mark.parametrize("name", FILES)

@@ -155,7 +155,9 @@ class TrainCommand(click.Command):
                 title = f"Settings of {param.of}" if isinstance(param, ModelOption) else "Options"
                 groups.setdefault(title, []).append(record)
         groups |= more
-        groups["Output layers (more: unhot outputs NAME)"] = list((layers or listed_layers()).items())
+        layers = listed_layers() if layers is None else layers
+        if layers:
+            groups["Output layers (more: unhot outputs NAME)"] = list(layers.items())
         for title, records in groups.items():
             with formatter.section(title):
                 formatter.write_dl(records)

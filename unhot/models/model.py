@@ -260,7 +260,8 @@ class Model(ABC, Generic[L]):
         training = self.begin(data, begins, tells)
         self.history, self._origin = begins.history, origin
         try:
-            if tells.checkpoint is not None:
+            known = self.tensor_bytes(len(data.vocabulary), complete=True) > 0
+            if tells.checkpoint is not None and known:
                 tells.say(self._disk_plan(tells.checkpoint, data.vocabulary).check())
             yield training
         finally:

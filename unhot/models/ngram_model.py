@@ -64,9 +64,11 @@ class NGramModel(LanguageModel, TextModel[LearnedNgrams]):
     smoothing: Any = "modified_kneser_ney"
     # drop n-grams that occur at most so often: a number for each order; 0,0,1 drops those of three and more
     # words that occur once
-    prune: Any = ""
+    prune: Any = None
     min_count: Annotated[int, Range(1)] = 1  # words that occur less often than this become <unk>
     memory: Any = "1GB"  # memory for counting; what needs more goes to temporary files
+    # number of threads; any number gives the same model
+    threads: Annotated[int, Range(1, 1024)] = 2
     compact: bool = False  # keep the model in fewer bytes; it is then asked two to three times as slowly
     double: bool = False  # keep probabilities as 64-bit numbers
 
@@ -74,7 +76,7 @@ class NGramModel(LanguageModel, TextModel[LearnedNgrams]):
         """Check the settings."""
         super().__post_init__()
         self.smoothing = parse_smoothing(self.smoothing).spec()
-        self.prune = ",".join(map(str, _parsed(self.prune, self.order)))
+        self.prune = ",".join(map(str, _parsed(self.prune, self.order))) or None
         if self.compact and self.double:
             raise ConfigError(
                 "compact with double: compact models have 32-bit numbers; leave one of them out"
@@ -184,8 +186,10 @@ class NGramModel(LanguageModel, TextModel[LearnedNgrams]):
 
 def _parsed(prune: Any, order: int) -> list[int]:
     """Return the setting `prune` as numbers; nothing if nothing is dropped."""
+    if not prune:
+        return []
     try:
-        given = [int(x) for x in (prune.split(",") if isinstance(prune, str) else prune) if x != ""]
+        given = [int(x) for x in (prune.split(",") if isinstance(prune, str) else prune)]
     except (TypeError, ValueError):
         raise ConfigError(
             f"prune={prune!r:.80}: must be whole numbers with commas between them, such as 0,0,1"

@@ -235,19 +235,20 @@ def _levels(file: ArpaFile, words: list[str], listed: list[Listed]) -> list[Leve
     For each n-gram that is longer than those of the level, `windows` has the n-grams of this level that it
     contains, from the one that begins with its first word on.
     """
-    keys, none, ids = keys_of(len(words)), np.zeros(0, np.int64), listed[0].words[:, 0]
+    keys, none = keys_of(len(words)), np.zeros(0, np.int64)
+    ids, windows = listed[0].words[:, 0], [each.words for each in listed]
     prob, backoff = np.full(len(words), NEVER, np.float32), np.zeros(len(words), np.float32)
     prob[UNKNOWN] = NO_UNKNOWN
     prob[ids], backoff[ids] = listed[0].prob, listed[0].backoff
     prob[BEGIN] = -np.inf
     file.sort(ids, listed[0], words)
     levels = [Level(none.astype(np.int32), none, prob, backoff)]
-    windows = [each.words for each in listed]
     for order in range(2, len(listed) + 1):
         own, missing = listed[order - 1], True
         codes = _codes(windows[order - 1][:, 0], own.words[:, -1], keys)
         places = file.sort(codes, own, words)
-        codes, prob, backoff = codes[places], own.prob[places], own.backoff[places]
+        codes, prob = codes[places], own.prob[places]
+        backoff = own.backoff[places]
         while missing:
             begins = np.searchsorted(codes, np.arange(levels[-1].prob.size + 1) << keys.bits)
             level = Level((codes & ((1 << keys.bits) - 1)).astype(np.int32), none, prob, backoff)
@@ -294,15 +295,15 @@ def write_arpa(file: BinaryIO, words: list[str], levels: Iterable[Level], counts
             f"the word {word!r} is empty or contains white space, which separates words in ARPA files: "
             "write it differently in the text, or save the model in another format"
         )
-    spelt = np.frombuffer(encode_word("\n".join([*words, ""])), np.uint8)
-    starts = np.append(0, np.flatnonzero(spelt == LINE_FEED) + 1)
+    joined = np.frombuffer(encode_word("\n".join([*words, ""])), np.uint8)
+    starts = np.append(0, np.flatnonzero(joined == LINE_FEED) + 1)
     keys, begins = keys_of(len(words)), np.array([0, len(words)])
     paths: list[tuple[Any, Any]] = []  # for each order, the last word and the history of all n-grams
     file.write(b"\\data\\\n" + b"".join([b"ngram %d=%d\n" % item for item in enumerate(counts, 1)]))
     for order, level in enumerate(levels, 1):
         ids = np.arange(len(words)) if order == 1 else level.keys.astype(np.int64) * keys.inverse
-        histories = np.arange(begins.size - 1, dtype=np.min_scalar_type(begins.size))
-        paths.append(((ids & ((1 << keys.bits) - 1)).astype(np.int32), np.repeat(histories, np.diff(begins))))
+        before = np.arange(begins.size - 1, dtype=np.min_scalar_type(begins.size))
+        paths.append(((ids & ((1 << keys.bits) - 1)).astype(np.int32), np.repeat(before, np.diff(begins))))
         begins = level.begins
         file.write(b"\n\\%d-grams:\n" % order)
         for first in range(0, ids.size, ROWS):
@@ -314,7 +315,7 @@ def write_arpa(file: BinaryIO, words: list[str], levels: Iterable[Level], counts
             text = np.frombuffer(_decimals(np.stack(numbers, 1)), np.uint8)
             spelled = np.stack(path[::-1], 1)
             out = np.empty(text.size + np.diff(starts)[spelled].sum(), np.uint8)
-            write_lines(text, len(numbers) > 1, spelled, spelt, starts, out)
+            write_lines(text, len(numbers) > 1, spelled, joined, starts, out)
             file.write(out.data)
     file.write(b"\n\\end\\\n")
 

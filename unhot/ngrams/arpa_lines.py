@@ -17,7 +17,7 @@ from unhot.vectors.formats.numbers import LINE_FEED, RETURN, SPACE, TAB, number
 
 BACKSLASH = ord("\\")
 PLACE, ROW = 0, 1  # entries of the state of `read_lines`: the first byte of the next line, the n-grams so far
-DONE, MARKER, FULL, MALFORMED = 0, 1, -1, -2  # why it stopped; `insert` says FULL
+MALFORMED, FULL, DONE, MARKER = range(-2, 2)  # why it stopped; `insert` says FULL
 
 
 class Listed(NamedTuple):
@@ -120,17 +120,19 @@ def copy_field(source: Any, at: Any, out: Any, to: Any, last: Any) -> Any:
 
 
 @kernel
-def write_lines(numbers: Bytes, weighted: bool, words: Ids, spelt: Bytes, starts: Starts, out: Bytes) -> None:
+def write_lines(
+    numbers: Bytes, weighted: bool, words: Ids, joined: Bytes, starts: Starts, out: Bytes
+) -> None:
     """Write the lines of n-grams.
 
     numbers: those of all lines, each with a line feed behind it; a line has two if `weighted`, else one.
-    Word i begins at byte starts[i] of `spelt` and has a line feed behind it.
+    Word i begins at byte starts[i] of `joined` and has a line feed behind it.
     """
     at = to = np.int64(0)
     for i in range(words.shape[0]):
         at, to = copy_field(numbers, at, out, to, TAB)
         for j in range(words.shape[1]):
             last = SPACE if j < words.shape[1] - 1 else TAB if weighted else LINE_FEED
-            _, to = copy_field(spelt, starts[words[i, j]], out, to, last)
+            _, to = copy_field(joined, starts[words[i, j]], out, to, last)
         if weighted:
             at, to = copy_field(numbers, at, out, to, LINE_FEED)
