@@ -82,11 +82,10 @@ def test_many_sentences_are_scored_as_one_by_one(model: NGramModel) -> None:
 def test_states_go_on(model: NGramModel) -> None:
     for bos in (True, False):
         state, total = model.state(bos=bos), 0.0
-        for word, expected in zip(
-            "the cat zebra sat </s>".split(), model.full_scores("the cat zebra sat", bos)
-        ):
+        expected = model.full_scores("the cat zebra sat", bos)
+        for word, token in zip("the cat zebra sat </s>".split(), expected, strict=True):
             found, state = model.advance(state, word)
-            assert found == expected
+            assert found == token
             total += found.log10
         assert total == pytest.approx(model.score("the cat zebra sat", bos))
     before = model.state("the cat")

@@ -3,6 +3,7 @@
 import functools
 import math
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,11 +13,10 @@ from unhot.corpus.reading.files import FileReader
 from unhot.corpus.reading.lexicon import add_words, spelt
 from unhot.corpus.reading.scanner import new_table
 from unhot.corpus.reading.sources import paths_of
-from unhot.corpus.reading.text_blocks import Pool
 from unhot.corpus.reading.token_cuts import token_room
 from unhot.corpus.reading.tokenizers import TEXT, Tokenizer, normaliser
 from unhot.errors import DataError
-from unhot.lines.predictor import TextBlock, text_blocks
+from unhot.lines.predictor import TextBlock, block_of, text_blocks
 from unhot.ngrams.asking import (
     LANES,
     State,
@@ -29,11 +29,17 @@ from unhot.ngrams.asking import (
     sum_scores,
 )
 from unhot.ngrams.symbols import BEGIN, UNKNOWN
+from unhot.tables.text_lines import line_blocks
 from unhot.threads import in_order
 from unhot.types import Doubles, Ids, Starts
+from unhot.vocab.vocabulary import decode_word
 
-BLOCK = 1 << 20  # bytes of text that a thread reads at a time
-PIECE = 1 << 17  # the same of sentences from Python, so that a few thousand keep all threads busy
+PIECE = 1 << 17  # bytes of sentences from Python that a thread scores at once: few keep all threads busy
+AT_ONCE = 1 << 14  # sentences that are taken from an iterable at once
+
+OnBytes = Callable[
+    [int, int | None], None
+]  # called with the bytes read so far, and their total if it is known
 
 
 class TokenScore(NamedTuple):
@@ -165,7 +171,7 @@ class Scorer:
     def sentences(self, texts: Sequence[str], bos: bool = True, eos: bool = True) -> Doubles:
         """Return the sums of many sentences: [sentences, 5], see `Scored`."""
         if callable(self.tokenizer):
-            texts = [" ".join(self.tokenizer(text)) for text in texts]
+            texts = [self._line(text) for text in texts]
         found = [scored.sums for scored in self.over(text_blocks(texts, PIECE), bos, eos)]
         return np.concatenate(found) if found else np.zeros((0, 5))
 
@@ -191,7 +197,7 @@ class Scorer:
         bos: bool = True,
         eos: bool = True,
         force: bool = False,
-        progress: Callable[[int, int | None], None] | None = None,
+        progress: OnBytes | None = None,
     ) -> Perplexity:
         """Return how well the model predicts a text: files, or an iterable of strings or of token lists."""
         blocks = self.blocks(source, column, force, progress)
@@ -199,32 +205,35 @@ class Scorer:
         return Perplexity(*(sum(values) for values in zip(*parts, total(np.zeros((0, 5))), strict=True)))
 
     def blocks(
-        self,
-        source: Any,
-        column: str | None = None,
-        force: bool = False,
-        progress: Callable[[int, int | None], None] | None = None,
+        self, source: Any, column: str | None = None, force: bool = False, progress: OnBytes | None = None
     ) -> Iterator[TextBlock]:
         """Yield the lines of a text as blocks."""
         paths = paths_of(source)
         if paths is None:
-            yield from _sentence_blocks(source)
+            yield from self._blocks_of(source)
             return
         reader = FileReader(paths, LINES, column, True, force)
         if reader.token_lists:
             raise DataError(f"column {column!r} holds lists of tokens: give a column of strings")
-        pool = Pool()
-        for block in reader.blocks(pool, BLOCK):
-            text = block.text[: block.size + 64].copy()
-            lines = int(np.count_nonzero(text[: block.size] == ord("\n")))
+        for raw in line_blocks(reader):
             if callable(self.tokenizer):
-                raw = text[: block.size].tobytes().decode("utf-8", "surrogateescape")
-                yield from text_blocks([" ".join(self.tokenizer(line)) for line in raw.split("\n")[:-1]])
+                yield from self._blocks_of(decode_word(raw).split("\n")[:-1])
             else:
-                yield TextBlock(text, block.size, lines)
-            pool.give(block)
+                yield block_of(raw, raw.count(b"\n"))
             if progress is not None:
                 progress(*reader.progress())
+
+    def _blocks_of(self, sentences: Iterable[Any]) -> Iterator[TextBlock]:
+        """Yield sentences, strings or lists of tokens, as blocks."""
+        some = iter(sentences)
+        while held := list(islice(some, AT_ONCE)):
+            yield from text_blocks([self._line(sentence) for sentence in held], PIECE)
+
+    def _line(self, sentence: Any) -> str:
+        """Return a sentence as words with spaces between them, or as the tokenizer of its bytes takes it."""
+        if not isinstance(sentence, str):
+            return " ".join(sentence)
+        return " ".join(self.tokenizer(sentence)) if callable(self.tokenizer) else sentence
 
     def begin(self, bos: bool = True) -> State:
         """Return the state of an empty history, or of one that is `<s>`."""
@@ -246,16 +255,3 @@ class Scorer:
         score_words(self.model, both, prob)
         prob[BEGIN] = -np.inf
         return prob
-
-
-def _sentence_blocks(source: Any) -> Iterator[TextBlock]:
-    """Yield the sentences of an iterable, strings or lists of tokens, some at a time."""
-    held: list[str] = []
-    size = 0
-    for sentence in source:
-        held.append(sentence if isinstance(sentence, str) else " ".join(sentence))
-        size += len(held[-1])
-        if size >= BLOCK:
-            yield from text_blocks(held)
-            held, size = [], 0
-    yield from text_blocks(held)
