@@ -13,7 +13,8 @@ import struct
 from typing import Any
 
 from mending import mended
-from readers.fasttext_fields import SIGNATURE, places
+from readers.fasttext_fields import SIGNATURE, Places, places
+from readers.language_model_fields import KENLM, NODES, kenlm_places, tensor_places
 from readers.reader import Files
 
 NUMBERS = [
@@ -91,6 +92,7 @@ JSON_VALUES: list[Any] = [
     "\ud800",
     "../x",
 ]
+HEADER = 1000  # bytes in which the names of tensors are
 
 
 def damaged(files: Files, others: list[Files], rng: random.Random) -> Files:
@@ -101,7 +103,8 @@ def damaged(files: Files, others: list[Files], rng: random.Random) -> Files:
     else:
         data = bytearray(files[name])
         for _ in range(rng.choice([1, 1, 1, 2, 3, 4])):
-            changes = [*CHANGES, *FIELD_CHANGES] if data.startswith(SIGNATURE) else CHANGES
+            known = data.startswith((SIGNATURE, KENLM)) or NODES in data[:HEADER]
+            changes = [*CHANGES, *FIELD_CHANGES] if known else CHANGES
             data = rng.choice(changes)(data, rng.choice(others).get(name, b""), rng)
         changed = {**files, name: bytes(data)}
     return mended(changed) if rng.random() < 0.5 else changed
@@ -189,9 +192,16 @@ def integer(data: bytearray, _: bytes, rng: random.Random) -> bytearray:
     return data
 
 
+def field_places(data: bytes) -> Places:
+    """Return where the numbers are in a file of a known kind that say how big something is."""
+    if data.startswith(KENLM):
+        return kenlm_places(data)
+    return tensor_places(data) if NODES in data[:HEADER] else places(data)
+
+
 def field(data: bytearray, _: bytes, rng: random.Random) -> bytearray:
     """Write another number for one that says how big something is: extreme, or off by a little."""
-    place, size = rng.choice(places(bytes(data)))
+    place, size = rng.choice(field_places(bytes(data)))
     bits, old = 8 * size, int.from_bytes(data[place : place + size], "little")
     value = rng.choice(
         [
@@ -212,7 +222,7 @@ def field(data: bytearray, _: bytes, rng: random.Random) -> bytearray:
 
 def cut_field(data: bytearray, _: bytes, rng: random.Random) -> bytearray:
     """Cut the end off in or beside such a number."""
-    place, size = rng.choice(places(bytes(data)))
+    place, size = rng.choice(field_places(bytes(data)))
     del data[max(0, place + rng.randint(-1, size + 1)) :]
     return data
 

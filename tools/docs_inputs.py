@@ -94,6 +94,7 @@ INPUTS: dict[str, str | Path | Callable[[Path], None]] = {
     **dict.fromkeys(("vectors.bin", "vectors.txt", "glove.txt", "seed2.bin"), _write_vectors),
     **dict.fromkeys(("labelled.txt", "labelled_test.txt", "tags.txt"), _write_labelled),
     **dict.fromkeys(("reviews.csv", "new.csv"), _write_reviews),
+    "pages.jsonl": '{"id": 1, "body": "the nation was good"}\n{"id": 2, "body": "zzz qqq"}\n',
     "new.txt": "a good film\nhow dull the story was\n",
     "words.txt": "king\nqueen\n",
     "questions-words.txt": ": capitals\nparis france berlin germany\n: gram1\nking man queen woman\n",

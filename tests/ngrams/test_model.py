@@ -220,3 +220,14 @@ def test_pruning_keeps_what_is_frequent() -> None:
     assert pruned.learned.packed.ngrams[:2] == whole[:2]
     assert pruned.learned.packed.ngrams[2] < whole[2]
     assert NGramModel(order=3, prune="0,0").fit(iter(lines)).learned.packed.ngrams == whole
+
+
+def test_entropy_of_the_next_word(model: NGramModel) -> None:
+    p = np.array([p for _, p in model.next_words("the cat", 1000)])
+    p = p[p > 0]
+    assert model.entropy("the cat") == pytest.approx(-(p * np.log2(p)).sum(), abs=1e-5)
+    # the mean of -log2 p of what the model draws itself
+    drawn = [model.generate(words=1, seed=seed) or "</s>" for seed in range(3000)]
+    chances = dict(model.next_words("", 1000))
+    mean = np.mean([-math.log2(chances[word]) for word in drawn])
+    assert mean == pytest.approx(model.entropy(), abs=0.1)

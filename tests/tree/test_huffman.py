@@ -1,5 +1,8 @@
 import heapq
 import json
+import lzma
+from collections import Counter
+from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 
@@ -8,8 +11,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from unhot.data import sotu_path
+from unhot.probability import bits, entropy
 from unhot.tree.given import from_codes
-from unhot.tree.huffman import huffman
+from unhot.tree.huffman import huffman, mean_code_length
 from unhot.tree.paths import children, longest, total_length
 
 GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "gensim_huffman.json").read_text())
@@ -127,3 +132,12 @@ def test_signs_are_those_of_gensim(model):
             )
             checked += 1
     assert checked > 10
+
+
+@pytest.mark.parametrize("split", [list, str.split], ids=["letters", "words"])
+def test_entropy_is_the_least_code_length(split: Callable[[str], list[str]]) -> None:
+    text = lzma.open(sotu_path(), "rt", encoding="utf-8").read(500_000)
+    counts = np.array([*Counter(split(text)).values()])
+    least = float(bits(entropy(counts / counts.sum())))
+    assert least <= mean_code_length(counts) < least + 1
+    assert mean_code_length([1, 1, 2, 4]) == 1.75  # equal if all shares are powers of two

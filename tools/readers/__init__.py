@@ -29,6 +29,13 @@ Models (model_folders.py): finished, cut off, with a checkpoint; by load, load(v
     resume            a training that was cut off, of every kind, and its next epochs
     fasttext-module   a fastText file and lines with labels, read as by fastText's Python module
 
+Language models (language_models.py), asked for scores and next words, in other layouts, written again:
+
+    arpa              ARPA files
+    arpa-packed       compressed ones, also far bigger than their files
+    kenlm             binary files of KenLM, also with tables that have no empty place
+    model-ngram       folders in the quick and in the compact layout, with single and double precision
+
 What unhot keeps of a text (corpora.py):
 
     corpus            an encoded text, with unknown words, empty lines, and labels beside it
@@ -77,11 +84,11 @@ Not among them: plugins, which are programs; the cache of compiled kernels, whic
 /proc; tables and sentences from Python, which are not bytes; standard input, which is read as a file is.
 """
 
-from readers import corpora, lists, model_folders, tables, texts, vector_files
+from readers import corpora, language_models, lists, model_folders, tables, texts, vector_files
 from readers.reader import Reader
 
 READERS: dict[str, Reader] = {
     reader.name: reader
-    for module in (vector_files, model_folders, corpora, texts, tables, lists)
+    for module in (vector_files, model_folders, language_models, corpora, texts, tables, lists)
     for reader in module.READERS
 }

@@ -7,6 +7,7 @@ from unhot.ngrams import sampling
 from unhot.ngrams.asking import State
 from unhot.ngrams.sampling import WordProbability
 from unhot.ngrams.scorer import Perplexity, Scorer, TokenScore
+from unhot.probability import bits, entropy
 from unhot.types import Doubles
 
 
@@ -50,6 +51,14 @@ class LanguageModel:
     def next_words(self, context: str = "", k: int = 10, bos: bool = True) -> list[WordProbability]:
         """Return the k most likely words after a context, with their probabilities."""
         return sampling.next_words(self.scorer, context, k, bos)
+
+    def entropy(self, context: str = "", bos: bool = True) -> float:
+        """Return the entropy of the next word after a context, in bits.
+
+        It is the mean length of the shortest code for the next word, up to less than one bit.
+        """
+        p = 10.0 ** self.scorer.log10_all(self.state(context, bos))
+        return float(bits(entropy(p / p.sum())))
 
     def generate(self, context: str = "", **how: Any) -> str:
         """Return a sentence drawn from the model; see `sampling.generate` for the other arguments."""

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from unhot.kernels.jit import kernel
-from unhot.tree.paths import Paths, checked_counts, numbered
+from unhot.tree.paths import Paths, checked_counts, numbered, total_length
 from unhot.types import Counts, Ids
 
 
@@ -30,6 +30,18 @@ def huffman(counts: ArrayLike) -> Paths:
     [0, 1, 3, 5]
     """
     return numbered(_joined(checked_counts(counts), False), counts)[0]
+
+
+def mean_code_length(counts: ArrayLike) -> float:
+    """Return the mean length of the words' codes in bits, L, each word weighted by its count.
+
+    No code that tells words apart is shorter. With H the entropy of the words in bits, H <= L < H + 1.
+
+    >>> mean_code_length([4, 2, 1, 1])
+    1.75
+    """
+    checked = checked_counts(counts)
+    return total_length(huffman(checked), checked) / int(checked.sum())
 
 
 def word2vec_tree(counts: ArrayLike) -> tuple[Paths, Ids]:
