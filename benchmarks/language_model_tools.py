@@ -1,9 +1,10 @@
-"""The programs that make and ask language models: the command lines of unhot and of KenLM, what they print."""
+"""The two makers of language models: the command lines of unhot and of KenLM, and what they print."""
 
 from __future__ import annotations
 
 import json
 import re
+import shutil
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -87,11 +88,12 @@ class KenLM:
         script = 'exec "$0" -o "$1" -S "$2" -T "$3" < "$4" > "$5"'
         files = (f"{model.parent}/", str(text), str(arpa))
         estimated = run(["sh", "-c", script, self._lmplz, str(order), self._memory, *files])
-        return {"lmplz": estimated, "build_binary": self.build("probing", arpa, model)}
+        return {"lmplz": estimated, "build_binary": self._build("probing", arpa, model)}
 
-    def build(self, kind: str, arpa: Path, model: Path) -> Run:
-        """Build a binary file of some kind from an ARPA file."""
-        return run([self._build_binary, kind, str(arpa), str(model)])
+    def build_trie(self, model: Path, out: Path) -> Path:
+        """Build the smaller kind of binary file from the ARPA file of a model."""
+        self._build("trie", self.write_arpa(model), out)
+        return out
 
     def measure(self, model: Path, text: Path, threads: int = 1) -> tuple[Run, Perplexity]:
         """Measure how well a model predicts a text. The program has one thread for that."""
@@ -103,15 +105,16 @@ class KenLM:
         """Return the ARPA file that `train` wrote."""
         return model.with_suffix(".arpa")
 
+    def _build(self, kind: str, arpa: Path, out: Path) -> Run:
+        return run([self._build_binary, kind, str(arpa), str(out)])
+
 
 def printed(text: str) -> Perplexity:
     """What `query -v summary` prints."""
     found = dict(SUMMARY.findall(text))
     if len(found) != 3:
         raise ChildFailed(f"query printed no perplexity, tokens and OOVs: {text!r}")
-    return Perplexity(
-        float(found["Perplexity including OOVs"]), int(found["Tokens"]), int(found["OOVs"])
-    )
+    return Perplexity(float(found["Perplexity including OOVs"]), int(found["Tokens"]), int(found["OOVs"]))
 
 
 def together(runs: Sequence[Run]) -> Run:
@@ -120,3 +123,16 @@ def together(runs: Sequence[Run]) -> Run:
     long = sum(seconds for _, seconds in known)
     others = sum(cores * seconds for cores, seconds in known) / long if known else None
     return Run(sum(one.seconds for one in runs), max(one.peak_mb for one in runs), "", others)
+
+
+def size(path: Path) -> int:
+    """Bytes of a file, or of all files of a folder."""
+    files = path.rglob("*") if path.is_dir() else [path]
+    return sum(file.stat().st_size for file in files if file.is_file())
+
+
+def remove(path: Path) -> None:
+    """Remove a file or a folder that may be there."""
+    if path.is_dir():
+        shutil.rmtree(path)
+    path.unlink(missing_ok=True)

@@ -10,13 +10,15 @@ import json
 import random
 import re
 import struct
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeAlias
 
-from mending import mended
+from mending import ARPA, mended
 from readers.fasttext_fields import SIGNATURE, Places, places
 from readers.language_model_fields import KENLM, NODES, kenlm_places, tensor_places
 from readers.reader import Files
 
+Change: TypeAlias = Callable[[bytearray, bytes, random.Random], bytearray]
 NUMBERS = [
     b"0",
     b"1",
@@ -97,17 +99,26 @@ HEADER = 1000  # bytes in which the names of tensors are
 
 def damaged(files: Files, others: list[Files], rng: random.Random) -> Files:
     """Return files of which one has one to four changes, or is gone, or swapped for another."""
-    name = rng.choice(sorted(files))
+    names = sorted(files)
+    names += 5 * [name for name in names if NODES in files[name][:HEADER]]  # most of them is behind checksums
+    name = rng.choice(names)
     if rng.random() < 0.04:
         changed = replaced(files, name, others, rng)
     else:
         data = bytearray(files[name])
         for _ in range(rng.choice([1, 1, 1, 2, 3, 4])):
-            known = data.startswith((SIGNATURE, KENLM)) or NODES in data[:HEADER]
-            changes = [*CHANGES, *FIELD_CHANGES] if known else CHANGES
-            data = rng.choice(changes)(data, rng.choice(others).get(name, b""), rng)
+            data = rng.choice(changes_for(data))(data, rng.choice(others).get(name, b""), rng)
         changed = {**files, name: bytes(data)}
     return mended(changed) if rng.random() < 0.5 else changed
+
+
+def changes_for(data: bytearray) -> list[Change]:
+    """Return the changes for a file: more of them for some kinds."""
+    if data.startswith((SIGNATURE, KENLM)):
+        return [*CHANGES, *FIELD_CHANGES]
+    if NODES in data[:HEADER]:
+        return [*CHANGES, *FIELD_CHANGES * 4]
+    return [*CHANGES, *(LINE_CHANGES * 4 if ARPA in data[:HEADER] else [])]
 
 
 def replaced(files: Files, name: str, others: list[Files], rng: random.Random) -> Files:
@@ -227,6 +238,25 @@ def cut_field(data: bytearray, _: bytes, rng: random.Random) -> bytearray:
     return data
 
 
+def exchange(data: bytearray, _: bytes, rng: random.Random) -> bytearray:
+    """Write another field of a text, or a number, for a field."""
+    fields = list(re.finditer(rb"[^ \t\r\n]+", data))
+    if not fields:
+        return data
+    one, other = rng.choice(fields), rng.choice(fields)
+    data[one.start() : one.end()] = rng.choice([other[0], other[0], rng.choice(NUMBERS)])
+    return data
+
+
+def move_line(data: bytearray, _: bytes, rng: random.Random) -> bytearray:
+    """Put a line elsewhere, or there, too, or leave it out."""
+    lines = data.splitlines(keepends=True) or [data]
+    line = rng.choice(lines)
+    lines.insert(rng.randrange(len(lines) + 1), line)
+    del lines[lines.index(line) : lines.index(line) + rng.randrange(2)]
+    return bytearray().join(lines)
+
+
 def rewrite_json(data: bytearray, _: bytes, rng: random.Random) -> bytearray:
     """Write another value somewhere in JSON, or none; the length of a safetensors header is corrected."""
     start = 8 if data[8:9] == b"{" else 0
@@ -268,7 +298,7 @@ def _as_json(value: object, with_length: bool) -> bytes:
     return struct.pack("<Q", len(text)) * with_length + text
 
 
-CHANGES = [
+CHANGES: list[Change] = [
     flip,
     flip,
     overwrite,
@@ -283,4 +313,5 @@ CHANGES = [
     rewrite_json,
     rewrite_json,
 ]
-FIELD_CHANGES = [field, field, field, field, cut_field]
+LINE_CHANGES: list[Change] = [exchange, exchange, move_line]
+FIELD_CHANGES: list[Change] = [field, field, field, field, cut_field]

@@ -4,12 +4,14 @@ manifest.json    of a model: size and sha256 of the files beside it
 corpus.json      of an encoded text: the number of words, of ids and of sentences
 cells.json       the number of words and of cells
 xz               the checksums of the headers
+ARPA             the number of n-grams of each order
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import re
 import zlib
 from collections.abc import Callable
 from pathlib import PurePosixPath
@@ -18,6 +20,7 @@ from typing import Any
 from readers.reader import Files
 
 XZ = b"\xfd7zXZ\x00"
+ARPA = b"\\data\\"
 UNREADABLE = (ValueError, KeyError, TypeError, AttributeError, RecursionError)
 
 
@@ -40,6 +43,8 @@ def mended(files: Files) -> Files:
                 continue
         elif data.startswith(XZ):
             out[name] = _mended_xz(data)
+        elif ARPA in data[:100]:
+            out[name] = _mended_arpa(data)
     return out
 
 
@@ -82,3 +87,12 @@ def _mended_xz(data: bytes) -> bytes:
     block = data[12 : 12 + size - 4]
     checks = [zlib.crc32(part).to_bytes(4, "little") for part in (flags, block)]
     return XZ + flags + checks[0] + block + checks[1] + data[12 + size :]
+
+
+def _mended_arpa(data: bytes) -> bytes:
+    """Correct the numbers of n-grams in the header."""
+    head, *parts = re.split(rb"(?m)^(\\\d{1,2})-grams:", data)
+    for marker, part in zip(parts[::2], parts[1::2], strict=True):
+        lines = [line for line in part.splitlines() if line.strip() and b"\\" not in line[:1]]
+        head = re.sub(rb"(ngram *%s *= *)\d+" % marker[1:], rb"\g<1>%d" % len(lines), head)
+    return head + data[len(head) :] if not parts else head + data[data.index(parts[0]) :]

@@ -9,48 +9,56 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
 from typing import BinaryIO
 
 BEGIN = b"<s>"
 
 
-def ngrams(file: BinaryIO) -> Iterator[tuple[bytes, float, float]]:
-    """The n-grams of the next order, with their probabilities and weights; a missing weight is 0."""
-    for line in file:
-        if line.startswith(b"\\") and line.rstrip().endswith(b"-grams:"):
-            break
-    for line in file:
-        parts = line.rstrip(b"\r\n").split(b"\t")
-        if len(parts) < 2:  # an empty line ends an order
-            break
-        yield parts[1], float(parts[0]), float(parts[2]) if len(parts) > 2 else 0.0
+def read_counts(file: BinaryIO) -> list[int]:
+    """The n-grams of each order, as the head of a file announces them; read on to the first n-gram."""
+    head = list(iter(lambda: file.readline().strip(), b"\\1-grams:"))
+    return [int(line.partition(b"=")[2]) for line in head if line.startswith(b"ngram ")]
 
 
-def compare(ours: BinaryIO, theirs: BinaryIO) -> tuple[int, int, float, float]:
-    """n-grams of the next order in our file, how many are in both files, the largest differences."""
-    known = {ngram: (log_prob, backoff) for ngram, log_prob, backoff in ngrams(theirs)}
-    found = same = 0
+def read_ngrams(file: BinaryIO, count: int) -> Iterator[tuple[bytes, float, float]]:
+    """The n-grams of an order with probabilities and weights; read on to the first n-gram of the next order.
+
+    A missing weight is 0.
+    """
+    for line in islice(file, count):
+        log_prob, ngram, *backoff = line.rstrip(b"\r\n").split(b"\t")
+        yield ngram, float(log_prob), float(backoff[0]) if backoff else 0.0
+    for line in file:
+        if line.startswith(b"\\"):
+            break
+
+
+def compare(ours: BinaryIO, theirs: BinaryIO) -> dict[str, float]:
+    """How many n-grams there are, how many are in both files, and the largest differences of these."""
+    ngrams = same = 0
     log_prob_apart = backoff_apart = 0.0
-    for ngram, log_prob, backoff in ngrams(ours):
-        found += 1
-        other = known.pop(ngram, None)
-        if other is not None:
-            same += 1
-            if ngram != BEGIN:
-                log_prob_apart = max(log_prob_apart, abs(log_prob - other[0]))
-            backoff_apart = max(backoff_apart, abs(backoff - other[1]))
-    return found + len(known), same, log_prob_apart, backoff_apart
+    for our_count, their_count in zip(read_counts(ours), read_counts(theirs), strict=True):
+        known = {ngram: numbers for ngram, *numbers in read_ngrams(theirs, their_count)}
+        for ngram, log_prob, backoff in read_ngrams(ours, our_count):
+            ngrams += 1
+            other = known.pop(ngram, None)
+            if other is not None:
+                same += 1
+                if ngram != BEGIN:
+                    log_prob_apart = max(log_prob_apart, abs(log_prob - other[0]))
+                backoff_apart = max(backoff_apart, abs(backoff - other[1]))
+        ngrams += len(known)
+    return {
+        "ngrams": ngrams,
+        "same_ngrams": same,
+        "log_prob_difference": log_prob_apart,
+        "backoff_difference": backoff_apart,
+    }
 
 
 job = json.loads(sys.argv[1])
-orders = []
-with open(job["ours"], "rb") as ours, open(job["theirs"], "rb") as theirs:  # noqa: PTH123
-    while (compared := compare(ours, theirs))[0]:
-        orders.append(compared)
-answer = {
-    "ngrams": sum(found for found, _, _, _ in orders),
-    "same_ngrams": sum(same for _, same, _, _ in orders),
-    "log_prob_difference": max((apart for _, _, apart, _ in orders), default=0.0),
-    "backoff_difference": max((apart for _, _, _, apart in orders), default=0.0),
-}
+with Path(job["ours"]).open("rb") as ours, Path(job["theirs"]).open("rb") as theirs:
+    answer = compare(ours, theirs)
 sys.stdout.write(json.dumps(answer) + "\n")

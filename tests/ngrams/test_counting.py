@@ -1,14 +1,17 @@
 """Counts are exact, whatever the budget and the number of threads."""
 
 from collections import Counter
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+import unhot
 from tests.ngrams.texts import random_lines
+from unhot import NGramModel
 from unhot.corpus import encode
 from unhot.errors import ConfigError, DataError
-from unhot.ngrams import counting
+from unhot.ngrams import counting, packing
 from unhot.ngrams.counting import LineChoice, count_ngrams, held_tokens
 from unhot.ngrams.levels import NgramCounts
 
@@ -101,3 +104,17 @@ def test_wrong_input_is_refused() -> None:
         for order, memory, told in ((0, "1GB", "order"), (17, "1GB", "order"), (2, "1kB", "at least 1 MB")):
             with pytest.raises(ConfigError, match=told):
                 count_ngrams(corpus, order, memory=memory)
+
+
+def test_wide_numbers_give_the_same_model(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    # as if the text had more than 2^32 tokens
+    lines = random_lines(8, 200)
+    usual = NGramModel(order=3, threads=1).fit(iter(lines))
+    monkeypatch.setattr(counting, "WIDE", 0)
+    monkeypatch.setattr(packing, "ENDS", 1 << 33)
+    for compact in (False, True):
+        wide = NGramModel(order=3, threads=1, compact=compact).fit(iter(lines))
+        assert wide.learned.packed.layout.places > 32
+        wide.save(tmp_path / str(compact))
+        again = unhot.load(tmp_path / str(compact))
+        assert again.scores(lines).tolist() == wide.scores(lines).tolist() == usual.scores(lines).tolist()

@@ -92,7 +92,7 @@ def _line_blocks(path: Path) -> Iterator[tuple[bytes, int]]:
                     del rest[: len(block)]
                     line += block.count(b"\n")
     except DataError as error:
-        raise FormatError(str(error)) from error
+        raise FormatError(f"{error} (from line {line} on)") from error
     if rest:
         yield bytes(rest + b"\n"), line
     yield b"", line + rest.count(b"\n")

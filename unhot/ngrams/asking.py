@@ -77,7 +77,9 @@ def begin_in_trie(model: Any, state: Any, lane: Any) -> None:
 def continuations(model: Any, node: Any, j: Any) -> Any:
     """Return where the n-grams begin and end that continue a node of j + 1 words."""
     low, high = begin_at(model.nodes, node), begin_at(model.nodes, node + 1)
-    if low > high or high >= model.most[1 if j + 2 == model.order else 0]:
+    most = model.most[1 if j + 2 == model.order else 0]
+    # without signs, so that one comparison refuses negative numbers, too
+    if np.uint64(low) > np.uint64(high) or np.uint64(high) >= np.uint64(most):
         return low, low
     return low, high
 

@@ -34,7 +34,7 @@ from unhot.ngrams.sorting import (
     tally,
 )
 from unhot.ngrams.symbols import BEGIN, END, SYMBOLS, UNKNOWN, Keys, keys_of
-from unhot.sizes import bytes_of
+from unhot.sizes import FULL, bytes_of, readable
 from unhot.threads import in_order
 from unhot.types import Counts, Ids, Starts
 
@@ -109,8 +109,13 @@ def count_ngrams(
             levels.finish()
             runs.remove()
         counts.keep(levels, sizes, begins[0])
-    except BaseException:
+    except BaseException as error:
         counts.close()
+        if isinstance(error, OSError) and error.errno in FULL:
+            raise DataError(
+                f"{counts.directory.parent}: disk full: n-grams of {tokens:,} tokens take up to "
+                f"{readable(16 * order * tokens)} there; make room, or set TMPDIR to another place"
+            ) from error
         raise
     return counts
 

@@ -54,7 +54,7 @@ def read_kenlm(path: str | Path) -> KenlmModel:
     if not path.is_file():
         raise DataError(f"{path}: there is no such file, or it is not a regular one")
     if path.stat().st_size < COUNTS_AT:
-        raise FormatError(f"{path}: {path.stat().st_size} bytes: too short for a binary file of KenLM")
+        raise FormatError(f"{path}: ends at byte {path.stat().st_size}: too short for a binary file of KenLM")
     raw = np.asarray(np.memmap(path, np.uint8, "r"))
     room, rest, counts = _read_header(path, raw)
     places = [max(count + 1, int(room * np.float32(count))) for count in counts]
@@ -68,7 +68,10 @@ def read_kenlm(path: str | Path) -> KenlmModel:
     header = -(-(COUNTS_AT + 8 * len(counts)) // 8) * 8
     bounds = list(accumulate((kind.itemsize * entries for kind, entries in parts), initial=header + 8))
     if bounds[-1] > raw.size:
-        raise FormatError(f"{path}: {raw.size} bytes, but {sum(counts)} n-grams take {bounds[-1]}: {AGAIN}")
+        raise FormatError(
+            f"{path}: byte {COUNTS_AT}: {raw.size} bytes, but {sum(counts)} n-grams take {bounds[-1]}: "
+            f"{AGAIN}"
+        )
     words, ids = _number(_read_words(path, raw, header, bounds[-1], counts[0]))
     tables = [raw[i:j].view(kind) for (i, j), (kind, _) in zip(pairwise(bounds), parts, strict=True)]
     firsts = np.cumsum([0, *places[1:-1]], dtype=np.int64)
@@ -91,7 +94,7 @@ def _read_header(path: Path, raw: Bytes) -> tuple[np.float32, bool, tuple[int, .
             f"{KINDS[0]} and {KINDS[1]}, version 0; {CONVERT}"
         )
     if not worded:
-        raise FormatError(f"{path}: the words were left out (build_binary -v): {CONVERT}")
+        raise FormatError(f"{path}: byte {FACTS_AT}: the words were left out (build_binary -v): {CONVERT}")
     if order < 2 or not 1.0 <= room <= raw.size or COUNTS_AT + 8 * order > len(head):
         raise FormatError(f"{path}: byte {FACTS_AT}: order {order}, {room} places for each n-gram: {AGAIN}")
     return np.float32(room), kind == 1, struct.unpack_from(f"<{order}Q", head, COUNTS_AT)

@@ -26,6 +26,7 @@ from unhot.ngrams.nodes import (
     quick_kinds,
 )
 from unhot.ngrams.seeking import key_at
+from unhot.ngrams.symbols import keys_of, word_of
 from unhot.threads import in_order, parts_of
 
 BLOCK = 1 << 15  # n-grams whose continuations a thread writes at once
@@ -103,22 +104,28 @@ class PackedNgrams(NamedTuple):
             if raw.dtype != np.uint8 or raw.ndim != 1 or raw.size % kind.itemsize:
                 raise FormatError(f"an n-gram model: the tensor {name!r} is missing or damaged")
             found.append(raw.view(kind))
-        size = layout.most(found[0], top=False)
-        if not isinstance(ngrams, list) or not ngrams or ngrams[0] != words or words >= size:
+        size, room = layout.most(found[0], top=False), sum(array.nbytes for array in found)
+        counts = ngrams if isinstance(ngrams, list) else []
+        wrong = any(type(count) is not int or not 0 <= count <= room for count in counts)
+        if wrong or counts[:1] != [words] or words >= size:
             raise FormatError(
                 f"an n-gram model: its n-grams are {ngrams!r:.80}, but there are {words} words and {size} "
                 "nodes; the file is damaged"
             )
-        return cls(layout, ngrams, *found)
+        return cls(layout, counts, *found)
 
     def levels(self) -> Iterator[Level]:
-        """Yield the levels, from single words to the highest order."""
+        """Yield the levels, from single words on; raise a `FormatError` if one is damaged."""
         nodes, top = self.layout.nodes(self.nodes), self.layout.top(self.top)
         number = np.dtype(np.float64 if self.layout.double else np.float32)
         first, last = 0, self.words
-        held, begins = Level(None, None, None, None), np.zeros(2, np.int64)  # of the level before
+        held, begins = Level(None, None, None, None), np.array([0, last])  # of the level before
         for order in range(1, self.order + 1):
             source = top if order == self.order > 1 else nodes
+            most = (
+                self.layout.most(self.top, True) if source is top else self.layout.most(self.nodes, False) - 1
+            )
+            self._refuse(first < 0 or last > most or (begins[1:] < begins[:-1]).any(), order)
             size = last - first
             keys, after = np.empty(size, np.uint32), np.zeros(size + 1, np.int64)
             prob, backoff = np.empty(size, number), np.zeros(size, number)
@@ -128,13 +135,27 @@ class PackedNgrams(NamedTuple):
                 read_tops(top, first, last, keys, prob)
             full = keys != EMPTY if order > 1 and not self.layout.compact else np.ones(size, bool)
             rank = np.concatenate([[0], np.cumsum(full)])
+            self._refuse(rank[-1] != self.ngrams[order - 1], order)
             if order > 1:
-                yield held._replace(begins=rank[begins - first])
-            own = keys[full].astype(np.int32) if order > 1 else np.zeros(0, np.int32)
+                keys = keys[full]
+                starts, rising = rank[begins - first], np.ones(keys.size + 1, bool)
+                rising[1:-1] = keys[1:] > keys[:-1]
+                rising[starts] = True
+                ids = word_of(keys_of(self.words), keys.astype(np.int64))
+                wrong = (keys >> self.layout.bits).any() or (ids >= self.words).any()
+                self._refuse(wrong or not rising.all(), order)
+                yield held._replace(begins=starts)
+            own = keys.astype(np.int32) if order > 1 else np.zeros(0, np.int32)
             held = Level(own, np.zeros(0, np.int64), prob[full], backoff[full])
             begins = np.append(after[:-1][full], after[-1])
             first, last = int(begins[0]), int(begins[-1])
         yield held._replace(backoff=np.zeros(0, number))
+
+    @staticmethod
+    def _refuse(wrong: Any, order: int) -> None:
+        """Raise a `FormatError` if something is wrong; compiled code believes what it is given."""
+        if wrong:
+            raise FormatError(f"an n-gram model: its {order}-grams are damaged; make or get the model again")
 
 
 def pack(levels: Iterable[Level], layout: Layout, directory: Path, threads: int) -> PackedNgrams:
