@@ -242,15 +242,12 @@ class LanguageModels:
         return self._folder / f"{tool}-{text.stem}-{order}{self._tools[tool].suffix}"
 
     def _quality(self, tool: str, name: str, order: int) -> dict[str, Any]:
-        """Perplexities of a model of a set."""
-        return self._perplexities(tool, self._model(tool, self._sets.file(name, "train"), order), name)
-
-    def _perplexities(self, tool: str, model: Path, name: str) -> dict[str, Any]:
-        """Of the valid and the test file of a set."""
+        """Perplexities of the valid and the test file of a set."""
+        model = self._model(tool, self._sets.file(name, "train"), order)
         row: dict[str, Any] = {}
         for part in ("valid", "test"):
             found = self._tools[tool].measure(model, self._sets.file(name, part))[1]
-            row |= {part: found.perplexity, f"{part}_tokens": found.tokens, f"{part}_zero": found.zero}
+            row |= {part: found.perplexity, f"{part}_tokens": found.tokens}
         return row
 
     def _compare(self, name: str, order: int) -> dict[str, Any]:
@@ -307,11 +304,13 @@ class LanguageModels:
 
     def _smooth(self, smoothing: str, text: Path, order: int) -> dict[str, Any]:
         """Train a model with a smoothing, and measure it."""
-        model = self._new("smoothed")
+        model = self._folder / "smoothed"
+        remove(model)
         more = ["--smoothing", smoothing, "--min-count", "1"]
         done = self._unhot.train(text, model, order, more)["unhot"]
         row = {"threads": self._options.threads, **done.columns(), "bytes": size(model)}
-        return {**row, **self._perplexities("unhot", model, "ptb")}
+        texts = {part: str(self._sets.file("ptb", part)) for part in ("valid", "test")}
+        return {**row, **child("perplexities_unhot", {"model": str(model), "texts": texts})[1]}
 
     def _new(self, name: str) -> Path:
         """An empty folder."""

@@ -170,7 +170,7 @@ def scoring(rows: Sequence[Row]) -> list[str]:
         times = [ratio(some, "score_seconds", *pair, ".2f") for pair in pairs]
         lines.append([told(some[0]), f"{int(some[0]['tokens']):,}", *taken, *times])
         for tool in tools:
-            forms = {"loading_seconds": ".2f", "total_seconds": ".2f", "peak_mb": ",.0f"}
+            forms = {"loading_seconds": ".3f", "total_seconds": ".2f", "peak_mb": ",.0f"}
             last = of_tool(some, tool)[-1:]
             found = [f"{float(row['perplexity']):.4f}" for row in last] or ["-"]
             unknown = [f"{int(row['unknown']):,}" for row in last] or ["-"]

@@ -8,6 +8,7 @@ import pytest
 from unhot.errors import DataError, FormatError
 from unhot.ngrams.asking import new_state, score_lines
 from unhot.ngrams.kenlm_file import read_kenlm
+from unhot.ngrams.scorer import Scorer
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 EXPECTED = json.loads((GOLDEN / "kenlm_expected.json").read_text(encoding="utf-8"))
@@ -21,17 +22,14 @@ TOP = MIDDLE + 16 * 103
 STRINGS = TOP + 12 * 150
 
 
-def scores(found, lines, bos=True, lanes=3):
+def scores(found, lines, bos=True):
     """Return log10 p of each token of each line, and the length of the n-gram found."""
     index = {word: i for i, word in enumerate(found.words)}
     ids = [[index.get(word, 0) for word in line.split()] for line in lines]
     starts = np.cumsum([0] + [len(line) for line in ids])
-    size = starts[-1] + len(lines)
-    prob, lengths = np.empty(size), np.empty(size, np.uint8)
     flat = np.array([i for line in ids for i in line], np.int32)
-    state = new_state(found.model.order, lanes)
-    score_lines(found.model, flat, starts, bos, True, state, np.zeros((lanes, 3), np.int64), prob, lengths)
-    return prob, lengths
+    scored = Scorer(found.words, found.model).score_ids(flat, starts, bos, eos=True)
+    return scored.log10, scored.lengths
 
 
 def changed(at, *values, kind="<I", data=MODEL):
@@ -71,7 +69,7 @@ def test_a_word_that_is_there_twice_is_its_first_and_a_missing_symbol_is_unknown
 
 def test_a_word_that_begins_no_n_gram_leaves_no_history():
     model, state = read_kenlm(GOLDEN / "kenlm_probing.bin").model, new_state(3)
-    rest = np.zeros((1, 3), np.int64), np.empty(1), np.empty(1, np.uint8)
+    rest = np.zeros((1, 4), np.int64), np.empty(1), np.empty(1, np.uint8), np.zeros((1, 5))
     score_lines(model, np.empty(0, np.int32), np.zeros(2, np.int64), True, True, state, *rest)
     assert state.size.tolist() == [[0, 2]]
 

@@ -148,7 +148,9 @@ def read_ngrams(folder: Path, rng: random.Random) -> str:
 
 def sentences(model: LanguageModel, rng: random.Random) -> list[str]:
     """Return sentences with known and unknown words."""
-    known = [*model.scorer.words[:200], "zebra", "the", "a b a b"]
+    # words that are one token, as a string and as bytes
+    known = [word for word in model.scorer.words[:200] if [word] == word.split() and "\0" not in word]
+    known = [*(word for word in known if len(word) <= 1000), "zebra", "the", "a b a b"]
     drawn = [" ".join(rng.choices(known, k=rng.randrange(20))) for _ in range(4)]
     return [rng.choice(LINES), *(line.replace("\n", " ") for line in drawn), ""]
 

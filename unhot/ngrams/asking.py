@@ -146,13 +146,15 @@ def advance_in_trie(model: Any, state: Any, lane: Any, word: Any) -> Any:
 
 @kernel
 def score_lines(
-    model: Any, ids: Any, starts: Any, bos: Any, eos: Any, state: Any, lanes: Any, prob: Any, lengths: Any
-) -> None:
-    """Write log10 p of each token, and the length of the n-gram found.
+    model: Any, ids: Any, starts: Any, bos: Any, eos: Any, state: Any, lanes: Any, prob: Any, lengths: Any,
+    sums: Any,
+) -> None:  # fmt: skip
+    """Add up lines, and write log10 p of each token and the length of the n-gram found if there is room.
 
     Line i is ids[starts[i] : starts[i + 1]]; with `eos` each line has one more token, `</s>`, with `bos` it
-    begins after `<s>`. Several lines are scored in turn; lanes[k]: the next token of one, its end, and the
-    place of its answer.
+    begins after `<s>`. sums[i] = tokens, unknown ones, those of probability zero, log10 p, that of known
+    tokens. Several lines are scored in turn; lanes[k]: the next token of one, its end, the place of its
+    answer, and the line.
     """
     line = np.int64(0)
     lines = starts.size - 1
@@ -164,13 +166,16 @@ def score_lines(
         for lane in range(lanes.shape[0]):
             if lanes[lane, 0] <= lanes[lane, 1]:
                 word = word_at(ids, lanes[lane], eos)
-                at = lanes[lane, 2]
-                prob[at], lengths[at] = advance(model, state, lane, word)
+                log10, found = advance(model, state, lane, word)
+                add_token(sums[lanes[lane, 3]], word, log10)
+                if prob.size > 0:
+                    prob[lanes[lane, 2]], lengths[lanes[lane, 2]] = log10, found
                 lanes[lane, 0] += 1
                 lanes[lane, 2] += 1
             while lanes[lane, 0] > lanes[lane, 1] and line < lines:
                 lanes[lane, 0], lanes[lane, 1] = starts[line], starts[line + 1] - (0 if eos else 1)
-                lanes[lane, 2] = starts[line] - starts[0] + (line if eos else 0)
+                lanes[lane, 2], lanes[lane, 3] = starts[line] - starts[0] + (line if eos else 0), line
+                sums[line, 0] = lanes[lane, 1] - lanes[lane, 0] + 1
                 line += 1
                 state.size[lane, LENGTH] = state.size[lane, HISTORY] = 0
                 if bos:
@@ -178,6 +183,18 @@ def score_lines(
             if lanes[lane, 0] <= lanes[lane, 1]:
                 busy = True
                 prepare(model, state, lane, word_at(ids, lanes[lane], eos))
+
+
+@inner
+def add_token(sums: Any, word: Any, log10: Any) -> None:
+    """Add a token to the sums of its line."""
+    sums[3] += log10
+    if word == UNKNOWN:
+        sums[1] += 1.0
+    else:
+        sums[4] += log10
+    if log10 == -np.inf:
+        sums[2] += 1.0
 
 
 @inner
@@ -209,22 +226,6 @@ def cut_lines(
                 ids[n] = max(found, UNKNOWN)
                 n += 1
     return line
-
-
-@kernel
-def sum_scores(ids: Any, starts: Any, eos: Any, prob: Any, sums: Any) -> None:
-    """Add up each line: tokens, unknown ones, those of probability zero, log10 p, that of known tokens."""
-    at = np.int64(0)
-    for line in range(starts.size - 1):
-        for i in range(starts[line], starts[line + 1] + (1 if eos else 0)):
-            unknown = i < starts[line + 1] and ids[i] == UNKNOWN
-            sums[line, 0] += 1.0
-            sums[line, 1] += unknown
-            sums[line, 2] += prob[at] == -np.inf
-            sums[line, 3] += prob[at]
-            if not unknown:
-                sums[line, 4] += prob[at]
-            at += 1
 
 
 @kernel

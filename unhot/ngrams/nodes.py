@@ -161,8 +161,10 @@ def quick_find(entries: Any, low: Any, high: Any, key: Any, bits: Any) -> Any:
 @ask_for.register(Quick)
 @ask_for.register(QuickTop)
 def quick_ask_for(entries: Any, low: Any, high: Any, key: Any, bits: Any) -> None:
-    """Prefetch the key's home."""
-    prefetch_number(entries.table, home(low, high - low, key, bits))
+    """Prefetch the key's home, and the place behind it, where its continuations end."""
+    at = home(low, high - low, key, bits)
+    prefetch_number(entries.table, at)
+    prefetch_number(entries.table, at + 1)
 
 
 @inner

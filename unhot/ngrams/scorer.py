@@ -26,7 +26,6 @@ from unhot.ngrams.asking import (
     new_state,
     score_lines,
     score_words,
-    sum_scores,
 )
 from unhot.ngrams.symbols import BEGIN, UNKNOWN
 from unhot.tables.text_lines import line_blocks
@@ -34,12 +33,10 @@ from unhot.threads import in_order
 from unhot.types import Doubles, Ids, Starts
 from unhot.vocab.vocabulary import decode_word
 
-PIECE = 1 << 17  # bytes of sentences from Python that a thread scores at once: few keep all threads busy
+PIECE = 1 << 16  # bytes of sentences from Python that a thread scores at once: few keep all threads busy
 AT_ONCE = 1 << 14  # sentences that are taken from an iterable at once
 
-OnBytes = Callable[
-    [int, int | None], None
-]  # called with the bytes read so far, and their total if it is known
+OnBytes = Callable[[int, int | None], None]  # called with the bytes read, and their total if it is known
 
 
 class TokenScore(NamedTuple):
@@ -53,10 +50,6 @@ class TokenScore(NamedTuple):
 class Scored(NamedTuple):
     """Some lines with the log10 probability of each token."""
 
-    ids: Ids
-    starts: (
-        Starts  # [lines + 1] line i is ids[starts[i] : starts[i + 1]], and then `</s>` if it was asked for
-    )
     log10: Doubles
     lengths: Any  # uint8
     sums: Doubles  # [lines, 5] tokens, unknown ones, those of probability zero, log10, that of known ones
@@ -140,31 +133,29 @@ class Scorer:
             text = normalised(text, self.tokenizer)
         return text.split()
 
-    def score_ids(self, ids: Ids, starts: Starts, bos: bool = True, eos: bool = True) -> Scored:
-        """Score lines of ids."""
-        size = int(starts[-1] - starts[0]) + (starts.size - 1 if eos else 0)
+    def score_ids(self, ids: Ids, starts: Starts, bos: bool, eos: bool, tokens: bool = True) -> Scored:
+        """Score lines of ids; without `tokens`, only their sums."""
+        size = int(starts[-1] - starts[0]) + (starts.size - 1 if eos else 0) if tokens else 0
         prob, lengths = np.empty(size), np.empty(size, np.uint8)
-        lanes = min(LANES, max(1, starts.size - 1))
-        state = new_state(self.model.order, lanes)
-        score_lines(self.model, ids, starts, bos, eos, state, np.zeros((lanes, 3), np.int64), prob, lengths)
-        sums = np.zeros((starts.size - 1, 5))
-        sum_scores(ids, starts, eos, prob, sums)
-        return Scored(ids, starts, prob, lengths, sums)
+        sums, number = np.zeros((starts.size - 1, 5)), min(LANES, max(1, starts.size - 1))
+        state, lanes = new_state(self.model.order, number), np.zeros((number, 4), np.int64)
+        score_lines(self.model, ids, starts, bos, eos, state, lanes, prob, lengths, sums)
+        return Scored(prob, lengths, sums)
 
-    def score_block(self, block: TextBlock, bos: bool, eos: bool) -> Scored:
-        """Score lines of bytes."""
+    def score_block(self, block: TextBlock, bos: bool, eos: bool) -> Doubles:
+        """Return the sums of lines of bytes."""
         text, size = block.text, block.size
         how = None if callable(self.tokenizer) else normaliser(self.tokenizer)
         if how is not None:
             text, size = how(text, size, np.empty(0, np.uint8))
         ids, starts = np.empty(size // 2 + 1, np.int32), np.empty(block.lines + 1, np.int64)
         cut_lines(text, size, TEXT, self._table, *token_room(), ids, starts)
-        return self.score_ids(ids[: starts[-1]], starts, bos, eos)
+        return self.score_ids(ids[: starts[-1]], starts, bos, eos, tokens=False).sums
 
     def over(
         self, blocks: Iterable[TextBlock], bos: bool = True, eos: bool = True
-    ) -> Generator[Scored, None, None]:
-        """Yield blocks of lines with their scores, in order, on threads."""
+    ) -> Generator[Doubles, None, None]:
+        """Yield the sums of blocks of lines, in order, on threads."""
         self._table  # noqa: B018 (made before threads start)
         return in_order(blocks, lambda block: self.score_block(block, bos, eos), self.threads)
 
@@ -172,7 +163,7 @@ class Scorer:
         """Return the sums of many sentences: [sentences, 5], see `Scored`."""
         if callable(self.tokenizer):
             texts = [self._line(text) for text in texts]
-        found = [scored.sums for scored in self.over(text_blocks(texts, PIECE), bos, eos)]
+        found = list(self.over(text_blocks(texts, PIECE), bos, eos))
         return np.concatenate(found) if found else np.zeros((0, 5))
 
     def sentence(self, text: str, bos: bool = True, eos: bool = True) -> list[TokenScore]:
@@ -201,7 +192,7 @@ class Scorer:
     ) -> Perplexity:
         """Return how well the model predicts a text: files, or an iterable of strings or of token lists."""
         blocks = self.blocks(source, column, force, progress)
-        parts = [total(scored.sums) for scored in self.over(blocks, bos, eos)]
+        parts = [total(sums) for sums in self.over(blocks, bos, eos)]
         return Perplexity(*(sum(values) for values in zip(*parts, total(np.zeros((0, 5))), strict=True)))
 
     def blocks(
