@@ -6,6 +6,7 @@ line_rows.py. Many lines go through line_sums.py, in blocks of about a megabyte.
 
 import functools
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -206,25 +207,21 @@ def is_short(word: str) -> bool:
 
 def text_blocks(texts: Sequence[str], block: int = BLOCK) -> Iterator[TextBlock]:
     """Yield texts in blocks of about `block` bytes; a line feed inside a text becomes a space."""
-    first = size = 0
-    for number, text in enumerate(texts, 1):
-        size += len(text)
-        if size >= block or number == len(texts):
-            lines = texts[first:number]
-            joined = "\n".join(lines)
-            if joined.count("\n") != len(lines) - 1:
-                joined = "\n".join([line.replace("\n", " ") for line in lines])
-            yield block_of(encode_word(joined + "\n"), len(lines))
-            first, size = number, 0
+    ends = np.cumsum(np.fromiter(map(len, texts), np.int64, len(texts)))
+    last = int(ends[-1]) if len(texts) else 0
+    cuts = np.searchsorted(ends, np.arange(block, last, block)) + 1
+    for first, end in pairwise(np.unique([0, *cuts, len(texts)]).tolist()):
+        joined = "\n".join(texts[first:end])
+        if joined.count("\n") != end - first - 1:
+            joined = "\n".join([line.replace("\n", " ") for line in texts[first:end]])
+        yield block_of(encode_word(joined + "\n"), end - first)
 
 
 def block_of(raw: bytes, lines: int) -> TextBlock:
     """Return lines of bytes as a block."""
     from unhot.corpus.reading.separators import PADDING
 
-    text = np.zeros(len(raw) + PADDING, np.uint8)
-    text[: len(raw)] = np.frombuffer(raw, np.uint8)
-    return TextBlock(text, len(raw), lines)
+    return TextBlock(np.frombuffer(bytearray(raw + bytes(PADDING)), np.uint8), len(raw), lines)
 
 
 def joined(parts: Sequence[Chosen]) -> Chosen:

@@ -131,10 +131,11 @@ class NGramModel(LanguageModel, TextModel[LearnedNgrams]):
         words, places = saved.vocabulary, saved.config.get("places")
         ngrams = saved.config.get("ngrams")
         wrong = not isinstance(places, int) or not 1 <= places <= 63 or tuple(words.words[:3]) != SYMBOLS
+        wrong = wrong or not isinstance(self.tokenizer, str)  # a function is saved by its name
         if wrong or not isinstance(ngrams, list) or len(ngrams) != self.order:
             raise FormatError(
-                f"an n-gram model: places={places!r}, ngrams={ngrams!r:.80}, its first words are "
-                f"{words.words[:3]}: the file is damaged"
+                f"an n-gram model: places={places!r}, ngrams={ngrams!r:.80}, tokenizer={self.tokenizer!r:.80}, "
+                f"its first words are {words.words[:3]}: the file is damaged"
             )
         layout = Layout(self.compact, keys_of(len(words)).bits, int(places or 0), self.double)
         self.keep(
