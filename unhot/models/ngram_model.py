@@ -134,8 +134,8 @@ class NGramModel(LanguageModel, TextModel[LearnedNgrams]):
         wrong = wrong or not isinstance(self.tokenizer, str)  # a function is saved by its name
         if wrong or not isinstance(ngrams, list) or len(ngrams) != self.order:
             raise FormatError(
-                f"an n-gram model: places={places!r}, ngrams={ngrams!r:.80}, tokenizer={self.tokenizer!r:.80}, "
-                f"its first words are {words.words[:3]}: the file is damaged"
+                f"an n-gram model: places={places!r}, ngrams={ngrams!r:.80}, "
+                f"tokenizer={self.tokenizer!r:.80}, first words {words.words[:3]}: the file is damaged"
             )
         layout = Layout(self.compact, keys_of(len(words)).bits, int(places or 0), self.double)
         self.keep(
