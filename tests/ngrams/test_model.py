@@ -12,7 +12,9 @@ import unhot
 from tests.ngrams.texts import LINES, fitted, random_lines
 from unhot import NGramModel
 from unhot.errors import ConfigError, DataError, FormatError
+from unhot.ngrams.estimating import Level
 from unhot.ngrams.packing import choose_layout, pack
+from unhot.ngrams.symbols import keys_of
 
 SENTENCES = ["the cat sat on the mat", "a dog", "", "zebra the cat zebra", "the the the the the the"]
 
@@ -231,3 +233,29 @@ def test_entropy_of_the_next_word(model: NGramModel) -> None:
     chances = dict(model.next_words("", 1000))
     mean = np.mean([-math.log2(chances[word]) for word in drawn])
     assert mean == pytest.approx(model.entropy(), abs=0.1)
+
+
+def test_odd_spaces_and_long_words_are_the_same_alone_and_together(model: NGramModel) -> None:
+    texts = [
+        "the\xa0cat",
+        "the\u2003cat sat",
+        "the\x1ccat",
+        "the\0cat",
+        "the\tcat\x0bsat",
+        "a\x85b",
+        "the " + "x" * 5000,
+    ]
+    assert model.scores(texts).tolist() == [model.score(text) for text in texts]
+    assert model.score("the\tcat") == model.score("the cat") != model.score("the\xa0cat")
+
+
+def test_words_that_are_spread_unevenly_on_purpose_are_refused(tmp_path: Path) -> None:
+    words = 1 << 14
+    bits = keys_of(words).bits
+    keys = np.tile(np.arange((1 << bits) - 8, 1 << bits, dtype=np.int32), words)
+    weights = np.zeros(words, np.float32)
+    first = Level(np.zeros(0, np.int32), np.arange(words + 1) * 8, weights, weights)
+    second = Level(keys, np.zeros(0, np.int64), np.zeros(keys.size, np.float32), np.zeros(0, np.float32))
+    with pytest.raises(DataError, match="use the compact layout"):
+        pack([first, second], choose_layout(keys.size, bits, compact=False), tmp_path, threads=1)
+    assert pack([first, second], choose_layout(keys.size, bits, compact=True), tmp_path, threads=1)

@@ -7,7 +7,7 @@ from typing import Any, BinaryIO, NamedTuple
 import numpy as np
 
 from unhot.corpus.indexed_folder import map_numbers
-from unhot.errors import FormatError
+from unhot.errors import DataError, FormatError
 from unhot.kernels.jit import kernel
 from unhot.ngrams.estimating import Level
 from unhot.ngrams.nodes import (
@@ -32,6 +32,7 @@ from unhot.threads import in_order, parts_of
 BLOCK = 1 << 15  # n-grams whose continuations a thread writes at once
 GROUP = 64  # the entries of a compact level are a multiple of this, so that a level begins with a number
 ENDS = 1 << 12  # room for the ends of levels
+MOST_PLACES = 16  # for each n-gram; usually there are 1.0 to 1.3
 NAMES = ("nodes", "top")
 
 
@@ -207,6 +208,11 @@ def _places(begins: Any, keys: Any, layout: Layout, threads: int) -> Any:
 
     for _ in in_order(parts_of(begins.size - 1, BLOCK), work, threads):
         pass
+    if after.sum(dtype=np.int64) > MOST_PLACES * keys.size + ENDS:
+        raise DataError(
+            f"{keys.size} n-grams would need {after.sum(dtype=np.int64)} places, because their words are "
+            "spread unevenly on purpose: use the compact layout"
+        )
     return np.cumsum(after, out=after)
 
 

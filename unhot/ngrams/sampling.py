@@ -35,7 +35,9 @@ def next_words(scorer: Scorer, context: str, k: int, bos: bool = True) -> list[W
     whole("k", k, 1)
     log10 = scorer.log10_all(after(scorer, context, bos))
     best = np.argsort(-log10, kind="stable")[:k]
-    return [WordProbability(scorer.words[i], 10 ** float(log10[i])) for i in best.tolist()]
+    with np.errstate(over="ignore"):  # a damaged file may have weights of any size
+        p = 10.0 ** log10[best]
+    return [WordProbability(scorer.words[i], each) for i, each in zip(best.tolist(), p.tolist(), strict=True)]
 
 
 def restricted(scores: Doubles, top_k: int | None, top_p: float | None) -> Doubles:

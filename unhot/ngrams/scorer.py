@@ -14,9 +14,10 @@ from unhot.corpus.reading.lexicon import add_words, spelt
 from unhot.corpus.reading.scanner import new_table
 from unhot.corpus.reading.sources import paths_of
 from unhot.corpus.reading.token_cuts import token_room
-from unhot.corpus.reading.tokenizers import TEXT, Tokenizer, normaliser
+from unhot.corpus.reading.tokenizers import TEXT, Tokenizer, normalised, normaliser
 from unhot.errors import DataError
-from unhot.lines.predictor import TextBlock, block_of, text_blocks
+from unhot.lines.line_rows import tokenize
+from unhot.lines.predictor import TextBlock, block_of, is_short, text_blocks
 from unhot.ngrams.asking import (
     LANES,
     State,
@@ -126,12 +127,9 @@ class Scorer:
         """Split a text into words."""
         if callable(self.tokenizer):
             return list(self.tokenizer(text))
-        how = normaliser(self.tokenizer)
-        if how is not None:
-            from unhot.corpus.reading.tokenizers import normalised
-
+        if normaliser(self.tokenizer) is not None:
             text = normalised(text, self.tokenizer)
-        return text.split()
+        return tokenize(text.replace("\n", " "))
 
     def score_ids(self, ids: Ids, starts: Starts, bos: bool, eos: bool, tokens: bool = True) -> Scored:
         """Score lines of ids; without `tokens`, only their sums."""
@@ -178,7 +176,8 @@ class Scorer:
 
     def ids(self, words: Iterable[str]) -> Ids:
         """Return the ids of words; that of `<unk>` for unknown ones."""
-        return np.array([self.index.get(word, UNKNOWN) for word in words], np.int32)
+        index = self.index
+        return np.array([index.get(word, UNKNOWN) if is_short(word) else UNKNOWN for word in words], np.int32)
 
     def perplexity(
         self,
