@@ -25,7 +25,7 @@ import contextlib
 import os
 import statistics
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -265,15 +265,14 @@ class LanguageModels:
         def measured(path: Path) -> tuple[Run, Perplexity]:
             return self._tools[tool].measure(model, path, threads)
 
-        loading = statistics.median(measured(one)[0].seconds for _ in range(LOADS))
+        loads = [measured(one)[0].seconds for _ in range(LOADS)]
         done, found = measured(text)
-        taken = done.seconds - loading  # of a short text less than nothing, if the loads were slow
         return {
             "tokens": found.tokens,
             "unknown": found.unknown,
             "perplexity": found.perplexity,
-            "loading_seconds": round(loading, 3),
-            "score_seconds": round(taken, 4) if taken > 0 else "",
+            "loading_seconds": round(statistics.median(loads), 3),
+            "score_seconds": without_loading(done.seconds, loads),
             **done.columns(),
         }
 
@@ -332,6 +331,12 @@ class LanguageModels:
         about = ", ".join(str(facts[key]) for key in ("set", "order", "smoothing") if key in facts)
         told = ", ".join(f"{key} {row[key]}" for key in TOLD if key in row)
         say(f"{kind} {number}  {about}  {tool}  {told}")
+
+
+def without_loading(seconds: float, loads: Sequence[float]) -> float | str:
+    """Seconds less the median of the loads; nothing if the loads differ by as much as that."""
+    taken = seconds - statistics.median(loads)
+    return round(taken, 4) if taken > max(loads) - min(loads) else ""
 
 
 PARTS: dict[str, Callable[[LanguageModels], None]] = {

@@ -60,9 +60,9 @@ SCORING = """\
 ## Scoring a text
 
 `unhot lm perplexity` and `query -v summary` with a text, less the median of three runs with its first line
-(loading). A dash: too short to tell. The models are those of the training text, which has not seen wiki2.
-query has one thread, and brings its whole file into memory when it loads it, whereas unhot takes pages of its
-file as it needs them, which counts as scoring.
+(loading). A dash: not longer than those three runs differ. The models are those of the training text; they
+have not seen wiki2. query has one thread, and brings its whole file into memory when it loads it, whereas
+unhot takes pages of its file as it needs them, which counts as scoring.
 """
 
 PYTHON = """\

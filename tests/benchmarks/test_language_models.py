@@ -12,7 +12,15 @@ import pytest
 from harness import ChildFailed, Run, child
 from language_model_texts import Sets, first_line, lines, repeated
 from language_model_tools import KenLM, Perplexity, Unhot, printed, together
-from language_models import SMOOTHED_ORDERS, SMOOTHINGS, LanguageModels, built, checked, parser
+from language_models import (
+    SMOOTHED_ORDERS,
+    SMOOTHINGS,
+    LanguageModels,
+    built,
+    checked,
+    parser,
+    without_loading,
+)
 from language_models_report import COLUMNS, page
 from report import Table, read_rows
 from rows import row_of
@@ -258,6 +266,12 @@ def test_scoring_shows_both_ratios() -> None:
     assert "| 5.00 (5.00..5.00) | 2.50 (2.50..2.50) | 2.00 (2.00..2.00) |" in text
     alone = page("x", [row("scoring", 1, "unhot", score_seconds="", **figures)])
     assert "| text8, order 5 | 17,000 | - | - | - |" in alone
+
+
+def test_loading_is_taken_off_if_it_is_steady() -> None:
+    assert without_loading(5.0, [2.0, 1.75, 2.25]) == 3.0
+    assert without_loading(2.5, [2.0, 1.75, 2.25]) == ""  # the loads differ by as much
+    assert without_loading(1.0, [2.0, 2.0, 2.0]) == ""
 
 
 def test_models_that_differ_are_marked() -> None:
