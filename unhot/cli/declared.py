@@ -64,6 +64,8 @@ def _inherited(classes: Mapping[str, Declared], name: str) -> Declared:
 def _classes(path: Path, decorator: str) -> dict[str, Declared]:
     """Return the classes of a file."""
     text = path.read_text(encoding="utf-8")
+    if "dataclass" not in text:  # no class with settings: there is nothing to parse
+        return {}
     tree, comments = ast.parse(text), _comments(text)
     kinds = [node for node in tree.body if isinstance(node, ast.ClassDef)]
     names = {kind.name: _registered(kind.decorator_list, decorator) for kind in kinds}

@@ -93,9 +93,10 @@ def _longer(
     here, begins = counts.level(order), counts.level(order - 1).begins
     base, links = counts_of(counts, order, how.smoothing.adjusted), links_of(counts, order)
     p, gamma = np.empty(here.keys.size, lower.dtype), np.empty(begins.size - 1, lower.dtype)
+    times = here.counts if drop else base  # no count is zero; a second mapping would take memory, too
 
     def work(part: range) -> int:
-        smooth(part.start, part.stop, begins, base, here.counts, drop, links, lower, rule, p, gamma)
+        smooth(part.start, part.stop, begins, base, times, drop, links, lower, rule, p, gamma)
         return int(begins[part.stop])
 
     for done in in_order(parts_of(gamma.size, BLOCK), work, how.threads):

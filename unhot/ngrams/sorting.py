@@ -11,10 +11,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from unhot.kernels.jit import inner, kernel
+from unhot.kernels.simd.rows import prefetch_number
 from unhot.ngrams.symbols import BEGIN, END, key_of
 from unhot.types import Counts, Ids, Starts
 
 FEW = 24  # that many keys are sorted by insertion
+AHEAD = 16  # places whose words are prefetched before they are needed
 DIGIT = 8  # bits of a digit of the radix sort
 HALF, LOW = 32, (1 << 32) - 1
 
@@ -146,11 +148,15 @@ def split(
     The sorted places go to places[to : to + size], at or before those that they come from.
     """
     if size == 1:
+        if at + AHEAD < places.size:
+            prefetch_number(tokens, np.int64(places[at + AHEAD]) + level)
         places[to] = places[at]
         parts.keys[level + 1, n] = key_of(keys, np.int64(tokens[places[at] + level]))
         parts.counts[level + 1, n] = 1
         return n + 1
     for i in range(size):
+        if at + i + AHEAD < places.size:
+            prefetch_number(tokens, np.int64(places[at + i + AHEAD]) + level)
         place = np.int64(places[at + i])
         scratch.keys[i] = (key_of(keys, np.int64(tokens[place + level])) << HALF) | place
     sort_keys(scratch, size, keys.bits)

@@ -10,6 +10,7 @@ which memory-mapping needs. Tests compare both with the library.
 
 import json
 import math
+import mmap
 import struct
 from collections.abc import Mapping
 from pathlib import Path
@@ -40,6 +41,7 @@ OTHERS = {"I16": "<i2", "U16": "<u2", "BOOL": "|b1", "BF16": "<u2", "F8_E4M3": "
 ITEMS: dict[str, np.dtype[Any]] = {name: np.dtype(code) for name, code in (DTYPES | OTHERS).items()}
 ALIGNMENT = 64  # alignment of the first tensor in the file: one cache line, one AVX-512 register
 BLOCK_BYTES = 1 << 20
+RELEASED = 64  # blocks after which the memory of a mapped tensor is given back
 MAX_HEADER_BYTES = 100_000_000  # the library's own limit
 
 
@@ -112,8 +114,19 @@ def _write_rows(file: BinaryIO, tensor: Array) -> None:
     little = tensor.dtype.newbyteorder("<")
     rows = tensor.reshape(1) if tensor.ndim == 0 else tensor
     step = max(1, BLOCK_BYTES // max(1, rows.nbytes // max(1, len(rows))))
-    for first in range(0, len(rows), step):
+    for number, first in enumerate(range(0, len(rows), step), 1):
         file.write(np.ascontiguousarray(rows[first : first + step], dtype=little).data)
+        if number % RELEASED == 0:
+            _release(tensor)
+
+
+def _release(tensor: Array) -> None:
+    """Give back the memory of a tensor that is mapped from a file; what is read again is mapped again."""
+    found: Any = tensor
+    while found is not None and not isinstance(found, np.memmap):
+        found = getattr(found, "base", None)
+    if found is not None and found.mode == "r" and hasattr(mmap, "MADV_DONTNEED"):
+        found._mmap.madvise(mmap.MADV_DONTNEED)  # type: ignore[attr-defined]
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
