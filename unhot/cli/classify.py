@@ -9,7 +9,7 @@ import click
 
 from unhot.cli.classify_ask import explain, predict
 from unhot.cli.classify_measure import calibrate, test
-from unhot.cli.model_options import ModelOption, OneModelCommand
+from unhot.cli.model_options import ModelOption, OneModelCommand, own_help
 from unhot.cli.options import named
 from unhot.cli.outputs import TORCH_ONLY, listed_layers
 from unhot.cli.show import note
@@ -74,17 +74,10 @@ def _train(**options: Any) -> Any:
     return any_train.callback(**options, **OTHERS)
 
 
-def _own(param: click.Parameter) -> click.Parameter:
-    """Return an option of `unhot train` with the help that it has here."""
-    if param.name not in HELP:
-        return param
-    return click.Option(param.opts, metavar=param.metavar, help=HELP[param.name])
-
-
 train = ClassifierCommand(
     "train",
     callback=_train,
-    params=[_own(param) for param in any_train.params if param.name not in OTHERS],
+    params=[own_help(param, HELP) for param in any_train.params if param.name not in OTHERS],
     help=TRAIN,
     epilog=EXAMPLES,
 )

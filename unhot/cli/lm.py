@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from unhot.cli.lm_ask import generate, perplexity, score
-from unhot.cli.model_options import OneModelCommand
+from unhot.cli.model_options import OneModelCommand, own_help
 from unhot.cli.options import json_option, named
 from unhot.cli.row_options import threads_option
 from unhot.cli.show import new_bar, note, print_table, show_json
@@ -54,6 +54,10 @@ OTHERS |= {
 OTHERS |= {"overwrite": False, "log_json": None, "plugin": None}
 
 
+# other help texts of options that `unhot train` has, too
+HELP = {"corpus_dir": "Keep the encoded text in this directory  [default: a temporary directory]"}
+
+
 class NgramCommand(OneModelCommand):
     """A command with options for the settings of n-gram models alone."""
 
@@ -72,7 +76,7 @@ def _train(**options: Any) -> Any:
 train = NgramCommand(
     "train",
     callback=_train,
-    params=[param for param in any_train.params if param.name not in OTHERS],
+    params=[own_help(param, HELP) for param in any_train.params if param.name not in OTHERS],
     help=TRAIN,
     epilog=EXAMPLES,
 )

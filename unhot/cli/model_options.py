@@ -175,3 +175,10 @@ class OneModelCommand(TrainCommand):
         for option in settings:
             option.of = called
         return [*click.Command.get_params(self, ctx), *settings]
+
+
+def own_help(param: click.Parameter, helps: Mapping[str, str]) -> click.Parameter:
+    """Return an option with the help text that another command has for it, if there is one."""
+    if param.name not in helps:
+        return param
+    return click.Option(param.opts, metavar=param.metavar, help=helps[param.name])

@@ -19,7 +19,7 @@ from unhot.ngrams.symbols import BEGIN, END, UNKNOWN, Keys, key_of
 from unhot.types import Doubles, Starts
 
 LENGTH, HISTORY = 0, 1  # entries of `State.size`
-LANES = 4  # lines that are scored in turn, so that each waits for memory while the others go on
+LANES = 6  # lines that are scored in turn, so that each waits for memory while the others go on
 
 
 class Trie(NamedTuple):

@@ -34,7 +34,7 @@ from unhot.threads import in_order
 from unhot.types import Doubles, Ids, Starts
 from unhot.vocab.vocabulary import decode_word
 
-PIECE = 1 << 16  # bytes of sentences from Python that a thread scores at once: few keep all threads busy
+PIECE = 1 << 17  # bytes of sentences from Python that a thread scores at once: few keep all threads busy
 AT_ONCE = 1 << 14  # sentences that are taken from an iterable at once
 
 OnBytes = Callable[[int, int | None], None]  # called with the bytes read, and their total if it is known
