@@ -55,6 +55,7 @@ def files(tmp_path_factory):
     (folder / "labelled.txt").write_bytes("\n".join(odd).encode("utf-8", "surrogateescape"))
     unhot.Classifier(dim=4, threads=1).fit(folder / "labelled.txt").save(folder / "classifier")
     unhot.SkipGram(dim=4, epochs=1, min_count=1, threads=1).fit(folder / "text.txt").save(folder / "model")
+    unhot.NGramModel(order=2, threads=1).fit(folder / "text.txt").save(folder / "lm")
     return folder
 
 
@@ -96,6 +97,14 @@ COMMANDS = [
     ("classify", "explain", "classifier", "word", "--label", ODD[4]),
     ("classify", "calibrate", "classifier", ODD[0]),
     ("classify", "demo", "-o", "text.txt"),
+    ("lm", "train", "text.txt", "-o", "{new}", "--order", 2, "--threads", 1),
+    ("lm", "train", "text.txt", "-o", "{new}", "--smoothing", ODD[0]),
+    ("lm", "perplexity", "lm", ODD[0]),
+    ("lm", "score", "lm", ODD[0], "-o", "-"),
+    ("lm", "generate", "lm", "--seed", 1),
+    ("lm", "generate", "lm", ODD[1], "--next", 9),
+    ("lm", "count", "text.txt", "--order", 2),
+    ("lm", "convert", "lm", f"{ODD[0]}/x.arpa"),
     ("info", "classifier"),
     ("info", "model"),
     ("info", "v.txt"),

@@ -186,7 +186,8 @@ def test_a_model_of_an_unknown_kind(tmp_path):
         {"in_vectors": matrix, "out_vectors": matrix},
     )
     with pytest.raises(
-        FormatError, match="'quantum', but unhot knows only cbow, classifier, fasttext, glove, skipgram, svd"
+        FormatError,
+        match="'quantum', but unhot knows only cbow, classifier, fasttext, glove, ngram, skipgram, svd",
     ):
         unhot.load(tmp_path / "m")
 

@@ -195,6 +195,7 @@ def test_tokenizers(tmp_path: Path) -> None:
         ({"prune": [0, 0, 0, 0, 0, 1]}, "at most 5"),
         ({"compact": True, "double": True}, "leave one of them out"),
         ({"smoothing": "none"}, "there is no smoothing"),
+        ({"memory": 5}, "at least 1 MB"),
     ],
 )
 def test_wrong_settings_are_refused(wrong: dict[str, object], told: str) -> None:

@@ -26,7 +26,14 @@ from unhot.models.settings import Range
 from unhot.models.text_model import TextModel
 from unhot.ngrams.arpa import read_arpa, write_arpa
 from unhot.ngrams.asking import Trie
-from unhot.ngrams.counting import ALL_LINES, HIGHEST_ORDER, LineChoice, count_ngrams, held_tokens
+from unhot.ngrams.counting import (
+    ALL_LINES,
+    HIGHEST_ORDER,
+    LineChoice,
+    checked_budget,
+    count_ngrams,
+    held_tokens,
+)
 from unhot.ngrams.estimating import Estimation, Level, check_prune, estimate
 from unhot.ngrams.language_model import LanguageModel
 from unhot.ngrams.levels import NgramCounts
@@ -76,6 +83,7 @@ class NGramModel(LanguageModel, TextModel[LearnedNgrams]):
         """Check the settings."""
         super().__post_init__()
         self.smoothing = parse_smoothing(self.smoothing).spec()
+        checked_budget(self.memory)
         self.prune = ",".join(map(str, _parsed(self.prune, self.order))) or None
         if self.compact and self.double:
             raise ConfigError(

@@ -82,9 +82,7 @@ def count_ngrams(
             "the corpus leaves out empty lines or unknown words, which n-grams need: encode the text with "
             "empty_lines=True, unknown=True"
         )
-    budget = bytes_of("memory", memory)
-    if budget < SMALLEST:
-        raise ConfigError(f"memory={memory}: must be at least 1 MB")
+    budget = checked_budget(memory)
     tell = on_step or (lambda what, done, total: None)
     words, ids = model_words(corpus)
     tokens = sum(shard.ids.size + 2 * (shard.starts.size - 1) for shard in corpus.shards)
@@ -118,6 +116,14 @@ def count_ngrams(
             ) from error
         raise
     return counts
+
+
+def checked_budget(memory: int | str) -> int:
+    """Return a budget in bytes; raise a `ConfigError` if it is no size, or too small."""
+    budget = bytes_of("memory", memory)
+    if budget < SMALLEST:
+        raise ConfigError(f"memory={memory}: must be at least 1 MB")
+    return budget
 
 
 def model_words(corpus: Corpus) -> tuple[list[str], Ids]:
