@@ -14,6 +14,7 @@ from unhot import NGramModel
 from unhot.errors import ConfigError, DataError, FormatError
 from unhot.ngrams.estimating import Level
 from unhot.ngrams.packing import choose_layout, pack
+from unhot.ngrams.scorer import Scorer
 from unhot.ngrams.symbols import keys_of
 
 SENTENCES = ["the cat sat on the mat", "a dog", "", "zebra the cat zebra", "the the the the the the"]
@@ -260,3 +261,11 @@ def test_words_that_are_spread_unevenly_on_purpose_are_refused(tmp_path: Path) -
     with pytest.raises(DataError, match="use the compact layout"):
         pack([first, second], choose_layout(keys.size, bits, compact=False), tmp_path, threads=1)
     assert pack([first, second], choose_layout(keys.size, bits, compact=True), tmp_path, threads=1)
+
+
+def test_a_word_that_is_there_twice_is_refused(model: NGramModel) -> None:
+    words = [*model.vocabulary.words[:-1], "the"]
+    with pytest.raises(FormatError, match="words are different"):
+        Scorer(words, model.scorer.model).sentence("the cat")
+    with pytest.raises(FormatError, match="words are different"):
+        Scorer(words, model.scorer.model).sentences(["the cat"])

@@ -11,11 +11,11 @@ import numpy as np
 from unhot.corpus.reading.cuts import LINES
 from unhot.corpus.reading.files import FileReader
 from unhot.corpus.reading.lexicon import add_words, spelt
-from unhot.corpus.reading.scanner import new_table
+from unhot.corpus.reading.scanner import WORDS, new_table
 from unhot.corpus.reading.sources import paths_of
 from unhot.corpus.reading.token_cuts import token_room
 from unhot.corpus.reading.tokenizers import TEXT, Tokenizer, normalised, normaliser
-from unhot.errors import DataError
+from unhot.errors import DataError, FormatError
 from unhot.lines.line_rows import tokenize
 from unhot.lines.predictor import TextBlock, block_of, is_short, text_blocks
 from unhot.ngrams.asking import (
@@ -115,13 +115,25 @@ class Scorer:
     @functools.cached_property
     def index(self) -> dict[str, int]:
         """Word -> id."""
-        return {word: number for number, word in enumerate(self.words)}
+        found = {word: number for number, word in enumerate(self.words)}
+        self._refuse_twice(len(found))
+        return found
 
     @functools.cached_property
     def _table(self) -> Any:
         text, offsets = spelt(self.words)
         table = new_table(max(1, len(self.words)), max(1, text.size))
-        return add_words(table, text, offsets, np.ones(len(self.words), np.int64))[0]
+        table = add_words(table, text, offsets, np.ones(len(self.words), np.int64))[0]
+        self._refuse_twice(int(table.state[WORDS]))
+        return table
+
+    def _refuse_twice(self, different: int) -> None:
+        """Raise a `FormatError` unless all words are different: ids would be those of others."""
+        if different != len(self.words):
+            raise FormatError(
+                f"a language model: only {different} of its {len(self.words)} words are different; the file "
+                "is damaged, get or make it again"
+            )
 
     def tokens(self, text: str) -> list[str]:
         """Split a text into words."""
