@@ -3,12 +3,32 @@
 import dataclasses
 import re
 import typing
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from unhot.errors import ConfigError
 
-Kind = TypeVar("Kind")
+Kind = TypeVar("Kind", bound=Any)
+
+
+def registering(registry: dict[str, Any], name: str, what: str) -> Callable[[Kind], Kind]:
+    """Return a decorator that registers a class under a name; a name that another class has is refused.
+
+    A class of the same module and name replaces the old one, because its file was loaded again. `what` is for
+    the error: the word for what is registered.
+    """
+
+    def decorate(kind: Kind) -> Kind:
+        there = registry.get(name, kind)
+        if (there.__module__, there.__qualname__) != (kind.__module__, kind.__qualname__):
+            raise ConfigError(
+                f"{what} {name!r}: {there.__module__} has already registered this name; choose another"
+            )
+        kind.name = name
+        registry[name] = kind
+        return kind
+
+    return decorate
 
 
 def spec_of(name: str, settings: Any) -> str:

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import click
 
 from unhot.cli.classify_ask import explain, predict
 from unhot.cli.classify_measure import calibrate, test
-from unhot.cli.model_options import ModelOption, OneModelCommand, own_help
+from unhot.cli.model_options import ModelOption
+from unhot.cli.one_model import OneModelCommand, train_command
 from unhot.cli.options import named
 from unhot.cli.outputs import TORCH_ONLY, listed_layers
 from unhot.cli.show import note
-from unhot.cli.train import train as any_train
 
 NAME = "classifier"
 TRAIN = """\
@@ -35,7 +34,7 @@ Examples:
   unhot classify explain model "win a free prize"
 """
 # options of `unhot train` that a classifier does not have
-OTHERS = {"phrases": None, "keep_vocabulary": False, "on": None, "device": None, "model": NAME}
+OTHERS = {"phrases": None, "keep_vocabulary": False, "on": None, "device": None}
 # other help texts of options that `unhot train` has, too
 HELP = {
     "start": "Start from word vectors in any format, or from those of a model directory; their dim is kept.",
@@ -69,18 +68,7 @@ def able_layers() -> dict[str, str]:
     return {name: text for name, text in listed_layers().items() if not text.endswith(TORCH_ONLY)}
 
 
-def _train(**options: Any) -> Any:
-    assert any_train.callback is not None
-    return any_train.callback(**options, **OTHERS)
-
-
-train = ClassifierCommand(
-    "train",
-    callback=_train,
-    params=[own_help(param, HELP) for param in any_train.params if param.name not in OTHERS],
-    help=TRAIN,
-    epilog=EXAMPLES,
-)
+train = train_command(ClassifierCommand, OTHERS, HELP, TRAIN, EXAMPLES)
 
 
 @click.group(epilog=EXAMPLES)

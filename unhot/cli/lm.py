@@ -8,15 +8,13 @@ from typing import Any
 import click
 
 from unhot.cli.lm_ask import generate, perplexity, score
-from unhot.cli.model_options import OneModelCommand, own_help
+from unhot.cli.one_model import OneModelCommand, train_command
 from unhot.cli.options import json_option, named
 from unhot.cli.row_options import threads_option
 from unhot.cli.show import new_bar, note, print_table, show_json
 from unhot.cli.text_options import force_option
-from unhot.cli.train import train as any_train
 from unhot.errors import ConfigError
 
-NAME = "ngram"
 TRAIN = """\
 Learn an n-gram language model from text.
 
@@ -37,23 +35,10 @@ Examples:
   unhot lm convert model model.arpa.gz
 """
 # options of `unhot train` that an n-gram model does not have
-OTHERS: dict[str, Any] = {
-    "phrases": None,
-    "keep_vocabulary": False,
-    "on": None,
-    "device": None,
-    "model": NAME,
-}
-OTHERS |= {
-    "resume": None,
-    "start": None,
-    "freeze": None,
-    "checkpoint_minutes": 0.0,
-    "checkpoint_chunks": None,
-}
-OTHERS |= {"overwrite": False, "log_json": None, "plugin": None}
-
-
+OTHERS: dict[str, Any] = dict.fromkeys(
+    ("phrases", "on", "device", "resume", "start", "freeze", "checkpoint_chunks", "log_json", "plugin")
+)
+OTHERS |= {"keep_vocabulary": False, "overwrite": False, "checkpoint_minutes": 0.0}
 # other help texts of options that `unhot train` has, too
 HELP = {"corpus_dir": "Keep the encoded text in this directory  [default: a temporary directory]"}
 
@@ -61,25 +46,14 @@ HELP = {"corpus_dir": "Keep the encoded text in this directory  [default: a temp
 class NgramCommand(OneModelCommand):
     """A command with options for the settings of n-gram models alone."""
 
-    of = (NAME, "n-gram models")
+    of = ("ngram", "n-gram models")
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options, without output layers."""
         self.format_groups(ctx, formatter, {}, {})
 
 
-def _train(**options: Any) -> Any:
-    assert any_train.callback is not None
-    return any_train.callback(**options, **OTHERS)
-
-
-train = NgramCommand(
-    "train",
-    callback=_train,
-    params=[own_help(param, HELP) for param in any_train.params if param.name not in OTHERS],
-    help=TRAIN,
-    epilog=EXAMPLES,
-)
+train = train_command(NgramCommand, OTHERS, HELP, TRAIN, EXAMPLES)
 
 
 @click.group(epilog=EXAMPLES)
@@ -93,7 +67,7 @@ def lm() -> None:
 
 @click.command()
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
-@click.option("--order", type=click.IntRange(1, 16), default=3, show_default=True, help="Its words.")
+@click.option("--order", type=click.IntRange(1, 16), default=3, show_default=True, help="Words of an n-gram.")
 @click.option("--top", type=click.IntRange(1), default=20, show_default=True, help="How many to show.")
 @click.option("--min-count", type=click.IntRange(1), default=1, help="Rarer words become <unk>.")
 @click.option("--memory", default="1GB", show_default=True, help="Memory for counting.")
@@ -118,13 +92,19 @@ def count(
 
     source: Any = [name if name == "-" else Path(name) for name in inputs]
     keep: dict[str, Any] = {"empty_lines": True, "unknown": True}
-    with (
-        new_bar("counting", "{task.percentage:>3.0f}%", transient=True, quiet=as_json),
-        encode(source, min_count=min_count, column=column, threads=threads, force=force, **keep) as corpus,
-        count_ngrams(corpus, order, memory=memory, threads=threads) as counts,
-    ):
-        sizes = [counts.level(each).counts.size for each in range(1, order + 1)]
-        found = counts.most_frequent(order, top)
+    keep |= {"min_count": min_count, "column": column, "threads": threads, "force": force}
+    with new_bar("counting", "{task.percentage:>3.0f}%", transient=True, quiet=as_json) as bar:
+        task = bar.add_task("counting", total=None)
+
+        def tell(done: int, total: int | None) -> None:
+            bar.update(task, completed=done, total=total)
+
+        with (
+            encode(source, progress=tell, **keep) as corpus,
+            count_ngrams(corpus, order, memory=memory, threads=threads, on_section=tell) as counts,
+        ):
+            sizes = [counts.level(each).counts.size for each in range(1, order + 1)]
+            found = counts.most_frequent(order, top)
     if as_json:
         show_json({"order": order, "ngrams": sizes, "top": dict(found)})
         return 0

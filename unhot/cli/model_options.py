@@ -161,24 +161,3 @@ class TrainCommand(click.Command):
         for title, records in groups.items():
             with formatter.section(title):
                 formatter.write_dl(records)
-
-
-class OneModelCommand(TrainCommand):
-    """A command with options for the settings of one model."""
-
-    of: tuple[str, str]  # the name of the model, and what it is called
-
-    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
-        """Return the command's own options and those of the model."""
-        name, called = self.of
-        settings = model_options({name: listed_models()[name]})
-        for option in settings:
-            option.of = called
-        return [*click.Command.get_params(self, ctx), *settings]
-
-
-def own_help(param: click.Parameter, helps: Mapping[str, str]) -> click.Parameter:
-    """Return an option with the help text that another command has for it, if there is one."""
-    if param.name not in helps:
-        return param
-    return click.Option(param.opts, metavar=param.metavar, help=helps[param.name])

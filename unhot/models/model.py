@@ -24,6 +24,7 @@ from unhot.corpus.phrases import Phrases
 from unhot.errors import ConfigError, DataError, FormatError
 from unhot.models.fitting import Begins, Counting, Note, Origin, Reading, Reads, Tells, names_of, opened
 from unhot.models.settings import Range, check_settings
+from unhot.specs import registering
 from unhot.train.checkpoint import Checkpoint, fingerprint
 from unhot.train.disk_plan import ROUNDING, DiskPlan
 from unhot.train.history import History
@@ -332,21 +333,7 @@ class Model(ABC, Generic[L]):
 
 def model(name: str) -> Callable[[AnyModel], AnyModel]:
     """Register a model under a name."""
-
-    def decorate(kind: AnyModel) -> AnyModel:
-        there = MODELS.get(name)
-        if there is not None and (there.__module__, there.__qualname__) != (
-            kind.__module__,
-            kind.__qualname__,
-        ):
-            raise ConfigError(
-                f"model {name!r}: {there.__module__} has already registered this name; choose another"
-            )
-        kind.name = name
-        MODELS[name] = kind
-        return kind
-
-    return decorate
+    return registering(MODELS, name, "model")
 
 
 def shaped_tensor(saved: SavedModel, name: str, shape: tuple[int, ...]) -> Any:

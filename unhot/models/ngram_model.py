@@ -100,9 +100,7 @@ class NGramModel(LanguageModel, TextModel[LearnedNgrams]):
 
     def warm_up(self) -> None:
         """Compile the kernels by learning from two words."""
-        tiny = dataclasses.replace(
-            self, smoothing="witten_bell", memory="1MB", threads=1, tokenizer="whitespace"
-        )
+        tiny = dataclasses.replace(self, memory="1MB", threads=1, tokenizer="whitespace")
         with encode(iter(["a b", "a b"]), min_count=1, empty_lines=True, unknown=True) as corpus:
             NgramTraining(tiny, corpus, Tells(note=lambda line: None)).train()
 
@@ -168,7 +166,7 @@ class NGramModel(LanguageModel, TextModel[LearnedNgrams]):
             keys_of(len(words)),
             how.how == FLAT,
             -math.log10(len(words) - 1),
-            math.log10(getattr(how, "weight", 1.0)) if how.how == FIXED else 0.0,
+            math.log10(how.unseen),
         )
         return Scorer(words, trie, tokenizer=self.tokenizer, threads=self.threads)
 
@@ -242,7 +240,7 @@ class NgramTraining:
             memory=owner.memory,
             threads=owner.threads,
             lines=lines,
-            on_step=None if tell is None else lambda what, done, total: tell(done, total),
+            on_section=tell,
         )
 
     def _weights(self, step: int) -> list[Doubles]:

@@ -44,7 +44,7 @@ PARTS = 64  # parts of a section or of runs, unless the n-grams of one word are 
 LONGEST_SECTION = (1 << 31) - 1
 HIGHEST_ORDER = 16
 
-OnStep = Callable[[str, int, int], None]  # called with what is done, how much of it, and of how much
+OnPart = Callable[[int, int], None]  # called with how much of the work is done, and of how much
 MergedLevel = tuple[Ids, Counts, Starts]
 
 
@@ -73,7 +73,7 @@ def count_ngrams(
     memory: int | str = "1GB",
     threads: int = 2,
     lines: LineChoice = ALL_LINES,
-    on_step: OnStep | None = None,
+    on_section: OnPart | None = None,
 ) -> NgramCounts:
     """Count all n-grams of up to `order` words; the corpus must keep empty lines and unknown words."""
     whole("order", order, 1, HIGHEST_ORDER)
@@ -83,7 +83,7 @@ def count_ngrams(
             "empty_lines=True, unknown=True"
         )
     budget = checked_budget(memory)
-    tell = on_step or (lambda what, done, total: None)
+    tell = on_section or (lambda done, total: None)
     words, ids = model_words(corpus)
     tokens = sum(shard.ids.size + 2 * (shard.starts.size - 1) for shard in corpus.shards)
     counts = NgramCounts(Path(tempfile.mkdtemp(prefix="unhot-ngrams-")), words)
@@ -93,13 +93,13 @@ def count_ngrams(
         sizes, begins = np.zeros(len(words), np.int64), []
         for number, section in enumerate(sections):
             text = _tokens(corpus, section, ids, lines)
-            tell("sections counted", number, len(sections))
+            tell(number, len(sections))
             here = np.zeros(len(words), np.int64)
             tally(text, here, counts.seen)
             begins.append(_add_section(runs, text, here, keys_of(len(words)), threads))
             sizes += here
         runs.finish()
-        tell("sections counted", len(sections), len(sections))
+        tell(len(sections), len(sections))
         levels = runs
         if len(sections) > 1:
             levels = LevelWriter(counts.directory / "merged", order, tokens >= WIDE)
@@ -226,7 +226,7 @@ def _add_section(runs: LevelWriter, tokens: Ids, sizes: Counts, keys: Keys, thre
 
 
 def _merge(
-    runs: LevelWriter, firsts: list[Starts], levels: LevelWriter, bits: int, threads: int, tell: OnStep
+    runs: LevelWriter, firsts: list[Starts], levels: LevelWriter, bits: int, threads: int, tell: OnPart
 ) -> Starts:
     """Merge the runs into levels; return where the bigrams of each word begin."""
     flat, words = np.concatenate(firsts), firsts[0].size - 1
@@ -248,7 +248,7 @@ def _merge(
                 if level < levels.order:
                     levels.begin(level, merged[level - 1][2])
                 levels.append(level, keys, counts)
-            tell("words merged", last, words)
+            tell(last, words)
         begins[-1] = levels.made[2]
     return begins
 

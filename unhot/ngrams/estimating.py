@@ -175,11 +175,12 @@ def left_of(rule: Any, count: Any) -> Any:
 
 
 @inner
-def weigh(rule: Any, total: Any, types: Any, freed: Any, listed: Any) -> Any:
+def weigh(rule: Any, total: Any, types: Any, kept: Any, freed: Any, listed: Any) -> Any:
     """Return what a count of one is worth after a history, gamma, and whether counts stay as they are.
 
-    total, types: the sum of all counts and how many there are; freed: what the rule took from them; listed:
-    the probability of all listed words after the shorter history.
+    total, types: the sum of all counts and how many there are; kept: how many n-grams are listed; freed: what
+    the rule took from their counts, and the counts of the others; listed: the probability of all listed words
+    after the shorter history.
     """
     more = types * rule.per_type + rule.plus
     if rule.how == BACK_OFF:
@@ -196,7 +197,8 @@ def weigh(rule: Any, total: Any, types: Any, freed: Any, listed: Any) -> Any:
     if rule.how == FIXED:
         return one, rule.fixed, False
     if rule.how == FLAT:
-        return one, rule.fixed * one, False
+        others = rule.plus / rule.fixed - kept
+        return one, (freed + more) * one / max(others, 1.0), False
     return one, (freed + more) * one, False
 
 
@@ -217,7 +219,7 @@ def smooth(
             continue
         total, freed = 0.0, 0.0
         listed = 0.0
-        types = np.int64(0)
+        types, kept = np.int64(0), np.int64(0)
         for i in range(low, high):
             if i + AHEAD < links.size:
                 prefetch_number(lower, np.int64(links[i + AHEAD]))
@@ -226,9 +228,10 @@ def smooth(
             types += count > 0
             freed += count
             if counts[i] > drop:
+                kept += 1
                 freed -= left_of(rule, count)
                 listed += lower[links[i]] if count > 0 else 0.0
-        one, share, whole = weigh(rule, total, types, freed, listed)
+        one, share, whole = weigh(rule, total, types, kept, freed, listed)
         gamma[history] = share
         for i in range(low, high):
             count = np.int64(base[i])

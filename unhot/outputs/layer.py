@@ -20,7 +20,7 @@ import numpy as np
 from unhot.errors import ConfigError, DataError, finite
 from unhot.outputs.count_losses import CountLoss
 from unhot.probability import log_sum_exp
-from unhot.specs import parse_spec, spec_of
+from unhot.specs import parse_spec, registering, spec_of
 from unhot.types import Counts, Doubles, Ids
 
 FILE = "file:"  # prefix of a setting's value that names a file
@@ -262,18 +262,7 @@ def log_odds(log_p: Doubles) -> Doubles:
 
 def output(name: str) -> Callable[[Layer], Layer]:
     """Register a layer under a name."""
-
-    def decorate(layer: Layer) -> Layer:
-        there = LAYERS.get(name, layer)
-        if (there.__module__, there.__qualname__) != (layer.__module__, layer.__qualname__):
-            raise ConfigError(
-                f"output layer {name!r}: {there.__module__} has already registered this name; choose another"
-            )
-        layer.name = name
-        LAYERS[name] = layer
-        return layer
-
-    return decorate
+    return registering(LAYERS, name, "output layer")
 
 
 def parse_output(spec: str | OutputLayer) -> OutputLayer:

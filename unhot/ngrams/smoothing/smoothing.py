@@ -17,7 +17,8 @@ on with weight 1. `how` names the smoothings that differ from that:
     BACK_OFF   a listed n-gram has c* / D(h) alone, and gamma(h) is divided by the sum of p(w | h') over the
                words that are not listed
     FIXED      a listed n-gram has c* / D(h) alone, and gamma(h) = fixed; so these are no probabilities
-    FLAT       a listed n-gram has c* / D(h), any other word has fixed / D(h), shorter histories are not asked
+    FLAT       a listed n-gram has c* / D(h), and all other words share the rest evenly, which is fixed / D(h)
+               each if nothing is pruned; shorter histories are not asked
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ import numpy as np
 
 from unhot.errors import ConfigError, finite
 from unhot.ngrams.symbols import SYMBOLS
-from unhot.specs import parse_spec, spec_of
+from unhot.specs import parse_spec, registering, spec_of
 from unhot.types import Counts, Doubles
 
 INTERPOLATED, BACK_OFF, FIXED, FLAT = range(4)
@@ -78,6 +79,11 @@ class Smoothing:
     def step(self) -> int:
         """If not 0, each so many-th line is held out to learn weights."""
         return 0
+
+    @property
+    def unseen(self) -> float:
+        """The weight for each word by which a history that was never seen is shortened."""
+        return 1.0
 
     def rule(self, tally: Tally, note: Callable[[str], None]) -> Rule:
         """Return the rule of an order; tell `note` if the counts do not allow the usual formula."""
@@ -155,13 +161,7 @@ class Tables:
 
 def smoothing(name: str) -> Callable[[Kind], Kind]:
     """Register a smoothing under a name."""
-
-    def decorate(kind: Kind) -> Kind:
-        kind.name = name
-        SMOOTHINGS[name] = kind
-        return kind
-
-    return decorate
+    return registering(SMOOTHINGS, name, "smoothing")
 
 
 def parse_smoothing(spec: str | Smoothing) -> Smoothing:

@@ -28,6 +28,11 @@ class StupidBackoff(Smoothing):
         """Check the weight."""
         self.check("weight", 1e-30, 1.0)
 
+    @property
+    def unseen(self) -> float:
+        """A history that was never seen is shortened as any other."""
+        return self.weight
+
     def rule(self, tally: Tally, note: Callable[[str], None]) -> Rule:
         """Keep counts as they are."""
         return Rule(how=FIXED, fixed=self.weight)
