@@ -334,9 +334,9 @@ class LanguageModels:
 
 
 def without_loading(seconds: float, loads: Sequence[float]) -> float | str:
-    """Seconds less the median of the loads; nothing if the loads differ by as much as that."""
-    taken = seconds - statistics.median(loads)
-    return round(taken, 4) if taken > max(loads) - min(loads) else ""
+    """Seconds less the median of the loads; nothing if the loads differ by as much, or no tick is left."""
+    taken = round(seconds - statistics.median(loads), 4)
+    return taken if taken > max(loads) - min(loads) else ""
 
 
 PARTS: dict[str, Callable[[LanguageModels], None]] = {

@@ -272,6 +272,7 @@ def test_loading_is_taken_off_if_it_is_steady() -> None:
     assert without_loading(5.0, [2.0, 1.75, 2.25]) == 3.0
     assert without_loading(2.5, [2.0, 1.75, 2.25]) == ""  # the loads differ by as much
     assert without_loading(1.0, [2.0, 2.0, 2.0]) == ""
+    assert without_loading(2.00001, [2.0]) == ""  # a ratio to nothing would be infinite
 
 
 def test_models_that_differ_are_marked() -> None:
