@@ -269,3 +269,17 @@ def test_a_word_that_is_there_twice_is_refused(model: NGramModel) -> None:
         Scorer(words, model.scorer.model).sentence("the cat")
     with pytest.raises(FormatError, match="words are different"):
         Scorer(words, model.scorer.model).sentences(["the cat"])
+
+
+def dashes(line: str) -> list[str]:
+    return line.split("-")
+
+
+def test_a_saved_model_asks_for_its_function(tmp_path: Path) -> None:
+    model = NGramModel(order=2, tokenizer=dashes).fit(iter(["a-b", "a-c"]))
+    model.save(tmp_path / "m")
+    again = unhot.load(tmp_path / "m")
+    with pytest.raises(ConfigError, match=r"function .*dashes .*set model.tokenizer"):
+        again.score("a-b")
+    again.tokenizer = dashes
+    assert again.score("a-b") == model.score("a-b")

@@ -19,6 +19,7 @@ import numpy as np
 
 from unhot.corpus.corpus import Corpus
 from unhot.corpus.encoding import encode
+from unhot.corpus.reading.tokenizers import NAMES
 from unhot.errors import ConfigError, FormatError
 from unhot.models.fitting import Begins, Reads, Tells
 from unhot.models.model import model
@@ -155,6 +156,11 @@ class NGramModel(LanguageModel, TextModel[LearnedNgrams]):
     @functools.cached_property
     def scorer(self) -> Scorer:  # type: ignore[override]
         """What answers questions."""
+        if isinstance(self.tokenizer, str) and self.tokenizer not in NAMES:
+            raise ConfigError(
+                f"this model was trained with the function {self.tokenizer} as its tokenizer, and a saved "
+                "model has only its name: set model.tokenizer to that function first"
+            )
         packed, words = self.learned.packed, self.learned.in_vocabulary.words
         how, layout = parse_smoothing(self.smoothing), packed.layout
         most = [layout.most(packed.nodes, top=False), layout.most(packed.top, top=True) + 1]
