@@ -81,10 +81,11 @@ def test_each_layer_finds_its_rate(planted):
     ],
 )
 def test_layers_of_torch(planted, layer, numbers):
-    found = compare_outputs(planted, [layer], settings=Settings(**SHORT, lr=0.05)).layers[0]
+    comparison = compare_outputs(planted, [layer], settings=Settings(**SHORT, lr=0.05))
+    found = comparison.layers[0]
     assert (found.failed, found.engine) == ("", "torch")
     assert found.learned_bytes == 4 * numbers
-    assert found.result.perplexity < 15
+    assert found.result.perplexity < 0.9 * comparison.unigram_perplexity  # how far depends on the machine
 
 
 def test_the_engine_can_be_chosen(planted):

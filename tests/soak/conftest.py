@@ -4,6 +4,7 @@
 kills and the rounds of two writers ends the output.
 """
 
+import contextlib
 import hashlib
 import os
 import queue
@@ -221,10 +222,14 @@ def fill(small_disk):
     def filled(pages):
         filler = small_disk / "filler"
         filler.unlink(missing_ok=True)
-        free = os.statvfs(small_disk).f_bavail * os.statvfs(small_disk).f_frsize
         with filler.open("wb") as file:
-            if free > pages * PAGE:
-                os.posix_fallocate(file.fileno(), 0, free - pages * PAGE)
+            for _ in range(1000):
+                free = os.statvfs(small_disk).f_bavail * os.statvfs(small_disk).f_frsize
+                if free <= pages * PAGE:
+                    break
+                with contextlib.suppress(OSError):  # another process took the room meanwhile
+                    os.posix_fallocate(file.fileno(), 0, free - pages * PAGE)
+                    break
         return filler
 
     return filled
