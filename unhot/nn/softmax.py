@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from unhot.nn.chunked import Penalty, chunked_total, sweep
+from unhot.nn.chunked import Penalty, chunked_total, losses_of, sweep
 from unhot.nn.head import OutputHead, head_for
 from unhot.nn.head_arguments import FlatBatch
 from unhot.nn.links import first_of_equals, no
@@ -20,7 +20,7 @@ from unhot.outputs.softmax import Softmax
 
 @head_for(Softmax)
 class SoftmaxHead(OutputHead):
-    """Softmax over all words, computed a chunk of words at a time if there are more than a chunk."""
+    """Softmax over all words, computed from a part of the scores at a time."""
 
     layer: Softmax
     scores_all_words = True
@@ -33,16 +33,11 @@ class SoftmaxHead(OutputHead):
         if self._chunks():
             losses: Tensor = sweep(*self._operands(batch), label, batch.target, chunk, *more)[0]
             return losses
-        scores = self.scores(batch.hidden)
-        log_z, targets = scores.logsumexp(dim=1), label.sum(dim=1)
-        alpha, e = more
-        linear = (1 - e) * (label * scores.gather(1, batch.target)).sum(dim=1)
-        linear = linear + e * targets * scores.mean(dim=1) if e else linear
-        return targets * (log_z + alpha * log_z**2 if alpha else log_z) - linear
+        return losses_of(self.scores(batch.hidden), label, batch.target, more)
 
     def total(self, batch: FlatBatch, scale: Tensor) -> Tensor:
         """Return the scaled sum of the losses; the scales are known, so the forward pass makes gradients."""
-        if not self._chunks():
+        if self.layer.chunk == 0:
             return super().total(batch, scale)
         label = batch.known * scale[:, None]
         return chunked_total(*self._operands(batch), label, batch.target, self.layer.chunk, self._penalty())

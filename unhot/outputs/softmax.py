@@ -8,8 +8,9 @@ With label smoothing e, 1 - e of the target stays where it is, and e is spread o
     L = -(1 - e) s(t) - e/V sum_w s(w) + log Z
 
 T targets of one input cost as much as one: L = T log Z - sum_t s(t). The compiled kernels hold the scores of
-one input only. In torch the scores of a batch are computed `chunk` words at a time, forward and backward, so
-batch x V scores are never in memory; with `chunk=0` they are.
+one input only. In torch a step holds batch x `chunk` scores at once, or 8 million (32 MiB) if that is more,
+and never batch x V scores beyond that; with `chunk=0` it holds them all. It goes over blocks of examples, or
+over chunks of words if fewer than 64 examples fit.
 
 Converges to  s -> log P(w | h) + K(h); with smoothing, s -> log((1 - e) P(w | h) + e/V) + K(h).
 Limits        it equals class_based with one class, sampled with unique draws, k = V and hits=drop, and
@@ -37,6 +38,13 @@ from unhot.outputs.layer import LogProbabilityLayer, output
 from unhot.probability import log_sum_exp
 from unhot.types import Counts, Doubles, Ids
 
+LEAST_AT_ONCE = 1 << 23  # scores that torch may hold whatever the chunk: 32 MiB in float32
+
+
+def scores_at_once(words: int, chunk: int, batch: int) -> int:
+    """Return how many scores of a batch torch may hold at once."""
+    return batch * words if chunk == 0 else min(batch * words, max(batch * chunk, LEAST_AT_ONCE))
+
 
 class SoftmaxTables(NamedTuple):
     """The tables of the kernel."""
@@ -51,7 +59,7 @@ class Softmax(LogProbabilityLayer):
     """Softmax over all words."""
 
     bias: bool = False  # learn a bias for each word
-    chunk: int = 4096  # torch: the number of words whose scores are in memory at once; 0: all
+    chunk: int = 4096  # torch: batch x chunk scores are in memory at once, or 32 MiB if that is more; 0: all
     smoothing: float = 0.0  # the share of each target that is spread evenly over all words
 
     predicts = "contexts"
@@ -74,8 +82,8 @@ class Softmax(LogProbabilityLayer):
         return SoftmaxTables(np.float32(self.penalty()), np.float32(self.smoothing))
 
     def batch_columns(self, counts: Counts, size: int) -> int:
-        """Return the number of columns: a chunk of the words."""
-        return min(counts.size, self.chunk or counts.size)
+        """Return the number of columns: the share of each example in the scores that are there at once."""
+        return -(-scores_at_once(counts.size, self.chunk, size) // size)
 
     def check_cells(self) -> None:
         """Raise a `ConfigError` if targets are smoothed: the loss over cells knows whole targets only."""
