@@ -69,7 +69,8 @@ def chunked_total(
 
 def losses_of(scores: Tensor, label: Tensor, target: Tensor, more: Penalty) -> Tensor:
     """Return the losses [batch] from the scores of all words [batch, words], by the formula above."""
-    (alpha, e), log_z, targets = more, scores.logsumexp(dim=1), label.sum(dim=1)
+    alpha, e = more
+    log_z, targets = scores.logsumexp(dim=1), label.sum(dim=1)
     linear = (1 - e) * (label * scores.gather(1, target)).sum(dim=1)
     linear = linear + e * targets * scores.mean(dim=1) if e else linear
     return targets * (log_z + alpha * log_z**2 if alpha else log_z) - linear
