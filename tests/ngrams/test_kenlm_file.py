@@ -8,7 +8,7 @@ import pytest
 from unhot.errors import DataError, FormatError
 from unhot.ngrams.asking import new_state, score_lines
 from unhot.ngrams.kenlm_file import read_kenlm
-from unhot.ngrams.scorer import Scorer
+from unhot.ngrams.trie_scorer import TrieScorer
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 EXPECTED = json.loads((GOLDEN / "kenlm_expected.json").read_text(encoding="utf-8"))
@@ -28,7 +28,7 @@ def scores(found, lines, bos=True):
     ids = [[index.get(word, 0) for word in line.split()] for line in lines]
     starts = np.cumsum([0] + [len(line) for line in ids])
     flat = np.array([i for line in ids for i in line], np.int32)
-    scored = Scorer(found.words, found.model).score_ids(flat, starts, bos, eos=True)
+    scored = TrieScorer(found.words, found.model).score_ids(flat, starts, bos, eos=True)
     return scored.log10, scored.lengths
 
 

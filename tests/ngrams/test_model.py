@@ -14,8 +14,8 @@ from unhot import NGramModel
 from unhot.errors import ConfigError, DataError, FormatError
 from unhot.ngrams.estimating import Level
 from unhot.ngrams.packing import choose_layout, pack
-from unhot.ngrams.scorer import Scorer
 from unhot.ngrams.symbols import keys_of
+from unhot.ngrams.trie_scorer import TrieScorer
 
 SENTENCES = ["the cat sat on the mat", "a dog", "", "zebra the cat zebra", "the the the the the the"]
 
@@ -266,9 +266,9 @@ def test_words_that_are_spread_unevenly_on_purpose_are_refused(tmp_path: Path) -
 def test_a_word_that_is_there_twice_is_refused(model: NGramModel) -> None:
     words = [*model.vocabulary.words[:-1], "the"]
     with pytest.raises(FormatError, match="words are different"):
-        Scorer(words, model.scorer.model).sentence("the cat")
+        TrieScorer(words, model.scorer.model).sentence("the cat")
     with pytest.raises(FormatError, match="words are different"):
-        Scorer(words, model.scorer.model).sentences(["the cat"])
+        TrieScorer(words, model.scorer.model).sentences(["the cat"])
 
 
 def dashes(line: str) -> list[str]:

@@ -95,7 +95,7 @@ def score(
     percentiles of all perplexities, shown at the end, help to choose a limit for a filter.
     """
     from unhot.models.load import load_language_model
-    from unhot.ngrams.percentiles import Percentiles
+    from unhot.lm.percentiles import Percentiles
     from unhot.tables.annotate import annotate
 
     names = renamed(rename, "score=log10")

@@ -7,8 +7,10 @@ import os
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from unhot.errors import FormatError
 from unhot.models.load import load_language_model
 from unhot.ngrams.asking import State as Chain
+from unhot.ngrams.trie_scorer import TrieScorer
 
 
 class LoadMethod:
@@ -81,11 +83,14 @@ class Model:
         """Open a file or a folder."""
         self.path = os.fsdecode(os.path.abspath(os.fspath(path)))  # noqa: PTH100
         self._model = load_language_model(self.path)
+        if not isinstance(self._model.scorer, TrieScorer):
+            raise FormatError(f"{self.path}: is not an n-gram model; use unhot.load_language_model")
+        self._order = int(self._model.scorer.model.order)
 
     @property
     def order(self) -> int:
         """The number of words of the longest n-grams."""
-        return int(self._model.scorer.model.order)
+        return self._order
 
     def score(self, sentence: str, bos: bool = True, eos: bool = True) -> float:
         """Return log10 of the probability of a sentence of words with spaces between them."""

@@ -8,14 +8,14 @@ from typing import Any
 
 import unhot.models
 from unhot.errors import FormatError
+from unhot.lm.language_model import AskedModel, LanguageModel
 from unhot.models.fasttext import FastText
 from unhot.models.fasttext_file import holds_model
 from unhot.models.model import MODELS, Model
 from unhot.models.ngram_model import NGramModel
 from unhot.models.word_model import WordModel
 from unhot.ngrams.kenlm_file import MAGIC, read_kenlm
-from unhot.ngrams.language_model import AskedModel, LanguageModel
-from unhot.ngrams.scorer import Scorer
+from unhot.ngrams.trie_scorer import TrieScorer
 from unhot.vectors.formats.directory import CURRENT, check_exists, checkpoint_of, is_model, load_model
 from unhot.vectors.formats.sniff import head_of, is_fasttext
 
@@ -57,7 +57,7 @@ def load_language_model(path: str | os.PathLike[str], threads: int = 2) -> Langu
     check_exists(Path(path))
     if Path(path).is_file() and head_of(Path(path)).startswith(MAGIC):
         read = read_kenlm(Path(path))
-        return AskedModel(Scorer(read.words, read.model, threads=threads))
+        return AskedModel(TrieScorer(read.words, read.model, threads=threads))
     found = NGramModel.load_arpa(path) if Path(path).is_file() else load(path)
     if not isinstance(found, LanguageModel):
         raise FormatError(f"{path}: is a model of kind {found.name!r}, not a language model")

@@ -19,8 +19,8 @@ import numpy as np
 
 from unhot.corpus.corpus import Corpus
 from unhot.corpus.encoding import encode
-from unhot.corpus.reading.tokenizers import NAMES
 from unhot.errors import ConfigError, FormatError
+from unhot.lm.language_model import LanguageModel, check_tokenizer
 from unhot.models.fitting import Begins, Reads, Tells
 from unhot.models.model import model
 from unhot.models.settings import Range
@@ -36,14 +36,13 @@ from unhot.ngrams.counting import (
     held_tokens,
 )
 from unhot.ngrams.estimating import Estimation, Level, check_prune, estimate
-from unhot.ngrams.language_model import LanguageModel
 from unhot.ngrams.levels import NgramCounts
 from unhot.ngrams.packing import Layout, PackedNgrams, choose_layout, pack
-from unhot.ngrams.scorer import Scorer
 from unhot.ngrams.smoothing import parse_smoothing
 from unhot.ngrams.smoothing.jelinek_mercer import learned_weights
 from unhot.ngrams.smoothing.smoothing import FIXED, FLAT
 from unhot.ngrams.symbols import SYMBOLS, keys_of
+from unhot.ngrams.trie_scorer import TrieScorer
 from unhot.tables.annotate import opened_result
 from unhot.types import Doubles
 from unhot.vectors.formats.directory import SavedModel
@@ -154,13 +153,9 @@ class NGramModel(LanguageModel, TextModel[LearnedNgrams]):
         self.__dict__.pop("scorer", None)
 
     @functools.cached_property
-    def scorer(self) -> Scorer:  # type: ignore[override]
+    def scorer(self) -> TrieScorer:  # type: ignore[override]
         """What answers questions."""
-        if isinstance(self.tokenizer, str) and self.tokenizer not in NAMES:
-            raise ConfigError(
-                f"this model was trained with the function {self.tokenizer} as its tokenizer, and a saved "
-                "model has only its name: set model.tokenizer to that function first"
-            )
+        check_tokenizer(self.tokenizer)
         packed, words = self.learned.packed, self.learned.in_vocabulary.words
         how, layout = parse_smoothing(self.smoothing), packed.layout
         most = [layout.most(packed.nodes, top=False), layout.most(packed.top, top=True) + 1]
@@ -174,7 +169,7 @@ class NGramModel(LanguageModel, TextModel[LearnedNgrams]):
             -math.log10(len(words) - 1),
             math.log10(how.unseen),
         )
-        return Scorer(words, trie, tokenizer=self.tokenizer, threads=self.threads)
+        return TrieScorer(words, trie, tokenizer=self.tokenizer, threads=self.threads)
 
     @classmethod
     def load_arpa(cls, path: str | os.PathLike[str], **settings: Any) -> Self:

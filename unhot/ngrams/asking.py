@@ -10,9 +10,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from unhot.corpus.reading.scanner import find_from, first_slot
-from unhot.corpus.reading.token_cuts import AHEAD, LINE_FEED, find_tokens
-from unhot.corpus.report import LONGEST_WORD
 from unhot.kernels.jit import generic, inner, kernel
 from unhot.ngrams.nodes import ask_for, backoff_at, begin_at, find, prob_at
 from unhot.ngrams.symbols import BEGIN, END, UNKNOWN, Keys, key_of
@@ -201,31 +198,6 @@ def add_token(sums: Any, word: Any, log10: Any) -> None:
 def word_at(ids: Any, lane: Any, eos: Any) -> Any:
     """Return the next word of a lane."""
     return np.int64(END) if eos and lane[0] == lane[1] else np.int64(ids[lane[0]])
-
-
-@kernel
-def cut_lines(
-    text: Any, size: Any, rows: Any, words: Any, token: Any, keys: Any, ids: Any, starts: Any
-) -> Any:
-    """Write the ids of the words of lines, and where each line begins; return the number of lines."""
-    line = np.int64(0)
-    n = np.int64(0)
-    start = -1
-    starts[0] = 0
-    for base in range(0, size, AHEAD):
-        tokens, start = find_tokens(text, base, size, rows, start, words, token, keys)
-        for i in range(tokens):
-            at, length = token[i, 0], token[i, 1]
-            if length == LINE_FEED:
-                line += 1
-                starts[line] = n
-            else:
-                found = np.int64(-1)
-                if length <= LONGEST_WORD:
-                    found, _ = find_from(words, text, at, length, keys[i], first_slot(words, keys[i]))
-                ids[n] = max(found, UNKNOWN)
-                n += 1
-    return line
 
 
 @kernel

@@ -20,6 +20,7 @@ import numpy as np
 
 from unhot.corpus.corpus import Corpus
 from unhot.errors import ConfigError, DataError, whole
+from unhot.lm.symbols import model_words
 from unhot.ngrams.levels import WIDE, CountLevel, LevelWriter, NgramCounts
 from unhot.ngrams.sorting import (
     LevelParts,
@@ -33,7 +34,7 @@ from unhot.ngrams.sorting import (
     new_scratch,
     tally,
 )
-from unhot.ngrams.symbols import BEGIN, END, SYMBOLS, UNKNOWN, Keys, keys_of
+from unhot.ngrams.symbols import SYMBOLS, Keys, keys_of
 from unhot.sizes import FULL, bytes_of, readable
 from unhot.threads import in_order
 from unhot.types import Counts, Ids, Starts
@@ -84,7 +85,7 @@ def count_ngrams(
         )
     budget = checked_budget(memory)
     tell = on_section or (lambda done, total: None)
-    words, ids = model_words(corpus)
+    words, ids = model_words(corpus, SYMBOLS)
     tokens = sum(shard.ids.size + 2 * (shard.starts.size - 1) for shard in corpus.shards)
     counts = NgramCounts(Path(tempfile.mkdtemp(prefix="unhot-ngrams-")), words)
     try:
@@ -126,25 +127,6 @@ def checked_budget(memory: int | str) -> int:
     return budget
 
 
-def model_words(corpus: Corpus) -> tuple[list[str], Ids]:
-    """Return the words of a model, and which of them each id of the corpus is, with that of id -1 first."""
-    index = corpus.vocabulary.index
-    for symbol in (SYMBOLS[BEGIN], SYMBOLS[END]):
-        if symbol in index:
-            raise DataError(
-                f"the text has the word {symbol}, with which a language model marks where lines begin and "
-                "end: remove it from the text, or write it differently"
-            )
-    words = [word for word in corpus.vocabulary.words if word != SYMBOLS[UNKNOWN]]
-    ids = np.arange(len(SYMBOLS) - 1, len(index) + len(SYMBOLS), dtype=np.int32)
-    ids[0] = UNKNOWN
-    if SYMBOLS[UNKNOWN] in index:
-        unknown = index[SYMBOLS[UNKNOWN]] + 1
-        ids[unknown + 1 :] -= 1
-        ids[unknown] = UNKNOWN
-    return [*SYMBOLS, *words], ids
-
-
 def _sections(corpus: Corpus, most: int) -> Iterator[list[LineRange]]:
     """Cut a text into sections of whole lines with at most so many tokens, if no line is longer."""
     section: list[LineRange] = []
@@ -182,7 +164,7 @@ def _tokens(corpus: Corpus, section: list[LineRange], ids: Ids, lines: LineChoic
 def held_tokens(corpus: Corpus, step: int) -> Ids:
     """Return the tokens of each `step`-th line."""
     whole_text = [LineRange(number, 0, shard.starts.size - 1) for number, shard in enumerate(corpus.shards)]
-    return _tokens(corpus, whole_text, model_words(corpus)[1], LineChoice(step, held=True))
+    return _tokens(corpus, whole_text, model_words(corpus, SYMBOLS)[1], LineChoice(step, held=True))
 
 
 def _parts(sizes: Counts) -> list[tuple[int, int]]:

@@ -13,10 +13,11 @@ of any words are spread evenly over 0 .. 2^bits - 1. A key then nearly says wher
 from typing import Any, NamedTuple
 
 from unhot.kernels.jit import inner
+from unhot.lm.symbols import BEGIN_WORD, END_WORD, UNKNOWN_WORD
+from unhot.lm.symbols import UNKNOWN as UNKNOWN
 
-UNKNOWN = 0
 BEGIN, END = 1, 2
-SYMBOLS = ("<unk>", "<s>", "</s>")
+SYMBOLS = (UNKNOWN_WORD, BEGIN_WORD, END_WORD)
 GOLDEN = (5**0.5 - 1) / 2
 
 

@@ -3,12 +3,22 @@
 from collections.abc import Sequence
 from typing import Any
 
-from unhot.ngrams import sampling
-from unhot.ngrams.asking import State
-from unhot.ngrams.sampling import WordProbability
-from unhot.ngrams.scorer import Perplexity, Scorer, TokenScore
+from unhot.corpus.reading.tokenizers import NAMES, Tokenizer
+from unhot.errors import ConfigError
+from unhot.lm import sampling
+from unhot.lm.sampling import WordProbability
+from unhot.lm.scorer import Perplexity, Scorer, TokenScore
 from unhot.probability import bits, entropy
 from unhot.types import Doubles
+
+
+def check_tokenizer(tokenizer: Tokenizer) -> None:
+    """Raise a `ConfigError` if a tokenizer is only the name of a function."""
+    if isinstance(tokenizer, str) and tokenizer not in NAMES:
+        raise ConfigError(
+            f"this model was trained with the function {tokenizer} as its tokenizer, and a saved "
+            "model has only its name: set model.tokenizer to that function first"
+        )
 
 
 class LanguageModel:
@@ -38,11 +48,11 @@ class LanguageModel:
         """
         return self.scorer.perplexity(source, **how)
 
-    def state(self, context: str = "", bos: bool = True) -> State:
+    def state(self, context: str = "", bos: bool = True) -> Any:
         """Return the state after some words, to go on from with `advance`."""
         return sampling.after(self.scorer, context, bos)
 
-    def advance(self, state: State, word: str) -> tuple[TokenScore, State]:
+    def advance(self, state: Any, word: str) -> tuple[TokenScore, Any]:
         """Return the score of a word after a state, and the state after the word."""
         number = self.scorer.index.get(word, 0)
         log10, length, following = self.scorer.advance(state, number)

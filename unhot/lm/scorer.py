@@ -1,7 +1,11 @@
-"""Ask a model about texts: lines to words, words to log10 probabilities, on threads."""
+"""Ask a model about texts: lines to words, words to log10 probabilities, on threads.
+
+A model of a kind implements four methods: `score_ids`, `begin`, `advance` and `log10_all`. All else follows.
+"""
 
 import functools
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
@@ -18,17 +22,8 @@ from unhot.corpus.reading.tokenizers import TEXT, Tokenizer, normalised, normali
 from unhot.errors import DataError, FormatError
 from unhot.lines.line_rows import tokenize
 from unhot.lines.predictor import TextBlock, block_of, is_short, text_blocks
-from unhot.ngrams.asking import (
-    LANES,
-    State,
-    advance_one,
-    begin_one,
-    cut_lines,
-    new_state,
-    score_lines,
-    score_words,
-)
-from unhot.ngrams.symbols import BEGIN, UNKNOWN
+from unhot.lm.line_cuts import cut_lines
+from unhot.lm.symbols import UNKNOWN
 from unhot.tables.text_lines import line_blocks
 from unhot.threads import in_order
 from unhot.types import Doubles, Ids, Starts
@@ -44,7 +39,7 @@ class TokenScore(NamedTuple):
     """A token of a sentence, or its end."""
 
     log10: float
-    length: int  # the words of the n-gram that was found
+    length: int  # the words of the n-gram that was found; 0: the model has no n-grams
     unknown: bool  # whether the word is not in the vocabulary
 
 
@@ -54,6 +49,7 @@ class Scored(NamedTuple):
     log10: Doubles
     lengths: Any  # uint8
     sums: Doubles  # [lines, 5] tokens, unknown ones, those of probability zero, log10, that of known ones
+    log_z: Doubles | None = None  # log of the sum of the model's own probabilities; None: they sum to one
 
 
 class Perplexity(NamedTuple):
@@ -102,15 +98,60 @@ def total(sums: Doubles) -> Perplexity:
     return Perplexity(len(sums), int(tokens), int(unknown), int(zero), log10, known)
 
 
-class Scorer:
-    """The words of a model, and the model in a form that kernels read."""
+def with_ends(ids: Ids, starts: Starts, end: int) -> Ids:
+    """Return lines of ids with the id `end` behind each."""
+    return np.insert(ids[starts[0] : starts[-1]], starts[1:] - starts[0], end).astype(np.int32)
+
+
+def sums_of(targets: Ids, log10: Doubles, sizes: Starts) -> Doubles:
+    """Return the sums of `Scored`, from all tokens with their ends, and the number of tokens of each line."""
+    unknown, zero = targets == UNKNOWN, np.isneginf(log10)
+    each = [np.ones(targets.size), unknown, zero, log10, np.where(unknown, 0.0, log10)]
+    line = np.repeat(np.arange(sizes.size), sizes)
+    return np.stack([np.bincount(line, part, sizes.size) for part in each], axis=1)
+
+
+class Scorer(ABC):
+    """The words of a model, and what it says about them."""
+
+    end: int  # the id of `</s>`
+    carries = False  # whether its state after a line is worth something in the next line
 
     def __init__(
-        self, words: Sequence[str], model: Any, *, tokenizer: Tokenizer = "whitespace", threads: int = 2
+        self, words: Sequence[str], *, tokenizer: Tokenizer = "whitespace", threads: int = 2
     ) -> None:
-        """Take the words and a `Trie` or another type that the generics of asking.py know."""
-        self.words, self.model = words, model
+        """Take the words; `<unk>` is the first."""
+        self.words = words
         self.tokenizer, self.threads = tokenizer, threads
+
+    @abstractmethod
+    def score_ids(
+        self,
+        ids: Ids,
+        starts: Starts,
+        bos: bool,
+        eos: bool,
+        tokens: bool = True,
+        carried: list[Any] | None = None,
+    ) -> Scored:
+        """Score lines of ids; without `tokens`, only their sums.
+
+        carried  None: each line is scored alone. A list: each line goes on from the one before it; what the
+                 next call needs is put into the list, which is empty at first. Models that do not look beyond
+                 a line ignore it.
+        """
+
+    @abstractmethod
+    def begin(self, bos: bool = True) -> Any:
+        """Return the state of an empty history, or of one that is the beginning of a line."""
+
+    @abstractmethod
+    def advance(self, state: Any, word: int) -> tuple[float, int, Any]:
+        """Return log10 p(word | history), the length of the n-gram found, and the state after the word."""
+
+    @abstractmethod
+    def log10_all(self, state: Any) -> Doubles:
+        """Return log10 p(word | history) of all words, by id; of words never predicted, -inf."""
 
     @functools.cached_property
     def index(self) -> dict[str, int]:
@@ -143,31 +184,28 @@ class Scorer:
             text = normalised(text, self.tokenizer)
         return tokenize(text.replace("\n", " "))
 
-    def score_ids(self, ids: Ids, starts: Starts, bos: bool, eos: bool, tokens: bool = True) -> Scored:
-        """Score lines of ids; without `tokens`, only their sums."""
-        size = int(starts[-1] - starts[0]) + (starts.size - 1 if eos else 0) if tokens else 0
-        prob, lengths = np.empty(size), np.empty(size, np.uint8)
-        sums, number = np.zeros((starts.size - 1, 5)), min(LANES, max(1, starts.size - 1))
-        state, lanes = new_state(self.model.order, number), np.zeros((number, 4), np.int64)
-        score_lines(self.model, ids, starts, bos, eos, state, lanes, prob, lengths, sums)
-        return Scored(prob, lengths, sums)
-
-    def score_block(self, block: TextBlock, bos: bool, eos: bool) -> Doubles:
-        """Return the sums of lines of bytes."""
+    def cut(self, block: TextBlock) -> tuple[Ids, Starts]:
+        """Return the ids of lines of bytes, and where each line begins."""
         text, size = block.text, block.size
         how = None if callable(self.tokenizer) else normaliser(self.tokenizer)
         if how is not None:
             text, size = how(text, size, np.empty(0, np.uint8))
         ids, starts = np.empty(size // 2 + 1, np.int32), np.empty(block.lines + 1, np.int64)
         cut_lines(text, size, TEXT, self._table, *token_room(), ids, starts)
-        return self.score_ids(ids[: starts[-1]], starts, bos, eos, tokens=False).sums
+        return ids[: starts[-1]], starts
 
     def over(
-        self, blocks: Iterable[TextBlock], bos: bool = True, eos: bool = True
+        self, blocks: Iterable[TextBlock], bos: bool = True, eos: bool = True, carry: bool = False
     ) -> Generator[Doubles, None, None]:
-        """Yield the sums of blocks of lines, in order, on threads."""
+        """Yield the sums of blocks of lines, in order; on threads, unless each goes on from the last."""
         self._table  # noqa: B018 (made before threads start)
-        return in_order(blocks, lambda block: self.score_block(block, bos, eos), self.threads)
+        carried: list[Any] | None = [] if carry and self.carries else None
+        threads = self.threads if carried is None else 1
+
+        def sums(block: TextBlock) -> Doubles:
+            return self.score_ids(*self.cut(block), bos, eos, False, carried).sums
+
+        return in_order(blocks, sums, threads)
 
     def sentences(self, texts: Sequence[str], bos: bool = True, eos: bool = True) -> Doubles:
         """Return the sums of many sentences: [sentences, 5], see `Scored`."""
@@ -198,12 +236,17 @@ class Scorer:
         column: str | None = None,
         bos: bool = True,
         eos: bool = True,
+        carry: bool = True,
         force: bool = False,
         progress: OnBytes | None = None,
     ) -> Perplexity:
-        """Return how well the model predicts a text: files, or an iterable of strings or of token lists."""
+        """Return how well the model predicts a text: files, or an iterable of strings or of token lists.
+
+        With `carry`, a neural model goes on from line to line; otherwise it begins each line anew. Models of
+        n-grams always do the latter.
+        """
         blocks = self.blocks(source, column, force, progress)
-        parts = [total(sums) for sums in self.over(blocks, bos, eos)]
+        parts = [total(sums) for sums in self.over(blocks, bos, eos, carry)]
         return Perplexity(*(sum(values) for values in zip(*parts, total(np.zeros((0, 5))), strict=True)))
 
     def blocks(
@@ -236,24 +279,3 @@ class Scorer:
         if not isinstance(sentence, str):
             return " ".join(sentence)
         return " ".join(self.tokenizer(sentence)) if callable(self.tokenizer) else sentence
-
-    def begin(self, bos: bool = True) -> State:
-        """Return the state of an empty history, or of one that is `<s>`."""
-        state = new_state(self.model.order)
-        if bos:
-            begin_one(self.model, state)
-        return state
-
-    def advance(self, state: State, word: int) -> tuple[float, int, State]:
-        """Return log10 p(word | history), the length of the n-gram found, and the state after the word."""
-        after = State(state.chain.copy(), state.ends.copy(), state.backoffs.copy(), state.size.copy())
-        log10, length = advance_one(self.model, after, word)
-        return log10, length, after
-
-    def log10_all(self, state: State) -> Doubles:
-        """Return log10 p(word | history) of all words, by id; of `<s>`, which is never predicted, -inf."""
-        both = State(*(np.repeat(part, 2, axis=0) for part in state))  # type: ignore[arg-type]
-        prob = np.empty(len(self.words))
-        score_words(self.model, both, prob)
-        prob[BEGIN] = -np.inf
-        return prob

@@ -1,14 +1,13 @@
 """The next words of a language model, and sentences drawn from it."""
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from unhot.errors import ConfigError, at_least, whole
-from unhot.ngrams.asking import State
-from unhot.ngrams.scorer import Scorer
-from unhot.ngrams.symbols import END, UNKNOWN
+from unhot.lm.scorer import Scorer
+from unhot.lm.symbols import UNKNOWN
 from unhot.probability import gumbel_max
 from unhot.types import Doubles
 
@@ -22,7 +21,7 @@ class WordProbability(NamedTuple):
     probability: float
 
 
-def after(scorer: Scorer, context: str, bos: bool = True) -> State:
+def after(scorer: Scorer, context: str, bos: bool = True) -> Any:
     """Return the state after the words of a context."""
     state = scorer.begin(bos)
     for word in scorer.ids(scorer.tokens(context)).tolist():
@@ -85,7 +84,7 @@ def generate(
         if not np.isfinite(scores.max()):
             break
         word = int(gumbel_max(restricted(scores, top_k, top_p), rng, temperature))
-        if word == END:
+        if word == scorer.end:
             break
         drawn.append(scorer.words[word])
         state = scorer.advance(state, word)[2]

@@ -1,0 +1,1 @@
+"""What all language models share: asking, drawing sentences, mixing."""
