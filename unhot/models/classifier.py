@@ -59,6 +59,7 @@ from unhot.models.wiring import Wiring
 from unhot.outputs import LAYERS, Head, OutputLayer, parse_output
 from unhot.tables.labelled import labelled_rows
 from unhot.train.epoch_run import EpochRun
+from unhot.train.good_state import GoodState
 from unhot.train.memory_plan import check_plan
 from unhot.train.params import FirstRows
 from unhot.types import Floats
@@ -230,7 +231,7 @@ class Classifier(Estimator, EpochModel[LearnedWords], TextModel[LearnedWords], V
         measure = functools.partial(self._measure, texts, truth)
         validation = Validation(measure, begins.history, self.patience, tells.say)
         run = engine.run(replace(plan, callbacks=[validation, *plan.callbacks], stop=validation.stops))
-        validation.watch(run.arrays)
+        validation.watch(GoodState(run.arrays))
         return run
 
     def _checked_lines(self, labels: Vocabulary) -> list[tuple[str, list[str]]]:
@@ -250,8 +251,8 @@ class Classifier(Estimator, EpochModel[LearnedWords], TextModel[LearnedWords], V
         given = self.validation if isinstance(self.validation, tuple) else (self.validation,)
         return list(self.rows_of(*given))
 
-    def _measure(self, texts: list[str], truth: list[list[str]]) -> tuple[float, float]:
-        """Return the mean log loss and the accuracy of lines with the current params."""
+    def _measure(self, texts: list[str], truth: list[list[str]]) -> tuple[float, str]:
+        """Return the mean log loss of lines with the current params, and both figures in words."""
         self.forget()
         index = self.learned.out_vocabulary.index
         probabilities = np.concatenate([*self.predictor.over(texts, self._all_probabilities)])
@@ -260,7 +261,8 @@ class Classifier(Estimator, EpochModel[LearnedWords], TextModel[LearnedWords], V
             known = [index[name] for name in names if name in index]
             losses += [-np.log(max(row[known].mean(), 1e-12))] if known else []
         right = [self.labels[label] in names for label, names in zip(best, truth, strict=True)]
-        return float(np.mean(losses)), float(np.mean(right))
+        loss = float(np.mean(losses))
+        return loss, f"loss {loss:.4f}, accuracy {np.mean(right):.2%}"
 
     def _all_probabilities(self, hidden: Floats, squares: Floats) -> Any:
         return self.predictor.scorer.probabilities(hidden[:, : self.dim])

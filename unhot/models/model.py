@@ -144,6 +144,10 @@ class Model(ABC, Generic[L]):
             if getattr(begins, field) is not None and not self.starts:
                 raise ConfigError(f"{field}: {self.name} always starts from scratch; leave {field} out")
 
+    def text_words(self) -> Vocabulary | None:
+        """Return the words to read the text with when resuming; None: they are counted again."""
+        return self.learned.in_vocabulary
+
     def known(self, begins: Begins, reads: Reads) -> Vocabulary | None:
         """Return words that stay in the vocabulary even if the text lacks them; None: there are none."""
         return None
@@ -228,7 +232,7 @@ class Model(ABC, Generic[L]):
         If the training is complete, nothing is left to do, and the model is returned as it is. A source that
         is given nevertheless is a `DataError`: it may be new text, which `resume` does not learn from.
         """
-        vocabulary, done = self.learned.in_vocabulary, self.history.position
+        done = self.history.position
         listeners = Tells(callbacks, reading, counting, note, checkpoint)
         if self.complete:
             if source is not None:
@@ -241,7 +245,7 @@ class Model(ABC, Generic[L]):
         # the text is compared with the one that the training began with, so it need not look like text
         reads = Reads(text, labels, phrases=phrases, directory=directory, force=True)
         if not reads.encoded:
-            reads = dataclasses.replace(reads, counts=vocabulary, column=self._origin.column)
+            reads = dataclasses.replace(reads, counts=self.text_words(), column=self._origin.column)
         with listeners.shown(progress) as tells, tells.claim(), self.open_input(reads, tells) as data:
             if fingerprint(data) != self._origin.fingerprint:
                 raise DataError(

@@ -42,7 +42,7 @@ class OnTorch(Engine[WindowTask]):
     def check_machine(cls, task: WindowTask) -> None:
         """Raise an error unless PyTorch and the device are available."""
         extra("torch", "torch", "engine='torch'")
-        from unhot.train.torch_run import open_device
+        from unhot.train.torch_device import open_device
 
         open_device(task.device)
 
@@ -53,7 +53,8 @@ class OnTorch(Engine[WindowTask]):
 
     def begin(self, start: StartingPoint | None) -> LearnedWords:
         """Make the weights; what is learned shares their memory on the CPU and is a copy on other devices."""
-        from unhot.train.torch_run import TorchStart, Weights, open_device
+        from unhot.train.torch_device import open_device
+        from unhot.train.torch_run import TorchStart, Weights
 
         task, data = self._task, self._data
         params = without_copies(self._start_params(self._sizes, start, task.dim), self._sizes, task.dim)

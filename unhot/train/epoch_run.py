@@ -67,6 +67,7 @@ class EpochRun(ABC, Generic[C]):
     """A training run in epochs, each of which consists of chunks."""
 
     paced: ClassVar[bool] = False  # True: no chunk is trained while callbacks run
+    limit: float | None = None  # the seconds after which it is over; None: no limit
 
     def __init__(
         self,
@@ -123,6 +124,14 @@ class EpochRun(ABC, Generic[C]):
         """Return whether all numbers of the state are finite."""
         return all(all_finite(array) for array in self.arrays)
 
+    def over(self) -> bool:
+        """Return whether the time of the training is over; asked after each chunk."""
+        return False
+
+    def elapsed(self) -> float:
+        """Return the seconds of the training so far, with those before it was resumed."""
+        return time.perf_counter() - self._began
+
     def publish(self) -> None:
         """Update the model, if it has copies of the state."""
 
@@ -139,7 +148,7 @@ class EpochRun(ABC, Generic[C]):
         try:
             for epoch in range(self.history.position.epoch, self._plan.epochs):
                 self._train_epoch(epoch)
-                if self._plan.stop():
+                if self._plan.stop() or self.over():
                     self.history.stopped = True
                     break
             self._done("finished" if self.history.pairs else "nothing learned")
@@ -169,6 +178,8 @@ class EpochRun(ABC, Generic[C]):
             self._before = self.history.position
         due, last = False, epoch + 1 == self._plan.epochs
         while self.history.position.chunk < len(self.chunks) and np.isfinite(self.history.position.loss):
+            if self.over():
+                break
             if due:
                 self._checkpoint()
             due = self._until_due(epoch)
@@ -209,7 +220,7 @@ class EpochRun(ABC, Generic[C]):
             for _ in range(first, len(self.chunks)):
                 self._report(results.get(), epoch)
                 due = self._timer.due()
-                if due or not np.isfinite(self.history.position.loss):
+                if due or self.over() or not np.isfinite(self.history.position.loss):
                     break
                 if dealt is not None:
                     dealt.release()
@@ -286,7 +297,7 @@ class EpochRun(ABC, Generic[C]):
         self, event: str, epoch: int, loss: float | None, details: dict[str, Any] | None = None
     ) -> None:
         """Report an event to the callbacks."""
-        self.history.seconds = time.perf_counter() - self._began
+        self.history.seconds = self.elapsed()
         progress = Progress(
             event,
             epoch,
@@ -297,6 +308,7 @@ class EpochRun(ABC, Generic[C]):
             loss,
             self._lr,
             details or {},
+            self.limit,
         )
         for callback in self._plan.callbacks:
             callback(progress)

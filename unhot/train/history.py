@@ -36,7 +36,8 @@ class History:
     position: Position = Position()
     chunks: int = 0  # chunks of an epoch; 0: not known
     validation: list[float] = field(default_factory=list)  # the loss of held-out lines after each epoch
-    stopped: bool = False  # whether later epochs were left out, because validation got no better
+    # no epochs are left: validation got no better, time was up, or the model was saved when it was done
+    stopped: bool = False
 
     @property
     def pairs(self) -> int:
@@ -58,7 +59,7 @@ class History:
             )
             training = config.get("training")
             if training is None:
-                return cls(losses, words, position=Position(epoch=len(losses)))
+                return cls(losses, words, position=Position(epoch=len(losses)), stopped=True)
             position, seconds = (
                 Position(*(training[name] for name in Position._fields)),
                 float(training["seconds"]),

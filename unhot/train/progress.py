@@ -31,6 +31,7 @@ class Progress:
     lr: float
     # start: vocabulary, threads, memory ...; done: why the training ended
     details: dict[str, Any] = field(default_factory=dict)
+    limit: float | None = None  # the seconds after which training ends, however far it is; None: no limit
 
     @property
     def words_per_second(self) -> float:
@@ -40,7 +41,10 @@ class Progress:
     @property
     def seconds_left(self) -> float | None:
         """Return the estimated time to the end; None if no word has been trained yet."""
-        return (self.total_words - self.words) / self.words_per_second if self.words else None
+        if not self.words:
+            return None
+        left = (self.total_words - self.words) / self.words_per_second
+        return left if self.limit is None else min(left, max(0.0, self.limit - self.seconds))
 
 
 class Callback(Protocol):

@@ -14,16 +14,14 @@ the CPU the same seed gives the same bytes, and a resumed training ends with the
 own generator is left unchanged.
 """
 
-import threading
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from unhot.errors import ConfigError, FormatError
+from unhot.errors import FormatError
 from unhot.kernels.loop import Params
 from unhot.kernels.window_lists import list_windows, window_buffer
 from unhot.nn.head import OutputHead, OutputRows
@@ -34,23 +32,12 @@ from unhot.train.params import check_seen
 from unhot.train.schedule import TextChunk
 from unhot.train.text_parts import TextParts
 from unhot.train.torch_batches import Batches, ExampleArrays
+from unhot.train.torch_device import seeded, working_threads
 from unhot.types import Bytes, Counts, Floats
 
 # the farthest that a row may move in one step: rows of every example, such as the root of a tree, would
 # otherwise leap
 FARTHEST = 1.0
-GENERATOR = threading.Lock()  # held while seeded: PyTorch has one generator per process
-
-
-def open_device(name: str) -> torch.device:
-    """Return the device of that name; raise a `ConfigError` if it cannot be used."""
-    try:
-        device = torch.device(name)
-        torch.empty(1, device=device).item()
-    except (RuntimeError, AssertionError, ImportError) as error:
-        reason = f"{str(error).splitlines()[0]:.100}"
-        raise ConfigError(f"device={name!r}: cannot be used here ({reason}); use cpu, for example") from error
-    return device
 
 
 class Batch(NamedTuple):
@@ -211,12 +198,8 @@ class TorchRun(EpochRun[TextChunk]):
 
     def train(self) -> None:
         """Train with the requested number of PyTorch threads."""
-        before = torch.get_num_threads()
-        torch.set_num_threads(self._weights.threads)
-        try:
+        with working_threads(self._weights.threads):
             super().train()
-        finally:
-            torch.set_num_threads(before)
 
     def learn(self, epoch: int, chunk: TextChunk, lr: float, thread: int) -> tuple[float, int]:
         """Train a chunk batch by batch; return its summed loss and its number of examples."""
@@ -296,23 +279,6 @@ def _clipped(gradient: Tensor, lr: float) -> Tensor:
     """
     length = gradient.abs() if gradient.ndim == 1 else torch.linalg.vector_norm(gradient, dim=1, keepdim=True)
     return gradient * torch.where(length.isinf(), torch.nan, (FARTHEST / length).clamp(max=lr))
-
-
-@contextmanager
-def seeded(device: torch.device, seed: int) -> Iterator[None]:
-    """Seed PyTorch's generators, on the CPU and the device, for the length of a `with` block.
-
-    The generators are then restored.
-    """
-    if device.type == "cpu":
-        with GENERATOR, torch.random.fork_rng(devices=[]):
-            torch.default_generator.manual_seed(seed)
-            yield
-        return
-    others = range(torch.get_device_module(device).device_count())  # torch seeds all devices
-    with GENERATOR, torch.random.fork_rng(devices=others, device_type=device.type):
-        torch.manual_seed(seed)
-        yield
 
 
 def _own_parameters(head: OutputHead) -> dict[str, Tensor]:
