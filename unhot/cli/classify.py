@@ -46,7 +46,8 @@ HELP = {
 class ClassifierCommand(OneModelCommand):
     """A command with options for the settings of the classifier alone."""
 
-    of = (NAME, "the classifier")
+    of = (NAME,)
+    called = "the classifier"
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         """Return the command's own options and those of the classifier."""

@@ -23,9 +23,10 @@ KINDS = {"int": click.INT, "float": click.FLOAT}  # all other types are text
 
 
 def listed_models() -> dict[str, Declared]:
-    """Return all models of the package and of plugins; the default one first, then the most similar ones."""
+    """Return all models that are trained, the default one first, then the most similar ones."""
     registry = sys.modules.get("unhot.models.model")
-    found = declared(FOLDER, "model", {} if registry is None else registry.MODELS)
+    known = declared(FOLDER, "model", {} if registry is None else registry.MODELS)
+    found = {name: kind for name, kind in known.items() if "made_by" not in kind.facts}
     return dict(sorted(found.items(), key=lambda item: (-_alike(item[1], found[USUAL]), item[0] != USUAL)))
 
 

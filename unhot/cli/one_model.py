@@ -1,4 +1,4 @@
-"""`unhot train` for one model alone, as the command `train` of a group."""
+"""`unhot train` for some models alone, as the command `train` of a group."""
 
 from __future__ import annotations
 
@@ -12,17 +12,22 @@ from unhot.cli.train import train as any_train
 
 
 class OneModelCommand(TrainCommand):
-    """A command with options for the settings of one model."""
+    """A command with options for the settings of one model, or of a few."""
 
-    of: tuple[str, str]  # the name of the model, and what it is called
+    of: tuple[str, ...]  # the names of the models, the default one first
+    called: str  # what the models are called together
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
-        """Return the command's own options and those of the model."""
-        name, called = self.of
-        settings = model_options({name: listed_models()[name]})
+        """Return the command's own options and those of the models."""
+        listed = listed_models()
+        settings = model_options({name: listed[name] for name in self.of})
         for option in settings:
-            option.of = called
-        return [*click.Command.get_params(self, ctx), *settings]
+            option.of = self.called if option.of == "all models" else f"--model {option.of}"
+        choice = click.Option(
+            ["--model"], type=click.Choice(self.of), default=self.of[0], show_default=True, help="The model."
+        )
+        own = click.Command.get_params(self, ctx)
+        return [*own, *([choice] if len(self.of) > 1 else []), *settings]
 
 
 def train_command(
@@ -36,7 +41,7 @@ def train_command(
 
     def call(**options: Any) -> Any:
         assert any_train.callback is not None
-        return any_train.callback(**options, **fixed, model=kind.of[0])
+        return any_train.callback(**{"model": kind.of[0], **options}, **fixed)
 
     left_out = {*fixed, "model"}
     params = [_explained(param, helps) for param in any_train.params if param.name not in left_out]

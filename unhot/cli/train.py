@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import contextlib
 import dataclasses
+import os
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -132,6 +133,9 @@ def train(
     paths = [name if name == "-" else Path(name) for name in inputs]
     source: Any = paths if len(inputs) > 1 else "".join(inputs)
     with contextlib.ExitStack() as stack:
+        if os.environ.get("RANK", "0") != "0":  # a further process of torchrun: it learns, but tells nobody
+            target = stack.enter_context(tempfile.TemporaryDirectory(prefix="unhot-"))
+            options["quiet"], options["log_json"] = True, None
         bar = stack.enter_context(TrainingBar(quiet=options["quiet"]))
         stack.enter_context(claimed_model(Path(target)))
         how = _how(bar, stack, target, options, goes_on=resume is not None)
@@ -234,7 +238,6 @@ def _begun(
 ) -> tuple[Model[Any], dict[str, Any]]:
     """Return a new model, and the arguments of `fit` that say what it starts from."""
     from unhot.models.load import all_models
-    from unhot.models.vector_model import VectorModel
     from unhot.models.word_model import WordModel
 
     start = None if options["start"] is None else _open_start(options["start"])
@@ -246,7 +249,7 @@ def _begun(
         settings = _start_settings(start, kind, options["on"]) | settings
     elif options["keep_vocabulary"]:
         raise ConfigError("--keep-vocabulary: needs --start with a model")
-    elif start is not None and issubclass(kind, VectorModel):
+    elif start is not None and "dim" in listed_models()[name].settings:
         settings = {"dim": start.vector_size} | settings
     _check_owner(name, settings)
     _check_encoded(inputs, options, on=settings.get("on"))

@@ -21,6 +21,8 @@ class AdaptiveHead(OutputHead):
     width].
     """
 
+    exact_loss = True
+
     layer: Adaptive
     untied = "rare words have narrower rows than the embedding's"
 

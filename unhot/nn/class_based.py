@@ -15,6 +15,8 @@ from unhot.types import Counts
 class ClassBasedHead(OutputHead):
     """A softmax over classes and words; the rows of `weight` are the classes of all levels, then words."""
 
+    exact_loss = True
+
     layer: ClassBased
 
     first: Tensor  # int64 [groups]

@@ -83,6 +83,7 @@ class OutputHead(ExactTables):
     draws_noise: ClassVar[bool] = False  # whether `forward` takes `draws`
     many_true: ClassVar[bool] = True  # whether an example may have several true classes
     smooths: ClassVar[bool] = False  # whether it has label smoothing
+    exact_loss: ClassVar[bool] = False  # whether its loss is -log P(target), without a score for every word
     untied: ClassVar[str | None] = None  # why its output vectors cannot be those of an embedding
 
     def __new__(cls, spec: str | OutputLayer = "softmax", *args: Any, **settings: Any) -> OutputHead:

@@ -17,6 +17,8 @@ from unhot.types import Counts
 class HierarchicalHead(OutputHead):
     """A logistic loss for each step of a target's path; paths are padded to the longest."""
 
+    exact_loss = True
+
     layer: Hierarchical
 
     start: Tensor  # int64 [words + 1]

@@ -1,0 +1,278 @@
+"""Neural language models: a body in PyTorch turns the words so far into a vector, an output layer predicts.
+
+The text is one stream of words and ends of lines. It is read in `batch` parts side by side, `steps` tokens at
+a time; states are carried on, and gradients end where a piece begins. See `unhot/nn/bodies/` for the bodies,
+`unhot/train/torch_net.py` for the training, `unhot/nn/net_scorer.py` for probabilities.
+"""
+
+import dataclasses
+import functools
+import math
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
+
+import numpy as np
+
+from unhot.corpus.corpus import Corpus
+from unhot.errors import ConfigError, DataError, FormatError, extra
+from unhot.lm.language_model import LanguageModel, check_tokenizer
+from unhot.lm.scorer import with_ends
+from unhot.lm.symbols import STREAM_END, STREAM_SYMBOLS, model_words
+from unhot.models.epoch_model import SMALLEST_LR, EpochModel
+from unhot.models.fitting import Begins, Reads, Tells
+from unhot.models.model import Training, model
+from unhot.models.settings import Range
+from unhot.models.text_model import TextModel
+from unhot.models.validation import Validation
+from unhot.outputs import parse_output
+from unhot.train.memory_plan import check_plan
+from unhot.train.streams import Streams
+from unhot.types import Ids
+from unhot.vectors.formats.directory import SavedModel
+from unhot.vectors.store import Vectors
+from unhot.vocab.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    from unhot.nn.language_net import LanguageNet
+    from unhot.nn.net_scorer import NetScorer
+    from unhot.train.torch_net import BestNet, NetRun
+
+NET, BEST = "net.", "best."
+# of a batch: copies of scores and hidden vectors; numbers of a layer that a step keeps, by its width
+COPIES, AROUND = 3, 8
+USUAL_LR = {"adamw": 0.002, "sgd": 1.0, "adagrad": 0.1}
+
+
+class LearnedNet(NamedTuple):
+    """What a neural language model has learned."""
+
+    in_vocabulary: Vocabulary  # `<unk>` and `</s>` come first
+    out_vocabulary: Vocabulary
+    net: "LanguageNet"
+    resuming: Callable[[], Mapping[str, Any]]  # returns the tensors that resuming needs beside the parameters
+
+
+@model("neural")
+@dataclasses.dataclass(kw_only=True)
+class NeuralLM(LanguageModel, EpochModel[LearnedNet], TextModel[LearnedNet]):
+    """A neural language model: its settings and, after `fit` or `load`, its net."""
+
+    # what turns the words so far into a vector: bengio, cnn, gru, lstm, rnn or transformer; give settings
+    # after a colon, as lstm:layers=2,units=400
+    body: str = "lstm"
+    output: Any = "softmax"  # the output layer; any of unhot.nn, with settings after a colon
+    dim: Annotated[int, Range(1, 1 << 16)] = 256  # length of the word vectors
+    # use the word vectors as output vectors, too  [default: where body and layer allow it]
+    tie: bool | None = None
+    dropout: Annotated[float, Range(0)] = 0.4  # the share of numbers that is dropped while it is trained
+    batch: Annotated[int, Range(1, 1 << 20)] = 20  # parts of the text that are read side by side
+    steps: Annotated[int, Range(1, 1 << 20)] = 35  # tokens through which gradients go back
+    optimizer: Literal["adamw", "sgd", "adagrad"] = "adamw"  # how parameters move
+    # initial learning rate  [default: adamw 0.002, sgd 1, adagrad 0.1]
+    lr: Annotated[float | None, Range(SMALLEST_LR)] = None
+    weight_decay: Annotated[float, Range(0)] = 0.0  # how fast matrices shrink, as a share of the rate
+    warmup: Annotated[int, Range(0)] = 100  # steps in which the rate rises
+    clip: Annotated[float, Range(0)] = 0.25  # the longest gradient of a step; 0: any
+    epochs: Annotated[int, Range(1, 1 << 30)] = 40  # the most passes over the text
+    # the most minutes of training, with validation; the rate falls as they pass
+    minutes: Annotated[float | None, Range(0)] = None
+    validation: Any = None  # text to measure after each epoch, for early stopping
+    # with validation: stop after so many epochs without a better one, and keep the best
+    patience: Annotated[int, Range(1)] = 5
+    min_count: Annotated[int, Range(1)] = 1  # words that occur less often than this become <unk>
+    threads: Annotated[int, Range(1, 1024)] = 2  # CPU threads; the same number gives the same bytes
+    device: str = "cpu"  # where PyTorch trains: cpu, cuda, cuda:1, mps
+    autocast: bool = False  # compute products in bfloat16
+
+    use = "try: unhot lm generate {0}, or unhot lm perplexity {0} TEXT"
+    starts = True
+
+    def __post_init__(self) -> None:
+        """Check the settings."""
+        super().__post_init__()
+        extra("torch", "torch", "a neural language model")
+        from unhot.nn.bodies import parse_body
+
+        self.body = parse_body(self.body).spec()
+        layer = parse_output(self.output)
+        self.output = self.output if isinstance(self.output, str) else layer.spec()
+        if self.dropout >= 1:
+            raise ConfigError(f"dropout={self.dropout}: must be less than 1")
+        if isinstance(self.validation, (str, os.PathLike)):
+            self.validation = os.fspath(self.validation)
+
+    @property
+    def usual_lr(self) -> float:
+        """The default learning rate of the optimiser."""
+        return USUAL_LR[self.optimizer]
+
+    @property
+    def complete(self) -> bool:
+        """Whether the training is done: by epochs, by minutes, or because validation got no better."""
+        return self.history.stopped or super().complete
+
+    def config(self) -> dict[str, Any]:
+        """Return the settings as plain data; validation text that is not a file is left out."""
+        settings = super().config()
+        settings["validation"] = self.validation if isinstance(self.validation, str) else None
+        return settings
+
+    def encoding(self, reads: Reads) -> dict[str, Any]:
+        """Keep the places of unknown words and empty lines."""
+        return {**super().encoding(reads), "unknown": True, "empty_lines": True}
+
+    def text_words(self) -> None:
+        """Return nothing: the words of the text are counted again, since the model has symbols, too."""
+
+    def check_begins(self, begins: Begins) -> None:
+        """Raise an error unless device and validation text are there, and the start is word vectors."""
+        from unhot.train.torch_device import open_device
+
+        open_device(self.device)
+        if isinstance(self.validation, str) and not Path(self.validation).is_file():
+            raise DataError(f"validation={self.validation}: no such file; give a file with lines of text")
+        if begins.frozen is not None:
+            raise ConfigError("frozen: a neural language model learns all its vectors; leave frozen out")
+        if begins.start is not None and not isinstance(_vectors(begins.start), Vectors):
+            raise ConfigError(f"start={begins.start!r:.80}: must be Vectors, or a model that has vectors")
+
+    def begin(self, data: Corpus, begins: Begins, tells: Tells) -> Training:
+        """Make the net, and a training of it."""
+        from unhot.train.torch_device import join_group, open_device
+        from unhot.train.torch_net import BestNet, Descent, NetRun
+
+        words, ids = model_words(data, STREAM_SYMBOLS)
+        tokens = _tokens(data, ids)
+        counts = np.bincount(tokens[1:], minlength=len(words))
+        vocabulary = Vocabulary(words, np.maximum(counts, 1))  # `<unk>` may be missing in the text
+        device = open_device(self.device)
+        saved = self.learned.resuming() if begins.resumed else {}
+        net = self.learned.net if begins.resumed else self.new_net(vocabulary)
+        if begins.start is not None:
+            self._start_from(net, begins.start, vocabulary)
+        memory = self._memory(net, tokens)
+        check_plan(memory, len(words), self.dim)
+        net.to(device)
+        plan = self.plan(begins, tells, memory, vocabulary=len(words), tokens=tokens.size - 1)
+        source = Streams(tokens, self.batch, self.steps, *join_group(device))
+        how = Descent(
+            self.optimizer,
+            self.weight_decay,
+            self.warmup,
+            self.clip,
+            self.minutes or 0.0,
+            self.autocast,
+            self.threads,
+        )
+        best = BestNet(net, _under(saved, BEST))
+        validation = None
+        if self.validation is not None:
+            validation = Validation(self._measure, begins.history, self.patience, tells.say)
+            plan = dataclasses.replace(plan, callbacks=[validation, *plan.callbacks], stop=validation.stops)
+            validation.watch(best, holds_best=bool(best.tensors))
+        run = NetRun(net, source, how, plan, device)
+        if begins.resumed:
+            run.resume({name: tensor for name, tensor in saved.items() if not name.startswith(BEST)})
+        self.keep(LearnedNet(vocabulary, vocabulary, net, functools.partial(_resuming, run, best)))
+        return run
+
+    def new_net(self, vocabulary: Vocabulary) -> "LanguageNet":
+        """Return a net for these words, with its first parameters."""
+        from unhot.nn.language_net import LanguageNet
+        from unhot.train.torch_device import seeded
+
+        with seeded("cpu", self.seed % 2**63):
+            return LanguageNet(
+                self.body,
+                self.output,
+                vocabulary.counts,
+                self.dim,
+                dropout=self.dropout,
+                tie=self.tie,
+                sparse=self.optimizer != "adamw" and not self.weight_decay,
+            )
+
+    def _start_from(self, net: "LanguageNet", start: Any, vocabulary: Vocabulary) -> None:
+        """Begin the embeddings of known words with given vectors."""
+        vectors = _vectors(start)
+        if vectors.vector_size != self.dim:
+            raise DataError(f"start: its vectors have {vectors.vector_size} numbers, but dim={self.dim}")
+        known = [(i, word) for i, word in enumerate(vocabulary.words) if word in vectors]
+        net.set_embeddings([i for i, _ in known], np.array([vectors[word] for _, word in known], np.float32))
+
+    def _memory(self, net: "LanguageNet", tokens: Ids) -> dict[str, int]:
+        """Return the memory that training needs, by purpose."""
+        size = sum(tensor.nbytes for tensor in net.state_dict().values())
+        copies = {"adamw": 2, "adagrad": 1, "sgd": 0}[self.optimizer]
+        plan = {"parameters": size, "gradients": size, "optimiser": copies * size}
+        plan["last good state"] = (1 + copies) * size + (size if self.validation is not None else 0)
+        columns = parse_output(self.output).batch_columns(net.head.counts.numpy(), self.batch * self.steps)
+        numbers = columns + AROUND * net.body.layers * net.body.width
+        plan["a batch"] = 4 * COPIES * self.batch * self.steps * numbers
+        return plan | {"text": 2 * tokens.nbytes}
+
+    def _measure(self) -> tuple[float, str]:
+        """Return the loss of the validation text, and its perplexity in words."""
+        self.forget()
+        held_out = Path(self.validation) if isinstance(self.validation, str) else self.validation
+        found = self.perplexity(held_out)
+        return math.log(found.perplexity), f"perplexity {found.perplexity:,.2f}"
+
+    def tensors(self, *, complete: bool) -> dict[str, Any]:
+        """Return the parameters; for an incomplete training also the optimiser, states, and the best net."""
+        found = {f"{NET}{name}": tensor for name, tensor in self.learned.net.own_state().items()}
+        if not complete:
+            found |= self.learned.resuming()
+        return {name: tensor.detach().cpu().numpy() for name, tensor in found.items()}
+
+    def take(self, saved: SavedModel) -> None:
+        """Make the net, and give it the parameters of a saved model."""
+        from unhot.nn.language_net import as_tensors, shapes_only
+
+        if tuple(saved.vocabulary.words[:2]) != STREAM_SYMBOLS or not isinstance(self.tokenizer, str):
+            raise FormatError(
+                f"a neural model: first words {saved.vocabulary.words[:2]}, "
+                f"tokenizer={self.tokenizer!r:.80}: the file is damaged"
+            )
+        with shapes_only():  # nothing is allocated before all shapes are right
+            self.new_net(saved.vocabulary).check_state(_under(saved.tensors, NET))
+        net, tensors = self.new_net(saved.vocabulary), as_tensors(saved.tensors)
+        net.set_state(_under(tensors, NET))
+        rest = {name: one for name, one in tensors.items() if not name.startswith(NET)}
+        self.keep(LearnedNet(saved.vocabulary, saved.vocabulary, net, lambda: rest))
+
+    def forget(self) -> None:
+        """Drop what was made from the old state."""
+        self.__dict__.pop("scorer", None)
+
+    @functools.cached_property
+    def scorer(self) -> "NetScorer":  # type: ignore[override]
+        """What answers questions."""
+        from unhot.nn.net_scorer import NetScorer
+
+        check_tokenizer(self.tokenizer)
+        return NetScorer(self.learned.in_vocabulary.words, self.learned.net, tokenizer=self.tokenizer)
+
+
+def _vectors(start: Any) -> Any:
+    """Return the vectors of a model; anything else as it is."""
+    return start if isinstance(start, Vectors) else getattr(start, "vectors", start)
+
+
+def _tokens(corpus: Corpus, ids: Ids) -> Ids:
+    """Return the whole text as ids, with an end before it and behind each line."""
+    parts = [np.full(1, STREAM_END, np.int32)]
+    parts += [with_ends(ids[shard.ids + 1], shard.starts, STREAM_END) for shard in corpus.shards]
+    return np.concatenate(parts)
+
+
+def _resuming(run: "NetRun", best: "BestNet") -> dict[str, Any]:
+    """Return what resuming needs beside the parameters: those of the training, and of the best net."""
+    return {**run.tensors(), **{f"{BEST}{name}": tensor for name, tensor in best.tensors.items()}}
+
+
+def _under(tensors: Mapping[str, Any], prefix: str) -> dict[str, Any]:
+    """Return the tensors whose names begin with a prefix, without it."""
+    return {name.removeprefix(prefix): one for name, one in tensors.items() if name.startswith(prefix)}

@@ -1,0 +1,66 @@
+"""What rnn, gru and lstm share: layers of cells, whose states are carried on.
+
+    x_0 = embedding,   x_l(i) = cell_l(x_(l-1)(i), state_l)
+
+Dropout is variational: what is dropped is the same in all steps of a piece, between layers (`dropout`) and in
+the matrix that takes a state to the next (`recurrent`; Merity, Keskar and Socher, Regularizing and optimizing
+LSTM language models, 2018).
+"""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+from torch import Tensor, nn
+
+from unhot.errors import ConfigError, at_least
+from unhot.nn.bodies.body import Body, State
+
+
+@dataclass(eq=False, repr=False)
+class Recurrent(Body):
+    """Layers of cells."""
+
+    recurrent: float = 0.0  # the share of the recurrent weights that is dropped
+
+    cell: ClassVar[type[nn.RNN] | type[nn.GRU] | type[nn.LSTM]]
+    states: ClassVar[int] = 1  # tensors of a cell's state
+
+    def __post_init__(self) -> None:
+        """Check the settings."""
+        super().__post_init__()
+        if at_least(f"{self.name}:recurrent", self.recurrent, 0) >= 1:
+            raise ConfigError(f"{self.name}:recurrent={self.recurrent}: must be less than 1")
+
+    def make(self) -> None:
+        """Make the cells."""
+        sizes = [self.dim, *[self.width] * self.layers]
+        self.cells = nn.ModuleList(
+            self.cell(sizes[i], sizes[i + 1], batch_first=True) for i in range(self.layers)
+        )
+
+    def begin(self, batch: int) -> State:
+        """Return zeros."""
+        return tuple(self.zeros(batch, self.width) for _ in range(self.layers * self.states))
+
+    def forward(self, ids: Tensor, state: State) -> tuple[Tensor, State]:
+        """Run the cells over all steps."""
+        x = self.drop_held(self.embedding(ids))
+        after: list[Tensor] = []
+        for number, cell in enumerate(self.cells):
+            own = tuple(one[None] for one in state[number * self.states : (number + 1) * self.states])
+            x, last = self._run(cell, x, own if self.states > 1 else own[0])
+            after += [one[0] for one in (last if self.states > 1 else (last,))]
+            x = self.drop_held(x)
+        return x, tuple(after)
+
+    def _run(self, cell: nn.Module, x: Tensor, state: object) -> tuple[Tensor, tuple[Tensor, ...]]:
+        """Run one layer, with weights dropped while it is trained."""
+        if not self.training or not self.recurrent:
+            found: tuple[Tensor, tuple[Tensor, ...]] = cell(x, state)
+            return found
+        weight = nn.functional.dropout(cell.weight_hh_l0, self.recurrent)  # type: ignore[arg-type]
+        dropped: tuple[Tensor, tuple[Tensor, ...]] = torch.func.functional_call(
+            cell, {"weight_hh_l0": weight}, (x, state)
+        )
+        return dropped
