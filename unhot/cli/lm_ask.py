@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -17,8 +17,11 @@ from unhot.cli.row_options import (
     threads_option,
     write_rows,
 )
-from unhot.cli.show import new_bar, note, show_json
+from unhot.cli.show import new_bar, note, print_table, show_json
 from unhot.cli.text_options import force_option
+
+if TYPE_CHECKING:
+    from unhot.evaluate.language import LanguageFigures
 
 PERCENTILES = (1, 5, 10, 25, 50, 75, 90, 95, 99)
 
@@ -27,28 +30,51 @@ PERCENTILES = (1, 5, 10, 25, 50, 75, 90, 95, 99)
 @click.argument("model")
 @click.argument("source", metavar="TEXT")
 @click.option("--column", help="Parquet: the column with the text  [default: text, or the only one]")
+@click.option(
+    "--carry/--alone",
+    default=True,
+    show_default=True,
+    help="Neural models: go on from line to line, or begin each line anew.",
+)
+@click.option(
+    "--details",
+    is_flag=True,
+    help="Also show perplexities by frequency of the words, log Z, and bits per character.",
+)
 @threads_option
 @force_option
 @json_option
-def perplexity(model: str, source: str, column: str | None, threads: int, force: bool, as_json: bool) -> int:
-    """Measure how well MODEL predicts TEXT, line by line.
+def perplexity(
+    model: str,
+    source: str,
+    column: str | None,
+    carry: bool,
+    details: bool,
+    threads: int,
+    force: bool,
+    as_json: bool,
+) -> int:
+    """Measure how well MODEL predicts TEXT.
 
     A token is a word or the end of a line. Words that MODEL does not know count as <unk>; the perplexity
-    without them is shown, too.
+    without them is shown, too. Models of n-grams see each line alone; neural ones go on from line to line,
+    unless --alone is given.
     """
+    from unhot.evaluate.language import measure_language
     from unhot.models.load import load_language_model
 
     found = load_language_model(model, threads)
+    figures = None
     with new_bar("scoring", "{task.percentage:>3.0f}%", transient=True, quiet=as_json) as bar:
         task = bar.add_task("scoring", total=None)
-        result = found.perplexity(
-            source,
-            column=column,
-            force=force,
-            progress=lambda done, total: bar.update(task, completed=done, total=total),
-        )
+        how: dict[str, Any] = {"column": column, "carry": carry, "force": force}
+        how["progress"] = lambda done, total: bar.update(task, completed=done, total=total)
+        if details:
+            figures = measure_language(found, source, **how)
+        result = found.perplexity(source, **how) if figures is None else figures.result
     if as_json:
-        show_json({name: _plain(value) for name, value in result.as_json().items()})
+        every = result.as_json() if figures is None else figures.as_json()
+        show_json({name: _plain(value) for name, value in every.items()})
         return 0
     click.echo(f"perplexity                  {result.perplexity:,.2f}  ({result.bits:.3f} bits a token)")
     click.echo(f"perplexity without unknown  {result.perplexity_without_unknown:,.2f}")
@@ -56,11 +82,27 @@ def perplexity(model: str, source: str, column: str | None, threads: int, force:
     click.echo(f"unknown words               {result.unknown:,}")
     if result.zero:
         click.echo(f"of probability zero         {result.zero:,}: that is why the perplexity is infinite")
+    if figures is not None:
+        _show_details(figures)
     return 0
 
 
-def _plain(value: float) -> float | str | None:
-    """Return a number that JSON can hold: infinity as text, and not a number as null."""
+def _show_details(figures: LanguageFigures) -> None:
+    """Print what --details adds."""
+    click.echo(f"bits per character          {figures.bits_per_character:.4f}, of {figures.characters:,}")
+    click.echo(
+        f"log Z                       mean {figures.log_z_mean:.4f}, variance {figures.log_z_variance:.4f}"
+    )
+    click.echo(f"without normalising         {figures.own_perplexity:,.2f}")
+    if figures.bands:
+        rows = [(band.name, f"{band.tokens:,}", f"{band.perplexity:,.1f}") for band in figures.bands]
+        print_table("", ("count in training", "tokens", "perplexity"), rows, "")
+
+
+def _plain(value: Any) -> Any:
+    """Return what JSON can hold: infinity as text, and not a number as null."""
+    if isinstance(value, dict):
+        return {name: _plain(each) for name, each in value.items()}
     if math.isnan(value):
         return None
     return value if math.isfinite(value) else str(value)
@@ -94,8 +136,8 @@ def score(
     text become lines of score and perplexity, with a tab between them. OUT appears when it is complete. The
     percentiles of all perplexities, shown at the end, help to choose a limit for a filter.
     """
-    from unhot.models.load import load_language_model
     from unhot.lm.percentiles import Percentiles
+    from unhot.models.load import load_language_model
     from unhot.tables.annotate import annotate
 
     names = renamed(rename, "score=log10")
