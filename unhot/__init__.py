@@ -25,6 +25,8 @@ if TYPE_CHECKING:  # for type checkers, which do not run `__getattr__`
     from unhot.models.load import load as load
     from unhot.models.load import load_language_model as load_language_model
     from unhot.models.load import load_unfinished as load_unfinished
+    from unhot.models.mixture import Mixture as Mixture
+    from unhot.models.neural_lm import NeuralLM as NeuralLM
     from unhot.models.ngram_model import NGramModel as NGramModel
     from unhot.models.skipgram import SkipGram as SkipGram
     from unhot.models.svd import SVD as SVD

@@ -35,6 +35,7 @@ Language models (language_models.py), asked for scores and next words, in other 
     arpa-packed       compressed ones, also far bigger than their files
     kenlm             binary files of KenLM, also with tables that have no empty place
     model-ngram       folders in the quick and in the compact layout, with single and double precision
+    model-neural      neural models, one of them cut off, and a mixture
 
 What unhot keeps of a text (corpora.py):
 

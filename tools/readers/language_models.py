@@ -1,7 +1,8 @@
-"""Readers of n-gram language models: ARPA files, plain and packed, KenLM's binary files, model folders."""
+"""Readers of language models: ARPA files, plain and packed, KenLM's binary files, model folders."""
 
 from __future__ import annotations
 
+import contextlib
 import random
 import tempfile
 from pathlib import Path
@@ -13,12 +14,13 @@ import unhot
 from readers.language_model_fields import kenlm_places
 from readers.reader import MEGABYTE, Files, Reader, files_below
 from readers.texts import PACKERS, XZ_HEADER
-from unhot.errors import FormatError
-from unhot.models.ngram_model import LearnedNgrams, NGramModel
+from unhot.errors import Diverged, FormatError
 from unhot.lm.language_model import LanguageModel
+from unhot.models.ngram_model import LearnedNgrams, NGramModel
 from unhot.ngrams.packing import Layout, pack
 from unhot.ngrams.smoothing import parse_smoothing
 from unhot.ngrams.smoothing.smoothing import FIXED, FLAT
+from unhot.train.progress import Progress
 
 GOLDEN = Path(__file__).parents[2] / "tests" / "golden"
 LINES = (GOLDEN / "kn_text.txt").read_text(encoding="utf-8").splitlines()
@@ -88,6 +90,41 @@ def ngram_seeds(folder: Path) -> list[Files]:
         model.save(folder / str(number) / "m")
         found.append(files_below(folder / str(number)))
     return found
+
+
+def neural_seeds(folder: Path) -> list[Files]:
+    """Return folders of neural models, one of them cut off, and of a mixture with n-grams."""
+    small: dict[str, Any] = {"dim": 4, "batch": 2, "steps": 3, "epochs": 2, "threads": 1}
+    models: list[Any] = [
+        unhot.NeuralLM(**small, body="lstm", output="sampled:k=2").fit(LINES),
+        unhot.NeuralLM(**small, body="transformer:layers=1", output="hierarchical").fit(LINES),
+        unhot.NeuralLM(**small, body="bengio:context=2").fit(LINES, callbacks=[_interrupt]),
+    ]
+    models.append(unhot.Mixture.of([models[0], NGramModel(order=2, threads=1).fit(iter(LINES))], LINES))
+    for number, model in enumerate(models):
+        model.save(folder / str(number) / "m")
+    return [files_below(folder / str(number)) for number in range(len(models))]
+
+
+def _interrupt(progress: Progress) -> None:
+    if progress.event == "epoch":
+        raise KeyboardInterrupt
+
+
+def read_neural(folder: Path, rng: random.Random) -> str:
+    """Open a folder and ask the model; go on with a training that was cut off."""
+    with np.errstate(all="ignore"):  # a damaged number may be NaN
+        model = unhot.load_language_model(folder / "m", threads=1)
+        texts = sentences(model, rng)
+        tokens = model.full_scores(texts[0])
+        if len(tokens) != len(texts[0].split()) + 1:
+            return f"{texts[0]!r}: {tokens}"
+        if len(model.scores(texts)) != len(texts) or len(model.next_words(texts[1], 3)) != 3:
+            return f"{texts!r}: wrong numbers of answers"
+        if isinstance(model, unhot.NeuralLM) and not model.complete and model.dim == 4:
+            with contextlib.suppress(Diverged):
+                model.resume(LINES)
+    return ""
 
 
 def read_arpa(folder: Path, rng: random.Random) -> str:
@@ -175,4 +212,5 @@ READERS = [
     Reader("arpa-packed", packed_seeds, read_arpa, says_where=True, slack=UNPACKED, share=0.5),
     Reader("kenlm", kenlm_seeds, read_kenlm, says_where=True),
     Reader("model-ngram", ngram_seeds, read_ngrams),
+    Reader("model-neural", neural_seeds, read_neural, share=0.2),
 ]

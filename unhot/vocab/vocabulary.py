@@ -10,6 +10,7 @@ string (Python's `surrogateescape`), so every word of every file can be read and
 from __future__ import annotations
 
 import functools
+import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -67,6 +68,16 @@ def joined_words(words: Sequence[str]) -> tuple[Bytes, Starts]:
         return np.frombuffer(b"".join(raws), np.uint8), offsets
     offsets[1:] = np.append(ends, raw.size) - np.arange(len(words))
     return raw[raw != ord("\n")], offsets
+
+
+def split_words(text: Bytes, starts: Starts) -> list[str]:
+    """Return the words that `joined_words` joined; raise a `FormatError` unless the two belong together."""
+    if text.ndim != 1 or starts.ndim != 1 or not starts.size or starts[0] != 0 or starts[-1] != text.size:
+        raise FormatError("a list of words: its text and its starts do not belong together; it is damaged")
+    if (np.diff(starts) < 0).any():
+        raise FormatError("a list of words: its starts do not rise; it is damaged")
+    raw = text.tobytes()
+    return decode_words([raw[a:b] for a, b in itertools.pairwise(starts.tolist())])
 
 
 def canonical(word: str) -> str:
