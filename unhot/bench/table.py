@@ -130,14 +130,14 @@ def write_csv(comparison: Comparison, path: Path) -> None:
         row["above_exact"] = comparison.above_exact(each)
         if each.result is not None:
             row |= {name: getattr(each.result, name) for name in OF_RESULT}
-        rows.append([_cell(row[name]) for name in COLUMNS])
-    _write(path, COLUMNS, rows)
+        rows.append([row[name] for name in COLUMNS])
+    write_rows(path, COLUMNS, rows)
 
 
 def write_curves(comparison: Comparison, path: Path) -> None:
     """Write a row for each point of each layer's curve, and one for the exact solution."""
-    rows = [[each.layer, *map(_cell, point)] for each in comparison.rows for point in each.curve]
-    _write(path, ("layer", *Point._fields), rows)
+    rows = [(each.layer, *point) for each in comparison.rows for point in each.curve]
+    write_rows(path, ("layer", *Point._fields), rows)
 
 
 def markdown(comparison: Comparison, name: str, picture: str | None = None) -> str:
@@ -174,9 +174,10 @@ def _cell(value: object) -> str:
     return str(value)
 
 
-def _write(path: Path, header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+def write_rows(path: Path, header: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    """Write a CSV file; missing numbers are empty."""
     # a layer's name may contain bytes that are not UTF-8
     with path.open("w", encoding="utf-8", errors="backslashreplace", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(header)
-        writer.writerows(rows)
+        writer.writerows([_cell(value) for value in row] for row in rows)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +27,9 @@ Examples:
   unhot bench outputs corpus.txt --seconds 20 --layers softmax negative nce:k=50 sampled:k=500 -o results/mine
   unhot bench outputs corpus.txt --model cbow --max-vocab 50000 --json
 """
+
+
+ENDINGS = {"csv": ".csv", "curves": "-curves.csv", "md": ".md", "svg": ".svg"}
 
 
 @click.group(epilog=EXAMPLES)
@@ -146,7 +150,7 @@ def outputs(
     from unhot.cli.comparison_bar import ComparisonBar
 
     settings = Settings(**options)
-    files = _files(prefix)
+    files = writable_files(prefix, ENDINGS)
     with ComparisonBar(settings, quiet=quiet) as tell:
         comparison = compare_outputs(corpus, layers, settings=settings, tell=tell)
     measured = any(each.result for each in comparison.layers)
@@ -160,11 +164,10 @@ def outputs(
     return 130 if comparison.interrupted else 0 if measured else 1
 
 
-def _files(prefix: str) -> dict[str, Path]:
+def writable_files(prefix: str, endings: Mapping[str, str]) -> dict[str, Path]:
     """Return the files to write; raise an error now, not after an hour of work, if they cannot be written."""
     if prefix.replace(os.sep, "/").rpartition("/")[2] in ("", ".", ".."):
         raise ConfigError(f"-o {prefix!r}: must end with a name, such as results/mine")
-    endings = {"csv": ".csv", "curves": "-curves.csv", "md": ".md", "svg": ".svg"}
     files = {kind: Path(f"{prefix}{ending}") for kind, ending in endings.items()}
     try:
         Path(prefix).parent.mkdir(parents=True, exist_ok=True)
@@ -192,16 +195,17 @@ def _write(comparison: Comparison, files: dict[str, Path], quiet: bool, measured
         return
     write_csv(comparison, files["csv"])
     write_curves(comparison, files["curves"])
-    _write_page(files["md"], markdown(comparison, files["csv"].stem))
+    write_page(files["md"], markdown(comparison, files["csv"].stem))
     written = [files["csv"], files["curves"], files["md"]]
     if _draw(comparison, files["svg"]):
-        _write_page(files["md"], markdown(comparison, files["csv"].stem, files["svg"].name))
+        write_page(files["md"], markdown(comparison, files["csv"].stem, files["svg"].name))
         written.append(files["svg"])
     if not quiet:
         note(f"wrote {', '.join(map(str, written))}")
 
 
-def _write_page(path: Path, page: str) -> None:
+def write_page(path: Path, page: str) -> None:
+    """Write a page; bytes that are not UTF-8 are escaped."""
     path.write_text(page, encoding="utf-8", errors="backslashreplace")
 
 

@@ -8,6 +8,9 @@ from typing import Any
 import click
 
 from unhot.cli.lm_ask import generate, perplexity, score
+from unhot.cli.lm_compare import compare
+from unhot.cli.lm_demo import demo
+from unhot.cli.lm_mix import mix
 from unhot.cli.one_model import OneModelCommand, train_command
 from unhot.cli.options import json_option, named
 from unhot.cli.row_options import threads_option
@@ -16,11 +19,12 @@ from unhot.cli.text_options import force_option
 from unhot.errors import ConfigError
 
 TRAIN = """\
-Learn an n-gram language model from text.
+Learn a language model from text: of n-grams, or neural.
 
 INPUT is a file, a folder, a pattern, or - for standard input; gz, bz2, xz and zst files are unpacked; of
 parquet files the text column is read. Each line is a sentence, and empty lines count. The default is modified
-Kneser-Ney of order 5, as KenLM's lmplz estimates it.
+Kneser-Ney of order 5, as KenLM's lmplz estimates it. Neural models (--model neural) need PyTorch. Ctrl-C
+stops their training and saves the model as it is; --resume continues it.
 """
 EXAMPLES = """
 \b
@@ -28,37 +32,41 @@ Examples:
   unhot lm train corpus.txt -o model
   unhot lm train corpus.txt -o model --order 3 --smoothing katz --min-count 2
   unhot lm train corpus.txt -o model --prune 0,0,1 --memory 4GB --threads 8 --compact
+  unhot lm train corpus.txt -o model --model neural --body lstm --validation valid.txt --minutes 45
+  unhot lm train corpus.txt -o model --model neural --body gru:layers=2 --output nce:k=25 --dim 400
+  unhot lm mix model model2 --validation valid.txt -o mixture
   unhot lm perplexity model test.txt
   unhot lm score model pages.jsonl --column body -o scored.jsonl
   unhot lm generate model "the people"
   unhot lm count corpus.txt --order 3 --top 20
   unhot lm convert model model.arpa.gz
 """
-# options of `unhot train` that an n-gram model does not have
-OTHERS: dict[str, Any] = dict.fromkeys(
-    ("phrases", "on", "device", "resume", "start", "freeze", "checkpoint_chunks", "log_json", "plugin")
-)
-OTHERS |= {"keep_vocabulary": False, "overwrite": False, "checkpoint_minutes": 0.0}
+# options of `unhot train` that a language model does not have
+OTHERS: dict[str, Any] = {**dict.fromkeys(("phrases", "on", "freeze")), "keep_vocabulary": False}
 # other help texts of options that `unhot train` has, too
-HELP = {"corpus_dir": "Keep the encoded text in this directory  [default: a temporary directory]"}
+HELP = {
+    "corpus_dir": "Keep the encoded text in this directory  [default: a temporary directory]",
+    "start": "neural: begin with word vectors in any format, or with those of a model; their dim is kept.",
+}
 
 
-class NgramCommand(OneModelCommand):
-    """A command with options for the settings of n-gram models alone."""
+class LanguageModelCommand(OneModelCommand):
+    """A command with options for the settings of language models alone."""
 
-    of = ("ngram", "n-gram models")
+    of = ("ngram", "neural")
+    called = "all language models"
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the options, without output layers."""
-        self.format_groups(ctx, formatter, {}, {})
+        """Write the options and the output layers, without other models."""
+        self.format_groups(ctx, formatter, {})
 
 
-train = train_command(NgramCommand, OTHERS, HELP, TRAIN, EXAMPLES)
+train = train_command(LanguageModelCommand, OTHERS, HELP, TRAIN, EXAMPLES)
 
 
 @click.group(epilog=EXAMPLES)
 def lm() -> None:
-    """Language models: train, perplexity, score, generate, count, convert.
+    """Language models: train, ask, mix and compare them.
 
     MODEL is a folder that `train` wrote, an ARPA file, compressed or not, or a binary file of KenLM
     (probing).
@@ -128,8 +136,8 @@ def convert(model: str, out: str, compact: bool, threads: int) -> int:
     found = load_language_model(model, threads)
     if not isinstance(found, NGramModel):
         raise ConfigError(
-            f"{model}: a binary file of KenLM has only hashes of its n-grams, so it can be asked, but not "
-            "converted: give the ARPA file that it was made from"
+            f"{model}: only models of n-grams have other forms; a binary file of KenLM has only hashes of "
+            "its n-grams, so it can be asked, but not converted: give the ARPA file that it was made from"
         )
     if ".arpa" in Path(out).suffixes:
         found.save_arpa(out)
@@ -139,5 +147,5 @@ def convert(model: str, out: str, compact: bool, threads: int) -> int:
     return 0
 
 
-for _command in (train, perplexity, score, generate, count, convert):
+for _command in (train, perplexity, score, generate, mix, compare, count, convert, demo):
     lm.add_command(_command)
