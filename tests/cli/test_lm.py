@@ -169,5 +169,8 @@ def test_info(model: Path) -> None:
     assert "ngrams" in shown
 
 
-def test_help_lists_no_output_layers() -> None:
-    assert "Output layers" not in run("train", "--help")
+def test_help_lists_both_models_and_output_layers() -> None:
+    shown = run("train", "--help")
+    for part in ("Output layers", "Settings of all language models", "Settings of --model ngram", "--body"):
+        assert part in shown
+    assert "fasttext" not in shown
