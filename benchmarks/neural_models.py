@@ -121,7 +121,7 @@ def page(name: str, rows: Sequence[Row]) -> str:
     outputs = ", ".join(
         f"`{one}`" for one in dict.fromkeys(each["output"] for each in rows if each["output"])
     )
-    return "\n".join([head("neural_models", name, rows, [f"output layer: {outputs}"]), NOTES, table])
+    return "\n".join([head("neural_models", name, rows, [f"output layer: {outputs}"], []), NOTES, table])
 
 
 if __name__ == "__main__":
