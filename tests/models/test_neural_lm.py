@@ -178,7 +178,7 @@ def test_validation_stops_a_training(tmp_path):
 
 def test_a_rate_that_is_far_too_high_is_said():
     with pytest.raises(unhot.errors.Diverged, match="lr=1e"):
-        small(lr=1e30, optimizer="sgd", clip=0.0, body="rnn").fit(TRAIN)
+        small(lr=1e38, optimizer="sgd", clip=0.0, body="rnn").fit(TRAIN)
 
 
 def test_embeddings_begin_with_vectors():
@@ -293,3 +293,21 @@ def test_a_width_that_the_file_does_not_have_allocates_nothing(tmp_path):
 
 def test_products_in_bfloat16_learn():
     assert small(autocast=True, epochs=4, lr=0.01, dropout=0.0).fit(TRAIN).perplexity(VALID).perplexity < 4.5
+
+
+def test_a_damaged_state_of_a_training_is_said(tmp_path):
+    from unhot.vectors.formats.directory import load_model
+
+    def stop(progress):
+        if progress.event == "epoch":
+            raise KeyboardInterrupt
+
+    small().fit(TRAIN, callbacks=[stop]).save(tmp_path / "cut")
+    saved = load_model(tmp_path / "cut")
+    moment = next(name for name in saved.tensors if name.endswith("embedding.weight.exp_avg"))
+    for name, tensor in (("carried.0", np.zeros((4, 13), np.float32)), (moment, np.zeros((6, 12)))):
+        with pytest.raises(FormatError, match=f"{name} has the shape"):
+            NeuralLM.from_saved(saved._replace(tensors={**saved.tensors, name: tensor})).resume(TRAIN)
+    without = {name: tensor for name, tensor in saved.tensors.items() if name != "carried.1"}
+    with pytest.raises(FormatError, match="carried.1 has the shape None"):
+        NeuralLM.from_saved(saved._replace(tensors=without)).resume(TRAIN)

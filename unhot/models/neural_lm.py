@@ -76,7 +76,7 @@ class NeuralLM(LanguageModel, EpochModel[LearnedNet], TextModel[LearnedNet]):
     warmup: Annotated[int, Range(0)] = 100  # steps in which the rate rises
     clip: Annotated[float, Range(0)] = 0.25  # the longest gradient of a step; 0: any
     epochs: Annotated[int, Range(1, 1 << 30)] = 40  # the most passes over the text
-    # the most minutes of training, with validation; the rate falls as they pass
+    # the most minutes of training; the rate falls as they pass
     minutes: Annotated[float | None, Range(0)] = None
     validation: Any = None  # text to measure after each epoch, for early stopping
     # with validation: stop after so many epochs without a better one, and keep the best

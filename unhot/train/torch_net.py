@@ -184,22 +184,19 @@ class NetRun(EpochRun[Chunk]):
 
     def resume(self, saved: Mapping[str, Tensor]) -> None:
         """Take the state that `tensors` returned."""
-        carried = [name for name in saved if name.startswith(CARRIED)]
-        self._state = tuple(saved[f"{CARRIED}{i}"].to(self._device) for i in range(len(carried)))
+        self._state = self._net.begin(self._source.width)
+        if f"{CARRIED}0" in saved and not (group.is_initialized() and group.get_rank()):
+            for number, one in enumerate(self._state):
+                one.copy_(_like(saved, f"{CARRIED}{number}", one))
         self._optimizer.state.clear()
         for parameter, name in self._names.items():
             prefix = f"{OPTIMIZER}{name}."
-            own = {
-                each.removeprefix(prefix): saved[each].clone() for each in saved if each.startswith(prefix)
-            }
-            for what, value in own.items():
-                if value.ndim and value.shape != parameter.shape:
-                    raise FormatError(
-                        f"the state of the training: {prefix}{what} has the shape {tuple(value.shape)}, but "
-                        f"must have {tuple(parameter.shape)}; it is damaged"
-                    )
-            if own:
-                self._optimizer.state[parameter] = own
+            mine = [each.removeprefix(prefix) for each in saved if each.startswith(prefix)]
+            if mine:
+                self._optimizer.state[parameter] = {
+                    each: _like(saved, prefix + each, parameter).to(parameter.device, copy=True)
+                    for each in mine
+                }
 
     def _everything(self) -> dict[str, Tensor]:
         return {**self._net.state_dict(), **self.tensors()}
@@ -217,3 +214,15 @@ class NetRun(EpochRun[Chunk]):
     def finite(self) -> bool:
         """Return whether all learned numbers are finite."""
         return all(bool(torch.isfinite(tensor).all()) for tensor in self._everything().values())
+
+
+def _like(saved: Mapping[str, Tensor], name: str, own: Tensor) -> Tensor:
+    """Return a saved tensor; raise a `FormatError` unless it is a number, or has the shape of another one."""
+    found = saved.get(name)
+    if found is None or (found.ndim and (found.shape, found.dtype) != (own.shape, own.dtype)):
+        has = None if found is None else tuple(found.shape)
+        raise FormatError(
+            f"the state of the training: {name} has the shape {has}, but must have {tuple(own.shape)}; it is "
+            "damaged"
+        )
+    return found

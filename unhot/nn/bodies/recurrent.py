@@ -15,6 +15,7 @@ from torch import Tensor, nn
 
 from unhot.errors import ConfigError, at_least
 from unhot.nn.bodies.body import Body, State
+from unhot.nn.number_types import autocasts
 
 
 @dataclass(eq=False, repr=False)
@@ -56,11 +57,13 @@ class Recurrent(Body):
 
     def _run(self, cell: nn.Module, x: Tensor, state: object) -> tuple[Tensor, tuple[Tensor, ...]]:
         """Run one layer, with weights dropped while it is trained."""
-        if not self.training or not self.recurrent:
-            found: tuple[Tensor, tuple[Tensor, ...]] = cell(x, state)
-            return found
-        weight = nn.functional.dropout(cell.weight_hh_l0, self.recurrent)  # type: ignore[arg-type]
-        dropped: tuple[Tensor, tuple[Tensor, ...]] = torch.func.functional_call(
-            cell, {"weight_hh_l0": weight}, (x, state)
-        )
-        return dropped
+        found: tuple[Tensor, tuple[Tensor, ...]]
+        on_cpu = x.device.type == "cpu"  # many have no cells in bfloat16
+        with torch.autocast(x.device.type, enabled=autocasts(x) and not on_cpu):
+            x = x.float() if on_cpu and x.dtype == torch.bfloat16 else x
+            if not self.training or not self.recurrent:
+                found = cell(x, state)
+            else:
+                weight = nn.functional.dropout(cell.weight_hh_l0, self.recurrent)  # type: ignore[arg-type]
+                found = torch.func.functional_call(cell, {"weight_hh_l0": weight}, (x, state))
+        return found
