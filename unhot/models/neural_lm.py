@@ -191,7 +191,7 @@ class NeuralLM(LanguageModel, EpochModel[LearnedNet], TextModel[LearnedNet]):
                 self.dim,
                 dropout=self.dropout,
                 tie=self.tie,
-                sparse=self.optimizer != "adamw" and not self.weight_decay,
+                sparse=self.optimizer != "adamw" and not self.weight_decay and "WORLD_SIZE" not in os.environ,
             )
 
     def _start_from(self, net: "LanguageNet", start: Any, vocabulary: Vocabulary) -> None:

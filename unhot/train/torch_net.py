@@ -27,7 +27,7 @@ from unhot.train.epoch_run import EpochRun, Plan
 from unhot.train.schedule import FLOOR, Chunk
 from unhot.train.torch_device import seeded, working_threads
 
-DRAWS = 17  # what the random numbers of a chunk are for
+DRAWS = 17  # what the random numbers of a chunk are for; of other processes, the numbers behind it
 OPTIMIZER, CARRIED = "optimizer.", "carried."
 
 
@@ -109,6 +109,7 @@ class NetRun(EpochRun[Chunk]):
         super().__init__(source.chunks, source.size, plan, ())
         self._net, self._source = net, source
         self._how, self._device = how, device
+        self._rank = group.get_rank() if group.is_initialized() else 0
         self._called = nn.parallel.DistributedDataParallel(net) if group.is_initialized() else net
         self._optimizer = make_optimizer(how, net, plan.lr)
         self._names = {parameter: name for name, parameter in net.named_parameters()}
@@ -128,7 +129,7 @@ class NetRun(EpochRun[Chunk]):
             self._state = self._net.begin(self._source.width)
         for settings in self._optimizer.param_groups:
             settings["lr"] = lr
-        key = key_from(stream_key(self._plan.seed, epoch, DRAWS), chunk.number)
+        key = key_from(stream_key(self._plan.seed, epoch, DRAWS + self._rank), chunk.number)
         total, pairs = torch.zeros((), dtype=torch.float64), 0
         self._net.train()
         with seeded(self._device, int(key) % 2**63), torch.enable_grad():
@@ -185,7 +186,7 @@ class NetRun(EpochRun[Chunk]):
     def resume(self, saved: Mapping[str, Tensor]) -> None:
         """Take the state that `tensors` returned."""
         self._state = self._net.begin(self._source.width)
-        if f"{CARRIED}0" in saved and not (group.is_initialized() and group.get_rank()):
+        if f"{CARRIED}0" in saved and not self._rank:
             for number, one in enumerate(self._state):
                 one.copy_(_like(saved, f"{CARRIED}{number}", one))
         self._optimizer.state.clear()
