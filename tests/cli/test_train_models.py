@@ -180,7 +180,7 @@ def test_sums_of_ngrams(folder):
     [
         (
             ["--model", "glove", "--output", "softmax"],
-            "--output: is a setting of skipgram, cbow, fasttext, classifier, not of --model glove",
+            "--output: is a setting of skipgram, cbow, fasttext, neural, classifier, not of --model glove",
         ),
         (["--model", "svd", "--x-max", "5"], "--x-max: is a setting of glove, not of --model svd"),
         (["--model", "glove", "--combine", "none"], "'none' is not one of"),

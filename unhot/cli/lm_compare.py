@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from unhot.cli.bench import writable_files, write_page
-from unhot.cli.comparison_bar import duration
 from unhot.cli.outputs import plugin_option
 from unhot.cli.several import SeveralValues
 from unhot.cli.show import note, print_table, show_json
@@ -77,6 +76,7 @@ def compare(
     """
     from unhot.bench.language import LanguageSettings, compare_language
     from unhot.bench.outputs import chosen_layers
+    from unhot.cli.comparison_bar import duration
 
     options.pop("plugin", None)
     settings, files = LanguageSettings(**options), writable_files(prefix, ENDINGS)
