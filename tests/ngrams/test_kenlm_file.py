@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from unhot.errors import DataError, FormatError
+from unhot.lm.scorer import IdLines
 from unhot.ngrams.asking import new_state, score_lines
 from unhot.ngrams.kenlm_file import read_kenlm
 from unhot.ngrams.trie_scorer import TrieScorer
@@ -28,7 +29,7 @@ def scores(found, lines, bos=True):
     ids = [[index.get(word, 0) for word in line.split()] for line in lines]
     starts = np.cumsum([0] + [len(line) for line in ids])
     flat = np.array([i for line in ids for i in line], np.int32)
-    scored = TrieScorer(found.words, found.model).score_ids(flat, starts, bos, eos=True)
+    scored = TrieScorer(found.words, found.model).score_ids(IdLines(flat, starts, bos))
     return scored.log10, scored.lengths
 
 

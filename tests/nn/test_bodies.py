@@ -210,13 +210,14 @@ def test_every_layer_of_nn_has_a_loss():
 
 @pytest.mark.parametrize("spec", ["hierarchical", "class_based", "adaptive:cutoffs=3", "softmax", "nce:k=2"])
 def test_scores_of_targets_are_those_of_all_words(spec):
+    from unhot.lm.scorer import IdLines
     from unhot.nn.net_scorer import NetScorer
 
     torch.manual_seed(5)
     words = ["<unk>", "</s>", "a", "b", "c"]
     scorer = NetScorer(words, LanguageNet("rnn", spec, COUNTS, 6))
     ids, state = np.array([2, 4, 0, 3], np.int32), scorer.begin()
-    found = scorer.score_ids(ids, np.array([0, 4]), True, True)
+    found = scorer.score_ids(IdLines(ids, np.array([0, 4])))
     each = []
     for word in [*ids.tolist(), 1]:
         each.append(scorer.log10_all(state)[word])

@@ -14,7 +14,7 @@ import numpy as np
 
 from unhot.errors import DataError
 from unhot.lm.language_model import LanguageModel
-from unhot.lm.scorer import OnBytes, Perplexity, total, with_ends
+from unhot.lm.scorer import IdLines, OnBytes, Perplexity, total
 from unhot.lm.symbols import UNKNOWN
 from unhot.types import Counts, Doubles, Ids
 
@@ -75,9 +75,9 @@ def measure_language(
     tokens: list[Ids] = [np.zeros(0, np.int32)]
     logs, norms = [np.zeros(0)], [np.zeros(0)]
     for block in scorer.blocks(source, column, force, progress):
-        ids, starts = scorer.cut(block)
-        scored = scorer.score_ids(ids, starts, True, True, True, carried)
-        tokens.append(with_ends(ids, starts, scorer.end))
+        lines = IdLines(*scorer.cut(block))
+        scored = scorer.score_ids(lines, True, carried)
+        tokens.append(lines.tokens(scorer.end))
         logs.append(scored.log10 * LN10)
         norms.append(np.zeros(scored.log10.size) if scored.log_z is None else scored.log_z)
         sums = np.concatenate([sums, scored.sums])
@@ -108,12 +108,6 @@ def bands_of(tokens: Ids, log_p: Doubles, counts: Counts) -> tuple[FrequencyBand
         if own.size:
             found.append(FrequencyBand(name, own.size, _exp(-float(own.mean()))))
     return tuple(found)
-
-
-def _names() -> list[str]:
-    return [f"{low:,}-{high - 1:,}" for low, high in zip(EDGES, EDGES[1:], strict=False)] + [
-        f"{EDGES[-1]:,}+"
-    ]
 
 
 def _counts(model: LanguageModel) -> Counts:

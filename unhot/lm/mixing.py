@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from unhot.errors import DataError
-from unhot.lm.scorer import Scored, Scorer, sums_of, with_ends
+from unhot.lm.scorer import IdLines, Scored, Scorer, sums_of
 from unhot.lm.symbols import BEGIN_WORD, STREAM_END, STREAM_SYMBOLS, UNKNOWN
-from unhot.types import Doubles, Ids, Starts
+from unhot.types import Doubles, Ids
 
 STEPS, ENOUGH = 1000, 1e-9  # the most steps of EM, and the change of weights that ends it
 
@@ -42,33 +42,23 @@ class MixtureScorer(Scorer):
             self.own.append(ids)
             self.shares.append(np.where(ids == UNKNOWN, -np.log10((ids == UNKNOWN).sum()), 0.0))
 
-    def each(
-        self, ids: Ids, starts: Starts, bos: bool, eos: bool, carried: list[Any] | None = None
-    ) -> tuple[Ids, Doubles]:
+    def each(self, lines: IdLines, carried: list[Any] | None = None) -> tuple[Ids, Doubles]:
         """Return all tokens of lines, and their log10 probabilities under each model: [models, tokens]."""
-        targets = with_ends(ids, starts, STREAM_END) if eos else ids[starts[0] : starts[-1]]
+        targets = lines.tokens(STREAM_END)
         if carried is not None and not carried:
             carried += [[] for _ in self.scorers]
         found = []
         for number, scorer in enumerate(self.scorers):
             state = None if carried is None else carried[number]
-            scored = scorer.score_ids(self.own[number][ids], starts, bos, eos, True, state)
+            scored = scorer.score_ids(lines._replace(ids=self.own[number][lines.ids]), True, state)
             found.append(scored.log10 + self.shares[number][targets])
         return targets, np.stack(found)
 
-    def score_ids(
-        self,
-        ids: Ids,
-        starts: Starts,
-        bos: bool,
-        eos: bool,
-        tokens: bool = True,
-        carried: list[Any] | None = None,
-    ) -> Scored:
+    def score_ids(self, lines: IdLines, tokens: bool = True, carried: list[Any] | None = None) -> Scored:
         """Score lines of ids under all models, and mix."""
-        targets, log10 = self.each(ids, starts, bos, eos, carried)
+        targets, log10 = self.each(lines, carried)
         mixed = self._mixed(log10)
-        sums = sums_of(targets, mixed, np.diff(starts) + eos)
+        sums = sums_of(targets, mixed, lines.sizes)
         return Scored(mixed, np.zeros(targets.size, np.uint8), sums)
 
     def _mixed(self, log10: Doubles) -> Doubles:

@@ -98,6 +98,26 @@ def total(sums: Doubles) -> Perplexity:
     return Perplexity(len(sums), int(tokens), int(unknown), int(zero), log10, known)
 
 
+class IdLines(NamedTuple):
+    """Lines of ids, one behind the other, and what is around each line."""
+
+    ids: Ids
+    starts: Starts  # where each line begins, and the end of the last
+    bos: bool = True  # the first word comes behind the beginning of a line
+    eos: bool = True  # the end of a line is a token, too
+
+    @property
+    def sizes(self) -> Starts:
+        """The tokens of each line."""
+        return np.diff(self.starts) + self.eos
+
+    def tokens(self, end: int) -> Ids:
+        """Return the tokens of all lines; the end of a line has the id `end`."""
+        if self.eos:
+            return with_ends(self.ids, self.starts, end)
+        return self.ids[self.starts[0] : self.starts[-1]]
+
+
 def with_ends(ids: Ids, starts: Starts, end: int) -> Ids:
     """Return lines of ids with the id `end` behind each."""
     return np.insert(ids[starts[0] : starts[-1]], starts[1:] - starts[0], end).astype(np.int32)
@@ -125,15 +145,7 @@ class Scorer(ABC):
         self.tokenizer, self.threads = tokenizer, threads
 
     @abstractmethod
-    def score_ids(
-        self,
-        ids: Ids,
-        starts: Starts,
-        bos: bool,
-        eos: bool,
-        tokens: bool = True,
-        carried: list[Any] | None = None,
-    ) -> Scored:
+    def score_ids(self, lines: IdLines, tokens: bool = True, carried: list[Any] | None = None) -> Scored:
         """Score lines of ids; without `tokens`, only their sums.
 
         carried  None: each line is scored alone. A list: each line goes on from the one before it; what the
@@ -203,7 +215,7 @@ class Scorer(ABC):
         threads = self.threads if carried is None else 1
 
         def sums(block: TextBlock) -> Doubles:
-            return self.score_ids(*self.cut(block), bos, eos, False, carried).sums
+            return self.score_ids(IdLines(*self.cut(block), bos, eos), False, carried).sums
 
         return in_order(blocks, sums, threads)
 
@@ -217,7 +229,7 @@ class Scorer(ABC):
     def sentence(self, text: str, bos: bool = True, eos: bool = True) -> list[TokenScore]:
         """Return the score of each token of a sentence."""
         ids = self.ids(self.tokens(text))
-        found = self.score_ids(ids, np.array([0, ids.size]), bos, eos)
+        found = self.score_ids(IdLines(ids, np.array([0, ids.size]), bos, eos))
         unknown = [*(ids == UNKNOWN).tolist(), False]
         return [
             TokenScore(log10, length, new)

@@ -11,6 +11,7 @@ import numpy as np
 from unhot.errors import ConfigError, FormatError
 from unhot.lm.language_model import LanguageModel
 from unhot.lm.mixing import MixtureScorer, learned_weights
+from unhot.lm.scorer import IdLines
 from unhot.models.fitting import Begins, Reads, Tells
 from unhot.models.model import MODELS, Model, Training, model
 from unhot.types import Doubles
@@ -53,7 +54,7 @@ class Mixture(LanguageModel, Model[LearnedMixture]):
         scorer = MixtureScorer([each.scorer for each in models], even)
         carried: list[Any] | None = [] if carry else None
         blocks = map(scorer.cut, scorer.blocks(source))
-        parts = [scorer.each(*block, True, True, carried)[1] for block in blocks]
+        parts = [scorer.each(IdLines(*block), carried)[1] for block in blocks]
         weights = learned_weights(np.concatenate(parts, axis=1))
         mixture = cls(weights=[float(weight) for weight in weights])
         mixture.keep(_learned([each for each in models if isinstance(each, Model)]))
@@ -124,7 +125,7 @@ def _fit(weights: Any, models: int) -> bool:
 
 
 def _learned(models: Sequence[Model[Any]]) -> LearnedMixture:
-    """Return the models, with the words of the first that has them all, and the largest counts."""
+    """Return the models, with the words of all of them, each with its largest count."""
     counts: dict[str, int] = {}
     for each in models:
         vocabulary = each.learned.in_vocabulary

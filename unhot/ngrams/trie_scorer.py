@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 
 from unhot.corpus.reading.tokenizers import Tokenizer
-from unhot.lm.scorer import Scored, Scorer
+from unhot.lm.scorer import IdLines, Scored, Scorer
 from unhot.ngrams.asking import LANES, State, advance_one, begin_one, new_state, score_lines, score_words
 from unhot.ngrams.symbols import BEGIN, END
-from unhot.types import Doubles, Ids, Starts
+from unhot.types import Doubles
 
 
 class TrieScorer(Scorer):
@@ -24,21 +24,14 @@ class TrieScorer(Scorer):
         super().__init__(words, tokenizer=tokenizer, threads=threads)
         self.model = model
 
-    def score_ids(
-        self,
-        ids: Ids,
-        starts: Starts,
-        bos: bool,
-        eos: bool,
-        tokens: bool = True,
-        carried: list[Any] | None = None,
-    ) -> Scored:
+    def score_ids(self, lines: IdLines, tokens: bool = True, carried: list[Any] | None = None) -> Scored:
         """Score lines of ids, each alone; without `tokens`, only their sums."""
-        size = int(starts[-1] - starts[0]) + (starts.size - 1 if eos else 0) if tokens else 0
+        size = int(lines.sizes.sum()) if tokens else 0
         prob, lengths = np.empty(size), np.empty(size, np.uint8)
-        sums, number = np.zeros((starts.size - 1, 5)), min(LANES, max(1, starts.size - 1))
+        rows = lines.starts.size - 1
+        sums, number = np.zeros((rows, 5)), min(LANES, max(1, rows))
         state, lanes = new_state(self.model.order, number), np.zeros((number, 4), np.int64)
-        score_lines(self.model, ids, starts, bos, eos, state, lanes, prob, lengths, sums)
+        score_lines(self.model, *lines, state, lanes, prob, lengths, sums)
         return Scored(prob, lengths, sums)
 
     def begin(self, bos: bool = True) -> State:

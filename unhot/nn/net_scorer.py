@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from unhot.corpus.reading.tokenizers import Tokenizer
-from unhot.lm.scorer import Scored, Scorer, sums_of, with_ends
+from unhot.lm.scorer import IdLines, Scored, Scorer, sums_of
 from unhot.lm.symbols import STREAM_END as END
 from unhot.nn.bodies.body import State
 from unhot.nn.language_net import LanguageNet
@@ -48,21 +48,12 @@ class NetScorer(Scorer):
         self.device = net.body.embedding.weight.device
 
     @torch.inference_mode()
-    def score_ids(
-        self,
-        ids: Ids,
-        starts: Starts,
-        bos: bool,
-        eos: bool,
-        tokens: bool = True,
-        carried: list[Any] | None = None,
-    ) -> Scored:
+    def score_ids(self, lines: IdLines, tokens: bool = True, carried: list[Any] | None = None) -> Scored:
         """Score lines of ids, each alone, or one behind the other.
 
         All lines begin behind `</s>`, also without `bos`.
         """
-        sizes = np.diff(starts) + eos
-        targets = with_ends(ids, starts, END) if eos else ids[starts[0] : starts[-1]]
+        sizes, targets = lines.sizes, lines.tokens(END)
         pieces = self._alone(targets, sizes) if carried is None else self._along(targets, carried)
         log10, log_z = np.zeros(targets.size), np.zeros(targets.size)
         for places, hidden in pieces:
@@ -81,7 +72,7 @@ class NetScorer(Scorer):
         carried[:] = state, int(inputs[-1])
 
     def _alone(self, targets: Ids, sizes: Starts) -> Iterator[tuple[Starts, Tensor]]:
-        """Yield places and their hidden vectors; each line begins anew; lines of one length go together."""
+        """Yield places and their hidden vectors; each line begins anew. Similar lengths go together."""
         firsts = np.cumsum(sizes) - sizes
         order = np.argsort(sizes, kind="stable")
         at = int(np.searchsorted(sizes[order], 1))  # empty lines have nothing to score
