@@ -8,13 +8,14 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 from unhot.evaluate.language import measure_language
 from unhot.models.load import load_language_model
 from unhot.models.mixture import Mixture
 
 job = json.loads(sys.argv[1])
-model = load_language_model(job["model"])
+model: Any = load_language_model(job["model"])
 valid, test = Path(job["valid"]), Path(job["test"])
 figures = measure_language(model, test)
 answer = {
@@ -24,7 +25,7 @@ answer = {
     "test_alone": model.perplexity(test, carry=False).perplexity,
     "log_z_mean": figures.log_z_mean,
     "log_z_variance": figures.log_z_variance,
-    "epochs": len(getattr(model, "history").losses),  # noqa: B009 (of a trained model)
+    "epochs": len(model.history.losses),
 }
 if job["other"]:
     mixture = Mixture.of([model, load_language_model(job["other"])], valid)

@@ -1,10 +1,12 @@
 """The commands of `unhot lm` for neural models, mixtures and comparisons."""
 
+import gzip
 import json
 import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,6 +15,7 @@ pytest.importorskip("torch")
 import unhot  # noqa: E402
 from tests.cli.test_lm import run  # noqa: E402
 from tests.models.test_neural_lm import TRAIN, VALID  # noqa: E402
+from unhot.bench.language import LanguageSettings, compare_language  # noqa: E402
 
 SMALL = ["--model", "neural", "--dim", 8, "--batch", 4, "--steps", 5, "--threads", 1, "-q"]
 
@@ -120,6 +123,32 @@ def test_compare(folder: Path, tmp_path: Path) -> None:
         )
     )
     assert [row["kind"] for row in found["rows"]] == ["ngram", "layer", "mixture"]
+
+
+def test_compare_reads_packed_texts_and_estimates_first(folder: Path, tmp_path: Path) -> None:
+    packed = tmp_path / "valid.txt.gz"
+    packed.write_bytes(gzip.compress((folder / "valid.txt").read_bytes()))
+    how: dict[str, Any] = {"dim": 4, "batch": 4, "steps": 5, "threads": 1, "lr": 0.01, "order": 2}
+    told: dict[Path, list[str]] = {}
+    curves = []
+    for valid in (packed, folder / "valid.txt"):
+        told[valid] = []
+        settings = LanguageSettings(**how, epochs=1)
+        texts = (folder / "train.txt", valid, folder / "valid.txt")
+        found = compare_language(*texts, ["softmax"], settings=settings, tell=told[valid].append)
+        curves.append([[point[1] for point in row.curve] for row in found.rows])
+    assert curves[0] == curves[1]
+    assert len(curves[0][0]) == 1  # that of n-grams is a level
+    assert "1 layers: at most about" in told[packed][1]
+
+
+def test_compare_refuses_wrong_layers_at_once(folder: Path, tmp_path: Path) -> None:
+    text = folder / "train.txt"
+    given = ["compare", text, text, text, "-o", tmp_path / "x"]
+    for layers, why in ((["brain"], "there is no layer 'brain'"), (["softmax", "softmax"], "given twice")):
+        with pytest.raises(unhot.errors.ConfigError, match=why):
+            run(*given, "--layers", *layers)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_two_processes_of_torchrun(folder: Path, tmp_path: Path) -> None:

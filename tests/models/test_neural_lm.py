@@ -217,6 +217,7 @@ def test_wrong_settings(tmp_path):
         ({"output": "brain"}, "brain"),
         ({"dropout": 1.0}, "must be less than 1"),
         ({"optimizer": "adam"}, "optimizer"),
+        ({"minutes": 0}, "minutes=0: must be more than 0"),
     ]:
         with pytest.raises(ConfigError, match=why):
             NeuralLM(**wrong)

@@ -20,6 +20,7 @@ from unhot.models.ngram_model import LearnedNgrams, NGramModel
 from unhot.ngrams.packing import Layout, pack
 from unhot.ngrams.smoothing import parse_smoothing
 from unhot.ngrams.smoothing.smoothing import FIXED, FLAT
+from unhot.ngrams.trie_scorer import TrieScorer
 from unhot.train.progress import Progress
 
 GOLDEN = Path(__file__).parents[2] / "tests" / "golden"
@@ -193,7 +194,8 @@ def sentences(model: LanguageModel, rng: random.Random) -> list[str]:
 
 def asked(model: LanguageModel, texts: list[str]) -> str:
     """Return what is wrong with the answers of a model."""
-    order = getattr(model.scorer, "model").order  # noqa: B009 (an n-gram model)
+    assert isinstance(model.scorer, TrieScorer)
+    order = model.scorer.model.order
     for text in texts[:2]:
         tokens = model.full_scores(text)
         if len(tokens) != len(text.split()) + 1 or not all(1 <= token.length <= order for token in tokens):

@@ -18,13 +18,17 @@ from unhot.bench.results import reason
 from unhot.bench.timed import LOOKS, TUNING_SHARE, ignored_overflow
 from unhot.corpus.corpus import Corpus
 from unhot.corpus.encoding import encode
-from unhot.errors import ConfigError, Diverged, at_least, whole
+from unhot.errors import Diverged, whole
 from unhot.evaluate.figures import plain
 from unhot.evaluate.language import LanguageFigures, measure_language
 from unhot.models.mixture import Mixture
 from unhot.models.neural_lm import NeuralLM
 from unhot.models.ngram_model import NGramModel
+from unhot.outputs import LAYERS
+from unhot.tables.files import open_lines
+from unhot.tables.text_lines import line_blocks
 from unhot.train.progress import Progress
+from unhot.vocab.vocabulary import decode_word
 
 SAMPLE = 5_000  # words of the validation text that curves and rates are measured on
 FACTORS = (1, 4, 16)  # rates that are tried, by the usual one; short trainings need higher ones
@@ -51,8 +55,6 @@ class LanguageSettings:
 
     def __post_init__(self) -> None:
         """Check the ranges."""
-        if not at_least("minutes", self.minutes, 0):
-            raise ConfigError("minutes=0: must be more than 0")
         for name in ("seeds", "order", *(() if self.epochs is None else ("epochs",))):
             whole(name, getattr(self, name), 1)
         self.model("softmax", 1, None)  # checks all other settings
@@ -67,10 +69,10 @@ class LanguageSettings:
             given["epochs"] = max(1, round(share * self.epochs))
         return NeuralLM(output=layer, seed=seed, lr=lr, **given)
 
-    def seconds(self, layers: int) -> float:
-        """Return about how long a comparison of so many layers takes, without measuring; NaN with epochs."""
-        trials = 0.0 if self.lr else len(FACTORS) * TUNING_SHARE
-        return layers * 60 * self.minutes * (self.seeds + trials) if self.epochs is None else math.nan
+    @property
+    def trainings(self) -> float:
+        """How many trainings of full length a layer has: for its seeds, and shorter ones to find its rate."""
+        return self.seeds + (0.0 if self.lr else len(FACTORS) * TUNING_SHARE)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -159,9 +161,9 @@ def compare_language(
     tell    a function that is called with lines about what goes on
     """
     settings = settings or LanguageSettings()
-    chosen = list(layers) or [
-        f"{name}:bias=true" if hasattr(layer, "bias") else name for name, layer in chosen_layers().items()
-    ]
+    chosen = list(chosen_layers(layers))
+    if not layers:
+        chosen = [f"{name}:bias=true" if hasattr(LAYERS[name], "bias") else name for name in chosen]
     rows: list[LanguageRow] = []
     interrupted = False
     keep: dict[str, Any] = {"unknown": True, "empty_lines": True, "min_count": settings.min_count}
@@ -169,9 +171,10 @@ def compare_language(
         run = _Comparison(settings, corpus, Path(valid), Path(test), tell)
         try:
             rows.append(run.ngrams())
+            tell(f"{len(chosen)} layers: at most about {run.seconds(len(chosen)) / 60:,.0f} minutes in all")
             for number, layer in enumerate(chosen, 1):
                 tell(f"{number}/{len(chosen)} {layer}")
-                rows += run.layer(layer)
+                rows.extend(run.layer(layer))  # one by one, so that Ctrl-C loses none
         except KeyboardInterrupt:
             interrupted = True
         return LanguageComparison(
@@ -209,28 +212,42 @@ class _Comparison:
             tokens=self.corpus.words,
             learned_bytes=sum(tensor.nbytes for tensor in model.tensors(complete=True).values()),
             figures=measure_language(model, self.test),
+            curve=((seconds, model.perplexity(self.sample).perplexity),),
         )
         self._say(row)
         return row
 
-    def layer(self, layer: str) -> list[LanguageRow]:
-        """Return the rows of a layer: one for each seed, and a mixture with the n-grams."""
-        rows: list[LanguageRow] = []
-        model: NeuralLM | None = None
+    def seconds(self, layers: int) -> float:
+        """Return how long so many layers take, if all are as slow as the full softmax, from a short trial."""
+        model = self.settings.model("softmax", 1, None)
+        next(trained(model, self.corpus, Looks(0.0, [0.0])))
+        began = time.perf_counter()
+        tokens = model.perplexity(self.sample).tokens
+        score = (time.perf_counter() - began) / tokens
+        size = sum(len(line) + 1 for line in self.sample) / tokens  # bytes of a token
+        valid, test = (path.stat().st_size / size for path in (self.valid, self.test))
+        epochs = self.settings.epochs
+        text = self.corpus.words + self.corpus.sentences
+        speed = model.history.pairs / model.history.seconds
+        train = 60 * self.settings.minutes if epochs is None else epochs * text / speed
+        looks = self.settings.seeds * (len(LOOKS) * tokens + test) + valid + test
+        return layers * (train * self.settings.trainings + score * looks)
+
+    def layer(self, layer: str) -> Iterator[LanguageRow]:
+        """Yield the rows of a layer: one for each seed, and a mixture with the n-grams."""
         try:
             with ignored_overflow():
                 lr = self.settings.lr or self._best_lr(layer)
                 for seed in range(1, self.settings.seeds + 1):
                     row, model = self._trained(layer, seed, lr)
-                    rows.append(row)
                     self._say(row)
-                if model is not None:
-                    rows.append(self._mixed(layer, model))
-                    self._say(rows[-1])
+                    yield row
+                row = self._mixed(layer, model)
+                self._say(row)
+                yield row
         except Exception as error:  # any error, as a layer may come from a plugin: the others go on
-            rows.append(LanguageRow(name=layer, kind="layer", failed=reason(error)))
-            self.tell(f"  failed: {rows[-1].failed}")
-        return rows
+            self.tell(f"  failed: {reason(error)}")
+            yield LanguageRow(name=layer, kind="layer", failed=reason(error))
 
     def _best_lr(self, layer: str) -> float:
         """Return the rate with the lowest loss after a short training."""
@@ -291,10 +308,10 @@ class _Comparison:
 def _first_lines(path: Path, words: int) -> list[str]:
     """Return the first lines of a text, with about so many words."""
     lines: list[str] = []
-    with path.open(encoding="utf-8", errors="surrogateescape") as file:
-        for line in file:
-            lines.append(line.rstrip("\n"))
+    for block in line_blocks(open_lines(path, force=False)):
+        for line in decode_word(block).split("\n")[:-1]:
+            lines.append(line)
             words -= len(line.split()) + 1
             if words <= 0:
-                break
+                return lines
     return lines

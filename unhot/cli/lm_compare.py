@@ -75,18 +75,13 @@ def compare(
     n-grams, and mixtures of them with each layer, come beside. Ctrl-C stops and shows the results so far.
     """
     from unhot.bench.language import LanguageSettings, compare_language
-    from unhot.bench.outputs import chosen_layers
-    from unhot.cli.comparison_bar import duration
 
     options.pop("plugin", None)
     settings, files = LanguageSettings(**options), writable_files(prefix, ENDINGS)
     for path in (train, valid, test):
         if not Path(path).is_file():
             raise click.BadParameter(f"{path}: no such file")
-    number = len(layers or chosen_layers())
     tell = (lambda line: None) if quiet else note
-    if settings.epochs is None:
-        tell(f"{number} layers: about {duration(settings.seconds(number))} of training, and measuring")
     found = compare_language(train, valid, test, layers, settings=settings, tell=tell)
     measured = any(row.figures for row in found.rows)
     try:
@@ -127,7 +122,7 @@ def _write(found: LanguageComparison, files: dict[str, Path]) -> None:
 
 def _draw(found: LanguageComparison, files: dict[str, Path]) -> None:
     """Draw both pictures."""
-    from unhot.bench.language_table import grouped, perplexity
+    from unhot.bench.language_table import grouped
     from unhot.errors import extra
     from unhot.plots.language import bands, curves
 
@@ -135,8 +130,8 @@ def _draw(found: LanguageComparison, files: dict[str, Path]) -> None:
     from matplotlib.figure import Figure
 
     best = [rows[0] for rows in grouped(found)]
-    level = next((perplexity(row) for row in best if row.kind == "ngram"), None)
-    lines = {row.name: row.curve for row in best if row.curve}
+    level = next((row.curve[-1][1] for row in best if row.kind == "ngram"), None)
+    lines = {row.name: row.curve for row in best if row.kind == "layer" and row.curve}
     figures = {
         row.name: {band.name: band.perplexity for band in row.figures.bands}
         for row in best

@@ -100,6 +100,8 @@ class NeuralLM(LanguageModel, EpochModel[LearnedNet], TextModel[LearnedNet]):
         self.output = self.output if isinstance(self.output, str) else layer.spec()
         if self.dropout >= 1:
             raise ConfigError(f"dropout={self.dropout}: must be less than 1")
+        if self.minutes == 0:
+            raise ConfigError("minutes=0: must be more than 0; leave minutes out for no limit")
         if isinstance(self.validation, (str, os.PathLike)):
             self.validation = os.fspath(self.validation)
 
@@ -158,13 +160,13 @@ class NeuralLM(LanguageModel, EpochModel[LearnedNet], TextModel[LearnedNet]):
         plan = self.plan(begins, tells, memory, vocabulary=len(words), tokens=tokens.size - 1)
         source = Streams(tokens, self.batch, self.steps, *join_group(device))
         how = Descent(
-            self.optimizer,
-            self.weight_decay,
-            self.warmup,
-            self.clip,
-            self.minutes or 0.0,
-            self.autocast,
-            self.threads,
+            optimizer=self.optimizer,
+            weight_decay=self.weight_decay,
+            warmup=self.warmup,
+            clip=self.clip,
+            minutes=self.minutes,
+            autocast=self.autocast,
+            threads=self.threads,
         )
         best = BestNet(net, _under(saved, BEST))
         validation = None

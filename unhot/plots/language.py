@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+HIGHEST = 10.0  # perplexities above so many times the lowest are cut off
 STYLES = ("-", "--", ":", "-.")
 COLOURS = tuple(f"tab:{name}" for name in "blue orange green red purple brown pink olive cyan".split())
 
@@ -17,10 +18,13 @@ def curves(axis: Any, points: Mapping[str, Sequence[tuple[float, float]]], level
     for number, (name, curve) in enumerate(points.items()):
         seconds, perplexity = zip(*curve, strict=True)
         axis.plot(seconds, perplexity, label=name, marker=".", **_style(number))
+    if points:  # one bad model must not squeeze all others together
+        lowest = min(perplexity for curve in points.values() for _, perplexity in curve)
+        axis.set_ylim(top=min(axis.get_ylim()[1], HIGHEST * lowest))
     if level is not None:
         axis.axhline(level, color="0.45", linewidth=1, linestyle=(0, (1, 2)), label="n-grams")
     axis.set_xlabel("seconds of training")
-    axis.set_ylabel("perplexity")
+    axis.set_ylabel("perplexity of some validation lines")
     return _finished(axis)
 
 

@@ -51,7 +51,7 @@ class Descent:
     weight_decay: float = 0.0
     warmup: int = 0  # steps in which the rate rises
     clip: float = 0.0  # the longest gradient; 0: any
-    minutes: float = 0.0  # of training; 0: no limit
+    minutes: float | None = None  # of training; None: no limit
     autocast: bool = False  # compute products in bfloat16
     threads: int = 1
 
@@ -116,7 +116,7 @@ class NetRun(EpochRun[Chunk]):
         self._state: tuple[Tensor, ...] = ()
         self._kept: dict[str, Tensor] = {}
         self._share = 0.0  # of the time that has passed
-        self.limit = 60 * how.minutes or None
+        self.limit = None if how.minutes is None else 60 * how.minutes
 
     def train(self) -> None:
         """Train with the requested number of PyTorch threads."""
