@@ -96,7 +96,7 @@ def test_a_chunk_without_pairs():
 
 @given(
     st.lists(texts, min_size=1, max_size=3),
-    st.builds(Window, st.integers(1, 6), st.booleans()),
+    st.builds(Window, st.integers(1, 6), st.booleans(), st.just(0), st.just(False)),
     st.lists(st.floats(0.1, 1), min_size=WORDS, max_size=WORDS),
     st.integers(0, 2**63),
     st.integers(1, 200),

@@ -12,7 +12,16 @@ from unhot.kernels.chunk import one_piece
 from unhot.kernels.feeder import inputs_buffer
 from unhot.kernels.jit import kernel
 from unhot.kernels.rng import stream_key
-from unhot.kernels.windows import Text, Window, fill_inputs, keep_threshold, keep_words, kept_buffer
+from unhot.kernels.windows import (
+    AFTER,
+    BEFORE,
+    Text,
+    Window,
+    fill_inputs,
+    keep_threshold,
+    keep_words,
+    kept_buffer,
+)
 
 WORDS = 6
 
@@ -39,7 +48,7 @@ def chunk_pairs(text, where, window, kept, inputs, out):
     return n, places
 
 
-def kernel_pairs(sentences, keep, window, shrink, cuts, seed=1):
+def kernel_pairs(sentences, keep, window, shrink, cuts, seed=1, **how):
     """The pairs of a text whose chunks are cut at the given positions, with multiplicities."""
     ids = np.array([w for s in sentences for w in s], np.int32)
     starts = np.cumsum([0, *(len(s) for s in sentences)]).astype(np.int64)
@@ -50,7 +59,7 @@ def kernel_pairs(sentences, keep, window, shrink, cuts, seed=1):
         out = np.zeros((len(ids) * 2 * window + 1, 3), np.int32)
         where = one_piece(start, stop, key, key)
         kept, inputs = kept_buffer(stop - start, window), inputs_buffer(2 * window)
-        n, places = chunk_pairs(text, where, Window(window, shrink), kept, inputs, out)
+        n, places = chunk_pairs(text, where, Window(window, shrink, **how), kept, inputs, out)
         assert out[-1, 0] == 0
         assert places == out[:n, 2].sum()
         for centre, word, times in out[:n].tolist():
@@ -103,3 +112,58 @@ def test_tokens_survive_as_often_as_they_should(probability):
     assert kept == pytest.approx(
         n * probability, abs=4.5 * np.sqrt(n * probability * (1 - probability)) + 1e-9
     )
+
+
+@given(
+    st.lists(st.lists(st.integers(0, WORDS - 1), min_size=1, max_size=20), min_size=1, max_size=4),
+    st.integers(1, 7),
+    st.lists(st.integers(1, 60), max_size=4),
+)
+def test_a_centre_may_see_one_side_only(sentences, window, cuts):
+    before = Counter()
+    for sentence in sentences:
+        for at, centre in enumerate(sentence):
+            before.update((centre, word) for word in sentence[max(0, at - window) : at])
+    keep = np.ones(WORDS)
+    assert kernel_pairs(sentences, keep, window, False, cuts, sides=BEFORE) == before
+    after = kernel_pairs(sentences, keep, window, False, cuts, sides=AFTER)
+    assert after == Counter({(word, centre): n for (centre, word), n in before.items()})
+
+
+@given(
+    st.lists(st.lists(st.integers(0, WORDS - 1), min_size=1, max_size=20), min_size=1, max_size=4),
+    st.lists(st.integers(1, 60), max_size=4),
+    st.integers(0, 2**63),
+)
+def test_a_mixed_sentence_has_the_same_words_however_it_is_cut(sentences, cuts, seed):
+    keep = np.ones(WORDS)
+    whole = kernel_pairs(sentences, keep, 20, False, cuts, seed, mixed=True)
+    assert whole == kernel_pairs(sentences, keep, 20, False, [], seed)  # all pairs: the order does not matter
+    narrow = kernel_pairs(sentences, keep, 1, False, cuts, seed, mixed=True)
+    assert narrow == kernel_pairs(sentences, keep, 1, False, [], seed, mixed=True)
+    assert sum(narrow.values()) == sum(2 * (len(sentence) - 1) for sentence in sentences)
+
+
+def test_the_order_of_a_mixed_sentence_follows_from_the_seed():
+    sentence = [list(range(WORDS))]
+    orders = {
+        tuple(sorted(kernel_pairs(sentence, np.ones(WORDS), 1, False, [], seed, mixed=True)))
+        for seed in range(20)
+    }
+    assert len(orders) > 10
+
+
+def test_the_number_of_a_sentence_stands_at_its_first_word():
+    text = Text(np.arange(WORDS, dtype=np.int32), np.array([0, 1, 4, WORDS]), keep_threshold(np.ones(WORDS)))
+    kept, where = kept_buffer(WORDS, 2), one_piece(2, WORDS, stream_key(1, 0, 0), stream_key(1, 0, 0))
+    lines = np.full(WORDS, -1)
+    line_of(text, where, Window(2, False), kept, lines)
+    assert lines.tolist() == [-1, -1, 1, 1, 2, 2]
+
+
+@kernel
+def line_of(text, where, window, kept, lines):
+    """The line of each centre, by its word."""
+    for centre in range(window.size, keep_words(text, where, window, kept)):
+        if kept.reach[centre] > 0:
+            lines[kept.word[centre]] = kept.line[kept.begin[centre]]

@@ -8,6 +8,9 @@ share, and all output layers see the same windows. Words of the halo have a reac
 
 A word that repeats inside a window is one input with a multiplicity: `previous` finds repeats, `fill_inputs`
 merges them.
+
+A centre may see only what comes before it, or only what comes after it. The words of a sentence may also be
+read in a random order, another one in each epoch: then a sentence is a set, not a sequence.
 """
 
 from typing import Any, NamedTuple
@@ -24,6 +27,10 @@ from unhot.kernels.simd.lanes import LANES
 from unhot.types import Ids, Starts
 
 _32, _LOW = np.uint64(32), np.uint64(0xFFFFFFFF)
+BOTH = 0  # a centre sees the words before it and after it
+BEFORE, AFTER = 1, 2  # it sees only those before it, only those after it
+NOTHING: Ids = np.zeros(0, np.int32)
+NOTHING.flags.writeable = False
 
 
 class Text(NamedTuple):
@@ -32,6 +39,7 @@ class Text(NamedTuple):
     ids: Ids
     starts: Starts  # [sentences + 1]
     keep: Any  # uint32 [vocabulary]
+    beside: Ids = NOTHING  # [sentences] a number for each sentence, such as its user; empty: there is none
 
 
 class Window(NamedTuple):
@@ -39,6 +47,8 @@ class Window(NamedTuple):
 
     size: int
     shrink: bool  # draw the reach of each centre from 1 .. size
+    sides: int = BOTH  # BOTH, BEFORE or AFTER
+    mixed: bool = False  # read the words of a sentence in a random order
 
 
 class Kept(NamedTuple):
@@ -47,16 +57,17 @@ class Kept(NamedTuple):
     word: Ids
     row: Ids  # of in_vectors
     reach: Ids  # how many words to each side it sees as a centre
-    begin: Ids  # place of the first word of the sentence
-    end: Ids  # place behind the last word of the sentence
+    begin: Ids  # place of the first word that it may see: mostly that of the first word of the sentence
+    end: Ids  # place behind the last word that it may see
     previous: Ids  # place of the nearest same word to the left, at most 2 windows away, else -1
     # the largest `previous` of the sentence so far: a window that begins behind it has no repeats
     repeated: Ids
+    line: Ids  # at the place of the first word of a sentence: the number of the sentence
 
 
 def kept_buffer(tokens: int, window: int, pieces: int = 1) -> Kept:
     """Return buffers for a chunk of `tokens` positions in `pieces` pieces, with their halos."""
-    return Kept(*(aligned_zeros(tokens + 2 * window * pieces + LANES, np.int32) for _ in range(7)))
+    return Kept(*(aligned_zeros(tokens + 2 * window * pieces + LANES, np.int32) for _ in range(8)))
 
 
 def no_text() -> Text:
@@ -72,8 +83,8 @@ def keep_threshold(probability: Any) -> Any:
 
 
 @inner
-def _read(text: Any, where: Any, window: Any, position: Any, kept: Any, place: Any) -> Any:
-    """Write the token at a position to a place.
+def _read(text: Any, where: Any, window: Any, sentence: Any, position: Any, kept: Any, place: Any) -> Any:
+    """Write the token at a position of a sentence to a place.
 
     Return 1 if the token survives, else 0: then the place is free again.
 
@@ -81,6 +92,10 @@ def _read(text: Any, where: Any, window: Any, position: Any, kept: Any, place: A
     """
     bits = bits_at(where.window_key, position)
     word = text.ids[position]
+    if window.mixed:
+        begin, end = text.starts[sentence], text.starts[sentence + 1]
+        key = bits_at(where.window_key ^ _LOW, sentence)
+        word = text.ids[begin + shuffled(key, position - begin, end - begin)]
     kept.word[place] = word
     reach = window.size
     if window.shrink:
@@ -113,7 +128,7 @@ def _keep_piece(text: Any, where: Any, window: Any, start: Any, stop: Any, kept:
     begin = place = first + window.size
     position = start - 1
     while begin > first and position >= text.starts[sentence]:
-        begin -= _read(text, where, window, position, kept, begin - 1)
+        begin -= _read(text, where, window, sentence, position, kept, begin - 1)
         position -= 1
     for free in range(first, begin):
         kept.begin[free], kept.end[free] = free, free + 1
@@ -122,13 +137,14 @@ def _keep_piece(text: Any, where: Any, window: Any, start: Any, stop: Any, kept:
     while True:
         end = text.starts[sentence + 1]
         while position < min(end, stop):
-            place += _read(text, where, window, position, kept, place)
+            place += _read(text, where, window, sentence, position, kept, place)
             position += 1
         centres = place
         while position < end and place < centres + window.size:
-            place += _read(text, where, window, position, kept, place)
+            place += _read(text, where, window, sentence, position, kept, place)
             position += 1
-        _close_sentence(kept, begin, place, window.size)
+        _close_sentence(kept, begin, place, window)
+        kept.line[begin] = sentence
         if position >= stop:
             break
         sentence += 1
@@ -153,14 +169,15 @@ def _sentence_of(starts: Any, position: Any) -> Any:
 
 @inner
 def _close_sentence(kept: Any, begin: Any, end: Any, window: Any) -> None:
-    """Note the bounds of a sentence and the repeats inside it."""
+    """Note the repeats inside a sentence, and its bounds: a word sees nothing beyond these."""
     repeated = -1
     for place in range(begin, end):
-        first = max(begin, place - 2 * window)
+        first = max(begin, place - 2 * window.size)
         match = last_match(kept.word, first, place - first, kept.word[place])
         previous = first + match if match >= 0 else -1
         repeated = max(repeated, previous)
-        kept.begin[place], kept.end[place] = begin, end
+        kept.begin[place] = place if window.sides == AFTER else begin
+        kept.end[place] = place + 1 if window.sides == BEFORE else end
         kept.previous[place], kept.repeated[place] = previous, repeated
 
 

@@ -152,8 +152,9 @@ class Compiled(CompiledEngine[WindowTask]):
     def examples(self, columns: int) -> WindowExamples:
         """Return the windows of the text."""
         task, data = self._task, self._data
-        keep = keep_probability(data.in_vocabulary.counts, task.sample)
-        text = ChunkedText(data.data, keep, task.seed, text_chunks(data.data.shards, columns))
+        keep = keep_probability(data.data.vocabulary.counts, task.sample)
+        chunks = text_chunks(data.data.shards, columns)
+        text = ChunkedText(data.data, keep, task.seed, chunks, data.beside)
         return WindowExamples(text, task.window, task.wiring.feeder)
 
     def most_frozen(self) -> int:

@@ -5,6 +5,7 @@ the initial params (`begin`), then the run that trains them (`run`).
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
@@ -20,7 +21,7 @@ from unhot.models.wiring import Wiring
 from unhot.outputs import OutputLayer
 from unhot.train.epoch_run import EpochRun, Plan
 from unhot.train.params import HotSizes, Sizes, finite, start_params
-from unhot.types import Bytes, Floats
+from unhot.types import Bytes, Floats, Ids
 from unhot.vocab.vocabulary import Vocabulary
 
 
@@ -58,6 +59,7 @@ class TaskData:
     out_vocabulary: Vocabulary  # the words that are predicted
     frozen: Bytes  # [input rows] 1 where the row must not change; size zero: all rows are trained
     rows: NgramRows | None = None  # the input rows that make up each word; None: one row for each word
+    beside: Sequence[Ids] = ()  # of each shard: a number for each sentence; see `Text.beside`
     # [input rows] their weights in a line; empty: all are 1
     weights: Floats = field(default_factory=lambda: NO_WEIGHTS)
 

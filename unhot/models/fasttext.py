@@ -41,8 +41,9 @@ from unhot.models.learned_words import LearnedWords
 from unhot.models.model import model
 from unhot.models.ngram_feeders import NgramCBOWFeeder, NgramSkipGramFeeder
 from unhot.models.ngram_rows import NgramRows, bags_of, ngram_rows
+from unhot.models.window_model import WordInputs
 from unhot.models.wiring import Wiring
-from unhot.models.word_model import WordInputs, WordModel
+from unhot.models.word_model import WordModel
 from unhot.train.history import Position
 from unhot.train.params import FirstRows
 from unhot.types import Counts, Floats

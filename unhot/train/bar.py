@@ -9,7 +9,8 @@ from unhot.screen.notebook import NotebookBar, in_notebook
 
 if TYPE_CHECKING:
     from unhot.screen.console import Bar
-    from unhot.train.progress import Progress
+    from unhot.train.history import UNITS
+from unhot.train.progress import Progress
 
 
 def _new_bar(quiet: bool) -> Bar | NotebookBar:
@@ -59,10 +60,10 @@ class TrainingBar:
         self._bar.show("counting", done, total, "")
 
     def __call__(self, progress: Progress) -> None:
-        """Show how many words or cells are trained."""
+        """Show how much is trained."""
         if progress.event == "progress" and not self._bar.drawn:
             return
-        self.unit = "cells" if "cells" in progress.details else self.unit
+        self.unit = next((unit for unit in UNITS if unit in progress.details), self.unit)
         loss = "" if progress.loss is None else f"  loss {progress.loss:.4f}"
         left = "" if progress.seconds_left is None else f"  {progress.seconds_left:,.0f} s left"
         speed = f"{progress.words_per_second:,.0f} {self.unit}/s"

@@ -4,6 +4,7 @@ Random bits for its position in the whole corpus decide whether a token survives
 Candidates are drawn from the stream of their chunk. So nothing depends on which thread trains a chunk.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,9 +12,9 @@ import numpy as np
 from unhot.corpus.corpus import Corpus
 from unhot.kernels.chunk import Where
 from unhot.kernels.rng import key_from, stream_key
-from unhot.kernels.windows import Text, keep_threshold
+from unhot.kernels.windows import NOTHING, Text, keep_threshold
 from unhot.train.schedule import TextChunk
-from unhot.types import Doubles
+from unhot.types import Doubles, Ids
 
 
 @dataclass(frozen=True)
@@ -24,6 +25,7 @@ class ChunkedText:
     keep: Doubles  # [words] probability that a word survives sub-sampling
     seed: int
     chunks: list[TextChunk]  # the chunks of an epoch
+    beside: Sequence[Ids] = ()  # of each shard: a number for each sentence; empty: there is none
 
     def __post_init__(self) -> None:
         """Refuse a text that marks unknown words: these have no row."""
@@ -46,7 +48,9 @@ class ChunkedText:
     def texts(self) -> list[Text]:
         """Return the text of each shard as kernels read it."""
         threshold = keep_threshold(self.keep)
-        return [Text(shard.ids, shard.starts, threshold) for shard in self.corpus.shards]
+        beside = self.beside or [NOTHING] * len(self.corpus.shards)
+        texts = zip(self.corpus.shards, beside, strict=True)
+        return [Text(shard.ids, shard.starts, threshold, numbers) for shard, numbers in texts]
 
     def where(self, epoch: int, chunk: TextChunk) -> Where:
         """Return the place of a chunk in its shard, with its random streams."""

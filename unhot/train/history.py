@@ -11,6 +11,8 @@ from typing import Any, NamedTuple
 
 from unhot.errors import FormatError
 
+UNITS = ("words", "cells", "interactions")  # what models count; see `Model.unit`
+
 
 class Position(NamedTuple):
     """How far a training has come: whole epochs, then chunks of the next one.
@@ -55,7 +57,7 @@ class History:
         try:
             losses, words = (
                 list(map(float, config.get("losses", []))),
-                int(config.get("words", config.get("cells", 0))),
+                int(next((config[unit] for unit in UNITS if unit in config), 0)),
             )
             training = config.get("training")
             if training is None:
