@@ -65,6 +65,20 @@ Rows (tables.py), read with labels, or copied with new columns into any format:
     rows-jsonl        an object a line
     rows-parquet      columns of many types
 
+Logs (logs.py), read as events, and files about items:
+
+    log-csv           a header line and rows, with quotes, dates, side columns and sessions
+    log-tsv           likewise, with tabs
+    log-jsonl         an object a line
+    log-parquet       columns of many types
+    log-lines         lines of sessions, and MovieLens' ratings
+    items-csv         names and values of items
+    items-jsonl       an object a line
+    items-list        JSON, a list of objects
+    items-object      JSON, an object: item -> columns, values or a name
+    items-u.item      a file of MovieLens
+    items-movies.dat  likewise
+
 Lists that a user writes, and settings (lists.py):
 
     phrases           a list of phrases
@@ -85,11 +99,11 @@ Not among them: plugins, which are programs; the cache of compiled kernels, whic
 /proc; tables and sentences from Python, which are not bytes; standard input, which is read as a file is.
 """
 
-from readers import corpora, language_models, lists, model_folders, tables, texts, vector_files
+from readers import corpora, language_models, lists, logs, model_folders, tables, texts, vector_files
 from readers.reader import Reader
 
 READERS: dict[str, Reader] = {
     reader.name: reader
-    for module in (vector_files, model_folders, language_models, corpora, texts, tables, lists)
+    for module in (vector_files, model_folders, language_models, corpora, texts, tables, logs, lists)
     for reader in module.READERS
 }

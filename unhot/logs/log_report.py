@@ -1,0 +1,41 @@
+"""What became of the rows of a log, and why rows are bad."""
+
+from dataclasses import dataclass, field
+
+from unhot.corpus.report import LONGEST_WORD
+
+EXAMPLES = 5
+# codes of rows: one byte a row; 0 is a fine one
+FINE, LOW, FIELDS, QUOTES, NO_OBJECT, NO_USER, NO_ITEM, NO_SESSION, LONG, TIME, WEIGHT = range(11)
+REASONS = {
+    FIELDS: "has the wrong number of fields",
+    QUOTES: "has text behind a closing quote: double each quote inside a field in quotes",
+    NO_OBJECT: "is not like the first row: an object, or a tuple of as many values",
+    NO_USER: "has no user",
+    NO_ITEM: "has no item",
+    NO_SESSION: "has no session",
+    LONG: f"has an id of more than {LONGEST_WORD:,} bytes",
+    TIME: "has a time that is neither a number nor an ISO date",
+    WEIGHT: "has a weight that is not a number",
+}
+
+
+@dataclass
+class LogReport:
+    """Numbers of rows: rows = kept + bad + low."""
+
+    rows: int = 0
+    kept: int = 0
+    bad: int = 0
+    low: int = 0  # below min_rating
+    examples: list[str] = field(default_factory=list)  # of bad rows, such as "line 17: has no item"
+
+    def lines(self) -> list[str]:
+        """Return lines about rows that were left out, for people; an empty list if there are none."""
+        lines = [f"{self.low:,} of {self.rows:,} rows are below min_rating and were left out"] * (
+            self.low > 0
+        )
+        if self.bad:
+            lines.append(f"{self.bad:,} of {self.rows:,} rows are bad and were left out, for example:")
+            lines += [f"  {example}" for example in self.examples]
+        return lines
