@@ -89,11 +89,19 @@ def _write_reviews(path: Path) -> None:
             file.write(f"{number},{text}\n" if new else f"{text},{5 if label == 'good' else 1}\n")
 
 
+def _write_log(path: Path) -> None:
+    """Write the log of a small generated shop, and the names of its items beside it."""
+    from unhot.data.shop import make_shop, write_shop
+
+    write_shop(make_shop(users=60, items=64, tastes=4, markets=2), path.with_name("log.csv"))
+
+
 INPUTS: dict[str, str | Path | Callable[[Path], None]] = {
     **dict.fromkeys(("corpus.txt", "corpus.txt.gz", "more.txt", "held_out.txt", "text.txt"), _write_text),
     **dict.fromkeys(("vectors.bin", "vectors.txt", "glove.txt", "seed2.bin"), _write_vectors),
     **dict.fromkeys(("labelled.txt", "labelled_test.txt", "tags.txt"), _write_labelled),
     **dict.fromkeys(("reviews.csv", "new.csv"), _write_reviews),
+    **dict.fromkeys(("log.csv", "items.csv"), _write_log),
     "pages.jsonl": '{"id": 1, "body": "the nation was good"}\n{"id": 2, "body": "zzz qqq"}\n',
     "new.txt": "a good film\nhow dull the story was\n",
     "words.txt": "king\nqueen\n",

@@ -18,16 +18,26 @@ from unhot.version import __version__ as __version__
 
 if TYPE_CHECKING:  # for type checkers, which do not run `__getattr__`
     from unhot.corpus.corpus import Corpus as Corpus
+    from unhot.logs.encoding import read_log as read_log
+    from unhot.logs.log import Log as Log
     from unhot.models.cbow import CBOW as CBOW
     from unhot.models.classifier import Classifier as Classifier
+    from unhot.models.ease import EASE as EASE
     from unhot.models.fasttext import FastText as FastText
     from unhot.models.glove import GloVe as GloVe
+    from unhot.models.item2vec import Item2Vec as Item2Vec
+    from unhot.models.item_cosine import ItemKNN as ItemKNN
+    from unhot.models.item_cosine import LastCosine as LastCosine
     from unhot.models.load import load as load
     from unhot.models.load import load_language_model as load_language_model
     from unhot.models.load import load_unfinished as load_unfinished
     from unhot.models.mixture import Mixture as Mixture
     from unhot.models.neural_lm import NeuralLM as NeuralLM
     from unhot.models.ngram_model import NGramModel as NGramModel
+    from unhot.models.popularity import Popularity as Popularity
+    from unhot.models.popularity import RecentPopularity as RecentPopularity
+    from unhot.models.session_knn import SessionKNN as SessionKNN
+    from unhot.models.skip_markov import SkipMarkov as SkipMarkov
     from unhot.models.skipgram import SkipGram as SkipGram
     from unhot.models.svd import SVD as SVD
     from unhot.train.checkpoint import Checkpoint as Checkpoint
@@ -38,11 +48,13 @@ if TYPE_CHECKING:  # for type checkers, which do not run `__getattr__`
 _HOMES = {
     "Checkpoint": "unhot.train.checkpoint",
     "Corpus": "unhot.corpus.corpus",
+    "Log": "unhot.logs.log",
     "Vectors": "unhot.vectors.store",
     "Vocabulary": "unhot.vocab.vocabulary",
     "load": "unhot.models.load",
     "load_language_model": "unhot.models.load",
     "load_unfinished": "unhot.models.load",
+    "read_log": "unhot.logs.encoding",
 }
 # sub-packages that can be used after `import unhot`, without an import of their own
 _ROOMS = (
@@ -53,6 +65,8 @@ _ROOMS = (
         "errors",
         "evaluate",
         "index",
+        "items",
+        "logs",
         "models",
         "ngrams",
         "nn",

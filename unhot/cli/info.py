@@ -39,7 +39,8 @@ Examples:
 def info(model: str, ngrams: str | None, as_json: bool) -> None:
     """Show what MODEL holds.
 
-    For a model directory: settings, size, losses, most frequent words and labels. For a file of vectors in
+    For a model directory: settings, size, losses, most frequent words and labels; for a recommender, which
+    part of its log it learned from, and what it holds of users. For a file of vectors in
     another format: format, size, first words. If words are made of n-grams, also: how words are split, how
     many buckets have a row, and the bytes of the rows. For a directory of co-occurrence cells (`unhot
     cooccur`): how they were counted, their number, and the largest.
@@ -71,6 +72,9 @@ def _show_model(facts: dict[str, Any], model: str) -> None:
     shapes = [f"{name} {' x '.join(map(str, shape))}" for name, shape in facts["tensors"].items()]
     for name in {"commonest", "commonest_labels"} & facts.keys():
         facts[name] = ", ".join(f"{printable(word)} ({count:,})" for word, count in facts[name].items())
+    if isinstance(facts.get("log"), dict):
+        learned_from, holds = facts["log"].get("learned_from"), facts.pop("holds")
+        facts["log"] = f"learned from {learned_from} (split {facts.get('split')}); holds {holds}"
     _show({**facts, "tensors": ", ".join(shapes)})
 
 
@@ -102,13 +106,27 @@ def _of_model(path: Path) -> dict[str, Any]:
     )
     ngrams = _of_ngrams(Vectors.load(path)) if has_ngrams(saved) else {}
     facts = {**saved.config, "vocabulary": len(saved.vocabulary), "tensors": tensors, **ngrams}
-    return {**facts, "commonest": commonest, **_of_labels(saved), "bytes": size_of(path)}
+    more = {**_of_labels(saved), **_of_log(saved)}
+    return {**facts, "commonest": commonest, **more, "bytes": size_of(path)}
+
+
+def _of_log(saved: SavedModel) -> dict[str, Any]:
+    """Return what a recommender holds of users; nothing for other models."""
+    log, sessions = saved.config.get("log"), saved.config.get("sessions")
+    if not isinstance(log, dict):
+        return {}
+    if log.get("holds_users"):
+        return {"holds": f"the log of {log.get('users')} users"}
+    if saved.out_vocabulary is not None:  # the inputs behind the items are users
+        number = len(saved.vocabulary) - len(saved.out_vocabulary)
+        return {"holds": f"the names and vectors of {number} users, but not their histories"}
+    return {"holds": "no users" if sessions is None else f"{sessions} sessions without names of users"}
 
 
 def _of_labels(saved: SavedModel) -> dict[str, Any]:
     """Return the number of labels of a classifier, and the most frequent ones; nothing for other models."""
     labels = saved.out_vocabulary
-    if labels is None:
+    if labels is None or "log" in saved.config:
         return {}
     first = zip(labels.words[:FIRST], labels.counts[:FIRST].tolist(), strict=True)
     return {"labels": len(labels), "commonest_labels": dict(first)}

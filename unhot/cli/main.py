@@ -28,6 +28,7 @@ from unhot.cli.lm import lm
 from unhot.cli.neighbors import neighbors
 from unhot.cli.outputs import outputs
 from unhot.cli.phrases import phrases
+from unhot.cli.recommend import recommend
 from unhot.cli.show import note
 from unhot.cli.train import train
 from unhot.cli.verify import verify
@@ -40,7 +41,8 @@ NAME = "unhot"
 COMPLETE = "_UNHOT_COMPLETE"  # set by a shell that completes a command line
 EPILOG = (
     "Begin with `unhot demo`, or `unhot train TEXT -o MODEL` and then `unhot neighbors MODEL WORD`. "
-    "To classify texts, begin with `unhot classify demo`; for language models, with `unhot lm train`. "
+    "To classify texts, begin with `unhot classify demo`; for language models, with `unhot lm train`; "
+    "for recommendations, with `unhot recommend demo`. "
     "Add --debug to see tracebacks."
 )
 
@@ -57,7 +59,7 @@ def group() -> None:
 
 
 for _command in (
-    *(train, phrases, cooccur, outputs, neighbors, analogy, evaluate, classify, lm),
+    *(train, phrases, cooccur, outputs, neighbors, analogy, evaluate, classify, lm, recommend),
     *(bench, info, verify, convert, fasttext, demo, warmup),
 ):
     group.add_command(_command)

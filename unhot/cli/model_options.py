@@ -22,12 +22,20 @@ USUAL = "skipgram"
 KINDS = {"int": click.INT, "float": click.FLOAT}  # all other types are text
 
 
-def listed_models() -> dict[str, Declared]:
-    """Return all models that are trained, the default one first, then the most similar ones."""
+def listed_models(group: str | None = "") -> dict[str, Declared]:
+    """Return the models that a group of commands trains, the default one first, then the most similar ones.
+
+    The group "" is `unhot train`; None: the models of all groups.
+    """
     registry = sys.modules.get("unhot.models.model")
     known = declared(FOLDER, "model", {} if registry is None else registry.MODELS)
-    found = {name: kind for name, kind in known.items() if "made_by" not in kind.facts}
-    return dict(sorted(found.items(), key=lambda item: (-_alike(item[1], found[USUAL]), item[0] != USUAL)))
+    found = {
+        name: kind
+        for name, kind in known.items()
+        if "made_by" not in kind.facts and group in (None, kind.facts.get("group", ""))
+    }
+    usual = known[USUAL]
+    return dict(sorted(found.items(), key=lambda item: (-_alike(item[1], usual), item[0] != USUAL)))
 
 
 def _alike(some: Declared, usual: Declared) -> int:

@@ -19,7 +19,7 @@ class OneModelCommand(TrainCommand):
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         """Return the command's own options and those of the models."""
-        listed = listed_models()
+        listed = listed_models(None)
         settings = model_options({name: listed[name] for name in self.of})
         for option in settings:
             option.of = self.called if option.of == "all models" else f"--model {option.of}"

@@ -249,7 +249,7 @@ def _begun(
         settings = _start_settings(start, kind, options["on"]) | settings
     elif options["keep_vocabulary"]:
         raise ConfigError("--keep-vocabulary: needs --start with a model")
-    elif start is not None and "dim" in listed_models()[name].settings:
+    elif start is not None and "dim" in listed_models(None)[name].settings:
         settings = {"dim": start.vector_size} | settings
     _check_owner(name, settings)
     _check_encoded(inputs, options, on=settings.get("on"))
@@ -283,7 +283,7 @@ def _start_settings(start: WordModel, kind: type[Model[Any]], on: str | None) ->
 
 def _check_owner(name: str, settings: dict[str, Any]) -> None:
     """Raise a `ConfigError` if a setting does not belong to the model."""
-    models = listed_models()
+    models = listed_models(None)
     for setting in settings:
         if setting not in models[name].settings:
             owners = ", ".join(model for model in models if setting in models[model].settings)
@@ -303,7 +303,7 @@ def _check_encoded(inputs: tuple[str, ...], options: dict[str, Any], on: str | N
         if on == "cells":
             names.remove("max_vocab")  # here it raises the limit on the number of words
     for name in names:
-        if options[name] is not None:
+        if options.get(name) is not None:
             raise ConfigError(
                 f"--{name.replace('_', '-')}: {inputs[0]} is already encoded, with its own settings; leave "
                 "this option out"
@@ -376,7 +376,8 @@ def _finish(learner: Model[Any], before: tuple[float, int], target: str, bar: Tr
     """Report what was trained since `before` (seconds, words), and where the model was saved."""
     history, unit = learner.history, learner.unit
     if not learner.complete:
-        done, command = f"{history.words:,} {unit}", f"unhot train --resume {target}{again}"
+        train_again = " ".join(filter(None, ("unhot", learner.group, "train", "--resume", target)))
+        done, command = f"{history.words:,} {unit}", f"{train_again}{again}"
         place = _place(learner, target)
         bar.note(f"interrupted after {done}: saved the model as it is to {place}; continue with: {command}")
         return 130

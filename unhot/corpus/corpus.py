@@ -77,7 +77,7 @@ class Corpus(OpenedFolder):
             )
         for number, length in enumerate(lengths):
             check_shard(path, number, *length, words, keeping)
-        beside = {name: cls.open(path / BESIDE / name) for name in names}
+        beside = {name: Corpus.open(path / BESIDE / name) for name in names}
         numbers = {report.sentences, *(other.sentences for other in beside.values())}
         ids = report.words + report.long_words if keeping.unknown else report.kept
         if ids != sum(ids for ids, _ in lengths) or numbers != {sum(lines for _, lines in lengths)}:

@@ -12,7 +12,7 @@ import dataclasses
 import os
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -40,6 +40,7 @@ from unhot.threads import in_order
 from unhot.types import Ids
 from unhot.vocab.vocabulary import Vocabulary, check_limits
 
+C = TypeVar("C", bound=Corpus)
 Progress: TypeAlias = Callable[[int, int | None], None]
 
 PROGRESS_SECONDS = 0.1
@@ -221,7 +222,8 @@ def finished(
     report: Report,
     keeping: Keeping = WORDS_ONLY,
     beside: Mapping[str, int] | None = None,
-) -> Corpus:
+    kind: type[C] = Corpus,  # type: ignore[assignment]
+) -> C:
     """Publish the shards that were written and return their corpus; `report`: numbers of what was read."""
     writer.close()
     if not report.kept:
@@ -239,7 +241,7 @@ def finished(
             )
     save_vocabulary(place.work, vocabulary)
     place.publish()
-    corpus = Corpus(
+    corpus = kind(
         place.directory,
         vocabulary,
         map_shards(place.directory, len(writer.lengths)),

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from unhot.evaluate.labeller import Labeller, labeller_of, open_labeller
     from unhot.evaluate.labels import LabelTest, calibrate, measure_labels
     from unhot.evaluate.outliers import Outliers, outliers
+    from unhot.evaluate.recommending import Recommending, evaluate_recommender
     from unhot.evaluate.similarity import Similarity, similarity
     from unhot.evaluate.stability import Stability, stability
 
@@ -33,12 +34,14 @@ __all__ = [
     "LabelTest",
     "Labeller",
     "Outliers",
+    "Recommending",
     "Similarity",
     "Stability",
     "analogies",
     "calibrate",
     "categories",
     "classification",
+    "evaluate_recommender",
     "held_out",
     "label_lists",
     "labeller_of",
@@ -54,6 +57,7 @@ _HOMES = {
     "HeldOut": ".held_out",
     **dict.fromkeys(("LabelCounts", "label_lists"), ".label_counts"),
     **dict.fromkeys(("Labeller", "labeller_of", "open_labeller"), ".labeller"),
+    "evaluate_recommender": ".recommending",
     **dict.fromkeys(("LabelTest", "calibrate", "measure_labels"), ".labels"),
 }
 

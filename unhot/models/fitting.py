@@ -16,6 +16,8 @@ from unhot.corpus.phrases import Phrases
 from unhot.corpus.reading.files import STDIN
 from unhot.corpus.reading.sources import paths_of
 from unhot.errors import ConfigError, DataError, FormatError
+from unhot.logs.log import INDEX as LOG_INDEX
+from unhot.logs.log import Log
 from unhot.train.bar import TrainingBar
 from unhot.train.checkpoint import Checkpoint
 from unhot.train.history import History
@@ -185,7 +187,7 @@ def opened(source: Any) -> Any:
         if holds_cells(source):
             return Cells.open(source)
         if holds_corpus(source):
-            return Corpus.open(source)
+            return (Log if os.path.isfile(os.path.join(source, LOG_INDEX)) else Corpus).open(source)  # noqa: PTH113, PTH118
     return source
 
 

@@ -73,6 +73,7 @@ class Model(ABC, Generic[L]):
     unit: ClassVar[str] = "words"  # the unit in which progress is counted
     labelled: ClassVar[bool] = False  # whether it learns from labels beside the text
     starts: ClassVar[bool] = False  # whether it can start from vectors or from another model
+    group: ClassVar[str] = ""  # the group of commands that trains it; "": `unhot train`
     use: ClassVar[str] = ""  # what to do with a saved model, whose folder is {}
 
     def __post_init__(self) -> None:

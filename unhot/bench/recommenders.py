@@ -1,0 +1,233 @@
+"""Compare recommenders on one log: settings chosen on validation, then fitted again and tested.
+
+Every model is fitted to train with some settings. The ones with the best NDCG@10 on validation are taken. The
+model is then tested as it is ("fit"), and fitted again to train and validation together and tested ("refit").
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from unhot.errors import ConfigError, DataError, UnhotError
+from unhot.evaluate.recommending import Recommending, measure_cases
+from unhot.items.ranking import mean_ndcg
+from unhot.logs.log import Log
+from unhot.logs.splitting import Cases, last_cases, split_log
+from unhot.models.ease import ease_cost
+from unhot.models.load import all_models
+from unhot.models.log_model import LogModel
+from unhot.models.popularity import DAYS, SHARES
+from unhot.sizes import readable
+from unhot.train.memory_plan import available_memory
+
+CASES = 5_000  # questions of validation, at most
+EASE_SHARE = 0.3  # of the time of a comparison that one fit of ease may take
+SHOWN = ("recall@10", "recall@20", "ndcg@10", "mrr@20")
+Settings = dict[str, Any]
+
+
+def _asks(*pairs: tuple[int, float]) -> list[Settings]:
+    return [{"last": last, "decay": decay} for last, decay in pairs]
+
+
+SHORT = _asks((5, 0.8), (5, 0.5), (10, 0.8), (3, 0.6))
+# name -> settings that need a fit, and settings that only change how a fitted model is asked
+GRIDS: dict[str, tuple[list[Settings], list[Settings]]] = {
+    "popularity": ([{}], [{}]),
+    "recent-popularity": ([], [{}]),  # depends on whether the log has times
+    "itemknn": ([{"shrink": s} for s in (0.0, 5.0, 20.0)], _asks((0, 1.0), (20, 0.8))),
+    "last-cosine": ([{"shrink": s} for s in (0.0, 5.0, 20.0)], SHORT),
+    "session-knn": (
+        [{}],
+        [{**ask, "neighbours": k} for k in (100, 500) for ask in _asks((20, 0.6), (20, 0.8), (5, 0.8))],
+    ),
+    "skip-markov": ([{"backward": b} for b in (0.0, 0.5)], SHORT),
+    "ease": ([{"regularisation": r} for r in (100.0, 300.0, 1000.0)], [*_asks((0, 1.0)), *SHORT]),
+    "item2vec": (
+        [
+            {},
+            {"sides": "before", "lr": 0.1},
+            {"output": "negative:k=20,power=0.5"},
+            {"output": "negative:k=20,power=0.5", "lr": 0.1},
+        ],
+        SHORT,
+    ),
+}
+
+
+@dataclasses.dataclass
+class ComparedModel:
+    """What was found for one model."""
+
+    name: str
+    settings: Settings = dataclasses.field(default_factory=dict)
+    tried: int = 0  # settings
+    validation: float = 0.0  # NDCG@10
+    fit: Recommending | None = None  # tested after learning from train
+    refit: Recommending | None = None  # tested after learning from train and validation
+    seconds: float = 0.0  # of the last fit
+    failed: str = ""
+
+
+@dataclasses.dataclass(frozen=True)
+class RecommenderComparison:
+    """The models of a comparison, best first."""
+
+    rows: list[ComparedModel]
+    split: str
+    events: int
+    items: int
+    lines: int
+    seconds: float
+    interrupted: bool = False
+
+
+def compare_recommenders(
+    log: Log,
+    split: str = "leave-last-out",
+    models: Sequence[str] = (),
+    *,
+    share: float = 0.05,
+    prefixes: Log | None = None,
+    exclude_seen: bool | None = None,
+    minutes: float = 10.0,
+    threads: int = 2,
+    tell: Callable[[str], None] = lambda line: None,
+) -> RecommenderComparison:
+    """Compare models on a log.
+
+    models     names; empty: all that fit
+    prefixes   a log of prefixes whose last item is asked for, instead of the test part of the split
+    minutes    about how long it may take: when the time of a model is over, no further setting is tried
+    """
+    if split == "none":
+        raise ConfigError("split=none: nothing would be left to choose settings on; choose another split")
+    names = list(models) or list(GRIDS)
+    if unknown := [name for name in names if name not in GRIDS]:
+        raise ConfigError(f"models={unknown[0]}: there is no such recommender; known are {', '.join(GRIDS)}")
+    began = time.perf_counter()
+    cut = split_log(log, split, share, test=prefixes is None)
+    tests = last_cases(prefixes) if prefixes is not None else cut.cases("test")
+    validation = cut.cases("validation").sample(CASES)
+    if not tests.ends.size or not validation.ends.size:
+        raise DataError(f"split={split}: the log is too short to choose settings and to test; use another")
+    leave_out = split != "session" and len(log.users) > 0 if exclude_seen is None else exclude_seen
+    rows, interrupted = [], False
+    with log.part(cut.train) as train, log.part(cut.validation) as both:
+        work = _Work(train, both, validation, tests, leave_out, 60 * minutes, threads)
+        for number, name in enumerate(names):
+            row = ComparedModel(name)
+            rows.append(row)
+            left = 60 * minutes - (time.perf_counter() - began)
+            try:
+                work.compare(row, left / (len(names) - number))
+            except KeyboardInterrupt:
+                interrupted = True
+                break
+            except UnhotError as error:
+                row.failed = str(error)
+            tell(f"{name}: {summary(row)}")
+    rows.sort(key=lambda row: -_figure(row))
+    seconds = time.perf_counter() - began
+    return RecommenderComparison(rows, split, log.words, len(log.items), log.sentences, seconds, interrupted)
+
+
+def summary(row: ComparedModel) -> str:
+    """Return the figures of a row in a line."""
+    if row.failed or row.refit is None:
+        return row.failed or "not tested"
+    figures = row.refit.figures
+    shown = ", ".join(f"{name} {100 * figures[name]:.2f}" for name in SHOWN)
+    return f"{shown} after {row.seconds:.1f} s ({settings_text(row.settings)})"
+
+
+def settings_text(settings: Settings) -> str:
+    """Return settings in words."""
+    return ", ".join(f"{name}={value}" for name, value in settings.items()) or "defaults"
+
+
+def _whole(model: LogModel[Any]) -> LogModel[Any]:
+    """Return a fitted model; Ctrl-C during a training ends the comparison, too."""
+    if model.history.interrupted:
+        raise KeyboardInterrupt
+    return model
+
+
+def _figure(row: ComparedModel) -> float:
+    found = row.refit or row.fit
+    return -1.0 if found is None else found.figures["ndcg@10"]
+
+
+@dataclasses.dataclass(frozen=True)
+class _Work:
+    """What the models of a comparison share."""
+
+    train: Log
+    both: Log  # train and validation
+    validation: Cases
+    tests: Cases
+    leave_out: bool
+    seconds: float
+    threads: int
+
+    def compare(self, row: ComparedModel, seconds: float) -> None:
+        """Choose settings for a model, and test it with them, in about so many seconds."""
+        began = before = time.perf_counter()
+        longest = 0.0
+        chosen: LogModel[Any] | None = None
+        for fitted, settings in self._fitted(row.name):
+            for ask in GRIDS[row.name][1]:
+                for name, value in ask.items():
+                    setattr(fitted, name, value)
+                found = mean_ndcg(fitted, self.validation, exclude_seen=self.leave_out)
+                row.tried += 1
+                if chosen is None or found > row.validation:
+                    chosen, row.validation = fitted, found
+                    row.settings = {**settings, **ask}
+            now = time.perf_counter()
+            longest, before = max(longest, now - before), now
+            if now - began + 2 * longest > seconds:  # one more, and the last fit
+                break
+        if chosen is None:
+            return
+        self._set(chosen, row.settings)
+        row.fit = measure_cases(chosen, self.tests, "test", self.leave_out)
+        again = dataclasses.replace(chosen)
+        if (losses := chosen.history.validation) and hasattr(again, "epochs"):
+            again.epochs = losses.index(min(losses)) + 1
+        began = time.perf_counter()
+        _whole(again.fit(self.both))
+        row.seconds = time.perf_counter() - began
+        again.log_facts["learned_from"] = "train + validation"
+        row.refit = measure_cases(again, self.tests, "test", self.leave_out)
+
+    def _set(self, model: LogModel[Any], settings: Settings) -> None:
+        for name in settings.keys() & {"last", "decay", "neighbours"}:
+            setattr(model, name, settings[name])
+
+    def _fitted(self, name: str) -> Iterator[tuple[LogModel[Any], Settings]]:
+        """Yield the model fitted with each of its settings."""
+        kind = all_models()[name]
+        if name == "ease":
+            self._check_ease()
+        for settings in GRIDS[name][0] or self._recent():
+            made = kind(threads=self.threads, **settings)
+            assert isinstance(made, LogModel)
+            made.held_out = self.validation
+            yield _whole(made.fit(self.train)), settings
+
+    def _recent(self) -> list[Settings]:
+        if self.train.times.size:
+            return [{"days": days} for days in DAYS]
+        return [{"events": max(1, int(share * self.train.words))} for share in SHARES]
+
+    def _check_ease(self) -> None:
+        """Raise a `DataError` if ease needs too much memory or time."""
+        items = len(self.both.items)
+        cost, free = ease_cost(items), available_memory()
+        if (free is not None and cost.memory > free) or cost.seconds > EASE_SHARE * self.seconds:
+            has = "" if free is None else f"{readable(free)} and "
+            raise DataError(f"left out: needs {cost}, and there are {has}{EASE_SHARE * self.seconds:.0f} s")

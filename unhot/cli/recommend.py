@@ -1,0 +1,72 @@
+"""The command `unhot recommend`: learn from a log of users and items, and recommend."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from unhot.cli.model_options import listed_models
+from unhot.cli.one_model import OneModelCommand, train_command
+from unhot.cli.recommend_ask import for_users, similar
+from unhot.cli.recommend_compare import compare
+from unhot.cli.recommend_demo import demo
+from unhot.cli.recommend_measure import evaluate
+
+MODELS = (
+    *("item2vec", "skip-markov", "session-knn", "last-cosine", "itemknn", "ease"),
+    *("popularity", "recent-popularity"),
+)
+TRAIN = """\
+Learn to recommend items from a log of users and items.
+
+LOG is a file with a row for each event: CSV, TSV, JSON lines or parquet with columns for users, items and
+times; a file of MovieLens (u.data, ratings.dat, ratings.csv); or a text with a session in each line. gz, bz2,
+xz and zst files are unpacked. Bad rows are counted and shown. With --split the last events are held out, and
+`unhot recommend evaluate` asks for them. Ctrl-C stops item2vec and saves it as it is; --resume continues.
+"""
+EXAMPLES = """
+\b
+Examples:
+  unhot recommend train log.csv -o model --user user --item item --time time --split leave-last-out
+  unhot recommend train ratings.csv -o model --model ease --items movies.csv --split leave-last-out --refit
+  unhot recommend train sessions.txt -o model --model session-knn --split session
+  unhot recommend train invoices.csv -o model --session InvoiceNo --item StockCode --time InvoiceDate
+  unhot recommend evaluate model --json
+  unhot recommend for model alice bob --log log.csv
+  unhot recommend for model --history milk bread
+  unhot recommend similar model milk
+  unhot recommend compare log.csv --split leave-last-out
+  unhot recommend demo
+"""
+# options of `unhot train` that a recommender does not have
+OTHERS: dict[str, Any] = {
+    **dict.fromkeys(("phrases", "on", "freeze", "start", "column", "corpus_dir")),
+    "keep_vocabulary": False,
+}
+
+
+class RecommenderCommand(OneModelCommand):
+    """A command with options for the settings of recommenders alone."""
+
+    of = MODELS
+    called = "all recommenders"
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options, the recommenders and the output layers."""
+        listed = listed_models("recommend")
+        self.format_groups(ctx, formatter, {"Models": [(name, listed[name].summary) for name in self.of]})
+
+
+train = train_command(RecommenderCommand, OTHERS, {}, TRAIN, EXAMPLES)
+assert train.params
+train.params[0].metavar = "LOG..."
+
+
+@click.group(epilog=EXAMPLES)
+def recommend() -> None:
+    """Recommend items: train, ask, evaluate and compare models of a log."""
+
+
+for _command in (train, evaluate, for_users, similar, compare, demo):
+    recommend.add_command(_command)

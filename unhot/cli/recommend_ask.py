@@ -1,0 +1,120 @@
+"""The commands `unhot recommend for` and `unhot recommend similar`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from unhot.cli.options import json_option
+from unhot.cli.several import SeveralValues
+from unhot.cli.show import print_table, show_json
+from unhot.errors import ConfigError, DataError
+
+if TYPE_CHECKING:
+    from unhot.items.recommender import Recommendation
+
+count_option = click.option("-k", "--count", "k", type=click.IntRange(1), default=10, show_default=True)
+seen_option = click.option(
+    "--exclude-seen/--keep-seen",
+    default=None,
+    help="Leave out items of the history, or not  [default: leave out, unless the log has only sessions]",
+)
+
+
+def open_recommender(path: str) -> Any:
+    """Load a model that recommends; raise a `ConfigError` for other models."""
+    from unhot.models.load import load
+    from unhot.models.log_model import LogModel
+
+    model = load(path)
+    if not isinstance(model, LogModel):
+        raise ConfigError(f"{path}: is a {model.name} model, which does not recommend items")
+    return model
+
+
+@click.command("for", cls=SeveralValues)
+@click.argument("model")
+@click.argument("users", nargs=-1, metavar="USER...")
+@click.option("--history", multiple=True, metavar="ITEM...", help="Items, oldest first, instead of users.")
+@click.option("--log", metavar="LOG", help="A log with the histories of the users, read as in the training.")
+@click.option("--filter", "among", metavar="FILE", help="Recommend only the items of this file, one a line.")
+@count_option
+@seen_option
+@json_option
+def for_users(
+    model: str,
+    users: tuple[str, ...],
+    history: tuple[str, ...],
+    log: str | None,
+    among: str | None,
+    k: int,
+    exclude_seen: bool | None,
+    as_json: bool,
+) -> int:
+    """Recommend items for users, or for a history.
+
+    A model holds the histories of users only if it was trained with --with-users; otherwise give --log or
+    --history.
+    """
+    if bool(users) == bool(history):
+        raise click.UsageError("give users, or --history with items, and not both")
+    found = open_recommender(model)
+    if log is not None:
+        from unhot.models.fitting import Tells
+
+        with found.open_log(log, Tells()) as opened:
+            found.learn_users(opened)
+    whom: list[Any] = list(users) if users else [list(history)]
+    seen = found.leaves_out_seen if exclude_seen is None else exclude_seen
+    answers = found.recommend_many(
+        whom, k, exclude_seen=seen, filter=None if among is None else _lines(among)
+    )
+    if as_json:
+        names = users or (" ".join(history),)
+        show_json(
+            {name: [each._asdict() for each in answer] for name, answer in zip(names, answers, strict=True)}
+        )
+        return 0
+    for who, answer in zip(users or ("",), answers, strict=True):
+        _show(f"for {who}" if who else "", answer)
+    return 0
+
+
+@click.command()
+@click.argument("model")
+@click.argument("items", nargs=-1, required=True, metavar="ITEM...")
+@count_option
+@json_option
+def similar(model: str, items: tuple[str, ...], k: int, as_json: bool) -> int:
+    """Show the items that are most similar to an item."""
+    found = open_recommender(model)
+    answers = {item: found.similar(item, k) for item in items}
+    if as_json:
+        show_json({item: [each._asdict() for each in answer] for item, answer in answers.items()})
+        return 0
+    for item, answer in answers.items():
+        _show(f"similar to {item}", answer)
+    return 0
+
+
+def _show(title: str, answer: list[Recommendation]) -> None:
+    """Print recommendations as a table."""
+    rows = [(each.item, each.name, f"{each.score:.4g}") for each in answer]
+    if not rows:
+        raise DataError(f"nothing to recommend {title}: all items are excluded, or the filter leaves none")
+    named = any(each.name for each in answer)
+    shown = rows if named else [(item, score) for item, _, score in rows]
+    print_table(title, ("item", "name", "score") if named else ("item", "score"), shown, "")
+
+
+def _lines(path: str) -> list[str]:
+    """Return the lines of a file of items."""
+    try:
+        text = Path(path).read_text(encoding="utf-8", errors="surrogateescape")
+    except OSError as error:
+        raise DataError(
+            f"--filter {path}: cannot be read ({error.strerror}); give a file of items"
+        ) from error
+    return [line.strip() for line in text.splitlines() if line.strip()]

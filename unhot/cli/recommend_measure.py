@@ -1,0 +1,94 @@
+"""The command `unhot recommend evaluate`."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from unhot.cli.options import json_option
+from unhot.cli.recommend_ask import open_recommender, seen_option
+from unhot.cli.show import print_table, show_json
+
+if TYPE_CHECKING:
+    from unhot.evaluate.recommending import Recommending
+
+
+@click.command()
+@click.argument("model")
+@click.argument("log", required=False)
+@click.option(
+    "--split",
+    "part",
+    type=click.Choice(["test", "validation"]),
+    default="test",
+    show_default=True,
+    help="The part of the log to ask for.",
+)
+@click.option("--prefixes", metavar="FILE", help="Ask for these instead: a prefix a line, its target last.")
+@click.option("--at", "ks", metavar="K,K,...", default="5,10,20", show_default=True, help="Lengths of lists.")
+@seen_option
+@click.option("--sampled", type=click.IntRange(1), help="Also rank among so many random items; see the help.")
+@json_option
+def evaluate(
+    model: str,
+    log: str | None,
+    part: str,
+    prefixes: str | None,
+    ks: str,
+    exclude_seen: bool | None,
+    sampled: int | None,
+    as_json: bool,
+) -> int:
+    """Ask a model which item came next, and compare: all items are ranked.
+
+    Without LOG the log of the training is read again, if it has not changed, or what --with-users saved.
+    Recall, NDCG, MRR and hit rate have bootstrap intervals over users. Figures with --sampled are higher than
+    the true ones and may order models differently; they are only good for comparing with old papers.
+    """
+    from unhot.evaluate.recommending import evaluate_recommender
+    from unhot.models.fitting import Tells
+
+    numbers = _numbers(ks)
+    found = open_recommender(model)
+    how: dict[str, Any] = {"prefixes": prefixes, "ks": numbers, "exclude_seen": exclude_seen}
+    how["sampled"] = sampled or 0
+    if log is None:
+        result = evaluate_recommender(found, part=part, **how)
+    else:
+        with found.open_log(log, Tells()) as opened:
+            result = evaluate_recommender(found, opened, part, **how)
+    if as_json:
+        show_json(result.as_dict())
+    else:
+        _show(result)
+    return 0
+
+
+def _numbers(ks: str) -> list[int]:
+    try:
+        return [int(k) for k in ks.split(",")]
+    except ValueError:
+        raise click.BadParameter(
+            f"--at {ks}: give whole numbers with commas between them, such as 5,10,20"
+        ) from None
+
+
+def _show(result: Recommending) -> None:
+    """Print the figures in percent with their intervals, then how they were measured."""
+    from unhot.evaluate.bootstrap import NO_INTERVAL
+
+    rows = []
+    for name, value in result.figures.items():
+        low, high = result.intervals.get(name, NO_INTERVAL)
+        percent = not name.startswith(("popularity_rank", "novelty"))
+        interval = "" if math.isnan(low) else f"{100 * low:.2f} .. {100 * high:.2f}"
+        rows.append((name, f"{100 * value:.2f} %" if percent else f"{value:,.1f}", interval))
+    how = (
+        f"{result.model} learned from {result.learned_from} (split {result.split}), asked on {result.part}: "
+        f"{result.cases:,} questions of {result.users:,} users or sessions, {result.unknown:,} with an item "
+        f"that the model does not know; items of the history {result.seen}; {result.milliseconds:.2f} ms a "
+        "question"
+    )
+    print_table("", ("", "", "95 % interval"), rows, how)

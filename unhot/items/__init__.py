@@ -1,0 +1,1 @@
+"""Recommending items: histories, what every recommender answers, and the models that only count."""

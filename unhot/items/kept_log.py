@@ -1,0 +1,83 @@
+"""What a saved recommender keeps of its log: the names of its items and, if asked, the whole log."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from unhot.errors import FormatError
+from unhot.logs.log import Log, Sequences
+from unhot.vocab.vocabulary import joined_words, split_words
+
+LISTS = ("names", "log_items", "log_users")  # lists of words, each saved as its text and its starts
+ARRAYS = {"log_ids": np.int32, "log_starts": np.int64, "log_user_of": np.int32, "log_times": np.float64}
+
+
+class KeptLog(NamedTuple):
+    """The names of items, and the sequences of the log, or None."""
+
+    names: Sequence[str] = ()
+    log: Sequences | None = None
+
+    def tensors(self) -> dict[str, Any]:
+        """Return all as tensors."""
+        log = self.log
+        words = (self.names, log.item_words if log else (), log.user_words if log else ())
+        found: dict[str, Any] = {}
+        for name, listed in zip(LISTS, words, strict=True):
+            if len(listed):
+                found[f"{name}.text"], found[f"{name}.starts"] = joined_words(listed)
+        if log is not None:
+            arrays: tuple[Any, ...] = (log.ids, log.starts, log.user_of, log.times)
+            found |= {name: np.asarray(a) for name, a in zip(ARRAYS, arrays, strict=True) if a.size}
+        return found
+
+    @classmethod
+    def of_tensors(cls, tensors: Mapping[str, Any], items: int) -> KeptLog:
+        """Read back what `tensors` returned; raise a `FormatError` if it is damaged."""
+        names, item_words, user_words = (_words(tensors, name) for name in LISTS)
+        arrays = {name: tensors.get(name, np.zeros(0, kind)) for name, kind in ARRAYS.items()}
+        ids, starts, user_of, times = arrays.values()
+        if len(names) not in (0, items) or any(
+            array.ndim != 1 or array.dtype != kind
+            for array, kind in zip(arrays.values(), ARRAYS.values(), strict=True)
+        ):
+            raise FormatError("the names or the log of a recommender are damaged: train it again")
+        if not ids.size:
+            return cls(names)
+        sizes = starts.size > 1 and starts[0] == 0 and starts[-1] == ids.size
+        rising = (starts[1:] > starts[:-1]).all()
+        fits = user_of.size == starts.size - 1 and times.size in (0, ids.size)
+        inside = (
+            0 <= ids.min()
+            and ids.max() < len(item_words)
+            and -1 <= user_of.min()
+            and user_of.max() < len(user_words)
+        )
+        if not (sizes and rising and fits and inside):
+            raise FormatError("the log of a recommender is damaged: train it again")
+        none = np.zeros(0, np.float32)
+        return cls(names, Sequences(ids, starts, item_words, user_of, user_words, times, none, {}, {}))
+
+
+def _words(tensors: Mapping[str, Any], name: str) -> list[str]:
+    """Return a list of words; an empty one if it was not saved."""
+    text = tensors.get(f"{name}.text", np.zeros(0, np.uint8))
+    starts = tensors.get(f"{name}.starts", np.zeros(1, np.int64))
+    if text.dtype != np.uint8 or starts.dtype != np.int64:
+        raise FormatError(f"a recommender: the type of its list of words {name!r} is wrong: it is damaged")
+    return split_words(text, starts)
+
+
+def keep_of(log: Log, names: Sequence[str], *, users: bool) -> KeptLog:
+    """Return what to keep of a log: with `users`, all its sequences."""
+    if not users:
+        return KeptLog(names)
+    ids, starts = np.array(log.ids_of_lines), np.array(log.starts)
+    times = np.array(log.times)
+    none = np.zeros(0, np.float32)
+    return KeptLog(
+        names, Sequences(ids, starts, log.items.words, log.user_of, log.users.words, times, none, {}, {})
+    )

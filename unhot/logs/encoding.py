@@ -1,0 +1,154 @@
+"""Read a log: turn rows of users and items, or lines of sessions, into sequences of ids on disk.
+
+1. read the rows                                            events.py
+2. drop users and items with few events (core), merge repeats
+3. sort by user or session, then by time; cut where nothing happened for long (gap)
+4. rank items and users by their events; write shards       log.py
+"""
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from unhot.errors import ConfigError, DataError, at_least, one_of, whole
+from unhot.logs.events import Events, read_events
+from unhot.logs.grouping import grouped
+from unhot.logs.item_facts import ItemFacts, read_item_facts
+from unhot.logs.log import Log, Sequences, make_log
+from unhot.logs.log_reading import LogReading
+from unhot.types import Counts, Floats, Starts
+
+MINUTE = 60.0
+REPEATS = ("keep", "merge")
+
+
+def read_log(
+    source: Any,
+    *,
+    repeats: str = "keep",
+    core: int = 0,
+    gap: float | None = None,
+    items: str | os.PathLike[str] | None = None,
+    directory: str | os.PathLike[str] | None = None,
+    threads: int = 2,
+    progress: Callable[[int, int | None], None] | None = None,
+    **reading: Any,
+) -> Log:
+    """Turn a log into sequences of items on disk, and return them as a `Log`.
+
+    source     a file of rows or of sessions, a table, or an iterable; see `read_events`
+    repeats    keep | merge: keep all events of a user with an item, or only the first one of each line, with
+               the sum of their weights
+    core       drop users and items with fewer events than this, again and again until none is left
+    gap        minutes: a user's events that lie further apart belong to different sessions
+    items      a file with the names and side columns of items; see `read_item_facts`
+    directory  where to keep the log, see `Log.open`; None: a temporary directory
+    progress   called now and then with the bytes read so far and the bytes in total (None if unknown)
+    reading    which columns hold what, and the format: see `LogReading`
+    """
+    one_of("repeats", repeats, REPEATS)
+    core, how = whole("core", core, 0), LogReading(**reading)
+    facts = ItemFacts({}, {}) if items is None else read_item_facts(items)
+    events = read_events(source, how, threads=threads, progress=progress)
+    sides = {
+        name: {events.item_words[item]: cells for item, cells in values.items()}
+        for name, values in events.sides.items()
+    }
+    groups, number = _groups(events)
+    if core:
+        events, groups, number = _core(events, groups, number, core)
+    times = events.times
+    order, starts = grouped(groups, number, times)
+    if gap is not None:
+        starts = _cut_at_gaps(starts, times[order] if times.size else times, at_least("gap", gap, 0) * MINUTE)
+    if times.size:
+        order, starts = _by_first_time(order, starts, times)
+    ids, weights = events.items[order], events.weights[order] if events.weights.size else events.weights
+    user_of = events.users[order[starts[:-1]]]
+    if repeats == "merge":
+        kept, starts, weights = _merged(ids, starts, weights)
+        ids, order = ids[kept], order[kept]
+    return make_log(
+        Sequences(
+            ids=ids,
+            starts=starts,
+            item_words=events.item_words,
+            user_of=user_of,
+            user_words=events.user_words,
+            times=times[order] if times.size else times,
+            weights=weights,
+            names=facts.names,
+            sides={**sides, **facts.sides},
+        ),
+        directory,
+        events.report.lines(),
+    )
+
+
+def _groups(events: Events) -> tuple[Any, int]:
+    """Return the number of the line of each event: of its session, or of its user."""
+    if not events.sessions.size:
+        return events.users, len(events.user_words)
+    number = int(events.sessions.max()) + 1
+    owner = np.full(number, -1, np.int32)
+    owner[events.sessions] = events.users
+    if np.array_equal(owner[events.sessions], events.users):
+        return events.sessions, number
+    # sessions of different users have the same names: a line is a session of one user
+    keys = events.sessions.astype(np.int64) * (len(events.user_words) + 1) + events.users + 1
+    _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
+    rank = np.empty(first.size, np.int32)
+    rank[np.argsort(first)] = np.arange(first.size)
+    return rank[inverse], first.size
+
+
+def _core(events: Events, groups: Any, number: int, core: int) -> tuple[Events, Any, int]:
+    """Drop lines and items with fewer events than `core`, until none is left; number the lines anew."""
+    kept = np.ones(groups.size, bool)
+    while True:
+        lines = np.bincount(groups[kept], minlength=number)
+        items = np.bincount(events.items[kept], minlength=len(events.item_words))
+        stay = kept & (lines[groups] >= core) & (items[events.items] >= core)
+        if stay.sum() == kept.sum():
+            break
+        kept = stay
+    if not kept.any():
+        raise DataError(f"core={core}: no user and no item has so many events; choose a smaller number")
+    rank = np.cumsum(lines > 0).astype(np.int32) - 1
+    left = events._replace(
+        users=events.users[kept],
+        items=events.items[kept],
+        times=events.times[kept] if events.times.size else events.times,
+        weights=events.weights[kept] if events.weights.size else events.weights,
+    )
+    return left, rank[groups[kept]], int(rank[-1]) + 1
+
+
+def _cut_at_gaps(starts: Starts, times: Any, gap: float) -> Starts:
+    """Return where lines begin if they are also cut where the next event comes more than `gap` later."""
+    if not times.size:
+        raise ConfigError("gap: the log has no times; name their column (time=, or --time), or leave gap out")
+    return np.union1d(starts, np.flatnonzero(np.diff(times) > gap) + 1)
+
+
+def _by_first_time(order: Starts, starts: Starts, times: Any) -> tuple[Starts, Starts]:
+    """Return the order of all events, and where lines begin, if lines are sorted by their first event."""
+    lines = np.argsort(times[order[starts[:-1]]], kind="stable")
+    sizes = np.diff(starts)[lines]
+    ends = np.cumsum(sizes)
+    places = np.arange(order.size) + np.repeat(starts[:-1][lines] - (ends - sizes), sizes)
+    return order[places], np.append(0, ends)
+
+
+def _merged(ids: Any, starts: Starts, weights: Floats) -> tuple[Counts, Starts, Floats]:
+    """Return the places of the first event of each item in each line, the new starts, and summed weights."""
+    sizes = np.diff(starts)
+    keys = np.repeat(np.arange(sizes.size), sizes) * (int(ids.max()) + 1) + ids
+    _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
+    kept = np.sort(first)
+    if weights.size:
+        sums = np.bincount(inverse, weights=weights)
+        weights = sums[np.argsort(first)].astype(np.float32)
+    return kept, np.searchsorted(kept, starts), weights

@@ -1,0 +1,253 @@
+"""A log of what users did with items, as a corpus: a line is a sequence of items in order of time.
+
+A line is the history of a user, or a session. On disk a log is a corpus with some more files:
+
+log.json        which of the other files there are, and what was read; it is written last
+times.bin       float64 [events] seconds, in the order of the ids
+weights.bin     float32 [events] ratings or weights, in the same order
+names.txt       the names of the items, in the order of the vocabulary; an empty line: no name
+beside/users    a corpus: line i is the user of line i
+sides/NAME      a corpus: line i holds the values of item i in the side column NAME
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from unhot.corpus.corpus import Corpus, checked_names
+from unhot.corpus.given_ids import IdText, flat, write_ids
+from unhot.corpus.indexed_folder import check_size, map_numbers, read_index, save_index
+from unhot.corpus.workplace import Workplace
+from unhot.errors import ConfigError, DataError, FormatError
+from unhot.types import Counts, Doubles, Floats, Ids, Starts
+from unhot.vocab.vocabulary import Vocabulary, decode_words
+
+VERSION = 1
+INDEX, NAMES = "log.json", "names.txt"
+TIMES, WEIGHTS = "times.bin", "weights.bin"
+SIDES, USERS = "sides", "users"
+AGAIN = "read the log again"
+
+
+class Sequences(NamedTuple):
+    """What a log is made of; items and users are numbers into their lists of words."""
+
+    ids: Ids  # [events] items
+    starts: Starts  # [lines + 1]
+    item_words: Sequence[str]
+    user_of: Ids  # [lines], -1: no user
+    user_words: Sequence[str]
+    times: Doubles  # [events], or empty
+    weights: Floats  # [events], or empty
+    names: Mapping[str, str]  # item -> its name
+    sides: Mapping[str, Mapping[str, Sequence[str]]]  # column -> item -> its values
+
+
+class Log(Corpus):
+    """Sequences of items; made by `read_log`, `Log.open` or `Log.part`."""
+
+    @classmethod
+    def open(cls, directory: str | os.PathLike[str]) -> Log:
+        """Open a folder that `read_log` kept; raise a `FormatError` if it is damaged or incomplete."""
+        path = Path(directory)
+        read_index(path / INDEX, VERSION, AGAIN)
+        log = super().open(path)
+        assert isinstance(log, Log)
+        for name, kind in ((TIMES, np.float64), (WEIGHTS, np.float32)):
+            if name in log.facts["files"]:
+                check_size(path / name, log.ids_of_lines.size * np.dtype(kind).itemsize, AGAIN)
+        for other, lines in (
+            (log.beside.get(USERS), log.sentences),
+            *((s, len(log.items)) for s in log.sides.values()),
+        ):
+            if other is not None and other.sentences != lines:
+                raise FormatError(
+                    f"{path}: {other.directory} has {other.sentences} lines, not {lines}: {AGAIN}"
+                )
+        users = np.diff(flat(log.beside[USERS])[1]) if USERS in log.beside else np.zeros(0)
+        if (np.diff(log.starts) < 1).any() or users.max(initial=0) > 1:
+            raise FormatError(f"{path}: a line has no item, or several users: the file is damaged, {AGAIN}")
+        if NAMES in log.facts["files"] and len(log.names) != len(log.items):
+            raise FormatError(f"{path / NAMES}: {len(log.names)} names of {len(log.items)} items: {AGAIN}")
+        return log
+
+    @functools.cached_property
+    def facts(self) -> dict[str, Any]:
+        """The index of the log: its files, side columns, and what was read."""
+        found = read_index(self.directory / INDEX, VERSION, AGAIN)
+        lists = [found.get(name) for name in ("files", SIDES, "report")]
+        if not all(isinstance(each, list) and all(isinstance(x, str) for x in each) for each in lists) or (
+            NAMES in found["files"] and not (self.directory / NAMES).is_file()
+        ):
+            raise FormatError(f"{self.directory / INDEX}: the file is damaged: {AGAIN}")
+        return found
+
+    @property
+    def items(self) -> Vocabulary:
+        """The items, with the number of their events."""
+        return self.vocabulary
+
+    @property
+    def users(self) -> Vocabulary:
+        """The users, with the number of their lines; empty if the log names none."""
+        return self.beside[USERS].vocabulary if USERS in self.beside else Vocabulary([], [])
+
+    @functools.cached_property
+    def user_of(self) -> Ids:
+        """The user of each line, -1: none."""
+        found = np.full(self.sentences, -1, np.int32)
+        if USERS in self.beside:
+            ids, starts = flat(self.beside[USERS])
+            found[np.diff(starts) > 0] = ids
+        return found
+
+    @functools.cached_property
+    def _flat(self) -> tuple[Ids, Starts]:
+        return flat(self)
+
+    @property
+    def ids_of_lines(self) -> Ids:
+        """The items of all lines, one line after another."""
+        return self._flat[0]
+
+    @property
+    def starts(self) -> Starts:
+        """Where each line begins, and the number of events."""
+        return self._flat[1]
+
+    @functools.cached_property
+    def times(self) -> Doubles:
+        """The times of all events in seconds; empty if the log has none."""
+        found: Doubles = self._numbers(TIMES, np.float64)
+        return found
+
+    @functools.cached_property
+    def weights(self) -> Floats:
+        """The ratings or weights of all events; empty if the log has none."""
+        found: Floats = self._numbers(WEIGHTS, np.float32)
+        return found
+
+    def _numbers(self, name: str, kind: Any) -> Any:
+        return map_numbers(self.directory / name, kind) if name in self.facts["files"] else np.zeros(0, kind)
+
+    @functools.cached_property
+    def names(self) -> list[str]:
+        """The names of all items, "" where there is none; an empty list if no item has a name."""
+        if NAMES not in self.facts["files"]:
+            return []
+        return decode_words((self.directory / NAMES).read_bytes().split(b"\n")[:-1])
+
+    @functools.cached_property
+    def sides(self) -> dict[str, Corpus]:
+        """The side columns: line i of each corpus holds the values of item i."""
+        try:
+            names = checked_names(self.facts[SIDES])
+        except ConfigError as error:
+            raise FormatError(f"{self.directory / INDEX}: {error}: the file is damaged, {AGAIN}") from error
+        return {name: Corpus.open(self.directory / SIDES / name) for name in names}
+
+    def part(self, ends: Starts) -> Log:
+        """Return the log of what comes before `ends[i]` in each line i; its items are counted anew."""
+        sizes = ends - self.starts[:-1]
+        inside = np.arange(self.ids_of_lines.size) < np.repeat(ends, np.diff(self.starts))
+        lines = np.flatnonzero(sizes > 0)
+        if not lines.size:
+            raise DataError(
+                "this split leaves nothing to learn from: the log is too short for it; use split=none"
+            )
+        sides = {name: _by_item(side, self.items.words) for name, side in self.sides.items()}
+        return make_log(
+            Sequences(
+                ids=self.ids_of_lines[inside],
+                starts=np.append(0, np.cumsum(sizes[lines])),
+                item_words=self.items.words,
+                user_of=self.user_of[lines],
+                user_words=self.users.words,
+                times=self.times[inside] if self.times.size else self.times,
+                weights=self.weights[inside] if self.weights.size else self.weights,
+                names=dict(zip(self.items.words, self.names, strict=False)),
+                sides=sides,
+            )
+        )
+
+    def close(self) -> None:
+        """Release what is mapped, and remove the directory if it is temporary."""
+        for name in ("_flat", "times", "weights"):
+            self.__dict__.pop(name, None)
+        super().close()
+
+
+def make_log(
+    given: Sequences, directory: str | os.PathLike[str] | None = None, report: Iterable[str] = ()
+) -> Log:
+    """Write a log; items and users that have no event are left out, the others are ranked by their events."""
+    items, ranks = _ranked(given.item_words, np.bincount(given.ids, minlength=len(given.item_words)))
+    text = IdText(ranks[given.ids], given.starts, items)
+    beside, named = {}, given.user_of >= 0
+    if named.any():
+        counts = np.bincount(given.user_of[named], minlength=len(given.user_words))
+        users, places = _ranked(given.user_words, counts)
+        beside[USERS] = IdText(places[given.user_of[named]], np.append(0, np.cumsum(named)), users)
+    with Workplace(directory) as place:
+        files = []
+        for name, numbers, kind in ((TIMES, given.times, "<f8"), (WEIGHTS, given.weights, "<f4")):
+            if numbers.size:
+                numbers.astype(kind, copy=False).tofile(place.work / name)
+                files.append(name)
+        if any(word in given.names for word in items.words):
+            names = [" ".join(given.names.get(word, "").split()) for word in items.words]
+            (place.work / NAMES).write_bytes(
+                "".join(f"{name}\n" for name in names).encode("utf-8", "replace")
+            )
+            files.append(NAMES)
+        sides = [
+            name for name, values in given.sides.items() if _write_side(place, name, values, items.words)
+        ]
+        log = write_ids(text, place, Log, beside)
+        save_index(
+            log.directory / INDEX, {"version": VERSION, "files": files, SIDES: sides, "report": [*report]}
+        )
+    return log
+
+
+def _ranked(words: Sequence[str], counts: Counts) -> tuple[Vocabulary, Ids]:
+    """Return the words that occur as a vocabulary, and the id of each word there; -1: it does not occur."""
+    used = np.flatnonzero(counts).tolist()
+    vocabulary = Vocabulary.from_counts({words[i]: int(counts[i]) for i in used})
+    if len(vocabulary) != len(used):
+        raise DataError("two items or two users have the same name")
+    ids = np.full(len(words), -1, np.int32)
+    ids[used] = [vocabulary.index[words[i]] for i in used]
+    return vocabulary, ids
+
+
+def _write_side(
+    place: Workplace, name: str, values: Mapping[str, Sequence[str]], items: Sequence[str]
+) -> bool:
+    """Write the values of all items as a corpus; return False if there are none."""
+    checked_names([name])
+    lines = [list(dict.fromkeys(values.get(item, ()))) for item in items]
+    flat_values = [value for line in lines for value in line]
+    if not flat_values:
+        return False
+    words = sorted(set(flat_values))
+    index = {word: i for i, word in enumerate(words)}
+    numbers = np.array([index[value] for value in flat_values], np.int32)
+    vocabulary, ids = _ranked(words, np.bincount(numbers, minlength=len(words)))
+    starts = np.append(0, np.cumsum([len(line) for line in lines]))
+    with Workplace(place.work / SIDES / name) as folder:
+        write_ids(IdText(ids[numbers], starts, vocabulary), folder, Corpus, {}).close()
+    return True
+
+
+def _by_item(side: Corpus, items: Sequence[str]) -> dict[str, list[str]]:
+    """Return the values of each item, by its word."""
+    ids, starts = flat(side)
+    words = side.vocabulary.words
+    return {item: [words[i] for i in ids[starts[n] : starts[n + 1]]] for n, item in enumerate(items)}

@@ -1,0 +1,112 @@
+"""Recommend what others had together with the items of a history: nearest neighbours of items by cosine.
+
+    cos_ij  = G_ij / (sqrt(n_i n_j) + shrink)    G_ij: lines that have both items, n_i: lines that have item i
+    score_j = sum over the items i of the history of decay^age cos_ij
+
+`itemknn` asks with all items of a history, `last-cosine` with the last five, of which the newest counts most.
+An item is not a neighbour of itself.
+"""
+
+import dataclasses
+from typing import Annotated, Any
+
+import numpy as np
+
+from unhot.corpus.cells import Cells
+from unhot.corpus.cooccurrence import cooccurrences
+from unhot.errors import DataError
+from unhot.items.histories import Histories, newest
+from unhot.items.item_rows import ItemRows, rows_of_cells
+from unhot.logs.log import Log
+from unhot.logs.merging import merged_lines
+from unhot.models.counted_model import CountedModel
+from unhot.models.fitting import Tells
+from unhot.models.model import model
+from unhot.models.settings import Range
+from unhot.sizes import free_space, readable
+from unhot.types import Doubles, Floats
+
+LONGEST = 10_000  # items of a line, at most: the widest window that cells are counted in
+CELL = 24  # bytes of a cell while it is counted and weighed
+
+
+def reference(x: Doubles, shrink: float) -> Doubles:
+    """Compute the cosines of the columns of a matrix of zeros and ones [lines, items].
+
+    >>> reference(np.array([[1.0, 1, 0], [1, 0, 0]]), shrink=0.0).round(3)
+    array([[0.   , 0.707, 0.   ],
+           [0.707, 0.   , 0.   ],
+           [0.   , 0.   , 0.   ]])
+    """
+    together = x.T @ x
+    alone = np.diag(together)
+    out = together / (np.sqrt(np.outer(alone, alone)) + shrink + (alone == 0))
+    np.fill_diagonal(out, 0.0)
+    return np.asarray(out)
+
+
+@dataclasses.dataclass(kw_only=True)
+class HistoryModel(CountedModel):
+    """Settings of a recommender that adds up rows for the last items of a history."""
+
+    last: Annotated[int, Range(0)] = 5  # ask with so many of the last items of a history; 0: with all
+    decay: Annotated[float, Range(0)] = 0.8  # how much an item counts, relative to the next newer one
+
+    def counted_from(self, tensors: dict[str, Any], items: int) -> ItemRows:
+        """Check the rows of a saved model."""
+        return ItemRows.of_tensors(tensors, items)
+
+    def scores(self, histories: Histories) -> Floats:
+        """Return the scores of all items for each history."""
+        rows: ItemRows = self.counted
+        return rows.scores(newest(histories, self.last, self.decay))
+
+
+@model("itemknn")
+@dataclasses.dataclass(kw_only=True)
+class ItemKNN(HistoryModel):
+    """Recommend neighbours of all items of a history, by cosine."""
+
+    last: Annotated[int, Range(0)] = 0  # ask with so many of the last items of a history; 0: with all
+    decay: Annotated[float, Range(0)] = 1.0  # how much an item counts, relative to the next newer one
+    shrink: Annotated[float, Range(0)] = 0.0  # added below the fraction bar: how much rare pairs count less
+    neighbours: Annotated[int, Range(0)] = 0  # keep only so many neighbours of each item; 0: all
+
+    def count(self, log: Log, tells: Tells) -> ItemRows:
+        """Count the lines that have two items, and weigh them."""
+        with together(log, self.threads, tells) as cells:
+            alone = cells.vocabulary.counts.astype(np.float64)
+            row = np.repeat(np.arange(alone.size), np.diff(cells.starts))
+            cosines = cells.values / (np.sqrt(alone[row] * alone[cells.columns]) + self.shrink)
+            return rows_of_cells(cells, cosines, self.neighbours)
+
+
+@model("last-cosine")
+@dataclasses.dataclass(kw_only=True)
+class LastCosine(ItemKNN):
+    """Recommend neighbours of the last items of a history, by cosine."""
+
+    last: Annotated[int, Range(0)] = 5  # ask with so many of the last items of a history; 0: with all
+    decay: Annotated[float, Range(0)] = 0.8  # how much an item counts, relative to the next newer one
+    shrink: Annotated[float, Range(0)] = 5.0  # added below the fraction bar: how much rare pairs count less
+
+
+def together(log: Log, threads: int, tells: Tells) -> Cells:
+    """Count for all pairs of items how many lines have both; the counts of single items are of lines, too."""
+    with merged_lines(log) as lines:
+        sizes = np.diff(np.concatenate([shard.starts for shard in lines.shards]))
+        longest = int(sizes.max())
+        pairs = min(float((sizes.astype(np.float64) ** 2).sum()), float(len(lines.vocabulary)) ** 2)
+        if longest > LONGEST:
+            raise DataError(
+                f"a line of the log has {longest:,} items, and neighbours are counted among at most "
+                f"{LONGEST:,}: cut the log into sessions (gap), or choose another model"
+            )
+        if pairs * CELL > free_space(lines.directory):
+            raise DataError(
+                f"the neighbours of {len(lines.vocabulary):,} items may need {readable(pairs * CELL)} of "
+                f"disk space, but {readable(free_space(lines.directory))} are free: cut the log into "
+                "sessions (gap), or choose another model"
+            )
+        how = {"window": max(longest - 1, 1), "weights": "flat", "sides": "both"}
+        return cooccurrences(lines, **how, threads=threads, progress=tells.counting)  # type: ignore[arg-type]
