@@ -6,6 +6,9 @@ the original rows): so an answer may lack a neighbour, but its cosines are exact
 rows, because several threads would link them to an almost empty graph and lose some links. With several
 threads, two builds may miss different rows.
 
+A graph can also be made for inner products with unit vectors, which inner.py needs: all rows are then divided
+by one length instead of their own. Such a graph keeps them in float32, because some may be very long.
+
 Reference: Malkov & Yashunin, Efficient and robust approximate nearest neighbor search using HNSW graphs,
 2016.
 """
@@ -52,30 +55,46 @@ class Hnsw:
     """
 
     def __init__(
-        self, vectors: Floats, graph: Any, settings: HnswSettings, threads: int | None = None
+        self,
+        vectors: Floats,
+        graph: Any,
+        settings: HnswSettings,
+        threads: int | None = None,
+        divisors: Doubles | None = None,
     ) -> None:
-        """Take a matrix [rows, dim] and the graph over its rows."""
+        """Take a matrix [rows, dim] and the graph over its rows; by default, rows are divided by lengths."""
         self.vectors, self.settings = vectors, settings
-        self.norms = norms(vectors)
+        self.norms = norms(vectors) if divisors is None else divisors
         self.threads = usable_cores() if threads is None else whole("threads", threads, 1)
         self._graph, self._lock = graph, threading.Lock()
 
     @classmethod
-    def build(cls, vectors: Floats, settings: HnswSettings | None = None, threads: int | None = None) -> Hnsw:
-        """Build the graph of a matrix; rows without a direction are left out."""
+    def build(
+        cls,
+        vectors: Floats,
+        settings: HnswSettings | None = None,
+        threads: int | None = None,
+        divisors: Doubles | None = None,
+    ) -> Hnsw:
+        """Build the graph of a matrix; rows without a direction are left out.
+
+        With `divisors`, it finds the highest inner products of a query's unit vector with row / divisor,
+        instead of cosines. Rows whose divisor is not finite are left out.
+        """
         settings = settings or HnswSettings()
         if vectors.ndim != 2 or vectors.shape[1] == 0:
             raise DataError(
                 f"vectors has shape {vectors.shape}: give a matrix with at least one number in each row"
             )
-        index = cls(vectors, _empty(vectors.shape[1], settings), settings, threads)
+        graph = _empty(vectors.shape[1], settings, by_cosine=divisors is None)
+        index = cls(vectors, graph, settings, threads, divisors)
         known = np.flatnonzero(directed(index.norms))
         cuts = [0, *range(min(FIRST_ROWS, len(known)), len(known), BLOCK_ROWS), len(known)]
         for first, stop in itertools.pairwise(cuts):
             rows = known[first:stop]
             index._graph.add(
                 rows.astype(np.uint64),
-                units(vectors[rows]).astype(np.float32),
+                (vectors[rows].astype(np.float64) / index.norms[rows, None]).astype(np.float32),
                 threads=index.threads if first else 1,
             )
         return index
@@ -134,12 +153,12 @@ class Hnsw:
             ids[line, : len(order)], cosines[line, : len(order)] = rows[order], exact[order]
 
 
-def _empty(dim: int, settings: HnswSettings) -> Any:
+def _empty(dim: int, settings: HnswSettings, by_cosine: bool = True) -> Any:
     index = extra("usearch.index", "ann", "approximate search")
     return index.Index(
         ndim=dim,
-        metric="cos",
-        dtype="f16",
+        metric="cos" if by_cosine else "ip",
+        dtype="f16" if by_cosine else "f32",
         connectivity=settings.connectivity,
         expansion_add=settings.expansion_add,
         expansion_search=settings.expansion_search,

@@ -1,17 +1,19 @@
 """Search by inner product: find the rows o_j with the highest scores h . o_j + b_j for queries h.
 
+A bias is one more number of a row: the score is the inner product of (h, 1) and (o_j, b_j).
+
 Exact search computes all scores by one float32 product of BLAS for each block of queries. Its rounding may
 order rows whose scores differ by less than about 1e-7 |h| |o_j| either way, and the size of a block may
 change the last digit of a score. The scores of equal rows, too, may differ in the last digit.
 
-A graph (hierarchical navigable small worlds, with usearch, extra `ann`) links each row (o_j, b_j) to rows
-with high inner products with it; a query is (h, 1). One more number, sqrt(M^2 - |o_j|^2 - b_j^2) with M the
-greatest length, would turn inner products into cosines (Bachrach et al. 2014). But then long rows are far
-from all others: of the 10 best of 5,000 rows of varied lengths, a graph of cosines found 27 %, and a graph of
-inner products found more than 99 %.
+A graph (hnsw.py) links each row to rows with high inner products with it. One more number,
+sqrt(M^2 - |o_j|^2 - b_j^2) with M the greatest length, would turn inner products into cosines (Bachrach et
+al. 2014). But then long rows are far from all others: of the 10 best of 5,000 rows of varied lengths, a graph
+of cosines found 27 %, and a graph of inner products found more than 99 %.
 
-The scores of the rows that the graph finds are computed in float64 from the original rows. A query for which
-too few rows remain, because the others are excluded or not allowed, is answered by exact search.
+The scores of the rows that the graph finds are computed in float64 from the original rows, up to 1e-9 of |h|
+times the median length. A query for which too few rows remain, because the others are excluded or not
+allowed, is answered by exact search.
 
 Rows that are not finite are never found, and queries that are not finite find nothing.
 
@@ -20,27 +22,20 @@ Reference: Morozov & Babenko, Non-metric similarity graphs for maximum inner pro
 
 from __future__ import annotations
 
-import itertools
-import threading
-from collections.abc import Iterator
-from typing import TypeAlias
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from unhot.errors import DataError, extra, whole
+from unhot.errors import DataError, whole
 from unhot.index.best import ExcludedRows, best, checked_allowed, checked_exclude
 from unhot.index.exact import checked_queries, nothing_found, usable_cores
-from unhot.index.hnsw import BLOCK_ROWS, FIRST_ROWS, HnswSettings
-from unhot.index.lengths import directed, norms, units
+from unhot.index.hnsw import Hnsw, HnswSettings
+from unhot.index.lengths import directed, norms
 from unhot.threads import parts_of
-from unhot.types import Counts, Doubles, Floats
+from unhot.types import Counts, Floats
 
 BLOCK_BYTES = 1 << 26  # bytes of scores that are held at a time
 MORE = 8  # a graph is asked for so many more rows than could be needed
 SHARE = 4  # a graph is not worth its time for more than 1 / SHARE of the rows
-
-Allowed: TypeAlias = NDArray[np.bool_] | None  # [rows], or [queries, rows]
 
 
 class InnerProduct:
@@ -54,7 +49,7 @@ class InnerProduct:
     def __init__(
         self,
         vectors: Floats,
-        bias: Floats | None = None,
+        bias: ArrayLike | None = None,
         *,
         graph: HnswSettings | None = None,
         threads: int | None = None,
@@ -65,24 +60,27 @@ class InnerProduct:
             raise DataError(
                 f"vectors has shape {self.vectors.shape}: give a matrix with one row for each vector"
             )
-        rows = len(self.vectors)
-        self.bias: Floats = np.zeros(rows, np.float32) if bias is None else np.asarray(bias, np.float32)
-        if self.bias.shape != (rows,):
+        if bias is not None and np.shape(bias) != (len(self.vectors),):
             raise DataError(
-                f"there are {rows} vectors, but bias has shape {self.bias.shape}: give one number for each "
-                "vector"
+                f"there are {len(self.vectors)} vectors, but bias has shape {np.shape(bias)}: give one "
+                "number for each vector"
             )
         self.threads = usable_cores() if threads is None else whole("threads", threads, 1)
-        lengths = np.hypot(norms(self.vectors), self.bias)  # of the rows (o_j, b_j)
-        self._odd = np.flatnonzero(~np.isfinite(lengths))
-        self._graph: InnerGraph | None = None
+        self._rows = self.vectors
+        if bias is not None and np.any(bias):
+            self._rows = np.column_stack([self.vectors, np.asarray(bias, np.float32)])
+        lengths = norms(self._rows)
+        known = np.isfinite(lengths)
+        self._odd = np.flatnonzero(~known)
+        self._graph: Hnsw | None = None
         if graph is not None and directed(lengths).any():
-            self._graph = InnerGraph(self.vectors, self.bias, lengths, graph, self.threads)
+            # usearch subtracts inner products from 1: much smaller ones would be lost, longer ones overflow
+            self._scale = max(np.median(lengths[known]), lengths[known].max() * 1e-15)
+            self._graph = Hnsw.build(self._rows, graph, self.threads, np.where(known, self._scale, np.inf))
 
     def scores(self, queries: ArrayLike) -> Floats:
         """Return the score of each row for each query, [n, rows]; NaN if one of them is not finite."""
-        given = self._checked(queries)
-        return self._fill(given, np.empty((len(given), len(self.vectors)), np.float32))
+        return self._scores(self._checked(queries))
 
     def search(
         self,
@@ -90,7 +88,7 @@ class InnerProduct:
         k: int,
         *,
         exclude: ExcludedRows | None = None,
-        allowed: Allowed = None,
+        allowed: NDArray[np.bool_] | None = None,
     ) -> tuple[Counts, Floats]:
         """Return the k rows with the highest scores for each query [n, dim], best first, and their scores.
 
@@ -100,122 +98,52 @@ class InnerProduct:
         """
         k, given = whole("k", k, 1), self._checked(queries)
         barred = checked_exclude(exclude, len(given))
-        flags = checked_allowed(allowed, len(given), len(self.vectors))
-        if self._graph is None:
-            return self._search_all(given, k, barred, flags)
-        return self._search_graph(self._graph, given, k, barred, flags)
+        flags = checked_allowed(allowed, len(given), len(self._rows))
+        ids, scores = nothing_found(len(given), k)
+        if self._graph is not None:
+            self._ask(self._graph, given, barred, flags, ids, scores)
+        left = np.flatnonzero(ids[:, -1] < 0)
+        block = max(1, BLOCK_BYTES // (4 * max(1, len(self._rows))))
+        room = np.empty((min(block, len(left)), len(self._rows)), np.float32)
+        for part in parts_of(len(left), block):
+            lines = left[part.start : part.stop]
+            all_scores = self._scores(given[lines], room[: len(lines)])
+            own = flags if len(flags) == 1 else flags[lines]
+            ids[lines], scores[lines] = best(all_scores, k, barred.take(lines), own, self.threads)
+        return ids, scores
 
+    @np.errstate(over="ignore")
     def _checked(self, queries: ArrayLike) -> Floats:
-        """Return the queries as float32 [n, dim]; numbers beyond float32 become infinite."""
-        with np.errstate(over="ignore"):
-            return checked_queries(queries, self.vectors.shape[1]).astype(np.float32, copy=False)
+        """Return the queries as float32, with a 1 for the bias; numbers beyond float32 become infinite."""
+        dim = self.vectors.shape[1]
+        given = checked_queries(queries, dim).astype(np.float32)
+        return np.pad(given, ((0, 0), (0, self._rows.shape[1] - dim)), constant_values=1)
 
-    def _fill(self, queries: Floats, out: Floats) -> Floats:
-        """Write the scores of all rows to `out`."""
-        with np.errstate(all="ignore"):
-            np.matmul(queries, self.vectors.T, out=out)
-            out += self.bias
-        out[:, self._odd] = np.nan
-        out[~np.isfinite(queries).all(axis=1)] = np.nan
-        return out
+    @np.errstate(all="ignore")
+    def _scores(self, queries: Floats, out: Floats | None = None) -> Floats:
+        """Return the scores of all rows for checked queries, written to `out` if it is given."""
+        found: Floats = np.matmul(queries, self._rows.T, out=out)
+        found[:, self._odd] = np.nan
+        found[~np.isfinite(queries).all(axis=1)] = np.nan
+        return found
 
-    def _search_all(
-        self, queries: Floats, k: int, exclude: ExcludedRows, allowed: Allowed
-    ) -> tuple[Counts, Floats]:
-        """Search as `search` does, by the scores of all rows, some queries at a time."""
-        ids, scores = nothing_found(len(queries), k)
-        block = max(1, BLOCK_BYTES // (4 * max(1, len(self.vectors))))
-        room = np.empty((min(block, len(queries)), len(self.vectors)), np.float32)
-        for first in range(0, len(queries), block):
-            here = queries[first : first + block]
-            part = slice(first, first + len(here))
-            barred = ExcludedRows(exclude.ids, exclude.starts[first : part.stop + 1])
-            flags = _lines_of(allowed, part)
-            filled = self._fill(here, room[: len(here)])
-            ids[part], scores[part] = best(filled, k, barred, flags, self.threads)
-        return ids, scores
-
-    def _search_graph(
-        self, graph: InnerGraph, queries: Floats, k: int, exclude: ExcludedRows, allowed: Allowed
-    ) -> tuple[Counts, Floats]:
-        """Search as `search` does, by the graph; queries that exclude similar numbers of rows go together."""
-        ids, scores = nothing_found(len(queries), k)
-        directions = units(np.column_stack([queries, np.full(len(queries), self.bias.any())]))
-        needed = k + np.diff(exclude.starts) + MORE
-        asked = 2 ** np.ceil(np.log2(needed)).astype(np.int64)
-        # a query of zeros has no direction if there are no biases, and a query that is not finite never has
-        useful = directions.any(axis=1) & (asked * SHARE <= len(graph))
-        for count in np.unique(asked[useful]):
-            lines = np.flatnonzero(useful & (asked == count))
-            for line, rows in zip(lines, graph.near(directions[lines], int(count)), strict=True):
-                barred = exclude.ids[exclude.starts[line] : exclude.starts[line + 1]]
-                rows = rows[~np.isin(rows, barred)]
-                flags = _lines_of(allowed, line)
-                rows = rows if flags is None else rows[flags[rows]]
-                near = self._exact_scores(queries[line], rows)
-                order = np.lexsort((rows, -near))[:k]
-                ids[line, : len(order)], scores[line, : len(order)] = rows[order], near[order]
-        short = np.flatnonzero(ids[:, -1] < 0)
-        flags = _lines_of(allowed, short)
-        ids[short], scores[short] = self._search_all(queries[short], k, exclude.take(short), flags)
-        return ids, scores
-
-    def _exact_scores(self, query: Floats, rows: Counts) -> Floats:
-        """Return the scores of some rows, computed in float64."""
-        with np.errstate(over="ignore"):
-            wide = self.vectors[rows].astype(np.float64) @ query.astype(np.float64) + self.bias[rows]
-            return wide.astype(np.float32)
-
-
-def _lines_of(allowed: Allowed, lines: slice | Counts | np.int64) -> Allowed:
-    """Return the flags of some queries."""
-    return allowed if allowed is None or allowed.ndim == 1 else allowed[lines]
-
-
-class InnerGraph:
-    """A graph over rows (o_j, b_j), which links rows with high inner products.
-
-    It keeps float32 numbers, divided by the median length: usearch subtracts inner products from 1, so much
-    smaller ones would be lost. Then inner products of rows up to 1e15 times as long do not overflow.
-    """
-
-    def __init__(
-        self, vectors: Floats, bias: Floats, lengths: Doubles, settings: HnswSettings, threads: int
+    @np.errstate(over="ignore")
+    def _ask(
+        self,
+        graph: Hnsw,
+        queries: Floats,
+        exclude: ExcludedRows,
+        allowed: NDArray[np.bool_],
+        ids: Counts,
+        scores: Floats,
     ) -> None:
-        """Build the graph; rows whose length is not finite are left out."""
-        self.settings, self.threads = settings, threads
-        self._lock = threading.Lock()
-        self._graph = extra("usearch.index", "ann", "approximate search").Index(
-            ndim=vectors.shape[1] + 1,
-            metric="ip",
-            dtype="f32",
-            connectivity=settings.connectivity,
-            expansion_add=settings.expansion_add,
-            expansion_search=settings.expansion_search,
-        )
-        known = np.flatnonzero(np.isfinite(lengths))
-        scale = max(float(np.median(lengths[known])), float(lengths[known].max()) * 1e-15)
-        # one thread adds the first rows, as in hnsw.py
-        cuts = [0, *range(min(FIRST_ROWS, len(known)), len(known), BLOCK_ROWS), len(known)]
-        for first, stop in itertools.pairwise(cuts):
-            rows = known[first:stop]
-            longer = np.column_stack([vectors[rows], bias[rows]]).astype(np.float64) / scale
-            self._graph.add(
-                rows.astype(np.uint64), longer.astype(np.float32), threads=threads if first else 1
-            )
-
-    def __len__(self) -> int:
-        """The number of rows in the graph."""
-        return len(self._graph)
-
-    def near(self, directions: Doubles, count: int) -> Iterator[Counts]:
-        """Yield approximately the `count` best rows of each query (h, 1), which is given as a unit vector."""
-        for part in parts_of(len(directions), BLOCK_ROWS):
-            queries = directions[part.start : part.stop].astype(np.float32)
-            with self._lock:  # the width of the search is a setting of the graph, not of the query
-                self._graph.expansion_search = max(self.settings.expansion_search, 2 * count)
-                found = self._graph.search(queries, count, threads=self.threads)
-            keys = np.asarray(found.keys).reshape(len(queries), -1)
-            numbers = found.counts if len(queries) > 1 else [keys.shape[1]]
-            for line, number in zip(keys, numbers, strict=True):
-                yield line[:number].astype(np.int64)
+        """Write what the graph finds; queries that exclude similar numbers of rows are asked together."""
+        k, lengths = ids.shape[1], norms(queries)
+        asked = 2 ** np.ceil(np.log2(k + np.diff(exclude.starts) + MORE)).astype(np.int64)
+        for count in np.unique(asked[asked * SHARE <= len(graph)]):
+            lines = np.flatnonzero(asked == count)
+            for line, rows, near in zip(lines, *graph.search(queries[lines], int(count)), strict=True):
+                usable = (rows >= 0) & allowed[line % len(allowed), rows]
+                found = np.flatnonzero(usable & ~np.isin(rows, exclude.take([line]).ids))[:k]
+                ids[line, : len(found)] = rows[found]
+                scores[line, : len(found)] = near[found] * (lengths[line] * self._scale)
