@@ -71,7 +71,8 @@ index = {word: i for i, word in enumerate(words)}
 known = np.array([index.get(word, -1) for word in log.items.words], np.int32)
 cases = split.cases("test")
 units = inputs / np.linalg.norm(inputs, axis=1, keepdims=True)
-found, cosines = [], []
+found: list[Any] = []
+cosines: list[Any] = []
 for histories, targets, _ in case_blocks(cases, known, np.full(len(log.users) + 1, -1, np.int32), 1000):
     asked = newest(histories, LAST, DECAY)
     rows = [slice(asked.starts[i], asked.starts[i + 1]) for i in range(len(histories))]

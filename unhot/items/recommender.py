@@ -13,7 +13,7 @@ from unhot.errors import ConfigError, DataError, whole
 from unhot.index.best import ExcludedRows, best
 from unhot.items.histories import Histories, histories_of
 from unhot.types import Counts, Floats
-from unhot.vocab.vocabulary import Vocabulary
+from unhot.vocab.vocabulary import UnknownWord, Vocabulary
 
 Filter = Callable[[str], bool] | Collection[str]
 
@@ -93,11 +93,17 @@ class Recommender:
 
     def similar(self, item: str, k: int = 10) -> list[Recommendation]:
         """Return the k items most similar to an item: by default those that suit who has only this item."""
-        known = self.catalogue.id(item)
+        known = self.item_id(item)
         barred = ExcludedRows(np.array([known]), np.array([0, 1]))
         k = min(whole("k", k, 1), len(self.catalogue))
         ids, scores = self.best_items(histories_of([[known]]), k, barred, None)
         return self._named(ids[0], scores[0])
+
+    def item_id(self, item: str) -> int:
+        """Return the id of an item; raise an `UnknownWord` if the model does not know it."""
+        if item not in self.catalogue:
+            raise UnknownWord(f"{item!r} is not among the {len(self.catalogue):,} items of the model")
+        return self.catalogue.index[item]
 
     def known_items(self, history: Sequence[str]) -> list[int]:
         """Return the ids of the items of a history that the model knows; raise an error if it knows none."""

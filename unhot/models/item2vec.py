@@ -48,6 +48,7 @@ from unhot.models.log_model import LogModel
 from unhot.models.model import model
 from unhot.models.settings import Range
 from unhot.models.skipgram import CentreFeeder, ContextsFeeder
+from unhot.models.text_model import compile_kernels
 from unhot.models.validation import Validation
 from unhot.models.window_model import WindowModel
 from unhot.models.wiring import Wiring
@@ -104,9 +105,8 @@ class Item2Vec(LogModel[LearnedWords], WindowModel):
     sides: Literal["both", "before"] = "both"
     # keep the order of a line; or shuffle each line anew in each epoch, as if it were a set
     order: Literal["kept", "ignored"] = "kept"
-    users: Literal["mean", "vector"] = (
-        "mean"  # ask with the mean of a user's last items, or a vector of the user
-    )
+    # ask with the mean of a user's last items, or a vector of the user
+    users: Literal["mean", "vector"] = "mean"
     last: Annotated[int, Range(0)] = 5  # ask with so many of the last items of a history; 0: with all
     decay: Annotated[float, Range(0)] = 0.8  # how much an item counts, relative to the next newer one
     output: str | OutputLayer = "negative:k=20,power=0.25"  # output layer
@@ -203,8 +203,9 @@ class Item2Vec(LogModel[LearnedWords], WindowModel):
         return -found, f"NDCG@10 {100 * found:.2f} % of {cases.ends.size:,} cases"
 
     def before_learning(self, split: Split, tells: Tells) -> None:
-        """Find the number of epochs on validation, if the model is then fitted again."""
+        """Compile; find the number of epochs on validation, if the model is then fitted again."""
         self.check_task()
+        compile_kernels(self, tells)
         if self.refit and (self.epochs_found is None or self.complete):
             trial = dataclasses.replace(self, refit=False, with_users=False)
             trial.fit(split.log, callbacks=tells.callbacks, note=tells.note)
@@ -300,7 +301,7 @@ class Item2Vec(LogModel[LearnedWords], WindowModel):
 
     def similar(self, item: str, k: int = 10) -> list[Recommendation]:
         """Return the k items that can best replace an item: those with the nearest input vectors."""
-        self.catalogue.id(item)
+        self.item_id(item)
         names = dict(zip(self.catalogue.words, self.names, strict=False))
         return [
             Recommendation(word, cosine, names.get(word, ""))
@@ -322,8 +323,13 @@ class Item2Vec(LogModel[LearnedWords], WindowModel):
         found, items = saved.config.get("epochs_found"), len(self.catalogue)
         if not isinstance(found, (int, type(None))) or (found is not None and found < 1):
             raise FormatError(f"epochs_found={found!r:.80}: must be a whole number; config.json is damaged")
-        if self.learned.in_vocabulary.words[:items] != self.catalogue.words:
-            raise FormatError("an item2vec model whose first inputs are not its items: it is damaged")
+        inputs, params = self.learned.in_vocabulary, self.learned.params
+        shapes = (len(inputs), self.dim), (self.layer.rows(self.catalogue.counts), self.dim)
+        if inputs.words[:items] != self.catalogue.words or shapes != (
+            params.in_vectors.shape,
+            params.out_vectors.shape,
+        ):
+            raise FormatError("an item2vec model whose vectors are not those of its items: it is damaged")
         self.epochs_found = found
         self._best = {
             name.removeprefix(BEST): array for name, array in saved.tensors.items() if name.startswith(BEST)

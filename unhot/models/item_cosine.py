@@ -1,6 +1,6 @@
 """Recommend what others had together with the items of a history: nearest neighbours of items by cosine.
 
-    cos_ij  = G_ij / (sqrt(n_i n_j) + shrink)    G_ij: lines that have both items, n_i: lines that have item i
+    cos_ij  = G_ij / (sqrt(n_i n_j) + shrinkage)    G_ij: lines with both items, n_i: lines with item i
     score_j = sum over the items i of the history of decay^age cos_ij
 
 `itemknn` asks with all items of a history, `last-cosine` with the last five, of which the newest counts most.
@@ -30,17 +30,17 @@ LONGEST = 10_000  # items of a line, at most: the widest window that cells are c
 CELL = 24  # bytes of a cell while it is counted and weighed
 
 
-def reference(x: Doubles, shrink: float) -> Doubles:
+def reference(x: Doubles, shrinkage: float) -> Doubles:
     """Compute the cosines of the columns of a matrix of zeros and ones [lines, items].
 
-    >>> reference(np.array([[1.0, 1, 0], [1, 0, 0]]), shrink=0.0).round(3)
+    >>> reference(np.array([[1.0, 1, 0], [1, 0, 0]]), shrinkage=0.0).round(3)
     array([[0.   , 0.707, 0.   ],
            [0.707, 0.   , 0.   ],
            [0.   , 0.   , 0.   ]])
     """
     together = x.T @ x
     alone = np.diag(together)
-    out = together / (np.sqrt(np.outer(alone, alone)) + shrink + (alone == 0))
+    out = together / (np.sqrt(np.outer(alone, alone)) + shrinkage + (alone == 0))
     np.fill_diagonal(out, 0.0)
     return np.asarray(out)
 
@@ -69,7 +69,8 @@ class ItemKNN(HistoryModel):
 
     last: Annotated[int, Range(0)] = 0  # ask with so many of the last items of a history; 0: with all
     decay: Annotated[float, Range(0)] = 1.0  # how much an item counts, relative to the next newer one
-    shrink: Annotated[float, Range(0)] = 0.0  # added below the fraction bar: how much rare pairs count less
+    # added below the fraction bar: how much rare pairs count less
+    shrinkage: Annotated[float, Range(0)] = 0.0
     neighbours: Annotated[int, Range(0)] = 0  # keep only so many neighbours of each item; 0: all
 
     def count(self, log: Log, tells: Tells) -> ItemRows:
@@ -77,7 +78,7 @@ class ItemKNN(HistoryModel):
         with together(log, self.threads, tells) as cells:
             alone = cells.vocabulary.counts.astype(np.float64)
             row = np.repeat(np.arange(alone.size), np.diff(cells.starts))
-            cosines = cells.values / (np.sqrt(alone[row] * alone[cells.columns]) + self.shrink)
+            cosines = cells.values / (np.sqrt(alone[row] * alone[cells.columns]) + self.shrinkage)
             return rows_of_cells(cells, cosines, self.neighbours)
 
 
@@ -88,7 +89,8 @@ class LastCosine(ItemKNN):
 
     last: Annotated[int, Range(0)] = 5  # ask with so many of the last items of a history; 0: with all
     decay: Annotated[float, Range(0)] = 0.8  # how much an item counts, relative to the next newer one
-    shrink: Annotated[float, Range(0)] = 5.0  # added below the fraction bar: how much rare pairs count less
+    # added below the fraction bar: how much rare pairs count less
+    shrinkage: Annotated[float, Range(0)] = 5.0
 
 
 def together(log: Log, threads: int, tells: Tells) -> Cells:

@@ -16,6 +16,7 @@ from unhot.models.model import L, Model
 from unhot.models.settings import Range
 from unhot.threads import in_background
 
+SLOW = 2  # seconds of compiling after which people are told
 LABELS = "labels"  # the name of the labels beside the lines of an encoded text, see `encode`
 
 
@@ -73,11 +74,7 @@ class TextModel(Model[L]):
         Return a function that waits until both are ready.
         """
         began = time.perf_counter()
-        if not any(cache_directory().glob("*.nbi")):
-            tells.say(
-                "compiling kernels for this machine: this happens once and takes some seconds while the text "
-                f"is read (kept in {cache_directory()})"
-            )
+        announce_compiling(tells)
         warm_up_encoding(self.tokenizer)
         ready = began
 
@@ -90,7 +87,7 @@ class TextModel(Model[L]):
 
         def finish() -> None:
             wait()
-            if ready - began > 2:
+            if ready - began > SLOW:
                 tells.say(f"kernels ready after {ready - began:.1f} s")
 
         return finish
@@ -102,3 +99,21 @@ class TextModel(Model[L]):
             named = self.tokenizer if hasattr(self.tokenizer, "__qualname__") else type(self.tokenizer)
             settings["tokenizer"] = f"{named.__module__}.{named.__qualname__}"
         return settings
+
+
+def announce_compiling(tells: Tells) -> None:
+    """Say that kernels are compiled, if none was compiled on this machine before."""
+    if not any(cache_directory().glob("*.nbi")):
+        tells.say(
+            "compiling kernels for this machine: this happens once and takes some seconds "
+            f"(kept in {cache_directory()})"
+        )
+
+
+def compile_kernels(model: Model[Any], tells: Tells) -> None:
+    """Compile the kernels of a model now, and say so if it takes long."""
+    began = time.perf_counter()
+    announce_compiling(tells)
+    model.warm_up()
+    if (seconds := time.perf_counter() - began) > SLOW:
+        tells.say(f"kernels ready after {seconds:.1f} s")

@@ -6,11 +6,11 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from unhot.screen.notebook import NotebookBar, in_notebook
+from unhot.train.history import UNITS
+from unhot.train.progress import Progress
 
 if TYPE_CHECKING:
     from unhot.screen.console import Bar
-    from unhot.train.history import UNITS
-from unhot.train.progress import Progress
 
 
 def _new_bar(quiet: bool) -> Bar | NotebookBar:
