@@ -201,18 +201,28 @@ def told(default, option):
     return f"{default:g}" if isinstance(default, float) else str(default)
 
 
-def test_defaults_are_those_of_the_library():
-    options = {option.name: option for option in model_options(listed_models())}
-    trained = {kind: model for kind, model in all_models().items() if not hasattr(model, "made_by")}
-    assert set(all_models()) - set(trained) == {"mixture"}
+@pytest.mark.parametrize("of", ["", "recommend"])
+def test_defaults_are_those_of_the_library(of):
+    options = {option.name: option for option in model_options(listed_models(of))}
+    made = {kind for kind, model in all_models().items() if hasattr(model, "made_by")}
+    assert made == {"mixture"}
+    trained = {
+        kind: all_models()[kind] for kind in all_models().keys() - made if all_models()[kind].group == of
+    }
+    assert trained.keys() == listed_models(of).keys()
     for kind, model in trained.items():
         settings = {field.name: field.default for field in dataclasses.fields(model)}
         assert set(options) >= set(settings)
         for name, option in options.items():
             assert option.default is None
-            assert (name in settings) == (kind in option.of or option.of == "all models"), (kind, name)
+            assert (name in settings) == (kind in option.of.split(", ") or option.of == "all models"), (
+                kind,
+                name,
+            )
             if name in settings and settings[name] is not None:
                 assert told(settings[name], option) in option.help, (kind, name)
+    if of:
+        return
     helps = {name: option.help for name, option in options.items()}
     assert all(str(model.default_lr) in helps["lr"] for model in word_models().values())
     assert all(layer in helps["output"] for layer in LAYERS)

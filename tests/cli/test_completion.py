@@ -59,6 +59,8 @@ def test_commands_and_options(tab):
     assert tab("unhot tra") == ["plain,train"]
     assert tab("unhot bench ") == ["plain,outputs"]
     assert tab("unhot classify p") == ["plain,predict"]
+    assert tab("unhot recommend f") == ["plain,for"]
+    assert tab("unhot recommend train log.csv --with") == ["plain,--with-users"]
     assert "plain,--word-ngrams" in tab("unhot classify train --wo")
     assert tab("unhot classify train --wind") == []  # the classifier has no window
     assert {"plain,--model", "plain,--model-dir"} == set(tab("unhot train --mod"))
@@ -69,7 +71,10 @@ def test_commands_and_options(tab):
 
 def test_values(tab):
     models = [line.removeprefix("plain,") for line in tab("unhot train --model ")]
-    assert set(models) == set(all_models()) - {"mixture"}
+    recommenders = {name for name, model in all_models().items() if model.group == "recommend"}
+    assert set(models) == set(all_models()) - {"mixture"} - recommenders
+    names = [line.removeprefix("plain,") for line in tab("unhot recommend train --model ")]
+    assert set(names) == recommenders
     assert tab("unhot train corpus.txt --output hi") == plain(["hierarchical"])
     assert tab("unhot train --output ") == plain(sorted(LAYERS))
     assert tab("unhot train --tokenizer w") == plain(["whitespace", "words"])
@@ -95,6 +100,7 @@ def test_values(tab):
     ]
     + ["classify train ", "classify train corpus.txt -o ", "classify train corpus.txt --validation "]
     + ["classify predict ", "classify predict m ", "classify test m ", "classify test m t --plot "]
+    + ["recommend train ", "recommend train corpus.txt --items ", "recommend for m --log "]
     + ["evaluate m --text ", "bench outputs ", "cooccur ", "fasttext nn ", "fasttext skipgram -output "],
 )
 def test_files(tab, line):
@@ -104,6 +110,9 @@ def test_files(tab, line):
 def test_words_are_not_files(tab):
     assert tab("unhot neighbors model cor") == []
     assert tab("unhot analogy model cor") == []
+    assert tab("unhot recommend for model cor") == []
+    assert tab("unhot recommend similar model cor") == []
+    assert tab("unhot recommend train corpus.txt --user cor") == []
     assert tab("unhot classify explain model cor") == []
     assert tab("unhot classify explain model text --label cor") == []
 

@@ -14,6 +14,7 @@ from terminals import on_terminal, read_all, through_pipe
 
 import unhot
 from unhot.cli.main import group
+from unhot.models.popularity import Popularity
 from unhot.screen.terminal import printable, printable_lines
 from unhot.train.bar import TrainingBar
 
@@ -56,6 +57,8 @@ def files(tmp_path_factory):
     unhot.Classifier(dim=4, threads=1).fit(folder / "labelled.txt").save(folder / "classifier")
     unhot.SkipGram(dim=4, epochs=1, min_count=1, threads=1).fit(folder / "text.txt").save(folder / "model")
     unhot.NGramModel(order=2, threads=1).fit(folder / "text.txt").save(folder / "lm")
+    items = Popularity(format="user-sessions", with_users=True, split="leave-last-out")
+    items.fit(folder / "text.txt").save(folder / "items")
     return folder
 
 
@@ -108,6 +111,17 @@ COMMANDS = [
     ("lm", "mix", "lm", "lm", "--validation", ODD[0], "-o", "{new}"),
     ("lm", "compare", ODD[0], "text.txt", "text.txt"),
     ("lm", "demo", "-o", "text.txt"),
+    ("recommend", "train", "text.txt", "-o", "{new}", "--model", "popularity", "--format", "user-sessions"),
+    ("recommend", "train", "text.txt", "-o", "{new}", "--user", ODD[0]),
+    ("recommend", "evaluate", "items", ODD[0]),
+    ("recommend", "for", "items", ODD[1]),
+    ("recommend", "for", "items", f"{ODD[0]}nobody"),
+    ("recommend", "for", "items", "--history", ODD[0], "word"),
+    ("recommend", "similar", "items", ODD[0]),
+    ("recommend", "similar", "items", f"{ODD[2]}nothing"),
+    ("recommend", "compare", ODD[0]),
+    ("recommend", "demo", "-o", "text.txt"),
+    ("info", "items"),
     ("info", "classifier"),
     ("info", "model"),
     ("info", "v.txt"),

@@ -38,8 +38,8 @@ SHORT = _asks((5, 0.8), (5, 0.5), (10, 0.8), (3, 0.6))
 GRIDS: dict[str, tuple[list[Settings], list[Settings]]] = {
     "popularity": ([{}], [{}]),
     "recent-popularity": ([], [{}]),  # depends on whether the log has times
-    "itemknn": ([{"shrink": s} for s in (0.0, 5.0, 20.0)], _asks((0, 1.0), (20, 0.8))),
-    "last-cosine": ([{"shrink": s} for s in (0.0, 5.0, 20.0)], SHORT),
+    "itemknn": ([{"shrinkage": s} for s in (0.0, 5.0, 20.0)], _asks((0, 1.0), (20, 0.8))),
+    "last-cosine": ([{"shrinkage": s} for s in (0.0, 5.0, 20.0)], SHORT),
     "session-knn": (
         [{}],
         [{**ask, "neighbours": k} for k in (100, 500) for ask in _asks((20, 0.6), (20, 0.8), (5, 0.8))],

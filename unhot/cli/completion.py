@@ -29,6 +29,8 @@ VALUES: dict[str, Callable[[], Iterable[str]]] = {
     **dict.fromkeys(("a", "b", "c", "word", "words", "--ngrams", "--connectors", "--delimiter"), tuple),
     **dict.fromkeys(("--column", "--device", "--memory", "--threshold", "-label"), tuple),
     **dict.fromkeys(("text", "--label", "--label-column", "--label-prefix", "--rename"), tuple),
+    **dict.fromkeys(("users", "items", "--history", "--user", "--item", "--time", "--weight"), tuple),
+    **dict.fromkeys(("--session", "--side", "--at"), tuple),
     "--class-weights": lambda: ("none", "balanced"),
 }
 

@@ -67,7 +67,8 @@ def info(model: str, ngrams: str | None, as_json: bool) -> None:
 def _show_model(facts: dict[str, Any], model: str) -> None:
     if "training" in facts:
         where = "interrupted after {epoch} epochs and {chunk} chunks".format(**facts["training"])
-        facts["training"] = f"{where}; continue with: unhot train --resume {model}"
+        group = "recommend " if "log" in facts else ""
+        facts["training"] = f"{where}; continue with: unhot {group}train --resume {model}"
     facts["losses"] = ", ".join(f"{loss:.4f}" for loss in facts.get("losses", [])) or "-"
     shapes = [f"{name} {' x '.join(map(str, shape))}" for name, shape in facts["tensors"].items()]
     for name in {"commonest", "commonest_labels"} & facts.keys():

@@ -9,7 +9,7 @@ import click
 
 from unhot.cli.options import json_option
 from unhot.cli.several import SeveralValues
-from unhot.cli.show import print_table, show_json
+from unhot.cli.show import note, print_table, show_json
 from unhot.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
@@ -66,6 +66,8 @@ def for_users(
 
         with found.open_log(log, Tells()) as opened:
             found.learn_users(opened)
+    if unknown := [item for item in history if item not in found.catalogue]:
+        note(f"the model does not know {', '.join(unknown)}")
     whom: list[Any] = list(users) if users else [list(history)]
     seen = found.leaves_out_seen if exclude_seen is None else exclude_seen
     answers = found.recommend_many(

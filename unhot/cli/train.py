@@ -223,7 +223,7 @@ def _nothing_to_do(
 ) -> int:
     """Say that a training is complete; raise a `DataError` if more was asked for than to resume it."""
     goes_on = (
-        learner.starts and not learner.labelled
+        learner.starts and not learner.labelled and not learner.group
     )  # a classifier takes word vectors alone from another one
     more = f"; to learn from more text: unhot train TEXT -o NEW --start {resume}" if goes_on else ""
     if inputs or target != resume:
@@ -283,7 +283,7 @@ def _start_settings(start: WordModel, kind: type[Model[Any]], on: str | None) ->
 
 def _check_owner(name: str, settings: dict[str, Any]) -> None:
     """Raise a `ConfigError` if a setting does not belong to the model."""
-    models = listed_models(None)
+    models = listed_models(listed_models(None)[name].facts.get("group", ""))
     for setting in settings:
         if setting not in models[name].settings:
             owners = ", ".join(model for model in models if setting in models[model].settings)

@@ -26,9 +26,7 @@ class IdText(NamedTuple):
     vocabulary: Vocabulary
 
 
-def write_ids(
-    text: IdText, place: Workplace, kind: type[C], beside: Mapping[str, IdText] | None = None
-) -> C:
+def write_ids(text: IdText, place: Workplace, kind: type[C], beside: Mapping[str, IdText] | None = None) -> C:
     """Write a corpus of class `kind` to a place; with texts `beside` it, lines may be empty.
 
     The caller has entered the place, and may have written other files to `place.work`.

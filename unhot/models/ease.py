@@ -53,8 +53,8 @@ def reference(x: Doubles, regularisation: float) -> Doubles:
     """Compute B for a matrix of zeros and ones [lines, items].
 
     >>> reference(np.array([[1.0, 1], [1, 0]]), 1.0).round(3)
-    array([[0.   , 0.5  ],
-           [0.333, 0.   ]])
+    array([[0.   , 0.333],
+           [0.5  , 0.   ]])
     """
     inverse = np.linalg.inv(x.T @ x + regularisation * np.eye(x.shape[1]))
     out = -inverse / np.diag(inverse)

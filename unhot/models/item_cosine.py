@@ -40,7 +40,8 @@ def reference(x: Doubles, shrinkage: float) -> Doubles:
     """
     together = x.T @ x
     alone = np.diag(together)
-    out = together / (np.sqrt(np.outer(alone, alone)) + shrinkage + (alone == 0))
+    below = np.sqrt(np.outer(alone, alone)) + shrinkage
+    out = np.divide(together, below, out=np.zeros_like(together), where=together > 0)
     np.fill_diagonal(out, 0.0)
     return np.asarray(out)
 

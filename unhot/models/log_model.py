@@ -60,7 +60,7 @@ class LogModel(Recommender, Model[L]):
 
     unit = "interactions"
     group = "recommend"
-    use = "try: unhot recommend for {0} --history ITEM, or unhot recommend evaluate {0}"
+    use = "try: unhot recommend for {0} --history ITEM, or unhot recommend similar {0} ITEM"
 
     def __post_init__(self) -> None:
         """Check the settings."""

@@ -17,6 +17,7 @@ def ranking(axis: Any, found: Sequence[Recommending], metric: str = "ndcg@10") -
     above = [100 * high - value for value, (_, high) in zip(values, edges, strict=True)]
     axis.barh(names, values, xerr=[below, above], color="#4878a8", ecolor="#333333", capsize=3)
     axis.set_xlabel(f"{metric} of the test in %, with 95 % intervals")
-    for place, value in enumerate(values):
-        axis.text(0.1, place, f"{value:.2f}", va="center", color="white")
+    for place, (value, (_, high)) in enumerate(zip(values, edges, strict=True)):
+        axis.text(100 * high, place, f"  {value:.2f}", va="center")
+    axis.margins(x=0.12)
     axis.set_xlim(left=0)

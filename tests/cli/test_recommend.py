@@ -1,0 +1,349 @@
+"""The commands of `unhot recommend`, and what `unhot info` says about recommenders."""
+
+import csv
+import json
+import re
+
+import pytest
+from in_process import run
+
+import unhot
+from unhot.bench import recommenders
+from unhot.data.shop import make_shop, write_shop
+from unhot.evaluate.recommending import evaluate_recommender
+from unhot.logs.encoding import read_log
+from unhot.models.load import all_models
+
+SMALL = ("--dim", 8, "--epochs", 2, "--sample", 0, "--threads", 1)
+
+
+def ok(*arguments):
+    code, out, err = run("recommend", *arguments)
+    assert code == 0, err
+    return out
+
+
+def refused(*arguments):
+    """The message of a command that must fail without a traceback."""
+    code, _, err = run("recommend", *arguments)
+    assert code in (1, 2), err
+    assert "this is a bug" not in err
+    return " ".join(err.split())
+
+
+def rows_of(path):
+    return [*csv.DictReader(path.read_text().splitlines())]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("recommend")
+    write_shop(make_shop(users=60, items=32, tastes=4, markets=1, seed=2), folder / "log.csv")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def model(folder):
+    """A model that keeps its log."""
+    target = folder / "markov"
+    how = (
+        "--model",
+        "skip-markov",
+        "--split",
+        "leave-last-out",
+        "--with-users",
+        "--items",
+        folder / "items.csv",
+    )
+    ok("train", folder / "log.csv", "-o", target, *how)
+    return target
+
+
+@pytest.fixture(scope="module")
+def vectors(folder):
+    """An item2vec model that keeps no users."""
+    target = folder / "item2vec"
+    columns = ("--user", "user", "--item", "item", "--time", "time")
+    ok("train", folder / "log.csv", "-o", target, *columns, "--split", "leave-last-out", "--refit", *SMALL)
+    return target
+
+
+def test_train_as_in_python(folder, model):
+    how = {"split": "leave-last-out", "with_users": True, "items": str(folder / "items.csv")}
+    expected = all_models()["skip-markov"](**how).fit(folder / "log.csv")
+    assert unhot.load(model).recommend("u0001") == expected.recommend("u0001")
+
+
+def test_train_says_what_it_read(folder, tmp_path):
+    (tmp_path / "log.csv").write_text("user,item,time\nu,a,1\nu,,2\nu,b,x\nu,c,3\n")
+    code, _, err = run(
+        "recommend", "train", tmp_path / "log.csv", "-o", tmp_path / "m", "--model", "popularity"
+    )
+    assert code == 0
+    assert "2 events of 1 users with 2 items" in err
+    assert "2 of 4 rows are bad" in err
+    assert "line 3: has no item" in err
+    assert "line 4: has a time" in err
+    assert "unhot recommend evaluate" in err
+
+
+@pytest.mark.parametrize("name", sorted(set(recommenders.GRIDS) - {"item2vec", "skip-markov"}))
+def test_every_model_trains_and_is_evaluated(folder, name, tmp_path):
+    ok("train", folder / "log.csv", "-o", tmp_path / "m", "--model", name, "--split", "leave-last-out", "-q")
+    found = json.loads(ok("evaluate", tmp_path / "m", "--json"))
+    assert (found["model"], found["learned_from"], found["users"]) == (name, "train", 60)
+    assert 0 <= found["recall@10"] <= found["recall@20"] <= 1
+
+
+def test_settings_of_one_model(folder, tmp_path):
+    ok(
+        "train",
+        folder / "log.csv",
+        "-o",
+        tmp_path / "m",
+        "--model",
+        "itemknn",
+        "--shrinkage",
+        2.5,
+        "--last",
+        3,
+    )
+    found = unhot.load(tmp_path / "m")
+    assert (found.shrinkage, found.last) == (2.5, 3)
+
+
+def test_evaluate(folder, vectors):
+    found = json.loads(ok("evaluate", vectors, "--json"))
+    expected = evaluate_recommender(unhot.load(vectors), read_log(folder / "log.csv"))
+    for name, value in expected.figures.items():
+        assert found[name] == pytest.approx(value), name
+    assert found["intervals"].keys() == expected.intervals.keys()
+    assert (found["part"], found["split"], found["learned_from"]) == (
+        "test",
+        "leave-last-out",
+        "train + validation",
+    )
+    assert (
+        json.loads(ok("evaluate", vectors, folder / "log.csv", "--json"))["recall@10"] == found["recall@10"]
+    )
+    shown = ok("evaluate", vectors, "--at", "3", "--sampled", 5, "--keep-seen")
+    assert "recall@3" in shown
+    assert "sampled5_recall@3" in shown
+    assert "recall@10" not in shown
+    assert "items of the history ranked" in " ".join(shown.split())
+
+
+def test_evaluate_other_parts(model, vectors, tmp_path):
+    assert json.loads(ok("evaluate", model, "--split", "validation", "--json"))["part"] == "validation"
+    (tmp_path / "p.txt").write_text("i0001 i0002\ni0001 i0003 i0004\n")
+    found = json.loads(ok("evaluate", model, "--prefixes", tmp_path / "p.txt", "--json"))
+    assert (found["part"], found["cases"]) == ("prefixes", 2)
+    assert "ask for the test" in refused("evaluate", vectors, "--split", "validation")
+
+
+def test_for_users(folder, model, vectors):
+    loaded = unhot.load(model)
+    found = json.loads(ok("for", model, "u0001", "u0002", "-k", 3, "--json"))
+    for user in ("u0001", "u0002"):
+        assert found[user] == [each._asdict() for each in loaded.recommend(user, 3)]
+    shown = ok("for", model, "u0001")
+    assert loaded.recommend("u0001")[0].item in shown
+    assert loaded.recommend("u0001")[0].name in shown  # names come from --items
+    with_log = json.loads(ok("for", vectors, "u0001", "--log", folder / "log.csv", "--json"))
+    history = [row["item"] for row in rows_of(folder / "log.csv") if row["user"] == "u0001"]
+    assert {each["item"] for each in with_log["u0001"]}.isdisjoint(history)
+    assert "holds no users" in refused("for", vectors, "u0001")
+
+
+def test_for_a_history(model, tmp_path):
+    loaded = unhot.load(model)
+    found = json.loads(ok("for", model, "--history", "i0001", "i0002", "--json"))
+    assert found == {"i0001 i0002": [each._asdict() for each in loaded.recommend(["i0001", "i0002"])]}
+    (tmp_path / "few.txt").write_text("i0003\n\ni0002\nnothing\n")
+    few = json.loads(
+        ok("for", model, "--history", "i0001", "i0002", "--filter", tmp_path / "few.txt", "--json")
+    )
+    assert [each["item"] for each in few["i0001 i0002"]] == ["i0003"]
+    kept = ok("for", model, "--history", "i0001", "--keep-seen", "-k", 1000)
+    assert "i0001" in kept
+    code, _, err = run("recommend", "for", model, "--history", "i0001", "nothing")
+    assert code == 0
+    assert "does not know nothing" in err
+
+
+def test_similar(vectors):
+    loaded = unhot.load(vectors)
+    found = json.loads(ok("similar", vectors, "i0001", "i0002", "-k", 4, "--json"))
+    assert [each["item"] for each in found["i0002"]] == [each.item for each in loaded.similar("i0002", 4)]
+    assert loaded.similar("i0001")[0].item in ok("similar", vectors, "i0001")
+
+
+def test_nonsense_is_refused(folder, model, vectors, tmp_path):
+    log, new = folder / "log.csv", tmp_path / "new"
+    assert "no such column" in refused("train", log, "-o", new, "--user", "nobody")
+    assert "no such recommender" in refused("compare", log, "--models", "skipgram", "-o", tmp_path / "c")
+    assert "skipgram" in refused("train", log, "-o", new, "--model", "skipgram")
+    assert "not of --model popularity" in refused(
+        "train", log, "-o", new, "--model", "popularity", "--dim", 3
+    )
+    assert "refit" in refused("train", log, "-o", new, "--refit")
+    assert "gone.csv" in refused("train", tmp_path / "gone.csv", "-o", new)
+    assert "--history" in refused("for", model)
+    assert "not both" in refused("for", model, "u0001", "--history", "i0001")
+    assert "'nobody'" in refused("for", model, "nobody")
+    assert "none of the 1 items" in refused("for", model, "--history", "nothing")
+    assert "--filter" in refused("for", model, "u0001", "--filter", tmp_path / "gone.txt")
+    (tmp_path / "none.txt").write_text("nothing\n")
+    assert "nothing to recommend" in refused("for", model, "u0001", "--filter", tmp_path / "none.txt")
+    assert "'nothing'" in refused("similar", model, "nothing")
+    assert "whole numbers" in refused("evaluate", model, "--at", "5,x")
+    assert refused("evaluate", model, "--at", "0")
+    assert "complete" in refused("train", log, "--resume", vectors)
+    unhot.SkipGram(dim=4, epochs=1, min_count=1, threads=1, sample=0).fit(["a b c"] * 9).save(
+        tmp_path / "words"
+    )
+    assert "does not recommend" in refused("for", tmp_path / "words", "u")
+    assert not new.exists()
+
+
+def test_a_changed_log_is_refused(folder, tmp_path):
+    (tmp_path / "log.csv").write_bytes((folder / "log.csv").read_bytes())
+    how = ("--model", "popularity", "--split", "time", "--share", 0.1)
+    ok("train", tmp_path / "log.csv", "-o", tmp_path / "m", *how)
+    ok("evaluate", tmp_path / "m")
+    with (tmp_path / "log.csv").open("a") as file:
+        file.write("new,i0001,1,1,0,0,0,0\n")
+    assert "has changed" in refused("evaluate", tmp_path / "m")
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "said"),
+    [
+        ("popularity", (), "learned from all (split none); holds no users"),
+        (
+            "popularity",
+            ("--split", "leave-last-out", "--refit", "--with-users"),
+            "learned from train + validation (split leave-last-out); holds the log of 60 users",
+        ),
+        ("session-knn", ("--split", "time"), "holds {sessions} sessions without names of users"),
+        ("item2vec", ("--users", "vector", *SMALL), "holds the names and vectors of 60 users"),
+    ],
+)
+def test_info_says_what_is_held(folder, tmp_path, name, options, said):
+    ok("train", folder / "log.csv", "-o", tmp_path / "m", "--model", name, *options)
+    code, out, _ = run("info", tmp_path / "m")
+    assert code == 0
+    sessions = unhot.load(tmp_path / "m").counted.starts.size - 1 if name == "session-knn" else 0
+    assert said.format(sessions=sessions) in out
+    found = json.loads(run("info", tmp_path / "m", "--json")[1])
+    assert found["holds"] in out
+    assert found["log"]["users"] == 60
+    assert "labels" not in found
+
+
+def test_resume(folder, tmp_path, monkeypatch):
+    from unhot.models.item2vec import Item2Vec
+
+    usual = Item2Vec._measure
+
+    def stop(self, cases):
+        if len(self.history.validation) == 2:
+            raise KeyboardInterrupt
+        return usual(self, cases)
+
+    how = ("--split", "leave-last-out", *SMALL[:2], "--epochs", 4, *SMALL[4:])
+    ok("train", folder / "log.csv", "-o", tmp_path / "straight", *how)
+    monkeypatch.setattr(Item2Vec, "_measure", stop)
+    code, _, err = run("recommend", "train", folder / "log.csv", "-o", tmp_path / "m", *how)
+    assert code == 130
+    assert f"unhot recommend train --resume {tmp_path / 'm'}" in err
+    assert f"unhot recommend train --resume {tmp_path / 'm'}" in run("info", tmp_path / "m")[1]
+    monkeypatch.setattr(Item2Vec, "_measure", usual)
+    ok("train", "--resume", tmp_path / "m")
+    assert "complete" in run("recommend", "train", "--resume", tmp_path / "m")[2]
+    straight, again = unhot.load(tmp_path / "straight"), unhot.load(tmp_path / "m")
+    assert again.recommend(["i0001"]) == straight.recommend(["i0001"])
+
+
+# compare and demo
+
+
+@pytest.fixture
+def quick(monkeypatch):
+    """Fewer settings, and item2vec small."""
+    grids = {name: (fits[:1], asks[:2]) for name, (fits, asks) in recommenders.GRIDS.items()}
+    grids["item2vec"] = ([{"dim": 8, "epochs": 2}], grids["item2vec"][1])
+    monkeypatch.setattr(recommenders, "GRIDS", grids)
+
+
+@pytest.mark.usefixtures("quick")
+def test_compare(folder, tmp_path):
+    shown = ok("compare", folder / "log.csv", "-o", tmp_path / "c", "--threads", 1)
+    rows = rows_of(tmp_path / "c.csv")
+    names = set(recommenders.GRIDS)
+    assert {row["model"] for row in rows} == names
+    assert {row["learned_from"] for row in rows} == {"train", "train + validation"}
+    assert len(rows) == 2 * len(names)
+    page = (tmp_path / "c.md").read_text()
+    assert all(name in shown and f"| {name} |" in page for name in names)
+    assert "c.svg" in page
+    picture = (tmp_path / "c.svg").read_text()
+    assert all(name in picture for name in names) or "<path" in picture
+    # the table is ordered, and its figures are those of the file
+    refits = [float(row["ndcg@10"]) for row in rows if row["learned_from"] == "train + validation"]
+    assert refits == sorted(refits, reverse=True)
+    assert f"{100 * refits[0]:.2f}" in page
+    tested = evaluate_recommender(
+        all_models()["popularity"](split="leave-last-out").fit(folder / "log.csv"),
+        read_log(folder / "log.csv"),
+    )
+    fit = next(row for row in rows if row["model"] == "popularity" and row["learned_from"] == "train")
+    assert float(fit["recall@20"]) == pytest.approx(tested.figures["recall@20"], abs=1e-6)
+
+
+@pytest.mark.usefixtures("quick")
+def test_compare_some_with_prefixes(folder, tmp_path, monkeypatch):
+    (tmp_path / "p.txt").write_text("i0001 i0002\ni0003 i0004\n")
+    monkeypatch.setattr(recommenders, "available_memory", lambda: 10)
+    how = ("--split", "time", "--prefixes", tmp_path / "p.txt", "--keep-seen", "--json")
+    out = ok("compare", folder / "log.csv", "--models", "popularity", "ease", "-o", tmp_path / "c", *how)
+    found = {row["model"]: row for row in json.loads(out)["models"]}
+    assert found["ease"]["failed"].startswith("left out: needs")
+    assert (found["popularity"]["refit"]["cases"], found["popularity"]["refit"]["seen"]) == (2, "ranked")
+    assert [row["failed"] != "" for row in rows_of(tmp_path / "c.csv")] == [
+        False,
+        False,
+        True,
+    ]
+
+
+@pytest.mark.usefixtures("quick")
+def test_ctrl_c_stops_a_comparison(folder, tmp_path, monkeypatch):
+    from unhot.models.item2vec import Item2Vec
+
+    def stop(self, cases):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Item2Vec, "_measure", stop)
+    names = ("--models", "popularity", "item2vec", "skip-markov")
+    code, out, _ = run("recommend", "compare", folder / "log.csv", "-o", tmp_path / "c", *names)
+    assert code == 130
+    assert "popularity" in out
+    assert "skip-markov" not in out
+    assert (tmp_path / "c.csv").exists()
+
+
+def test_a_log_that_is_too_short(tmp_path):
+    (tmp_path / "log.csv").write_text("user,item\nu,a\nu,b\n")
+    assert "too short" in refused("compare", tmp_path / "log.csv", "-o", tmp_path / "c")
+
+
+def test_demo(tmp_path):
+    shown = ok("demo", "-o", tmp_path / "shop", "--customers", 50, "--threads", 1)
+    shares = re.search(r"all items: (\d+) % share the true taste; by chance it would be (\d+) %", shown)
+    assert shares
+    assert int(shares[1]) > int(shares[2])
+    assert all(name in shown for name in ("item2vec", "popularity", "skip-markov", "u0001 had"))
+    ok("for", tmp_path / "shop" / "model", "u0001")
+    ok("similar", tmp_path / "shop" / "model", "i0001")
+    ok("evaluate", tmp_path / "shop" / "model")
