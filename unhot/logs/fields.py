@@ -1,11 +1,14 @@
-"""Compiled code for delimited text: find rows and fields, number their words, read numbers and dates.
+"""Compiled code for cells of text: find rows and fields, number words, read numbers and dates.
 
 A field that begins with a quote ends at the next quote that is not doubled, so it may hold separators and
 line breaks. A row that is not whole at the end of a block is left for the next block, so nothing of it is
 changed before its end is found.
+
+A cell is `text[spans[row, k, 0] : spans[row, k, 1]]`: field k of a row. `wrong` holds a code of log_report.py
+for each row.
 """
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -13,88 +16,50 @@ from unhot.corpus.reading.scanner import WordTable, first_slot, insert, look_up,
 from unhot.corpus.report import LONGEST_WORD
 from unhot.kernels.jit import inner, kernel
 from unhot.kernels.simd.rows import prefetch_number
-from unhot.logs.log_report import FIELDS, FINE, LONG, QUOTES
+from unhot.logs.log_report import FIELDS, FINE, LONG, QUOTES, TIME
 from unhot.types import Bytes, Doubles, Ids, Starts
 
-LF, CR = 10, 13
-BLANK, ZERO = 32, 48
-NO_QUOTE = -1
+LF, CR, BLANK, QUOTE, DASH, POINT, ZERO, COLON, ZULU = b'\n\r "-.0:Z'
 # entries of `place`
 POSITION, LINE, ROWS = range(3)
 DONE, FULL, OPEN, BROKEN = range(4)  # answers of `find_rows`
 AHEAD = 8  # rows whose words' slots are prefetched before they are needed
-EXACT = 22  # the largest power of ten that a double holds exactly
-TENS: Doubles = np.array([10.0**power for power in range(EXACT + 1)])
-
-
-class Dialect(NamedTuple):
-    """How fields are separated."""
-
-    separator: int  # a byte
-    width: int  # how often it is repeated
-    quote: int  # a byte, or NO_QUOTE
+DIGITS = 19  # of a number that is read here: it may be too large for 64 bits, then it is negative
+TENS: Doubles = np.array([10.0**power for power in range(DIGITS + 1)])
 
 
 @inner
-def _separates(text: Bytes, position: Any, dialect: Dialect) -> Any:
-    """Return whether a separator begins here."""
-    return text[position] == dialect.separator and (
-        dialect.width == 1 or text[position + 1] == dialect.separator
-    )
-
-
-@inner
-def _field_end(text: Bytes, position: Any, dialect: Dialect) -> Any:
-    """Return where the next separator or line feed is; a block ends with a line feed."""
-    while text[position] != LF and not _separates(text, position, dialect):
-        position += 1
-    return position
-
-
-@inner
-def _closing_quote(text: Bytes, position: Any, size: Any, dialect: Dialect) -> Any:
-    """Return where the quote is that closes a field (size: nowhere), line feeds before, doubled quotes."""
-    lines = doubled = 0
-    while position < size:
-        if text[position] == dialect.quote:
-            if text[position + 1] != dialect.quote:
-                break
-            doubled += 1
-            position += 1
-        lines += text[position] == LF
-        position += 1
-    return position, lines, doubled
-
-
-@inner
-def _field(text: Bytes, position: Any, size: Any, dialect: Dialect) -> Any:
+def _field(text: Bytes, position: Any, size: Any, separator: Any) -> Any:
     """Return begin and end of a field, where it is left, line feeds and doubled quotes in it, and its code.
 
-    If it is not closed, its end is `size`.
+    If its quote is not closed, its end is `size`.
     """
-    if text[position] != dialect.quote:
-        after = _field_end(text, position, dialect)
-        end = after
-        if text[after] == LF and after > position and text[after - 1] == CR:
-            end -= 1
-        return position, end, after, 0, 0, FINE
-    end, lines, doubled = _closing_quote(text, position + 1, size, dialect)
-    after = _field_end(text, end + 1, dialect) if end < size else end
-    gap = after - end - 1
-    right = gap <= 0 or (gap == 1 and text[end + 1] == CR and text[after] == LF)
-    return position + 1, end, after, lines, doubled, FINE if right else QUOTES
+    quoted = text[position] == QUOTE
+    begin = end = position + quoted
+    lines = doubled = 0
+    while quoted and end < size and (text[end] != QUOTE or text[end + 1] == QUOTE):
+        twice = text[end] == QUOTE
+        doubled += twice
+        lines += text[end] == LF
+        end += 1 + twice
+    behind = after = end + quoted
+    while end < size and text[after] != LF and text[after] != separator:
+        after += 1
+    last = after - (text[after] == LF and after > behind and text[after - 1] == CR)
+    code = QUOTES if quoted and last > behind else FINE
+    return begin, end if quoted else last, after, lines, doubled, code
 
 
 @inner
-def _undouble(text: Bytes, spans: Any, row: Any, quote: Any) -> None:
+def _undouble(text: Bytes, spans: Any, row: Any) -> None:
     """Write doubled quotes as one in all fields of a row that are in quotes."""
     for k in range(spans.shape[1]):
         to, end = spans[row, k, 0], spans[row, k, 1]
         position = to
-        if to > 0 and text[to - 1] == quote:
+        if to > 0 and text[to - 1] == QUOTE:
             while position < end:
                 text[to] = text[position]
-                position += 2 if text[position] == quote else 1
+                position += 1 + (text[position] == QUOTE)
                 to += 1
             spans[row, k, 1] = to
 
@@ -103,18 +68,17 @@ def _undouble(text: Bytes, spans: Any, row: Any, quote: Any) -> None:
 def find_rows(
     text: Bytes,
     size: int,
-    dialect: Dialect,
+    separator: int,
     slots: Ids,
-    spans: Any,
+    spans: Starts,
     wrong: Bytes,
     lines: Starts,
     place: Starts,
 ) -> int:
     """Find rows from `place` on; return DONE, FULL (of rows), OPEN (a field in quotes) or BROKEN.
 
-    slots   [columns] where the begin and the end of a field go in `spans`; -1: nowhere
-    spans   int32 [rows, fields, 2]
-    wrong   [rows] codes of log_report.py
+    text    ends with a line feed
+    slots   [columns] which field of `spans` a column is; -1: none
     lines   [rows] the numbers of lines
     place   the position, the line and the rows so far. OPEN and BROKEN leave it before a row; BROKEN means
             that a field in quotes has line breaks, and its row is wrong: a quote is missing.
@@ -127,117 +91,94 @@ def find_rows(
         place[:] = position, line, row
         start = position + (text[position] == CR)
         if text[start] == LF:
-            position = start + 1
-            line += 1
+            position, line = start + 1, line + 1
             continue
         first, column = line, 0
         doubled = code = 0
-        while True:
-            begin, end, position, more, twice, odd = _field(text, position, size, dialect)
+        while column == 0 or text[position - 1] != LF:
+            begin, end, position, more, twice, odd = _field(text, position, size, separator)
             if end == size:
                 return OPEN
-            line += more
-            doubled += twice
+            line, doubled = line + more, doubled + twice
             code |= odd
             if column < len(slots) and slots[column] >= 0:
-                spans[row, slots[column], 0] = begin
-                spans[row, slots[column], 1] = end
-            column += 1
-            if text[position] == LF:
-                break
-            position += dialect.width
-        position += 1
+                spans[row, slots[column], 0], spans[row, slots[column], 1] = begin, end
+            column, position = column + 1, position + 1
         line += 1
-        if code == FINE and column != len(slots):
-            code = FIELDS
+        code = FIELDS if code == FINE and column != len(slots) else code
         if code != FINE and line - first > 1:
             return BROKEN
         if code == FINE and doubled > 0:
-            _undouble(text, spans, row, dialect.quote)
+            _undouble(text, spans, row)
         wrong[row], lines[row] = code, first
         row += 1
     place[:] = position, line, row
     return DONE if position >= size else FULL
 
 
-@inner
-def _is_blank(text: Bytes, begin: Any, end: Any) -> Any:
-    while begin < end and text[begin] <= BLANK:
-        begin += 1
-    return begin == end
+@kernel
+def check_words(text: Bytes, spans: Starts, k: int, wrong: Bytes, code: int) -> None:
+    """Give fine rows a code if the cell is blank, or LONG."""
+    for row in range(len(wrong)):
+        begin, end = spans[row, k, 0], spans[row, k, 1]
+        while begin < end and text[begin] <= BLANK:
+            begin += 1
+        if wrong[row] == FINE:
+            wrong[row] = code if begin == end else LONG if end - spans[row, k, 0] > LONGEST_WORD else FINE
 
 
 @kernel
-def number_fields(
-    text: Bytes, spans: Any, k: int, wrong: Bytes, code: int, table: WordTable, ids: Ids, first: int
+def number_words(
+    text: Bytes, spans: Starts, k: int, kept: Starts, table: WordTable, ids: Ids, first: int
 ) -> int:
-    """Write the ids in a table of field k of fine rows, from row `first` on; -1: the row is wrong now.
+    """Write the ids in a table of the words of the rows that are kept, from number `first` of these on.
 
-    Return the rows that are done: fewer than all if the table has to grow first.
+    Return the number of rows that are done: fewer than all if the table has to grow first.
     """
-    for row in range(first, len(ids)):
-        ahead = min(row + AHEAD, len(ids) - 1)
-        begin, end = np.int64(spans[ahead, k, 0]), np.int64(spans[ahead, k, 1])
-        if wrong[ahead] == FINE and begin < end <= begin + LONGEST_WORD:
-            prefetch_number(table.slots, 2 * first_slot(table, word_key(text, begin, end - begin)))
-        ids[row] = -1
-        begin, end = np.int64(spans[row, k, 0]), np.int64(spans[row, k, 1])
-        if wrong[row] != FINE:
-            continue
-        if _is_blank(text, begin, end):
-            wrong[row] = code
-            continue
-        if end - begin > LONGEST_WORD:
-            wrong[row] = LONG
-            continue
-        found, slot, key = look_up(table, text, begin, end - begin)
+    for i in range(first, len(kept)):
+        row = kept[min(i + AHEAD, len(kept) - 1)]
+        key = word_key(text, spans[row, k, 0], spans[row, k, 1] - spans[row, k, 0])
+        prefetch_number(table.slots, 2 * first_slot(table, key))
+        begin = spans[kept[i], k, 0]
+        size = spans[kept[i], k, 1] - begin
+        found, slot, key = look_up(table, text, begin, size)
         if found < 0:
-            found = insert(table, slot, key, text, begin, end - begin)
+            found = insert(table, slot, key, text, begin, size)
         if found < 0:
-            return row
-        ids[row] = found
-    return len(ids)
-
-
-@inner
-def _digits(text: Bytes, begin: Any, end: Any, number: Any) -> Any:
-    """Append the digits from `begin` on to a number; return where they end, and the number."""
-    while begin < end and text[begin] >= ZERO and text[begin] < ZERO + 10:
-        number = 10 * number + (np.int64(text[begin]) - ZERO)
-        begin += 1
-    return begin, number
+            return i
+        ids[i] = found
+    return len(kept)
 
 
 @inner
 def _decimal(text: Bytes, begin: Any, end: Any, tens: Doubles) -> Any:
-    """Return whether a field is a decimal number of at most 19 digits, and its value."""
-    negative = begin < end and text[begin] == ord("-")
-    begin += negative
-    if end - begin > 20:
-        return False, 0.0
-    place, number = _digits(text, begin, end, np.int64(0))
-    digits, decimals = place - begin, place - place
-    if place < end and text[place] == ord("."):
-        point = place
-        place, number = _digits(text, point + 1, end, number)
-        decimals = place - point - 1
-        digits += decimals
-    # a number of 19 digits that is too large for 64 bits is negative here
-    if place != end or digits == 0 or digits > 19 or number < 0 or (decimals > 0 and number > 1 << 53):
-        return False, 0.0
+    """Return whether a cell is a decimal number that is exact here, and its value."""
+    first = begin + (begin < end and text[begin] == DASH)
+    number, digits = np.int64(0), 0
+    points = decimals = 0
+    for place in range(first, min(end, first + DIGITS + 1)):
+        digit = np.int64(text[place]) - ZERO
+        if 0 <= digit <= 9:
+            number = 10 * number + digit
+            digits += 1
+            decimals += points > 0
+        else:
+            points += 1 if text[place] == POINT else 2
+    exact = number >= 0 and (decimals == 0 or number <= 1 << 53)
     value = np.float64(number) / tens[decimals]
-    return True, -value if negative else value
+    right = digits > 0 and points < 2 and digits + points == end - first and digits <= DIGITS and exact
+    return right, -value if first > begin else value
 
 
 @inner
 def _two(text: Bytes, position: Any) -> Any:
-    """Return the number that two digits are; at least 100 if they are no digits."""
-    place, number = _digits(text, position, position + 2, np.int64(0))
-    return number if place == position + 2 else np.int64(100)
+    """Return the number that two digits are; a large one if they are no digits."""
+    tens, ones = np.int64(text[position]) - ZERO, np.int64(text[position + 1]) - ZERO
+    return 10 * tens + ones if 0 <= tens <= 9 and 0 <= ones <= 9 else np.int64(10_000)
 
 
 @inner
-def days_of(year: Any, month: Any, day: Any) -> Any:
+def _days_of(year: Any, month: Any, day: Any) -> Any:
     """Return the days from 1970-01-01 to a date after the year 0.
 
     The year begins in March, so that the leap day is its last one: 153 days are five of its months.
@@ -249,45 +190,37 @@ def days_of(year: Any, month: Any, day: Any) -> Any:
 
 @inner
 def _date(text: Bytes, begin: Any, end: Any, tens: Doubles) -> Any:
-    """Return whether a field is YYYY-MM-DD, maybe with [ T]HH:MM[:SS[.fff]] and Z; and its seconds."""
-    end -= end - begin > 10 and text[end - 1] == ord("Z")
+    """Return whether a cell is YYYY-MM-DD, maybe with HH:MM:SS[.fff][Z] behind a byte; and its seconds."""
+    end -= end > begin and text[end - 1] == ZULU
     size = end - begin
-    if size < 10 or text[begin + 4] != ord("-") or text[begin + 7] != ord("-"):
+    if size < 10 or 10 < size < 19 or text[begin + 4] != DASH or text[begin + 7] != DASH:
         return False, 0.0
-    century, year = _two(text, begin), _two(text, begin + 2)
-    month, day = _two(text, begin + 5), _two(text, begin + 8)
-    right = century < 100 and year < 100 and 1 <= month <= 12 and 1 <= day <= 31
-    year += 100 * century
-    if not right or year < 1:
-        return False, 0.0
-    days = days_of(year, month, day)
-    if days >= days_of(year + month // 12, month % 12 + 1, 1):  # such as February 30
-        return False, 0.0
+    year, month = 100 * _two(text, begin) + _two(text, begin + 2), _two(text, begin + 5)
+    day = _two(text, begin + 8)
+    days = _days_of(year, month, day)
+    right = 1 <= year <= 9999 and 1 <= month <= 12 and day >= 1
+    right = right and days < _days_of(year + month // 12, month % 12 + 1, 1)  # February 30 is not
     if size == 10:
-        return True, 86400.0 * days
+        return right, 86400.0 * days
     hour, minute = _two(text, begin + 11), _two(text, begin + 14)
-    between = text[begin + 10]
-    right = size >= 16 and text[begin + 13] == ord(":") and (between == ord(" ") or between == ord("T"))
-    second = _two(text, begin + 17) if size > 16 else np.int64(0)
-    right = right and (size == 16 or (size >= 19 and text[begin + 16] == ord(":")))
-    found, part = (True, 0.0) if size < 20 else _decimal(text, begin + 19, end, tens)
-    right = right and found and (size < 20 or text[begin + 19] == ord("."))
-    if not right or hour > 23 or minute > 59 or second > 59:
-        return False, 0.0
-    return True, 86400.0 * days + (3600 * hour + 60 * minute + second) + part
+    second = _two(text, begin + 17)
+    right = right and text[begin + 13] == COLON and text[begin + 16] == COLON
+    found, part = _decimal(text, begin + 19, end, tens)
+    right = right and (size == 19 or (found and text[begin + 19] == POINT))
+    right = right and hour < 24 and minute < 60 and second < 60
+    return right, 86400.0 * days + (3600 * hour + 60 * minute + second) + part
 
 
 @kernel
 def read_numbers(
-    text: Bytes, spans: Any, k: int, wrong: Bytes, code: int, dates: bool, tens: Doubles, values: Doubles
+    text: Bytes, spans: Starts, k: int, wrong: Bytes, code: int, tens: Doubles, values: Doubles
 ) -> None:
-    """Read field k of fine rows as a number, or as a date; rows where neither is simple get a code."""
+    """Read cells of fine rows as numbers, those of code TIME also as dates; others get the code."""
     for row in range(len(values)):
         values[row] = 0.0
         if wrong[row] == FINE:
-            begin, end = np.int64(spans[row, k, 0]), np.int64(spans[row, k, 1])
+            begin, end = spans[row, k, 0], spans[row, k, 1]
             found, values[row] = _decimal(text, begin, end, tens)
-            if not found and dates:
+            if not found and code == TIME:
                 found, values[row] = _date(text, begin, end, tens)
-            if not found:
-                wrong[row] = code
+            wrong[row] = FINE if found else code

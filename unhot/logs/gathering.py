@@ -1,68 +1,66 @@
-"""Gather the rows of one source after another, leave bad ones out, and number users and items.
+"""Gather the rows of one source after another: number words, read times and weights, leave bad rows out.
 
-A source numbers its own words in any order. In the end, words are numbered by their first appearance in the
-rows that are left; words of other rows vanish.
+All words of a column are in one table, whatever their source is. Only words of rows that are kept are
+numbered, so their numbers are those of their first appearance.
 """
 
 from collections.abc import Callable
+from itertools import count
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from unhot.corpus.reading.lexicon import lexicon
+from unhot.corpus.reading.scanner import grown, new_table
 from unhot.errors import DataError
-from unhot.kernels.jit import kernel
-from unhot.logs.cell_values import side_values
+from unhot.logs.cell_texts import TextColumn, numbers_of, values_of
+from unhot.logs.fields import check_words, number_words
 from unhot.logs.log_reading import LogReading
-from unhot.logs.log_report import EXAMPLES, FINE, LOW, REASONS, WEIGHT, LogReport
+from unhot.logs.log_report import (
+    EXAMPLES,
+    FINE,
+    LOW,
+    NO_ITEM,
+    NO_SESSION,
+    NO_USER,
+    REASONS,
+    TIME,
+    WEIGHT,
+    LogReport,
+)
 from unhot.types import Bytes, Doubles, Floats, Ids, Starts
+from unhot.vocab.vocabulary import decode_words
 
 UNITS = (1e11, 1e14, 1e17)  # medians of times above these are in milli-, micro-, nanoseconds
-LARGEST = float(np.finfo(np.float32).max)
-WORDED = ("user", "item", "session")
+WORDS, ARENA = 1 << 12, 1 << 16  # of a new table
+WORDED = {"user": NO_USER, "item": NO_ITEM, "session": NO_SESSION}
+CODES = {**WORDED, "time": TIME, "weight": WEIGHT}
+KINDS = {**dict.fromkeys(WORDED, np.int32), "time": np.float64, "weight": np.float32}
 
 
-class EventPart(NamedTuple):
-    """Some rows of a log; None: there is no such column."""
+class Events(NamedTuple):
+    """Events in the order of the source; users, items and sessions are numbered by first appearance."""
 
-    numbers: Starts  # of lines or rows, for people
-    wrong: Bytes  # codes of log_report.py
-    users: Ids | None
-    items: Ids
-    times: Doubles | None
-    weights: Doubles | None
-    sessions: Ids | None
-    shown: dict[int, str]  # row -> the cell that makes it bad
-
-
-class SideValues:
-    """The values of items in one column: the first row of an item that has any decides."""
-
-    def __init__(self) -> None:
-        """Start without values."""
-        self.values: dict[int, list[str]] = {}
-        self._known: NDArray[np.bool_] = np.zeros(1024, np.bool_)  # by item
-
-    def add(self, items: Ids, rows: Starts, cell: Callable[[int], Any]) -> None:
-        """Add the values of fine rows; `cell` returns the cell of a row."""
-        most = int(items.max(initial=0)) + 1
-        if most > len(self._known):
-            self._known = np.append(self._known, np.zeros(most, np.bool_))
-        for row in rows[~self._known[items[rows]]].tolist():
-            item = int(items[row])
-            found = [] if self._known[item] else side_values(cell(row))
-            if found:
-                self.values[item] = found
-                self._known[item] = True
-
-
-class SourceWords(NamedTuple):
-    """What the numbers of a source stand for."""
-
-    user: list[str]
-    item: list[str]
-    session: list[str]
+    users: Ids  # [events], -1: no user
+    items: Ids  # [events]
+    times: Doubles  # [events] seconds; empty if there is no time
+    weights: Floats  # [events]; empty if there are none
+    sessions: Ids  # [events]; empty if there are none
+    user_words: list[str]
+    item_words: list[str]
+    session_words: list[str]  # for lines of sessions: the numbers of the lines, from 0 on
     sides: dict[str, dict[int, list[str]]]  # column -> item -> values
+    report: LogReport
+
+
+class LogChunk(NamedTuple):
+    """Some rows of a log."""
+
+    columns: dict[str, str]  # role -> name
+    cells: Callable[[str], TextColumn]  # name -> cells
+    numbers: Starts  # of the rows, for people
+    wrong: Bytes  # codes of log_report.py
+    kind: str  # what is numbered: line or row
 
 
 class Gathered:
@@ -72,105 +70,108 @@ class Gathered:
         """Start without events."""
         self.how = how
         self.report = LogReport()
-        self.lists: dict[str, list[Any]] = {}  # column -> arrays
-        self._index: dict[str, dict[str, int]] = {role: {} for role in WORDED}
-        self._sides: dict[str, dict[int, list[str]]] = {name: {} for name in how.side}
         self.several = False  # files
-        self.lines = 0  # of files of sessions
-        self._mapped = 0  # arrays whose numbers are those of the index
+        self.sessions = count()  # numbers for lines of sessions
+        self._lists: dict[str, list[Any]] = {}  # role -> arrays
+        self._tables = {role: new_table(WORDS, ARENA) for role in WORDED}
+        self._sides: dict[str, dict[int, list[str]]] = {name: {} for name in how.side}
 
-    def take(self, part: EventPart, where: str, kind: str) -> None:
-        """Take the fine rows of a part; `kind` is what its numbers count: a line or a row."""
-        if part.weights is not None:  # weights are kept in single precision
-            part.wrong[(part.wrong == FINE) & (np.abs(part.weights) > LARGEST)] = WEIGHT
-        kept, low = np.flatnonzero(part.wrong == FINE), int((part.wrong == LOW).sum())
-        bad = np.flatnonzero(part.wrong > LOW)
-        self.report.rows += len(part.wrong)
-        self.report.kept += len(kept)
-        self.report.bad += len(bad)
-        self.report.low += low
-        for row in bad[: EXAMPLES - len(self.report.examples)].tolist():
-            cell = f" ({part.shown[row]})" if row in part.shown else ""
-            text = f"{kind} {part.numbers[row]}: {REASONS[int(part.wrong[row])]}{cell}"
+    def take(self, chunk: LogChunk, where: str) -> None:
+        """Take the rows of a chunk that are fine, and count the others."""
+        self._lists = self._lists or {role: [] for role in chunk.columns}
+        if chunk.columns.keys() != self._lists.keys():
+            raise DataError(
+                f"{where}: has the columns {', '.join(chunk.columns)}, but the file before has "
+                f"{', '.join(self._lists)}: read files apart that have other columns"
+            )
+        columns = {role: chunk.cells(name) for role, name in chunk.columns.items()}
+        wrong, found = chunk.wrong, dict[str, Any]()
+        unnamed = np.zeros_like(wrong)  # rows of a session without a user, which are fine
+        for role, column in columns.items():
+            if role in WORDED:
+                lenient = role == "user" and self.how.session is not None
+                check_words(*column, unnamed if lenient else wrong, CODES[role])
+            else:
+                found[role] = numbers_of(column, wrong, CODES[role])
+        if self.how.min_rating is not None:
+            wrong[(wrong == FINE) & (found["weight"] < self.how.min_rating)] = LOW
+        kept = np.flatnonzero(wrong == FINE)
+        self._count(chunk, columns, len(kept), where)
+        for role, column in columns.items():
+            if role == "user" and unnamed.any():
+                new = np.full(len(kept), -1, np.int32)
+                named = unnamed[kept] == FINE
+                new[named] = self._ids(role, column, kept[named])
+            else:
+                new = self._ids(role, column, kept) if role in WORDED else found[role][kept]
+            self._lists[role].append(new.astype(KINDS[role], copy=False))
+        for name in self.how.side:
+            self._take_side(name, chunk.cells(name), kept)
+
+    def _count(self, chunk: LogChunk, columns: dict[str, TextColumn], kept: int, where: str) -> None:
+        """Report how many rows there are, and examples of bad ones."""
+        report, bad = self.report, np.flatnonzero(chunk.wrong > LOW)
+        report.rows += len(chunk.wrong)
+        report.kept += kept
+        report.bad += len(bad)
+        report.low += len(chunk.wrong) - kept - len(bad)
+        for row in bad[: EXAMPLES - len(report.examples)].tolist():
+            code = int(chunk.wrong[row])
+            role = {TIME: "time", WEIGHT: "weight"}.get(code)
+            cell = f" ({columns[role].cells([row])[0]!r:.60})" if role else ""
+            text = f"{chunk.kind} {chunk.numbers[row]}: {REASONS[code]}{cell}"
             if self.how.strict:
                 raise DataError(f"{where}: {text}; mend it, or leave strict out to skip bad rows")
-            self.report.examples.append(f"{where}: {text}" if self.several else text)
-        columns: dict[str, Any] = {"user": part.users, "item": part.items, "session": part.sessions}
-        columns |= {"time": part.times, "weight": part.weights}
-        there = {name: values for name, values in columns.items() if values is not None}
-        self.lists = self.lists or {name: [] for name in there}
-        if there.keys() != self.lists.keys():
+            report.examples.append(f"{where}: {text}" if self.several else text)
+
+    def _ids(self, role: str, column: TextColumn, kept: Starts) -> Ids:
+        """Return the numbers of the words of some rows."""
+        ids, done = np.empty(len(kept), np.int32), 0
+        while (done := number_words(*column, kept, self._tables[role], ids, done)) < len(kept):
+            self._tables[role] = grown(self._tables[role], len(column.text))
+        return ids
+
+    def _take_side(self, name: str, column: TextColumn, kept: Starts) -> None:
+        """Take the values of items: the first cell of an item that is not empty decides."""
+        spans, known = column.spans[kept, column.k], self._sides[name]
+        filled = np.flatnonzero(spans[:, 1] > spans[:, 0])
+        items, first = np.unique(self._lists["item"][-1][filled], return_index=True)
+        new = [place for place, item in enumerate(items.tolist()) if item not in known]
+        cells = column.cells(kept[filled[first[new]]])
+        known |= zip(items[new].tolist(), map(values_of, cells), strict=True)
+
+    def events(self, where: str) -> Events:
+        """Return all events; raise a `DataError` if there are none."""
+        report = self.report
+        if not report.kept:
+            trouble = "; ".join(line.strip() for line in report.lines()) or "there are no rows"
             raise DataError(
-                f"{where}: has the columns {', '.join(there)}, but the file before has "
-                f"{', '.join(self.lists)}: read files apart that have other columns"
+                f"{where}: no row is left: {trouble}; check the format ({self.how.format or 'not given'}), "
+                "the columns and min_rating"
             )
-        all_fine = len(kept) == len(part.wrong)
-        for name, values in there.items():
-            rows = values if all_fine else values[kept]
-            self.lists[name].append(rows.astype(np.float32) if name == "weight" else rows)
-
-    def end_source(self, words: SourceWords) -> None:
-        """Replace the numbers of the source that ended by those of all sources."""
-        items: Ids = np.empty(0, np.int32)
-        for role in WORDED:
-            index, own = self._index[role], getattr(words, role)
-            new = np.array([index.setdefault(word, len(index)) for word in own], np.int32)
-            items = new if role == "item" else items
-            if own and self._mapped:
-                for ids in self.lists.get(role, ())[self._mapped :]:
-                    ids[:] = new[ids]
-        for name, values in words.sides.items():
-            known = self._sides[name]
-            known |= {
-                number: found for item, found in values.items() if (number := int(items[item])) not in known
-            }
-        self._mapped = len(self.lists.get("item", ()))
-
-    def joined(self, name: str, kind: type) -> NDArray[Any]:
-        """Return a column of all rows, and forget its parts; empty if there is none."""
-        return np.concatenate([np.empty(0, kind), *self.lists.pop(name, ())], dtype=kind)
-
-    def times(self) -> Doubles:
-        """Return the times in seconds."""
-        times: Doubles = self.joined("time", np.float64)
+        columns = {
+            role: np.concatenate([np.empty(0, kind), *self._lists.pop(role, ())])
+            for role, kind in KINDS.items()
+        }
+        users, times = columns["user"], columns["time"]
         if times.size:
             middle = np.median(times[:: 1 + times.size // 100_000])
             times /= 1000.0 ** sum(middle > unit for unit in UNITS)
-        return times
-
-    def numbered(self, role: str) -> tuple[Ids, list[str], Ids]:
-        """Return the numbers of a column, their words, and the new number of each old one (-1: none)."""
-        ids: Ids = self.joined(role, np.int32)
-        words = [*self._index[role]]
-        new, old = np.full(len(words), -1, np.int32), np.empty(len(words), np.int32)
-        if not words:  # lines, which have numbers only
-            return ids, [], new
-        count = renumber(ids, new, old)
-        return ids, [words[each] for each in old[:count].tolist()], new
-
-    def sides(self, new: Ids) -> dict[str, dict[int, list[str]]]:
-        """Return the side columns; `new` holds the new numbers of the items."""
-        return {
-            name: {number: found for item, found in values.items() if (number := int(new[item])) >= 0}
-            for name, values in self._sides.items()
+        sides = {
+            name: {item: values for item, values in known.items() if values}
+            for name, known in self._sides.items()
         }
-
-    def weights(self) -> Floats:
-        """Return the weights."""
-        return self.joined("weight", np.float32)
-
-
-@kernel
-def renumber(ids: Ids, new: Ids, old: Ids) -> int:
-    """Number ids, in place, by their first appearance; return how many different ones there are.
-
-    `new` must be -1; it gets the new number of each old one, `old` the reverse.
-    """
-    count = 0
-    for i in range(len(ids)):
-        if new[ids[i]] < 0:
-            new[ids[i]] = count
-            old[count] = ids[i]
-            count += 1
-        ids[i] = new[ids[i]]
-    return count
+        found = [lexicon(self._tables[role], escapes=False) for role in WORDED]
+        words = [decode_words(each.raws(np.arange(len(each.counts)))) for each in found]
+        return Events(
+            users=users if users.size else np.full(report.kept, -1, np.int32),
+            items=columns["item"],
+            times=times,
+            weights=columns["weight"],
+            sessions=columns["session"],
+            user_words=words[0],
+            item_words=words[1],
+            session_words=words[2],
+            sides=sides,
+            report=report,
+        )

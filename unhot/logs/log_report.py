@@ -32,10 +32,6 @@ class LogReport:
 
     def lines(self) -> list[str]:
         """Return lines about rows that were left out, for people; an empty list if there are none."""
-        lines = [f"{self.low:,} of {self.rows:,} rows are below min_rating and were left out"] * (
-            self.low > 0
-        )
-        if self.bad:
-            lines.append(f"{self.bad:,} of {self.rows:,} rows are bad and were left out, for example:")
-            lines += [f"  {example}" for example in self.examples]
-        return lines
+        low = f"{self.low:,} of {self.rows:,} rows are below min_rating and were left out"
+        bad = f"{self.bad:,} of {self.rows:,} rows are bad and were left out, for example:"
+        return [low] * (self.low > 0) + [bad] * (self.bad > 0) + [f"  {each}" for each in self.examples]

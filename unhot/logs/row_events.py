@@ -1,148 +1,100 @@
-"""Rows in plain Python as parts of a log: dicts, tuples, JSON lines, sessions."""
+"""Rows in plain Python as chunks of a log: dicts, tuples, JSON lines, sessions."""
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import accumulate, chain, islice
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from itertools import chain, islice
 from typing import Any
 
 import numpy as np
 
 from unhot.corpus.reading.text_blocks import Block
-from unhot.errors import DataError
-from unhot.logs.cell_values import number_cells, read_cells
-from unhot.logs.gathering import EventPart, SideValues, SourceWords
-from unhot.logs.log_reading import USUAL, LogColumns, LogReading, check_weights, choose_columns
-from unhot.logs.log_report import FINE, LOW, NO_ITEM, NO_OBJECT, NO_SESSION, NO_USER, TIME, WEIGHT
-from unhot.types import Bytes, Doubles, Ids, Starts
-from unhot.vocab.vocabulary import decode_word, decode_words
+from unhot.logs.cell_texts import TextColumn, value_column
+from unhot.logs.fields import BLANK, LF
+from unhot.logs.gathering import Gathered, LogChunk
+from unhot.logs.log_reading import USUAL, choose_columns
+from unhot.logs.log_report import NO_OBJECT
+from unhot.types import Starts
+from unhot.vocab.vocabulary import decode_word
 
 CHUNK = 1 << 13  # rows of an iterable that are read at a time
 LISTS = (list, tuple)
 NO_ROW: Mapping[str, Any] = {}  # stands for what is not a row
-CODES = {"user": NO_USER, "item": NO_ITEM, "session": NO_SESSION}
 
 
 class RowLog:
-    """Rows whose cells are values of Python; subclasses say how a column is read."""
+    """Rows whose cells are values of Python; those of the first chunk decide the columns."""
 
-    def __init__(self, columns: LogColumns, how: LogReading, where: str) -> None:
-        """Take the columns of the rows."""
-        check_weights(columns.weight is not None, how, where)
-        self.columns, self.where = columns, where
-        self.how = how
-        self._index: dict[str, dict[str, int]] = {role: {} for role in CODES}
-        self._sides = {name: SideValues() for name in columns.side}
+    def __init__(self, gathered: Gathered, where: str, kind: str) -> None:
+        """Take what is counted: lines or rows."""
+        self._how, self._sessions = gathered.how, gathered.sessions
+        self._where, self._kind = where, kind
+        self._columns: dict[str, str] = {}
+        self._next = 1  # the number of the next line or row
 
-    def values(self, cells: Any) -> list[Any]:
-        """Return the cells of a column as values of Python."""
-        return cells  # type: ignore[no-any-return]
+    def values(self, source: Iterable[Any]) -> Iterator[LogChunk]:
+        """Yield the rows of an iterable: dicts, or tuples (user, item[, time[, weight]]), or sessions."""
+        rows, size = iter(source), 0
+        while chunk := [*islice(rows, CHUNK)]:
+            if self._how.format is not None:
+                bad = [None] * (1 + (self._how.format == "user-sessions"))
+                lists = [row if isinstance(row, LISTS) else bad for row in chunk]
+                places = np.repeat(np.arange(len(lists)), [*map(len, lists)])
+                yield self._session_chunk(value_column(chain(*lists), False), places, len(lists))
+            else:
+                size = size or (len(chunk[0]) if isinstance(chunk[0], LISTS) else -1)
+                alike = (isinstance(row, LISTS) and len(row) == size <= len(USUAL) for row in chunk)
+                dicts = [
+                    dict(zip(USUAL, row, strict=False)) if named else row
+                    for row, named in zip(chunk, alike, strict=True)
+                ]
+                yield self._dict_chunk(dicts, np.arange(len(chunk)))
+            self._next += len(chunk)
 
-    def ids(self, cells: Any, role: str, wrong: Bytes) -> Ids:
-        """Return the numbers of the ids of a column."""
-        return number_cells(cells, self._index[role], wrong, CODES[role])
-
-    def numbers(self, cells: Any, code: int, wrong: Bytes, shown: dict[int, str]) -> Doubles:
-        """Return the times or the weights of a column."""
-        return read_cells(cells, code, wrong, shown)
-
-    def part(self, cells: Callable[[Any], Any], numbers: Starts, wrong: Bytes) -> EventPart:
-        """Return rows as a part; `cells` returns the cells of a column."""
-        shown: dict[int, str] = {}
-        user, item, time, weight, session, side = self.columns
-        users = None if user is None else self.ids(cells(user), "user", wrong)
-        items = self.ids(cells(item), "item", wrong)
-        sessions = None if session is None else self.ids(cells(session), "session", wrong)
-        times = None if time is None else self.numbers(cells(time), TIME, wrong, shown)
-        weights = None if weight is None else self.numbers(cells(weight), WEIGHT, wrong, shown)
-        if weights is not None and self.how.min_rating is not None:
-            wrong[(wrong == FINE) & (weights < self.how.min_rating)] = LOW
-        for name in side:
-            self._sides[name].add(items, np.flatnonzero(wrong == FINE), self.values(cells(name)).__getitem__)
-        return EventPart(numbers, wrong, users, items, times, weights, sessions, shown)
-
-    def words(self) -> SourceWords:
-        """Return what the numbers stand for."""
-        sides = {name: side.values for name, side in self._sides.items()}
-        users, items, sessions = ([*self._index[role]] for role in CODES)
-        return SourceWords(users, items, sessions, sides)
-
-
-class DictLog(RowLog):
-    """Rows that are dicts; those of the first part decide the columns."""
-
-    def __init__(self, first: Sequence[Any], how: LogReading, where: str) -> None:
-        """Find the columns in some rows."""
-        names = dict.fromkeys(name for row in first if isinstance(row, Mapping) for name in row)
-        if not names:
-            raise DataError(f"{where}: its first rows have no columns: give objects with a user and an item")
-        super().__init__(choose_columns([*names], how, where), how, where)
-
-    def rows(self, rows: Sequence[Any], numbers: Starts) -> EventPart:
-        """Return rows as a part."""
-        dicts = [row if type(row) is dict or isinstance(row, Mapping) else NO_ROW for row in rows]
-        wrong = np.array([NO_OBJECT if row is NO_ROW else FINE for row in dicts], np.uint8)
-        return self.part(lambda name: [row.get(name) for row in dicts], numbers, wrong)
-
-
-class SessionLog(RowLog):
-    """Lines of items, maybe behind a user; a line is a session, and its number is that of the line."""
-
-    def __init__(self, how: LogReading, users: bool, where: str, before: int) -> None:
-        """Take whether lines begin with a user, and how many lines there are before."""
-        how.refuse_columns(f"{where}, of sessions,")
-        self.before, self._first = before, before
-        self._users = users
-        super().__init__(LogColumns(0 if users else None, 1, None, None, None), how, where)
-
-    def parts(self, block: Block) -> list[EventPart]:
-        """Return the lines of a block of text, cut at white space."""
-        data = block.text[: block.size].tobytes()
-        counts = [len(line.split()) for line in data.split(b"\n")[:-1]]
-        return [self.lines(decode_words(data.split()), counts)]
-
-    def lines(self, cells: list[Any], counts: list[int]) -> EventPart:
-        """Return lines as a part: all their cells, and how many each line has."""
-        sizes = np.array(counts, np.int64)
-        starts = np.array([*accumulate(counts, initial=0)][:-1], np.int64)
-        is_item, of_line = np.ones(len(cells), np.bool_), np.repeat(np.arange(len(counts)), sizes)
-        users: list[Any] = [None] * len(counts)
-        if self._users:
-            is_item[starts[sizes > 0]] = False
-            users = [cells[at] if size else None for at, size in zip(starts.tolist(), counts, strict=True)]
-        rows = np.flatnonzero(is_item)
-        of_row = of_line[rows]
-        columns = ([users[line] for line in of_row.tolist()], [cells[row] for row in rows.tolist()])
-        sessions = (of_row + self.before).astype(np.int32)
-        numbers = of_row + self.before - self._first + 1
-        self.before += len(counts)
-        part = self.part(columns.__getitem__, numbers, np.zeros(len(rows), np.uint8))
-        return part._replace(sessions=sessions)
-
-
-class JsonLines:
-    """JSON lines, read block after block; those of the first block that has some decide the columns."""
-
-    def __init__(self, how: LogReading, where: str) -> None:
-        """Begin in the first line."""
-        self._how, self._where = how, where
-        self._before = 0  # lines
-        self._log: DictLog | None = None
-
-    def parts(self, block: Block) -> list[EventPart]:
-        """Return the rows of a block."""
+    def json_lines(self, block: Block) -> Iterator[LogChunk]:
+        """Yield the rows of a block of JSON lines."""
         lines = decode_word(block.text[: block.size].tobytes()).split("\n")[:-1]
-        numbers = [number for number, line in enumerate(lines) if line and not line.isspace()]
-        rows = [_json(lines[number]) for number in numbers]
-        before = self._before
-        self._before += len(lines)
-        if not rows:
-            return []
-        self._log = self._log or DictLog(rows, self._how, self._where)
-        return [self._log.rows(rows, np.array(numbers, np.int64) + before + 1)]
+        filled = [place for place, line in enumerate(lines) if line and not line.isspace()]
+        if filled:
+            yield self._dict_chunk([_json(lines[place]) for place in filled], np.array(filled))
+        self._next += len(lines)
 
-    def words(self) -> SourceWords:
-        """Return what the numbers stand for."""
-        return self._log.words() if self._log else SourceWords([], [], [], {})
+    def session_lines(self, block: Block) -> Iterator[LogChunk]:
+        """Yield the lines of a block, cut at white space."""
+        text = block.text[: block.size]
+        spans = np.flatnonzero(np.diff(text <= BLANK, prepend=True)).reshape(-1, 1, 2)
+        ends = np.flatnonzero(text == LF)
+        places = np.searchsorted(ends, spans[:, 0, 0])
+        yield self._session_chunk(TextColumn(block.text, spans, 0), places, len(ends))
+        self._next += len(ends)
+
+    def _dict_chunk(self, rows: list[Any], places: Starts) -> LogChunk:
+        dicts = [row if type(row) is dict or isinstance(row, Mapping) else NO_ROW for row in rows]
+        if not self._columns:
+            names = [*dict.fromkeys(chain.from_iterable(dicts))]
+            self._columns = choose_columns(names, self._how, self._where)
+        wrong = np.array([NO_OBJECT * (row is NO_ROW) for row in dicts], np.uint8)
+        return LogChunk(
+            self._columns,
+            lambda name: value_column([row.get(name) for row in dicts], name in self._how.side),
+            *(places + self._next, wrong, self._kind),
+        )
+
+    def _session_chunk(self, words: TextColumn, places: Starts, lines: int) -> LogChunk:
+        """Return the words of lines, maybe behind a user; each line is a session."""
+        begins = np.diff(places, prepend=-1) > 0
+        rows = np.arange(len(places))
+        numbers = value_column(islice(self._sessions, lines), False)
+        columns = {"item": words, "session": numbers.of_rows(places)}
+        if self._how.format == "user-sessions":
+            rows = np.flatnonzero(~begins)
+            columns["user"] = words.of_rows(np.flatnonzero(begins)[np.cumsum(begins) - 1])
+        how = replace(self._how, session=self._how.session or "session")
+        return LogChunk(
+            choose_columns([*columns], how, self._where),
+            lambda name: columns[name].of_rows(rows),
+            *(places[rows] + self._next, np.zeros(len(rows), np.uint8), self._kind),
+        )
 
 
 def _json(line: str) -> Any:
@@ -150,50 +102,3 @@ def _json(line: str) -> Any:
         return json.loads(line)
     except (ValueError, RecursionError):
         return None
-
-
-def iterable_parts(source: Iterable[Any], how: LogReading, where: str) -> Iterator[EventPart | SourceWords]:
-    """Yield the parts of an iterable of dicts, tuples or sessions, then the words."""
-    rows = iter(source)
-    first = [*islice(rows, 1)]
-    rows = chain(first, rows)
-    if not first:
-        return
-    if how.format is None and not isinstance(first[0], Mapping):
-        rows = _tuples_as_dicts(rows, first[0], how, where)
-    log = None if how.format is None else SessionLog(how, how.format == "user-sessions", where, 0)
-    number, dicts = 1, None
-    while chunk := [*islice(rows, CHUNK)]:
-        if log is not None:
-            yield log.lines(*_session_cells(chunk, where, number))
-        else:
-            dicts = dicts or DictLog(chunk, how, where)
-            yield dicts.rows(chunk, np.arange(number, number + len(chunk)))
-        number += len(chunk)
-    yield (log or dicts).words()  # type: ignore[union-attr]
-
-
-def _tuples_as_dicts(rows: Iterator[Any], first: Any, how: LogReading, where: str) -> Iterator[Any]:
-    """Return tuples (user, item[, time[, weight]]) as dicts; None for one that is not like the first."""
-    how.refuse_columns(where)
-    size = len(first) if isinstance(first, LISTS) else 0
-    if not 2 <= size <= len(USUAL):
-        raise DataError(
-            f"{where}: the first row is {first!r:.80}: give dicts, tuples (user, item[, time[, weight]]) or "
-            'a table; lists of items need format="sessions"'
-        )
-    names = [*USUAL][:size]
-    return (
-        dict(zip(names, row, strict=True)) if isinstance(row, LISTS) and len(row) == size else None
-        for row in rows
-    )
-
-
-def _session_cells(chunk: list[Any], where: str, number: int) -> tuple[list[Any], list[int]]:
-    for place, session in enumerate(chunk, number):
-        if not isinstance(session, LISTS):
-            raise DataError(
-                f"{where}: row {place} is {session!r:.80} of type {type(session).__name__}: each session "
-                "must be a list of items"
-            )
-    return [*chain.from_iterable(chunk)], [*map(len, chunk)]
