@@ -50,6 +50,7 @@ GRIDS: dict[str, tuple[list[Settings], list[Settings]]] = {
         [
             {},
             {"sides": "before", "lr": 0.1},
+            {"sides": "before", "output": "negative:k=20,power=0", "lr": 0.025},
             {"output": "negative:k=20,power=0.5"},
             {"output": "negative:k=20,power=0.5", "lr": 0.1},
         ],
