@@ -79,6 +79,11 @@ Logs (logs.py), read as events, and files about items:
     items-u.item      a file of MovieLens
     items-movies.dat  likewise
 
+Recommenders (recommenders.py), loaded and asked:
+
+    model-recommender every kind, with names and logs
+    log-folder        a kept log, opened, cut and read
+
 Lists that a user writes, and settings (lists.py):
 
     phrases           a list of phrases
@@ -99,11 +104,24 @@ Not among them: plugins, which are programs; the cache of compiled kernels, whic
 /proc; tables and sentences from Python, which are not bytes; standard input, which is read as a file is.
 """
 
-from readers import corpora, language_models, lists, logs, model_folders, tables, texts, vector_files
+from readers import (
+    corpora,
+    language_models,
+    lists,
+    logs,
+    model_folders,
+    recommenders,
+    tables,
+    texts,
+    vector_files,
+)
 from readers.reader import Reader
 
 READERS: dict[str, Reader] = {
     reader.name: reader
-    for module in (vector_files, model_folders, language_models, corpora, texts, tables, logs, lists)
+    for module in (
+        *(vector_files, model_folders, language_models, corpora, texts),
+        *(tables, logs, recommenders, lists),
+    )
     for reader in module.READERS
 }

@@ -132,7 +132,9 @@ def read_log(name: str, kind: str | None, folder: Path, rng: random.Random) -> s
     if any(len(column) not in (0, events) for column in found[:5]) or not np.isfinite(found.times).all():
         return f"columns {[len(column) for column in found[:5]]}"
     for ids, words in ((found.users, found.user_words), (found.items, found.item_words)):
-        if words and (sorted(set(ids.tolist())) != [*range(len(words))] or len({*words}) != len(words)):
+        nobody = {-1} if ids is found.users and how.session else set()  # a row of a session needs no user
+        numbers = sorted({*ids.tolist()} - nobody)
+        if words and (numbers != [*range(len(words))] or len({*words}) != len(words)):
             return f"numbers {ids.tolist()} of {len(words)} words"
     items = {item for values in found.sides.values() for item in values}
     return "" if items <= set(found.items.tolist()) else f"sides of {items}"

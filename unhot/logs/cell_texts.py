@@ -62,8 +62,8 @@ def value_text(value: Any) -> str:
         return decode_word(value)
     if isinstance(value, (Mapping, *LISTS)):
         return ""
-    text = str(int(value) if isinstance(value, (float, np.floating)) and value.is_integer() else value)
-    return "" if text in NULLS else text
+    whole = isinstance(value, (float, np.floating)) and value.is_integer()
+    return "" if (text := str(int(value) if whole else value)) in NULLS else text
 
 
 def list_text(value: Any) -> str:

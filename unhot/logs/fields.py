@@ -118,11 +118,12 @@ def find_rows(
 
 @kernel
 def check_words(text: Bytes, spans: Starts, k: int, wrong: Bytes, code: int) -> None:
-    """Give fine rows a code if the cell is blank, or LONG."""
+    """Give fine rows a code if the cell is blank, which is empty then, or LONG."""
     for row in range(len(wrong)):
         begin, end = spans[row, k, 0], spans[row, k, 1]
         while begin < end and text[begin] <= BLANK:
             begin += 1
+        spans[row, k, 0] = end if begin == end else spans[row, k, 0]
         if wrong[row] == FINE:
             wrong[row] = code if begin == end else LONG if end - spans[row, k, 0] > LONGEST_WORD else FINE
 
@@ -133,7 +134,8 @@ def number_words(
 ) -> int:
     """Write the ids in a table of the words of the rows that are kept, from number `first` of these on.
 
-    Return the number of rows that are done: fewer than all if the table has to grow first.
+    An empty cell has the id -1. Return the number of rows that are done: fewer than all if the table has to
+    grow first.
     """
     for i in range(first, len(kept)):
         row = kept[min(i + AHEAD, len(kept) - 1)]
@@ -141,12 +143,14 @@ def number_words(
         prefetch_number(table.slots, 2 * first_slot(table, key))
         begin = spans[kept[i], k, 0]
         size = spans[kept[i], k, 1] - begin
-        found, slot, key = look_up(table, text, begin, size)
-        if found < 0:
-            found = insert(table, slot, key, text, begin, size)
-        if found < 0:
-            return i
-        ids[i] = found
+        ids[i] = -1
+        if size > 0:
+            found, slot, key = look_up(table, text, begin, size)
+            if found < 0:
+                found = insert(table, slot, key, text, begin, size)
+            if found < 0:
+                return i
+            ids[i] = found
     return len(kept)
 
 

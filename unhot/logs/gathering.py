@@ -86,11 +86,10 @@ class Gathered:
             )
         columns = {role: chunk.cells(name) for role, name in chunk.columns.items()}
         wrong, found = chunk.wrong, dict[str, Any]()
-        unnamed = np.zeros_like(wrong)  # rows of a session without a user, which are fine
         for role, column in columns.items():
-            if role in WORDED:
+            if role in WORDED:  # a row of a session needs no user
                 lenient = role == "user" and self.how.session is not None
-                check_words(*column, unnamed if lenient else wrong, CODES[role])
+                check_words(*column, wrong, FINE if lenient else CODES[role])
             else:
                 found[role] = numbers_of(column, wrong, CODES[role])
         if self.how.min_rating is not None:
@@ -98,12 +97,7 @@ class Gathered:
         kept = np.flatnonzero(wrong == FINE)
         self._count(chunk, columns, len(kept), where)
         for role, column in columns.items():
-            if role == "user" and unnamed.any():
-                new = np.full(len(kept), -1, np.int32)
-                named = unnamed[kept] == FINE
-                new[named] = self._ids(role, column, kept[named])
-            else:
-                new = self._ids(role, column, kept) if role in WORDED else found[role][kept]
+            new = self._ids(role, column, kept) if role in WORDED else found[role][kept]
             self._lists[role].append(new.astype(KINDS[role], copy=False))
         for name in self.how.side:
             self._take_side(name, chunk.cells(name), kept)
@@ -125,7 +119,7 @@ class Gathered:
             report.examples.append(f"{where}: {text}" if self.several else text)
 
     def _ids(self, role: str, column: TextColumn, kept: Starts) -> Ids:
-        """Return the numbers of the words of some rows."""
+        """Return the numbers of the words of some rows; -1: there is none."""
         ids, done = np.empty(len(kept), np.int32), 0
         while (done := number_words(*column, kept, self._tables[role], ids, done)) < len(kept):
             self._tables[role] = grown(self._tables[role], len(column.text))

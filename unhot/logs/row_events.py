@@ -82,12 +82,11 @@ class RowLog:
 
     def _session_chunk(self, words: TextColumn, places: Starts, lines: int) -> LogChunk:
         """Return the words of lines, maybe behind a user; each line is a session."""
-        begins = np.diff(places, prepend=-1) > 0
-        rows = np.arange(len(places))
+        begins, users = np.diff(places, prepend=-1) > 0, self._how.format == "user-sessions"
+        rows = np.flatnonzero(~(begins & users))
         numbers = value_column(islice(self._sessions, lines), False)
         columns = {"item": words, "session": numbers.of_rows(places)}
-        if self._how.format == "user-sessions":
-            rows = np.flatnonzero(~begins)
+        if users:
             columns["user"] = words.of_rows(np.flatnonzero(begins)[np.cumsum(begins) - 1])
         how = replace(self._how, session=self._how.session or "session")
         return LogChunk(

@@ -111,6 +111,7 @@ class Item2Vec(LogModel[LearnedWords], WindowModel):
     decay: Annotated[float, Range(0)] = 0.8  # how much an item counts, relative to the next newer one
     output: str | OutputLayer = "negative:k=20,power=0.25"  # output layer
     epochs: Annotated[int, Range(1, 1 << 30)] = 40  # number of passes over the log
+    sample: Annotated[float, Range(0)] = 0.0  # threshold of sub-sampling frequent items; 0 turns it off
     # with a split: stop after so many epochs without a better one on validation, and keep the best
     patience: Annotated[int, Range(1)] = 20
     approximate: bool = False  # recommend by a graph (HNSW, extra `ann`), which may miss an item
