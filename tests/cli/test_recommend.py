@@ -84,7 +84,7 @@ def test_train_says_what_it_read(folder, tmp_path):
     assert "2 of 4 rows are bad" in err
     assert "line 3: has no item" in err
     assert "line 4: has a time" in err
-    assert "unhot recommend evaluate" in err
+    assert "unhot recommend similar" in err
 
 
 @pytest.mark.parametrize("name", sorted(set(recommenders.GRIDS) - {"item2vec", "skip-markov"}))

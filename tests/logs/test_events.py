@@ -160,6 +160,11 @@ def test_named_columns(tmp_path):
 def test_sessions_need_no_user(tmp_path):
     found = read(tmp_path, "x.csv", "basket,item\n7,x\n7,y\n", session="basket")
     assert rows(found) == [(None, "x", "7"), (None, "y", "7")]
+    text = f"user,basket,item\nu,7,x\n,7,y\n  ,8,x\nv,8,x\n{'u' * 5000},8,x\n"
+    found = read(tmp_path, "x.csv", text, session="basket")
+    assert rows(found) == [("u", "x", "7"), (None, "y", "7"), (None, "x", "8"), ("v", "x", "8")]
+    assert found.user_words == ["u", "v"]
+    assert found.report.examples == ["line 6: has an id of more than 4,096 bytes"]
 
 
 @pytest.mark.parametrize(

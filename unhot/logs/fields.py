@@ -124,8 +124,8 @@ def check_words(text: Bytes, spans: Starts, k: int, wrong: Bytes, code: int) -> 
         while begin < end and text[begin] <= BLANK:
             begin += 1
         spans[row, k, 0] = end if begin == end else spans[row, k, 0]
-        if wrong[row] == FINE:
-            wrong[row] = code if begin == end else LONG if end - spans[row, k, 0] > LONGEST_WORD else FINE
+        found = code if begin == end else LONG if end - spans[row, k, 0] > LONGEST_WORD else FINE
+        wrong[row] = found if wrong[row] == FINE else wrong[row]
 
 
 @kernel

@@ -88,8 +88,7 @@ class Gathered:
         wrong, found = chunk.wrong, dict[str, Any]()
         for role, column in columns.items():
             if role in WORDED:  # a row of a session needs no user
-                lenient = role == "user" and self.how.session is not None
-                check_words(*column, wrong, FINE if lenient else CODES[role])
+                check_words(*column, wrong, FINE if role == "user" and self.how.session else CODES[role])
             else:
                 found[role] = numbers_of(column, wrong, CODES[role])
         if self.how.min_rating is not None:
@@ -131,14 +130,13 @@ class Gathered:
         filled = np.flatnonzero(spans[:, 1] > spans[:, 0])
         items, first = np.unique(self._lists["item"][-1][filled], return_index=True)
         new = [place for place, item in enumerate(items.tolist()) if item not in known]
-        cells = column.cells(kept[filled[first[new]]])
-        known |= zip(items[new].tolist(), map(values_of, cells), strict=True)
+        values = map(values_of, column.cells(kept[filled[first[new]]]))
+        known |= zip(items[new].tolist(), values, strict=True)
 
     def events(self, where: str) -> Events:
         """Return all events; raise a `DataError` if there are none."""
-        report = self.report
-        if not report.kept:
-            trouble = "; ".join(line.strip() for line in report.lines()) or "there are no rows"
+        if not self.report.kept:
+            trouble = "; ".join(line.strip() for line in self.report.lines()) or "there are no rows"
             raise DataError(
                 f"{where}: no row is left: {trouble}; check the format ({self.how.format or 'not given'}), "
                 "the columns and min_rating"
@@ -158,7 +156,7 @@ class Gathered:
         found = [lexicon(self._tables[role], escapes=False) for role in WORDED]
         words = [decode_words(each.raws(np.arange(len(each.counts)))) for each in found]
         return Events(
-            users=users if users.size else np.full(report.kept, -1, np.int32),
+            users=users if users.size else np.full(self.report.kept, -1, np.int32),
             items=columns["item"],
             times=times,
             weights=columns["weight"],
@@ -167,5 +165,5 @@ class Gathered:
             item_words=words[1],
             session_words=words[2],
             sides=sides,
-            report=report,
+            report=self.report,
         )

@@ -29,6 +29,7 @@ class RowLog:
         """Take what is counted: lines or rows."""
         self._how, self._sessions = gathered.how, gathered.sessions
         self._where, self._kind = where, kind
+        self._least = 1 + (self._how.format == "user-sessions")  # words of a line that has an item
         self._columns: dict[str, str] = {}
         self._next = 1  # the number of the next line or row
 
@@ -37,8 +38,7 @@ class RowLog:
         rows, size = iter(source), 0
         while chunk := [*islice(rows, CHUNK)]:
             if self._how.format is not None:
-                bad = [None] * (1 + (self._how.format == "user-sessions"))
-                lists = [row if isinstance(row, LISTS) else bad for row in chunk]
+                lists = [row if isinstance(row, LISTS) else [None] * self._least for row in chunk]
                 places = np.repeat(np.arange(len(lists)), [*map(len, lists)])
                 yield self._session_chunk(value_column(chain(*lists), False), places, len(lists))
             else:
@@ -71,21 +71,22 @@ class RowLog:
     def _dict_chunk(self, rows: list[Any], places: Starts) -> LogChunk:
         dicts = [row if type(row) is dict or isinstance(row, Mapping) else NO_ROW for row in rows]
         if not self._columns:
-            names = [*dict.fromkeys(chain.from_iterable(dicts))]
-            self._columns = choose_columns(names, self._how, self._where)
-        wrong = np.array([NO_OBJECT * (row is NO_ROW) for row in dicts], np.uint8)
+            names = dict.fromkeys(chain.from_iterable(dicts))
+            self._columns = choose_columns([*names], self._how, self._where)
         return LogChunk(
             self._columns,
             lambda name: value_column([row.get(name) for row in dicts], name in self._how.side),
-            *(places + self._next, wrong, self._kind),
+            places + self._next,
+            np.array([NO_OBJECT * (row is NO_ROW) for row in dicts], np.uint8),
+            self._kind,
         )
 
     def _session_chunk(self, words: TextColumn, places: Starts, lines: int) -> LogChunk:
         """Return the words of lines, maybe behind a user; each line is a session."""
-        begins, users = np.diff(places, prepend=-1) > 0, self._how.format == "user-sessions"
+        begins, users = np.diff(places, prepend=-1) > 0, self._least > 1
         rows = np.flatnonzero(~(begins & users))
-        numbers = value_column(islice(self._sessions, lines), False)
-        columns = {"item": words, "session": numbers.of_rows(places)}
+        sessions = value_column(islice(self._sessions, lines), False).of_rows(places)
+        columns = {"item": words, "session": sessions}
         if users:
             columns["user"] = words.of_rows(np.flatnonzero(begins)[np.cumsum(begins) - 1])
         how = replace(self._how, session=self._how.session or "session")
