@@ -54,7 +54,7 @@ def test_movielens(tmp_path):
     ("name", "data", "how", "message"),
     [
         ("x.csv", "a,b\n1,2\n", {}, "no column item, itemid.*the columns are a, b"),
-        ("x.csv", "item,b\n1,2\n", {"side": ["c"]}, "no column c"),
+        ("x.csv", "item,b\n1,2\n", {"side": ["c"]}, "says nothing about items"),
         ("x.csv", "item,b\n1,2\n", {}, "says nothing about items"),
         ("x.csv", "item,name\n,2\n", {}, "row 1 has no item"),
         ("x.csv", "item,name\n1\n", {}, "line 2: has 1 fields"),

@@ -211,3 +211,19 @@ def test_nonsense_is_refused():
             read_log(ROWS, **how)
     with pytest.raises(DataError):
         read_log([])
+
+
+def test_side_columns_are_in_the_log_or_in_the_file_of_items(tmp_path):
+    (tmp_path / "log.csv").write_text("user,item,colour\nu,a,red\nu,b,blue\n")
+    (tmp_path / "items.csv").write_text("item,name,brand\na,an apple,x|y\nb,,z\n")
+    with read_log(tmp_path / "log.csv", side=("colour", "brand"), items=tmp_path / "items.csv") as log:
+        values = {name: _values(side) for name, side in log.sides.items()}
+    assert values == {"colour": [["red"], ["blue"]], "brand": [["x", "y"], ["z"]]}
+    with pytest.raises(DataError, match="'size'"):
+        read_log(tmp_path / "log.csv", side=("size",), items=tmp_path / "items.csv")
+
+
+def _values(side):
+    ids, starts = side.shards[0]
+    words = side.vocabulary.words
+    return [[words[i] for i in ids[a:b]] for a, b in zip(starts[:-1], starts[1:], strict=True)]

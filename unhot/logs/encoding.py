@@ -6,6 +6,7 @@
 4. rank items and users by their events; write shards       log.py
 """
 
+import dataclasses
 import os
 from collections.abc import Callable
 from typing import Any
@@ -50,7 +51,8 @@ def read_log(
     """
     one_of("repeats", repeats, REPEATS)
     core, how = whole("core", core, 0), LogReading(**reading)
-    facts = ItemFacts({}, {}) if items is None else read_item_facts(items)
+    facts = ItemFacts({}, {}) if items is None else read_item_facts(items, side=how.side)
+    how = dataclasses.replace(how, side=tuple(name for name in how.side if name not in facts.sides))
     events = read_events(source, how, threads=threads, progress=progress)
     sides = {
         name: {events.item_words[item]: cells for item, cells in values.items()}

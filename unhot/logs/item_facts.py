@@ -43,15 +43,15 @@ def read_item_facts(
 
     item    the column of the items; None: one of the usual names, see `LogReading`
     name    the column of their names; None: name, title or description, if there is one
-    side    columns of values, with | between several; none: genres or genre, as in MovieLens' files, or the
-            lists of JSON (item -> list), as the column `attribute`
+    side    columns of values, with | between several, of which those that the file has are read; none: genres
+            or genre, as in MovieLens' files, or the lists of JSON (item -> list), as the column `attribute`
     """
     file = Path(path)
     rows = [row if isinstance(row, Mapping) else {} for row in _rows(file)]
     columns = [*dict.fromkeys(chain.from_iterable(rows))]
     items, names = item or usual_column(ITEMS, columns), name or usual_column(NAMES, columns)
-    side = side or [*filter(columns.__contains__, SIDES)][:1]
-    missing = [each for each in (items or ", ".join(ITEMS), name, *side) if each and each not in columns]
+    side = [*filter(columns.__contains__, side or SIDES)][: len(side) or 1]
+    missing = [each for each in (items or ", ".join(ITEMS), name) if each and each not in columns]
     if missing:
         raise DataError(
             f"{file}: there is no column {missing[0]}: name the columns of the items, their names and "
