@@ -227,3 +227,8 @@ def _values(side):
     ids, starts = side.shards[0]
     words = side.vocabulary.words
     return [[words[i] for i in ids[a:b]] for a, b in zip(starts[:-1], starts[1:], strict=True)]
+
+
+def test_a_log_shows_its_size():
+    with read_log([("u", "a"), ("u", "b"), ("v", "a")]) as log:
+        assert repr(log).startswith("Log(3 events of 2 users with 2 items, 2 lines in ")

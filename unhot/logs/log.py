@@ -176,6 +176,13 @@ class Log(Corpus):
             )
         )
 
+    def __repr__(self) -> str:
+        """Show the size of the log and its directory."""
+        return (
+            f"Log({self.words} events of {len(self.users)} users with {len(self.items)} items, "
+            f"{self.sentences} lines in {self.directory})"
+        )
+
     def close(self) -> None:
         """Release what is mapped, and remove the directory if it is temporary."""
         for name in ("_flat", "times", "weights"):

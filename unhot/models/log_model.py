@@ -33,6 +33,8 @@ SHAPING = ("repeats", "core", "gap", "items", "threads")
 class LogModel(Recommender, Model[L]):
     """Settings of a model that learns from a log."""
 
+    # number of threads; item2vec gives the same bytes with the same seed and 1 thread, all others with any
+    threads: Annotated[int, Range(1, 1024)] = 2
     user: str | None = None  # the column of users, if it is not called user, user_id, customer or the like
     item: str | None = None  # the column of items, if it is not called item, product, movieId or the like
     # the column of times: seconds, or dates; if there is none, rows are in order of time
@@ -43,7 +45,7 @@ class LogModel(Recommender, Model[L]):
     items: str | None = None  # a file with the names of items, and with side columns: CSV, JSONL or JSON
     # the format of the log: by default what its name and its first bytes say; sessions: a line has the items
     # of a session; user-sessions: a line has a user, then items
-    format: str | None = None
+    format: Literal["csv", "tsv", "jsonl", "parquet", "movielens", "sessions", "user-sessions"] | None = None
     min_rating: float | None = None  # leave out events with a smaller rating
     repeats: Literal["keep", "merge"] = "keep"  # keep all events of a line with an item, or only the first
     core: Annotated[int, Range(0)] = 0  # drop users and items with fewer events than this, repeatedly
