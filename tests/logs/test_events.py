@@ -74,7 +74,7 @@ def test_csv(tmp_path, threads):
         ("x.tsv", CSV.replace(",", "\t")),
         ("x.csv", CSV.replace("\n", "\r\n")),
         ("x.csv", "\ufeff\n" + CSV.rstrip("\n")),
-        ("x.csv.gz", gzip.compress(CSV.encode())),
+        ("x.csv.gz", gzip.compress(CSV.encode(), mtime=0)),
         ("x.csv.bz2", bz2.compress(CSV.encode())),
         ("x.CSV.xz", lzma.compress(CSV.encode())),
         ("x.txt", CSV),  # by its header
@@ -97,7 +97,7 @@ def test_files(tmp_path, name, data):
     [
         ("u.data", "1\t2\t3\t100\n5\t2\t4.5\t200\n", {}),
         ("x.tsv", "1\t2\t3\t100\n5\t2\t4.5\t200\n", {}),
-        ("ratings.dat.gz", gzip.compress(b"1::2::3::100\r\n5::2::4.5::200\r\n"), {}),
+        ("ratings.dat.gz", gzip.compress(b"1::2::3::100\r\n5::2::4.5::200\r\n", mtime=0), {}),
         ("x", "1::2::3::100\n5::2::4.5::200\n", {}),
         ("x", 'userId,movieId,rating,timestamp\n"1",2,3,100\n5,2,4.5,200\n', {"format": "movielens"}),
     ],
