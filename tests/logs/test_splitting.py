@@ -118,3 +118,16 @@ def test_nonsense_is_refused():
             split_log(log, how, share)
     with pytest.raises(ConfigError):
         split_log(log, "none").cases("train")
+
+
+def test_only_the_last_session_of_a_user_is_tested():
+    rows = [
+        ("u", item, time)
+        for item, time in zip("abcxyzw", (0, 10, 20, 90000, 90010, 90020, 90030), strict=True)
+    ]
+    log = read_log(rows, gap=30)
+    cut = split_log(log, "leave-last-out")
+    with log.part(cut.train) as train:
+        assert sorted(train.items.words) == ["a", "b", "c", "x", "y"]
+    cases = cut.cases("test")
+    assert [log.items.words[i] for i in cases.targets] == ["w"]

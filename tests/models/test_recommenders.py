@@ -340,3 +340,31 @@ def test_recent_popularity_chooses_on_validation():
         make("recent-popularity", days=1.0, events=2)
     with pytest.raises(ConfigError, match="no times"):
         make("recent-popularity", days=1.0).fit([row[:2] for row in rows])
+
+
+def test_recent_events_are_the_last_rows_if_there_are_no_times():
+    rows = [("u1", "x"), ("u2", "old"), ("u2", "old"), ("u2", "old"), ("u1", "new"), ("u1", "new")]
+    model = all_models()["recent-popularity"](events=2).fit(rows)
+    counts = dict(zip(model.catalogue.words, model.counted.events.tolist(), strict=True))
+    assert counts == {"new": 2, "old": 0, "x": 0}
+
+
+def test_a_model_is_asked_without_its_file_of_items(tmp_path, monkeypatch):
+    (tmp_path / "log.csv").write_text(
+        "user,item\n" + "".join(f"u{u},i{i}\n" for u in range(4) for i in range(5))
+    )
+    (tmp_path / "items.csv").write_text("item,name\ni0,an apple\n")
+    monkeypatch.chdir(tmp_path)
+    model = all_models()["popularity"](split="leave-last-out", items="items.csv").fit("log.csv")
+    (tmp_path / "items.csv").unlink()
+    assert model.log_again().sentences == 4
+    assert {each.name for each in model.recommend(["i1"])} == {"", "an apple"}
+
+
+@pytest.mark.parametrize("filter", ["i0003", 5])
+def test_a_filter_is_items_or_a_function(filter):
+    model = all_models()["popularity"]().fit([("u", "a"), ("u", "b")])
+    with pytest.raises(ConfigError, match="filter="):
+        model.recommend(["a"], filter=filter)
+    with pytest.raises(ConfigError, match="history"):
+        model.recommend(5)

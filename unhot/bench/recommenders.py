@@ -106,7 +106,7 @@ def compare_recommenders(
     """
     if split == "none":
         raise ConfigError("split=none: nothing would be left to choose settings on; choose another split")
-    names = list(models) or list(GRIDS)
+    names = [*dict.fromkeys(models)] or list(GRIDS)
     if unknown := [name for name in names if name not in GRIDS]:
         raise ConfigError(f"models={unknown[0]}: there is no such recommender; known are {', '.join(GRIDS)}")
     began = time.perf_counter()
@@ -118,7 +118,7 @@ def compare_recommenders(
     leave_out = split != "session" and len(log.users) > 0 if exclude_seen is None else exclude_seen
     rows, interrupted = [], False
     with log.part(cut.train) as train, log.part(cut.validation) as both:
-        work = _Work(train, both, validation, tests, leave_out, 60 * minutes, threads)
+        work = _Work(train, both, validation, tests, split, leave_out, 60 * minutes, threads)
         for number, name in enumerate(names):
             row = ComparedModel(name)
             rows.append(row)
@@ -170,6 +170,7 @@ class _Work:
     both: Log  # train and validation
     validation: Cases
     tests: Cases
+    split: str
     leave_out: bool
     seconds: float
     threads: int
@@ -195,15 +196,19 @@ class _Work:
         if chosen is None:
             return
         self._set(chosen, row.settings)
-        row.fit = measure_cases(chosen, self.tests, "test", self.leave_out)
+        row.fit = self._tested(chosen, "train")
         again = dataclasses.replace(chosen)
         if (losses := chosen.history.validation) and hasattr(again, "epochs"):
             again.epochs = losses.index(min(losses)) + 1
         began = time.perf_counter()
         _whole(again.fit(self.both))
         row.seconds = time.perf_counter() - began
-        again.log_facts["learned_from"] = "train + validation"
-        row.refit = measure_cases(again, self.tests, "test", self.leave_out)
+        row.refit = self._tested(again, "train + validation")
+
+    def _tested(self, model: LogModel[Any], learned_from: str) -> Recommending:
+        """Test a model; it does not know that its log is a part of another one."""
+        found = measure_cases(model, self.tests, "test", self.leave_out)
+        return dataclasses.replace(found, split=self.split, learned_from=learned_from)
 
     def _set(self, model: LogModel[Any], settings: Settings) -> None:
         for name in settings.keys() & {"last", "decay", "neighbours"}:
@@ -217,7 +222,7 @@ class _Work:
         for settings in GRIDS[name][0] or self._recent():
             made = kind(threads=self.threads, **settings)
             assert isinstance(made, LogModel)
-            made.held_out = self.validation
+            made.held_out, made.exclude_seen = self.validation, self.leave_out
             yield _whole(made.fit(self.train)), settings
 
     def _recent(self) -> list[Settings]:

@@ -23,7 +23,8 @@ Learn to recommend items from a log of users and items.
 LOG is a file with a row for each event: CSV, TSV, JSON lines or parquet with columns for users, items and
 times; a file of MovieLens (u.data, ratings.dat, ratings.csv); or a text with a session in each line. gz, bz2,
 xz and zst files are unpacked. Bad rows are counted and shown. With --split the last events are held out, and
-`unhot recommend evaluate` asks for them. Ctrl-C stops item2vec and saves it as it is; --resume continues.
+`unhot recommend evaluate` asks for them. Ctrl-C stops item2vec and saves it as it is
+(with --refit, once the epochs are found); --resume continues.
 """
 EXAMPLES = """
 \b

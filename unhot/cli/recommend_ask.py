@@ -63,9 +63,13 @@ def for_users(
     found = open_recommender(model)
     if log is not None:
         from unhot.models.fitting import Tells
+        from unhot.models.log_model import EVENTS_ALONE
 
-        with found.open_log(log, Tells()) as opened:
+        with found.open_log(log, Tells(), **EVENTS_ALONE) as opened:
             found.learn_users(opened)
+    elif found.kept.log is None and any(found.user_row(user) >= 0 for user in users):
+        note("the model holds no histories, so items that the users had are not left out: give --log")
+    users = tuple(dict.fromkeys(users))
     if unknown := [item for item in history if item not in found.catalogue]:
         note(f"the model does not know {', '.join(unknown)}")
     whom: list[Any] = list(users) if users else [list(history)]
@@ -105,7 +109,9 @@ def _show(title: str, answer: list[Recommendation]) -> None:
     """Print recommendations as a table."""
     rows = [(each.item, each.name, f"{each.score:.4g}") for each in answer]
     if not rows:
-        raise DataError(f"nothing to recommend {title}: all items are excluded, or the filter leaves none")
+        raise DataError(
+            f"nothing to recommend{title and ' '}{title}: all items are excluded, or the filter leaves none"
+        )
     named = any(each.name for each in answer)
     shown = rows if named else [(item, score) for item, _, score in rows]
     print_table(title, ("item", "name", "score") if named else ("item", "score"), shown, "")

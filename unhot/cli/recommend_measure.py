@@ -9,7 +9,7 @@ import click
 
 from unhot.cli.options import json_option
 from unhot.cli.recommend_ask import open_recommender, seen_option
-from unhot.cli.show import print_table, show_json
+from unhot.cli.show import note, print_table, show_json
 
 if TYPE_CHECKING:
     from unhot.evaluate.recommending import Recommending
@@ -49,6 +49,7 @@ def evaluate(
     """
     from unhot.evaluate.recommending import evaluate_recommender
     from unhot.models.fitting import Tells
+    from unhot.models.log_model import EVENTS_ALONE
 
     numbers = _numbers(ks)
     found = open_recommender(model)
@@ -57,7 +58,9 @@ def evaluate(
     if log is None:
         result = evaluate_recommender(found, part=part, **how)
     else:
-        with found.open_log(log, Tells()) as opened:
+        with found.open_log(log, Tells(), **EVENTS_ALONE) as opened:
+            if not found.learned_from_log(opened):
+                note(f"{log} is not the log of the training: the model may have learned what it is asked")
             result = evaluate_recommender(found, opened, part, **how)
     if as_json:
         show_json(result.as_dict())

@@ -31,8 +31,9 @@ from unhot.items.ranking import CaseRanks, case_ranks, ndcg
 from unhot.logs.encoding import read_log
 from unhot.logs.log import Log
 from unhot.logs.splitting import Cases, last_cases, split_log
-from unhot.models.log_model import LogModel
-from unhot.types import Doubles
+from unhot.models.fitting import Tells
+from unhot.models.log_model import EVENTS_ALONE, LogModel
+from unhot.types import Counts, Doubles
 
 KS = (5, 10, 20)
 LISTED = 10  # recommendations whose coverage, popularity and novelty are measured
@@ -66,7 +67,7 @@ class Recommending:
 
 def evaluate_recommender(
     model: LogModel[Any],
-    log: Log | None = None,
+    log: Any = None,
     part: str = "test",
     *,
     prefixes: str | os.PathLike[str] | Log | None = None,
@@ -76,7 +77,8 @@ def evaluate_recommender(
 ) -> Recommending:
     """Ask a recommender which item came next, and compare.
 
-    log           the log that it learned from; None: the one that it keeps, or whose files it noted
+    log           the log that it learned from, or its path; None: the one that it keeps, or whose files it
+                  noted
     part          test | validation: the part of the log, cut as in the training
     prefixes      instead of a log, a file of prefixes, one a line, with the target as the last item
     exclude_seen  do not rank the items of the history; None: only if the log has users, not sessions alone
@@ -109,7 +111,7 @@ def measure_cases(
         split=model.split,
         learned_from=str(model.log_facts.get("learned_from")),
         seen="excluded" if exclude_seen else "ranked",
-        users=np.unique(cases.lines).size,
+        users=np.unique(_askers(cases)).size,
         cases=cases.ends.size,
         unknown=int(np.isinf(found.ranks).sum()),
         milliseconds=1000 * found.seconds / cases.ends.size,
@@ -122,7 +124,7 @@ def _prefixes(given: str | os.PathLike[str] | Log) -> Log:
     return given if isinstance(given, Log) else read_log(given, format="sessions")
 
 
-def _split_cases(model: LogModel[Any], log: Log | None, part: str) -> Cases:
+def _split_cases(model: LogModel[Any], log: Any, part: str) -> Cases:
     if model.split == "none":
         raise ConfigError(
             "this model learned from all of its log (split=none), so nothing is left to ask: train it with a "
@@ -130,17 +132,26 @@ def _split_cases(model: LogModel[Any], log: Log | None, part: str) -> Cases:
         )
     if part == "validation" and model.refit:
         raise ConfigError("this model learned from train and validation: ask for the test")
-    cases = split_log(model.log_again() if log is None else log, model.split, model.share).cases(part)
+    if log is None:
+        log = model.log_again()
+    elif not isinstance(log, Log):
+        log = model.read(log, Tells(), **EVENTS_ALONE)
+    cases = split_log(log, model.split, model.share).cases(part)
     if not cases.ends.size:
         raise DataError(f"the {part} part of this log has no event with one before it: nothing to ask")
     return cases
+
+
+def _askers(cases: Cases) -> Counts:
+    """Return a number for the user of each question, or for its line if it has no user."""
+    return np.where(cases.users >= 0, cases.users, len(cases.user_words) + cases.lines)
 
 
 def rank_figures(
     found: CaseRanks, cases: Cases, ks: Sequence[int]
 ) -> tuple[dict[str, float], dict[str, Interval]]:
     """Return recall, NDCG, MRR and hit rate at each k, and their intervals."""
-    _, line = np.unique(cases.lines, return_inverse=True)
+    _, line = np.unique(_askers(cases), return_inverse=True)
     asked = np.bincount(line).astype(np.float64)
     figures, intervals = {}, {}
     for k in ks:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -107,7 +107,8 @@ class Recommender:
 
     def known_items(self, history: Sequence[str]) -> list[int]:
         """Return the ids of the items of a history that the model knows; raise an error if it knows none."""
-        if isinstance(history, str) or not all(isinstance(item, str) for item in history):
+        listed = isinstance(history, Iterable) and not isinstance(history, str)
+        if not listed or not all(isinstance(item, str) for item in history):
             raise ConfigError(f"a history is {history!r:.80}: give a list of items as strings, oldest first")
         ids = [self.catalogue.index[item] for item in history if item in self.catalogue.index]
         if history and not ids:
@@ -120,6 +121,8 @@ class Recommender:
     def _allowed(self, filter: Filter | None) -> NDArray[np.bool_] | None:
         if filter is None:
             return None
+        if isinstance(filter, str) or not (callable(filter) or isinstance(filter, Collection)):
+            raise ConfigError(f"filter={filter!r:.80}: give a set or list of items, or a function of an item")
         if callable(filter):
             return np.array([bool(filter(item)) for item in self.catalogue.words], np.bool_)
         flags = np.zeros(len(self.catalogue), np.bool_)

@@ -17,7 +17,7 @@ from unhot.errors import ConfigError, DataError, at_least, one_of, whole
 from unhot.logs.events import Events, read_events
 from unhot.logs.grouping import grouped
 from unhot.logs.item_facts import ItemFacts, read_item_facts
-from unhot.logs.log import Log, Sequences, make_log
+from unhot.logs.log import NO_ROWS, Log, Sequences, make_log
 from unhot.logs.log_reading import LogReading
 from unhot.types import Counts, Floats, Starts
 
@@ -83,6 +83,7 @@ def read_log(
             weights=weights,
             names=facts.names,
             sides={**sides, **facts.sides},
+            rows=NO_ROWS if times.size or (np.diff(order) > 0).all() else order,
         ),
         directory,
         events.report.lines(),

@@ -5,6 +5,7 @@ A line is the history of a user, or a session. On disk a log is a corpus with so
 log.json        which of the other files there are, and what was read; it is written last
 times.bin       float64 [events] seconds, in the order of the ids
 weights.bin     float32 [events] ratings or weights, in the same order
+rows.bin        int64 [events] the numbers of their rows, if there are no times and lines are not rows
 names.txt       the names of the items, in the order of the vocabulary; an empty line: no name
 beside/users    a corpus: line i is the user of line i
 sides/NAME      a corpus: line i holds the values of item i in the side column NAME
@@ -31,8 +32,12 @@ from unhot.vocab.vocabulary import Vocabulary, decode_words
 VERSION = 1
 INDEX, NAMES = "log.json", "names.txt"
 TIMES, WEIGHTS = "times.bin", "weights.bin"
+ROWS = "rows.bin"
 SIDES, USERS = "sides", "users"
 AGAIN = "read the log again"
+
+
+NO_ROWS: Starts = np.zeros(0, np.int64)
 
 
 class Sequences(NamedTuple):
@@ -47,6 +52,7 @@ class Sequences(NamedTuple):
     weights: Floats  # [events], or empty
     names: Mapping[str, str]  # item -> its name
     sides: Mapping[str, Mapping[str, Sequence[str]]]  # column -> item -> its values
+    rows: Starts = NO_ROWS  # [events] where each event stood in the file, or empty: in this order
 
 
 class Log(Corpus):
@@ -59,7 +65,7 @@ class Log(Corpus):
         read_index(path / INDEX, VERSION, AGAIN)
         log = super().open(path)
         assert isinstance(log, Log)
-        for name, kind in ((TIMES, np.float64), (WEIGHTS, np.float32)):
+        for name, kind in ((TIMES, np.float64), (WEIGHTS, np.float32), (ROWS, np.int64)):
             if name in log.facts["files"]:
                 check_size(path / name, log.ids_of_lines.size * np.dtype(kind).itemsize, AGAIN)
         for other, lines in (
@@ -133,6 +139,12 @@ class Log(Corpus):
         found: Floats = self._numbers(WEIGHTS, np.float32)
         return found
 
+    @property
+    def by_time(self) -> Starts:
+        """The places of all events, oldest first: by time, or by the rows of the file."""
+        rows: Any = self.times if self.times.size else self._numbers(ROWS, np.int64)
+        return np.argsort(rows, kind="stable") if rows.size else np.arange(self.words)
+
     def _numbers(self, name: str, kind: Any) -> Any:
         return map_numbers(self.directory / name, kind) if name in self.facts["files"] else np.zeros(0, kind)
 
@@ -155,6 +167,7 @@ class Log(Corpus):
     def part(self, ends: Starts) -> Log:
         """Return the log of what comes before `ends[i]` in each line i; its items are counted anew."""
         sizes = ends - self.starts[:-1]
+        rows = self._numbers(ROWS, np.int64)
         inside = np.arange(self.ids_of_lines.size) < np.repeat(ends, np.diff(self.starts))
         lines = np.flatnonzero(sizes > 0)
         if not lines.size:
@@ -173,6 +186,7 @@ class Log(Corpus):
                 weights=self.weights[inside] if self.weights.size else self.weights,
                 names=dict(zip(self.items.words, self.names, strict=False)),
                 sides=sides,
+                rows=rows[inside] if rows.size else rows,
             )
         )
 
@@ -203,7 +217,8 @@ def make_log(
         beside[USERS] = IdText(places[given.user_of[named]], np.append(0, np.cumsum(named)), users)
     with Workplace(directory) as place:
         files = []
-        for name, numbers, kind in ((TIMES, given.times, "<f8"), (WEIGHTS, given.weights, "<f4")):
+        arrays = ((TIMES, given.times, "<f8"), (WEIGHTS, given.weights, "<f4"), (ROWS, given.rows, "<i8"))
+        for name, numbers, kind in arrays:
             if numbers.size:
                 numbers.astype(kind, copy=False).tofile(place.work / name)
                 files.append(name)

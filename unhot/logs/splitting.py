@@ -3,8 +3,8 @@
 A split cuts each line at two places: what is before the first is train, what is between them is validation,
 what comes after the second is test. So nothing that is learned from comes after what is asked, in any line.
 
-    leave-last-out   the last event of a line is test, the one before it validation; lines of fewer than three
-                     events are train
+    leave-last-out   the last event of a user's last line is test, the one before it validation; all else is
+                     train, and so are lines of fewer than three events
     time             the last events of the log, by time, are test, those before them validation
     session          the last lines are test, those before them validation
     none             everything is train
@@ -19,6 +19,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from unhot.errors import ConfigError, DataError, one_of
 from unhot.logs.log import Log
@@ -94,7 +95,7 @@ def split_log(log: Log, how: str, share: float = 0.05, *, test: bool = True) -> 
     if how == "none":
         return Split(log, stops, stops)
     if how == "leave-last-out":
-        cut = (sizes >= 1 + parts[0]).astype(np.int64)
+        cut = ((sizes >= 1 + parts[0]) & _last_lines(log)).astype(np.int64)
         return Split(log, *(stops - cut * after for after in parts))
     if how == "session":
         lines = np.arange(sizes.size)
@@ -106,6 +107,16 @@ def split_log(log: Log, how: str, share: float = 0.05, *, test: bool = True) -> 
             "split=time: the log has no times; name their column (time=, or --time), or use another split"
         )
     return Split(log, *(starts + _early(log, 1 - after * share) for after in parts))
+
+
+def _last_lines(log: Log) -> NDArray[np.bool_]:
+    """Return which lines are the last of their user; lines without a user are."""
+    named = np.flatnonzero(log.user_of >= 0)
+    last = np.full(len(log.users), -1)
+    last[log.user_of[named]] = named  # of several lines the last one stays
+    found = np.ones(log.sentences, np.bool_)
+    found[named] = last[log.user_of[named]] == named
+    return found
 
 
 def _early(log: Log, share: float) -> Starts:

@@ -214,9 +214,8 @@ class Item2Vec(LogModel[LearnedWords], WindowModel):
                 raise KeyboardInterrupt
             losses = trial.history.validation
             self.epochs_found = int(np.argmin(losses)) + 1 if losses else None
-            tells.say(
-                f"the best of {len(losses)} epochs was {self.all_epochs}; now learning from all but the test"
-            )
+            if losses:
+                tells.say(f"best on validation: {self.all_epochs} epochs; now learning from all but the test")
 
     def input_vocabulary(self, data: Corpus | Cells) -> Vocabulary:
         """Return the items and, if users have vectors, the users behind them."""

@@ -26,6 +26,7 @@ from unhot.vectors.formats.directory import SavedModel
 from unhot.vocab.vocabulary import Vocabulary
 
 READING = ("user", "item", "time", "weight", "session", "format", "min_rating", "strict")
+EVENTS_ALONE: dict[str, Any] = {"items": None, "side": ()}  # how a log is read to ask a trained model
 SHAPING = ("repeats", "core", "gap", "items", "threads")
 
 
@@ -69,6 +70,7 @@ class LogModel(Recommender, Model[L]):
         super().__post_init__()
         self.kept = KeptLog()
         self.log_facts: dict[str, Any] = {}
+        self.exclude_seen: bool | None = None  # instead of what is usual; see `leaves_out_seen`
         self.held_out: Cases | None = None  # questions that a training may be watched on
         if self.refit and self.split == "none":
             raise ConfigError("refit: split=none has no validation; choose a split, or leave refit out")
@@ -87,8 +89,11 @@ class LogModel(Recommender, Model[L]):
 
     @property
     def leaves_out_seen(self) -> bool:
-        """Whether items of a history are usually left out: not if the log has sessions without users."""
-        return self.split != "session" and bool(self.log_facts.get("users"))
+        """Whether items of a history are usually left out: not if the lines of the log are sessions."""
+        if self.exclude_seen is not None:
+            return self.exclude_seen
+        sessions = self.split == "session" or self.session is not None or self.gap is not None
+        return not sessions and bool(self.log_facts.get("users"))
 
     def forget(self) -> None:
         """Drop what was made from the old state."""
@@ -106,9 +111,9 @@ class LogModel(Recommender, Model[L]):
 
     def read(self, source: Any, tells: Tells, **more: Any) -> Log:
         """Read a log as the settings say, and tell what was read; `more`: further arguments of `read_log`."""
-        how = {name: getattr(self, name) for name in (*READING, *SHAPING)} | more
+        how = {name: getattr(self, name) for name in (*READING, *SHAPING)}
         how["side"] = tuple(filter(None, (self.side or "").split(",")))
-        log = read_log(source, progress=tells.reading, **how)
+        log = read_log(source, progress=tells.reading, **how | more)
         for line in log.facts["report"]:
             tells.say(line)
         tells.say(
@@ -134,6 +139,9 @@ class LogModel(Recommender, Model[L]):
                 "users": len(log.users),
                 "learned_from": "all" if self.split == "none" else "train",
             }
+            for name in ("validation", "test") if self.split != "none" else ():
+                if not split.cases(name).ends.size:
+                    tells.say(f"split={self.split}: the log is too short to hold out a {name} part")
             self.before_learning(split, tells)
             if self.refit:
                 self.log_facts["learned_from"] = "train + validation"
@@ -162,13 +170,19 @@ class LogModel(Recommender, Model[L]):
                 "this model keeps no log, and its log did not come from files: give the log, or train with "
                 "with_users (--with-users)"
             )
-        log = self.read(paths[0] if len(paths) == 1 else paths, Tells(note=_nobody), force=True)
-        if _checksum(log) != self.log_facts.get("checksum"):
+        log = self.read(
+            paths[0] if len(paths) == 1 else paths, Tells(note=_nobody), force=True, **EVENTS_ALONE
+        )
+        if not self.learned_from_log(log):
             raise DataError(
                 f"{', '.join(paths)}: has changed since the model was trained: give the log that it learned "
                 "from, or train again"
             )
         return log
+
+    def learned_from_log(self, log: Log) -> bool:
+        """Return whether a log is the one that the model learned from."""
+        return _checksum(log) == self.log_facts.get("checksum")
 
     @functools.cached_property
     def _histories(self) -> dict[str, list[int]]:

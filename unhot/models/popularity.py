@@ -72,9 +72,8 @@ class RecentPopularity(Popularity):
 
     def count(self, log: Log, tells: Tells) -> EventCounts:
         """Count the last events of each item."""
-        order = np.argsort(log.times, kind="stable") if log.times.size else np.arange(log.words)
         if self.events is not None:
-            late = order[-self.events :]
+            late = log.by_time[-self.events :]
         elif self.days is not None and log.times.size:
             late = np.flatnonzero(log.times > log.times.max() - self.days * DAY)
         else:
