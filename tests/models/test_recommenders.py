@@ -368,3 +368,12 @@ def test_a_filter_is_items_or_a_function(filter):
         model.recommend(["a"], filter=filter)
     with pytest.raises(ConfigError, match="history"):
         model.recommend(5)
+
+
+def test_recent_popularity_chooses_again_for_another_log():
+    model = all_models()["recent-popularity"](split="leave-last-out")
+    first = model.fit([(f"u{u}", f"i{i}", i) for u in range(4) for i in range(5)]).days
+    assert first is not None
+    again = model.fit([(f"u{u}", f"i{i}") for u in range(4) for i in range(5)])  # without times
+    assert again.days is None
+    assert again.events is not None

@@ -65,7 +65,6 @@ class ComparedModel:
 
     name: str
     settings: Settings = dataclasses.field(default_factory=dict)
-    tried: int = 0  # settings
     validation: float = 0.0  # NDCG@10
     fit: Recommending | None = None  # tested after learning from train
     refit: Recommending | None = None  # tested after learning from train and validation
@@ -185,7 +184,6 @@ class _Work:
                 for name, value in ask.items():
                     setattr(fitted, name, value)
                 found = mean_ndcg(fitted, self.validation, exclude_seen=self.leave_out)
-                row.tried += 1
                 if chosen is None or found > row.validation:
                     chosen, row.validation = fitted, found
                     row.settings = {**settings, **ask}

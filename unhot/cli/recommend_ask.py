@@ -19,7 +19,7 @@ count_option = click.option("-k", "--count", "k", type=click.IntRange(1), defaul
 seen_option = click.option(
     "--exclude-seen/--keep-seen",
     default=None,
-    help="Leave out items of the history, or not  [default: leave out, unless the log has only sessions]",
+    help="Leave out items of the history, or not  [default: leave out, unless its lines are sessions]",
 )
 
 
@@ -109,9 +109,8 @@ def _show(title: str, answer: list[Recommendation]) -> None:
     """Print recommendations as a table."""
     rows = [(each.item, each.name, f"{each.score:.4g}") for each in answer]
     if not rows:
-        raise DataError(
-            f"nothing to recommend{title and ' '}{title}: all items are excluded, or the filter leaves none"
-        )
+        what = f"nothing to recommend {title}".strip()
+        raise DataError(f"{what}: all items are excluded, or the filter leaves none")
     named = any(each.name for each in answer)
     shown = rows if named else [(item, score) for item, _, score in rows]
     print_table(title, ("item", "name", "score") if named else ("item", "score"), shown, "")

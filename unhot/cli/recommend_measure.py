@@ -47,7 +47,10 @@ def evaluate(
     Recall, NDCG, MRR and hit rate have bootstrap intervals over users. Figures with --sampled are higher than
     the true ones and may order models differently; they are only good for comparing with old papers.
     """
+    import numpy as np
+
     from unhot.evaluate.recommending import evaluate_recommender
+    from unhot.logs.encoding import read_log
     from unhot.models.fitting import Tells
     from unhot.models.log_model import EVENTS_ALONE
 
@@ -55,6 +58,10 @@ def evaluate(
     found = open_recommender(model)
     how: dict[str, Any] = {"prefixes": prefixes, "ks": numbers, "exclude_seen": exclude_seen}
     how["sampled"] = sampled or 0
+    if prefixes is not None:
+        how["prefixes"] = read_log(prefixes, format="sessions")
+        if short := int((np.diff(how["prefixes"].starts) < 2).sum()):
+            note(f"{prefixes}: {short:,} lines have only one item, which is no question")
     if log is None:
         result = evaluate_recommender(found, part=part, **how)
     else:

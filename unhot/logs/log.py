@@ -35,8 +35,6 @@ TIMES, WEIGHTS = "times.bin", "weights.bin"
 ROWS = "rows.bin"
 SIDES, USERS = "sides", "users"
 AGAIN = "read the log again"
-
-
 NO_ROWS: Starts = np.zeros(0, np.int64)
 
 

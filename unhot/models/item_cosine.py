@@ -14,6 +14,7 @@ import numpy as np
 
 from unhot.corpus.cells import Cells
 from unhot.corpus.cooccurrence import cooccurrences
+from unhot.corpus.given_ids import flat
 from unhot.errors import DataError
 from unhot.items.histories import Histories, newest
 from unhot.items.item_rows import ItemRows, rows_of_cells
@@ -97,7 +98,7 @@ class LastCosine(ItemKNN):
 def together(log: Log, threads: int, tells: Tells) -> Cells:
     """Count for all pairs of items how many lines have both; the counts of single items are of lines, too."""
     with merged_lines(log) as lines:
-        sizes = np.diff(np.concatenate([shard.starts for shard in lines.shards]))
+        sizes = np.diff(flat(lines)[1])
         longest = int(sizes.max())
         pairs = min(float((sizes.astype(np.float64) ** 2).sum()), float(len(lines.vocabulary)) ** 2)
         if longest > LONGEST:

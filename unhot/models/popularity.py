@@ -67,6 +67,7 @@ class RecentPopularity(Popularity):
     def __post_init__(self) -> None:
         """Check the settings."""
         super().__post_init__()
+        self._chosen: str | None = None  # the setting that was chosen on validation
         if self.days is not None and self.events is not None:
             raise ConfigError("days with events: give one of them")
 
@@ -83,6 +84,8 @@ class RecentPopularity(Popularity):
 
     def before_learning(self, split: Split, tells: Tells) -> None:
         """Choose the number of days or events, unless it is given."""
+        if self._chosen is not None:  # for another log
+            setattr(self, self._chosen, None)
         if self.days is not None or self.events is not None:
             return
         setting = "days" if split.log.times.size else "events"
@@ -99,6 +102,7 @@ class RecentPopularity(Popularity):
                 found[choice] = mean_ndcg(trial, cases, exclude_seen=self.leaves_out_seen)
             best = max(found, key=found.__getitem__)
         setattr(self, setting, best)
+        self._chosen = setting
         tells.say(f"{setting}={best:g}: chosen on validation" if cases.ends.size else f"{setting}={best:g}")
         if log is not split.log:
             log.close()
