@@ -30,6 +30,7 @@ ORDER = [
     "outputs",
     "index",
     "logs",
+    "graphs",
     "vectors",
     "items",
     "lines",

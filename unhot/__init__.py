@@ -25,6 +25,7 @@ if TYPE_CHECKING:  # for type checkers, which do not run `__getattr__`
     from unhot.models.ease import EASE as EASE
     from unhot.models.fasttext import FastText as FastText
     from unhot.models.glove import GloVe as GloVe
+    from unhot.models.graph_vectors import GraphVectors as GraphVectors
     from unhot.models.item2vec import Item2Vec as Item2Vec
     from unhot.models.item_cosine import ItemKNN as ItemKNN
     from unhot.models.item_cosine import LastCosine as LastCosine
@@ -64,6 +65,7 @@ _ROOMS = (
         "corpus",
         "errors",
         "evaluate",
+        "graphs",
         "index",
         "items",
         "logs",

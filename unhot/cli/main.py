@@ -23,6 +23,7 @@ from unhot.cli.cooccur import cooccur
 from unhot.cli.demo import demo
 from unhot.cli.evaluate import evaluate
 from unhot.cli.fasttext import fasttext
+from unhot.cli.graph import graph
 from unhot.cli.info import info
 from unhot.cli.lm import lm
 from unhot.cli.neighbors import neighbors
@@ -42,7 +43,7 @@ COMPLETE = "_UNHOT_COMPLETE"  # set by a shell that completes a command line
 EPILOG = (
     "Begin with `unhot demo`, or `unhot train TEXT -o MODEL` and then `unhot neighbors MODEL WORD`. "
     "To classify texts, begin with `unhot classify demo`; for language models, with `unhot lm train`; "
-    "for recommendations, with `unhot recommend demo`. "
+    "for recommendations, with `unhot recommend demo`; for graphs, with `unhot graph train`. "
     "Add --debug to see tracebacks."
 )
 
@@ -59,7 +60,7 @@ def group() -> None:
 
 
 for _command in (
-    *(train, phrases, cooccur, outputs, neighbors, analogy, evaluate, classify, lm, recommend),
+    *(train, phrases, cooccur, outputs, neighbors, analogy, evaluate, classify, lm, recommend, graph),
     *(bench, info, verify, convert, fasttext, demo, warmup),
 ):
     group.add_command(_command)

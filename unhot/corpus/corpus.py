@@ -13,14 +13,17 @@ from __future__ import annotations
 import os
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate, pairwise
 from pathlib import Path
+from typing import Any
 
 from unhot.corpus.indexed_folder import WORDS, OpenedFolder, read_index, read_vocabulary, save_index
 from unhot.corpus.report import Report
 from unhot.corpus.shards import AGAIN, WORDS_ONLY, Keeping, Lines, Shard, check_shard, map_shards
 from unhot.errors import ConfigError, FormatError
+from unhot.kernels.windows import NOTHING, Text
+from unhot.types import Ids
 from unhot.vocab.vocabulary import Vocabulary
 
 VERSION = 1
@@ -36,6 +39,8 @@ class Corpus(OpenedFolder):
     does so when it is garbage collected. `keeping` says whether empty lines and unknown words were kept.
     `beside` maps the name of each corpus that was encoded beside the text to that corpus.
     """
+
+    whole: int | None = None  # positions that belong together, if a text cannot be cut anywhere
 
     def __init__(
         self,
@@ -101,6 +106,16 @@ class Corpus(OpenedFolder):
     def sentences(self) -> int:
         """The number of sentences with at least one kept token; all lines if empty ones are kept."""
         return self.report.sentences
+
+    @property
+    def sizes(self) -> list[int]:
+        """The number of ids of each shard."""
+        return [shard.ids.size for shard in self.shards]
+
+    def texts(self, keep: Any, beside: Sequence[Ids] = ()) -> list[Text]:
+        """Return each shard as kernels read it: with the thresholds of its words, and a number a sentence."""
+        pairs = zip(self.shards, beside or [NOTHING] * len(self.shards), strict=True)
+        return [Text(shard.ids, shard.starts, keep, numbers) for shard, numbers in pairs]
 
     def check_windows(self) -> None:
         """Raise a `ConfigError` if the text holds ids of -1 (unknown words): no matrix has a row for them."""

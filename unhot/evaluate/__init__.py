@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from unhot.evaluate.label_counts import LabelCounts, label_lists
     from unhot.evaluate.labeller import Labeller, labeller_of, open_labeller
     from unhot.evaluate.labels import LabelTest, calibrate, measure_labels
+    from unhot.evaluate.links import LinkPrediction, predict_links
+    from unhot.evaluate.nodes import NodeClassification, classify_nodes
     from unhot.evaluate.outliers import Outliers, outliers
     from unhot.evaluate.recommending import Recommending, evaluate_recommender
     from unhot.evaluate.similarity import Similarity, similarity
@@ -33,6 +35,8 @@ __all__ = [
     "LabelCounts",
     "LabelTest",
     "Labeller",
+    "LinkPrediction",
+    "NodeClassification",
     "Outliers",
     "Recommending",
     "Similarity",
@@ -41,6 +45,7 @@ __all__ = [
     "calibrate",
     "categories",
     "classification",
+    "classify_nodes",
     "evaluate_recommender",
     "held_out",
     "label_lists",
@@ -48,6 +53,7 @@ __all__ = [
     "measure_labels",
     "open_labeller",
     "outliers",
+    "predict_links",
     "similarity",
     "stability",
 ]
@@ -58,6 +64,8 @@ _HOMES = {
     **dict.fromkeys(("LabelCounts", "label_lists"), ".label_counts"),
     **dict.fromkeys(("Labeller", "labeller_of", "open_labeller"), ".labeller"),
     "evaluate_recommender": ".recommending",
+    **dict.fromkeys(("LinkPrediction", "predict_links"), ".links"),
+    **dict.fromkeys(("NodeClassification", "classify_nodes"), ".nodes"),
     **dict.fromkeys(("LabelTest", "calibrate", "measure_labels"), ".labels"),
 }
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from unhot.kernels.chunk import NOWHERE, Where
 from unhot.kernels.jit import kernel
-from unhot.kernels.windows import Kept, Text, Window, contexts_of, keep_words, kept_buffer, no_text
+from unhot.kernels.windows import Kept, Window, contexts_of, keep_words, kept_buffer
 from unhot.types import Ids, Starts
 
 
@@ -38,7 +38,7 @@ def window_buffer(tokens: int, window: int, pieces: int = 1) -> WindowBuffer:
     return WindowBuffer(kept, centres, places, np.zeros(tokens + 1, np.int64))
 
 
-def list_windows(text: Text, window: Window, where: Where, buffer: WindowBuffer) -> WindowList:
+def list_windows(text: Any, window: Window, where: Where, buffer: WindowBuffer) -> WindowList:
     """Return the windows of a chunk, in the order in which the chunk is read."""
     windows = find_windows(text, window, where, buffer)
     starts = buffer.starts[: windows + 1].copy()
@@ -47,9 +47,9 @@ def list_windows(text: Text, window: Window, where: Where, buffer: WindowBuffer)
     return WindowList(buffer.centres[:windows].copy(), contexts, starts)
 
 
-def warm_up(window: Window) -> None:
+def warm_up(text: Any, window: Window) -> None:
     """Compile the kernels, or load them from disk, by listing no windows."""
-    list_windows(no_text(), window, NOWHERE, window_buffer(0, window.size))
+    list_windows(text, window, NOWHERE, window_buffer(0, window.size))
 
 
 @kernel

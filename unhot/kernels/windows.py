@@ -19,7 +19,7 @@ import numpy as np
 
 from unhot.kernels.aligned import aligned_zeros
 from unhot.kernels.feeder import ones_at
-from unhot.kernels.jit import inner
+from unhot.kernels.jit import generic, inner
 from unhot.kernels.order import shuffled
 from unhot.kernels.rng import bits_at
 from unhot.kernels.simd.ids import copy_words, last_match
@@ -96,20 +96,31 @@ def _read(text: Any, where: Any, window: Any, sentence: Any, position: Any, kept
         begin, end = text.starts[sentence], text.starts[sentence + 1]
         key = bits_at(where.window_key ^ _LOW, sentence)
         word = text.ids[begin + shuffled(key, position - begin, end - begin)]
+    return put_word(text.keep, window, bits, word, kept, place)
+
+
+@inner
+def put_word(keep: Any, window: Any, bits: Any, word: Any, kept: Any, place: Any) -> Any:
+    """Write a word and its reach to a place; return 1 if the word survives, else 0."""
     kept.word[place] = word
     reach = window.size
     if window.shrink:
         reach = 1 + np.int64(((bits & _LOW) * np.uint64(window.size)) >> _32)
     kept.reach[place] = reach
-    return np.int64((bits >> _32) <= np.uint64(text.keep[word]))
+    return np.int64((bits >> _32) <= np.uint64(keep[word]))
 
 
-@inner
+@generic
 def keep_words(text: Any, where: Any, window: Any, kept: Any) -> Any:
     """Sub-sample a chunk into `kept`, and return the place behind its last centre.
 
-    Centres are the places from window.size on whose reach is above zero.
+    Centres are the places from window.size on whose reach is above zero. What is not a `Text`, but gives
+    sentences, too, registers a function of its own.
     """
+
+
+@keep_words.register(Text)
+def _keep_text(text: Any, where: Any, window: Any, kept: Any) -> Any:
     pieces = (where.end - where.begin + where.size - 1) // where.size
     place = stop = 0
     for number in range(where.first, where.last):
@@ -143,7 +154,7 @@ def _keep_piece(text: Any, where: Any, window: Any, start: Any, stop: Any, kept:
         while position < end and place < centres + window.size:
             place += _read(text, where, window, sentence, position, kept, place)
             position += 1
-        _close_sentence(kept, begin, place, window)
+        close_sentence(kept, begin, place, window)
         kept.line[begin] = sentence
         if position >= stop:
             break
@@ -168,7 +179,7 @@ def _sentence_of(starts: Any, position: Any) -> Any:
 
 
 @inner
-def _close_sentence(kept: Any, begin: Any, end: Any, window: Any) -> None:
+def close_sentence(kept: Any, begin: Any, end: Any, window: Any) -> None:
     """Note the repeats inside a sentence, and its bounds: a word sees nothing beyond these."""
     repeated = -1
     for place in range(begin, end):

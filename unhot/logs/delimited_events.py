@@ -11,7 +11,7 @@ from unhot.errors import DataError
 from unhot.logs.cell_texts import TextColumn
 from unhot.logs.fields import BROKEN, FULL, LINE, OPEN, POSITION, ROWS, find_rows
 from unhot.logs.gathering import LogChunk
-from unhot.logs.log_reading import LogReading, choose_columns
+from unhot.logs.log_reading import LogReading, choose_columns, usual_column
 from unhot.types import Ids, Starts
 from unhot.vocab.vocabulary import decode_word
 
@@ -38,17 +38,14 @@ class DelimitedLog:
         ratings = RATINGS.fullmatch(line) if kind == "movielens" else None
         self._colons = ratings is not None and ratings[1] == b"::"
         self._separator = "\t" if ratings else SEPARATORS.get(kind, ",")
-        names = NAMES if ratings else self._header(first, line)
+        names = NAMES if ratings else self._header(first, line, how)
         self._columns = choose_columns(names, how, where)
         self._at = {name: k for k, name in enumerate({*self._columns.values(), *how.side})}
         self._slots: Ids = np.array([self._at.get(name, -1) for name in names], np.int32)
         self._rest = b""  # of a row that the next block ends
 
-    def _header(self, block: Block, line: bytes) -> list[str]:
+    def _header(self, block: Block, line: bytes, how: LogReading) -> list[str]:
         """Return the names of the columns, and go on behind them."""
-        text = block.text[: block.size].tobytes()
-        self._place[POSITION] = text.index(line) + len(line) + 1
-        self._place[LINE] += text.count(b"\n", 0, self._place[POSITION])
         try:
             names = [*csv.reader([decode_word(line)], delimiter=self._separator, strict=True)]
         except csv.Error as error:
@@ -56,7 +53,13 @@ class DelimitedLog:
                 f"{self._where}: its first line is no header ({error}): give a file whose first line holds "
                 "the names of its columns"
             ) from None
-        return [name.strip() for row in names for name in row]
+        found = [name.strip() for row in names for name in row]
+        if how.bare and not any(usual_column(usual, found) for usual in how.usual.values()):
+            return [*how.bare, *map(str, range(len(how.bare), len(found)))][: len(found)]
+        text = block.text[: block.size].tobytes()
+        self._place[POSITION] = text.index(line) + len(line) + 1
+        self._place[LINE] += text.count(b"\n", 0, self._place[POSITION])
+        return found
 
     def chunks(self, block: Block) -> Iterator[LogChunk]:
         """Yield the rows that end in a block; an empty block ends the file."""

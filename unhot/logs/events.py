@@ -17,7 +17,7 @@ from unhot.errors import ConfigError, DataError, at_least
 from unhot.logs.arrow_events import ParquetLog, table_chunks
 from unhot.logs.delimited_events import RATINGS, SEPARATORS, DelimitedLog, first_line
 from unhot.logs.gathering import Events, Gathered, LogChunk
-from unhot.logs.log_reading import AS_USUAL, USUAL, LogReading, usual_column
+from unhot.logs.log_reading import AS_USUAL, LogReading, usual_column
 from unhot.logs.log_report import LogReport
 from unhot.logs.row_events import RowLog
 from unhot.tables.files import ending_kind, open_lines
@@ -27,6 +27,7 @@ from unhot.vocab.vocabulary import decode_word
 __all__ = ["Events", "LogReport", "read_events"]
 
 SESSIONS = ("sessions", "user-sessions")
+SNIFFED = 1 << 16  # bytes of a list of edges that tell its format
 
 
 def read_events(
@@ -74,7 +75,7 @@ def _object_chunks(source: Any, gathered: Gathered, where: str) -> Iterator[LogC
         return table_chunks(table, gathered.how, where)
     if isinstance(source, (bytes, bytearray, memoryview)) or not isinstance(source, Iterable):
         raise DataError(f"the log is {where}: give a path, a table, or an iterable of dicts or tuples")
-    return RowLog(gathered, where, "row").values(source)
+    return RowLog(gathered, where, "row", kind).values(source)
 
 
 def _take_files(files: list[Path | None], gathered: Gathered, threads: int) -> Generator[int, None, None]:
@@ -128,20 +129,42 @@ def _chunks_of(
     file: Path | None, first: Block, where: str, gathered: Gathered
 ) -> Callable[[Block], Iterator[LogChunk]]:
     """Return what finds the rows of a block, for a file with this first block."""
-    kind, rows = gathered.how.format or _format(file, first), RowLog(gathered, where, "line")
-    if kind in (*SESSIONS, "jsonl"):
-        return rows.json_lines if kind == "jsonl" else rows.session_lines
+    kind = gathered.how.format or _format(file, first, gathered.how)
+    rows = RowLog(gathered, where, "line", kind)
+    if kind in (*SESSIONS, "jsonl", "edges"):
+        named = {"jsonl": rows.json_lines, "edges": rows.edge_lines}
+        return named.get(kind, rows.session_lines)
     return DelimitedLog(first, kind, gathered.how, where).chunks
 
 
-def _format(file: Path | None, first: Block) -> str:
+def _format(file: Path | None, first: Block, how: LogReading) -> str:
     """Return the format of a text: what its first line looks like, or what its name says."""
     line, ending = first_line(first), ending_kind(file) if file else None
-    if RATINGS.fullmatch(line):
+    if RATINGS.fullmatch(line) and not how.bare:
         return "movielens"
     headed = (  # formats in which the line is a header
         kind
         for kind, separator in SEPARATORS.items()
-        if all(usual_column(USUAL[role], decode_word(line).split(separator)) for role in ("user", "item"))
+        if all(usual_column(how.usual[role], decode_word(line).split(separator)) for role in ("user", "item"))
     )
-    return ending or ("jsonl" if line.startswith(b"{") else next(headed, "sessions"))
+    found = ending or ("jsonl" if line.startswith(b"{") else next(headed, None))
+    return found or (_bare_format(first) if how.bare else "sessions")
+
+
+def _bare_format(first: Block) -> str:
+    """Return the format of edges without a header: csv, edges, or a list of neighbours in each line."""
+    text = decode_word(first.text[: min(first.size, SNIFFED)].tobytes())
+    lines = text.split("\n")[: -1 if first.size > SNIFFED else None]
+    rows = [line.split() for line in lines if line and line[0] not in "#%"]
+    if all(len(row) == 1 and "," in row[0] for row in rows if row):
+        return "csv"
+    alike = {len(row) for row in rows if row}
+    weighted = alike == {3} and all(_is_number(row[2]) for row in rows if row)
+    return "edges" if weighted or alike == {2} else "user-sessions"
+
+
+def _is_number(word: str) -> bool:
+    try:
+        return float(word) > 0
+    except ValueError:
+        return False

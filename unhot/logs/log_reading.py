@@ -1,11 +1,11 @@
 """How to read a log: which columns hold what, in which format it is, and what happens to bad rows."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from unhot.errors import ConfigError, DataError, finite, one_of
 
-FORMATS = ("csv", "tsv", "jsonl", "parquet", "movielens", "sessions", "user-sessions")
+FORMATS = ("csv", "tsv", "jsonl", "parquet", "movielens", "sessions", "user-sessions", "edges")
 # names of columns, the first that is there is taken; letters and digits count, in small letters
 USUAL = {
     "user": ("user", "userid", "customer", "customerid", "visitorid", "reviewerid", "uid"),
@@ -16,7 +16,9 @@ USUAL = {
     "time": ("time", "timestamp", "date", "datetime", "invoicedate", "createdat", "eventtime"),
     "weight": ("rating", "weight", "score", "count", "quantity"),
 }
-ROLES = (*USUAL, "session")
+# columns of words, which may be blank: what was booked, what was rejected, the type of the user at the time
+MARKS = ("booked", "rejected", "user_type")
+ROLES = (*USUAL, "session", *MARKS)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,12 +28,19 @@ class LogReading:
     user, item, time, weight    names of columns; None: the usual names, such as userId, product_id, timestamp
                                 or rating, in any case
     session     a column of sessions; a log that has one needs no user
+    booked      a column that says whether the item was booked or bought: anything but 0, no, false or nothing
+    rejected    likewise, whether the user was rejected for the item
+    user_type   a column of types of users, such as new
     side        columns that hold values of the item, such as its brand; `|` stands between several values
     format      csv, tsv, jsonl, parquet, movielens (u.data, ratings.dat), sessions (a line holds the items of
-                a session), user-sessions (a line holds a user, then items); None: by its name and its bytes
+                a session), user-sessions (a line holds a user, then items), edges (a line holds two words,
+                and maybe a weight); None: by its name and its bytes
     min_rating  leave out rows with a smaller weight; they are counted, but are not bad
     strict      raise a `DataError` at the first bad row instead of counting it
     force       read files even if they do not look like text
+    usual       role -> usual names of its column
+    titles      role -> what it is called in messages, if it is not called by its role
+    bare        what columns are called in CSV and TSV files whose first line has no usual name
     """
 
     user: str | None = None
@@ -39,11 +48,17 @@ class LogReading:
     time: str | None = None
     weight: str | None = None
     session: str | None = None
+    booked: str | None = None
+    rejected: str | None = None
+    user_type: str | None = None
     side: tuple[str, ...] = ()
     format: str | None = None
     min_rating: float | None = None
     strict: bool = False
     force: bool = False
+    usual: Mapping[str, Sequence[str]] = field(default_factory=lambda: USUAL)
+    titles: Mapping[str, str] = field(default_factory=dict)
+    bare: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         """Check what can be checked without the log."""
@@ -67,18 +82,20 @@ def usual_column(usual: Sequence[str], names: Sequence[str]) -> str | None:
 
 def choose_columns(names: Sequence[str], how: LogReading, where: str) -> dict[str, str]:
     """Choose columns by the names that are asked for, or by the usual ones; return them by their roles."""
-    asked = {role: getattr(how, role) or usual_column(USUAL.get(role, ()), names) for role in ROLES}
+    asked = {role: getattr(how, role) or usual_column(how.usual.get(role, ()), names) for role in ROLES}
     chosen = {role: name for role, name in asked.items() if name is not None}
     listed = f"the columns are {', '.join(str(name)[:80] for name in names[:50]) or 'none'}"
     for role, name in (*chosen.items(), *(("side", name) for name in how.side)):
         if [*names].count(name) != 1:
             trouble = "several columns have this name" if name in names else "there is no such column"
-            raise DataError(f"{where}: {role}={name!r}: {trouble}; {listed}")
+            raise DataError(f"{where}: {how.titles.get(role, role)}={name!r}: {trouble}; {listed}")
     ways_out = {"user": ", or one of sessions", "weight": ", or leave min_rating out"}
     for role in ("item", *["user"] * ("session" not in chosen), *["weight"] * (how.min_rating is not None)):
         if role not in chosen:
+            title = how.titles.get(role, role)
+            more = "" if how.titles else ways_out.get(role, "")
             raise DataError(
-                f"{where}: no column is called {', '.join(USUAL[role])}: name the one of the {role}s "
-                f"({role}=, or --{role}){ways_out.get(role, '')}; {listed}"
+                f"{where}: no column is called {', '.join(how.usual[role])}: name it "
+                f"({title}=, or --{title}){more}; {listed}"
             )
     return chosen

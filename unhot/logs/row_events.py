@@ -12,30 +12,32 @@ from unhot.corpus.reading.text_blocks import Block
 from unhot.logs.cell_texts import TextColumn, value_column
 from unhot.logs.fields import BLANK, LF
 from unhot.logs.gathering import Gathered, LogChunk
-from unhot.logs.log_reading import USUAL, choose_columns
-from unhot.logs.log_report import NO_OBJECT
+from unhot.logs.log_reading import choose_columns
+from unhot.logs.log_report import FIELDS, FINE, NO_OBJECT
 from unhot.types import Starts
 from unhot.vocab.vocabulary import decode_word
 
 CHUNK = 1 << 13  # rows of an iterable that are read at a time
 LISTS = (list, tuple)
+EDGE = ("user", "item", "weight")  # what the words of a line of edges are
+COMMENTS = (ord("#"), ord("%"))  # lines that begin so are left out
 NO_ROW: Mapping[str, Any] = {}  # stands for what is not a row
 
 
 class RowLog:
     """Rows whose cells are values of Python; those of the first chunk decide the columns."""
 
-    def __init__(self, gathered: Gathered, where: str, kind: str) -> None:
-        """Take what is counted: lines or rows."""
+    def __init__(self, gathered: Gathered, where: str, kind: str, format: str | None) -> None:
+        """Take what is counted, lines or rows, and the format."""
         self._how, self._sessions = gathered.how, gathered.sessions
         self._where, self._kind = where, kind
-        self._least = 1 + (self._how.format == "user-sessions")  # words of a line that has an item
+        self._least = 1 + (format == "user-sessions")  # words of a line that has an item
         self._columns: dict[str, str] = {}
         self._next = 1  # the number of the next line or row
 
     def values(self, source: Iterable[Any]) -> Iterator[LogChunk]:
         """Yield the rows of an iterable: dicts, or tuples (user, item[, time[, weight]]), or sessions."""
-        rows, size = iter(source), 0
+        rows, size, usual = iter(source), 0, self._how.usual
         while chunk := [*islice(rows, CHUNK)]:
             if self._how.format is not None:
                 lists = [row if isinstance(row, LISTS) else [None] * self._least for row in chunk]
@@ -43,9 +45,9 @@ class RowLog:
                 yield self._session_chunk(value_column(chain(*lists), False), places, len(lists))
             else:
                 size = size or (len(chunk[0]) if isinstance(chunk[0], LISTS) else -1)
-                alike = (isinstance(row, LISTS) and len(row) == size <= len(USUAL) for row in chunk)
+                alike = (isinstance(row, LISTS) and len(row) == size <= len(usual) for row in chunk)
                 dicts = [
-                    dict(zip(USUAL, row, strict=False)) if named else row
+                    dict(zip(usual, row, strict=False)) if named else row
                     for row, named in zip(chunk, alike, strict=True)
                 ]
                 yield self._dict_chunk(dicts, np.arange(len(chunk)))
@@ -61,12 +63,29 @@ class RowLog:
 
     def session_lines(self, block: Block) -> Iterator[LogChunk]:
         """Yield the lines of a block, cut at white space."""
-        text = block.text[: block.size]
-        spans = np.flatnonzero(np.diff(text <= BLANK, prepend=True)).reshape(-1, 1, 2)
-        ends = np.flatnonzero(text == LF)
-        places = np.searchsorted(ends, spans[:, 0, 0])
-        yield self._session_chunk(TextColumn(block.text, spans, 0), places, len(ends))
-        self._next += len(ends)
+        words, places, lines = _words_of_lines(block)
+        yield self._session_chunk(words, places, lines)
+        self._next += lines
+
+    def edge_lines(self, block: Block) -> Iterator[LogChunk]:
+        """Yield the lines of a block, cut at white space, as a source, a target and maybe a weight.
+
+        Lines that begin with # or % are comments. The first other line decides whether there are weights.
+        """
+        words, places, lines = _words_of_lines(block)
+        first = np.flatnonzero(np.diff(places, prepend=-1) > 0)
+        sizes = np.diff(np.append(first, places.size))
+        real = ~np.isin(block.text[words.spans[first, 0, 0]], COMMENTS)
+        first, sizes = first[real], sizes[real]
+        if first.size:
+            width = len(self._columns) or min(max(int(sizes[0]), 2), len(EDGE))
+            self._columns = {role: role for role in EDGE[:width]}
+            cells = {
+                role: words.of_rows(first + np.minimum(k, sizes - 1)) for k, role in enumerate(self._columns)
+            }
+            wrong = np.where(sizes == width, FINE, FIELDS).astype(np.uint8)
+            yield LogChunk(self._columns, cells.__getitem__, places[first] + self._next, wrong, self._kind)
+        self._next += lines
 
     def _dict_chunk(self, rows: list[Any], places: Starts) -> LogChunk:
         dicts = [row if type(row) is dict or isinstance(row, Mapping) else NO_ROW for row in rows]
@@ -95,6 +114,14 @@ class RowLog:
             lambda name: columns[name].of_rows(rows),
             *(places[rows] + self._next, np.zeros(len(rows), np.uint8), self._kind),
         )
+
+
+def _words_of_lines(block: Block) -> tuple[TextColumn, Starts, int]:
+    """Return the words of a block, the number of the line of each, and the number of lines."""
+    text = block.text[: block.size]
+    spans = np.flatnonzero(np.diff(text <= BLANK, prepend=True)).reshape(-1, 1, 2)
+    ends = np.flatnonzero(text == LF)
+    return TextColumn(block.text, spans, 0), np.searchsorted(ends, spans[:, 0, 0]), len(ends)
 
 
 def _json(line: str) -> Any:

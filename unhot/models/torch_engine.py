@@ -49,7 +49,7 @@ class OnTorch(Engine[WindowTask]):
     @classmethod
     def warm_up(cls, task: WindowTask) -> None:
         """Compile the kernel that lists the pairs of windows, or load it from disk."""
-        warm_up(task.window)
+        warm_up(task.wiring.no_text(), task.window)
 
     def begin(self, start: StartingPoint | None) -> LearnedWords:
         """Make the weights; what is learned shares their memory on the CPU and is a copy on other devices."""
@@ -85,7 +85,7 @@ class OnTorch(Engine[WindowTask]):
         parts = None if words is None else TextParts(corpus, words)
         columns = task.layer.batch_columns(self._data.out_vocabulary.counts, batches.size)
         cuts = parts.cuts if parts else ()
-        chunks = text_chunks(corpus.shards, columns, batches.fewest_positions(), cuts)
+        chunks = text_chunks(corpus.sizes, columns, batches.fewest_positions(), cuts, corpus.whole)
         keep = keep_probability(self._data.in_vocabulary.counts, task.sample)
         text = ChunkedText(corpus, keep, task.seed, chunks)
         return TorchRun(text, self._weights, batches, parts, self._data.frozen, plan)

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from unhot.kernels.window_lists import WindowList
+from unhot.kernels.windows import no_text
 from unhot.train.params import FirstRows
 from unhot.train.torch_batches import ExampleArrays
 
@@ -19,3 +20,4 @@ class Wiring(NamedTuple):
     listed: int = 0  # rows of an input, or targets, that a step writes into a list, at most
     combine: str | None = None  # how context words become one input: mean or sum; None: one input for each
     first_rows: FirstRows = FirstRows()
+    no_text: Callable[[], Any] = no_text  # makes an empty text to compile with

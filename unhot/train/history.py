@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from unhot.errors import FormatError
 
-UNITS = ("words", "cells", "interactions")  # what models count; see `Model.unit`
+UNITS = ("words", "cells", "interactions", "steps")  # what models count; see `Model.unit`
 
 
 class Position(NamedTuple):

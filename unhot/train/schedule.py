@@ -63,23 +63,28 @@ def chunk_size(ids: int, columns: int, fewest: int = 1) -> int:
 
 
 def text_chunks(
-    shards: list[Shard], columns: int, fewest: int = 1, cuts: Sequence[Starts] = ()
+    sizes: Sequence[int],
+    columns: int,
+    fewest: int = 1,
+    cuts: Sequence[Starts] = (),
+    whole: int | None = None,
 ) -> list[TextChunk]:
     """Cut an epoch into chunks of training, each made of pieces.
 
-    The shards take turns, in proportion to their lengths. `cuts` are positions in each shard that no chunk
-    and no piece may cross; with cuts, the stretches between them are trained in sequence.
+    The shards have `sizes` positions and take turns, in proportion to that. `cuts` are positions in each
+    shard that no chunk and no piece may cross; with cuts, the stretches between them are trained in sequence.
+    `whole` is the number of positions of a piece that must not be cut, such as a walk.
     """
-    size = chunk_size(sum(shard.ids.size for shard in shards), columns, fewest)
-    piece = min(PIECE, size)
+    size = chunk_size(sum(sizes), columns, fewest if whole is None else max(fewest, whole))
+    piece = min(PIECE, size) if whole is None else whole
     chunks: list[TextChunk] = []
     before = 0
-    for number, shard in enumerate(shards):
-        edges = [*(cuts[number].tolist() if cuts else [0]), shard.ids.size]
+    for number, ids in enumerate(sizes):
+        edges = [*(cuts[number].tolist() if cuts else [0]), ids]
         for begin, end in itertools.pairwise(edges):
             stretch = TextChunk(0, 0, number, before, begin, end, piece, begin, end)
             chunks += _cut(stretch, size // piece * piece)
-        before += shard.ids.size
+        before += ids
     if not cuts:
         chunks.sort(key=lambda chunk: chunk.stop / chunk.end)
     return _numbered(chunks)

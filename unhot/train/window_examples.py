@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from unhot.kernels.chunk import Where
-from unhot.kernels.windows import Kept, Text, Window, kept_buffer
+from unhot.kernels.windows import Kept, Window, kept_buffer
 from unhot.train.chunked_text import ChunkedText
 from unhot.train.schedule import TextChunk
 
@@ -12,7 +12,7 @@ from unhot.train.schedule import TextChunk
 class WindowExamples:
     """The windows of a text in chunks."""
 
-    def __init__(self, text: ChunkedText, window: Window, feeder: Callable[[Text, Window], Any]) -> None:
+    def __init__(self, text: ChunkedText, window: Window, feeder: Callable[[Any, Window], Any]) -> None:
         """Take the text; `feeder` makes the feeder of a shard."""
         self._text, self._window = text, window
         self._feeder = feeder

@@ -1,0 +1,113 @@
+"""The command `unhot graph`: learn vectors of the nodes of a graph, and measure them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from unhot.cli.one_model import OneModelCommand, train_command
+from unhot.cli.options import json_option
+from unhot.cli.show import print_table, show_json
+
+TRAIN = """\
+Learn vectors of the nodes of a graph by random walks: DeepWalk, or node2vec with --p and --q.
+
+EDGES is a file with an edge in each line: two nodes, and maybe a weight, with white space between them; CSV
+or TSV, with or without a header; JSON lines or parquet. Or a line holds a node and then all its neighbours
+(--format adjacency). Lines that begin with # or % are left out; gz, bz2, xz and zst files are unpacked. Edges
+lead both ways unless --directed is given, and an edge that is listed twice is one edge. Ctrl-C stops the
+training and saves the model as it is; --resume continues it.
+"""
+EXAMPLES = """
+\b
+Examples:
+  unhot graph train edges.txt -o model
+  unhot graph train edges.csv -o model --sources start --targets end --weight km --directed
+  unhot graph train edges.txt -o model --p 0.25 --q 0.25 --walks 20 --length 80 --dim 64
+  unhot graph train neighbours.txt -o model --format adjacency --output hierarchical
+  unhot graph train edges.txt -o model --hold-out 0.1
+  unhot graph evaluate model
+  unhot graph evaluate model --labels labels.txt --json
+  unhot neighbors model NODE
+"""
+# options of `unhot train` that a model of a graph does not have
+OTHERS: dict[str, Any] = {
+    **dict.fromkeys(("phrases", "on", "freeze", "start", "column", "corpus_dir")),
+    "keep_vocabulary": False,
+}
+
+
+class GraphCommand(OneModelCommand):
+    """A command with options for the settings of graph vectors alone."""
+
+    of = ("graph-vectors",)
+    called = "graph vectors"
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options and the output layers."""
+        self.format_groups(ctx, formatter, {})
+
+
+train = train_command(GraphCommand, OTHERS, {}, TRAIN, EXAMPLES)
+train.params[0].metavar = "EDGES..."
+
+
+@click.command(epilog=EXAMPLES)
+@click.argument("model")
+@click.option("--labels", metavar="FILE", help="Classify nodes: a line holds a node, then its labels.")
+@click.option(
+    "--share", type=float, default=0.5, show_default=True, help="Share of the nodes whose labels are known."
+)
+@click.option("--splits", type=click.IntRange(1), default=5, show_default=True, help="Random divisions.")
+@click.option("--c", type=float, default=1.0, show_default=True, help="Weight of the data in the regression.")
+@click.option("--seed", type=int, default=1, show_default=True, help="Seed of all random numbers.")
+@json_option
+def evaluate(
+    model: str, labels: str | None, share: float, splits: int, c: float, seed: int, as_json: bool
+) -> int:
+    """Measure the vectors of a graph: classify nodes (--labels), or predict the edges that were held out.
+
+    Nodes are classified by one logistic regression for each label; a node gets as many labels as it has. Held
+    out edges (unhot graph train --hold-out 0.1) are compared with random pairs that are no edges.
+    """
+    from unhot.evaluate.links import predict_links
+    from unhot.evaluate.nodes import classify_nodes
+    from unhot.models.graph_vectors import GraphVectors
+    from unhot.models.load import load
+    from unhot.vectors.store import Vectors
+
+    if labels is not None:
+        found = classify_nodes(Vectors.load(model), labels, share=share, splits=splits, c=c, seed=seed)
+    else:
+        opened = load(model)
+        if not isinstance(opened, GraphVectors) or not opened.hold_out:
+            raise click.UsageError(
+                "nothing to ask: give --labels FILE, or train the graph with --hold-out 0.1"
+            )
+        found = predict_links(opened, seed=seed)  # type: ignore[assignment]
+    figures = found.as_dict()
+    if as_json:
+        show_json(figures)
+        return 0
+    rows = []
+    for name, value in figures.items():
+        if isinstance(value, float) and name not in ("share", "c"):
+            low, high = figures.get(f"{name}_interval") or (None, None)
+            rows.append((name.replace("_", " "), f"{100 * value:.2f} %", _span(low, high)))
+    how = ", ".join(f"{name} {value}" for name, value in figures.items() if isinstance(value, int))
+    print_table("", ("", "", "95 % interval"), rows, how)
+    return 0
+
+
+def _span(low: float | None, high: float | None) -> str:
+    return "" if low is None or high is None else f"{100 * low:.2f} .. {100 * high:.2f}"
+
+
+@click.group(epilog=EXAMPLES)
+def graph() -> None:
+    """Vectors of the nodes of a graph: train and measure them."""
+
+
+for _command in (train, evaluate):
+    graph.add_command(_command)

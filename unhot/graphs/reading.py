@@ -1,0 +1,179 @@
+"""Anything to a graph: edge lists, lists of neighbours, tables, networkx graphs, SciPy matrices, sessions.
+
+A graph is a matrix of cells: X[v, x] is the weight of the arc from v to x. The count of a node is the weight
+of the arcs that come in, divided by the mean weight: about how often walks visit it. So the nodes that are
+visited most have the lowest ids.
+
+An undirected edge is an arc each way. An edge that is listed several times is one edge. If there are weights,
+they are added up; without weights each edge has the weight 1. An edge from a node to itself is one arc.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from unhot.corpus.cells import Cells
+from unhot.corpus.cooccurrence import cooccurrences
+from unhot.corpus.corpus import Corpus
+from unhot.errors import DataError
+from unhot.logs.events import read_events
+from unhot.logs.log import ranked
+from unhot.logs.log_reading import LogReading
+from unhot.types import Counts, Doubles, Ids
+from unhot.vocab.vocabulary import Vocabulary
+
+# names of columns; what reads logs calls the two ends of an edge user and item
+COLUMNS = {
+    "user": ("source", "src", "from", "node1", "user"),
+    "item": ("target", "dst", "to", "node2", "item"),
+    "weight": ("weight", "value", "count"),
+}
+TITLES = {"user": "sources", "item": "targets"}  # settings of `GraphVectors`
+FORMATS = {"adjacency": "user-sessions"}  # names of formats that logs have under another name
+
+
+def read_graph(
+    source: Any,
+    *,
+    directed: bool = False,
+    format: str | None = None,
+    columns: tuple[str | None, str | None, str | None] = (None, None, None),
+    strict: bool = False,
+    force: bool = False,
+    threads: int = 2,
+    progress: Callable[[int, int | None], None] | None = None,
+    note: Callable[[str], None] = lambda line: None,
+) -> Cells:
+    """Return a graph as cells.
+
+    source     a file of edges (CSV, TSV, JSON lines, parquet, or words with white space between them: two
+               nodes, maybe a weight), a list of neighbours (a line holds a node, then its neighbours), a
+               table, an iterable of tuples (source, target[, weight]), a networkx graph, a SciPy matrix, an
+               encoded text or log (neighbours are what stands side by side), or cells
+    directed   an edge leads from its source to its target alone
+    format     csv, tsv, jsonl, parquet, edges, adjacency; None: by its name and its first lines
+    columns    the columns of the source, of the target, of the weight; None: the usual names
+    strict     raise a `DataError` at the first bad row instead of counting bad rows
+
+    >>> graph = read_graph([("a", "b"), ("b", "a"), ("b", "c")])
+    >>> graph.vocabulary.words, graph.vocabulary.counts.tolist(), graph.columns.tolist()
+    (['b', 'a', 'c'], [2, 1, 1], [1, 2, 0, 0])
+    """
+    if isinstance(source, Cells):
+        return source
+    if isinstance(source, Corpus):
+        return cooccurrences(source, window=1, weights="flat", sides="right" if directed else "both")
+    if hasattr(source, "tocoo"):
+        return _of_matrix(source.tocoo(), directed)
+    if hasattr(source, "is_directed") and hasattr(source, "edges"):
+        return _of_networkx(source)
+    how = LogReading(
+        user=columns[0],
+        item=columns[1],
+        weight=columns[2],
+        format=FORMATS.get(format or "", format),
+        strict=strict,
+        force=force,
+        usual=COLUMNS,
+        titles=TITLES,
+        bare=("source", "target", "weight"),
+    )
+    events = read_events(source, how, threads=threads, progress=progress)
+    for line in events.report.lines():
+        note(line)
+    words = [*dict.fromkeys([*events.user_words, *events.item_words])]
+    index = {word: number for number, word in enumerate(words)}
+    sources, targets = (
+        np.array([index[word] for word in named], np.int32)[ids]
+        for named, ids in ((events.user_words, events.users), (events.item_words, events.items))
+    )
+    return graph_of(words, sources, targets, events.weights, directed=directed)
+
+
+def _of_matrix(matrix: Any, directed: bool) -> Cells:
+    """Return the graph of a square matrix; the names of the nodes are their numbers."""
+    if matrix.shape[0] != matrix.shape[1]:
+        raise DataError(f"a matrix of shape {matrix.shape}: a graph needs as many columns as rows")
+    words = [*map(str, range(matrix.shape[0]))]
+    if not directed and (abs(matrix - matrix.T)).max() > 0:
+        raise DataError("a matrix that is not symmetric: its graph is directed (directed=True)")
+    return graph_of(words, matrix.row, matrix.col, matrix.data, directed=True)
+
+
+def _of_networkx(graph: Any) -> Cells:
+    index = {node: number for number, node in enumerate(graph.nodes())}
+    words = [*map(str, index)]
+    rows = [(index[a], index[b], weight) for a, b, weight in graph.edges(data="weight", default=1)]
+    ends, weights = np.array([row[:2] for row in rows], np.int64).reshape(-1, 2), [row[2] for row in rows]
+    return graph_of(words, ends[:, 0], ends[:, 1], np.array(weights), directed=graph.is_directed())
+
+
+def graph_of(words: Sequence[str], sources: Any, targets: Any, weights: Any, *, directed: bool) -> Cells:
+    """Return the graph of some edges between numbered nodes; empty weights: all are 1."""
+    nodes, weights = len(words), np.asarray(weights, np.float64)
+    bad = np.flatnonzero(~((weights > 0) & np.isfinite(weights)))
+    if bad.size:
+        raise DataError(f"edge {bad[0] + 1} has the weight {weights[bad[0]]:g}: weights must be above zero")
+    if not len(sources):
+        raise DataError("a graph without edges: nothing can be learned from it")
+    keys = np.multiply(sources, nodes, dtype=np.int64) + targets
+    if not directed:
+        other = np.flatnonzero(sources != targets)
+        keys = np.append(keys, np.multiply(targets[other], nodes, dtype=np.int64) + sources[other])
+        weights = np.append(weights, weights[other]) if weights.size else weights
+    keys, weights = _merged(keys, weights)
+    heaviness = np.bincount(keys % nodes, weights if weights.size else None, nodes)
+    mean = weights.mean() if weights.size else 1.0
+    vocabulary, ranks = _ranked(words, np.maximum(np.rint(heaviness / mean), 1).astype(np.int64))
+    keys, weights = _merged(ranks[keys // nodes] * nodes + ranks[keys % nodes], weights)
+    starts = np.searchsorted(keys, np.arange(nodes + 1) * nodes)
+    values = weights if weights.size else np.ones(keys.size)
+    facts = {"sides": "right" if directed else "both"}
+    return Cells.from_arrays(vocabulary, starts, (keys % nodes).astype(np.int32), values, facts)
+
+
+def _ranked(words: Sequence[str], counts: Counts) -> tuple[Vocabulary, Counts]:
+    vocabulary, ids = ranked(words, counts)
+    return vocabulary, ids.astype(np.int64)
+
+
+def _merged(keys: Counts, weights: Doubles) -> tuple[Counts, Doubles]:
+    """Return the different keys, rising, and the sums of their weights."""
+    if not weights.size:
+        return np.unique(keys), weights
+    order = np.argsort(keys, kind="stable")
+    keys = keys[order]
+    first = np.flatnonzero(np.diff(keys, prepend=-1))
+    return keys[first], np.add.reduceat(weights[order], first)
+
+
+def edges_of(graph: Cells) -> tuple[Ids, Ids]:
+    """Return the two ends of all arcs; of an undirected graph each edge once."""
+    rows = np.repeat(np.arange(len(graph.vocabulary), dtype=np.int32), np.diff(graph.starts))
+    once = rows <= graph.columns if graph.is_symmetric() else np.ones(rows.size, bool)
+    return rows[once], np.asarray(graph.columns)[once]
+
+
+def without_edges(graph: Cells, share: float, seed: int) -> Cells:
+    """Return a graph without a share of its edges, drawn at random; no node loses its last edge."""
+    rows, columns = edges_of(graph)
+    nodes, wanted = len(graph.vocabulary), int(share * rows.size)
+    left = (np.bincount(rows, minlength=nodes) + np.bincount(columns, minlength=nodes)).tolist()
+    kept = np.ones(rows.size, bool)
+    for edge in np.random.default_rng(seed).permutation(rows.size).tolist():
+        a, b = int(rows[edge]), int(columns[edge])
+        if wanted and a != b and left[a] > 1 and left[b] > 1:
+            kept[edge], wanted = False, wanted - 1
+            left[a], left[b] = left[a] - 1, left[b] - 1
+    ends = rows[~kept].astype(np.int64), columns[~kept].astype(np.int64)
+    gone = [ends[0] * nodes + ends[1], *([ends[1] * nodes + ends[0]] if graph.is_symmetric() else [])]
+    sizes = np.diff(graph.starts)
+    arcs = np.repeat(np.arange(nodes) * nodes, sizes) + graph.columns
+    stay = ~np.isin(arcs, np.concatenate(gone), assume_unique=True)
+    starts = np.append(0, np.cumsum(stay))[graph.starts]
+    return Cells.from_arrays(
+        graph.vocabulary, starts, graph.columns[stay], graph.values[stay], graph.settings
+    )

@@ -1,0 +1,120 @@
+"""Vectors of the nodes of a graph: skip-gram on random walks (DeepWalk, node2vec).
+
+    L = sum of loss(x_v, u) over the nodes u that stand near v on walks     (graphs/walks.py)
+
+    deepwalk    p = q = 1: a step is drawn by the weights of the arcs alone
+    node2vec    p and q also say whether a walk stays near where it came from, or leaves
+
+The walks of an epoch are new ones, and are never written down.
+"""
+
+import contextlib
+import dataclasses
+from collections.abc import Iterator
+from typing import Annotated, Any, Literal
+
+from unhot.corpus.cells import Cells
+from unhot.errors import ConfigError, DataError, FormatError
+from unhot.graphs.reading import edges_of, read_graph, without_edges
+from unhot.models.fitting import Reads, Tells, are_texts, names_of, nobody, opened
+from unhot.models.model import model
+from unhot.models.settings import Range
+from unhot.models.text_model import compile_kernels
+from unhot.models.walk_model import WalkModel
+from unhot.train.checkpoint import fingerprint
+from unhot.vectors.formats.directory import SavedModel
+from unhot.vocab.vocabulary import Vocabulary
+
+
+@model("graph-vectors")
+@dataclasses.dataclass(kw_only=True)
+class GraphVectors(WalkModel):
+    """Node vectors from random walks.
+
+    >>> model = GraphVectors(dim=8, epochs=1).fit([("a", "b"), ("b", "c"), ("c", "a")])
+    >>> model.vectors["a"].shape
+    (8,)
+    """
+
+    dim: Annotated[int, Range(1, 1 << 20)] = 128  # length of each vector
+    window: Annotated[int, Range(1, 10_000)] = 10  # nodes on each side of the centre node
+    directed: bool = False  # an edge leads from its source to its target alone
+    # the format of the graph: by default what its name and its first lines say; edges: two nodes a line, and
+    # maybe a weight; adjacency: a node, then its neighbours
+    format: Literal["csv", "tsv", "jsonl", "parquet", "edges", "adjacency"] | None = None
+    sources: str | None = None  # the column of the sources of edges, if it is not called source, from or src
+    targets: str | None = None  # the column of their targets, if it is not called target, to or dst
+    weight: str | None = None  # the column of their weights, if it is not called weight, value or count
+    hold_out: Annotated[float, Range(0)] = 0.0  # share of the edges that are held out to test link prediction
+    strict: bool = False  # stop at the first bad row instead of counting bad rows
+
+    default_lr = 0.025
+    unit = "steps"
+    group = "graph"
+    use = "try: unhot neighbors {0} NODE, or unhot graph evaluate {0} --labels FILE"
+
+    def __post_init__(self) -> None:
+        """Check the settings."""
+        super().__post_init__()
+        self._paths: list[str] | None = None  # of the graph
+        self._checksum: str | None = None
+        if not 0 <= self.hold_out < 1:
+            raise ConfigError(f"hold_out={self.hold_out}: must be a share from 0 to below 1")
+
+    @contextlib.contextmanager
+    def open_input(self, reads: Reads, tells: Tells) -> Iterator[Cells]:
+        """Read the graph."""
+        if any(given is not None for given in (reads.counts, reads.column, reads.phrases)):
+            raise ConfigError(f"counts, column or phrases: {self.name} learns from a graph; leave these out")
+        self.check_task()
+        graph = read_graph(
+            reads.source,
+            directed=self.directed,
+            format=self.format,
+            columns=(self.sources, self.targets, self.weight),
+            strict=self.strict,
+            force=reads.force,
+            threads=self.threads,
+            progress=tells.reading,
+            note=tells.say,
+        )
+        tells.say(f"a graph of {len(graph.vocabulary):,} nodes and {edges_of(graph)[0].size:,} edges")
+        compile_kernels(self, tells)
+        self._paths, self._checksum = names_of(reads.source), fingerprint(graph)
+        yield graph
+
+    def graph(self, data: Cells, tells: Tells) -> Cells:
+        """Return the graph to walk on: without the edges that are held out."""
+        return self.known_part(data)
+
+    def known_part(self, graph: Cells) -> Cells:
+        """Return a graph without the edges that the model does not see: the same ones every time."""
+        return without_edges(graph, self.hold_out, self.seed) if self.hold_out else graph
+
+    def graph_again(self) -> Cells:
+        """Read the graph of the training again; raise a `DataError` if it has changed."""
+        if not self._paths:
+            raise DataError("the graph of this model did not come from a file: give the graph")
+        source = self._paths[0] if len(self._paths) == 1 else self._paths
+        with self.open_input(Reads(opened(source), force=True), Tells(note=nobody)) as graph:
+            if fingerprint(graph) != self._checksum:
+                raise DataError(
+                    f"{', '.join(self._paths)}: has changed since the model was trained: train again"
+                )
+            return graph
+
+    def facts(self) -> dict[str, Any]:
+        """Return where the graph was, and a checksum of it."""
+        return {**super().facts(), "graph": {"paths": self._paths, "checksum": self._checksum}}
+
+    def take(self, saved: SavedModel) -> None:
+        """Take over the tensors of a saved model."""
+        super().take(saved)
+        facts = saved.config.get("graph")
+        if not isinstance(facts, dict) or not (facts.get("paths") is None or are_texts(facts["paths"])):
+            raise FormatError("a model without facts about its graph: config.json is damaged")
+        self._paths, self._checksum = facts.get("paths"), facts.get("checksum")
+
+    def text_words(self) -> Vocabulary | None:
+        """Return None: when a training is resumed, the nodes are counted again."""
+        return None
