@@ -10,7 +10,8 @@ from unhot.data.shop import make_shop, shop_rows
 from unhot.errors import ConfigError
 from unhot.items.histories import histories_of
 from unhot.logs.encoding import read_log
-from unhot.models.item2vec import BestVectors, Item2Vec, user_mark
+from unhot.models.item2vec import Item2Vec, user_mark
+from unhot.models.item_vectors import BestVectors
 from unhot.models.load import load_unfinished
 from unhot.train.checkpoint import Checkpoint
 from unhot.vectors.formats.directory import checkpoint_of, is_model

@@ -1,4 +1,4 @@
-"""What a saved recommender keeps of its log: the names of its items and, if asked, the whole log."""
+"""What a saved recommender keeps of its log: names and side values of its items, and, if asked, all of it."""
 
 from __future__ import annotations
 
@@ -8,45 +8,52 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from unhot.errors import FormatError
+from unhot.items.side_values import SideValues, side_values
 from unhot.logs.log import Log, Sequences
+from unhot.types import Floats
 from unhot.vocab.vocabulary import joined_words, split_words
 
-LISTS = ("names", "log_items", "log_users")  # lists of words, each saved as its text and its starts
+LISTS = ("names", "log_items", "log_users", "sides")  # lists of words, each saved as its text and its starts
 ARRAYS = {"log_ids": np.int32, "log_starts": np.int64, "log_user_of": np.int32, "log_times": np.float64}
+ARRAYS |= {"side_starts": np.int64, "side_ids": np.int32}
+NONE: Floats = np.zeros(0, np.float32)
 
 
 class KeptLog(NamedTuple):
-    """The names of items, and the sequences of the log, or None."""
+    """The names of items, their side values, and the sequences of the log, or None."""
 
     names: Sequence[str] = ()
     log: Sequences | None = None
+    sides: SideValues = SideValues()
 
     def tensors(self) -> dict[str, Any]:
         """Return all as tensors."""
         log = self.log
-        words = (self.names, log.item_words if log else (), log.user_words if log else ())
+        words = (self.names, *((log.item_words, log.user_words) if log else ((), ())), self.sides.words)
         found: dict[str, Any] = {}
         for name, listed in zip(LISTS, words, strict=True):
             if len(listed):
                 found[f"{name}.text"], found[f"{name}.starts"] = joined_words(listed)
-        if log is not None:
-            arrays: tuple[Any, ...] = (log.ids, log.starts, log.user_of, log.times)
-            found |= {name: np.asarray(a) for name, a in zip(ARRAYS, arrays, strict=True) if a.size}
-        return found
+        sides = (self.sides.starts, self.sides.ids) if self.sides.words else ()
+        arrays = (*((log.ids, log.starts, log.user_of, log.times) if log else [NONE] * 4), *sides)
+        return found | {name: np.asarray(a) for name, a in zip(ARRAYS, arrays, strict=False) if a.size}
 
     @classmethod
     def of_tensors(cls, tensors: Mapping[str, Any], items: int) -> KeptLog:
         """Read back what `tensors` returned; raise a `FormatError` if it is damaged."""
-        names, item_words, user_words = (_words(tensors, name) for name in LISTS)
+        names, item_words, user_words, side_words = (_words(tensors, name) for name in LISTS)
         arrays = {name: tensors.get(name, np.zeros(0, kind)) for name, kind in ARRAYS.items()}
-        ids, starts, user_of, times = arrays.values()
+        ids, starts, user_of, times, *side_arrays = arrays.values()
+        sides = SideValues(side_words, *side_arrays) if side_words else SideValues()
         if len(names) not in (0, items) or any(
             array.ndim != 1 or array.dtype != kind
             for array, kind in zip(arrays.values(), ARRAYS.values(), strict=True)
         ):
             raise FormatError("the names or the log of a recommender are damaged: train it again")
+        if side_words and not _fits(sides, items):
+            raise FormatError("the side values of a recommender are damaged: train it again")
         if not ids.size:
-            return cls(names)
+            return cls(names, None, sides)
         sizes = starts.size > 1 and starts[0] == 0 and starts[-1] == ids.size
         rising = (starts[1:] > starts[:-1]).all()
         fits = user_of.size == starts.size - 1 and times.size in (0, ids.size)
@@ -58,8 +65,15 @@ class KeptLog(NamedTuple):
         )
         if not (sizes and rising and fits and inside):
             raise FormatError("the log of a recommender is damaged: train it again")
-        none = np.zeros(0, np.float32)
-        return cls(names, Sequences(ids, starts, item_words, user_of, user_words, times, none, {}, {}))
+        return cls(names, Sequences(ids, starts, item_words, user_of, user_words, times, NONE, {}, {}), sides)
+
+
+def _fits(sides: SideValues, items: int) -> bool:
+    """Return whether side values are those of so many items, with ids in their range."""
+    starts, ids = sides.starts, sides.ids
+    rising = starts.size == items + 1 and starts[0] == 0 and (starts[1:] >= starts[:-1]).all()
+    inside = not ids.size or (0 <= ids.min() and ids.max() < len(sides.words))
+    return bool(rising and starts[-1] == ids.size and inside)
 
 
 def _words(tensors: Mapping[str, Any], name: str) -> list[str]:
@@ -71,13 +85,11 @@ def _words(tensors: Mapping[str, Any], name: str) -> list[str]:
     return split_words(text, starts)
 
 
-def keep_of(log: Log, names: Sequence[str], *, users: bool) -> KeptLog:
-    """Return what to keep of a log: with `users`, all its sequences."""
+def keep_of(log: Log, part: Log, *, users: bool) -> KeptLog:
+    """Return what to keep of a log, of which a part is learned: with `users`, all its sequences."""
+    sides = side_values(part)
     if not users:
-        return KeptLog(names)
+        return KeptLog(part.names, None, sides)
     ids, starts = np.array(log.ids_of_lines), np.array(log.starts)
-    times = np.array(log.times)
-    none = np.zeros(0, np.float32)
-    return KeptLog(
-        names, Sequences(ids, starts, log.items.words, log.user_of, log.users.words, times, none, {}, {})
-    )
+    words, times = (log.items.words, log.user_of, log.users.words), np.array(log.times)
+    return KeptLog(part.names, Sequences(ids, starts, *words, times, NONE, {}, {}), sides)

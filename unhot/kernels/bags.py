@@ -5,10 +5,14 @@ One list holds the rows of all words, so training never looks up a string.
 
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from unhot.kernels.chunk import hot_row
 from unhot.kernels.jit import inner
 from unhot.kernels.simd.rows import prefetch
 from unhot.types import Floats, Ids, Starts
+
+NO_MIXING: Floats = np.zeros(0, np.float32)
 
 
 class Bags(NamedTuple):
@@ -19,6 +23,9 @@ class Bags(NamedTuple):
     # [words] the sum of m**2 over the different rows of a word, where a row occurs m times; without repeats,
     # this is the number of rows
     squares: Floats
+    # [entries of `rows`] learned: the logarithms of the weights of the rows of a word, before they are made
+    # to sum to one (`MixedBag`); empty: the weights are not learned
+    mixing: Floats = NO_MIXING
 
 
 @inner

@@ -64,6 +64,24 @@ class Bag(NamedTuple):
     weight: Any  # float32: the loss of the example counts so often
 
 
+class MixedBag(NamedTuple):
+    """One input h, the mean of its first `rows` rows x_b, whose weights are learned, too.
+
+        h = sum_b w_b x_b,    w = softmax of the numbers mixing[at : at + rows]
+
+    The weights w_b are in `scratch.inputs.times`, from `times` on.
+    """
+
+    rows: int
+    times: int
+    pairs: int  # (input, target) pairs
+    share: Any  # float32, 1
+    moved: Any  # float32, 1
+    weight: Any  # float32: the loss of the example counts so often
+    mixing: Floats
+    at: int
+
+
 @generic
 def prepare(feeder: Any, scratch: Any, where: Any, how: Any) -> Any:
     """Read the examples of a chunk; return the place of the first one and the place behind the last one."""

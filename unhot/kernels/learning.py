@@ -2,7 +2,8 @@
 
 `Each` has many inputs, and each is one row (skip-gram: the words around a centre predict it). `Bag` has one
 input, the sum or the mean of some rows (CBOW: the words around the centre; a single row: skip-gram, the
-centre predicts the words around it).
+centre predicts the words around it). `MixedBag` has one input, too, and learns how much each of its rows
+counts.
 
 A frozen row is never written, since another thread may be reading it. The step changes a copy, which is then
 discarded.
@@ -24,7 +25,7 @@ from unhot.kernels.biases import (
     sum_of_steps,
 )
 from unhot.kernels.columns import first_of
-from unhot.kernels.feeder import Bag, Each, ones_at
+from unhot.kernels.feeder import Bag, Each, MixedBag, ones_at
 from unhot.kernels.jit import generic, inner
 from unhot.kernels.simd.rows import add_to_rows, sum_rows
 from unhot.kernels.steps import keep_inputs, link, score_columns, tile_shape, update_columns, update_each
@@ -79,7 +80,46 @@ def _learn_each(example: Any, shape: Any, tables: Any, params: Any, scratch: Any
 
 @learn.register(Bag)
 def _learn_bag(example: Any, shape: Any, tables: Any, params: Any, scratch: Any, part: Any, how: Any) -> Any:
-    """Train one input h, with s[c] = h . o_c; each of its rows changes by `moved` times the step of h."""
+    """Train one input h; each of its rows changes by `moved` times the step of h."""
+    loss = _learn_hidden(example, shape, tables, params, scratch, part, how)
+    _move_rows(example, shape, params, scratch)
+    return loss
+
+
+@learn.register(MixedBag)
+def _learn_mixed(
+    example: Any, shape: Any, tables: Any, params: Any, scratch: Any, part: Any, how: Any
+) -> Any:
+    """Train one input h = sum_b w_b x_b, its rows, and their weights w = softmax(a).
+
+    dL/dx_b = w_b dL/dh,   dL/da_b = w_b (x_b - h) . dL/dh; the step d of h is -lr dL/dh
+    """
+    loss = _learn_hidden(example, shape, tables, params, scratch, part, how)
+    inputs, step, mean = scratch.inputs, scratch.gradient[0], np.float32(0.0)
+    for i in range(step.size):
+        mean += scratch.hidden[0, i] * step[i]
+    for b in range(example.rows):
+        x, dot = params.in_vectors[inputs.row[b]], np.float32(0.0)
+        for i in range(step.size):
+            dot += x[i] * step[i]
+        example.mixing[example.at + b] += inputs.times[example.times + b] * (dot - mean)
+    _move_rows(example, shape, params, scratch)
+    return loss
+
+
+@inner
+def _move_rows(example: Any, shape: Any, params: Any, scratch: Any) -> None:
+    """Change the rows of a bag by the step of h, which is in `scratch.gradient`."""
+    inputs, count = scratch.inputs, example.rows
+    tile, step = tile_shape(shape), scratch.gradient
+    add_to_rows(tile, step, example.moved, params.in_vectors, inputs.row, inputs.times, example.times, count)
+
+
+@inner
+def _learn_hidden(
+    example: Any, shape: Any, tables: Any, params: Any, scratch: Any, part: Any, how: Any
+) -> Any:
+    """Train the columns of one input h, with s[c] = h . o_c; write the step of h to `scratch.gradient`."""
     inputs, columns = scratch.inputs, scratch.columns
     count, times = example.rows, example.times
     o, scores = params.out_vectors, scratch.scores
@@ -107,5 +147,4 @@ def _learn_bag(example: Any, shape: Any, tables: Any, params: Any, scratch: Any,
     gradient, places = scratch.gradient, scratch.places
     gradient[:] = np.float32(0.0)
     update_columns(shape, scratch.hidden, places, 1, o, scratch, part, gradient, places)
-    add_to_rows(tile, gradient, example.moved, params.in_vectors, inputs.row, inputs.times, times, count)
     return loss * example.weight

@@ -19,7 +19,7 @@ from unhot.logs.grouping import grouped
 from unhot.logs.item_facts import ItemFacts, read_item_facts
 from unhot.logs.log import NO_ROWS, Log, Sequences, make_log
 from unhot.logs.log_reading import LogReading
-from unhot.types import Counts, Floats, Starts
+from unhot.types import Bytes, Counts, Floats, Starts
 
 MINUTE = 60.0
 REPEATS = ("keep", "merge")
@@ -67,27 +67,35 @@ def read_log(
         starts = _cut_at_gaps(starts, times[order] if times.size else times, at_least("gap", gap, 0) * MINUTE)
     if times.size:
         order, starts = _by_first_time(order, starts, times)
-    ids, weights = events.items[order], events.weights[order] if events.weights.size else events.weights
-    user_of = events.users[order[starts[:-1]]]
+    ids, weights, marks = events.items[order], _taken(events.weights, order), _taken(events.marks, order)
+    first = order[starts[:-1]]
     if repeats == "merge":
-        kept, starts, weights = _merged(ids, starts, weights)
+        kept, starts, weights, marks = _merged(ids, starts, weights, marks)
         ids, order = ids[kept], order[kept]
     return make_log(
         Sequences(
             ids=ids,
             starts=starts,
             item_words=events.item_words,
-            user_of=user_of,
+            user_of=events.users[first],
             user_words=events.user_words,
-            times=times[order] if times.size else times,
+            times=_taken(times, order),
             weights=weights,
             names=facts.names,
             sides={**sides, **facts.sides},
             rows=NO_ROWS if times.size or (np.diff(order) > 0).all() else order,
+            marks=marks,
+            type_of=_taken(events.types, first),
+            type_words=events.type_words,
         ),
         directory,
         events.report.lines(),
     )
+
+
+def _taken(numbers: Any, places: Any) -> Any:
+    """Return the numbers at some places; an empty array stays empty."""
+    return numbers[places] if numbers.size else numbers
 
 
 def _groups(events: Events) -> tuple[Any, int]:
@@ -123,8 +131,10 @@ def _core(events: Events, groups: Any, number: int, core: int) -> tuple[Events, 
     left = events._replace(
         users=events.users[kept],
         items=events.items[kept],
-        times=events.times[kept] if events.times.size else events.times,
-        weights=events.weights[kept] if events.weights.size else events.weights,
+        times=_taken(events.times, kept),
+        weights=_taken(events.weights, kept),
+        marks=_taken(events.marks, kept),
+        types=_taken(events.types, kept),
     )
     return left, rank[groups[kept]], int(rank[-1]) + 1
 
@@ -145,8 +155,11 @@ def _by_first_time(order: Starts, starts: Starts, times: Any) -> tuple[Starts, S
     return order[places], np.append(0, ends)
 
 
-def _merged(ids: Any, starts: Starts, weights: Floats) -> tuple[Counts, Starts, Floats]:
-    """Return the places of the first event of each item in each line, the new starts, and summed weights."""
+def _merged(ids: Any, starts: Starts, weights: Floats, marks: Bytes) -> tuple[Counts, Starts, Floats, Bytes]:
+    """Return the places of the first event of each item in each line, the new starts, weights and marks.
+
+    The weights of an item are added up, and it has all marks of its events.
+    """
     sizes = np.diff(starts)
     keys = np.repeat(np.arange(sizes.size), sizes) * (int(ids.max()) + 1) + ids
     _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
@@ -154,4 +167,8 @@ def _merged(ids: Any, starts: Starts, weights: Floats) -> tuple[Counts, Starts, 
     if weights.size:
         sums = np.bincount(inverse, weights=weights)
         weights = sums[np.argsort(first)].astype(np.float32)
-    return kept, np.searchsorted(kept, starts), weights
+    if marks.size:
+        either = np.zeros(first.size, np.uint8)
+        np.bitwise_or.at(either, inverse, marks)
+        marks = either[np.argsort(first)]
+    return kept, np.searchsorted(kept, starts), weights, marks

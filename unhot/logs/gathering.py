@@ -15,7 +15,7 @@ from unhot.corpus.reading.scanner import grown, new_table
 from unhot.errors import DataError
 from unhot.logs.cell_texts import TextColumn, numbers_of, values_of
 from unhot.logs.fields import check_words, number_words
-from unhot.logs.log_reading import LogReading
+from unhot.logs.log_reading import MARKS, LogReading
 from unhot.logs.log_report import (
     EXAMPLES,
     FINE,
@@ -33,7 +33,9 @@ from unhot.vocab.vocabulary import decode_words
 
 UNITS = (1e11, 1e14, 1e17)  # medians of times above these are in milli-, micro-, nanoseconds
 WORDS, ARENA = 1 << 12, 1 << 16  # of a new table
-WORDED = {"user": NO_USER, "item": NO_ITEM, "session": NO_SESSION}
+WORDED = {"user": NO_USER, "item": NO_ITEM, "session": NO_SESSION, **dict.fromkeys(MARKS, FINE)}
+BOOKED, REJECTED = 1, 2
+NO = ("0", "0.0", "f", "false", "n", "no", "nan", "none", "null", "-")  # words that say that nothing was
 CODES = {**WORDED, "time": TIME, "weight": WEIGHT}
 KINDS = {**dict.fromkeys(WORDED, np.int32), "time": np.float64, "weight": np.float32}
 
@@ -51,6 +53,9 @@ class Events(NamedTuple):
     session_words: list[str]  # for lines of sessions: the numbers of the lines, from 0 on
     sides: dict[str, dict[int, list[str]]]  # column -> item -> values
     report: LogReport
+    marks: Bytes  # [events] BOOKED and REJECTED, added up; empty if there are none
+    types: Ids  # [events] types of users, -1: none; empty if there are none
+    type_words: list[str]
 
 
 class LogChunk(NamedTuple):
@@ -153,17 +158,24 @@ class Gathered:
             name: {item: values for item, values in known.items() if values}
             for name, known in self._sides.items()
         }
-        found = [lexicon(self._tables[role], escapes=False) for role in WORDED]
-        words = [decode_words(each.raws(np.arange(len(each.counts)))) for each in found]
+        tables = {role: lexicon(self._tables[role], escapes=False) for role in WORDED}
+        words = {role: decode_words(each.raws(np.arange(len(each.counts)))) for role, each in tables.items()}
+        marks = np.zeros(max(columns["booked"].size, columns["rejected"].size), np.uint8)
+        for role, mark in (("booked", BOOKED), ("rejected", REJECTED)):
+            said = np.array([*(word.strip().lower() not in NO for word in words[role]), False])
+            marks += mark * said[columns[role]] if columns[role].size else np.uint8(0)
         return Events(
             users=users if users.size else np.full(self.report.kept, -1, np.int32),
             items=columns["item"],
             times=times,
             weights=columns["weight"],
             sessions=columns["session"],
-            user_words=words[0],
-            item_words=words[1],
-            session_words=words[2],
+            user_words=words["user"],
+            item_words=words["item"],
+            session_words=words["session"],
             sides=sides,
             report=self.report,
+            marks=marks,
+            types=columns["user_type"],
+            type_words=words["user_type"],
         )

@@ -6,8 +6,10 @@ log.json        which of the other files there are, and what was read; it is wri
 times.bin       float64 [events] seconds, in the order of the ids
 weights.bin     float32 [events] ratings or weights, in the same order
 rows.bin        int64 [events] the numbers of their rows, if there are no times and lines are not rows
+marks.bin       uint8 [events] 1: booked, 2: rejected, 3: both
 names.txt       the names of the items, in the order of the vocabulary; an empty line: no name
 beside/users    a corpus: line i is the user of line i
+beside/types    a corpus: line i is the type of the user of line i
 sides/NAME      a corpus: line i holds the values of item i in the side column NAME
 """
 
@@ -26,16 +28,19 @@ from unhot.corpus.given_ids import IdText, flat, write_ids
 from unhot.corpus.indexed_folder import check_size, map_numbers, read_index, save_index
 from unhot.corpus.workplace import Workplace
 from unhot.errors import ConfigError, DataError, FormatError
-from unhot.types import Counts, Doubles, Floats, Ids, Starts
+from unhot.types import Bytes, Counts, Doubles, Floats, Ids, Starts
 from unhot.vocab.vocabulary import Vocabulary, decode_words
 
 VERSION = 1
 INDEX, NAMES = "log.json", "names.txt"
 TIMES, WEIGHTS = "times.bin", "weights.bin"
 ROWS = "rows.bin"
-SIDES, USERS = "sides", "users"
+MARKS = "marks.bin"
+SIDES, USERS, TYPES = "sides", "users", "types"
 AGAIN = "read the log again"
 NO_ROWS: Starts = np.zeros(0, np.int64)
+NO_MARKS: Bytes = np.zeros(0, np.uint8)
+NO_TYPES: Ids = np.zeros(0, np.int32)
 
 
 class Sequences(NamedTuple):
@@ -51,6 +56,9 @@ class Sequences(NamedTuple):
     names: Mapping[str, str]  # item -> its name
     sides: Mapping[str, Mapping[str, Sequence[str]]]  # column -> item -> its values
     rows: Starts = NO_ROWS  # [events] where each event stood in the file, or empty: in this order
+    marks: Bytes = NO_MARKS  # [events] 1: booked, 2: rejected, 3: both; or empty
+    type_of: Ids = NO_TYPES  # [lines] the type of the user, -1: none; or empty
+    type_words: Sequence[str] = ()
 
 
 class Log(Corpus):
@@ -63,19 +71,24 @@ class Log(Corpus):
         read_index(path / INDEX, VERSION, AGAIN)
         log = super().open(path)
         assert isinstance(log, Log)
-        for name, kind in ((TIMES, np.float64), (WEIGHTS, np.float32), (ROWS, np.int64)):
+        kinds = (TIMES, np.float64), (WEIGHTS, np.float32), (ROWS, np.int64), (MARKS, np.uint8)
+        for name, kind in kinds:
             if name in log.facts["files"]:
                 check_size(path / name, log.ids_of_lines.size * np.dtype(kind).itemsize, AGAIN)
         for other, lines in (
             (log.beside.get(USERS), log.sentences),
+            (log.beside.get(TYPES), log.sentences),
             *((s, len(log.items)) for s in log.sides.values()),
         ):
             if other is not None and other.sentences != lines:
                 raise FormatError(
                     f"{path}: {other.directory} has {other.sentences} lines, not {lines}: {AGAIN}"
                 )
-        users = np.diff(flat(log.beside[USERS])[1]) if USERS in log.beside else np.zeros(0)
-        if (np.diff(log.starts) < 1).any() or users.max(initial=0) > 1:
+        most = max(
+            (int(np.diff(flat(log.beside[name])[1]).max()) for name in (USERS, TYPES) if name in log.beside),
+            default=0,
+        )
+        if (np.diff(log.starts) < 1).any() or most > 1:
             raise FormatError(f"{path}: a line has no item, or several users: the file is damaged, {AGAIN}")
         if NAMES in log.facts["files"] and len(log.names) != len(log.items):
             raise FormatError(f"{path / NAMES}: {len(log.names)} names of {len(log.items)} items: {AGAIN}")
@@ -105,9 +118,22 @@ class Log(Corpus):
     @functools.cached_property
     def user_of(self) -> Ids:
         """The user of each line, -1: none."""
+        return self._one_a_line(USERS)
+
+    @property
+    def types(self) -> Vocabulary:
+        """The types of users, with the number of their lines; empty if the log has none."""
+        return self.beside[TYPES].vocabulary if TYPES in self.beside else Vocabulary([], [])
+
+    @property
+    def type_of(self) -> Ids:
+        """The type of the user of each line, -1: none."""
+        return self._one_a_line(TYPES)
+
+    def _one_a_line(self, name: str) -> Ids:
         found = np.full(self.sentences, -1, np.int32)
-        if USERS in self.beside:
-            ids, starts = flat(self.beside[USERS])
+        if name in self.beside:
+            ids, starts = flat(self.beside[name])
             found[np.diff(starts) > 0] = ids
         return found
 
@@ -135,6 +161,12 @@ class Log(Corpus):
     def weights(self) -> Floats:
         """The ratings or weights of all events; empty if the log has none."""
         found: Floats = self._numbers(WEIGHTS, np.float32)
+        return found
+
+    @functools.cached_property
+    def marks(self) -> Bytes:
+        """What was booked (1), rejected (2) or both (3); empty if the log does not say."""
+        found: Bytes = self._numbers(MARKS, np.uint8)
         return found
 
     @property
@@ -185,6 +217,9 @@ class Log(Corpus):
                 names=dict(zip(self.items.words, self.names, strict=False)),
                 sides=sides,
                 rows=rows[inside] if rows.size else rows,
+                marks=self.marks[inside] if self.marks.size else self.marks,
+                type_of=self.type_of[lines],
+                type_words=self.types.words,
             )
         )
 
@@ -197,7 +232,7 @@ class Log(Corpus):
 
     def close(self) -> None:
         """Release what is mapped, and remove the directory if it is temporary."""
-        for name in ("_flat", "times", "weights"):
+        for name in ("_flat", "times", "weights", "marks"):
             self.__dict__.pop(name, None)
         super().close()
 
@@ -206,16 +241,21 @@ def make_log(
     given: Sequences, directory: str | os.PathLike[str] | None = None, report: Iterable[str] = ()
 ) -> Log:
     """Write a log; items and users that have no event are left out, the others are ranked by their events."""
-    items, ranks = _ranked(given.item_words, np.bincount(given.ids, minlength=len(given.item_words)))
+    items, ranks = ranked(given.item_words, np.bincount(given.ids, minlength=len(given.item_words)))
     text = IdText(ranks[given.ids], given.starts, items)
-    beside, named = {}, given.user_of >= 0
-    if named.any():
-        counts = np.bincount(given.user_of[named], minlength=len(given.user_words))
-        users, places = _ranked(given.user_words, counts)
-        beside[USERS] = IdText(places[given.user_of[named]], np.append(0, np.cumsum(named)), users)
+    beside = {}
+    for name, of, words in (
+        (USERS, given.user_of, given.user_words),
+        (TYPES, given.type_of, given.type_words),
+    ):
+        named = of >= 0
+        if named.any():
+            known, places = ranked(words, np.bincount(of[named], minlength=len(words)))
+            beside[name] = IdText(places[of[named]], np.append(0, np.cumsum(named)), known)
     with Workplace(directory) as place:
         files = []
         arrays = ((TIMES, given.times, "<f8"), (WEIGHTS, given.weights, "<f4"), (ROWS, given.rows, "<i8"))
+        arrays += ((MARKS, given.marks, "u1"),)  # type: ignore[assignment]
         for name, numbers, kind in arrays:
             if numbers.size:
                 numbers.astype(kind, copy=False).tofile(place.work / name)
@@ -236,7 +276,7 @@ def make_log(
     return log
 
 
-def _ranked(words: Sequence[str], counts: Counts) -> tuple[Vocabulary, Ids]:
+def ranked(words: Sequence[str], counts: Counts) -> tuple[Vocabulary, Ids]:
     """Return the words that occur as a vocabulary, and the id of each word there; -1: it does not occur."""
     used = np.flatnonzero(counts).tolist()
     vocabulary = Vocabulary.from_counts({words[i]: int(counts[i]) for i in used})
@@ -259,7 +299,7 @@ def _write_side(
     words = sorted(set(flat_values))
     index = {word: i for i, word in enumerate(words)}
     numbers = np.array([index[value] for value in flat_values], np.int32)
-    vocabulary, ids = _ranked(words, np.bincount(numbers, minlength=len(words)))
+    vocabulary, ids = ranked(words, np.bincount(numbers, minlength=len(words)))
     starts = np.append(0, np.cumsum([len(line) for line in lines]))
     with Workplace(place.work / SIDES / name) as folder:
         write_ids(IdText(ids[numbers], starts, vocabulary), folder, Corpus, {}).close()

@@ -5,11 +5,12 @@ from abc import abstractmethod
 import numpy as np
 
 from unhot.errors import ConfigError
+from unhot.kernels.bags import NO_MIXING
 from unhot.kernels.columns import candidates
 from unhot.kernels.loop import Room, scratch_bytes, training_kernel
 from unhot.kernels.simd.tiles import shape
 from unhot.kernels.steps import link, step_shape
-from unhot.kernels.windows import kept_buffer, no_text
+from unhot.kernels.windows import kept_buffer
 from unhot.models.engine import AnyTask, Engine, Task, TaskData, WindowTask
 from unhot.models.learned_words import LearnedWords
 from unhot.models.ngram_rows import NO_KEYS
@@ -96,8 +97,8 @@ class CompiledEngine(Engine[AnyTask]):
         vectors = row * (sizes.in_rows - used) + 4 * stride * sizes.out_rows
         plan = {"vectors": vectors}
         if rows is not None:
-            plan[f"rows of {used:,} n-gram buckets"] = row * used
-            plan["n-grams of words"] = rows.bags.rows.nbytes + rows.bags.starts.nbytes
+            plan[f"rows of {used:,} {rows.called}"] = row * used
+            plan["lists of rows"] = rows.bags.rows.nbytes + rows.bags.starts.nbytes
         buffers = scratch_bytes(self._examples.buffers(), kernel.room, stride)
         plan["their last good state"] = kept_in_memory(vectors + row * used)
         plan["tables"] = sum(array.nbytes for array in kernel.tables if isinstance(array, np.ndarray))
@@ -113,7 +114,8 @@ class CompiledEngine(Engine[AnyTask]):
         if start is not None and start.seen.size:
             check_seen(task.layer.spec(), start.seen.size, seen.size)
             seen[:] = start.seen
-        self._state = TrainedState(params, seen, frozen_rows(sizes, data.frozen), sizes)
+        mixing = NO_MIXING if data.rows is None else data.rows.bags.mixing
+        self._state = TrainedState(params, seen, frozen_rows(sizes, data.frozen), sizes, mixing)
         return LearnedWords(
             layer=task.layer,
             in_vocabulary=data.in_vocabulary,
@@ -123,6 +125,7 @@ class CompiledEngine(Engine[AnyTask]):
             frozen=data.frozen,
             keys=NO_KEYS if data.rows is None else data.rows.keys,
             weights=data.weights,
+            mixing=mixing,
         )
 
     def run(self, plan: Plan) -> HogwildRun:
@@ -146,14 +149,15 @@ class Compiled(CompiledEngine[WindowTask]):
     @classmethod
     def warm_up(cls, task: WindowTask) -> None:
         """Compile the training kernel, or load it from disk."""
-        feeder, feed = task.wiring.feeder(no_text(), task.window), kept_buffer(0, task.window.size)
+        feeder = task.wiring.feeder(task.wiring.no_text(), task.window)
+        feed = kept_buffer(0, task.window.size)
         warm_up(make_kernel(task, None), feeder, feed, padded(task.dim), task.wiring.first_rows.half)
 
     def examples(self, columns: int) -> WindowExamples:
         """Return the windows of the text."""
         task, data = self._task, self._data
         keep = keep_probability(data.data.vocabulary.counts, task.sample)
-        chunks = text_chunks(data.data.shards, columns)
+        chunks = text_chunks(data.data.sizes, columns, whole=data.data.whole)
         text = ChunkedText(data.data, keep, task.seed, chunks, data.beside)
         return WindowExamples(text, task.window, task.wiring.feeder)
 

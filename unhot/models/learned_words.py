@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from unhot.errors import FormatError
+from unhot.kernels.bags import NO_MIXING
 from unhot.kernels.loop import Params
 from unhot.models.ngram_rows import NO_KEYS
 from unhot.outputs import OutputLayer
@@ -34,11 +35,12 @@ class LearnedWords(NamedTuple):
     # mean squares of gradients by names of params, during a training on cells
     squares: Mapping[str, Any] = MappingProxyType({})
     weights: Floats = NO_WEIGHTS  # [input rows] the weight of each row in a line; empty: all are 1
+    mixing: Floats = NO_MIXING  # learned weights of the rows of words, see `Bags`
 
     def tensors(self) -> dict[str, Any]:
         """Return the tensors to save; empty ones are left out."""
         tensors = {**self.params._asdict(), "seen": self.seen, "frozen": self.frozen, "row_keys": self.keys}
-        tensors["row_weights"] = self.weights
+        tensors |= {"row_weights": self.weights, "mixing": self.mixing}
         tensors |= {f"{OWN}{name}": array for name, array in self.own.items()}
         tensors |= {f"{SQUARES}{name}": array for name, array in self.squares.items()}
         return {name: array for name, array in tensors.items() if array.size > 0}
@@ -81,6 +83,7 @@ def learned_from(saved: SavedModel, layer: OutputLayer) -> LearnedWords:
         keys=saved.tensors.get("row_keys", NO_KEYS),
         squares=_named(saved, SQUARES),
         weights=weights,
+        mixing=saved.tensors.get("mixing", NO_MIXING),
     )
 
 

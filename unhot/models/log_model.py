@@ -17,8 +17,9 @@ from unhot.items.kept_log import KeptLog, keep_of
 from unhot.items.recommender import Recommender
 from unhot.logs.encoding import read_log
 from unhot.logs.log import Log, make_log
+from unhot.logs.log_reading import MARKS
 from unhot.logs.splitting import Cases, Split, split_log
-from unhot.models.fitting import Reads, Tells, names_of
+from unhot.models.fitting import Reads, Tells, are_texts, names_of, nobody
 from unhot.models.model import L, Model
 from unhot.models.settings import Range
 from unhot.train.checkpoint import fingerprint
@@ -26,6 +27,7 @@ from unhot.vectors.formats.directory import SavedModel
 from unhot.vocab.vocabulary import Vocabulary
 
 READING = ("user", "item", "time", "weight", "session", "format", "min_rating", "strict")
+READING += MARKS
 EVENTS_ALONE: dict[str, Any] = {"items": None, "side": ()}  # how a log is read to ask a trained model
 SHAPING = ("repeats", "core", "gap", "items", "threads")
 
@@ -42,6 +44,13 @@ class LogModel(Recommender, Model[L]):
     time: str | None = None
     weight: str | None = None  # the column of ratings or weights, if it is not called rating or weight
     session: str | None = None  # the column of sessions; a session is a sequence of its own
+    # the column that says what was booked or bought; session: the booked item is near its whole session
+    booked: str | None = None
+    # the column that says for which items a user was rejected; session: such items are kept apart
+    rejected: str | None = None
+    user_type: str | None = None  # the column of types of users, such as new; session: types have vectors
+    item_type: str | None = None  # columns of the item that are its type together, such as kind,price
+    market: str | None = None  # the column of the item's market; session: noise also comes from the market
     side: str | None = None  # columns with values of the item, such as brand,colour
     items: str | None = None  # a file with the names of items, and with side columns: CSV, JSONL or JSON
     # the format of the log: by default what its name and its first bytes say; sessions: a line has the items
@@ -100,6 +109,12 @@ class LogModel(Recommender, Model[L]):
         super().forget()
         self.__dict__.pop("_histories", None)
 
+    @property
+    def side_columns(self) -> list[str]:
+        """The columns of the log, or of the file of items, with values of items."""
+        named = (self.side, self.market, self.item_type)
+        return [column for given in named for column in (given or "").split(",") if column]
+
     @contextlib.contextmanager
     def open_log(self, source: Any, tells: Tells, **more: Any) -> Iterator[Log]:
         """Give the log: read it as the settings say, unless it is read already."""
@@ -112,7 +127,7 @@ class LogModel(Recommender, Model[L]):
     def read(self, source: Any, tells: Tells, **more: Any) -> Log:
         """Read a log as the settings say, and tell what was read; `more`: further arguments of `read_log`."""
         how = {name: getattr(self, name) for name in (*READING, *SHAPING)}
-        how["side"] = tuple(filter(None, (self.side or "").split(",")))
+        how["side"] = tuple(dict.fromkeys(self.side_columns))
         log = read_log(source, progress=tells.reading, **how | more)
         for line in log.facts["report"]:
             tells.say(line)
@@ -147,7 +162,7 @@ class LogModel(Recommender, Model[L]):
                 self.log_facts["learned_from"] = "train + validation"
             part = log if self.split == "none" else log.part(split.validation if self.refit else split.train)
             with part if part is not log else contextlib.nullcontext(part):
-                self.kept = keep_of(log, part.names, users=self.with_users)
+                self.kept = keep_of(log, part, users=self.with_users)
                 if self.split != "none":
                     self.held_out = None if self.refit else split.cases("validation")
                 yield part
@@ -171,7 +186,7 @@ class LogModel(Recommender, Model[L]):
                 "with_users (--with-users)"
             )
         log = self.read(
-            paths[0] if len(paths) == 1 else paths, Tells(note=_nobody), force=True, **EVENTS_ALONE
+            paths[0] if len(paths) == 1 else paths, Tells(note=nobody), force=True, **EVENTS_ALONE
         )
         if not self.learned_from_log(log):
             raise DataError(
@@ -226,7 +241,7 @@ class LogModel(Recommender, Model[L]):
         super().take(saved)  # type: ignore[safe-super]
         facts = saved.config.get("log")
         paths = facts.get("paths") if isinstance(facts, dict) else 0
-        if not isinstance(facts, dict) or not (paths is None or _are_texts(paths)):
+        if not isinstance(facts, dict) or not (paths is None or are_texts(paths)):
             raise FormatError("a recommender without facts about its log: config.json is damaged")
         self.log_facts = facts
         self.kept = KeptLog.of_tensors(saved.tensors, len(self.catalogue))
@@ -246,12 +261,5 @@ def histories_by_user(
 
 def _checksum(log: Log) -> str:
     """Return a checksum of a log: its lines, and its times, by which it may be split."""
-    return f"{fingerprint(log)}-{zlib.crc32(log.times.tobytes()):08x}"
-
-
-def _are_texts(given: object) -> bool:
-    return isinstance(given, list) and all(isinstance(each, str) for each in given)
-
-
-def _nobody(line: str) -> None:
-    """Tell nobody."""
+    checks = [zlib.crc32(numbers.tobytes()) for numbers in (log.times, log.marks)]
+    return f"{fingerprint(log)}-{checks[0]:08x}-{checks[1]:08x}"

@@ -23,8 +23,9 @@ TABLE = 1 << 22  # a table of so many buckets is always small enough
 class NgramRows(NamedTuple):
     """The word or bucket that each input row stands for, and the rows that make up each word."""
 
-    keys: Counts  # [rows] >= 0: a bucket of n-grams; < 0: the word with id -1 - key
+    keys: Counts  # [rows] >= 0: a bucket of n-grams, or another thing words share; < 0: the word -1 - key
     bags: Bags
+    called: str = "n-gram buckets"  # what words share
 
 
 def ngram_rows(vocabulary: Vocabulary, subwords: Subwords, use: Doubles, also: Counts) -> NgramRows:
@@ -33,30 +34,45 @@ def ngram_rows(vocabulary: Vocabulary, subwords: Subwords, use: Doubles, also: C
     `use` is how often each word will be trained. `also` holds keys that must have a row in any case.
     """
     pieces = subwords.bags(vocabulary.words)
-    used, places = _different(pieces.ids, subwords.buckets)
-    bucket_use = np.bincount(places, np.repeat(use, np.diff(pieces.starts)), used.size)
-    kept = np.setdiff1d(also[also >= 0], used)
     own = len(vocabulary) if subwords.own_rows else 0
+    return shared_rows(pieces.starts, pieces.ids, subwords.buckets, own, use, also)
+
+
+def shared_rows(
+    starts: Starts, ids: Ids, buckets: int, own: int, use: Doubles, also: Counts = NO_KEYS
+) -> NgramRows:
+    """Make rows of the first `own` words and of what words share: word w has ids[starts[w] : starts[w + 1]].
+
+    `buckets` is above all ids; for `use` and `also` see `ngram_rows`.
+    """
+    used, places = _different(ids, buckets)
+    bucket_use = np.bincount(places, np.repeat(use, np.diff(starts)), used.size)
+    kept = np.setdiff1d(also[also >= 0], used)
     order = np.argsort(-np.concatenate([use[:own], bucket_use, np.zeros(kept.size)]), kind="stable")
     keys = np.concatenate([-1 - np.arange(own), used, kept])[order]
     row_of = np.empty(keys.size, np.int32)
     row_of[order] = np.arange(keys.size, dtype=np.int32)
-    return NgramRows(keys, _bags(pieces.starts, row_of[own:][places], row_of[:own]))
+    return NgramRows(keys, _bags(starts, row_of[own:][places], row_of[:own]))
 
 
 def bags_of(keys: Counts, vocabulary: Vocabulary, subwords: Subwords) -> Bags:
     """Return the rows that make up each word, given the key of each row."""
-    pieces, order = subwords.bags(vocabulary.words), np.argsort(keys)
-    own = -1 - np.arange(len(vocabulary) if subwords.own_rows else 0)
+    pieces = subwords.bags(vocabulary.words)
+    return keyed_bags(keys, pieces.starts, pieces.ids, len(vocabulary) if subwords.own_rows else 0)
+
+
+def keyed_bags(keys: Counts, starts: Starts, ids: Ids, own: int) -> Bags:
+    """Return the bags that `shared_rows` made, given the key of each row."""
+    order = np.argsort(keys)
     found = []
-    for wanted in (pieces.ids, own):
+    for wanted in (ids, -1 - np.arange(own)):
         rows = order[np.minimum(np.searchsorted(keys, wanted, sorter=order), keys.size - 1)]
         if (keys[rows] != wanted).any():
             raise DataError(
                 f"the key {wanted[keys[rows] != wanted][0]} has no row, but a word of the vocabulary needs it"
             )
         found.append(rows.astype(np.int32))
-    return _bags(pieces.starts, *found)
+    return _bags(starts, *found)
 
 
 def _different(ids: Ids, buckets: int) -> tuple[Counts, Ids]:

@@ -12,13 +12,14 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from unhot.kernels.bags import NO_MIXING
 from unhot.kernels.chunk import NOWHERE, UNCHANGED, How, Where
 from unhot.kernels.loop import Params, Room, scratch
 from unhot.train.epoch_run import EpochRun, Plan
 from unhot.train.hot_rows import HotRows
-from unhot.train.params import Sizes, finite
+from unhot.train.params import Sizes, all_finite, finite
 from unhot.train.schedule import TextChunk
-from unhot.types import Bytes, Counts
+from unhot.types import Bytes, Counts, Floats
 
 
 class Examples(Protocol):
@@ -56,6 +57,7 @@ class TrainedState(NamedTuple):
     seen: Counts  # the counts of learned noise; empty if nothing is counted
     frozen: Bytes  # [input rows] 1 if the row is frozen; empty if none is
     sizes: Sizes
+    mixing: Floats = NO_MIXING  # learned weights of the rows of bags, see `Bags`
 
 
 def warm_up(kernel: Kernel, feeder: Any, feed: Any, stride: int, half: bool = False) -> None:
@@ -72,7 +74,7 @@ class HogwildRun(EpochRun[TextChunk]):
 
     def __init__(self, examples: Examples, kernel: Kernel, state: TrainedState, plan: Plan) -> None:
         size, words = examples.size, examples.words
-        arrays, threads = [*state.params, state.seen], state.sizes.threads
+        arrays, threads = [*state.params, state.seen, state.mixing], state.sizes.threads
         super().__init__(examples.chunks, size, plan, arrays, words=words, threads=threads)
         self._examples, self._feeders = examples, examples.feeders()
         self._kernel, self._trained = kernel, state
@@ -102,4 +104,4 @@ class HogwildRun(EpochRun[TextChunk]):
 
     def finite(self) -> bool:
         """Return whether all numbers of the matrices are finite."""
-        return finite(self._trained.params)
+        return finite(self._trained.params) and all_finite(self._trained.mixing)

@@ -1,0 +1,238 @@
+"""Recommenders that have vectors of items: a history asks with its last items.
+
+    h       = sum of decay^age x_i / sum of decay^age    over the last items i of the history
+    score_j = h . o_j + b_j
+
+Input against output is what was trained: o_j . x_i is high if j came near i. Two input vectors are near each
+other if their items came near the *same* items, which says that one can replace the other, not that it comes
+next; so `recommend` uses the first, `similar` the second.
+
+With a split, validation is asked after each epoch. The best epoch is kept, and the training stops when no
+better one comes.
+"""
+
+import dataclasses
+import functools
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unhot.errors import FormatError
+from unhot.index.best import ExcludedRows
+from unhot.index.hnsw import HnswSettings
+from unhot.index.inner import InnerProduct
+from unhot.items.histories import Histories, newest
+from unhot.items.ranking import mean_ndcg
+from unhot.items.recommender import Recommendation
+from unhot.logs.splitting import Cases, Split
+from unhot.models.fitting import Begins, Tells
+from unhot.models.learned_words import LearnedWords
+from unhot.models.log_model import LogModel
+from unhot.models.settings import Range
+from unhot.models.text_model import compile_kernels
+from unhot.models.validation import Validation
+from unhot.models.window_model import WindowModel
+from unhot.outputs import OutputLayer
+from unhot.train.epoch_run import EpochRun, Plan
+from unhot.types import Counts, Floats
+from unhot.vectors.formats.directory import SavedModel
+from unhot.vectors.store import Vectors
+
+BEST = "best."  # prefix of the names of tensors that only an incomplete training with validation has
+CASES = 2_000  # questions that are asked after each epoch
+
+
+class BestVectors:
+    """What was learned at the best epoch so far."""
+
+    def __init__(self, learned: LearnedWords, kept: dict[str, Any]) -> None:
+        """Take what is learned, and where to keep a copy; a training that is resumed may have one."""
+        self._arrays, self._kept = learned.tensors(), kept
+        mine, theirs = ({n: (a.shape, a.dtype) for n, a in each.items()} for each in (self._arrays, kept))
+        if kept and mine != theirs:
+            raise FormatError("the best epoch of an interrupted training is damaged: train again")
+
+    def keep(self) -> None:
+        """Copy what is learned now."""
+        self._kept.update({name: array.copy() for name, array in self._arrays.items()})
+
+    def restore(self) -> None:
+        """Go back to the copy."""
+        for name, array in self._kept.items():
+            self._arrays[name][...] = array
+
+
+@dataclasses.dataclass(kw_only=True)
+class ItemVectors(LogModel[LearnedWords], WindowModel):
+    """Settings of a recommender with vectors of items."""
+
+    dim: Annotated[int, Range(1, 1 << 20)] = 64  # length of each vector
+    last: Annotated[int, Range(0)] = 5  # ask with so many of the last items of a history; 0: with all
+    decay: Annotated[float, Range(0)] = 0.8  # how much an item counts, relative to the next newer one
+    output: str | OutputLayer = "negative:k=20,power=0.25"  # output layer
+    epochs: Annotated[int, Range(1, 1 << 30)] = 40  # number of passes over the log
+    sample: Annotated[float, Range(0)] = 0.0  # threshold of sub-sampling frequent items; 0 turns it off
+    # with a split: stop after so many epochs without a better one on validation, and keep the best
+    patience: Annotated[int, Range(1)] = 20
+    approximate: bool = False  # recommend by a graph (HNSW, extra `ann`), which may miss an item
+
+    def __post_init__(self) -> None:
+        """Check the settings."""
+        self._watch: Validation | None = None
+        self._best: dict[str, Any] = {}  # what was learned at the best epoch of a training with validation
+        super().__post_init__()
+        self.epochs_found: int | None = None  # on validation, before a refit
+
+    @property
+    def all_epochs(self) -> int:
+        """The number of passes over the log."""
+        return self.epochs_found or self.epochs
+
+    @property
+    def complete(self) -> bool:
+        """Whether the training is done: by epochs, or because validation got no better."""
+        return self.history.stopped or super().complete
+
+    @property
+    def predicts(self) -> str:
+        """Which item of a window is predicted: the centre, or the contexts."""
+        return self.layer.predicts
+
+    def begin(self, data: Any, begins: Begins, tells: Tells) -> EpochRun[Any]:
+        """Make the engine and its run; with a split, the run is watched on validation."""
+        self._watch = None
+        run = super().begin(data, begins, tells)
+        if self._watch is not None:
+            self._best = self._best if begins.resumed else {}
+            self._watch.watch(BestVectors(self.learned, self._best), holds_best=bool(self._best))
+        return run
+
+    def ended(self) -> None:
+        """Clean up after a training; only an interrupted one needs its best epoch again."""
+        super().ended()
+        if self.complete:
+            self._best = {}
+
+    def plan(self, begins: Begins, tells: Tells, memory: Mapping[str, int], **details: Any) -> Plan:
+        """Return the plan of a run; with a split, validation cases are asked after each epoch."""
+        plan = super().plan(begins, tells, memory, **details)
+        cases = None if self.held_out is None else self.held_out.sample(CASES)
+        if cases is None or not cases.ends.size:
+            return plan
+        self._watch = Validation(
+            functools.partial(self._measure, cases), begins.history, self.patience, tells.say
+        )
+        return dataclasses.replace(plan, callbacks=[self._watch, *plan.callbacks], stop=self._watch.stops)
+
+    def _measure(self, cases: Cases) -> tuple[float, str]:
+        """Return minus the NDCG@10 of validation, and the figure in words."""
+        self.forget()
+        found = mean_ndcg(self, cases, exclude_seen=self.leaves_out_seen)
+        return -found, f"NDCG@10 {100 * found:.2f} % of {cases.ends.size:,} cases"
+
+    def before_learning(self, split: Split, tells: Tells) -> None:
+        """Compile; find the number of epochs on validation, if the model is then fitted again."""
+        self.check_task()
+        compile_kernels(self, tells)
+        if self.refit and (self.epochs_found is None or self.complete):
+            trial = dataclasses.replace(self, refit=False, with_users=False)
+            trial.fit(split.log, callbacks=tells.callbacks, note=tells.note)
+            if trial.history.interrupted:
+                raise KeyboardInterrupt
+            losses = trial.history.validation
+            self.epochs_found = int(np.argmin(losses)) + 1 if losses else None
+            if losses:
+                tells.say(f"best on validation: {self.all_epochs} epochs; now learning from all but the test")
+
+    @property
+    def item_inputs(self) -> Floats:
+        """The input vector of each item."""
+        found: Floats = self.learned.params.in_vectors[: len(self.catalogue)]
+        return found
+
+    def make_store(self, name: str) -> Vectors:
+        """Make the store of the vectors of items."""
+        words = self.catalogue
+        rows = self.item_inputs if name == "in_vectors" else getattr(self.learned.params, name)
+        return Vectors(words.words, rows[: len(words)], words.counts)
+
+    def forget(self) -> None:
+        """Drop what was made from older params."""
+        super().forget()
+        self.__dict__.pop("_search", None)
+
+    def hidden_of(self, histories: Histories) -> Floats:
+        """Return the hidden vector of each history: the weighted mean of the last items; 0 without items."""
+        asked = newest(histories, self.last, self.decay)
+        out = np.zeros((len(histories), self.dim), np.float32)
+        filled = np.flatnonzero(np.diff(asked.starts))
+        if filled.size:
+            first, weights = asked.starts[:-1][filled], asked.weights[:, None]
+            sums = np.add.reduceat(weights * self.item_inputs[asked.ids], first)
+            out[filled] = sums / np.add.reduceat(weights, first)
+        return out
+
+    @functools.cached_property
+    def _search(self) -> InnerProduct:
+        """The search for the items with the highest scores."""
+        params = self.learned.params
+        bias = params.out_bias if params.out_bias.size else None
+        graph = HnswSettings() if self.approximate else None
+        return InnerProduct(params.out_vectors, bias, graph=graph, threads=self.threads)
+
+    def scores(self, histories: Histories) -> Floats:
+        """Return the scores of all items; log-probabilities if the layer has no row for each item."""
+        hidden = self.hidden_of(histories)
+        if self.layer.rows_are_words:
+            return self._search.scores(hidden)
+        return self.head.log_prob(hidden).astype(np.float32)
+
+    def best_items(
+        self, histories: Histories, k: int, exclude: ExcludedRows | None, allowed: NDArray[np.bool_] | None
+    ) -> tuple[Counts, Floats]:
+        """Return the k best items for each history, and their scores."""
+        if self.layer.rows_are_words:
+            return self._search.search(self.hidden_of(histories), k, exclude=exclude, allowed=allowed)
+        return super().best_items(histories, k, exclude, allowed)
+
+    def similar(self, item: str, k: int = 10) -> list[Recommendation]:
+        """Return the k items that can best replace an item: those with the nearest input vectors."""
+        self.item_id(item)
+        names = dict(zip(self.catalogue.words, self.names, strict=False))
+        return [
+            Recommendation(word, cosine, names.get(word, ""))
+            for word, cosine in self.vectors.most_similar(item, topn=k)
+        ]
+
+    def learned_tensors(self, *, complete: bool) -> dict[str, Any]:
+        """Return what was learned; for an incomplete training also the best epoch so far."""
+        best = {} if complete else {f"{BEST}{name}": array for name, array in self._best.items()}
+        return {**super().learned_tensors(complete=complete), **best}
+
+    def facts(self) -> dict[str, Any]:
+        """Return also the number of epochs that was found on validation."""
+        return {**super().facts(), "epochs_found": self.epochs_found}
+
+    def take(self, saved: SavedModel) -> None:
+        """Take over the tensors of a saved model."""
+        super().take(saved)
+        found, items = saved.config.get("epochs_found"), len(self.catalogue)
+        if not isinstance(found, (int, type(None))) or (found is not None and found < 1):
+            raise FormatError(f"epochs_found={found!r:.80}: must be a whole number; config.json is damaged")
+        inputs, params = self.learned.in_vocabulary, self.learned.params
+        shapes = (self.input_row_count(), self.dim), (self.layer.rows(self.catalogue.counts), self.dim)
+        if inputs.words[:items] != self.catalogue.words or shapes != (
+            params.in_vectors.shape,
+            params.out_vectors.shape,
+        ):
+            raise FormatError(f"a model whose vectors are not those of its items: {self.name} is damaged")
+        self.epochs_found = found
+        self._best = {
+            name.removeprefix(BEST): array for name, array in saved.tensors.items() if name.startswith(BEST)
+        }
+
+    def input_row_count(self) -> int:
+        """Return how many input rows a saved model must have."""
+        return len(self.learned.in_vocabulary)
