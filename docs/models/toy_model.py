@@ -45,7 +45,7 @@ class Bigrams(EpochModel[LearnedBigrams], TextModel[LearnedBigrams]):
 
 class BigramRun(EpochRun[TextChunk]):
     def __init__(self, corpus: Any, counts: Any, plan: Any) -> None:
-        chunks = text_chunks(corpus.shards, columns=8)
+        chunks = text_chunks(corpus.sizes, columns=8)
         super().__init__(chunks, corpus.ids, plan, [counts], words=corpus.words)
         self._corpus, self._counts = corpus, counts
 

@@ -27,7 +27,7 @@ shards = st.lists(st.lists(st.integers(0, 9), min_size=1, max_size=60), min_size
 def test_every_chunk_has_the_words_of_its_part(ids, size):
     text = Text(*ids)
     parts = TextParts(text, size)
-    chunks = text_chunks(text.sizes, 8, cuts=parts.cuts)
+    chunks = text_chunks([s.ids.size for s in text.shards], 8, cuts=parts.cuts)
     assert [chunk.number for chunk in chunks] == list(range(len(chunks)))
     assert [w for chunk in chunks for w in ids[chunk.shard][chunk.start : chunk.stop]] == [
         w for shard in ids for w in shard
@@ -43,7 +43,7 @@ def test_every_chunk_has_the_words_of_its_part(ids, size):
 def test_a_part_may_be_longer_than_a_chunk():
     text = Text(np.arange(2000) % 3)
     parts = TextParts(text, 3)
-    chunks = text_chunks(text.sizes, 8, cuts=parts.cuts)
+    chunks = text_chunks([s.ids.size for s in text.shards], 8, cuts=parts.cuts)
     assert len(chunks) == 4
     assert all(parts.words(chunk).tolist() == [0, 1, 2] for chunk in chunks)
 

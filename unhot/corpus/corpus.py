@@ -13,17 +13,14 @@ from __future__ import annotations
 import os
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import accumulate, pairwise
 from pathlib import Path
-from typing import Any
 
 from unhot.corpus.indexed_folder import WORDS, OpenedFolder, read_index, read_vocabulary, save_index
 from unhot.corpus.report import Report
 from unhot.corpus.shards import AGAIN, WORDS_ONLY, Keeping, Lines, Shard, check_shard, map_shards
 from unhot.errors import ConfigError, FormatError
-from unhot.kernels.windows import NOTHING, Text
-from unhot.types import Ids
 from unhot.vocab.vocabulary import Vocabulary
 
 VERSION = 1
@@ -111,11 +108,6 @@ class Corpus(OpenedFolder):
     def sizes(self) -> list[int]:
         """The number of ids of each shard."""
         return [shard.ids.size for shard in self.shards]
-
-    def texts(self, keep: Any, beside: Sequence[Ids] = ()) -> list[Text]:
-        """Return each shard as kernels read it: with the thresholds of its words, and a number a sentence."""
-        pairs = zip(self.shards, beside or [NOTHING] * len(self.shards), strict=True)
-        return [Text(shard.ids, shard.starts, keep, numbers) for shard, numbers in pairs]
 
     def check_windows(self) -> None:
         """Raise a `ConfigError` if the text holds ids of -1 (unknown words): no matrix has a row for them."""

@@ -20,7 +20,6 @@ node2vec: scalable feature learning for networks, 2016.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -111,9 +110,9 @@ class GraphWalks:
         starts, columns = read_only(self.graph.starts), read_only(self.graph.columns)
         return Arcs(starts, columns, read_only(table), back, near, away, min(back, near, away))
 
-    def texts(self, keep: Any, beside: Sequence[Ids] = ()) -> list[Walks]:
-        """Return all walks as kernels read them."""
-        return [Walks(self.arcs, self.length, keep)]
+    def text(self, keep: Any) -> Walks:
+        """Return all walks as kernels read them; `keep`: see `Text`."""
+        return Walks(self.arcs, self.length, keep)
 
     def write(self, seed: int = 1, epoch: int = 0, threads: int = 2) -> Ids:
         """Return the walks of an epoch, [walks, length], -1 where a walk has ended.

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from unhot.errors import FormatError
-from unhot.items.side_values import SideValues, side_values
+from unhot.items.side_values import NO_SIDES, SideValues
 from unhot.logs.log import Log, Sequences
 from unhot.types import Floats
 from unhot.vocab.vocabulary import joined_words, split_words
@@ -24,7 +24,7 @@ class KeptLog(NamedTuple):
 
     names: Sequence[str] = ()
     log: Sequences | None = None
-    sides: SideValues = SideValues()
+    sides: SideValues = NO_SIDES
 
     def tensors(self) -> dict[str, Any]:
         """Return all as tensors."""
@@ -44,7 +44,7 @@ class KeptLog(NamedTuple):
         names, item_words, user_words, side_words = (_words(tensors, name) for name in LISTS)
         arrays = {name: tensors.get(name, np.zeros(0, kind)) for name, kind in ARRAYS.items()}
         ids, starts, user_of, times, *side_arrays = arrays.values()
-        sides = SideValues(side_words, *side_arrays) if side_words else SideValues()
+        sides = SideValues(side_words, *side_arrays) if side_words else NO_SIDES
         if len(names) not in (0, items) or any(
             array.ndim != 1 or array.dtype != kind
             for array, kind in zip(arrays.values(), ARRAYS.values(), strict=True)
@@ -85,11 +85,10 @@ def _words(tensors: Mapping[str, Any], name: str) -> list[str]:
     return split_words(text, starts)
 
 
-def keep_of(log: Log, part: Log, *, users: bool) -> KeptLog:
-    """Return what to keep of a log, of which a part is learned: with `users`, all its sequences."""
-    sides = side_values(part)
+def keep_of(log: Log, names: Sequence[str], sides: SideValues = NO_SIDES, *, users: bool) -> KeptLog:
+    """Return what to keep of a log: with `users`, all its sequences."""
     if not users:
-        return KeptLog(part.names, None, sides)
+        return KeptLog(names, None, sides)
     ids, starts = np.array(log.ids_of_lines), np.array(log.starts)
     words, times = (log.items.words, log.user_of, log.users.words), np.array(log.times)
-    return KeptLog(part.names, Sequences(ids, starts, *words, times, NONE, {}, {}), sides)
+    return KeptLog(names, Sequences(ids, starts, *words, times, NONE, {}, {}), sides)

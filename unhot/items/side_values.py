@@ -40,10 +40,14 @@ class SideValues(NamedTuple):
 
     def kin(self, values: Ids, k: int) -> Ids:
         """Return the k items that share most of some values; of several, those with the lowest ids."""
-        shared = np.bincount(np.repeat(np.arange(self.starts.size - 1), np.diff(self.starts)),
-                             np.isin(self.ids, values), self.starts.size - 1)  # fmt: skip
+        items = self.starts.size - 1
+        owners = np.repeat(np.arange(items), np.diff(self.starts))
+        shared = np.bincount(owners, np.isin(self.ids, values), items)
         order = np.argsort(-shared, kind="stable")[:k]
         return order[shared[order] > 0].astype(np.int32)
+
+
+NO_SIDES = SideValues()
 
 
 def side_values(log: Log) -> SideValues:

@@ -97,7 +97,7 @@ class CompiledEngine(Engine[AnyTask]):
         vectors = row * (sizes.in_rows - used) + 4 * stride * sizes.out_rows
         plan = {"vectors": vectors}
         if rows is not None:
-            plan[f"rows of {used:,} {rows.called}"] = row * used
+            plan[f"rows of {used:,} {self._data.shared}"] = row * used
             plan["lists of rows"] = rows.bags.rows.nbytes + rows.bags.starts.nbytes
         buffers = scratch_bytes(self._examples.buffers(), kernel.room, stride)
         plan["their last good state"] = kept_in_memory(vectors + row * used)

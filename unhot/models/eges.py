@@ -2,8 +2,12 @@
 
     H_v = sum_j exp(a_v^j) x_j / sum_j exp(a_v^j)    over the item's own row and the rows of its side values
 
-Items that were hardly seen lean on their side values, and items that were never seen have vectors, too. The
-walks are those of item_graph.py; the step is in side_feeders.py.
+Items that were hardly seen lean on their side values. The walks are those of item_graph.py; the step is in
+side_feeders.py.
+
+Items that were never seen have vectors, too: the mean of the rows of their side values, weighted by exp(b_j),
+where b_j is how much higher a_v^j is than those of the other side values of an item v, in the mean over the
+items that have value j (combine=mean: all weights are equal).
 
     combine=weighted    EGES: the weights a_v are learned
     combine=mean        GES: H_v is the plain mean of the rows
@@ -14,11 +18,12 @@ Reference: Wang et al., Billion-scale commodity embedding for e-commerce recomme
 
 import dataclasses
 import functools
-from typing import Any, Literal
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal
 
 import numpy as np
 
-from unhot.errors import ConfigError, DataError
+from unhot.errors import ConfigError, DataError, FormatError
 from unhot.graphs.walks import no_walks
 from unhot.kernels.bags import NO_MIXING, Bags
 from unhot.models.fasttext import NOTHING
@@ -26,10 +31,13 @@ from unhot.models.fitting import Begins, Tells
 from unhot.models.item_graph import ItemGraph
 from unhot.models.model import model
 from unhot.models.ngram_rows import NgramRows, keyed_bags, shared_rows
+from unhot.models.settings import Range
 from unhot.models.side_feeders import MeanFeeder, WeightedFeeder
 from unhot.models.wiring import Wiring
+from unhot.outputs import OutputLayer
 from unhot.train.epoch_run import EpochRun
-from unhot.types import Counts, Floats
+from unhot.types import Counts, Doubles, Floats
+from unhot.vectors.formats.directory import SavedModel
 from unhot.vocab.vocabulary import Vocabulary
 
 BLOCK = 1 << 14  # items whose vectors are made at a time
@@ -43,9 +51,14 @@ class EGES(ItemGraph):
     # how an item is made of its own row and those of its side values: weighted, with weights that are
     # learned for each item (EGES); the plain mean (GES); none: its own row alone (BGE)
     combine: Literal["weighted", "mean", "none"] = "weighted"
+    answer: Literal["next", "alike"] = "alike"  # how items answer: as what comes next, or as what is alike
+    directed: bool = False  # walks only go from an item to one that came later
+    output: str | OutputLayer = "negative:k=5,power=0.25"  # output layer
+    epochs: Annotated[int, Range(1, 1 << 30)] = 20  # number of passes over the log
 
     starts = False
     has_bags = True
+    shared = "side values"
 
     @property
     def predicts(self) -> str:
@@ -77,7 +90,7 @@ class EGES(ItemGraph):
         rows = shared_rows(starts, ids, max(1, len(self.kept.sides.words)), len(vocabulary), use)
         mixing = np.zeros(rows.bags.rows.size if self.combine == "weighted" else 0, np.float32)
         mixing[: self._old.size] = self._old
-        return NgramRows(rows.keys, rows.bags._replace(mixing=mixing), "side values")
+        return NgramRows(rows.keys, rows.bags._replace(mixing=mixing))
 
     def _values(self, items: int) -> tuple[Any, Any]:
         """Return the side values of items: where each begins, and their ids."""
@@ -95,7 +108,7 @@ class EGES(ItemGraph):
     def forget(self) -> None:
         """Drop what was made from older params."""
         super().forget()
-        for name in ("_bags", "_weights", "_mixed"):
+        for name in ("_bags", "_weights", "_mixed", "_value_weights"):
             self.__dict__.pop(name, None)
 
     @functools.cached_property
@@ -131,3 +144,55 @@ class EGES(ItemGraph):
     def item_inputs(self) -> Floats:
         """The vector H of each item."""
         return self._mixed
+
+    @functools.cached_property
+    def _value_weights(self) -> Doubles:
+        """How much the row of each side value counts in a new item, relative to others; by row."""
+        bags, mixing = self._bags, self.learned.mixing.astype(np.float64)
+        rows, sizes = len(self.learned.keys), np.diff(bags.starts)
+        side = np.ones(bags.rows.size, bool)
+        side[bags.starts[:-1]] = False  # the item's own row comes first
+        if not mixing.size:
+            return np.ones(rows)
+        owner = np.repeat(np.arange(sizes.size), sizes)
+        means = np.bincount(owner[side], mixing[side], sizes.size) / np.maximum(sizes - 1, 1)
+        higher = np.bincount(bags.rows[side], (mixing - means[owner])[side], rows)
+        return np.exp(higher / np.maximum(np.bincount(bags.rows[side], minlength=rows), 1))
+
+    def new_item(self, values: Mapping[str, str | Sequence[str]]) -> Floats:
+        """Return the vector of an item that the log does not have: the weighted mean of its side values."""
+        if self.combine == "none":
+            return super().new_item(values)
+        keys, wanted = self.learned.keys, self.kept.sides.known(values)
+        rows = np.flatnonzero(np.isin(keys, wanted))
+        found: Floats = np.average(
+            self.learned.params.in_vectors[rows], axis=0, weights=self._value_weights[rows]
+        ).astype(np.float32)
+        return found
+
+    def explain(self, item: str) -> list[tuple[str, float]]:
+        """Return what an item is made of, its own row and its side values, with their weights, largest first.
+
+        The weights sum to one.
+        """
+        number, starts = self.item_id(item), self._bags.starts
+        part = slice(int(starts[number]), int(starts[number + 1]))
+        keys = self.learned.keys[self._bags.rows[part]].tolist()
+        parts = [item if key < 0 else self.kept.sides.words[key] for key in keys]
+        found = zip(parts, self._weights[part].tolist(), strict=True)
+        return sorted(found, key=lambda each: -each[1])
+
+    def input_row_count(self) -> int:
+        """Return how many input rows a saved model must have."""
+        return self.learned.keys.size
+
+    def take(self, saved: SavedModel) -> None:
+        """Take over the tensors of a saved model; raise a `FormatError` if its rows do not fit its items."""
+        super().take(saved)
+        weighted, mixing = self.combine == "weighted", self.learned.mixing
+        try:
+            wanted = self._bags.rows.size if weighted else 0
+        except (DataError, IndexError, ValueError) as error:
+            raise FormatError(f"an eges model whose rows are not those of its items: {error}") from error
+        if mixing.shape != (wanted,) or not np.isfinite(mixing).all():
+            raise FormatError("an eges model whose weights are not those of its items: it is damaged")

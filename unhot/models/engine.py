@@ -59,6 +59,7 @@ class TaskData:
     out_vocabulary: Vocabulary  # the words that are predicted
     frozen: Bytes  # [input rows] 1 where the row must not change; size zero: all rows are trained
     rows: NgramRows | None = None  # the input rows that make up each word; None: one row for each word
+    shared: str = ""  # what rows are called that several words have
     beside: Sequence[Ids] = ()  # of each shard: a number for each sentence; see `Text.beside`
     # [input rows] their weights in a line; empty: all are 1
     weights: Floats = field(default_factory=lambda: NO_WEIGHTS)

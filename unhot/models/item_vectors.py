@@ -1,11 +1,15 @@
 """Recommenders that have vectors of items: a history asks with its last items.
 
     h       = sum of decay^age x_i / sum of decay^age    over the last items i of the history
-    score_j = h . o_j + b_j
+    score_j = h . o_j + b_j                              answer=next
+    score_j = h . x_j, with all x of length 1            answer=alike
 
 Input against output is what was trained: o_j . x_i is high if j came near i. Two input vectors are near each
 other if their items came near the *same* items, which says that one can replace the other, not that it comes
-next; so `recommend` uses the first, `similar` the second.
+next. So `recommend` usually uses the first, `similar` the second. Rare items have poor output vectors, and
+popular ones high scores; with answer=alike rare items have a chance, but the others are found less often.
+
+Items that the log does not have come in by their side values (`new_item`).
 
 With a split, validation is asked after each epoch. The best epoch is kept, and the training stops when no
 better one comes.
@@ -13,17 +17,17 @@ better one comes.
 
 import dataclasses
 import functools
-from collections.abc import Mapping
-from typing import Annotated, Any
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from unhot.errors import FormatError
+from unhot.errors import ConfigError, FormatError, whole
 from unhot.index.best import ExcludedRows
 from unhot.index.hnsw import HnswSettings
 from unhot.index.inner import InnerProduct
-from unhot.items.histories import Histories, newest
+from unhot.items.histories import Histories, histories_of, newest
 from unhot.items.ranking import mean_ndcg
 from unhot.items.recommender import Recommendation
 from unhot.logs.splitting import Cases, Split
@@ -41,6 +45,7 @@ from unhot.vectors.formats.directory import SavedModel
 from unhot.vectors.store import Vectors
 
 BEST = "best."  # prefix of the names of tensors that only an incomplete training with validation has
+KIN = 3  # items whose mean a new item is
 CASES = 2_000  # questions that are asked after each epoch
 
 
@@ -71,6 +76,8 @@ class ItemVectors(LogModel[LearnedWords], WindowModel):
     dim: Annotated[int, Range(1, 1 << 20)] = 64  # length of each vector
     last: Annotated[int, Range(0)] = 5  # ask with so many of the last items of a history; 0: with all
     decay: Annotated[float, Range(0)] = 0.8  # how much an item counts, relative to the next newer one
+    # how items answer: with output vectors, as what comes next; or with input vectors, as what is alike
+    answer: Literal["next", "alike"] = "next"
     output: str | OutputLayer = "negative:k=20,power=0.25"  # output layer
     epochs: Annotated[int, Range(1, 1 << 30)] = 40  # number of passes over the log
     sample: Annotated[float, Range(0)] = 0.0  # threshold of sub-sampling frequent items; 0 turns it off
@@ -161,31 +168,42 @@ class ItemVectors(LogModel[LearnedWords], WindowModel):
     def forget(self) -> None:
         """Drop what was made from older params."""
         super().forget()
-        self.__dict__.pop("_search", None)
+        for name in ("_search", "_unit_inputs"):
+            self.__dict__.pop(name, None)
+
+    @functools.cached_property
+    def _unit_inputs(self) -> Floats:
+        """The input vectors of items, divided by their lengths."""
+        return unit_rows(self.item_inputs)
 
     def hidden_of(self, histories: Histories) -> Floats:
         """Return the hidden vector of each history: the weighted mean of the last items; 0 without items."""
+        rows = self._unit_inputs if self.answer == "alike" else self.item_inputs
+        return self._mean(histories, rows)
+
+    def _mean(self, histories: Histories, rows: Floats) -> Floats:
         asked = newest(histories, self.last, self.decay)
         out = np.zeros((len(histories), self.dim), np.float32)
         filled = np.flatnonzero(np.diff(asked.starts))
         if filled.size:
             first, weights = asked.starts[:-1][filled], asked.weights[:, None]
-            sums = np.add.reduceat(weights * self.item_inputs[asked.ids], first)
+            sums = np.add.reduceat(weights * rows[asked.ids], first)
             out[filled] = sums / np.add.reduceat(weights, first)
         return out
 
     @functools.cached_property
     def _search(self) -> InnerProduct:
         """The search for the items with the highest scores."""
-        params = self.learned.params
+        params, graph = self.learned.params, HnswSettings() if self.approximate else None
+        if self.answer == "alike":
+            return InnerProduct(self._unit_inputs, None, graph=graph, threads=self.threads)
         bias = params.out_bias if params.out_bias.size else None
-        graph = HnswSettings() if self.approximate else None
         return InnerProduct(params.out_vectors, bias, graph=graph, threads=self.threads)
 
     def scores(self, histories: Histories) -> Floats:
         """Return the scores of all items; log-probabilities if the layer has no row for each item."""
         hidden = self.hidden_of(histories)
-        if self.layer.rows_are_words:
+        if self.layer.rows_are_words or self.answer == "alike":
             return self._search.scores(hidden)
         return self.head.log_prob(hidden).astype(np.float32)
 
@@ -193,18 +211,51 @@ class ItemVectors(LogModel[LearnedWords], WindowModel):
         self, histories: Histories, k: int, exclude: ExcludedRows | None, allowed: NDArray[np.bool_] | None
     ) -> tuple[Counts, Floats]:
         """Return the k best items for each history, and their scores."""
-        if self.layer.rows_are_words:
+        if self.layer.rows_are_words or self.answer == "alike":
             return self._search.search(self.hidden_of(histories), k, exclude=exclude, allowed=allowed)
         return super().best_items(histories, k, exclude, allowed)
 
     def similar(self, item: str, k: int = 10) -> list[Recommendation]:
         """Return the k items that can best replace an item: those with the nearest input vectors."""
         self.item_id(item)
+        return self._named_rows(self.vectors.most_similar(item, topn=k))
+
+    def _named_rows(self, found: Sequence[tuple[str, float]]) -> list[Recommendation]:
         names = dict(zip(self.catalogue.words, self.names, strict=False))
-        return [
-            Recommendation(word, cosine, names.get(word, ""))
-            for word, cosine in self.vectors.most_similar(item, topn=k)
-        ]
+        return [Recommendation(word, cosine, names.get(word, "")) for word, cosine in found]
+
+    def new_item(self, values: Mapping[str, str | Sequence[str]]) -> Floats:
+        """Return the vector of an item that the log does not have: the mean of the items most like it.
+
+        values   the item's side values: column -> value or values; the KIN items that share most of them
+                 count, of several the most frequent ones
+        """
+        kin = self.kept.sides.kin(self.kept.sides.known(values), KIN)
+        mean: Floats = self.item_inputs[kin].mean(axis=0)
+        return mean
+
+    def similar_to(self, values: Mapping[str, str | Sequence[str]], k: int = 10) -> list[Recommendation]:
+        """Return the k items that are most like an item that the log does not have, by its side values."""
+        return self._named_rows(self.vectors.similar_by_vector(self.new_item(values), topn=k))
+
+    def recommend_new(
+        self,
+        who: str | Sequence[str],
+        items: Mapping[str, Mapping[str, str | Sequence[str]]],
+        k: int = 10,
+    ) -> list[Recommendation]:
+        """Return the k of some new items that suit best a user or a history.
+
+        items   item -> its side values; they are compared with the last items of the history by cosines
+        """
+        if not items:
+            raise ConfigError("items: give at least one new item with its side values")
+        line = self.user_history(who) if isinstance(who, str) else self.known_items(who)
+        asking = unit_rows(self._mean(histories_of([line]), self._unit_inputs))[0]
+        scores = unit_rows(np.stack([self.new_item(values) for values in items.values()])) @ asking
+        best = np.argsort(-scores, kind="stable")[: whole("k", k, 1)]
+        names = [*items]
+        return [Recommendation(names[i], float(scores[i]), "") for i in best]
 
     def learned_tensors(self, *, complete: bool) -> dict[str, Any]:
         """Return what was learned; for an incomplete training also the best epoch so far."""
@@ -236,3 +287,10 @@ class ItemVectors(LogModel[LearnedWords], WindowModel):
     def input_row_count(self) -> int:
         """Return how many input rows a saved model must have."""
         return len(self.learned.in_vocabulary)
+
+
+def unit_rows(rows: Floats) -> Floats:
+    """Return rows divided by their lengths; rows of zeros stay zeros."""
+    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    units: Floats = (rows / np.maximum(lengths, 1e-30)).astype(np.float32)
+    return units

@@ -15,6 +15,7 @@ import numpy as np
 from unhot.errors import ConfigError, DataError, FormatError
 from unhot.items.kept_log import KeptLog, keep_of
 from unhot.items.recommender import Recommender
+from unhot.items.side_values import side_values
 from unhot.logs.encoding import read_log
 from unhot.logs.log import Log, make_log
 from unhot.logs.log_reading import MARKS
@@ -26,8 +27,7 @@ from unhot.train.checkpoint import fingerprint
 from unhot.vectors.formats.directory import SavedModel
 from unhot.vocab.vocabulary import Vocabulary
 
-READING = ("user", "item", "time", "weight", "session", "format", "min_rating", "strict")
-READING += MARKS
+READING = ("user", "item", "time", "weight", "session", "format", "min_rating", "strict", *MARKS)
 EVENTS_ALONE: dict[str, Any] = {"items": None, "side": ()}  # how a log is read to ask a trained model
 SHAPING = ("repeats", "core", "gap", "items", "threads")
 
@@ -162,7 +162,7 @@ class LogModel(Recommender, Model[L]):
                 self.log_facts["learned_from"] = "train + validation"
             part = log if self.split == "none" else log.part(split.validation if self.refit else split.train)
             with part if part is not log else contextlib.nullcontext(part):
-                self.kept = keep_of(log, part, users=self.with_users)
+                self.kept = keep_of(log, part.names, side_values(part), users=self.with_users)
                 if self.split != "none":
                     self.held_out = None if self.refit else split.cases("validation")
                 yield part

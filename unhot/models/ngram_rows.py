@@ -25,7 +25,6 @@ class NgramRows(NamedTuple):
 
     keys: Counts  # [rows] >= 0: a bucket of n-grams, or another thing words share; < 0: the word -1 - key
     bags: Bags
-    called: str = "n-gram buckets"  # what words share
 
 
 def ngram_rows(vocabulary: Vocabulary, subwords: Subwords, use: Doubles, also: Counts) -> NgramRows:

@@ -75,6 +75,7 @@ class WindowModel(EpochModel[LearnedWords], VectorModel[LearnedWords]):
     starts = True
     default_lr: ClassVar[float]
     has_bags: ClassVar[bool] = False  # whether words are made of several rows; `input_rows` says which
+    shared: ClassVar[str] = "n-gram buckets"  # what the rows are called that several words have
 
     def __post_init__(self) -> None:
         """Check the settings."""
@@ -189,6 +190,7 @@ class WindowModel(EpochModel[LearnedWords], VectorModel[LearnedWords]):
             out_vocabulary=vocabulary,
             frozen=frozen,
             rows=rows,
+            shared=self.shared,
             beside=self.beside(data),
         )
         engine = self.engine_kind()(self.task(None if rows is None else rows.bags), task_data)

@@ -10,9 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from unhot.corpus.corpus import Corpus
+from unhot.graphs.walks import GraphWalks
 from unhot.kernels.chunk import Where
 from unhot.kernels.rng import key_from, stream_key
-from unhot.kernels.windows import keep_threshold
+from unhot.kernels.windows import NOTHING, Text, keep_threshold
 from unhot.train.schedule import TextChunk
 from unhot.types import Doubles, Ids
 
@@ -21,7 +23,7 @@ from unhot.types import Doubles, Ids
 class ChunkedText:
     """A corpus, the probability that each of its words is kept, a seed, and the chunks."""
 
-    corpus: Any  # a Corpus, or what has `texts` for kernels as it has
+    corpus: Corpus | GraphWalks
     keep: Doubles  # [words] probability that a word survives sub-sampling
     seed: int
     chunks: list[TextChunk]  # the chunks of an epoch
@@ -47,7 +49,12 @@ class ChunkedText:
 
     def texts(self) -> list[Any]:
         """Return the text of each shard as kernels read it."""
-        return self.corpus.texts(keep_threshold(self.keep), self.beside)  # type: ignore[no-any-return]
+        threshold = keep_threshold(self.keep)
+        if isinstance(self.corpus, GraphWalks):
+            return [self.corpus.text(threshold)]
+        beside = self.beside or [NOTHING] * len(self.corpus.shards)
+        texts = zip(self.corpus.shards, beside, strict=True)
+        return [Text(shard.ids, shard.starts, threshold, numbers) for shard, numbers in texts]
 
     def where(self, epoch: int, chunk: TextChunk) -> Where:
         """Return the place of a chunk in its shard, with its random streams."""
