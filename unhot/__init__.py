@@ -23,12 +23,14 @@ if TYPE_CHECKING:  # for type checkers, which do not run `__getattr__`
     from unhot.models.cbow import CBOW as CBOW
     from unhot.models.classifier import Classifier as Classifier
     from unhot.models.ease import EASE as EASE
+    from unhot.models.eges import EGES as EGES
     from unhot.models.fasttext import FastText as FastText
     from unhot.models.glove import GloVe as GloVe
     from unhot.models.graph_vectors import GraphVectors as GraphVectors
     from unhot.models.item2vec import Item2Vec as Item2Vec
     from unhot.models.item_cosine import ItemKNN as ItemKNN
     from unhot.models.item_cosine import LastCosine as LastCosine
+    from unhot.models.item_graph import ItemGraph as ItemGraph
     from unhot.models.load import load as load
     from unhot.models.load import load_language_model as load_language_model
     from unhot.models.load import load_unfinished as load_unfinished
@@ -38,6 +40,7 @@ if TYPE_CHECKING:  # for type checkers, which do not run `__getattr__`
     from unhot.models.popularity import Popularity as Popularity
     from unhot.models.popularity import RecentPopularity as RecentPopularity
     from unhot.models.session_knn import SessionKNN as SessionKNN
+    from unhot.models.session_vectors import SessionVectors as SessionVectors
     from unhot.models.skip_markov import SkipMarkov as SkipMarkov
     from unhot.models.skipgram import SkipGram as SkipGram
     from unhot.models.svd import SVD as SVD

@@ -1,4 +1,4 @@
-"""The commands `unhot recommend for` and `unhot recommend similar`."""
+"""The commands `unhot recommend for`, `unhot recommend similar` and `unhot recommend explain`."""
 
 from __future__ import annotations
 
@@ -40,6 +40,10 @@ def open_recommender(path: str) -> Any:
 @click.option("--history", multiple=True, metavar="ITEM...", help="Items, oldest first, instead of users.")
 @click.option("--log", metavar="LOG", help="A log with the histories of the users, read as in the training.")
 @click.option("--filter", "among", metavar="FILE", help="Recommend only the items of this file, one a line.")
+@click.option(
+    "--new", metavar="FILE", help="Recommend items that the model does not know; FILE has side values."
+)
+@click.option("--user-type", metavar="TYPE", help="session: recommend for a type of users, such as new.")
 @count_option
 @seen_option
 @json_option
@@ -49,6 +53,8 @@ def for_users(
     history: tuple[str, ...],
     log: str | None,
     among: str | None,
+    new: str | None,
+    user_type: str | None,
     k: int,
     exclude_seen: bool | None,
     as_json: bool,
@@ -58,9 +64,13 @@ def for_users(
     A model holds the histories of users only if it was trained with --with-users; otherwise give --log or
     --history.
     """
-    if bool(users) == bool(history):
-        raise click.UsageError("give users, or --history with items, and not both")
+    if [bool(users), bool(history), user_type is not None].count(True) != 1:
+        raise click.UsageError("give users, or --history with items, or --user-type, and only one of them")
     found = open_recommender(model)
+    if user_type is not None:
+        answer = _asked(found, "items_for", "--user-type")(user_type, k)
+        show_json({user_type: [each._asdict() for each in answer]}) if as_json else _show("", answer)
+        return 0
     if log is not None:
         from unhot.models.fitting import Tells
         from unhot.models.log_model import EVENTS_ALONE
@@ -74,9 +84,13 @@ def for_users(
         note(f"the model does not know {', '.join(unknown)}")
     whom: list[Any] = list(users) if users else [list(history)]
     seen = found.leaves_out_seen if exclude_seen is None else exclude_seen
-    answers = found.recommend_many(
-        whom, k, exclude_seen=seen, filter=None if among is None else _lines(among)
-    )
+    if new is not None:
+        items = _new_items(found, new)
+        answers = [_asked(found, "recommend_new", "--new")(who, items, k) for who in whom]
+    else:
+        answers = found.recommend_many(
+            whom, k, exclude_seen=seen, filter=None if among is None else _lines(among)
+        )
     if as_json:
         names = users or (" ".join(history),)
         show_json(
@@ -88,21 +102,72 @@ def for_users(
     return 0
 
 
-@click.command()
+@click.command(cls=SeveralValues)
 @click.argument("model")
-@click.argument("items", nargs=-1, required=True, metavar="ITEM...")
+@click.argument("items", nargs=-1, metavar="ITEM...")
+@click.option("--values", multiple=True, metavar="COLUMN=VALUE...", help="Side values of a new item.")
 @count_option
 @json_option
-def similar(model: str, items: tuple[str, ...], k: int, as_json: bool) -> int:
-    """Show the items that are most similar to an item."""
+def similar(model: str, items: tuple[str, ...], values: tuple[str, ...], k: int, as_json: bool) -> int:
+    """Show the items that are most similar to an item, or to a new item that has some side values."""
+    if bool(items) == bool(values):
+        raise click.UsageError("give items, or --values of a new item, and not both")
     found = open_recommender(model)
     answers = {item: found.similar(item, k) for item in items}
+    if values:
+        given: dict[str, list[str]] = {}
+        for pair in values:
+            column, equals, value = pair.partition("=")
+            if not equals:
+                raise click.BadParameter(f"--values {pair}: give COLUMN=VALUE, such as brand=acme")
+            given.setdefault(column, []).append(value)
+        answers[" ".join(values)] = _asked(found, "similar_to", "--values")(given, k)
     if as_json:
         show_json({item: [each._asdict() for each in answer] for item, answer in answers.items()})
         return 0
     for item, answer in answers.items():
         _show(f"similar to {item}", answer)
     return 0
+
+
+@click.command()
+@click.argument("model")
+@click.argument("items", nargs=-1, required=True, metavar="ITEM...")
+@json_option
+def explain(model: str, items: tuple[str, ...], as_json: bool) -> int:
+    """Show what the vectors of items are made of: an item's own part, and its side values (eges)."""
+    asked = _asked(open_recommender(model), "explain", "explain")
+    answers = {item: asked(item) for item in items}
+    if as_json:
+        show_json({item: dict(answer) for item, answer in answers.items()})
+        return 0
+    for item, answer in answers.items():
+        print_table(
+            item, ("part", "weight"), [(part, f"{100 * weight:.1f} %") for part, weight in answer], ""
+        )
+    return 0
+
+
+def _asked(model: Any, name: str, option: str) -> Any:
+    """Return a method that only some models have; raise a `ConfigError` if this one has not."""
+    if not hasattr(model, name):
+        raise ConfigError(
+            f"{option}: {model.name} models cannot answer this; see unhot recommend train --help"
+        )
+    return getattr(model, name)
+
+
+def _new_items(model: Any, path: str) -> dict[str, dict[str, list[str]]]:
+    """Return the side values of the items of a file that a model does not know."""
+    from unhot.logs.item_facts import read_item_facts
+
+    columns = [*dict.fromkeys(word.partition("=")[0] for word in model.kept.sides.words)]
+    sides = read_item_facts(path, item=model.item, side=columns).sides
+    names = dict.fromkeys(item for values in sides.values() for item in values)
+    new = [item for item in names if item not in model.catalogue]
+    if not new:
+        raise DataError(f"--new {path}: the model knows all {len(names)} items of this file")
+    return {item: {column: of[item] for column, of in sides.items() if item in of} for item in new}
 
 
 def _show(title: str, answer: list[Recommendation]) -> None:

@@ -69,6 +69,7 @@ class Shop(NamedTuple):
     item_names: list[str]  # [items], readable; tastes that differ by a multiple of 8 share their noun
     level_of: Ids  # [users], the price band that each user books
     successors: Ids  # [items, SUCCESSORS], what is usually clicked after each item
+    new: Bytes  # [events], 1: the user was new
 
 
 def make_shop(
@@ -120,7 +121,8 @@ def make_shop(
     time = BEGIN + _seconds(gaps, breaks, lengths, np.bincount(user))
     distance = np.abs(price[item] - level[user]) * item.size - np.arange(item.size)  # of equal ones, the last
     booked = distance == np.repeat(np.minimum.reduceat(distance, _starts(lengths)), lengths)
-    risky = (session - _starts(visits)[user] < 2) & (price[item] >= EXPENSIVE)  # new users, expensive items
+    new = session - _starts(visits)[user] < 2
+    risky = new & (price[item] >= EXPENSIVE)
     rejected = (rng.random(item.size) < np.where(risky, 0.3, 0.02)) & ~booked
 
     order = np.argsort(time, kind="stable")
@@ -144,11 +146,12 @@ def make_shop(
         ],
         level_of=level.astype(np.int32),
         successors=item_at[successors[np.argsort(item_at)]].astype(np.int32),
+        new=new[order].astype(np.uint8),
     )
 
 
 def shop_rows(shop: Shop) -> Iterator[tuple[Any, ...]]:
-    """Return the log as rows: user, item, time, session, booked, rejected, market, price."""
+    """Return the log as rows: user, item, time, session, booked, rejected, market, price, user_type."""
     words = [shop.users[user] for user in shop.user], [shop.items[item] for item in shop.item]
     numbers = (
         shop.time,
@@ -158,7 +161,8 @@ def shop_rows(shop: Shop) -> Iterator[tuple[Any, ...]]:
         shop.market_of[shop.item],
         shop.price_of[shop.item],
     )
-    return zip(*words, *(column.tolist() for column in numbers), strict=True)
+    types = ["new" if new else "known" for new in shop.new]
+    return zip(*words, *(column.tolist() for column in numbers), types, strict=True)
 
 
 def write_shop(shop: Shop, path: Path) -> None:
@@ -167,7 +171,7 @@ def write_shop(shop: Shop, path: Path) -> None:
         raise ConfigError(f"{path}: is the name of the file with the items; choose another name for the log")
     items = zip(shop.items, shop.item_names, shop.market_of, shop.price_of, strict=True)
     for place, header, rows in (
-        (path, "user,item,time,session,booked,rejected,market,price", shop_rows(shop)),
+        (path, "user,item,time,session,booked,rejected,market,price,user_type", shop_rows(shop)),
         (path.with_name("items.csv"), "item,name,market,price", items),
     ):
         _write(place, header, (",".join(map(str, row)) for row in rows))

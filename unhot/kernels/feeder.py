@@ -9,6 +9,8 @@ registers four functions for its type, and the loop (loop.py) does the rest:
                   rows
     input_of      returns the input of an example: each row by itself (`Each`), or a bag of rows (`Bag`)
     fetch         prefetches the input rows that the next examples need
+
+A feeder may register `given_columns`, too: it adds columns of its own to those of the output layer.
 """
 
 from typing import Any, NamedTuple
@@ -80,6 +82,7 @@ class MixedBag(NamedTuple):
     weight: Any  # float32: the loss of the example counts so often
     mixing: Floats
     at: int
+    rate: Any  # float32: the learning rate of the numbers in `mixing`, relative to that of the rows
 
 
 @generic
@@ -100,6 +103,20 @@ def input_of(feeder: Any, shape: Any, scratch: Any, place: Any, how: Any) -> Any
 @generic
 def fetch(feeder: Any, shape: Any, params: Any, scratch: Any, place: Any, how: Any) -> Any:
     """Prefetch input rows for the example at a place, which is the next one to be trained."""
+
+
+@generic
+def given_columns(
+    feeder: Any, tables: Any, scratch: Any, place: Any, targets: Any, state: Any, first: Any, n: Any
+) -> Any:
+    """Add columns to the n columns from `first` on; return their new number and the new random state."""
+
+
+@given_columns.register(object)
+def _no_columns(
+    feeder: Any, tables: Any, scratch: Any, place: Any, targets: Any, state: Any, first: Any, n: Any
+) -> Any:
+    return n, state
 
 
 def inputs_buffer(most: int) -> Inputs:

@@ -104,11 +104,17 @@ class Generic(Protocol):
 
 
 def generic(declaration: Callable[..., Any]) -> Generic:
-    """Dispatch on the type of the first argument, at compile time in kernels and at call time in Python."""
+    """Dispatch on the type of the first argument, at compile time in kernels and at call time in Python.
+
+    What is registered for `object` serves all types that have nothing of their own.
+    """
     implementations: dict[type, Callable[..., Any]] = {}
 
     def call(first: Any, *rest: Any) -> Any:
-        return implementations[type(first)](first, *rest)
+        return implementation(type(first))(first, *rest)  # type: ignore[misc]
+
+    def implementation(kind: type) -> Callable[..., Any] | None:
+        return implementations.get(kind, implementations.get(object))
 
     def register(kind: type) -> Callable[[Function], Function]:
         def decorate(function: Function) -> Function:
@@ -122,6 +128,6 @@ def generic(declaration: Callable[..., Any]) -> Generic:
     call.register, call.knows = register, implementations.__contains__  # type: ignore[attr-defined]
     if ENABLED:
         overload(call, strict=False, jit_options=INLINE)(
-            lambda first, *rest: implementations.get(getattr(first, "instance_class", object))
+            lambda first, *rest: implementation(getattr(first, "instance_class", object))
         )
     return cast(Generic, call)

@@ -102,7 +102,8 @@ def _learn_mixed(
         x, dot = params.in_vectors[inputs.row[b]], np.float32(0.0)
         for i in range(step.size):
             dot += x[i] * step[i]
-        example.mixing[example.at + b] += inputs.times[example.times + b] * (dot - mean)
+        gradient = inputs.times[example.times + b] * (dot - mean)
+        example.mixing[example.at + b] += example.rate * gradient
     _move_rows(example, shape, params, scratch)
     return loss
 

@@ -24,7 +24,7 @@ from unhot.kernels.columns import (
     fill_tile,
     first_of,
 )
-from unhot.kernels.feeder import Inputs, fetch, input_of, inputs_buffer, prepare, targets_of
+from unhot.kernels.feeder import Inputs, fetch, given_columns, input_of, inputs_buffer, prepare, targets_of
 from unhot.kernels.jit import inner, kernel
 from unhot.kernels.learning import learn
 from unhot.kernels.rng import GAMMA
@@ -119,6 +119,7 @@ def train_chunk(feeder: Any, shape: Any, tables: Any, params: Any, scratch: Any,
             n = 0
             if targets.n > 0:
                 n, after = candidates(tables, targets, state, columns, begin)
+                n, after = given_columns(feeder, tables, scratch, place, targets, after, begin, n)
                 n = fill_tile(columns, begin, n, rows.width)
                 if targets.same == 1:
                     state = after

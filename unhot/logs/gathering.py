@@ -163,7 +163,8 @@ class Gathered:
         marks = np.zeros(max(columns["booked"].size, columns["rejected"].size), np.uint8)
         for role, mark in (("booked", BOOKED), ("rejected", REJECTED)):
             said = np.array([*(word.strip().lower() not in NO for word in words[role]), False])
-            marks += mark * said[columns[role]] if columns[role].size else np.uint8(0)
+            if columns[role].size:
+                marks[said[columns[role]]] |= mark
         return Events(
             users=users if users.size else np.full(self.report.kept, -1, np.int32),
             items=columns["item"],

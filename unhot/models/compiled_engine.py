@@ -45,6 +45,7 @@ def make_kernel(task: Task, counts: Counts | None) -> Kernel:
     columns = rows = 1
     if counts is not None:
         columns = layer.columns(counts, wiring.targets) + (wiring.rounds - 1) * layer.set_of_draws()
+        columns += wiring.given
         rows = layer.rows(counts)
     fixed = layer.fixed_columns() if wiring.targets == 1 else None
     stride = padded(task.dim)

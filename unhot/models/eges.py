@@ -51,6 +51,9 @@ class EGES(ItemGraph):
     # how an item is made of its own row and those of its side values: weighted, with weights that are
     # learned for each item (EGES); the plain mean (GES); none: its own row alone (BGE)
     combine: Literal["weighted", "mean", "none"] = "weighted"
+    # weighted: the learning rate of the weights, relative to lr; the higher, the more items lean on
+    # themselves instead of on their side values
+    weights_lr: Annotated[float, Range(0)] = 0.2
     answer: Literal["next", "alike"] = "alike"  # how items answer: as what comes next, or as what is alike
     directed: bool = False  # walks only go from an item to one that came later
     output: str | OutputLayer = "negative:k=5,power=0.25"  # output layer
@@ -101,7 +104,9 @@ class EGES(ItemGraph):
     def wiring(self, bags: Bags | None = None) -> Wiring:
         """Return the wiring: the rows of the centre predict the items around it."""
         bags, around = bags or NOTHING, 2 * self.window
-        feeder = functools.partial(WeightedFeeder if self.combine == "weighted" else MeanFeeder, bags=bags)
+        feeder: Any = functools.partial(MeanFeeder, bags=bags)
+        if self.combine == "weighted":
+            feeder = functools.partial(WeightedFeeder, bags=bags, rate=np.float32(self.weights_lr))
         listed = max(around, int(np.diff(bags.starts).max(initial=0)))
         return Wiring(feeder, None, targets=around, rounds=around, listed=listed, no_text=no_walks)
 

@@ -24,6 +24,7 @@ class WeightedFeeder(NamedTuple):
     text: Any
     window: Window
     bags: Bags
+    rate: Any  # float32: the learning rate of the weights, relative to that of the rows
 
 
 class MeanFeeder(NamedTuple):
@@ -91,4 +92,4 @@ def _weighted(feeder: Any, shape: Any, scratch: Any, centre: Any, how: Any) -> A
     for j in range(count):
         inputs.times[times + j] /= total
     one = np.float32(1.0)
-    return MixedBag(count, times, contexts, one, one, one, bags.mixing, at)
+    return MixedBag(count, times, contexts, one, one, one, bags.mixing, at, feeder.rate)

@@ -17,6 +17,7 @@ class Wiring(NamedTuple):
     inputs: int = 1  # inputs of a step, at most
     targets: int = 1  # targets of a step, at most
     rounds: int = 1  # sets of draws in a step
+    given: int = 0  # columns that the feeder adds to a step, at most
     listed: int = 0  # rows of an input, or targets, that a step writes into a list, at most
     combine: str | None = None  # how context words become one input: mean or sum; None: one input for each
     first_rows: FirstRows = FirstRows()
