@@ -46,6 +46,9 @@ GRIDS: dict[str, tuple[list[Settings], list[Settings]]] = {
     ),
     "skip-markov": ([{"backward": b} for b in (0.0, 0.5)], SHORT),
     "ease": ([{"regularisation": r} for r in (100.0, 300.0, 1000.0)], [*_asks((0, 1.0)), *SHORT]),
+    "session": ([{}, {"lr": 0.05}], SHORT),  # only if the log says what was booked
+    "graph": ([{}, {"lr": 0.025}, {"directed": False}], SHORT),
+    "eges": ([{"answer": "next"}, {"combine": "mean", "answer": "next"}, {}], SHORT),  # with side values
     "item2vec": (
         [
             {},
@@ -95,12 +98,14 @@ def compare_recommenders(
     exclude_seen: bool | None = None,
     minutes: float = 10.0,
     threads: int = 2,
+    reading: Settings | None = None,
     tell: Callable[[str], None] = lambda line: None,
 ) -> RecommenderComparison:
     """Compare models on a log.
 
     models     names; empty: all that fit
     prefixes   a log of prefixes whose last item is asked for, instead of the test part of the split
+    reading    settings of all models that say what the columns of the log are, such as market
     minutes    about how long it may take: when the time of a model is over, no further setting is tried
     """
     if split == "none":
@@ -117,7 +122,8 @@ def compare_recommenders(
     leave_out = split != "session" and len(log.users) > 0 if exclude_seen is None else exclude_seen
     rows, interrupted = [], False
     with log.part(cut.train) as train, log.part(cut.validation) as both:
-        work = _Work(train, both, validation, tests, split, leave_out, 60 * minutes, threads)
+        shared = {"threads": threads, **(reading or {})}
+        work = _Work(train, both, validation, tests, split, leave_out, 60 * minutes, shared)
         for number, name in enumerate(names):
             row = ComparedModel(name)
             rows.append(row)
@@ -172,7 +178,7 @@ class _Work:
     split: str
     leave_out: bool
     seconds: float
-    threads: int
+    shared: Settings  # of all models
 
     def compare(self, row: ComparedModel, seconds: float) -> None:
         """Choose settings for a model, and test it with them, in about so many seconds."""
@@ -217,8 +223,11 @@ class _Work:
         kind = all_models()[name]
         if name == "ease":
             self._check_ease()
+        if (name == "eges" and not self.train.sides) or (name == "session" and not self.train.marks.size):
+            needed = "side values (--side, --items)" if name == "eges" else "bookings (--booked)"
+            raise DataError(f"left out: the log has no {needed}")
         for settings in GRIDS[name][0] or self._recent():
-            made = kind(threads=self.threads, **settings)
+            made = kind(**self.shared, **settings)
             assert isinstance(made, LogModel)
             made.held_out, made.exclude_seen = self.validation, self.leave_out
             yield _whole(made.fit(self.train)), settings

@@ -40,9 +40,7 @@ def open_recommender(path: str) -> Any:
 @click.option("--history", multiple=True, metavar="ITEM...", help="Items, oldest first, instead of users.")
 @click.option("--log", metavar="LOG", help="A log with the histories of the users, read as in the training.")
 @click.option("--filter", "among", metavar="FILE", help="Recommend only the items of this file, one a line.")
-@click.option(
-    "--new", metavar="FILE", help="Recommend items that the model does not know; FILE has side values."
-)
+@click.option("--new", metavar="FILE", help="Recommend new items; this file has their side values.")
 @click.option("--user-type", metavar="TYPE", help="session: recommend for a type of users, such as new.")
 @count_option
 @seen_option
@@ -142,18 +140,15 @@ def explain(model: str, items: tuple[str, ...], as_json: bool) -> int:
         show_json({item: dict(answer) for item, answer in answers.items()})
         return 0
     for item, answer in answers.items():
-        print_table(
-            item, ("part", "weight"), [(part, f"{100 * weight:.1f} %") for part, weight in answer], ""
-        )
+        rows = [(part, f"{100 * weight:.1f} %") for part, weight in answer]
+        print_table(item, ("part", "weight"), rows, "")
     return 0
 
 
 def _asked(model: Any, name: str, option: str) -> Any:
     """Return a method that only some models have; raise a `ConfigError` if this one has not."""
     if not hasattr(model, name):
-        raise ConfigError(
-            f"{option}: {model.name} models cannot answer this; see unhot recommend train --help"
-        )
+        raise ConfigError(f"{option}: a {model.name} model cannot answer this; train another model")
     return getattr(model, name)
 
 

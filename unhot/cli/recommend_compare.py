@@ -83,6 +83,7 @@ def compare(
     """
     from unhot.bench.recommenders import compare_recommenders
     from unhot.logs.encoding import read_log
+    from unhot.logs.log_reading import MARKS
     from unhot.models.fitting import Tells
     from unhot.models.popularity import Popularity
 
@@ -103,6 +104,7 @@ def compare(
             exclude_seen=exclude_seen,
             minutes=minutes,
             threads=reader.threads,
+            reading={name: getattr(reader, name) for name in (*MARKS, "market", "item_type", "side")},
             tell=tell,
         )
     _show(found, as_json)

@@ -53,12 +53,13 @@ class EGES(ItemGraph):
     combine: Literal["weighted", "mean", "none"] = "weighted"
     # weighted: the learning rate of the weights, relative to lr; the higher, the more items lean on
     # themselves instead of on their side values
-    weights_lr: Annotated[float, Range(0)] = 0.2
+    weights_lr: Annotated[float, Range(0)] = 0.3
     answer: Literal["next", "alike"] = "alike"  # how items answer: as what comes next, or as what is alike
     directed: bool = False  # walks only go from an item to one that came later
     output: str | OutputLayer = "negative:k=5,power=0.25"  # output layer
     epochs: Annotated[int, Range(1, 1 << 30)] = 20  # number of passes over the log
 
+    default_lr = 0.07
     starts = False
     has_bags = True
     shared = "side values"
