@@ -63,25 +63,28 @@ class GraphVectors(WalkModel):
 
     @contextlib.contextmanager
     def open_input(self, reads: Reads, tells: Tells) -> Iterator[Cells]:
-        """Read the graph."""
+        """Read the graph, and compile the kernels."""
         if any(given is not None for given in (reads.counts, reads.column, reads.phrases)):
             raise ConfigError(f"counts, column or phrases: {self.name} learns from a graph; leave these out")
         self.check_task()
-        graph = read_graph(
-            reads.source,
-            directed=self.directed,
-            format=self.format,
-            columns=(self.sources, self.targets, self.weight),
-            strict=self.strict,
-            force=reads.force,
-            threads=self.threads,
-            progress=tells.reading,
-            note=tells.say,
-        )
+        graph = self._read(reads.source, reads.force, tells)
         tells.say(f"a graph of {len(graph.vocabulary):,} nodes and {edges_of(graph)[0].size:,} edges")
         compile_kernels(self, tells)
         self._paths, self._checksum = names_of(reads.source), fingerprint(graph)
         yield graph
+
+    def _read(self, source: Any, force: bool, tells: Tells) -> Cells:
+        return read_graph(
+            source,
+            directed=self.directed,
+            format=self.format,
+            columns=(self.sources, self.targets, self.weight),
+            strict=self.strict,
+            force=force,
+            threads=self.threads,
+            progress=tells.reading,
+            note=tells.say,
+        )
 
     def graph(self, data: Cells, tells: Tells) -> Cells:
         """Return the graph to walk on: without the edges that are held out."""
@@ -96,12 +99,10 @@ class GraphVectors(WalkModel):
         if not self._paths:
             raise DataError("the graph of this model did not come from a file: give the graph")
         source = self._paths[0] if len(self._paths) == 1 else self._paths
-        with self.open_input(Reads(opened(source), force=True), Tells(note=nobody)) as graph:
-            if fingerprint(graph) != self._checksum:
-                raise DataError(
-                    f"{', '.join(self._paths)}: has changed since the model was trained: train again"
-                )
-            return graph
+        graph = self._read(opened(source), True, Tells(note=nobody))
+        if fingerprint(graph) != self._checksum:
+            raise DataError(f"{', '.join(self._paths)}: has changed since the model was trained: train again")
+        return graph
 
     def facts(self) -> dict[str, Any]:
         """Return where the graph was, and a checksum of it."""

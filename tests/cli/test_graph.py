@@ -1,0 +1,76 @@
+"""The command `unhot graph`."""
+
+import json
+
+import pytest
+from in_process import run
+
+SMALL = ("--dim", 8, "--epochs", 2, "--walks", 5, "--length", 10, "--window", 2, "--threads", 1)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("graph")
+    ring = [(n, (n + step) % 40) for n in range(40) for step in (1, 2, 3)]
+    (folder / "edges.txt").write_text("".join(f"{a} {b}\n" for a, b in ring))
+    (folder / "labels.txt").write_text("".join(f"{n} {n // 10} {n // 20 + 10}\n" for n in range(40)))
+    code, _, err = run(
+        "graph", "train", folder / "edges.txt", "-o", folder / "model", *SMALL, "--hold-out", 0.1
+    )
+    assert code == 0, err
+    assert "40 nodes and 120 edges" in err
+    return folder
+
+
+def test_nodes_have_neighbours(folder):
+    code, out, _ = run("neighbors", folder / "model", "5")
+    assert code == 0
+    assert out.strip()
+
+
+def test_labels_and_links_are_measured(folder):
+    code, out, _ = run("graph", "evaluate", folder / "model", "--labels", folder / "labels.txt", "--json")
+    assert code == 0
+    found = json.loads(out)
+    assert (found["nodes"], found["labels"], found["splits"]) == (40, 6, 5)
+    assert 0 < found["macro_f1"] <= 1
+    code, out, _ = run("graph", "evaluate", folder / "model", "--json")
+    assert code == 0
+    assert json.loads(out)["edges"] == 12
+    code, out, _ = run("graph", "evaluate", folder / "model", "--labels", folder / "labels.txt")
+    assert "micro f1" in out
+    assert "nodes 40" in out
+
+
+def test_formats_and_directions(folder, tmp_path):
+    (tmp_path / "e.csv").write_text("a;b\n")
+    (tmp_path / "arcs.csv").write_text("begin,end,km\na,b,2\nb,c,1\nc,a,4\n")
+    named = ("--sources", "begin", "--targets", "end", "--weight", "km", "--directed")
+    code, _, err = run("graph", "train", tmp_path / "arcs.csv", "-o", tmp_path / "m", *SMALL, *named)
+    assert code == 0, err
+    assert "3 nodes and 3 edges" in err
+    code, out, _ = run("info", tmp_path / "m")
+    assert "graph-vectors" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("train", "missing.txt", "-o", "m"), "missing.txt"),
+        (("train", "EDGES", "-o", "m", "--p", 0), "p=0"),
+        (("train", "EDGES", "-o", "m", "--sources", "x", "--format", "csv"), "x"),
+        (("train", "EDGES", "-o", "m", "--model", "skipgram"), "--model"),
+        (("evaluate", "MODEL", "--labels", "missing"), "missing"),
+        (("evaluate", "MODEL", "--labels", "EDGES", "--share", 2), "share=2"),
+        (("evaluate", "EDGES"), "edges.txt"),
+        (("evaluate", "PLAIN"), "--hold-out"),
+    ],
+)
+def test_what_is_refused(folder, tmp_path, monkeypatch, arguments, message):
+    monkeypatch.chdir(tmp_path)
+    run("graph", "train", folder / "edges.txt", "-o", "plain", *SMALL, "-q")
+    places = {"EDGES": folder / "edges.txt", "MODEL": folder / "model", "PLAIN": "plain"}
+    code, _, err = run("graph", *(places.get(each, each) for each in arguments))
+    assert code in (1, 2)
+    assert message in err
+    assert "this is a bug" not in err

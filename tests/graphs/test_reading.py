@@ -1,0 +1,155 @@
+"""Graphs from files, tables, objects and sessions."""
+
+import gzip
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from unhot.corpus.cells import Cells
+from unhot.errors import DataError, FormatError
+from unhot.graphs.reading import edges_of, read_graph, without_edges
+from unhot.logs.encoding import read_log
+
+TRIANGLE = {("a", "b"), ("b", "c"), ("a", "c"), ("c", "d")}
+
+
+def arcs(graph):
+    words = graph.vocabulary.words
+    rows = np.repeat(np.arange(len(words)), np.diff(graph.starts))
+    pairs = zip(rows, graph.columns, graph.values, strict=True)
+    return {(words[a], words[b]): float(w) for a, b, w in pairs}
+
+
+def both(edges, weight=1.0):
+    return {pair: weight for a, b in edges for pair in ((a, b), (b, a))}
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("edges.txt", "a b\nb c\n a  c\nc\td\n"),
+        ("comments.txt", "# nodes\n% edges\na b\n\nb c\na c\nc d"),
+        ("twice.txt", "a b\nb a\nb c\na c\na c\nc d\n"),
+        ("header.csv", "source,target\na,b\nb,c\na,c\nc,d\n"),
+        ("bare.csv", "a,b\nb,c\na,c\nc,d\n"),
+        ("other.csv", "time,to,from\n1,b,a\n2,c,b\n3,c,a\n4,d,c\n"),
+        ("bare.tsv", "a\tb\nb\tc\na\tc\nc\td\n"),
+        ("edges.jsonl", '{"source":"a","target":"b"}\n{"source":"b","target":"c"}\n'
+         '{"source":"a","target":"c"}\n{"source":"c","target":"d"}\n'),
+        ("lists.txt", "a b c\nb c\nc d\nd c\n"),
+    ],
+)  # fmt: skip
+def test_files_of_edges(tmp_path, name, text):
+    (tmp_path / name).write_text(text)
+    graph = read_graph(tmp_path / name)
+    assert arcs(graph) == both(TRIANGLE)
+    assert graph.vocabulary.words[0] == "c"
+    assert graph.vocabulary.counts.tolist() == [3, 2, 2, 1]
+    assert edges_of(graph)[0].size == 4
+    (tmp_path / f"{name}.gz").write_bytes(gzip.compress(text.encode()))
+    assert arcs(read_graph(tmp_path / f"{name}.gz")) == both(TRIANGLE)
+
+
+def test_weights_of_an_edge_are_added_up(tmp_path):
+    (tmp_path / "e").write_text("a b 1.5\nb a 1\nb c 2\n")
+    assert arcs(read_graph(tmp_path / "e")) == {**both([("a", "b")], 2.5), **both([("b", "c")], 2.0)}
+    directed = read_graph(tmp_path / "e", directed=True)
+    assert arcs(directed) == {("a", "b"): 1.5, ("b", "a"): 1.0, ("b", "c"): 2.0}
+    assert not directed.is_symmetric()
+    assert "1.5" in read_graph(tmp_path / "e", format="adjacency").vocabulary
+
+
+def test_objects_of_python():
+    assert arcs(read_graph(TRIANGLE)) == both(TRIANGLE)
+    assert arcs(read_graph([(a, b, 2) for a, b in TRIANGLE])) == both(TRIANGLE, 2.0)
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(sorted(TRIANGLE), columns=["source", "target"])
+    assert arcs(read_graph(frame)) == both(TRIANGLE)
+
+
+def test_matrices():
+    dense = np.array([[0, 2, 0], [2, 0, 1], [0, 1, 0]])
+    wanted = {**both([("0", "1")], 2.0), **both([("1", "2")], 1.0)}
+    assert arcs(read_graph(sparse.csr_matrix(dense))) == wanted
+    with pytest.raises(DataError, match="not symmetric"):
+        read_graph(sparse.coo_array(np.triu(dense)))
+    assert len(read_graph(sparse.coo_array(np.triu(dense)), directed=True)) == 2
+    with pytest.raises(DataError, match="as many columns"):
+        read_graph(sparse.csr_matrix(dense[:2]))
+
+
+class Graph:
+    """The part of a networkx graph that is read."""
+
+    def __init__(self, edges, directed=False):
+        self._edges, self._directed = edges, directed
+
+    def is_directed(self):
+        return self._directed
+
+    def nodes(self):
+        return [*dict.fromkeys(node for edge in self._edges for node in edge[:2]), "alone"]
+
+    def edges(self, data, default):
+        return [(a, b, *(rest or (default,))) for a, b, *rest in self._edges]
+
+
+def test_networkx_graphs():
+    graph = read_graph(Graph([(1, 2), (2, 3, 0.5)]))
+    assert arcs(graph) == {**both([("1", "2")]), **both([("2", "3")], 0.5)}
+    assert graph.vocabulary.words == ["2", "1", "3", "alone"]
+    assert len(read_graph(Graph([(1, 2)], directed=True))) == 1
+
+
+def test_sessions_are_a_graph_of_what_came_next():
+    log = read_log([("u", "a"), ("u", "b"), ("u", "a"), ("v", "a"), ("v", "b")])
+    assert arcs(read_graph(log, directed=True)) == {("a", "b"): 2.0, ("b", "a"): 1.0}
+    assert arcs(read_graph(log)) == both([("a", "b")], 3.0)
+
+
+def test_cells_are_a_graph(tmp_path):
+    graph = read_graph(TRIANGLE)
+    assert read_graph(graph) is graph
+    kept = Cells.from_arrays(graph.vocabulary, graph.starts, graph.columns, graph.values, directory=tmp_path)
+    assert arcs(read_graph(Cells.open(kept.directory))) == both(TRIANGLE)
+
+
+@pytest.mark.parametrize(
+    ("text", "match"),
+    [
+        ("", "no row"),
+        ("a b -1\nb c 2\n", "above zero|no row"),
+        ("a b 0\nb c 1\n", "above zero|no row|weight"),
+        ("user,thing\n1,2\n", "source|target|no column|no row"),
+    ],
+)
+def test_what_is_no_graph(tmp_path, text, match):
+    (tmp_path / "e.csv" if "," in text else tmp_path / "e").write_text(text)
+    with pytest.raises((DataError, FormatError), match=match):
+        read_graph(tmp_path / ("e.csv" if "," in text else "e"), format=None if "," in text else "edges",
+                   columns=("from", None, None) if "," in text else (None, None, None))  # fmt: skip
+
+
+def test_bad_lines_are_counted(tmp_path):
+    (tmp_path / "e").write_text("a b\nb\nb c d\nb c\n")
+    said = []
+    graph = read_graph(tmp_path / "e", format="edges", note=said.append)
+    assert arcs(graph) == both([("a", "b"), ("b", "c")])
+    assert any("line 2" in line for line in said)
+    with pytest.raises(DataError, match="line 2"):
+        read_graph(tmp_path / "e", format="edges", strict=True)
+
+
+@pytest.mark.parametrize("directed", [False, True])
+def test_edges_are_held_out_but_never_the_last_of_a_node(directed):
+    rng = np.random.default_rng(1)
+    edges = {(f"n{a}", f"n{b}") for a, b in rng.integers(40, size=(300, 2)) if a < b}
+    graph = read_graph([*edges, ("n0", "leaf")], directed=directed)
+    left = without_edges(graph, 0.3, seed=1)
+    assert edges_of(left)[0].size == edges_of(graph)[0].size - int(0.3 * edges_of(graph)[0].size)
+    assert arcs(left).items() <= arcs(graph).items()
+    assert arcs(without_edges(graph, 0.3, seed=1)) == arcs(left)
+    assert ("n0", "leaf") in arcs(left)
+    ends = {node for pair in arcs(left) for node in pair}
+    assert ends == set(graph.vocabulary.words)
