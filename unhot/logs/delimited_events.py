@@ -54,7 +54,8 @@ class DelimitedLog:
                 "the names of its columns"
             ) from None
         found = [name.strip() for row in names for name in row]
-        if how.bare and not any(usual_column(usual, found) for usual in how.usual.values()):
+        named = how.user or how.item or any(usual_column(usual, found) for usual in how.usual.values())
+        if how.bare and not named:
             return [*how.bare, *map(str, range(len(how.bare), len(found)))][: len(found)]
         text = block.text[: block.size].tobytes()
         self._place[POSITION] = text.index(line) + len(line) + 1

@@ -138,6 +138,7 @@ class WindowModel(EpochModel[LearnedWords], VectorModel[LearnedWords]):
 
     def check_begins(self, begins: Begins) -> None:
         """Raise a `ConfigError` if the model cannot start from what is given."""
+        super().check_begins(begins)
         start, frozen = begins.start, begins.frozen
         if frozen is not None and self.has_bags:
             raise ConfigError(
