@@ -71,6 +71,15 @@ def _reviews(seed: int) -> list[tuple[str, str]]:
     return found
 
 
+def _write_edges(path: Path) -> None:
+    """Write the edges of a ring of nodes that also know the second and third next; or their labels."""
+    if path.name == "edges.txt":
+        lines = [f"n{n} n{(n + step) % 60}" for n in range(60) for step in (1, 2, 3)]
+    else:
+        lines = [f"n{n} part{n // 15}" for n in range(60)]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
 def _write_labelled(path: Path) -> None:
     """Write label lines: with one label, or, in the file of tags, with two."""
     tagged = path.name == "tags.txt"
@@ -102,6 +111,8 @@ INPUTS: dict[str, str | Path | Callable[[Path], None]] = {
     **dict.fromkeys(("labelled.txt", "labelled_test.txt", "tags.txt"), _write_labelled),
     **dict.fromkeys(("reviews.csv", "new.csv"), _write_reviews),
     **dict.fromkeys(("log.csv", "items.csv"), _write_log),
+    **dict.fromkeys(("edges.txt", "node_labels.txt"), _write_edges),
+    "new_items.csv": "item,market,price\nnew1,0,1\nnew2,1,4\n",
     "pages.jsonl": '{"id": 1, "body": "the nation was good"}\n{"id": 2, "body": "zzz qqq"}\n',
     "new.txt": "a good film\nhow dull the story was\n",
     "words.txt": "king\nqueen\n",
