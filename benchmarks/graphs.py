@@ -1,14 +1,14 @@
 """Graph vectors beside gensim on the same walks; the speed of walks; the memory of a large graph.
 
-    python benchmarks/graphs.py NAME=EDGES,LABELS ... [--rounds 3] [--threads 2] [--epochs 1] [--edges 10000000]
+    python benchmarks/graphs.py NAME=EDGES,LABELS ... [--rounds 3] [--threads 2] [--epochs 1] [--edges N]
 
-Both tools learn skip-gram from the same walks: dim 128, window 10, 5 negatives, 10 walks of 80 nodes from each
-node. unhot walks while it trains; gensim reads the walks from a file (`corpus_file`), and the time of writing
-them is not counted. Labels of nodes are then predicted by the same regressions. With more epochs gensim sees the
-same walks again, and unhot new ones; `unhot, defaults` is what a user gets without any setting.
+Both tools learn skip-gram from the same walks: dim 128, window 10, 5 negatives, 10 walks of 80 nodes from
+each node. unhot walks while it trains; gensim reads the walks from a file (`corpus_file`), and the time of
+writing them is not counted. Labels of nodes are then predicted by the same regressions. With more epochs
+gensim sees the same walks again, and unhot new ones. `unhot, defaults` is what a user gets without settings.
 
-Steps are measured on the graph named last. The large graph is random: a node for each ten edges, two thirds of
-the ends among a third of the nodes. Writes `docs/results/graphs.csv` and a page from it.
+Steps are measured on the graph named last. The large graph is random: a node for each ten edges, two thirds
+of the ends among a third of the nodes. Writes `docs/results/graphs.csv` and a page from it.
 """
 
 from __future__ import annotations
@@ -96,21 +96,21 @@ def _large(folder: Path, edges: int) -> str:
 
 
 def _median(rows: list[dict[str, Any]], name: str) -> float:
-    return statistics.median(row[name] for row in rows)
+    return float(statistics.median(row[name] for row in rows))
 
 
 def _page(options: argparse.Namespace, found: dict[str, list[dict[str, Any]]]) -> str:
     lines = [
         "# Graphs",
         "",
-        f"{options.threads} threads, {options.rounds} rounds in turns, medians; {machine()}; commit {commit()}. "
-        "Made by `benchmarks/graphs.py`.",
+        f"{options.threads} threads, {options.rounds} rounds in turns, medians; {machine()}; "
+        f"commit {commit()}. Made by `benchmarks/graphs.py`.",
         "",
         "## Beside gensim on the same walks",
         "",
-        f"10 walks of 80 nodes from each node, window 10, dim 128, 5 negatives, {options.epochs} epoch(s). F1 in "
-        "percent: one-vs-rest logistic regression, half of the nodes known, as many labels as a node has, mean of 5 "
-        "splits. The ratio is the median of the ratios within a round, and their range.",
+        f"10 walks of 80 nodes from each node, window 10, dim 128, 5 negatives, {options.epochs} epoch(s). "
+        "F1 in percent: one-vs-rest logistic regression, half of the nodes known, as many labels as a node "
+        "has, mean of 5 splits. The ratio is the median of the ratios within a round, and their range.",
         "",
         "| graph | tool | seconds | micro-F1 | macro-F1 | times as fast |",
         "|---|---|--:|--:|--:|--:|",
@@ -137,8 +137,8 @@ def _page(options: argparse.Namespace, found: dict[str, list[dict[str, Any]]]) -
             "## A large graph",
             "",
             f"{options.edges:,} edges between {row['nodes']:,} nodes, as a text: read, merged and sorted in "
-            f"{row['read_seconds']:.1f} s; then {row['steps'] / 1e6:.1f} million steps a second. The process takes "
-            f"{row['peak_mb']:,.0f} MB at most, the compiler included.",
+            f"{row['read_seconds']:.1f} s; then {row['steps'] / 1e6:.1f} million steps a second. The process "
+            f"takes {row['peak_mb']:,.0f} MB at most, the compiler included.",
         ]
     return "\n".join(lines) + "\n"
 

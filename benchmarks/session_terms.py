@@ -2,8 +2,8 @@
 
     python benchmarks/session_terms.py [--shops 5]
 
-booked      how much higher x . o of a booked item is than that of other items, for items of the session that no
-            window joins with it
+booked      how much higher x . o of a booked item is than that of other items, for items of the session that
+            no window joins with it
 rejected    likewise, for items that a user was rejected for
 market      how often an item of the same taste is above one of another taste, within the market
 types       how much less new users go with expensive items than known users do (new users are rejected there)
@@ -67,9 +67,9 @@ def main() -> None:
     lines = [
         "# What each term of session vectors brings",
         "",
-        f"{options.shops} generated shops (1,000 users, 240 items, 6 tastes, 4 markets, half of the clicks at random), "
-        f"window 1, dim 32; means over the shops, and how many of them agree; {machine()}; commit {commit()}. Made by "
-        "`benchmarks/session_terms.py`.",
+        f"{options.shops} generated shops (1,000 users, 240 items, 6 tastes, 4 markets, half of the clicks at "
+        f"random), window 1, dim 32; means over the shops, and how many of them agree; {machine()}; commit "
+        f"{commit()}. Made by `benchmarks/session_terms.py`.",
         "",
         "| term | what is measured | without | with | shops in which it moves so |",
         "|---|---|--:|--:|--:|",

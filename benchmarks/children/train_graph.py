@@ -52,9 +52,7 @@ else:
         answer["seconds"] = time.perf_counter() - start
         vectors = Vectors(peer.wv.index_to_key, peer.wv.vectors)
     else:
-        settings: dict[str, Any] = (
-            {} if tool != "unhot" else {**SHAPE, "epochs": job["epochs"], "output": "negative:k=5"}
-        )
+        settings = {**SHAPE, "epochs": job["epochs"], "output": "negative:k=5"} if tool == "unhot" else {}
         model = GraphVectors(threads=threads, **settings)
         model.warm_up()
         start = time.perf_counter()

@@ -21,6 +21,7 @@ from unhot.models.model import model
 from unhot.models.settings import Range
 from unhot.models.text_model import compile_kernels
 from unhot.models.walk_model import WalkModel
+from unhot.outputs import OutputLayer
 from unhot.train.checkpoint import fingerprint
 from unhot.vectors.formats.directory import SavedModel
 from unhot.vocab.vocabulary import Vocabulary
@@ -38,6 +39,7 @@ class GraphVectors(WalkModel):
 
     dim: Annotated[int, Range(1, 1 << 20)] = 128  # length of each vector
     window: Annotated[int, Range(1, 10_000)] = 10  # nodes on each side of the centre node
+    output: str | OutputLayer = "negative:k=10"  # output layer
     directed: bool = False  # an edge leads from its source to its target alone
     # the format of the graph: by default what its name and its first lines say; edges: two nodes a line, and
     # maybe a weight; adjacency: a node, then its neighbours
