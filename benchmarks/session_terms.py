@@ -67,9 +67,9 @@ def main() -> None:
     lines = [
         "# What each term of session vectors brings",
         "",
-        f"{options.shops} generated shops (1,000 users, 240 items, 6 tastes, 4 markets, half of the clicks at "
-        f"random), window 1, dim 32; means over the shops, and how many of them agree; {machine()}; commit "
-        f"{commit()}. Made by `benchmarks/session_terms.py`.",
+        f"{options.shops} generated shops (1,000 users, 240 items, 6 tastes, 4 markets, half of the clicks "
+        f"at random), window 1, dim 32; means over the shops, and how many of them agree; {machine()}; "
+        f"commit {commit()}. Made by `benchmarks/session_terms.py`.",
         "",
         "| term | what is measured | without | with | shops in which it moves so |",
         "|---|---|--:|--:|--:|",

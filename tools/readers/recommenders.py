@@ -21,15 +21,26 @@ from unhot.models.log_model import LogModel
 ITEMS = ["a", "b", "caf\u00e9", "x y", "e", "f"]
 ROWS = [
     {"user": f"u{u}", "item": ITEMS[(u + 2 * step) % 6], "time": 10 * step + u, "side": "red|blue"}
+    | {"booked": step % 2, "rejected": u == 1, "kind": ("new", "old")[u % 2]}
     for u in range(5)
     for step in range(5)
 ]
+MARKED = {
+    "booked": "booked",
+    "rejected": "rejected",
+    "user_type": "kind",
+    "item_type": "side",
+    "market": "side",
+}
 SETTINGS: list[tuple[str, dict[str, Any]]] = [
     *((name, {}) for name in ("popularity", "itemknn", "session-knn", "ease", "skip-markov")),
     ("recent-popularity", {"events": 5}),
     ("item2vec", {"dim": 3, "epochs": 1, "output": "negative:k=2"}),
     ("item2vec", {"dim": 3, "epochs": 1, "output": "negative:k=2,bias=true", "users": "vector"}),
     ("item2vec", {"dim": 3, "epochs": 1, "output": "hierarchical"}),
+    ("graph", {"dim": 3, "epochs": 1, "output": "negative:k=2"}),
+    ("eges", {"dim": 3, "epochs": 1, "output": "negative:k=2", "side": "side"}),
+    ("session", {"dim": 3, "epochs": 1, "output": "negative:k=2", **MARKED, **TYPED}),
 ]
 
 
@@ -54,6 +65,10 @@ def read_recommender(folder: Path, rng: random.Random) -> str:
     with np.errstate(all="ignore"):  # a damaged number may be NaN
         found = model.recommend(model.catalogue.words[:2], 3, exclude_seen=rng.random() < 0.5)
         model.similar(model.catalogue.words[0], 2)
+        if isinstance(model, unhot.EGES):
+            model.explain(model.catalogue.words[0])
+        if isinstance(model, unhot.SessionVectors) and model.types is not None:
+            model.types.scores(model.types.vectors.words[0])
         if model.kept.log is not None:
             model.recommend_many(model.kept.log.user_words[:2], 2)
             evaluate_recommender(model)
@@ -62,7 +77,7 @@ def read_recommender(folder: Path, rng: random.Random) -> str:
 
 def log_seeds(folder: Path) -> list[Files]:
     """Return kept logs: with users, times and side columns, and with sessions alone."""
-    read_log(ROWS, directory=folder / "0" / "x", side=("side",)).close()
+    read_log(ROWS, directory=folder / "0" / "x", side=("side",), **MARKED).close()
     read_log([ITEMS, ITEMS[:3]], directory=folder / "1" / "x", format="sessions").close()
     return [files_below(folder / number) for number in "01"]
 

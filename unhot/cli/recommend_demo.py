@@ -66,6 +66,10 @@ def demo(target: str, customers: int, threads: int, seed: int) -> int:
     click.echo(f"  unhot recommend similar {folder / 'model'} {shop.items[0]}")
     click.echo(f"  unhot recommend for {folder / 'model'} {shop.users[0]}")
     click.echo(f"  unhot recommend compare {source}")
+    marks = "--session session --booked booked --rejected rejected --market market"
+    click.echo(f"  unhot recommend train {source} -o {folder / 'sessions'} --model session {marks}")
+    sides = f"--items {folder / 'items.csv'} --side market,price"
+    click.echo(f"  unhot recommend train {source} -o {folder / 'eges'} --model eges {sides}")
     click.echo("  unhot recommend train YOUR.csv -o model --user user --item item --time time")
     return 0
 
