@@ -25,13 +25,8 @@ ROWS = [
     for u in range(5)
     for step in range(5)
 ]
-MARKED = {
-    "booked": "booked",
-    "rejected": "rejected",
-    "user_type": "kind",
-    "item_type": "side",
-    "market": "side",
-}
+MARKED: dict[str, Any] = {"booked": "booked", "rejected": "rejected", "user_type": "kind"}
+TYPED = {"item_type": "side", "market": "side"}
 SETTINGS: list[tuple[str, dict[str, Any]]] = [
     *((name, {}) for name in ("popularity", "itemknn", "session-knn", "ease", "skip-markov")),
     ("recent-popularity", {"events": 5}),
