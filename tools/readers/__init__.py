@@ -72,6 +72,8 @@ Logs (logs.py), read as events, and files about items:
     log-jsonl         an object a line
     log-parquet       columns of many types
     log-lines         lines of sessions, and MovieLens' ratings
+    graph             edges with and without weights, CSV, lists of neighbours
+    model-graph       a saved model of graph vectors
     items-csv         names and values of items
     items-jsonl       an object a line
     items-list        JSON, a list of objects
@@ -106,6 +108,7 @@ Not among them: plugins, which are programs; the cache of compiled kernels, whic
 
 from readers import (
     corpora,
+    graphs,
     language_models,
     lists,
     logs,
@@ -121,7 +124,7 @@ READERS: dict[str, Reader] = {
     reader.name: reader
     for module in (
         *(vector_files, model_folders, language_models, corpora, texts),
-        *(tables, logs, recommenders, lists),
+        *(tables, logs, graphs, recommenders, lists),
     )
     for reader in module.READERS
 }
