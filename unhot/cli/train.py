@@ -252,7 +252,8 @@ def _begun(
     elif start is not None and "dim" in listed_models(None)[name].settings:
         settings = {"dim": start.vector_size} | settings
     _check_owner(name, settings)
-    _check_encoded(inputs, options, on=settings.get("on"))
+    if kind.group != "graph":
+        _check_encoded(inputs, options, on=settings.get("on"))
     learner = kind(**settings)
     if not options["overwrite"]:
         _keep_unfinished(target)

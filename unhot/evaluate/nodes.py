@@ -91,8 +91,8 @@ def classify_nodes(
     for split in range(splits):
         order = np.random.default_rng([seed, split]).permutation(len(nodes))
         train, test = order[:known], order[known:]
-        scores = _scores(features[train], truth[train], features[test], c)
-        figures.append(_f1(truth[test], scores))
+        weights = logistic_weights(features[train], truth[train], c)
+        figures.append(_f1(truth[test], features[test] @ weights[:-1] + weights[-1]))
     means, deviations = np.mean(figures, axis=0).tolist(), np.std(figures, axis=0).tolist()
     return NodeClassification(
         nodes=len(nodes),
@@ -106,13 +106,6 @@ def classify_nodes(
         micro_f1_deviation=deviations[0],
         macro_f1_deviation=deviations[1],
     )
-
-
-def _scores(known: Doubles, truth: np.ndarray, asked: Doubles, c: float) -> Doubles:
-    """Return the score of each label for each asked node."""
-    weights = logistic_weights(known, truth, c)
-    scores: Doubles = asked @ weights[:-1] + weights[-1]
-    return scores
 
 
 def logistic_weights(features: Doubles, truth: np.ndarray, c: float) -> Doubles:

@@ -23,7 +23,6 @@ from unhot.logs.events import read_events
 from unhot.logs.log import ranked
 from unhot.logs.log_reading import LogReading
 from unhot.types import Counts, Doubles, Ids
-from unhot.vocab.vocabulary import Vocabulary
 
 # names of columns; what reads logs calls the two ends of an edge user and item
 COLUMNS = {
@@ -127,17 +126,13 @@ def graph_of(words: Sequence[str], sources: Any, targets: Any, weights: Any, *, 
     keys, weights = _merged(keys, weights)
     heaviness = np.bincount(keys % nodes, weights if weights.size else None, nodes)
     mean = weights.mean() if weights.size else 1.0
-    vocabulary, ranks = _ranked(words, np.maximum(np.rint(heaviness / mean), 1).astype(np.int64))
+    vocabulary, ids = ranked(words, np.maximum(np.rint(heaviness / mean), 1).astype(np.int64))
+    ranks = ids.astype(np.int64)
     keys, weights = _merged(ranks[keys // nodes] * nodes + ranks[keys % nodes], weights)
     starts = np.searchsorted(keys, np.arange(nodes + 1) * nodes)
     values = weights if weights.size else np.ones(keys.size)
     facts = {"sides": "right" if directed else "both"}
     return Cells.from_arrays(vocabulary, starts, (keys % nodes).astype(np.int32), values, facts)
-
-
-def _ranked(words: Sequence[str], counts: Counts) -> tuple[Vocabulary, Counts]:
-    vocabulary, ids = ranked(words, counts)
-    return vocabulary, ids.astype(np.int64)
 
 
 def _merged(keys: Counts, weights: Doubles) -> tuple[Counts, Doubles]:

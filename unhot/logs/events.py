@@ -1,6 +1,7 @@
 """Anything to the events of a log: who took which item, when, how much, in which session."""
 
 import contextlib
+import re
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator
 from itertools import chain
@@ -27,6 +28,7 @@ from unhot.vocab.vocabulary import decode_word
 __all__ = ["Events", "LogReport", "read_events"]
 
 SESSIONS = ("sessions", "user-sessions")
+NUMBER = re.compile(r"[-+]?[0-9]*\.?[0-9]+([eE][-+]?[0-9]+)?")
 SNIFFED = 1 << 16  # bytes of a list of edges that tell its format
 
 
@@ -159,12 +161,5 @@ def _bare_format(first: Block) -> str:
     if all(len(row) == 1 and "," in row[0] for row in rows if row):
         return "csv"
     alike = {len(row) for row in rows if row}
-    weighted = alike == {3} and all(_is_number(row[2]) for row in rows if row)
+    weighted = alike == {3} and all(NUMBER.fullmatch(row[2]) for row in rows if row)
     return "edges" if weighted or alike == {2} else "user-sessions"
-
-
-def _is_number(word: str) -> bool:
-    try:
-        return float(word) > 0
-    except ValueError:
-        return False

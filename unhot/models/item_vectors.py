@@ -102,11 +102,6 @@ class ItemVectors(LogModel[LearnedWords], WindowModel):
         """Whether the training is done: by epochs, or because validation got no better."""
         return self.history.stopped or super().complete
 
-    @property
-    def predicts(self) -> str:
-        """Which item of a window is predicted: the centre, or the contexts."""
-        return self.layer.predicts
-
     def begin(self, data: Any, begins: Begins, tells: Tells) -> EpochRun[Any]:
         """Make the engine and its run; with a split, the run is watched on validation."""
         self._watch = None

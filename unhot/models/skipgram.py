@@ -106,11 +106,15 @@ class SkipGram(WordModel):
         counted["weights"] = "dynamic" if self.shrink else "flat"
         return exact.open_cells(self, counted, reads, tells)
 
+    @property
+    def predicts(self) -> str:
+        """Which word of a window is predicted: as `predict` says, or whichever is cheaper for the layer."""
+        return self.layer.predicts if self.predict == "auto" else self.predict
+
     def wiring(self, bags: Bags | None = None) -> Wiring:
         """Return the wiring for the direction of prediction: which words are inputs, which are targets."""
         around = 2 * self.window
-        predicts = self.layer.predicts if self.predict == "auto" else self.predict
-        if predicts == "centre":
+        if self.predicts == "centre":
             return Wiring(CentreFeeder, centre_pairs, inputs=around, listed=around)
         return Wiring(ContextsFeeder, context_pairs, targets=around, listed=around)
 

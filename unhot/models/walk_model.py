@@ -37,11 +37,6 @@ class WalkModel(WindowModel):
             if not 1 / WIDEST <= getattr(self, name) <= WIDEST:
                 raise ConfigError(f"{name}={getattr(self, name)}: must be from {1 / WIDEST:g} to {WIDEST:g}")
 
-    @property
-    def predicts(self) -> str:
-        """Which node of a window is predicted: the centre, or the contexts."""
-        return self.layer.predicts
-
     def check_engine(self) -> None:
         """Raise a `ConfigError` if the settings contradict each other."""
         if self.layer.part_words() is not None:

@@ -104,6 +104,11 @@ class WindowModel(EpochModel[LearnedWords], VectorModel[LearnedWords]):
         """Return for each shard a number for each sentence, which feeders find in `Text.beside`."""
         return ()
 
+    @property
+    def predicts(self) -> str:
+        """Which word of a window is predicted: the centre, or the contexts."""
+        return self.layer.predicts
+
     def engine_kind(self) -> type[Engine[WindowTask]]:
         """Return the engine class that trains the model."""
         return ENGINES[self.engine]
