@@ -197,7 +197,7 @@ def test_a_diverging_run_says_what_to_do(tmp_path):
 def told(default, option):
     """A default as the help of an option tells it."""
     if isinstance(default, bool):
-        return f"[default: {'' if default else 'no-'}{option.opts[0].removeprefix('--')}]"
+        return f" {'' if default else 'no-'}{option.opts[0].removeprefix('--')}"
     return f"{default:g}" if isinstance(default, float) else str(default)
 
 

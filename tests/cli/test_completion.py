@@ -72,7 +72,7 @@ def test_commands_and_options(tab):
 def test_values(tab):
     models = [line.removeprefix("plain,") for line in tab("unhot train --model ")]
     recommenders = {name for name, model in all_models().items() if model.group == "recommend"}
-    assert set(models) == set(all_models()) - {"mixture"} - recommenders
+    assert set(models) == set(all_models()) - {"mixture", "graph-vectors"} - recommenders
     names = [line.removeprefix("plain,") for line in tab("unhot recommend train --model ")]
     assert set(names) == recommenders
     assert tab("unhot train corpus.txt --output hi") == plain(["hierarchical"])

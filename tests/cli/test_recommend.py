@@ -89,7 +89,10 @@ def test_train_says_what_it_read(folder, tmp_path):
 
 @pytest.mark.parametrize("name", sorted(set(recommenders.GRIDS) - {"item2vec", "skip-markov"}))
 def test_every_model_trains_and_is_evaluated(folder, name, tmp_path):
-    ok("train", folder / "log.csv", "-o", tmp_path / "m", "--model", name, "--split", "leave-last-out", "-q")
+    more = ("--combine", "none") if name == "eges" else ()
+    small = SMALL if name in ("session", "graph", "eges") else ()
+    how = ("--model", name, "--split", "leave-last-out", "-q", *small, *more)
+    ok("train", folder / "log.csv", "-o", tmp_path / "m", *how)
     found = json.loads(ok("evaluate", tmp_path / "m", "--json"))
     assert (found["model"], found["learned_from"], found["users"]) == (name, "train", 60)
     assert 0 <= found["recall@10"] <= found["recall@20"] <= 1
@@ -212,7 +215,7 @@ def test_a_changed_log_is_refused(folder, tmp_path):
     ok("train", tmp_path / "log.csv", "-o", tmp_path / "m", *how)
     ok("evaluate", tmp_path / "m")
     with (tmp_path / "log.csv").open("a") as file:
-        file.write("new,i0001,1,1,0,0,0,0\n")
+        file.write("new,i0001,1,1,0,0,0,0,new\n")
     assert "has changed" in refused("evaluate", tmp_path / "m")
 
 
@@ -272,13 +275,15 @@ def test_resume(folder, tmp_path, monkeypatch):
 def quick(monkeypatch):
     """Fewer settings, and item2vec small."""
     grids = {name: (fits[:1], asks[:2]) for name, (fits, asks) in recommenders.GRIDS.items()}
-    grids["item2vec"] = ([{"dim": 8, "epochs": 2}], grids["item2vec"][1])
+    for name in ("item2vec", "session", "graph", "eges"):
+        grids[name] = ([{"dim": 8, "epochs": 2}], grids[name][1])
     monkeypatch.setattr(recommenders, "GRIDS", grids)
 
 
 @pytest.mark.usefixtures("quick")
 def test_compare(folder, tmp_path):
-    shown = ok("compare", folder / "log.csv", "-o", tmp_path / "c", "--threads", 1)
+    columns = ("--booked", "booked", "--side", "price")
+    shown = ok("compare", folder / "log.csv", "-o", tmp_path / "c", "--threads", 1, *columns)
     rows = rows_of(tmp_path / "c.csv")
     names = set(recommenders.GRIDS)
     assert {row["model"] for row in rows} == names

@@ -146,8 +146,9 @@ def test_csv_round_trip(tmp_path):
     write_shop(shop, tmp_path / "log.csv")
     with (tmp_path / "log.csv").open(encoding="utf-8", newline="") as file:
         header, *rows = csv.reader(file)
-    assert header == "user item time session booked rejected market price".split()
-    assert [(user, item, *map(int, rest)) for user, item, *rest in rows] == list(shop_rows(shop))
+    assert header == "user item time session booked rejected market price user_type".split()
+    numbers = [(user, item, *map(int, rest), kind) for user, item, *rest, kind in rows]
+    assert numbers == list(shop_rows(shop))
     for column, expected in (
         (0, [shop.users[user] for user in shop.user]),
         (1, [shop.items[item] for item in shop.item]),
@@ -191,7 +192,7 @@ def test_settings_out_of_range(options, message):
 
 def test_the_smallest_shop():
     shop = make_shop(users=1, items=1, tastes=1, markets=1, sessions=1, clicks=1)
-    assert list(shop_rows(shop)) == [("u0001", "i0001", shop.time[0], 0, 1, 0, 0, shop.price_of[0])]
+    assert list(shop_rows(shop)) == [("u0001", "i0001", shop.time[0], 0, 1, 0, 0, shop.price_of[0], "new")]
 
 
 def test_big_log(tmp_path):

@@ -36,7 +36,7 @@ def pieces(subwords, words, word):
 def test_a_bag_is_the_word_and_its_pieces_in_their_order(minn, more, buckets, scheme, hashes):
     hashes = hashes if scheme == "floret" else 1
     subwords = Subwords(minn=minn, maxn=minn + more, buckets=buckets, scheme=scheme, hashes=hashes)
-    keys, (starts, rows, squares) = made(subwords)
+    keys, (starts, rows, squares, _) = made(subwords)
     for i, word in enumerate(WORDS):
         times = np.unique(rows[starts[i] : starts[i + 1]], return_counts=True)[1]
         assert squares[i] == (times**2).sum()
@@ -44,7 +44,7 @@ def test_a_bag_is_the_word_and_its_pieces_in_their_order(minn, more, buckets, sc
     wanted = {key for word in WORDS for key in pieces(subwords, WORDS, word)}
     assert sorted(keys.tolist()) == sorted(wanted)
     again = bags_of(keys, Vocabulary(WORDS, COUNTS), subwords)
-    for ours, theirs in zip(again, (starts, rows, squares), strict=True):
+    for ours, theirs in zip(again[:3], (starts, rows, squares), strict=True):
         np.testing.assert_array_equal(ours, theirs)
 
 

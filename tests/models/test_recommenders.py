@@ -22,6 +22,7 @@ from unhot.models.log_model import LogModel
 from unhot.vectors.formats.directory import load_model, save_model
 
 MODELS = {name: kind for name, kind in all_models().items() if issubclass(kind, LogModel)}
+TRAINED = ("item2vec", "session", "graph", "eges")  # in epochs
 RNG = np.random.default_rng(5)
 # users walk around a circle of items, with repeats
 ROWS = [
@@ -33,8 +34,9 @@ HISTORIES = [["i1", "i2"], ["i5"], ["i3", "i4", "i3"], []]
 
 
 def make(name, **settings):
-    small = {"dim": 8, "epochs": 2, "sample": 0.0} if name == "item2vec" else {}
-    return MODELS[name](threads=1, **small | settings)
+    small = {"dim": 8, "epochs": 2, "sample": 0.0} if name in TRAINED else {}
+    more = {"combine": "none"} if name == "eges" else {}
+    return MODELS[name](threads=1, **small | more | settings)
 
 
 @pytest.fixture(scope="module", params=MODELS)
@@ -58,8 +60,8 @@ def items(found):
     return [each.item for each in found]
 
 
-def test_there_are_eight():
-    assert len(MODELS) == 8
+def test_there_are_eleven():
+    assert len(MODELS) == 11
 
 
 def test_a_saved_model_answers_the_same(fitted, folder):
@@ -206,10 +208,10 @@ def test_nonsense_is_refused(fitted):
 
 PLAIN = """
 import json, sys
-from tests.models.test_recommenders import MODELS, ROWS, make, scores
+from tests.models.test_recommenders import MODELS, ROWS, TRAINED, make, scores
 found = {}
 for name in MODELS:
-    model = make(name, **({"dim": 4, "epochs": 1} if name == "item2vec" else {})).fit(ROWS[:30])
+    model = make(name, **({"dim": 4, "epochs": 1} if name in TRAINED else {})).fit(ROWS[:30])
     found[name] = scores(model, [["i1"], ["i2", "i3", "i2"]]).tolist()
     model.recommend(["i1"])
 json.dump(found, sys.stdout)
@@ -228,7 +230,7 @@ def test_without_a_compiler():
     )
     assert done.returncode == 0, done.stderr
     for name, found in json.loads(done.stdout).items():
-        settings = {"dim": 4, "epochs": 1} if name == "item2vec" else {}
+        settings = {"dim": 4, "epochs": 1} if name in TRAINED else {}
         expected = scores(make(name, **settings).fit(ROWS[:30]), [["i1"], ["i2", "i3", "i2"]])
         assert np.array(found) == pytest.approx(expected, rel=1e-3, abs=1e-6), name
 

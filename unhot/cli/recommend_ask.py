@@ -63,7 +63,7 @@ def for_users(
     --history.
     """
     if [bool(users), bool(history), user_type is not None].count(True) != 1:
-        raise click.UsageError("give users, or --history with items, or --user-type, and only one of them")
+        raise click.UsageError("give users, or --history with items (or --user-type), and not both")
     found = open_recommender(model)
     if user_type is not None:
         answer = _asked(found, "items_for", "--user-type")(user_type, k)

@@ -95,7 +95,8 @@ def _learn_mixed(
     dL/dx_b = w_b dL/dh,   dL/da_b = w_b (x_b - h) . dL/dh; the step d of h is -lr dL/dh
     """
     loss = _learn_hidden(example, shape, tables, params, scratch, part, how)
-    inputs, step, mean = scratch.inputs, scratch.gradient[0], np.float32(0.0)
+    inputs, step = scratch.inputs, scratch.gradient[0]
+    mean = np.float32(0.0)
     for i in range(step.size):
         mean += scratch.hidden[0, i] * step[i]
     for b in range(example.rows):

@@ -67,7 +67,8 @@ def read_log(
         starts = _cut_at_gaps(starts, times[order] if times.size else times, at_least("gap", gap, 0) * MINUTE)
     if times.size:
         order, starts = _by_first_time(order, starts, times)
-    ids, weights, marks = events.items[order], _taken(events.weights, order), _taken(events.marks, order)
+    ids, weights = events.items[order], _taken(events.weights, order)
+    marks = _taken(events.marks, order)
     first = order[starts[:-1]]
     if repeats == "merge":
         kept, starts, weights, marks = _merged(ids, starts, weights, marks)

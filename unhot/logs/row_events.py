@@ -37,7 +37,8 @@ class RowLog:
 
     def values(self, source: Iterable[Any]) -> Iterator[LogChunk]:
         """Yield the rows of an iterable: dicts, or tuples (user, item[, time[, weight]]), or sessions."""
-        rows, size, usual = iter(source), 0, self._how.usual
+        rows, usual = iter(source), self._how.usual
+        size = 0
         while chunk := [*islice(rows, CHUNK)]:
             if self._how.format is not None:
                 lists = [row if isinstance(row, LISTS) else [None] * self._least for row in chunk]

@@ -126,7 +126,8 @@ def _negatives(
     feeder: Any, tables: Any, scratch: Any, centre: Any, targets: Any, state: Any, first: Any, n: Any
 ) -> Any:
     """Add draws from the market of the centre, and the rejected items of its session."""
-    sessions, kept, columns = feeder.sessions, scratch.feed, scratch.columns
+    sessions, kept = feeder.sessions, scratch.feed
+    columns = scratch.columns
     one, item = np.float32(1.0), kept.word[centre]
     drop = one / np.float32(targets.total) if tables.drop_hits else np.float32(0.0)
     market = sessions.market_of[item] if sessions.market_of.size else np.int32(-1)
