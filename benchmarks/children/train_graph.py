@@ -52,7 +52,11 @@ else:
         answer["seconds"] = time.perf_counter() - start
         vectors = Vectors(peer.wv.index_to_key, peer.wv.vectors)
     else:
-        settings = {**SHAPE, "epochs": job["epochs"], "output": "negative:k=5"} if tool == "unhot" else {}
+        settings = (
+            {**SHAPE, "epochs": job["epochs"], "output": "negative:k=7", "lr": 0.05}
+            if tool == "unhot"
+            else {}
+        )
         model = GraphVectors(threads=threads, **settings)
         model.warm_up()
         start = time.perf_counter()

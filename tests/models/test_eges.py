@@ -65,6 +65,8 @@ def test_items_are_made_of_side_values(items, combine, tmp_path):
     model.save(tmp_path / "m")
     loaded = unhot.load(tmp_path / "m")
     assert loaded.explain(SHOP.items[0]) == parts
+    stored = unhot.Vectors.load(tmp_path / "m")  # readers of vectors find those of items
+    np.testing.assert_array_equal(stored.vectors, model.vectors.vectors)
     np.testing.assert_array_equal(loaded.vectors.vectors, model.vectors.vectors)
 
 
@@ -140,7 +142,7 @@ def test_validation_keeps_the_best_epoch(items):
     assert model.recommend(SHOP.items[:1], 3)
 
 
-@pytest.mark.parametrize("name", ["mixing", "side_ids", "side_starts"])
+@pytest.mark.parametrize("name", ["mixing", "side_ids", "side_starts", "side_row_keys"])
 def test_damaged_side_values_are_refused(items, tmp_path, name):
     model = unhot.EGES(**SMALL, items=items, side="taste,colour").fit(ROWS)
     tensors = model.tensors(complete=True)

@@ -50,7 +50,7 @@ def test_a_bag_is_the_word_and_its_pieces_in_their_order(minn, more, buckets, sc
 
 def test_rows_lie_in_the_order_of_their_use():
     subwords, use = Subwords(minn=3, maxn=4, buckets=1000), np.array([1.0, 2.0, 30.0, 4.0, 50.0])
-    keys, (starts, rows, _) = made(subwords, use)
+    keys, (starts, rows, _, _) = made(subwords, use)
     used = np.zeros(keys.size)
     np.add.at(used, rows, np.repeat(use, np.diff(starts)))
     assert (np.diff(used) <= 0).all()

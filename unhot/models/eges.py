@@ -40,6 +40,8 @@ from unhot.types import Counts, Doubles, Floats
 from unhot.vectors.formats.directory import SavedModel
 from unhot.vocab.vocabulary import Vocabulary
 
+# tensors whose names readers of vectors would take for those of items, and their names in a saved model
+MOVED = {"side_rows": "in_vectors", "side_row_keys": "row_keys"}
 BLOCK = 1 << 14  # items whose vectors are made at a time
 
 
@@ -192,9 +194,19 @@ class EGES(ItemGraph):
         """Return how many input rows a saved model must have."""
         return self.learned.keys.size
 
+    def learned_tensors(self, *, complete: bool) -> dict[str, Any]:
+        """Return what was learned: the vectors H for all who read vectors, and the rows they are made of."""
+        self.forget()  # H may be older than the rows
+        found = super().learned_tensors(complete=complete)
+        moved = {new: found.pop(old) for new, old in MOVED.items()}
+        return {**found, **moved, "in_vectors": self._mixed}
+
     def take(self, saved: SavedModel) -> None:
         """Take over the tensors of a saved model; raise a `FormatError` if its rows do not fit its items."""
-        super().take(saved)
+        if missing := MOVED.keys() - saved.tensors.keys():
+            raise FormatError(f"an eges model without {' and '.join(sorted(missing))}: it is damaged")
+        moved = {old: saved.tensors[new] for new, old in MOVED.items()}
+        super().take(saved._replace(tensors={**saved.tensors, **moved}))
         weighted, mixing = self.combine == "weighted", self.learned.mixing
         try:
             wanted = self._bags.rows.size if weighted else 0

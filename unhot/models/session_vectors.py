@@ -111,10 +111,14 @@ class SessionVectors(ItemVectors):
 
     def sessions_of(self, log: Log) -> Sessions:
         """Return what the log knows of its lines and markets, as far as columns are named."""
+        if not log.marks.size and (self.booked is not None or self.rejected is not None):
+            raise DataError(
+                "booked, rejected: this log does not say what was booked; read it with its columns"
+            )
         ids, sizes = np.asarray(log.ids_of_lines), np.diff(log.starts)
         line_of, marks = np.repeat(np.arange(sizes.size), sizes), log.marks
         booked = np.full(sizes.size, -1, np.int32)
-        if self.booked is not None and marks.size:
+        if self.booked is not None:
             places = np.flatnonzero(marks & BOOKED)
             booked[line_of[places]] = ids[places]  # of several, the last one stays
         refused = np.flatnonzero(marks & REJECTED) if self.rejected is not None else np.flatnonzero(NONE)
