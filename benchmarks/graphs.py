@@ -2,11 +2,12 @@
 
     python benchmarks/graphs.py NAME=EDGES,LABELS ... [--rounds 3] [--threads 2] [--epochs 1] [--edges N]
 
-Both tools learn skip-gram from the same walks: dim 128, window 10, 10 walks of 80 nodes from each node. gensim
-draws 5 negatives for each pair, at its usual rate of 0.025 (with 0.05 its micro-F1 on BlogCatalog was 1.5 points
-lower); unhot draws 7 for each window, at a rate of 0.05. unhot walks while it trains; gensim reads the walks from a file (`corpus_file`), and the time of
-writing them is not counted. Labels of nodes are then predicted by the same regressions. With more epochs
-gensim sees the same walks again, and unhot new ones. `unhot, defaults` is what a user gets without settings.
+Both tools learn skip-gram from the same walks: dim 128, window 10, 10 walks of 80 nodes from each node.
+unhot walks while it trains; gensim reads the walks from a file (`corpus_file`), and the time of writing them
+is not counted. gensim draws 5 negatives for each pair, at its usual rate of 0.025 (with 0.05 its micro-F1 on
+BlogCatalog was 1.5 points lower); unhot draws 7 for each window, at a rate of 0.05. Labels of nodes are then
+predicted by the same regressions. With more epochs gensim sees the same walks again, and unhot new ones.
+`unhot, defaults` is what a user gets without settings.
 
 Steps are measured on the graph named last. The large graph is random: a node for each ten edges, two thirds
 of the ends among a third of the nodes. Writes `docs/results/graphs.csv` and a page from it.

@@ -52,12 +52,8 @@ else:
         answer["seconds"] = time.perf_counter() - start
         vectors = Vectors(peer.wv.index_to_key, peer.wv.vectors)
     else:
-        settings = (
-            {**SHAPE, "epochs": job["epochs"], "output": "negative:k=7", "lr": 0.05}
-            if tool == "unhot"
-            else {}
-        )
-        model = GraphVectors(threads=threads, **settings)
+        settings = {**SHAPE, "epochs": job["epochs"], "output": "negative:k=7", "lr": 0.05}
+        model = GraphVectors(threads=threads, **(settings if tool == "unhot" else {}))
         model.warm_up()
         start = time.perf_counter()
         model.fit(graph)

@@ -203,8 +203,12 @@ class EGES(ItemGraph):
 
     def take(self, saved: SavedModel) -> None:
         """Take over the tensors of a saved model; raise a `FormatError` if its rows do not fit its items."""
-        if missing := MOVED.keys() - saved.tensors.keys():
-            raise FormatError(f"an eges model without {' and '.join(sorted(missing))}: it is damaged")
+        kinds = {"in_vectors": (np.float32, 2), "side_rows": (np.float32, 2), "side_row_keys": (np.int64, 1)}
+        kinds |= {"mixing": (np.float32, 1)} if self.combine == "weighted" else {}
+        for name, (kind, axes) in kinds.items():
+            tensor = saved.tensors.get(name)
+            if tensor is None or tensor.dtype != kind or tensor.ndim != axes:
+                raise FormatError(f"an eges model: its tensor {name!r} is missing or has another type")
         moved = {old: saved.tensors[new] for new, old in MOVED.items()}
         super().take(saved._replace(tensors={**saved.tensors, **moved}))
         weighted, mixing = self.combine == "weighted", self.learned.mixing

@@ -112,9 +112,7 @@ class SessionVectors(ItemVectors):
     def sessions_of(self, log: Log) -> Sessions:
         """Return what the log knows of its lines and markets, as far as columns are named."""
         if not log.marks.size and (self.booked is not None or self.rejected is not None):
-            raise DataError(
-                "booked, rejected: this log does not say what was booked; read it with its columns"
-            )
+            raise DataError("booked, rejected: the log was read without these columns; read it with them")
         ids, sizes = np.asarray(log.ids_of_lines), np.diff(log.starts)
         line_of, marks = np.repeat(np.arange(sizes.size), sizes), log.marks
         booked = np.full(sizes.size, -1, np.int32)
