@@ -1,6 +1,6 @@
 """Graph vectors beside gensim on the same walks; the speed of walks; the memory of a large graph.
 
-    python benchmarks/graphs.py NAME=EDGES,LABELS ... [--rounds 3] [--threads 2] [--epochs 1] [--edges N]
+    python benchmarks/graphs.py [NAME=EDGES,LABELS ...] [--rounds 3] [--epochs 1] [--edges N] [--name PAGE]
 
 Both tools learn skip-gram from the same walks: dim 128, window 10, 10 walks of 80 nodes from each node.
 unhot walks while it trains; gensim reads the walks from a file (`corpus_file`), and the time of writing them
@@ -10,7 +10,7 @@ predicted by the same regressions. With more epochs gensim sees the same walks a
 `unhot, defaults` is what a user gets without settings.
 
 Steps are measured on the graph named last. The large graph is random: a node for each ten edges, two thirds
-of the ends among a third of the nodes. Writes `docs/results/graphs.csv` and a page from it.
+of the ends among a third of the nodes. Writes `docs/results/PAGE.csv` and a page from it.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from harness import RESULTS, child, commit, machine, rounds, say
 from report import Table
 
 TOOLS = ("unhot", "gensim")
+WALKS = ("walk 1 1", "walk 0.25 0.25", "walk 4 0.25")
 COLUMNS = (
     "graph",
     "round",
@@ -46,17 +47,20 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("graphs", nargs="+", metavar="NAME=EDGES,LABELS")
+    parser.add_argument("graphs", nargs="*", metavar="NAME=EDGES,LABELS")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--epochs", type=int, default=1)
-    parser.add_argument("--edges", type=int, default=10_000_000)
+    parser.add_argument("--edges", type=int, default=0, help="of a large graph")
+    parser.add_argument("--name", default="graphs")
     options = parser.parse_args()
     graphs = {each.partition("=")[0]: each.partition("=")[2].split(",") for each in options.graphs}
     found: dict[str, list[dict[str, Any]]] = {"trained": [], "walked": [], "large": []}
     with (
         tempfile.TemporaryDirectory() as folder,
-        Table(RESULTS / "graphs.csv", COLUMNS, {"commit": commit(), "threads": options.threads}) as table,
+        Table(
+            RESULTS / f"{options.name}.csv", COLUMNS, {"commit": commit(), "threads": options.threads}
+        ) as table,
     ):
 
         def measure(kind: str, name: str, number: int, tool: str, **job: Any) -> None:
@@ -76,12 +80,12 @@ def main() -> None:
             for number, tool in rounds(options.rounds, TOOLS):
                 measure("trained", name, number, tool, edges_file=edges, labels=labels)
             measure("trained", name, 1, "unhot, defaults", edges_file=edges, labels=labels)
-        for number, tool in rounds(options.rounds, ("walk 1 1", "walk 0.25 0.25", "walk 4 0.25")):
+        for number, tool in rounds(options.rounds, WALKS) if graphs else ():
             measure("walked", name, number, tool, edges_file=edges)
         if options.edges:
             measure("large", "random", 1, "large", file=_large(Path(folder), options.edges))
     page = _page(options, found)
-    (RESULTS / "graphs.md").write_text(page, encoding="utf-8")
+    (RESULTS / f"{options.name}.md").write_text(page, encoding="utf-8")
     say(page)
 
 
@@ -101,12 +105,9 @@ def _median(rows: list[dict[str, Any]], name: str) -> float:
     return float(statistics.median(row[name] for row in rows))
 
 
-def _page(options: argparse.Namespace, found: dict[str, list[dict[str, Any]]]) -> str:
+def _compared(options: argparse.Namespace, found: dict[str, list[dict[str, Any]]]) -> list[str]:
+    """Return the lines about training beside gensim, and about walks."""
     lines = [
-        "# Graphs",
-        "",
-        f"{options.threads} threads, {options.rounds} rounds in turns, medians; {machine()}; "
-        f"commit {commit()}. Made by `benchmarks/graphs.py`.",
         "",
         "## Beside gensim on the same walks",
         "",
@@ -134,10 +135,19 @@ def _page(options: argparse.Namespace, found: dict[str, list[dict[str, Any]]]) -
         speeds = [row["steps"] / 1e6 for row in rows]
         shown = f"{statistics.median(speeds):.1f} ({min(speeds):.1f} .. {max(speeds):.1f})"
         lines.append(f"| {rows[0]['graph']} | {rows[0]['p']:g} | {rows[0]['q']:g} | {shown} |")
+    return lines
+
+
+def _page(options: argparse.Namespace, found: dict[str, list[dict[str, Any]]]) -> str:
+    lines = [
+        "# Graphs" if found["trained"] else "# A large graph",
+        "",
+        f"{options.threads} threads, {options.rounds} rounds in turns, medians; {machine()}; "
+        f"commit {commit()}. Made by `benchmarks/graphs.py`.",
+    ]
+    lines += _compared(options, found) if found["trained"] else []
     for row in found["large"]:
         lines += [
-            "",
-            "## A large graph",
             "",
             f"{options.edges:,} edges between {row['nodes']:,} nodes, as a text: read, merged and sorted in "
             f"{row['read_seconds']:.1f} s; then {row['steps'] / 1e6:.1f} million steps a second. The process "

@@ -30,6 +30,7 @@ COLUMNS = {
     "item": ("target", "dst", "to", "node2", "item"),
     "weight": ("weight", "value", "count"),
 }
+BLOCK = 1 << 20  # arcs that are renumbered at a time
 TITLES = {"user": "sources", "item": "targets"}  # settings of `GraphVectors`
 FORMATS = {"adjacency": "user-sessions"}  # names of formats that logs have under another name
 
@@ -89,7 +90,9 @@ def read_graph(
         np.array([index[word] for word in named], np.int32)[ids]
         for named, ids in ((events.user_words, events.users), (events.item_words, events.items))
     )
-    return graph_of(words, sources, targets, events.weights, directed=directed)
+    weights = events.weights
+    del events, index  # they are large
+    return graph_of(words, sources, targets, weights, directed=directed)
 
 
 def _of_matrix(matrix: Any, directed: bool) -> Cells:
@@ -128,7 +131,10 @@ def graph_of(words: Sequence[str], sources: Any, targets: Any, weights: Any, *, 
     mean = weights.mean() if weights.size else 1.0
     vocabulary, ids = ranked(words, np.maximum(np.rint(heaviness / mean), 1).astype(np.int64))
     ranks = ids.astype(np.int64)
-    keys, weights = _merged(ranks[keys // nodes] * nodes + ranks[keys % nodes], weights)
+    for at in range(0, keys.size, BLOCK):  # in place: a graph may be as large as memory allows
+        rows, columns = np.divmod(keys[at : at + BLOCK], nodes)
+        keys[at : at + BLOCK] = ranks[rows] * nodes + ranks[columns]
+    keys, weights = _merged(keys, weights)
     starts = np.searchsorted(keys, np.arange(nodes + 1) * nodes)
     values = weights if weights.size else np.ones(keys.size)
     facts = {"sides": "right" if directed else "both"}
@@ -136,9 +142,10 @@ def graph_of(words: Sequence[str], sources: Any, targets: Any, weights: Any, *, 
 
 
 def _merged(keys: Counts, weights: Doubles) -> tuple[Counts, Doubles]:
-    """Return the different keys, rising, and the sums of their weights."""
+    """Return the different keys, rising, and the sums of their weights; the keys may be sorted in place."""
     if not weights.size:
-        return np.unique(keys), weights
+        keys.sort()
+        return keys[np.diff(keys, prepend=-1) > 0], weights
     order = np.argsort(keys, kind="stable")
     keys = keys[order]
     first = np.flatnonzero(np.diff(keys, prepend=-1))
