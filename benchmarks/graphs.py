@@ -56,6 +56,7 @@ def main() -> None:
     options = parser.parse_args()
     graphs = {each.partition("=")[0]: each.partition("=")[2].split(",") for each in options.graphs}
     found: dict[str, list[dict[str, Any]]] = {"trained": [], "walked": [], "large": []}
+    common = {"commit": commit(), "threads": options.threads}
     with (
         tempfile.TemporaryDirectory() as folder,
         Table(
