@@ -59,9 +59,7 @@ def main() -> None:
     common = {"commit": commit(), "threads": options.threads}
     with (
         tempfile.TemporaryDirectory() as folder,
-        Table(
-            RESULTS / f"{options.name}.csv", COLUMNS, {"commit": commit(), "threads": options.threads}
-        ) as table,
+        Table(RESULTS / f"{options.name}.csv", COLUMNS, common) as table,
     ):
 
         def measure(kind: str, name: str, number: int, tool: str, **job: Any) -> None:
