@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import copy
 from typing import Any
 
 import click
@@ -44,7 +45,8 @@ def train_command(
         return any_train.callback(**{"model": kind.of[0], **options}, **fixed)
 
     left_out = {*fixed, "model"}
-    params = [_explained(param, helps) for param in any_train.params if param.name not in left_out]
+    # copies: what a group says about its input is not what `unhot train` says
+    params = [copy(_explained(param, helps)) for param in any_train.params if param.name not in left_out]
     return kind("train", callback=call, params=params, help=text, epilog=epilog)
 
 
