@@ -5,7 +5,7 @@
 Both tools learn skip-gram from the same walks: dim 128, window 10, 10 walks of 80 nodes from each node.
 unhot walks while it trains; gensim reads the walks from a file (`corpus_file`), and the time of writing them
 is not counted. gensim draws 5 negatives for each pair, at its usual rate of 0.025 (with 0.05 its micro-F1 on
-BlogCatalog was 1.5 points lower); unhot draws 7 for each window, at a rate of 0.05. Labels of nodes are then
+BlogCatalog was 1.4 points lower); unhot draws 7 for each window, at a rate of 0.05. Labels of nodes are then
 predicted by the same regressions. With more epochs gensim sees the same walks again, and unhot new ones.
 `unhot, defaults` is what a user gets without settings.
 

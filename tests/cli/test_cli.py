@@ -197,7 +197,9 @@ def test_a_diverging_run_says_what_to_do(tmp_path):
 def told(default, option):
     """A default as the help of an option tells it."""
     if isinstance(default, bool):
-        return f" {'' if default else 'no-'}{option.opts[0].removeprefix('--')}"
+        word = f"{'' if default else 'no-'}{option.opts[0].removeprefix('--')}"
+        alone, several = f"[default: {word}]", f" {word};"
+        return alone if alone in option.help else several if several in option.help else f" {word}]"
     return f"{default:g}" if isinstance(default, float) else str(default)
 
 

@@ -119,9 +119,9 @@ def test_cells_are_a_graph(tmp_path):
     ("text", "match"),
     [
         ("", "no row"),
-        ("a b -1\nb c 2\n", "above zero|no row"),
-        ("a b 0\nb c 1\n", "above zero|no row|weight"),
-        ("user,thing\n1,2\n", "source|target|no column|no row"),
+        ("a b -1\nb c 2\n", "edge 1 has the weight -1: weights must be above zero"),
+        ("a b 0\nb c 1\n", "edge 1 has the weight 0: weights must be above zero"),
+        ("user,thing\n1,2\n", "sources='from': there is no such column"),
     ],
 )
 def test_what_is_no_graph(tmp_path, text, match):

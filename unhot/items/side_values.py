@@ -31,6 +31,8 @@ class SideValues(NamedTuple):
         ]
         index = {word: number for number, word in enumerate(self.words)}
         found = [index[pair] for pair in dict.fromkeys(pairs) if pair in index]
+        if not self.words:
+            raise DataError("this model has no side values: train it with side columns (side=, or --side)")
         if not found:
             raise DataError(
                 f"none of {', '.join(pairs)[:200] or 'no values'} is among the {len(self.words):,} side "
