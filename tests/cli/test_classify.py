@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from in_process import run
+from commands import run
 from terminals import on_terminal, through_pipe
 
 import unhot

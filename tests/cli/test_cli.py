@@ -1,12 +1,14 @@
-"""The command line as a shell meets it: output, files and exit codes."""
+"""The command line: output, files and exit codes."""
 
 import dataclasses
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
+from commands import run
 
 import unhot
 from unhot.cli.main import group
@@ -16,11 +18,6 @@ from unhot.outputs import LAYERS
 
 RNG = np.random.default_rng(3)
 LINES = [" ".join(f"w{i}" for i in RNG.integers(0, 20, 30)) for _ in range(200)]
-
-
-def run(*arguments, text=None):
-    command = [sys.executable, "-m", "unhot", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, input=text, timeout=300)
 
 
 @pytest.fixture(scope="module")
@@ -159,9 +156,7 @@ def test_cbow_and_its_own_settings(tmp_path):
     ],
 )
 def test_errors_are_one_line(arguments, code, told, tmp_path):
-    result = subprocess.run(
-        [sys.executable, "-m", "unhot", *arguments], capture_output=True, text=True, cwd=tmp_path, timeout=300
-    )
+    result = run(*arguments, cwd=tmp_path)
     assert result.returncode == code
     assert len(result.stderr.splitlines()) == 1
     assert told in result.stderr
@@ -241,6 +236,22 @@ def test_help_and_import_do_not_load_the_compiler():
     code = "import sys, unhot, unhot.cli.main; assert not {'numba', 'rich', 'safetensors'} & set(sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
     assert "train" in run("--help").stdout
+
+
+@pytest.mark.parametrize(
+    "command", [[sys.executable, "-m", "unhot"], [Path(sys.executable).parent / "unhot"]]
+)
+def test_a_process_of_its_own(command, tmp_path):
+    """All other tests of commands run in this process."""
+    text = "\n".join(LINES)
+    small = ["train", "-", "-o", tmp_path / "m", "--dim", "8", "--epochs", "1"]
+    done = subprocess.run([*command, *small], capture_output=True, text=True, input=text, timeout=300)
+    assert (done.returncode, done.stdout) == (0, ""), done.stderr
+    assert f"unhot neighbors {tmp_path / 'm'} WORD" in done.stderr
+    for wrong, code in ((["info", "nowhere"], 1), (["train", "--fly"], 2)):
+        failed = subprocess.run([*command, *wrong], capture_output=True, text=True, timeout=300)
+        assert (failed.returncode, failed.stdout) == (code, "")
+        assert len(failed.stderr.splitlines()) == 1
 
 
 def test_warmup():

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from commands import run
 
 from unhot.cli.completion import VALUES
 from unhot.corpus.reading.tokenizers import NAMES
@@ -28,7 +29,7 @@ def folder(tmp_path_factory):
     return folder
 
 
-def run(folder, *command, **more):
+def in_a_shell(folder, *command, **more):
     path = f"{folder / 'bin'}{os.pathsep}{os.environ['PATH']}"
     root = str(Path(__file__).resolve().parents[2])
     environment = {**os.environ, "PATH": path, "PYTHONPATH": root, **more}
@@ -46,7 +47,9 @@ def tab(folder):
         given = {"COMP_WORDS": " ".join(words), "COMP_CWORD": str(len(words) - 1)}
         if shell == "fish":
             given = {"COMP_WORDS": " ".join(words[:-1]), "COMP_CWORD": words[-1]}
-        return run(folder, "unhot", _UNHOT_COMPLETE=f"{shell}_complete", **given).split()
+        ended = run(cwd=folder, env={"_UNHOT_COMPLETE": f"{shell}_complete", **given})
+        assert (ended.returncode, ended.stderr) == (0, "")
+        return ended.stdout.split()
 
     return press
 
@@ -138,7 +141,7 @@ def test_other_shells(tab, folder):
     assert tab("unhot train --output hi", "fish")[0].startswith("plain")
     assert "hierarchical" in " ".join(tab("unhot train --output hi", "fish"))
     for shell in ("zsh", "fish"):
-        assert "_UNHOT_COMPLETE" in run(folder, "unhot", _UNHOT_COMPLETE=f"{shell}_source")
+        assert "_UNHOT_COMPLETE" in run(env={"_UNHOT_COMPLETE": f"{shell}_source"}).stdout
 
 
 BASH = """
@@ -152,7 +155,7 @@ printf '%s\\n' "${{COMPREPLY[@]}}"
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
 def test_bash_itself(folder):
-    (folder / "script.bash").write_text(run(folder, "unhot", _UNHOT_COMPLETE="bash_source"))
+    (folder / "script.bash").write_text(in_a_shell(folder, "unhot", _UNHOT_COMPLETE="bash_source"))
     for line, found in (
         ("unhot tra", "train"),
         ("unhot train --outp", "--output"),
@@ -161,4 +164,4 @@ def test_bash_itself(folder):
     ):
         words = line.split()
         script = BASH.format(words=line, last=len(words) - 1)
-        assert run(folder, "bash", "-c", script).split("\n")[0] == found
+        assert in_a_shell(folder, "bash", "-c", script).split("\n")[0] == found

@@ -1,4 +1,4 @@
-"""`unhot evaluate` as a shell meets it."""
+"""`unhot evaluate`: its options, tables and errors."""
 
 import json
 import subprocess
@@ -6,9 +6,9 @@ import sys
 
 import numpy as np
 import pytest
+from commands import run
 
 import unhot
-from unhot.cli.main import main
 from unhot.evaluate import analogies, categories, held_out, outliers, similarity, stability
 from unhot.kernels.loop import Params
 from unhot.models.learned_words import LearnedWords
@@ -16,9 +16,8 @@ from unhot.models.learned_words import LearnedWords
 TEXT = "The cat sat on the mat\nthe zebra sat on the cat\n"
 
 
-def run(*arguments, text=None):
-    command = [sys.executable, "-m", "unhot", "evaluate", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, input=text, timeout=300)
+def evaluate(*arguments, **given):
+    return run("evaluate", *arguments, **given)
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +36,7 @@ def folder(tmp_path_factory):
 
 
 def test_json_is_what_the_library_gives(folder):
-    result = run(folder / "model", "--text", folder / "text.txt", "--json")
+    result = evaluate(folder / "model", "--text", folder / "text.txt", "--json")
     assert result.returncode == 0, result.stderr
     assert result.stderr == ""
     expected = held_out(unhot.load(folder / "model"), folder / "text.txt").as_dict()
@@ -47,7 +46,9 @@ def test_json_is_what_the_library_gives(folder):
 
 def test_options_reach_the_library(folder):
     options = ("--window", 3, "--shrink", "--sample", 0.1, "--tokenizer", "whitespace")
-    found = json.loads(run(folder / "model", "--text", "-", *options, "--json", text=TEXT).stdout)["held_out"]
+    found = json.loads(evaluate(folder / "model", "--text", "-", *options, "--json", text=TEXT).stdout)[
+        "held_out"
+    ]
     expected = held_out(
         unhot.load(folder / "model"),
         folder / "text.txt",
@@ -61,7 +62,7 @@ def test_options_reach_the_library(folder):
 
 
 def test_table_and_statement(folder):
-    result = run(folder / "model", "--text", folder / "text.txt")
+    result = evaluate(folder / "model", "--text", folder / "text.txt")
     assert result.returncode == 0, result.stderr
     expected = held_out(unhot.load(folder / "model"), folder / "text.txt")
     *rows, statement = result.stdout.splitlines()
@@ -88,8 +89,7 @@ def test_table_and_statement(folder):
     ],
 )
 def test_errors_are_one_line(folder, arguments, code, told):
-    command = [sys.executable, "-m", "unhot", "evaluate", *arguments]
-    result = subprocess.run(command, capture_output=True, text=True, cwd=folder, timeout=300)
+    result = evaluate(*arguments, cwd=folder)
     assert result.returncode == code
     assert len(result.stderr.splitlines()) == 1
     assert told in result.stderr
@@ -97,7 +97,7 @@ def test_errors_are_one_line(folder, arguments, code, told):
 
 
 def test_the_help_has_examples():
-    assert "unhot evaluate model --text held_out.txt" in run("--help").stdout
+    assert "unhot evaluate model --text held_out.txt" in evaluate("--help").stdout
 
 
 @pytest.fixture(scope="module")
@@ -133,17 +133,9 @@ ALL += "--outliers sets --seeds two.bin three.bin"
 
 
 @pytest.fixture
-def at(questions, monkeypatch, capsys):
-    """In this process, which has its kernels already."""
+def at(questions, monkeypatch):
     monkeypatch.chdir(questions)
-
-    def call(arguments):
-        with pytest.raises(SystemExit) as end:
-            main(["evaluate", *arguments.split()])
-        shown = capsys.readouterr()
-        return subprocess.CompletedProcess(arguments, end.value.code or 0, shown.out, shown.err)
-
-    return call
+    return lambda arguments: evaluate(*arguments.split())
 
 
 def test_all_kinds_as_json(at):

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from in_process import run
+from commands import run
 
 SMALL = ("--dim", 8, "--epochs", 2, "--walks", 5, "--length", 10, "--window", 2, "--threads", 1)
 

@@ -1,7 +1,7 @@
 """Commands and input that is not text, or that nothing can be learned from."""
 
 import pytest
-from in_process import run
+from commands import run
 
 import unhot
 

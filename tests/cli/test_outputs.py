@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from in_process import run as run_here
+from commands import run
 
 from unhot.cli.main import group
 from unhot.cli.outputs import (
@@ -26,13 +26,6 @@ from unhot.errors import ConfigError
 from unhot.outputs import LAYERS, OutputLayer, output, parse_output
 
 TOY = Path(__file__).resolve().parents[2] / "docs" / "outputs" / "toy_layer.py"
-
-
-def run(*arguments, **environment):
-    command = [sys.executable, "-m", "unhot", *map(str, arguments)]
-    return subprocess.run(
-        command, capture_output=True, text=True, timeout=300, env={**os.environ, **environment}
-    )
 
 
 def shown(*arguments):
@@ -168,9 +161,7 @@ def test_two_layers_of_a_file_have_their_own_lines():
 )
 def test_errors_are_one_line(arguments, told, tmp_path):
     (tmp_path / "broken.py").write_text("1 / 0\n")
-    result = subprocess.run(
-        [sys.executable, "-m", "unhot", *arguments], capture_output=True, text=True, cwd=tmp_path, timeout=300
-    )
+    result = run(*arguments, cwd=tmp_path)
     assert result.returncode == 2
     assert len(result.stderr.splitlines()) == 1
     assert told in result.stderr
@@ -189,7 +180,7 @@ def test_errors_are_one_line(arguments, told, tmp_path):
 )
 def test_a_plugin_that_ends_or_fails(source, code, told, tmp_path):
     (tmp_path / "plug.py").write_text(source)
-    ended, out, err = run_here("outputs", "--plugin", tmp_path / "plug.py")
+    ended, out, err = run("outputs", "--plugin", tmp_path / "plug.py")
     assert (ended, out) == (code, "")
     assert not any("plugin_plug" in name for name in sys.modules)
     assert err.startswith(f"unhot: --plugin {tmp_path / 'plug.py'}: {told}")
@@ -197,13 +188,10 @@ def test_a_plugin_that_ends_or_fails(source, code, told, tmp_path):
 
 
 def test_a_module_is_a_plugin_too():
-    result = run(
-        "outputs",
-        "--plugin",
-        "toy_layer",
-        "ring",
-        PYTHONPATH=f"{TOY.parent}{os.pathsep}{os.environ.get('PYTHONPATH', '')}",
-    )
+    command = [sys.executable, "-m", "unhot", "outputs", "--plugin", "toy_layer", "ring"]
+    path = f"{TOY.parent}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"
+    environment = {**os.environ, "PYTHONPATH": path}
+    result = subprocess.run(command, capture_output=True, text=True, timeout=300, env=environment)
     assert result.returncode == 0, result.stderr
     assert result.stdout.startswith("Ring: ")
     assert result.stdout.endswith("ring:bias=false\n  bias  bool  false  learn a bias for each word\n")

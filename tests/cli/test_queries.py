@@ -7,7 +7,7 @@ import sys
 
 import numpy as np
 import pytest
-from in_process import run
+from commands import run
 
 import unhot
 

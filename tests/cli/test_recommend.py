@@ -5,7 +5,7 @@ import json
 import re
 
 import pytest
-from in_process import run
+from commands import run
 
 import unhot
 from unhot.bench import recommenders

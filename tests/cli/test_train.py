@@ -11,17 +11,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from commands import run
 
 import unhot
 
 RNG = np.random.default_rng(3)
 LINES = [" ".join(f"w{i}" for i in RNG.integers(0, 20, 30)) for _ in range(200)]
 SMALL = ("--dim", "8", "--min-count", "1", "--threads", "1")
-
-
-def run(*arguments, text=None, cwd=None):
-    command = [sys.executable, "-m", "unhot", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, input=text, timeout=300, cwd=cwd)
 
 
 def digest(folder):

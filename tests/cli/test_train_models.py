@@ -1,22 +1,16 @@
 """`unhot train` with models that learn from cells, and with phrases."""
 
 import json
-import subprocess
-import sys
 
 import numpy as np
 import pytest
+from commands import run
 
 import unhot
 from unhot.corpus.phrases import Phrases
 
 RNG = np.random.default_rng(3)
 LINES = [" ".join(f"w{i}" for i in RNG.zipf(1.5, 30) % 40) + " new york" for _ in range(200)]
-
-
-def run(*arguments):
-    command = [sys.executable, "-m", "unhot", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=300)
 
 
 @pytest.fixture(scope="module")

@@ -1,10 +1,8 @@
 """`unhot train --on cells`: what is kept, and what it goes on from."""
 
-import subprocess
-import sys
-
 import numpy as np
 import pytest
+from commands import run
 
 import unhot
 from unhot.corpus.cells import Cells
@@ -12,11 +10,6 @@ from unhot.corpus.cells import Cells
 RNG = np.random.default_rng(3)
 LINES = [" ".join(f"w{i}" for i in RNG.zipf(1.5, 30) % 40) for _ in range(200)]
 SMALL = ("--dim", 5, "--epochs", 2, "--output", "softmax")
-
-
-def run(*arguments):
-    command = [sys.executable, "-m", "unhot", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=300)
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from in_process import run
+from commands import run
 
 from unhot import Vectors
 from unhot.vectors.subword_rows import SubwordRows

@@ -1,0 +1,40 @@
+"""Commands of unhot in this process: a process of its own takes half a second to import and load kernels.
+
+Tests start a real process where that is the point: signals, pipes whose reader has gone, what is imported.
+"""
+
+import contextlib
+import io
+import logging
+import sys
+from typing import NamedTuple
+
+import pytest
+
+from unhot.cli.main import main
+
+
+class Ended(NamedTuple):
+    """How a command ended."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+def run(*arguments, text="", cwd=None, env=None):
+    """Run a command as a shell would: with standard input, a working directory, environment variables."""
+    given = text.encode() if isinstance(text, str) else text
+    out, err = io.BytesIO(), io.BytesIO()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(given), encoding="utf-8"))
+        patch.setattr(sys, "stdout", io.TextIOWrapper(out, encoding="utf-8", write_through=True))
+        errors = {"encoding": "utf-8", "errors": "backslashreplace", "write_through": True}
+        patch.setattr(sys, "stderr", io.TextIOWrapper(err, **errors))
+        patch.setattr(logging.root, "handlers", [])  # pytest's own: warnings go to standard error
+        for name, value in (env or {}).items():
+            patch.setenv(name, value)
+        with contextlib.chdir(cwd or "."), pytest.raises(SystemExit) as end:
+            main([str(argument) for argument in arguments])
+        ended = Ended(end.value.code, out.getvalue().decode(), err.getvalue().decode())
+    return ended
