@@ -255,6 +255,6 @@ def test_a_process_of_its_own(command, tmp_path):
 
 
 def test_warmup():
-    result = run("warmup", "--dim", 10)
+    result = run("warmup", "--dim", 8)
     assert result.returncode == 0
     assert "kernels ready" in result.stderr

@@ -163,7 +163,7 @@ def test_errors_say_what_is_wrong(arguments, message, tmp_path, monkeypatch):
     assert len(err.splitlines()) == 1
 
 
-TRAINING = "-dim 16 -minCount 2 -bucket 2000 -lr 0.1 -lrUpdateRate 100 -t 1e-2 -thread 1 -epoch 1".split()
+TRAINING = "-dim 8 -minCount 2 -bucket 2000 -lr 0.1 -lrUpdateRate 100 -t 1e-2 -thread 1 -epoch 1".split()
 TEXT = (GOLDEN / "fasttext_unsup_train.txt").read_bytes() * 6
 
 
@@ -188,7 +188,7 @@ def test_training_writes_a_model_and_its_vectors(verb, place):
     ]
     model, vectors = fasttext.load_model("model.bin"), unhot.Vectors.load("model.vec")
     assert model.get_arguments() | {"lrUpdateRate": 100} == {
-        "dim": 16, "ws": 5, "epoch": 1, "minCount": 2, "neg": 5, "wordNgrams": 1, "loss": "ns",
+        "dim": 8, "ws": 5, "epoch": 1, "minCount": 2, "neg": 5, "wordNgrams": 1, "loss": "ns",
         "model": {"skipgram": "sg"}.get(verb, verb), "bucket": 2000, "minn": 3, "maxn": 6,
         "lrUpdateRate": 100, "t": 0.01,
     }  # fmt: skip

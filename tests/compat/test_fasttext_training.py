@@ -20,7 +20,7 @@ from unhot.train import memory_plan as memory
 
 PAGE = (Path(__file__).parents[2] / "docs" / "moving-from-fasttext.md").read_text(encoding="utf-8")
 GOLDEN = Path(__file__).parents[1] / "golden"
-SETTINGS = {"dim": 16, "minCount": 2, "bucket": 2000, "epoch": 2, "t": 1e-2, "thread": 1}
+SETTINGS = {"dim": 8, "minCount": 2, "bucket": 2000, "epoch": 2, "t": 1e-2, "thread": 1}
 
 
 @pytest.fixture(scope="module")
@@ -108,7 +108,7 @@ def test_the_same_seed_gives_the_same_vectors(text, model):
 
 def test_what_it_was_trained_with_are_attributes(model):
     assert (model.dim, model.ws, model.minCount, model.bucket, model.loss, model.lr) == (
-        16,
+        8,
         5,
         2,
         2000,
@@ -118,15 +118,15 @@ def test_what_it_was_trained_with_are_attributes(model):
 
 
 def test_pretrained_vectors_are_where_it_begins(text, tmp_path):
-    rows = np.full((1, 16), 3.0, np.float32)
+    rows = np.full((1, 8), 3.0, np.float32)
     unhot.Vectors(["cat"], rows).save(tmp_path / "start.vec")
     begun = fasttext.train_unsupervised(
         text, **SETTINGS, maxn=0, pretrainedVectors=str(tmp_path / "start.vec")
     )
     np.testing.assert_allclose(begun["cat"], rows[0], atol=1.0)
     assert np.abs(begun["dog"]).max() < 1.0
-    with pytest.raises(ConfigError, match="dim=8"):
-        fasttext.train_unsupervised(text, **{**SETTINGS, "dim": 8}, pretrainedVectors=tmp_path / "start.vec")
+    with pytest.raises(ConfigError, match="dim=7"):
+        fasttext.train_unsupervised(text, **{**SETTINGS, "dim": 7}, pretrainedVectors=tmp_path / "start.vec")
 
 
 @pytest.mark.parametrize("architecture", ["skipgram", "cbow"])
@@ -259,12 +259,12 @@ def test_the_page_runs(tmp_path, monkeypatch, capsysbinary):
         (tmp_path / name).write_bytes((GOLDEN / "fasttext_sup_train.txt").read_bytes())
     names: dict[str, object] = {}
     for code in re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL):
-        exec(code.replace("dim=100", "dim=16, bucket=2000, t=1"), names)
+        exec(code.replace("dim=100", "dim=8, bucket=2000, t=1"), names)
     assert len(names["labels"]) == len(names["probabilities"]) == 3
     verbs = 0
     for line in "".join(re.findall(r"```sh\n(.*?)```", PAGE, re.DOTALL)).splitlines():
         typed, _, command = line.rpartition("| ")
-        arguments = command.replace("-dim 100", "-dim 16 -bucket 2000 -t 1").split()
+        arguments = command.replace("-dim 100", "-dim 8 -bucket 2000 -t 1").split()
         assert arguments.pop(0) == "unhot"
         monkeypatch.setattr(
             sys, "stdin", io.TextIOWrapper(io.BytesIO(typed.removeprefix("echo ").strip(' "').encode()))

@@ -54,7 +54,7 @@ class Planted:
 
     def fit(self, layer, seed=1):
         settings = {
-            "dim": 16,
+            "dim": 8,
             "window": 1,
             "shrink": False,
             "sample": 0,

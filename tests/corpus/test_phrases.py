@@ -321,9 +321,9 @@ def test_encode_leaves_a_corpus_to_open(tmp_path):
 def test_a_model_learns_phrases():
     phrases = Phrases(min_count=1, threshold=2.5).fit(NEW_YORK)
     with phrases.encode(NEW_YORK, min_count=1) as corpus:
-        model = unhot.SkipGram(dim=16, epochs=1, threads=1, sample=0).fit(corpus)
+        model = unhot.SkipGram(dim=8, epochs=1, threads=1, sample=0).fit(corpus)
     assert "new_york" in model.vocabulary
-    assert model.vectors["new_york"].shape == (16,)
+    assert model.vectors["new_york"].shape == (8,)
 
 
 def test_text_is_read_by_any_tokenizer(tmp_path):

@@ -15,7 +15,7 @@ from unhot.train.checkpoint import Checkpoint
 SHOP = make_shop(users=250, items=60, tastes=4, markets=1, sessions=4, clicks=6, noise=0.05, seed=3)
 ROWS = [row[:3] for row in shop_rows(SHOP)]
 TASTE = dict(zip(SHOP.items, SHOP.taste_of.tolist(), strict=True))
-SMALL = {"dim": 16, "threads": 1, "epochs": 8}
+SMALL = {"dim": 8, "threads": 1, "epochs": 8}
 
 
 @pytest.fixture(scope="module")
@@ -77,7 +77,7 @@ def test_weights_are_a_softmax_and_vectors_their_mean(items):
         model.kept.sides.words.index(part) for part, _ in model.explain(item) if part != item
     }
     weights = dict(model.explain(item))
-    mean = np.zeros(16)
+    mean = np.zeros(8)
     for row, key in enumerate(model.learned.keys.tolist()):
         if key in keys:
             part = item if key < 0 else model.kept.sides.words[key]

@@ -24,7 +24,7 @@ from unhot.vectors.formats.fasttext import read_fasttext
 from unhot.vectors.subword_vectors import SubwordVectors
 
 GOLDEN = Path(__file__).parent.parent / "golden"
-SMALL = {"dim": 12, "min_count": 1, "buckets": 500, "epochs": 3, "sample": 0, "threads": 1}
+SMALL = {"dim": 8, "min_count": 1, "buckets": 500, "epochs": 3, "sample": 0, "threads": 1}
 
 
 def planted(sentences=400, seed=0):
@@ -62,7 +62,7 @@ def test_a_word_is_the_mean_of_its_rows(model):
     rows = {key: row for key, row in zip(learned.keys.tolist(), learned.params.in_vectors, strict=True)}
     for word in ("balish", "unseenish"):
         own = [-1 - learned.in_vocabulary.id(word)] if word in learned.in_vocabulary else []
-        parts = [rows.get(key, np.zeros(12)) for key in own + model.subwords.ids(word).tolist()]
+        parts = [rows.get(key, np.zeros(8)) for key in own + model.subwords.ids(word).tolist()]
         np.testing.assert_allclose(vectors[word], np.mean(parts, axis=0), rtol=1e-5, atol=1e-7)
 
 
@@ -77,7 +77,7 @@ def test_the_memory_plan_says_what_ngrams_cost(text):
         model = FastText(**SMALL, float16=float16).fit(text, note=lines.append)
         buckets = len(model.learned.keys) - len(model.vocabulary)
         (plan,) = (line for line in lines if line.startswith("memory"))
-        assert f"rows of {buckets} n-gram buckets {readable(size * padded(12) * buckets)}" in plan
+        assert f"rows of {buckets} n-gram buckets {readable(size * padded(8) * buckets)}" in plan
         assert model.learned.params.in_vectors.itemsize == size
 
 
@@ -144,12 +144,12 @@ def test_a_model_goes_on_with_new_words_and_keeps_all_rows(model):
 
 
 def test_vectors_to_start_from_become_the_rows_of_words(text):
-    start = unhot.Vectors(["balish"], np.full((1, 12), 3.0, np.float32))
+    start = unhot.Vectors(["balish"], np.full((1, 8), 3.0, np.float32))
     model = FastText(**SMALL | {"epochs": 1, "lr": 1e-20}).fit(text, start=start)
     row = model.learned.params.in_vectors[
         model.learned.keys.tolist().index(-1 - model.vocabulary.id("balish"))
     ]
-    np.testing.assert_array_equal(row, np.full(12, 3.0))
+    np.testing.assert_array_equal(row, np.full(8, 3.0))
     assert np.abs(model.vectors["dorish"]).max() < 0.1
 
 
@@ -249,12 +249,12 @@ def test_what_cannot_be_started_from(model, text):
     with pytest.raises(ConfigError, match="same combine, minn"):
         FastText(**SMALL, minn=2).fit(text, start=model)
     with pytest.raises(ConfigError, match="must be a fasttext model"):
-        FastText(**SMALL).fit(text, start=SkipGram(dim=12, min_count=1, epochs=1).fit(text))
+        FastText(**SMALL).fit(text, start=SkipGram(dim=8, min_count=1, epochs=1).fit(text))
     with pytest.raises(ConfigError, match="unhot.load"):
         FastText(**SMALL).fit(text, start=model.vectors)
     with pytest.raises(DataError, match="not finite as 16-bit floats"):
         FastText(**SMALL, float16=True).fit(
-            text, start=unhot.Vectors(["balish"], np.full((1, 12), 1e6, np.float32))
+            text, start=unhot.Vectors(["balish"], np.full((1, 8), 1e6, np.float32))
         )
     with pytest.raises(ConfigError, match="floret"):
         FastText(**SMALL, scheme="floret").fit(text, start=model.vectors[:])
@@ -272,8 +272,8 @@ def test_classifiers_and_quantised_files_are_no_models():
 
 def test_other_models_start_from_its_vectors(model, text):
     with pytest.raises(ConfigError, match="start from its vectors"):
-        SkipGram(dim=12, min_count=1, output=model.layer).fit(text, start=model)
-    started = SkipGram(dim=12, min_count=1, epochs=1, lr=1e-20).fit(text, start=model.vectors)
+        SkipGram(dim=8, min_count=1, output=model.layer).fit(text, start=model)
+    started = SkipGram(dim=8, min_count=1, epochs=1, lr=1e-20).fit(text, start=model.vectors)
     np.testing.assert_allclose(started.vectors["balish"], model.vectors["balish"], atol=1e-6)
 
 

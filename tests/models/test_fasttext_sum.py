@@ -24,7 +24,7 @@ from unhot.train.checkpoint import Checkpoint
 from unhot.vectors.formats.directory import load_model, save_model
 from unhot.vectors.formats.fasttext import read_fasttext
 
-SMALL = {"dim": 12, "min_count": 1, "buckets": 20_000, "epochs": 3, "sample": 0, "threads": 1}
+SMALL = {"dim": 8, "min_count": 1, "buckets": 20_000, "epochs": 3, "sample": 0, "threads": 1}
 SUM = {**SMALL, "combine": "sum"}
 WORDS = ("balish", "korment", "unseenish", "ishishishish")  # the last one has n-grams several times
 ONCE = WORDS[:3]  # each row of these words is different

@@ -14,7 +14,7 @@ from unhot.train.checkpoint import Checkpoint
 from unhot.vectors.formats.directory import checkpoint_of
 
 GROUPS, SIZE = 4, 15
-SMALL = {"dim": 16, "window": 3, "epochs": 2, "walks": 10, "length": 20, "threads": 1}
+SMALL = {"dim": 8, "window": 3, "epochs": 2, "walks": 10, "length": 20, "threads": 1}
 
 
 def planted(seed=1):

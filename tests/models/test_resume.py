@@ -21,7 +21,7 @@ from unhot.vectors.formats.directory import checkpoint_of, is_model, load_model,
 
 RNG = np.random.default_rng(7)
 TEXT = [[f"w{i}" for i in RNG.zipf(1.5, RNG.integers(1, 40)) if i < 50] for _ in range(1000)]
-SMALL = {"dim": 12, "min_count": 2, "epochs": 3, "window": 3, "sample": 1e-2, "threads": 1}
+SMALL = {"dim": 8, "min_count": 2, "epochs": 3, "window": 3, "sample": 1e-2, "threads": 1}
 
 
 class Stop(Exception):
@@ -177,7 +177,7 @@ def test_a_damaged_state_is_a_format_error(damage, tmp_path):
     [
         (lambda rows: rows[:-1], DataError, r"has 48 output rows, but negative.* has 49 for its words"),
         (lambda rows: np.vstack([rows, rows[:1]]), DataError, "has 50 output rows"),
-        (lambda rows: rows[:, 1:].copy(), FormatError, r"out_vectors have the shape \(49, 11\)"),
+        (lambda rows: rows[:, 1:].copy(), FormatError, r"out_vectors have the shape \(49, 7\)"),
     ],
 )
 def test_output_rows_that_do_not_fit(change, error, said, tmp_path):

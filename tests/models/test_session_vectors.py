@@ -10,7 +10,7 @@ from unhot.models.load import load_unfinished
 from unhot.train.checkpoint import Checkpoint
 
 SHOP = make_shop(users=500, items=120, tastes=4, markets=3, noise=0.5, seed=2)
-SMALL = {"dim": 32, "threads": 1, "epochs": 10, "window": 1, "session": "session", "user": "user"}
+SMALL = {"dim": 8, "threads": 1, "epochs": 10, "window": 1, "session": "session", "user": "user"}
 TYPES = {"booked": "booked", "user_type": "user_type", "item_type": "price"}
 
 

@@ -16,7 +16,7 @@ from unhot.models.load import word_models
 MODELS = word_models()
 RNG = np.random.default_rng(7)
 TEXT = [[f"w{i}" for i in RNG.zipf(1.5, RNG.integers(1, 40)) if i < 50] for _ in range(200)]
-SMALL = {"dim": 12, "min_count": 2, "epochs": 2, "window": 3, "sample": 1e-2}
+SMALL = {"dim": 8, "min_count": 2, "epochs": 2, "window": 3, "sample": 1e-2}
 
 
 def digest(folder):

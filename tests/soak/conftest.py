@@ -53,7 +53,7 @@ def lines():
 @pytest.fixture(scope="session")
 def settings():
     """One thread: the same bytes every time."""
-    return {"dim": 16, "min_count": 1, "threads": 1, "epochs": 3}
+    return {"dim": 8, "min_count": 1, "threads": 1, "epochs": 3}
 
 
 @pytest.fixture(scope="session")

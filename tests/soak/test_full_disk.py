@@ -23,7 +23,7 @@ from unhot.vectors.formats.directory import CURRENT, FILES, MANIFEST, is_model
 resource = pytest.importorskip("resource", reason="needs limits on the size of files")
 pytestmark = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 PAGE = 4096
-OPTIONS = ("--dim", 16, "--min-count", 1, "--threads", 1, "--epochs", 3, "--checkpoint-chunks", 20)
+OPTIONS = ("--dim", 8, "--min-count", 1, "--threads", 1, "--epochs", 3, "--checkpoint-chunks", 20)
 
 
 def in_child(work):
@@ -106,7 +106,7 @@ def test_command_with_a_limit(small, text, run, tree, tmp_path):
     before = tree(folder)
     command = ("train", text, "-o", folder, *OPTIONS)
     _, most = resource.getrlimit(resource.RLIMIT_FSIZE)
-    done = run(*command, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, most)))
+    done = run(*command, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 19, most)))
     assert done.returncode == 1
     last = check_lines(done.stderr.splitlines(), folder)
     assert "it could not be saved in " in last
@@ -141,7 +141,7 @@ def test_command_on_a_disk_that_is_too_small(small, text, run, tree, small_disk,
     filler = fill(40)
     done = run("train", text, "-o", folder, *OPTIONS)
     assert done.returncode == 1
-    assert f"unhot: {folder}: the model will need 1." in done.stderr.splitlines()[-1]
+    assert f"unhot: {folder}: the model will need 8" in done.stderr.splitlines()[-1]
     assert "epoch 1/3" not in done.stderr  # it says so before it trains
     assert tree(folder) == before
     filler.unlink()

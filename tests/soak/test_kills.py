@@ -25,7 +25,7 @@ from unhot.vectors.formats.directory import FILES, MANIFEST, checkpoint_of, is_m
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="needs process groups and SIGKILL")
 EPOCHS = 4
 # one thread: the same bytes every time
-SETTINGS = ("--dim", 16, "--min-count", 1, "--threads", 1, "--epochs", EPOCHS, "--seed", 3)
+SETTINGS = ("--dim", 8, "--min-count", 1, "--threads", 1, "--epochs", EPOCHS, "--seed", 3)
 # a line to wait for, and how many seconds to let pass at most after it
 IN_TRAINING, AT_THE_END, AT_THE_START = ("memory:", 0.5), (f"epoch {EPOCHS}/", 0.03), (None, 1.5)
 MOMENTS = (IN_TRAINING, AT_THE_END, IN_TRAINING, IN_TRAINING, AT_THE_START, IN_TRAINING)
@@ -33,7 +33,7 @@ SAVER = """
 import itertools, sys
 import unhot
 text, folder, first = sys.argv[1:]
-model = unhot.SkipGram(dim=16, min_count=1, epochs=1, threads=1).fit(text)
+model = unhot.SkipGram(dim=8, min_count=1, epochs=1, threads=1).fit(text)
 print("ready")
 for mark in itertools.count(int(first)):
     model.history.words = mark

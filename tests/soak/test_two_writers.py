@@ -14,7 +14,7 @@ import unhot
 from unhot.errors import UnhotError
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="needs process groups and SIGKILL")
-SETTINGS = ("--dim", 16, "--min-count", 1, "--threads", 1, "--epochs", 3, "--checkpoint-chunks", 5)
+SETTINGS = ("--dim", 8, "--min-count", 1, "--threads", 1, "--epochs", 3, "--checkpoint-chunks", 5)
 REFUSED = ("another process is writing here", "the model will need ")
 
 

@@ -111,7 +111,7 @@ INTERRUPTED = """
     def tell(progress):
         if progress.event == "epoch":
             print(progress.epoch, flush=True)
-    model = unhot.SkipGram(dim=50, epochs=100000, threads=2).fit(text, callbacks=[tell])
+    model = unhot.SkipGram(dim=8, epochs=100000, threads=2).fit(text, callbacks=[tell])
     assert model.history.interrupted
     assert np.isfinite(model.vectors.vectors).all()
     model.save(sys.argv[1])
