@@ -6,8 +6,9 @@
 
 Each page has a temporary folder, which holds the small input files that the page names (docs_inputs.py). The
 Python snippets of a page share one namespace. In full, a page has a process of its own and every command goes
-to the shell. With --quick, all pages share this process, and it runs the commands of unhot itself: it loads
-the kernels once. The words behind the language of a fence say whether the block runs:
+to the shell. With --quick, all pages share this process, and it runs the commands of unhot itself, with `echo`
+before and a file behind them; models have dim 8 unless the page says otherwise. So it loads few kernels, and
+each once. The words behind the language of a fence say whether the block runs:
 
     ```sh, ```console, ```python     always; a line is a command, unless a backslash ends it
     ```sh slow                       not with --quick
@@ -41,6 +42,8 @@ ROOT = Path(__file__).resolve().parents[1]
 FENCE = re.compile(r"( *)(```+)(.*)")
 CODE = re.compile(r"(?P<language>sh|bash|console|python|text)(?: (?P<mark>slow|skip: .+))?")
 ALONE = re.compile(r"[|<>;&$`*]|--plugin")  # a command with one of these needs a process of its own
+OURS = re.compile(r"(?:echo (?P<given>[^|]+) \| )?unhot (?P<arguments>[^>#]*)(?:> (?P<file>\S+))?(?:#.*)?")
+QUICK_DIM = 8
 ENVIRONMENT = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
 
 
@@ -113,8 +116,25 @@ def run_page(page: Path, *, quick: bool) -> list[str]:
     return failures
 
 
+@contextlib.contextmanager
+def small_models() -> Iterator[None]:
+    """Give all models a small dim by default: a kernel is compiled for each dim."""
+    from unhot.models.load import all_models
+
+    defaults: list[dict[str, Any]] = [vars(kind)["__init__"].__kwdefaults__ for kind in all_models().values()]
+    before = [each.get("dim") for each in defaults]
+    for each in defaults:
+        each |= {"dim": QUICK_DIM} if "dim" in each else {}
+    try:
+        yield
+    finally:
+        for each, dim in zip(defaults, before, strict=True):
+            each |= {"dim": dim} if "dim" in each else {}
+
+
 def _run(language: str, part: str, name: str, names: dict[str, Any], quick: bool) -> tuple[int, str]:
-    if language != "python" and (not quick or ALONE.search(part) or not part.strip().startswith("unhot ")):
+    ours = OURS.fullmatch(part.strip()) if quick and language != "python" else None
+    if language != "python" and (ours is None or ALONE.search(ours["arguments"])):
         command = ["bash", "-c", part]
         done = subprocess.run(
             command, capture_output=True, stdin=subprocess.DEVNULL, env=ENVIRONMENT, text=True
@@ -122,19 +142,34 @@ def _run(language: str, part: str, name: str, names: dict[str, Any], quick: bool
         return done.returncode, done.stdout + done.stderr
     raw = io.BytesIO()
     output = io.TextIOWrapper(raw, encoding="utf-8", write_through=True)
-    with contextlib.redirect_stdout(output), contextlib.redirect_stderr(output):
+    small = small_models() if "adaptive" not in part else contextlib.nullcontext()  # tails have a part of dim
+    with contextlib.redirect_stdout(output), contextlib.redirect_stderr(output), small:
         try:
-            if language == "python":
+            if ours is None:
                 exec(compile(part, name, "exec"), names)
             else:
-                from unhot.cli.main import main as unhot
-
-                unhot(shlex.split(part, comments=True)[1:])
+                _call(ours)
         except SystemExit as end:
             return int(end.code or 0), raw.getvalue().decode()
         except Exception:
             return 1, raw.getvalue().decode() + traceback.format_exc()
     return 0, ""
+
+
+def _call(ours: re.Match[str]) -> None:
+    """Run a command of unhot in this process, with what `echo` gives it and the file that it writes to."""
+    from unhot.cli.main import main as unhot
+
+    given = shlex.split(ours["given"])[0] if ours["given"] else ""
+    stdin, sys.stdin = sys.stdin, io.TextIOWrapper(io.BytesIO(f"{given}\n".encode()), encoding="utf-8")
+    try:
+        with contextlib.ExitStack() as stack:
+            if ours["file"]:
+                file = stack.enter_context(Path(ours["file"]).open("w", encoding="utf-8"))
+                stack.enter_context(contextlib.redirect_stdout(file))
+            unhot(shlex.split(ours["arguments"]))
+    finally:
+        sys.stdin = stdin
 
 
 def main(arguments: list[str]) -> int:

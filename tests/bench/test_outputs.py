@@ -248,7 +248,7 @@ def test_all_layers_by_default():
     assert list(layers)[0] == "softmax"
     assert layers.keys() == LAYERS.keys()
     assert all(getattr(layer, "bias", True) for layer in layers.values())
-    given = parse_output("nce:k=3")
+    given = parse_output("nce:k=5")
     assert chosen_layers(["negative", given]) == {"negative": parse_output("negative"), given.spec(): given}
     with pytest.raises(ConfigError, match="give each layer once"):
         chosen_layers(["negative", "negative"])

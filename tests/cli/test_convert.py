@@ -92,7 +92,7 @@ def test_a_missing_extra_is_named(model, tmp_path):
 
 def test_a_trained_model_goes_to_fasttexts_file_with_its_output(run, tmp_path):
     model = unhot.FastText(
-        dim=4, window=3, min_count=1, epochs=2, buckets=50, output="negative:k=2,power=0.5"
+        dim=4, window=3, min_count=1, epochs=2, buckets=50, output="negative:k=5,power=0.5"
     )
     model.fit([["cat", "cats", "dog"]] * 20).save(tmp_path / "m")
     assert run(tmp_path / "m", tmp_path / "x.bin", "--to", "fasttext").returncode == 0

@@ -273,7 +273,7 @@ def test_fasttexts_file_is_gone_on_with(tmp_path):
     text = tmp_path / "text.txt"
     text.write_text("the cat and the cats and a dog\n" * 50)
     common = ["--dim", "8", "--min-count", "1", "--epochs", "1", "--threads", "1", "-q"]
-    old = unhot.FastText(dim=8, min_count=1, epochs=3, buckets=300, output="negative:k=3,power=0.5").fit(text)
+    old = unhot.FastText(dim=8, min_count=1, epochs=3, buckets=300, output="negative:k=5,power=0.5").fit(text)
     old.save_fasttext(tmp_path / "old.bin")
     tiny = ["--lr", "1e-20"]
     assert (

@@ -145,7 +145,7 @@ def test_saving_before_training_changes_nothing(tmp_path, name):
 
 
 @pytest.mark.parametrize(
-    "output", ["nce:k=3,ln_z=per_input", "nce:ln_z=learned,noise=learned", "class_based"]
+    "output", ["nce:k=5,ln_z=per_input", "nce:ln_z=learned,noise=learned", "class_based"]
 )
 def test_models_with_biases_or_trees_take_changes_too(tmp_path, output):
     unhot.SkipGram(dim=8, min_count=1, epochs=1, output=output, threads=1).fit(iter(OLD)).save(tmp_path / "m")

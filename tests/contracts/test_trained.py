@@ -55,7 +55,7 @@ class Planted:
     def fit(self, layer, seed=1):
         settings = {
             "dim": 8,
-            "window": 1,
+            "window": 2,
             "shrink": False,
             "sample": 0,
             "min_count": 1,

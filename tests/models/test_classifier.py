@@ -330,7 +330,7 @@ def cut_off(model, folder, *source):
 
 @pytest.mark.parametrize(
     "settings",
-    [{}, {"minn": 2, "maxn": 3, "output": "one_vs_all:bias=true"}, {"output": "negative:k=2,noise=learned"}],
+    [{}, {"minn": 2, "maxn": 3, "output": "one_vs_all:bias=true"}, {"output": "negative:k=5,noise=learned"}],
     ids=str,
 )
 def test_a_resumed_training_is_the_same_bytes(settings, tmp_path):

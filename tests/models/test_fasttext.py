@@ -181,7 +181,7 @@ def test_the_fasttext_package_reads_it(model, tmp_path):
         np.testing.assert_allclose(read.get_word_vector(word), model.vectors[word], atol=1e-6)
 
 
-@pytest.mark.parametrize("output", ["nce:k=3", "class_based", "hierarchical", "softmax:bias=true"])
+@pytest.mark.parametrize("output", ["nce:k=5", "class_based", "hierarchical", "softmax:bias=true"])
 def test_a_layer_that_fasttext_has_not_is_written_for_its_vectors(text, tmp_path, caplog, output):
     model = FastText(**SMALL, output=output).fit(text)
     with caplog.at_level(logging.WARNING, "unhot"):
@@ -206,7 +206,7 @@ def test_held_out_loss_of_a_bag_is_that_of_its_words(model, text):
 
 @pytest.mark.parametrize("architecture", ["skipgram", "cbow"])
 def test_biases_of_rows_are_combined_as_the_rows_are(text, architecture):
-    model = FastText(**SMALL, architecture=architecture, output="nce:k=3,ln_z=per_input").fit(text)
+    model = FastText(**SMALL, architecture=architecture, output="nce:k=5,ln_z=per_input").fit(text)
     inputs, params = model.word_inputs(), model.learned.params
     bags = bags_of(model.learned.keys, model.vocabulary, model.subwords)
     rows = bags.rows[bags.starts[3] : bags.starts[4]]

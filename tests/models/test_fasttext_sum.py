@@ -218,7 +218,7 @@ def test_held_out_loss_and_predictions_are_of_sums(text, architecture):
 
 @pytest.mark.parametrize("architecture", ["skipgram", "cbow"])
 def test_biases_of_rows_are_summed(text, architecture):
-    model = FastText(**SUM, architecture=architecture, output="nce:k=3,ln_z=per_input").fit(text)
+    model = FastText(**SUM, architecture=architecture, output="nce:k=5,ln_z=per_input").fit(text)
     inputs, params = model.word_inputs(), model.learned.params
     bags = bags_of(model.learned.keys, model.vocabulary, model.subwords)
     rows = bags.rows[bags.starts[3] : bags.starts[4]]

@@ -46,7 +46,7 @@ def file(tmp_path_factory):
         {"output": "softmax"},
         {"output": "hierarchical"},
         {"output": "nce:k=5"},
-        {"output": "sampled:k=10"},
+        {"output": "sampled:k=5"},
         {"engine": "torch", "lr": 0.02},
         {"engine": "torch", "output": "adaptive:cutoffs=20", "lr": 0.02},
     ],

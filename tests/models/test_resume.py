@@ -57,8 +57,8 @@ def digest(folder):
 
 LAYERS = (
     "negative:k=5",
-    "negative:k=3,noise=learned",
-    "nce:k=9,ln_z=learned,bias=true",
+    "negative:k=5,noise=learned",
+    "nce:k=20,ln_z=learned,bias=true",
     "hierarchical",
     "softmax:bias=true",
 )
@@ -247,7 +247,7 @@ def test_a_place_for_checkpoints_is_looked_at_before_the_training(tmp_path):
 
 
 def test_divergence_also_takes_back_what_noise_has_counted(monkeypatch):
-    settings = {**SMALL, "output": "negative:k=3,noise=learned"}
+    settings = {**SMALL, "output": "negative:k=5,noise=learned"}
     whole = unhot.SkipGram(**{**settings, "epochs": 1}).fit(TEXT)
     monkeypatch.setattr(
         "unhot.train.epoch_run.learning_rate", lambda lr, epoch, epochs, share: 1e-30 if epoch < 1 else 1e12

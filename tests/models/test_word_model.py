@@ -42,7 +42,7 @@ def test_threads_learn_nearly_the_same(name):
 
 @pytest.mark.parametrize("name", MODELS)
 def test_what_is_saved_is_loaded(name, tmp_path):
-    model = MODELS[name](**SMALL, output="negative:k=3,hits=keep")
+    model = MODELS[name](**SMALL, output="negative:k=5,hits=keep")
     model.fit(TEXT).save(tmp_path / "model")
     loaded = unhot.load(tmp_path / "model", verify=True)
     assert type(loaded) is type(model)
@@ -197,7 +197,7 @@ import sys, numpy as np, unhot
 text = [["a", "b", "c", "a", "d"], ["b", "a", "b", "e"], ["c", "d", "a", "b", "c", "e"]] * 3
 out = {}
 for kind in (unhot.SkipGram, unhot.CBOW):
-    for spec in ("negative:k=3", "negative:k=11,hits=keep"):
+    for spec in ("negative:k=5", "negative:k=20,hits=keep"):
         model = kind(dim=6, window=2, min_count=1, epochs=2, lr=0.2, output=spec, threads=1).fit(text)
         losses = [[*model.history.losses, 0, 0, 0, 0]]
         parts = [model.vectors.vectors, model.out_vectors.vectors, losses]

@@ -38,13 +38,13 @@ TINY: dict[str, Any] = {"dim": 3, "min_count": 1, "threads": 1}
 # for each reader: the name of a model, and its settings
 SETTINGS: dict[str, list[tuple[str, dict[str, Any]]]] = {
     "model-skipgram": [
-        ("skipgram", {"output": "negative:k=2"}),
+        ("skipgram", {"output": "negative:k=5"}),
         ("skipgram", {"output": "hierarchical"}),
-        ("skipgram", {"output": "nce:k=2,noise=learned"}),
+        ("skipgram", {"output": "nce:k=5,noise=learned"}),
     ],
     "model-exact": [("skipgram", {"on": "cells", "output": "softmax", "sample": 0})],
     "model-cbow": [("cbow", {"output": "class_based"}), ("cbow", {"output": "self_normalized"})],
-    "model-fasttext": [("fasttext", {"output": "negative:k=2", "buckets": 50})],
+    "model-fasttext": [("fasttext", {"output": "negative:k=5", "buckets": 50})],
     "model-glove": [("glove", {})],
     "model-svd": [("svd", {})],
 }
