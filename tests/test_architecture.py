@@ -1,6 +1,7 @@
 """The rules of docs/architecture.md, checked on the source."""
 
 import ast
+import functools
 from pathlib import Path
 
 import pytest
@@ -42,9 +43,14 @@ ORDER = [
 ORDER += ["train", "models", "evaluate", "plots", "bench", "compat", "cli"]
 
 
+@functools.cache
+def nodes(path):
+    return list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+
+
 def imports(path):
     """Every module a file imports, at the top or inside functions."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in nodes(path):
         if isinstance(node, ast.ImportFrom) and node.module:
             yield node.module
         elif isinstance(node, ast.Import):
@@ -120,7 +126,7 @@ MODULES = {module_of(path): path for path in FILES}
 
 def imported_modules(path):
     """The modules of the package that a file imports: at the top, inside functions, for type checkers."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in nodes(path):
         if isinstance(node, ast.ImportFrom) and node.module in MODULES:
             names = [f"{node.module}.{name.name}" for name in node.names]
             yield from (name if name in MODULES else node.module for name in names)
@@ -144,7 +150,7 @@ def test_a_class_name_is_in_one_module_only():
     homes = {}
     for module, path in MODULES.items():
         if not module.startswith("unhot.compat."):  # which has its peers' names
-            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            for node in nodes(path):
                 if isinstance(node, ast.ClassDef):
                     homes.setdefault(node.name, []).append(module)
     assert not {name: found for name, found in homes.items() if len(found) > 1}
@@ -153,7 +159,7 @@ def test_a_class_name_is_in_one_module_only():
 def test_no_three_assignments_in_one_line():
     found = []
     for path in FILES:
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in nodes(path):
             if isinstance(node, ast.Assign) and isinstance(node.value, ast.Tuple):
                 targets = [target for target in node.targets if isinstance(target, ast.Tuple)]
                 if any(len(target.elts) > 2 for target in targets):
@@ -164,7 +170,7 @@ def test_no_three_assignments_in_one_line():
 def test_fit_and_resume_are_written_once():
     homes = []
     for path in (PACKAGE / "models").rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in nodes(path):
             if isinstance(node, ast.FunctionDef) and node.name in ("fit", "resume"):
                 homes.append((path.name, node.name))
     assert sorted(homes) == [("model.py", "fit"), ("model.py", "resume")]

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numba
 import numpy as np
 import pytest
+from grids import crossed
 
 from unhot.kernels import cache
 from unhot.outputs.drawn import DrawnTables
@@ -46,8 +47,7 @@ def kept(tmp_path_factory):
     return folder
 
 
-@pytest.mark.parametrize("ending", ["nbi", "nbc"])
-@pytest.mark.parametrize("damage", [b"", b"nonsense", None])
+@pytest.mark.parametrize(("damage", "ending"), crossed([b"", b"nonsense", None], ["nbi", "nbc"]))
 def test_a_damaged_file_is_compiled_again(kept, tmp_path, ending, damage):
     shutil.copytree(kept, tmp_path, dirs_exist_ok=True)
     (path,) = tmp_path.rglob(f"*.{ending}")

@@ -60,9 +60,7 @@ def test_room_for_copies_changes_no_start():
 def test_threads_with_hot_rows_learn_as_one_thread_does():
     rng = np.random.default_rng(0)
     text = [[f"w{i}" for i in rng.zipf(1.3, 40) if i < 400] for _ in range(2000)]
-    one, two = (
-        unhot.SkipGram(dim=8, min_count=1, epochs=3, threads=threads).fit(text) for threads in (1, 2)
-    )
+    one, two = (unhot.SkipGram(dim=8, min_count=1, epochs=3, threads=threads).fit(text) for threads in (1, 2))
     assert hot_rows(len(two.vectors), 2) > 0
     assert two.history.losses == pytest.approx(one.history.losses, rel=0.02)
     assert len(two.vectors) == len(one.vectors)
