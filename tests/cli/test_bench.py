@@ -105,11 +105,12 @@ def test_the_time_left_follows_the_layers_that_are_done(monkeypatch, capsys):
     ]
 
 
-def test_minutes_that_are_too_short_are_told(at):
+def test_minutes_that_are_too_short_are_told(at, monkeypatch):
+    monkeypatch.setattr("unhot.bench.timetable.LEAST", 0.2)
     without = SHORT.replace("--seconds 0.1 ", "")
     result = at(f"outputs text.txt {without} --minutes 0.01 --layers negative -o told")
     assert result.returncode == 0, result.stderr
-    assert "2 s of training" in result.stderr
+    assert "0.2 s of training" in result.stderr
     assert "(0.01 minutes are too short; give more with --minutes)" in result.stderr
 
 

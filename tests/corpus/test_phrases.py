@@ -16,6 +16,7 @@ from unittest import mock
 
 import numpy as np
 import pytest
+from grids import crossed
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -163,9 +164,11 @@ def speeches():
     ]
 
 
-@pytest.mark.parametrize("connectors", [(), ENGLISH], ids=["plain", "connectors"])
-@pytest.mark.parametrize(("score", "thresholds"), [("gensim", (10.0, 4.0)), ("npmi", (0.5, 0.3))])
-def test_same_as_gensim(speeches, score, thresholds, connectors):
+@pytest.mark.parametrize(
+    ("scored", "connectors"), crossed([("gensim", (10.0, 4.0)), ("npmi", (0.5, 0.3))], [(), ENGLISH])
+)
+def test_same_as_gensim(speeches, scored, connectors):
+    score, thresholds = scored
     gensim = pytest.importorskip("gensim.models.phrases")
     scoring = {"gensim": "default", "npmi": "npmi"}[score]
     how = {"min_count": 3, "scoring": scoring, "connector_words": frozenset(connectors)}

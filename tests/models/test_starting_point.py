@@ -8,8 +8,8 @@ from unhot.errors import ConfigError, DataError
 from unhot.outputs import LAYERS
 
 RNG = np.random.default_rng(3)
-OLD = [[f"w{i}" for i in RNG.zipf(1.5, 30) if i < 30] for _ in range(200)]
-NEW = [[f"w{i}" for i in RNG.integers(1, 5, 10)] + ["new", "newer"] for _ in range(100)]
+OLD = [[f"w{i}" for i in RNG.zipf(1.5, 30) if i < 30] for _ in range(100)]
+NEW = [[f"w{i}" for i in RNG.integers(1, 5, 10)] + ["new", "newer"] for _ in range(50)]
 SMALL = {"dim": 8, "min_count": 2, "epochs": 2, "window": 3, "sample": 0}
 TINY = 1e-30  # a rate at which nothing moves
 

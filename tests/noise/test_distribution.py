@@ -7,6 +7,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from grids import crossed
 
 from unhot.errors import ConfigError, DataError
 from unhot.kernels.jit import ENABLED
@@ -98,10 +99,10 @@ def test_draws_are_the_alias_table_at_the_bits_of_the_seed():
     assert tries == expected.index(distinct[-1]) + 1
 
 
-@pytest.mark.parametrize("limit", [0, 2, 5, NEVER], ids=["race", "race after 2", "race after 5", "rejection"])
-@pytest.mark.parametrize(
-    "q", [[0.4, 0.3, 0.2, 0.1], [0.1, 0.2, 0.3, 0.4], [0.5, 0.0, 0.25, 0.15, 0.1]], ids=str
-)
+QS = [[0.4, 0.3, 0.2, 0.1], [0.1, 0.2, 0.3, 0.4], [0.5, 0.0, 0.25, 0.15, 0.1]]
+
+
+@pytest.mark.parametrize(("limit", "q"), crossed([0, 2, 5, NEVER], QS))  # races, at once or later; rejection
 def test_distinct_draws_have_the_exact_distribution(q, limit, fits):
     for k in (1, 2, 3):
         chances = orders(q, k)

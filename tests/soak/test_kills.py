@@ -115,7 +115,7 @@ def killed_in(child, moment, rng):
     return killed
 
 
-@pytest.mark.parametrize(("over", "few", "many"), [("old", 2, 20), ("nothing", 1, 15)])
+@pytest.mark.parametrize(("over", "few", "many"), [("old", 1, 20), ("nothing", 1, 15)])
 def test_training_and_resuming(
     over, few, many, models, text, start, run, live, next_save, tally, soak, tmp_path
 ):
