@@ -6,8 +6,8 @@
 
 Each page has a temporary folder, which holds the small input files that the page names (docs_inputs.py). The
 Python snippets of a page share one namespace. In full, a page has a process of its own and every command goes
-to the shell. With --quick, all pages share this process, and it runs the commands of unhot itself, with `echo`
-before and a file behind them; models have dim 8 unless the page says otherwise. So it loads few kernels, and
+to the shell. With --quick, all pages share this process, and it runs the commands of unhot itself, also after
+`echo ... |` and with `> FILE`; models have dim 8 unless the page says otherwise. So it loads few kernels, and
 each once. The words behind the language of a fence say whether the block runs:
 
     ```sh, ```console, ```python     always; a line is a command, unless a backslash ends it

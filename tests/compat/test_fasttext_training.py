@@ -133,7 +133,7 @@ def test_pretrained_vectors_are_where_it_begins(text, tmp_path):
 @pytest.mark.parametrize(
     ("loss", "output"),
     [
-        ("ns", "negative:k=5,power=0.5"),
+        ("ns", "negative:k=7,power=0.5"),
         ("hs", "hierarchical:tree=word2vec"),
         ("softmax", "softmax"),
         ("ova", "one_vs_all"),
