@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test soak fix bench families glove phrases clean
+.PHONY: demo test house soak fix bench families glove phrases clean
 
 demo: .venv/core
 	$(BIN)/unhot demo
@@ -12,7 +12,12 @@ test: .venv/dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/python tools/house.py
 	$(BIN)/pytest -n auto --dist loadfile
+
+# how large and how deep the package is, compared with the limits in tools/house_limits.toml
+house: .venv/dev
+	$(BIN)/python tools/house.py
 
 # what `make test` samples, in full: 50 kills, 100 rounds of two writers, full disks, 100,000 damaged files, more examples, every command of the
 # documentation; some twenty-five minutes
