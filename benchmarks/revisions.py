@@ -1,153 +1,96 @@
-"""CPU time of training, one revision of unhot against another.
+"""One revision of unhot against another: CPU time and peak memory.
 
     python benchmarks/revisions.py --before OLD --after NEW [--rounds 5] [--epochs 5] [--dim 100]
 
-OLD and NEW are checkouts: folders with the package `unhot` in them. Both train the same encoded text with
-every model, in turns. Only the training itself is measured: not reading, counting cells or loading kernels.
-Writes docs/results/<name>.csv and .md.
+OLD and NEW are checkouts: folders with the package `unhot` in them. Both do the same work on the same data,
+in turns: train word models, a classifier, an n-gram model and item2vec, predict labels, score sentences. Only
+the work itself is measured: not reading, counting cells or loading kernels. Writes docs/results/<name>.csv
+and .md.
 """
 
 from __future__ import annotations
 
 import argparse
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
 
-from harness import child, commit, rounds, say
+from checkouts import Checkout, checkout_folder
+from harness import commit, rounds, say
 from options import existing, new_parser, results_path, words_of
 from report import Row, Table, cells, groups, head, markdown_table, of_tool, origin, ratio, ratios, write_page
-from text import WARM_UP_BYTES, prepare
+from revision_work import SEED, TIMED, Data, Work, prepare_data
 
 COLUMNS = (
-    *("round", "tool", "revision", "kind", "dim", "threads", "epochs", "words", "vocabulary"),
-    *("cpu_seconds", "seconds", "loss", "others_cores"),
+    *("round", "tool", "revision", "kind", "data", "settings", "repeats"),
+    *("cpu_seconds", "seconds", "peak_mb", "loss", "others_cores"),
 )
 TOOLS = ("before", "after")
-FIGURES = {"cpu_seconds": ".2f"}
-KINDS: dict[str, tuple[str, dict[str, Any]]] = {
-    "skip-gram": ("SkipGram", {}),
-    "cbow": ("CBOW", {}),
-    "hierarchical": ("SkipGram", {"output": "hierarchical"}),
-    "fasttext": ("FastText", {}),
-    "glove": ("GloVe", {}),
-}
-SEED = 1
-MIN_COUNT = 5
-
+FIGURES = {"cpu_seconds": ".2f", "peak_mb": ".0f"}
 NOTES = """\
-Settings that are not named here are the defaults. A figure is CPU time, of all threads
-together, from the training's beginning to its end: the median over the rounds (least..most). A ratio above 1
-means that `after` takes less. It is the median of the ratios of each round (least..most); those of the single
-rounds stand behind it. Each training is a process of its own. The two of a round run one behind the other,
-and take turns at being the first. Losses are those of the last round.
+Settings that are not named here are the defaults. CPU time is that of all threads together, from the
+beginning of a training to its end; for predicting and scoring it is the time of the calls after a first one,
+with a model that `before` trained on a few lines. Memory is the peak of the whole process. A cell shows the
+median over the rounds (least..most). A ratio above 1 means that `after` takes less: it is the median of the
+ratios of each round (least..most), and the CPU ratios of the single rounds follow. Each run is a process of
+its own. The two of a round run one after the other, and take turns at being the first. Losses are those of
+the last round.
 """
 
 
-class Revision(NamedTuple):
-    """A checkout, and where its compiled kernels are kept."""
-
-    checkout: Path
-    kernels: Path
-
-    def ask(self, name: str, job: dict[str, Any]) -> tuple[dict[str, Any], str]:
-        """The answer of a child that imports this checkout, and how busy others kept the machine."""
-        extra = {"PYTHONPATH": str(self.checkout), "NUMBA_CACHE_DIR": str(self.kernels)}
-        done, answer = child(name, job, extra=extra)
-        return answer, done.others_text()
-
-
 def main() -> None:
-    """Parse, measure, write the page."""
+    """Parse, measure and write the page."""
     options = parser().parse_args()
-    path = results_path(options)
-    common = origin(["numpy", "numba"])
-    with tempfile.TemporaryDirectory() as directory, Table(path, COLUMNS, common) as table:
+    with tempfile.TemporaryDirectory() as directory:
         folder = Path(directory)
-        kernels = options.kernels or folder
-        revisions = {
-            "before": Revision(options.before, kernels / "before"),
-            "after": Revision(options.after, kernels / "after"),
-        }
-        texts = {
-            "few": encoded(revisions["before"], folder / "few", None, WARM_UP_BYTES),
-            "corpus": encoded(revisions["before"], folder / "corpus", options.corpus, None),
-        }
-        commits = {tool: commit(revision.checkout) for tool, revision in revisions.items()}
-        for kind in options.kinds:
-            for tool in TOOLS:  # compiles the kernels
-                measure(kind, revisions[tool], {**texts, "corpus": texts["few"]}, options)
-            for number, tool in rounds(options.rounds, TOOLS):
-                row = measure(kind, revisions[tool], texts, options)
-                table.add({"round": number, "tool": tool, "revision": commits[tool], **row})
-                say(f"round {number}  {kind:14}{tool:8}{row['cpu_seconds']} s of CPU  loss {row['loss']}")
-    write_page(path, page)
+        kernels = options.kernels.resolve() if options.kernels else folder / "kernels"
+        checkouts = {tool: Checkout(getattr(options, tool), kernels / tool) for tool in TOOLS}
+        measure_all(checkouts, options, folder)
 
 
 def parser() -> argparse.ArgumentParser:
     """The command line."""
     result = new_parser(__doc__, rounds=5, name="revisions")
-    result.add_argument("--before", type=checkout, required=True, help="folder with the package unhot")
-    result.add_argument("--after", type=checkout, required=True, help="folder with the package unhot")
+    for tool in TOOLS:
+        result.add_argument(
+            f"--{tool}", type=checkout_folder, required=True, help="folder with the package unhot"
+        )
     result.add_argument(
         "--corpus", type=existing, help="text, words separated by white space; default: bundled"
     )
-    result.add_argument("--kinds", type=words_of(*KINDS), default=list(KINDS))
-    result.add_argument("--epochs", type=int, default=5)
-    result.add_argument("--threads", type=int, default=2)
-    result.add_argument("--dim", type=int, default=100)
+    result.add_argument("--kinds", type=words_of(*TIMED), default=list(TIMED), help="that are measured")
+    result.add_argument("--epochs", type=int, default=5, help="of word models; default: 5")
+    result.add_argument("--threads", type=int, default=2, help="of what is measured; default: 2")
+    result.add_argument("--dim", type=int, default=100, help="of word models; default: 100")
     result.add_argument(
         "--kernels", type=Path, help="directory to keep compiled kernels in; default: a new one"
     )
     return result
 
 
-def checkout(text: str) -> Path:
-    """A folder that holds the package."""
-    path = Path(text).resolve()
-    if not (path / "unhot" / "__init__.py").is_file():
-        raise argparse.ArgumentTypeError(f"{text}: no package unhot in it")
-    return path
-
-
-def encoded(revision: Revision, folder: Path, corpus: Path | None, limit: int | None) -> str:
-    """The folder of an encoded text; the bundled one if None."""
-    folder.mkdir()
-    text = prepare(corpus, folder, limit=limit)
-    job = {"text": str(text.path), "min_count": MIN_COUNT, "threads": 1, "directory": str(folder / "ids")}
-    revision.ask("encode_unhot", job)
-    return str(folder / "ids")
-
-
-def measure(
-    kind: str, revision: Revision, texts: dict[str, str], options: argparse.Namespace
-) -> dict[str, Any]:
-    """One training."""
-    model, given = KINDS[kind]
-    settings = {
-        "dim": options.dim,
-        "seed": SEED,
-        "epochs": options.epochs,
-        "threads": options.threads,
-        **given,
-    }
-    answer, others = revision.ask("train_revision", {**texts, "model": model, "settings": settings})
-    package = revision.checkout / "unhot"
-    if not package.samefile(answer["package"]):
-        raise SystemExit(f"{answer['package']} was imported instead of {package}")
-    return {
-        "kind": kind,
-        "dim": options.dim,
-        "threads": options.threads,
-        "epochs": options.epochs,
-        "words": answer["words"],
-        "vocabulary": answer["vocabulary"],
-        "cpu_seconds": round(answer["cpu_seconds"], 3),
-        "seconds": round(answer["seconds"], 3),
-        "loss": round(answer["loss"], 6),
-        "others_cores": others,
-    }
+def measure_all(checkouts: Mapping[str, Checkout], options: argparse.Namespace, folder: Path) -> None:
+    """Measure all kinds round by round, and write the page."""
+    path = results_path(options)
+    commits = {tool: commit(checkout.folder) for tool, checkout in checkouts.items()}
+    words = {"dim": options.dim, "epochs": options.epochs, "seed": SEED}
+    data: dict[str, Data] = {}
+    with Table(path, COLUMNS, origin(["numpy", "numba"])) as table:
+        for name in options.kinds:
+            kind = TIMED[name]
+            if kind.data not in data:
+                before = checkouts["before"]
+                data[kind.data] = prepare_data(kind.data, before, options.corpus, folder / kind.data)
+            settings = {**(words if kind.data == "words" else {}), **kind.settings}
+            settings["threads"] = options.threads
+            work = Work(kind, data[kind.data], settings, str(folder / f"{name}.model"))
+            work.begin(checkouts["before"])
+            for tool in TOOLS:
+                work.warm_up(checkouts[tool])
+            for number, tool in rounds(options.rounds, TOOLS):
+                row = work.measure(checkouts[tool])
+                table.add({"round": number, "tool": tool, "revision": commits[tool], "kind": name, **row})
+                say(f"round {number}  {name:18}{tool:8}{row['cpu_seconds']} s of CPU, {row['peak_mb']} MB")
+    write_page(path, page)
 
 
 def page(name: str, rows: Sequence[Row]) -> str:
@@ -155,20 +98,25 @@ def page(name: str, rows: Sequence[Row]) -> str:
     lines = []
     for (kind,), some in groups(rows, "kind").items():
         own = [of_tool(some, tool) for tool in TOOLS]
-        seconds = [*cells(own[0], FIGURES), *cells(own[1], FIGURES)]
+        seconds, memory = (
+            [
+                *cells(own[0], {column: form}),
+                *cells(own[1], {column: form}),
+                ratio(some, column, *TOOLS, ".3f"),
+            ]
+            for column, form in FIGURES.items()
+        )
         single = " ".join(f"{value:.3f}" for value in ratios(some, "cpu_seconds", *TOOLS))
-        losses = [mine[-1]["loss"] if mine else "-" for mine in own]
-        lines.append([kind, *seconds, ratio(some, "cpu_seconds", *TOOLS, ".3f"), single, *losses])
-    first = rows[0]
+        losses = [(mine[-1]["loss"] or "-") if mine else "-" for mine in own]
+        lines.append([kind, *seconds, single, *memory, *losses])
     revisions = {row["tool"]: row["revision"] for row in rows}
-    facts = [
-        "; ".join(f"{tool}: {revision}" for tool, revision in revisions.items()),
-        f"corpus: {int(first['words']):,} words, a vocabulary of {int(first['vocabulary']):,}",
-        f"dim: {first['dim']}; threads: {first['threads']}; epochs: {first['epochs']}",
-    ]
-    header = ["model", "before, CPU s", "after, CPU s", "before / after", "round by round"]
-    table = markdown_table([*header, "loss before", "loss after"], lines)
-    return "\n".join([head("revisions", name, rows, facts), NOTES, table])
+    facts = ["; ".join(f"{tool}: {revision}" for tool, revision in revisions.items())]
+    for (data, settings, repeats), some in groups(rows, "data", "settings", "repeats").items():
+        kinds = ", ".join(dict.fromkeys(row["kind"] for row in some))
+        facts.append(f"{kinds}: {data}; {settings}" + (f"; {repeats} times" if repeats != "1" else ""))
+    header = ["kind", "before, CPU s", "after, CPU s", "before / after", "round by round"]
+    header += ["before, MB", "after, MB", "before / after", "loss before", "loss after"]
+    return "\n".join([head("revisions", name, rows, facts), NOTES, markdown_table(header, lines)])
 
 
 if __name__ == "__main__":
