@@ -1,16 +1,23 @@
-"""One revision of unhot against another: CPU time and peak memory.
+"""One revision of unhot against another: CPU time and peak memory, or the bytes of what is learned.
 
     python benchmarks/revisions.py --before OLD --after NEW [--rounds 5] [--epochs 5] [--dim 100]
+    python benchmarks/revisions.py --before OLD --after NEW --bytes [skipgram,ease]
 
 OLD and NEW are checkouts: folders with the package `unhot` in them. Both do the same work on the same data,
 in turns: train word models, a classifier, an n-gram model and item2vec, predict labels, score sentences. Only
 the work itself is measured: not reading, counting cells or loading kernels. Writes docs/results/<name>.csv
 and .md.
+
+With --bytes, both train every kind of model with one thread on small generated data. For each kind a line
+says whether the saved models and their answers are equal, or which tensor or file differs and by how much.
+The exit code is 1 if anything differs, if a training fails, or if NEW lacks a kind of OLD. Nothing is timed
+and no page is written, so the machine may be busy meanwhile.
 """
 
 from __future__ import annotations
 
 import argparse
+import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -19,6 +26,7 @@ from checkouts import Checkout, checkout_folder
 from harness import commit, rounds, say
 from options import existing, new_parser, results_path, words_of
 from report import Row, Table, cells, groups, head, markdown_table, of_tool, origin, ratio, ratios, write_page
+from revision_bytes import TRAINED, compare_bytes
 from revision_work import SEED, TIMED, Data, Work, prepare_data
 
 COLUMNS = (
@@ -39,12 +47,14 @@ the last round.
 
 
 def main() -> None:
-    """Parse, measure and write the page."""
+    """Parse, then compare bytes, or measure and write the page."""
     options = parser().parse_args()
     with tempfile.TemporaryDirectory() as directory:
         folder = Path(directory)
         kernels = options.kernels.resolve() if options.kernels else folder / "kernels"
         checkouts = {tool: Checkout(getattr(options, tool), kernels / tool) for tool in TOOLS}
+        if options.bytes:
+            sys.exit(0 if compare_bytes(checkouts, options.bytes, folder) else 1)
         measure_all(checkouts, options, folder)
 
 
@@ -55,6 +65,14 @@ def parser() -> argparse.ArgumentParser:
         result.add_argument(
             f"--{tool}", type=checkout_folder, required=True, help="folder with the package unhot"
         )
+    result.add_argument(
+        "--bytes",
+        nargs="?",
+        type=words_of(*TRAINED),
+        const=list(TRAINED),
+        metavar="KINDS",
+        help="compare what is learned; without KINDS: by all kinds",
+    )
     result.add_argument(
         "--corpus", type=existing, help="text, words separated by white space; default: bundled"
     )
