@@ -3,59 +3,50 @@
 import errno
 import io
 import os
-import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
 import pytest
+from commands import run
+from terminals import on_terminal
 
 import unhot
 from unhot.cli import rescue
 from unhot.errors import DataError
+from unhot.vectors.formats import directory
 
-pty = pytest.importorskip("pty", reason="needs pseudo-terminals")
+pytest.importorskip("pty", reason="needs pseudo-terminals")
 
 LINES = "\n".join(" ".join(f"w{(i * i + j) % 11}" for j in range(8)) for i in range(300))
 SMALL = ("--dim", "8", "--min-count", "1", "--threads", "1", "--epochs", "2")
-# a plugin after which the disk of the folder `full` has no room
-FULL = """
-import errno, os
-from pathlib import Path
-from unhot.vectors.formats import directory
-write = directory._write_version
-def no_room(folder, texts, tensors):
-    if "full" in Path(folder).parts and not Path("room").exists():
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-    write(folder, texts, tensors)
-directory._write_version = no_room
-"""
+TRAIN = ("train", "text.txt", "-o", "full/model", *SMALL)
 
 
 @pytest.fixture
 def place(tmp_path, monkeypatch):
-    """A working directory with a text and a plugin; `aside` is where the encoded text is."""
+    """A working directory with a text; `aside` is where the encoded text is; `full` has no room."""
     (tmp_path / "text.txt").write_text(LINES)
-    (tmp_path / "no_room.py").write_text(FULL)
     (tmp_path / "aside").mkdir()
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("TMPDIR", str(tmp_path / "aside"))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "aside"))
+    write = directory._write_version
+
+    def no_room(folder, texts, tensors):
+        if "full" in Path(folder).parts and not Path("room").exists():
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        write(folder, texts, tensors)
+
+    monkeypatch.setattr(directory, "_write_version", no_room)
     return tmp_path
 
 
-def train(*more, **options):
-    command = [sys.executable, "-m", "unhot", "train", "text.txt", "-o", "full/model", *SMALL]
-    return subprocess.Popen(
-        [*command, "--plugin", "no_room.py", *more], stderr=subprocess.PIPE, text=True, **options
-    )
-
-
 def test_without_a_terminal_the_model_is_saved_beside_the_encoded_text(place):
-    child = train(stdin=subprocess.DEVNULL)
-    _, said = child.communicate(timeout=300)
-    assert child.returncode == 1
+    done = run(*TRAIN)
+    assert done.returncode == 1
     (saved,) = (place / "aside").glob("unhot-model-*")
-    last = said.splitlines()[-1]
+    last = done.stderr.splitlines()[-1]
     assert last.startswith("unhot: full/model: the model cannot be saved (No space left on device: it needs ")
     assert last.endswith(f"saved it to {saved} instead: move it to where you want it")
     assert unhot.load(saved, verify=True).complete
@@ -63,28 +54,23 @@ def test_without_a_terminal_the_model_is_saved_beside_the_encoded_text(place):
 
 
 def test_beside_a_kept_corpus(place):
-    child = train("--corpus-dir", "kept", stdin=subprocess.DEVNULL)
-    child.communicate(timeout=300)
+    run(*TRAIN, "--corpus-dir", "kept")
     (saved,) = (place / "kept").glob("unhot-model-*")
     assert unhot.load(saved).complete
 
 
 def talk(*answers, place):
     """Answer the questions of a training on a terminal; its exit code and all that it said."""
-    mine, theirs = pty.openpty()
-    command = [sys.executable, "-m", "unhot", "train", "text.txt", "-o", "full/model", *SMALL]
-    child = subprocess.Popen([*command, "--plugin", "no_room.py"], stdin=theirs, stdout=theirs, stderr=theirs)
-    os.close(theirs)
     said, rest = "", list(answers)
-    while True:
-        try:
-            said += os.read(mine, 4096).decode()
-        except OSError:  # the child has ended
-            break
+
+    def answer(master, shown):
+        nonlocal said
+        said += shown.decode()
         if rest and said.count("type another folder") > len(answers) - len(rest):
-            os.write(mine, rest.pop(0)(place))
-    os.close(mine)
-    return child.wait(timeout=60), " ".join(said.split())
+            os.write(master, rest.pop(0)(place))
+
+    code, _ = on_terminal(*TRAIN, answer=answer)
+    return code, " ".join(said.split())
 
 
 def make_room(place):

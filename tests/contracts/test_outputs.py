@@ -6,16 +6,13 @@ It must have the loss and the gradient of the formula, in both orientations.
 import dataclasses
 import json
 import logging
-import os
-import subprocess
-import sys
-from pathlib import Path
 from types import SimpleNamespace
 from typing import NamedTuple
 
 import numpy as np
 import pytest
 from grids import SOAK, crossed
+from programs import with_jit, without_jit
 
 import unhot
 from unhot.errors import ConfigError, DataError, FormatError, NothingLearned
@@ -729,22 +726,7 @@ def test_same_result_without_the_jit():
         "self_normalized",
     ]
     specs += ["negative:k=5,unique=true", "nce:k=5,noise=learned"]
-    results = []
-    for disabled in ("0", "1"):
-        environment = {
-            **os.environ,
-            "NUMBA_DISABLE_JIT": disabled,
-            "PYTHONPATH": str(Path(__file__).parents[2]),
-        }
-        run = subprocess.run(
-            [sys.executable, "-c", WITHOUT_JIT, *specs],
-            env=environment,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert run.returncode == 0, run.stderr
-        results.append(json.loads(run.stdout))
+    results = [json.loads(run(WITHOUT_JIT, *specs)) for run in (with_jit, without_jit)]
     for name, (losses, vector) in results[0].items():
         np.testing.assert_allclose(results[1][name][0], losses, rtol=1e-4, err_msg=name)
         np.testing.assert_allclose(results[1][name][1], vector, rtol=1e-3, atol=1e-5, err_msg=name)

@@ -4,8 +4,6 @@ import errno
 import math
 import os
 import re
-import subprocess
-import sys
 import tempfile
 import tracemalloc
 from collections import Counter
@@ -17,6 +15,7 @@ import pytest
 from grids import crossed
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from programs import without_jit
 from small_corpora import as_dict, brute_force, corpus_of, sentences
 
 from unhot.corpus import cooccurrence
@@ -411,7 +410,7 @@ def test_a_place_that_cannot_be_written(tmp_path):
         cooccurrences(corpus_of(LONG), directory=tmp_path / "file")
 
 
-def test_as_plain_python(tmp_path):
+def test_as_plain_python():
     """The same without the compiler."""
     program = """
 import sys
@@ -428,7 +427,4 @@ for sample in (0.0, 0.1):
             assert as_dict(cells) == expected
 print("right")
 """
-    command = [sys.executable, "-c", program, str(Path(__file__).parent)]
-    environment = {**os.environ, "NUMBA_DISABLE_JIT": "1", "PYTHONPATH": str(Path(__file__).parents[2])}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, cwd=tmp_path)
-    assert done.stdout == "right\n", done.stderr
+    assert without_jit(program, Path(__file__).parent) == "right\n"

@@ -20,6 +20,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from programs import with_jit, without_jit
 
 from unhot.corpus.corpus import Corpus
 from unhot.corpus.encoding import EncodingSizes, WordChoice, encode, encode_input, warm_up_encoding
@@ -468,8 +469,6 @@ def test_directory_that_cannot_be_made(tmp_path):
 
 def test_without_the_compiler(tmp_path):
     code = """
-import warnings
-warnings.simplefilter("error")
 from unhot.corpus.encoding import encode
 text = ["The cat the 7", "internationalization's the end"]
 for tokenizer in ("whitespace", "words", "text8"):
@@ -478,14 +477,7 @@ for tokenizer in ("whitespace", "words", "text8"):
 with encode([["a b", "a"], ["internationalization"] * 2], min_count=2) as c:
     print(c.vocabulary.words, c.report)
 """
-    outputs = []
-    for flag in ("0", "1"):
-        env = {**os.environ, "NUMBA_DISABLE_JIT": flag, "PYTHONPATH": str(Path(__file__).parents[2])}
-        outputs.append(
-            subprocess.run(
-                [sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True
-            ).stdout
-        )
+    outputs = [with_jit(code), without_jit(code)]
     assert outputs[0] == outputs[1]
     assert "['internationalization']" in outputs[0]
 

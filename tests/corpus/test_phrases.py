@@ -6,12 +6,8 @@ import itertools
 import json
 import lzma
 import math
-import os
 import re
-import subprocess
-import sys
 from collections import Counter
-from pathlib import Path
 from unittest import mock
 
 import numpy as np
@@ -19,6 +15,7 @@ import pytest
 from grids import crossed
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from programs import with_jit, without_jit
 
 import unhot
 from unhot.corpus.corpus import Corpus
@@ -411,18 +408,7 @@ out = io.BytesIO()
 phrases.write(text, out)
 print(json.dumps([phrases.found, out.getvalue().decode()]))
 """
-    answers = []
-    for flag in ("0", "1"):
-        environment = {**os.environ, "NUMBA_DISABLE_JIT": flag, "PYTHONPATH": str(Path(__file__).parents[2])}
-        done = subprocess.run(
-            [sys.executable, "-W", "error", "-c", code],
-            env=environment,
-            capture_output=True,
-            text=True,
-            timeout=120,
-        )
-        assert done.returncode == 0, done.stderr
-        answers.append(json.loads(done.stdout))
+    answers = [json.loads(run(code)) for run in (with_jit, without_jit)]
     assert answers[0] == answers[1]
     assert "bank_of_the_west" in answers[0][1]
 

@@ -239,15 +239,22 @@ def test_paths_or_sentences(tmp_path, monkeypatch):
         assert corpus.vocabulary.words == ["a.txt", "b.txt"]
 
 
-@pytest.mark.parametrize("kind", ["", *PACKERS])
-def test_standard_input(kind):
+@pytest.mark.parametrize("kind", PACKERS)
+def test_standard_input(kind, monkeypatch):
+    raw = b"\xef\xbb\xbf" + TEXT
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(PACKERS[kind](raw))))
+    with encode("-", min_count=1) as corpus:
+        found = corpus.report
+    assert (found.words, found.bytes, found.byte_order_marks) == (15000, len(raw), 1)
+
+
+def test_standard_input_of_a_process():
     code = "from unhot.corpus.encoding import encode; r = encode('-', min_count=1).report; "
     code += "print(r.words, r.bytes, r.byte_order_marks)"
     raw = b"\xef\xbb\xbf" + TEXT
     env = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
-    data = PACKERS[kind](raw) if kind else raw
     done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", code], input=data, env=env, capture_output=True, check=True
+        [sys.executable, "-W", "error", "-c", code], input=raw, env=env, capture_output=True, check=True
     )
     assert done.stdout.split() == [b"15000", b"%d" % len(raw), b"1"]
 

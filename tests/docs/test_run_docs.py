@@ -4,9 +4,7 @@ import sys
 from pathlib import Path
 
 import pytest
-
-from unhot.models.model import MODELS
-from unhot.outputs import LAYERS
+from commands import plugins_forgotten
 
 ROOT = Path(__file__).resolve().parents[2]
 TOOL = ROOT / "tools" / "run_docs.py"
@@ -23,21 +21,11 @@ def tool():
     sys.path.remove(str(TOOL.parent))
 
 
-@pytest.fixture
-def registries():
-    """Forget the models and layers that a page registers."""
-    before = [(registry, dict(registry)) for registry in (MODELS, LAYERS)]
-    yield
-    for registry, names in before:
-        registry.clear()
-        registry.update(names)
-
-
 @pytest.mark.filterwarnings("ignore")  # pages are short: they leave files open
-@pytest.mark.usefixtures("registries")
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_the_page_runs(page, tool):
-    assert tool.run_page(page, quick=True) == []
+    with plugins_forgotten():
+        assert tool.run_page(page, quick=True) == []
 
 
 def test_few_blocks_are_left_out(tool):

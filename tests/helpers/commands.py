@@ -12,6 +12,8 @@ from typing import NamedTuple
 import pytest
 
 from unhot.cli.main import main
+from unhot.models.model import MODELS
+from unhot.outputs import LAYERS
 
 
 class Ended(NamedTuple):
@@ -20,6 +22,21 @@ class Ended(NamedTuple):
     returncode: int
     stdout: str
     stderr: str
+
+
+@contextlib.contextmanager
+def plugins_forgotten():
+    """Forget the models and layers that were registered meanwhile, and the plugins that were loaded."""
+    before, modules = [(registry, dict(registry)) for registry in (MODELS, LAYERS)], set(sys.modules)
+    try:
+        yield
+    finally:
+        for registry, names in before:
+            registry.clear()
+            registry.update(names)
+        for name in set(sys.modules) - modules:
+            if name.startswith("unhot_plugin_"):
+                del sys.modules[name]
 
 
 def run(*arguments, text="", cwd=None, env=None):
@@ -34,7 +51,7 @@ def run(*arguments, text="", cwd=None, env=None):
         patch.setattr(logging.root, "handlers", [])  # pytest's own: warnings go to standard error
         for name, value in (env or {}).items():
             patch.setenv(name, value)
-        with contextlib.chdir(cwd or "."), pytest.raises(SystemExit) as end:
+        with contextlib.chdir(cwd or "."), plugins_forgotten(), pytest.raises(SystemExit) as end:
             main([str(argument) for argument in arguments])
         ended = Ended(end.value.code, out.getvalue().decode(), err.getvalue().decode())
     return ended

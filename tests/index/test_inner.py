@@ -1,14 +1,10 @@
 """Search by inner product, and the kernels that rank rows by scores, against a full sort in float64."""
 
-import os
-import subprocess
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from programs import with_jit, without_jit
 
 from unhot.errors import ConfigError, DataError
 from unhot.index import best as best_module
@@ -301,16 +297,6 @@ print(ENABLED, ids.tolist(), scores.tolist(), found.tolist())
 
 
 def test_the_same_without_the_compiler():
-    outputs = []
-    for disabled in "01":
-        root = str(Path(__file__).parents[2])
-        done = subprocess.run(
-            [sys.executable, "-W", "error", "-c", PLAIN],
-            env={**os.environ, "NUMBA_DISABLE_JIT": disabled, "PYTHONPATH": root},
-            check=True,
-            capture_output=True,
-            text=True,
-        )
-        outputs.append(done.stdout)
+    outputs = [with_jit(PLAIN), without_jit(PLAIN)]
     assert outputs[0].replace("True", "False") == outputs[1]
     assert "True" in outputs[0]

@@ -3,14 +3,10 @@
 Its results are tested in tests/index.
 """
 
-import os
-import subprocess
-import sys
-from pathlib import Path
-
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
+from programs import with_jit, without_jit
 
 from unhot.index import topk
 from unhot.kernels.jit import kernel
@@ -64,20 +60,6 @@ for n in (1, 30):
 
 
 def test_the_same_without_the_compiler():
-    outputs = []
-    for disabled in "01":
-        environment = {
-            **os.environ,
-            "NUMBA_DISABLE_JIT": disabled,
-            "PYTHONPATH": str(Path(__file__).parents[2]),
-        }
-        done = subprocess.run(
-            [sys.executable, "-W", "error", "-c", PLAIN],
-            env=environment,
-            check=True,
-            capture_output=True,
-            text=True,
-        )
-        outputs.append(done.stdout)
+    outputs = [with_jit(PLAIN), without_jit(PLAIN)]
     assert outputs[0].replace("True", "False") == outputs[1]
     assert "True" in outputs[0]

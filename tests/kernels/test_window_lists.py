@@ -1,14 +1,11 @@
 """The windows of a chunk and of several shards against `pairs`, the definition in plain Python."""
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from programs import with_jit, without_jit
 
 from unhot.corpus.corpus import Corpus
 from unhot.corpus.pairing import pairs
@@ -120,16 +117,13 @@ def test_the_windows_of_several_shards_are_those_of_one_text(shards, window, kee
     assert positions[-1] == sum(shard.ids.size for shard in corpus.shards)
 
 
-@pytest.mark.parametrize("disabled", ["0", "1"])
-def test_the_same_without_the_compiler(disabled):
-    code = (
-        "import sys; sys.path.insert(0, sys.argv[1]); import numpy as np; from test_window_lists import *;"
-        "sentences = [[0, 1, 2, 1, 1, 3], [5], [4, 4, 2, 0, 5, 1, 3]];"
-        "given = (sentences, np.linspace(0.5, 1, WORDS), 3, True);"
-        "assert chunk_pairs(*given, [4, 9]) == expected_pairs(*given) != []"
-    )
-    folder = os.path.dirname(__file__)  # noqa: PTH120
-    environment = {**os.environ, "NUMBA_DISABLE_JIT": disabled}
-    subprocess.run(
-        [sys.executable, "-W", "error", "-c", code, folder], check=True, env=environment, timeout=120
-    )
+def test_the_same_without_the_compiler():
+    code = """
+import numpy as np
+from tests.kernels.test_window_lists import WORDS, chunk_pairs, expected_pairs
+sentences = [[0, 1, 2, 1, 1, 3], [5], [4, 4, 2, 0, 5, 1, 3]]
+given = (sentences, np.linspace(0.5, 1, WORDS), 3, True)
+assert chunk_pairs(*given, [4, 9]) == expected_pairs(*given) != []
+print(chunk_pairs(*given, [4, 9]))
+"""
+    assert with_jit(code) == without_jit(code)

@@ -2,13 +2,11 @@
 
 import hashlib
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+from programs import with_jit, without_jit
 
 import unhot
 from unhot import Classifier
@@ -572,18 +570,7 @@ print(json.dumps(out))
 
 
 def test_the_same_without_the_jit():
-    results = []
-    for disabled in ("0", "1"):
-        environment = {
-            **os.environ,
-            "NUMBA_DISABLE_JIT": disabled,
-            "PYTHONPATH": str(Path(__file__).parents[2]),
-        }
-        run = subprocess.run(
-            [sys.executable, "-c", WITHOUT_JIT], env=environment, capture_output=True, text=True, check=False
-        )
-        assert run.returncode == 0, run.stderr
-        results.append(json.loads(run.stdout))
+    results = [json.loads(run(WITHOUT_JIT)) for run in (with_jit, without_jit)]
     for (losses, found, best), (other_losses, other, other_best) in zip(*results, strict=True):
         np.testing.assert_allclose(losses, other_losses, rtol=1e-4)
         np.testing.assert_allclose(found, other, atol=1e-4)

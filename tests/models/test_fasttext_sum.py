@@ -6,13 +6,10 @@ Its step is under contract in tests/contracts/test_outputs.py.
 import dataclasses
 import json
 import logging
-import os
-import subprocess
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
+from programs import with_jit, without_jit
 
 import unhot
 from unhot import CBOW, FastText
@@ -294,16 +291,5 @@ print(json.dumps(out))
 
 
 def test_same_result_without_the_jit():
-    results = []
-    for disabled in ("0", "1"):
-        environment = {
-            **os.environ,
-            "NUMBA_DISABLE_JIT": disabled,
-            "PYTHONPATH": str(Path(__file__).parents[2]),
-        }
-        run = subprocess.run(
-            [sys.executable, "-c", WITHOUT_JIT], env=environment, capture_output=True, text=True, check=False
-        )
-        assert run.returncode == 0, run.stderr
-        results.append(json.loads(run.stdout))
+    results = [json.loads(run(WITHOUT_JIT)) for run in (with_jit, without_jit)]
     np.testing.assert_allclose(results[1], results[0], rtol=1e-3, atol=1e-5)

@@ -1,15 +1,12 @@
 """Pointwise mutual information against the formula, word by word, and against scipy."""
 
 import math
-import os
-import subprocess
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from programs import with_jit, without_jit
 
 from unhot import Vocabulary
 from unhot.corpus.cells import Cells
@@ -184,17 +181,6 @@ print(np.array(found).tolist())
 
 
 def test_the_same_without_the_compiler():
-    found = []
-    for disabled in "01":
-        environment = {
-            **os.environ,
-            "NUMBA_DISABLE_JIT": disabled,
-            "PYTHONPATH": str(Path(__file__).parents[2]),
-        }
-        done = subprocess.run(
-            [sys.executable, "-c", PROGRAM], env=environment, capture_output=True, text=True, timeout=120
-        )
-        assert done.returncode == 0, done.stderr
-        found.append(eval(done.stdout))
+    found = [eval(run(PROGRAM)) for run in (with_jit, without_jit)]
     assert len(found[0]) > 80
     np.testing.assert_allclose(found[0], found[1], rtol=1e-4, atol=1e-5)

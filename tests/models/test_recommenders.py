@@ -1,15 +1,11 @@
 """What all recommenders have in common, and the counted ones against their references."""
 
 import json
-import os
-import subprocess
-import sys
-import textwrap
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from programs import without_jit
 
 import unhot
 from unhot.errors import ConfigError, DataError, FormatError
@@ -219,17 +215,7 @@ json.dump(found, sys.stdout)
 
 
 def test_without_a_compiler():
-    root = Path(__file__).resolve().parents[2]
-    environment = {**os.environ, "PYTHONPATH": str(root), "NUMBA_DISABLE_JIT": "1"}
-    done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(PLAIN)],
-        capture_output=True,
-        text=True,
-        env=environment,
-        cwd=root,
-    )
-    assert done.returncode == 0, done.stderr
-    for name, found in json.loads(done.stdout).items():
+    for name, found in json.loads(without_jit(PLAIN)).items():
         settings = {"dim": 4, "epochs": 1} if name in TRAINED else {}
         expected = scores(make(name, **settings).fit(ROWS[:30]), [["i1"], ["i2", "i3", "i2"]])
         assert np.array(found) == pytest.approx(expected, rel=1e-3, abs=1e-6), name

@@ -19,7 +19,10 @@ from unhot.train.exact_run import mixed_rows, rows_of_step, steps_of_epoch
 from unhot.vocab.vocabulary import Vocabulary
 
 WORDS = 12
-EXACT = {"dim": 16, "min_count": 1, "window": 2, "sample": 0.0, "shrink": False, "on": "cells", "epochs": 400}
+EXACT = {
+    **{"dim": 16, "min_count": 1, "window": 2, "sample": 0.0, "shrink": False},
+    **{"on": "cells", "epochs": 400, "threads": 1},
+}
 SMALL = {"dim": 6, "min_count": 2, "window": 3, "epochs": 6, "on": "cells", "threads": 1}
 
 

@@ -1,13 +1,12 @@
 """A model of sixty lines from outside the package: trained, saved, loaded and resumed by the command line."""
 
-import os
-import subprocess
-import sys
 from collections import Counter
 from pathlib import Path
 
+import commands
 import numpy as np
 import pytest
+from commands import plugins_forgotten
 
 import unhot
 from unhot.cli.outputs import load_plugin
@@ -40,19 +39,12 @@ def text(tmp_path):
 @pytest.fixture(autouse=True)
 def registered():
     """The registry as it was."""
-    before = dict(MODELS)
-    yield
-    MODELS.clear()
-    MODELS.update(before)
-    for name in [name for name in sys.modules if name.startswith("unhot_plugin_")]:
-        del sys.modules[name]
+    with plugins_forgotten():
+        yield
 
 
 def run(folder, *arguments):
-    command = [sys.executable, "-m", "unhot", *map(str, arguments)]
-    return subprocess.run(
-        command, capture_output=True, text=True, timeout=300, cwd=folder, env={**os.environ}
-    )
+    return commands.run(*arguments, cwd=folder)
 
 
 def expected(model, lines):
@@ -91,11 +83,13 @@ def test_resume_through_the_command_line(text, tmp_path):
     done = run(tmp_path, "train", "text", "-o", "toy", *options)
     assert done.returncode == 130, done.stderr
     assert "continue with: unhot train --resume toy" in done.stderr
-    load_plugin(str(TOY))
-    half = load_unfinished(tmp_path / "toy")
-    assert 0 < half.learned.counts.sum() < np.sum(expected(half, text))
+    with plugins_forgotten():
+        load_plugin(str(TOY))
+        half = load_unfinished(tmp_path / "toy")
+        assert 0 < half.learned.counts.sum() < np.sum(expected(half, text))
     done = run(tmp_path, "train", "--resume", "toy", "--plugin", plugin)
     assert done.returncode == 0, done.stderr
+    load_plugin(str(TOY))
     model = unhot.load(tmp_path / "toy")
     assert model.learned.counts.tolist() == expected(model, text)
 

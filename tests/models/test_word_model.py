@@ -1,13 +1,11 @@
 """SkipGram and CBOW as a user meets them."""
 
 import hashlib
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+from programs import with_jit, without_jit
 
 import unhot
 from unhot.errors import ConfigError, DataError, FormatError
@@ -208,14 +206,8 @@ np.savez(sys.argv[1], **out)
 
 def test_the_same_without_the_compiler(tmp_path):
     """The plain Python twins draw the same numbers and reach the same vectors."""
-    for name, disabled in (("on", "0"), ("off", "1")):
-        environment = {**os.environ, "NUMBA_DISABLE_JIT": disabled}
-        subprocess.run(
-            [sys.executable, "-W", "error", "-c", WITHOUT_JIT, str(tmp_path / name)],
-            check=True,
-            env=environment,
-            timeout=300,
-        )
+    with_jit(WITHOUT_JIT, tmp_path / "on")
+    without_jit(WITHOUT_JIT, tmp_path / "off")
     on, off = (np.load(tmp_path / f"{name}.npz") for name in ("on", "off"))
     for key in on.files:
         np.testing.assert_allclose(on[key], off[key], rtol=1e-4, atol=1e-5, err_msg=key)

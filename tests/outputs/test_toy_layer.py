@@ -2,12 +2,12 @@
 
 import json
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+from commands import run
 
 import unhot
 from unhot.cli.outputs import load_plugin
@@ -30,12 +30,6 @@ def toy(tmp_path_factory):
     yield path
     module = LAYERS.pop("ring").__module__
     del sys.modules[module]
-
-
-def run(*arguments):
-    return subprocess.run(
-        [sys.executable, "-m", "unhot", *map(str, arguments)], capture_output=True, text=True, timeout=300
-    )
 
 
 def score_gradient(layer, scores, target, counts):
@@ -103,7 +97,10 @@ def test_scores_converge_to_what_the_docstring_says(toy):
     np.testing.assert_allclose(np.exp(log_softmax(layer.log_weight(scores, counts))), p)
 
 
-def test_the_shell_knows_it(toy, tmp_path):
+def test_the_shell_knows_it(toy, tmp_path, monkeypatch):
+    layer = LAYERS["ring"]
+    monkeypatch.delitem(LAYERS, "ring")
+    monkeypatch.delitem(sys.modules, layer.__module__)
     listed = run("train", "--plugin", toy, "--help").stdout.partition("Output layers")[2]
     assert "  ring              Ring: tell the target from the word behind it." in listed.splitlines()
     assert "Ring:" not in run("train", "--help").stdout
@@ -127,11 +124,8 @@ def test_the_shell_knows_it(toy, tmp_path):
     trained = run(*command, "--plugin", toy)
     assert (trained.returncode, trained.stderr) == (0, "")
     assert json.loads(run("info", tmp_path / "m", "--json").stdout)["output"] == "ring:bias=true"
+    with pytest.raises(ConfigError, match="there is no layer 'ring'"):
+        unhot.load(tmp_path / "m")
+    assert len(unhot.Vectors.load(tmp_path / "m")) == 5  # vectors need no layer
+    monkeypatch.setitem(LAYERS, "ring", layer)
     assert unhot.load(tmp_path / "m").head.log_prob(np.zeros(4)).shape == (5,)
-    layer = LAYERS.pop("ring")
-    try:
-        with pytest.raises(ConfigError, match="there is no layer 'ring'"):
-            unhot.load(tmp_path / "m")
-        assert len(unhot.Vectors.load(tmp_path / "m")) == 5  # vectors need no layer
-    finally:
-        LAYERS["ring"] = layer

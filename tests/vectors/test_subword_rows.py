@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import os
 import subprocess
 import sys
 
@@ -11,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from programs import with_jit, without_jit
 
 from unhot.errors import DataError
 from unhot.vectors import subword_rows
@@ -262,13 +262,7 @@ for kind in (np.float32, np.float16):
     rows = SubwordRows(cut, matrix, own, first_bucket=3)
     print(rows.vectors(words).tobytes().hex())
 """
-    outputs = {
-        subprocess.run(
-            [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=env
-        ).stdout
-        for env in ({**os.environ}, {**os.environ, "NUMBA_DISABLE_JIT": "1"})
-    }
-    assert len(outputs) == 1
+    assert with_jit(code) == without_jit(code) != ""
 
 
 def test_the_compiler_is_loaded_late() -> None:

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+from programs import without_jit
 
 from unhot.errors import ConfigError, DataError, FormatError
 from unhot.types import Floats
@@ -268,11 +266,7 @@ def test_without_the_jit(tmp_path: Path) -> None:
             name,
         )
         names.append(path.name)
-    command = [sys.executable, "-W", "error", "-c", JIT_OFF, str(tmp_path), *names]
-    done = subprocess.run(
-        command, env={**os.environ, "NUMBA_DISABLE_JIT": "1"}, capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stderr
+    without_jit(JIT_OFF, tmp_path, *names)
 
 
 def test_output_vectors(tmp_path: Path) -> None:
