@@ -238,20 +238,17 @@ def test_help_and_import_do_not_load_the_compiler():
     assert "train" in run("--help").stdout
 
 
-@pytest.mark.parametrize(
-    "command", [[sys.executable, "-m", "unhot"], [Path(sys.executable).parent / "unhot"]]
-)
-def test_a_process_of_its_own(command, tmp_path):
+def test_a_process_of_its_own(tmp_path):
     """All other tests of commands run in this process."""
     text = "\n".join(LINES)
-    small = ["train", "-", "-o", tmp_path / "m", "--dim", "8", "--epochs", "1"]
-    done = subprocess.run([*command, *small], capture_output=True, text=True, input=text, timeout=300)
+    small = ["-m", "unhot", "train", "-", "-o", tmp_path / "m", "--dim", "8", "--epochs", "1"]
+    done = subprocess.run([sys.executable, *small], capture_output=True, text=True, input=text, timeout=300)
     assert (done.returncode, done.stdout) == (0, ""), done.stderr
     assert f"unhot neighbors {tmp_path / 'm'} WORD" in done.stderr
-    for wrong, code in ((["info", "nowhere"], 1), (["train", "--fly"], 2)):
-        failed = subprocess.run([*command, *wrong], capture_output=True, text=True, timeout=300)
-        assert (failed.returncode, failed.stdout) == (code, "")
-        assert len(failed.stderr.splitlines()) == 1
+    script = [Path(sys.executable).parent / "unhot", "info", "nowhere"]
+    failed = subprocess.run(script, capture_output=True, text=True, timeout=300)
+    assert (failed.returncode, failed.stdout) == (1, "")
+    assert len(failed.stderr.splitlines()) == 1
 
 
 def test_warmup():

@@ -4,6 +4,7 @@ import dataclasses
 
 import numpy as np
 import pytest
+from grids import some
 
 from unhot.errors import ConfigError
 from unhot.outputs import LAYERS, Head, parse_output
@@ -262,7 +263,7 @@ GRAPHS = [
 ]
 
 
-@pytest.mark.parametrize("spec", GRAPHS)
+@pytest.mark.parametrize("spec", some(GRAPHS, 9))
 def test_no_graph_breaks(spec, example):
     """With given draws, so that the results can be compared; tests/nn has those that a graph makes."""
     counts = 100 // (1 + np.arange(7)) + 1

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from grids import crossed
+from grids import SOAK, crossed
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from programs import without_jit
@@ -284,7 +284,7 @@ def buffers(value):
     return sum(map(buffers, value)) if isinstance(value, (tuple, list)) else 0
 
 
-@pytest.mark.parametrize("threads", [1, 4])
+@pytest.mark.parametrize("threads", [4, 1] if SOAK else [4])
 def test_the_budget_is_kept(zipf, threads):
     """Also by what is needed for a moment: all that NumPy allocates is traced."""
     cooccurrences(corpus_of(LONG), threads=threads).close()  # compiled before

@@ -51,7 +51,7 @@ def folder_bytes(path):
 
 @pytest.mark.parametrize("body", sorted(BODIES))
 def test_every_body_learns(body):
-    model = small(body=body, epochs=6, dropout=0.0, lr=0.01).fit(TRAIN)
+    model = small(body=body, epochs=4, dropout=0.0, lr=0.015).fit(TRAIN)
     assert model.history.losses[-1] < model.history.losses[0]
     found = model.perplexity(VALID)
     assert found.tokens == sum(len(line.split()) + 1 for line in VALID)

@@ -79,7 +79,15 @@ def test_training_is_gradient_descent_on_the_reference(toy, predict):
 def test_it_is_trained_by_name_and_learns(toy):
     text = [["a", "b"] * 5, ["c", "d"] * 5] * 50
     model = unhot.SkipGram(
-        dim=8, window=1, min_count=1, sample=0, epochs=20, lr=0.025, threads=1, output="ring:bias=true"
+        dim=8,
+        window=1,
+        min_count=1,
+        sample=0,
+        epochs=20,
+        lr=0.025,
+        threads=1,
+        output="ring:bias=true",
+        predict="contexts",
     ).fit(text)
     assert model.layer.spec() == "ring:bias=true"
     assert model.history.losses == sorted(model.history.losses, reverse=True)
