@@ -1,19 +1,24 @@
 # Everything sets itself up: a virtual environment in .venv, with what constraints.txt pins.
 PYTHON ?= python3
 BIN := .venv/bin
+# Python's own byte code is kept, whatever the shell says: the tests start many processes
+export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test house soak fix bench families glove phrases clean
+.PHONY: demo test quick house soak fix bench families glove phrases clean
 
 demo: .venv/core
 	$(BIN)/unhot demo
 	@echo "(unhot is in $(BIN): put it on your path with: source $(BIN)/activate)"
 
+# make test ARGS="tests/graphs -k walk": only these tests
 test: .venv/dev
+ifeq ($(ARGS),)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/python tools/house.py
-	$(BIN)/pytest -n auto --dist loadfile
+endif
+	$(BIN)/pytest -n auto --dist loadfile $(ARGS)
 
 # how large and how deep the package is, compared with the limits in tools/house_limits.toml
 house: .venv/dev
