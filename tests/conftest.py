@@ -1,3 +1,4 @@
+import gc
 import os
 
 from hypothesis import settings
@@ -16,3 +17,10 @@ if "UNHOT_SOAK" not in os.environ:
 
 # one thread of BLAS and of torch for each worker of the tests: more would wait for each other
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+
+
+def pytest_collection_finish():
+    """Leave what stays until the end, modules and thousands of tests, out of every garbage collection."""
+    gc.collect()
+    gc.freeze()
