@@ -4,7 +4,7 @@ import os
 from hypothesis import settings
 
 # a first example may compile a kernel; `make soak` draws more examples
-settings.register_profile("unhot", deadline=None, max_examples=300 if "UNHOT_SOAK" in os.environ else 30)
+settings.register_profile("unhot", deadline=None, max_examples=300 if "UNHOT_SOAK" in os.environ else 20)
 settings.load_profile("unhot")
 
 # some virtual machines say that they can do AMX and stop torch's bfloat16 products with an illegal

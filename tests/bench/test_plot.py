@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from grids import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from unhot.bench import Comparison, Measured, Settings
@@ -39,7 +40,7 @@ def measured(layer, *losses, **more):
 
 
 @given(st.lists(st.floats(0, 1), max_size=20), st.floats(0.01, 0.1))
-@settings(max_examples=200)
+@examples(200)
 def test_names_are_apart(places, gap):
     found = spread_out(places, gap)
     assert len(found) == len(places)

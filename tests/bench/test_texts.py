@@ -3,7 +3,8 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from grids import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from unhot import CBOW, SkipGram
@@ -80,7 +81,7 @@ def test_a_text_of_one_line_can_be_split(monkeypatch):
 
 
 @given(st.lists(st.integers(1, 30), min_size=1, max_size=20), st.integers(1, 12))
-@settings(max_examples=50)
+@examples(50)
 def test_cut_long(lengths, longest):
     starts = np.concatenate([[0], np.cumsum(lengths)])
     found = cut_long(starts, longest).tolist()

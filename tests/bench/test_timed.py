@@ -3,7 +3,8 @@ import time
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from grids import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from unhot import SkipGram
@@ -72,7 +73,7 @@ def test_a_true_interrupt_is_passed_on(corpus):
 
 
 @given(st.floats(-RUNGS, RUNGS), st.one_of(st.none(), st.integers(-RUNGS + 1, RUNGS)))
-@settings(max_examples=200)
+@examples(200)
 def test_best_lr(best, diverges):
     """Of a convex loss in log lr that ends somewhere, the best rung of the ladder.
 

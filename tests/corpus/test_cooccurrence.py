@@ -12,8 +12,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from grids import SOAK, crossed
-from hypothesis import given, settings
+from grids import SOAK, crossed, examples
+from hypothesis import given
 from hypothesis import strategies as st
 from programs import without_jit
 from small_corpora import as_dict, brute_force, corpus_of, sentences
@@ -73,7 +73,7 @@ def in_sections(corpus, room=0, **how):
     st.integers(1, 4),
     ROOMS,
 )
-@settings(max_examples=80)
+@examples(80)
 def test_the_definition_to_the_last_bit(shards, window, weights, sides, sample, threads, room):
     corpus = corpus_of(*shards, words=11)  # words 9 and 10 have empty rows
     how = {"window": window, "weights": weights, "sides": sides, "sample": sample, "seed": 7}

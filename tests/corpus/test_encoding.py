@@ -18,7 +18,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from grids import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from programs import with_jit, without_jit
 
@@ -113,7 +114,7 @@ PIECES = [
 TEXT = st.lists(st.sampled_from(PIECES), max_size=40).map(b"".join)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(
     st.lists(TEXT, min_size=1, max_size=3),
     st.integers(1, 3),
@@ -142,7 +143,7 @@ def test_files(tmp_path_factory, texts, threads, min_count, max_vocab, sizes):
             assert all(len(s.ids) < sizes.shard + max(map(len, expected)) for s in corpus.shards)
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(
     st.lists(
         st.lists(st.text(st.characters(exclude_categories=()), min_size=1, max_size=4), max_size=5),
@@ -182,7 +183,7 @@ def test_tokens_of_bytes_that_join_token_lists():
         assert sentences_of(corpus) == [tokens[:6]]
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(st.lists(TEXT.map(decode_word), min_size=1, max_size=5))
 def test_strings_are_sentences_whatever_newlines_they_hold(strings):
     sentences = [
@@ -239,7 +240,7 @@ def test_given_counts_are_the_vocabulary():
         encode(sentences, counts={"q": 1})
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(
     st.lists(
         st.lists(st.sampled_from(["a", "b", "c", "d", "\x00", "a b"]), min_size=1, max_size=6),

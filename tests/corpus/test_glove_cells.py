@@ -5,7 +5,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from grids import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from small_corpora import as_dict
 
@@ -85,7 +86,7 @@ records = st.lists(
 
 
 @given(records, st.integers(1, 9), st.integers(1, 9))
-@settings(max_examples=50)
+@examples(50)
 def test_records_of_the_same_words_are_added_up(tmp_path_factory, given, part, block):
     path = tmp_path_factory.getbasetemp() / "records.bin"
     path.write_bytes(b"".join(struct.pack("<iid", *record) for record in given))

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from grids import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from small_corpora import as_dict
 
@@ -39,7 +40,7 @@ def naive(lines, min_count, empty_lines, unknown):
     return kept if empty_lines else [line for line in kept if line]
 
 
-@settings(max_examples=80)
+@examples(80)
 @given(
     LINES.filter(any),
     st.integers(1, 3),
@@ -250,7 +251,7 @@ def test_lines_that_do_not_fit(tmp_path):
         encode(iter(TEXT), min_count=1, beside={"labels": "nosuch.txt"})
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(
     st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4), st.integers(0, 4)), min_size=1, max_size=20),
     st.data(),
@@ -375,7 +376,7 @@ def test_places_of_unknown_words_have_no_windows():
                 call()
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(LINES.filter(any))
 def test_empty_lines_change_no_cells(lines):
     counted = []
@@ -405,7 +406,7 @@ def test_empty_lines_between_sections(monkeypatch):
     assert len(sections) > 10
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(LINES.filter(any))
 def test_empty_lines_change_no_phrases(tmp_path_factory, lines):
     found, texts = [], []

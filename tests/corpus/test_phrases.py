@@ -12,8 +12,8 @@ from unittest import mock
 
 import numpy as np
 import pytest
-from grids import crossed
-from hypothesis import example, given, settings
+from grids import crossed, examples
+from hypothesis import example, given
 from hypothesis import strategies as st
 from programs import with_jit, without_jit
 
@@ -92,7 +92,7 @@ WORDS = ["a", "b", "c", "d_e", "of", "the", "_"]
 SENTENCES = st.lists(st.lists(st.sampled_from(WORDS), min_size=1, max_size=14), min_size=1, max_size=12)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(
     SENTENCES,
     st.sampled_from(["word2vec", "gensim", "npmi"]),

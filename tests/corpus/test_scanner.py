@@ -3,7 +3,8 @@
 from collections import Counter
 
 import numpy as np
-from hypothesis import given, settings
+from grids import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from unhot.corpus.reading.scanner import (
@@ -86,7 +87,7 @@ def test_scan_any_bytes(text):
     check(text + b" ")
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(st.integers(0, 3), st.integers(1, 2 * WIDTH + 9), st.integers(0, WIDTH + 3))
 def test_scan_at_every_position_of_a_vector(gap, length, before):
     check(b"q" * before + b" " * (gap + 1) + b"w" * length + b"\n" * gap + b"w" * length + b"\n")

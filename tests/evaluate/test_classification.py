@@ -5,7 +5,8 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from grids import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from unhot.compat.fasttext.meter import Meter
@@ -34,7 +35,7 @@ def same(found, wanted):
 
 
 @given(CASES)
-@settings(max_examples=150)
+@examples(150)
 def test_all_figures_by_sets(cases):
     truth = [[*known, *[-1] * unknown] for known, unknown, _ in cases]
     predicted = [ids for *_, ids in cases]

@@ -11,7 +11,8 @@ import pytest
 import readers
 from fuzz import QUICK
 from fuzz_cases import Cases, run
-from hypothesis import given, settings
+from grids import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from readers import READERS
 
@@ -67,7 +68,7 @@ HEADS = [
 
 
 @pytest.mark.parametrize("name", FORMATS)
-@settings(max_examples=40)
+@examples(40)
 @given(
     head=st.sampled_from(HEADS),
     data=st.binary(max_size=60) | st.text("a01 \n\t.-e{}[]", max_size=40).map(str.encode),

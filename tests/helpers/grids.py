@@ -2,6 +2,8 @@
 
 import os
 
+from hypothesis import settings
+
 SOAK = "UNHOT_SOAK" in os.environ
 
 
@@ -21,3 +23,8 @@ def some(cases, number):
     if SOAK or number >= len(cases):
         return cases
     return [cases[i * (len(cases) - 1) // (number - 1)] for i in range(number)]
+
+
+def examples(number):
+    """Draw some examples of a property; in `make test`, a third of the number."""
+    return settings(max_examples=max(300, number) if SOAK else max(10, number // 3), deadline=None)

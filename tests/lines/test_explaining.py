@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from grids import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 import unhot
@@ -101,7 +102,7 @@ KINDS = [
 def test_pieces_have_the_rows_of_the_line(kind, make_predictor):
     predictor = make_predictor(**kind)
 
-    @settings(max_examples=40)
+    @examples(40)
     @given(
         st.lists(st.sampled_from(["good", "film", "a", "unseen", "g", "</s>", "\u00e9t\u00e9"]), max_size=9)
     )

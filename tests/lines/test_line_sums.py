@@ -5,7 +5,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from grids import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from unhot.lines.fasttext_model import fasttext_predictor
@@ -87,7 +88,7 @@ def check(predictor: LinePredictor, lines: list[str], error: float = 1e-5) -> No
 def test_lines_of_all_kinds(kind, make_predictor):
     predictor = make_predictor(**kind)
 
-    @settings(max_examples=25)
+    @examples(25)
     @given(LINES)
     def each(lines):
         check(predictor, lines)

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from grids import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from unhot.errors import ConfigError
@@ -111,7 +112,7 @@ def test_tokenizers_in_python_are_the_compiled_ones(name, make_predictor):
     few = make_predictor(**KIND, tokenizer=name)
     many = compiled(make_predictor(**KIND, tokenizer=name))
 
-    @settings(max_examples=20)
+    @examples(20)
     @given(
         st.lists(
             st.text("gGoOdD .7\u00e9\u00c9\u0130\U0001f642\0\n\tb\udcff-", max_size=20),

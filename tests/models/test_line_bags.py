@@ -5,7 +5,8 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from grids import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from unhot.corpus import encode
@@ -104,7 +105,7 @@ def test_rows_weights_and_lines(kind, large, monkeypatch):
     monkeypatch.setattr(line_bags, "BLOCK", 3)
     monkeypatch.setattr(line_units, "BLOCK", 4)
 
-    @settings(max_examples=15)
+    @examples(15)
     @given(TEXTS, st.booleans(), st.sampled_from([1, 3, 99]))
     def each(texts, idf, kept):
         expected = Expected(texts, **kind, kept=kept, idf=idf)

@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from grids import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from unhot.errors import DataError
@@ -25,7 +26,7 @@ def pieces(subwords, words, word):
     return own + subwords.ids(word).tolist()
 
 
-@settings(max_examples=50, deadline=None)
+@examples(50)
 @given(
     st.integers(1, 3),
     st.integers(0, 3),

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from grids import SOAK, crossed
 
 import unhot
 from unhot.errors import ConfigError, DataError
@@ -110,15 +111,14 @@ def test_given_vectors():
     assert "never" not in model.vectors
 
 
+FEEDERS = [(unhot.SkipGram, {}), (unhot.SkipGram, {"predict": "contexts"}), (unhot.CBOW, {})]
+OUTPUTS = ["negative:k=5", "negative:k=20", "hierarchical", "nce:k=5,ln_z=per_input", "one_vs_all:bias=true"]
+
+
+@pytest.mark.parametrize(("feeder", "output"), crossed(FEEDERS * (1 if SOAK else 2), OUTPUTS))
 @pytest.mark.parametrize("threads", [1, 3])
-@pytest.mark.parametrize(
-    "output",
-    ["negative:k=5", "negative:k=20", "hierarchical", "nce:k=5,ln_z=per_input", "one_vs_all:bias=true"],
-)
-@pytest.mark.parametrize(
-    ("kind", "how"), [(unhot.SkipGram, {}), (unhot.SkipGram, {"predict": "contexts"}), (unhot.CBOW, {})]
-)
-def test_frozen_rows_do_not_move_and_all_others_do(kind, how, output, threads):
+def test_frozen_rows_do_not_move_and_all_others_do(feeder, output, threads):
+    kind, how = feeder
     rng = np.random.default_rng(1)
     text = [[f"w{i}" for i in rng.zipf(1.2, 60) if i < 300] for _ in range(300)]
     settings = {**SMALL, "output": output, "threads": threads, "lr": 0.02, "min_count": 1, **how}

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from grids import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 import unhot
@@ -46,7 +47,7 @@ def test_layouts_give_the_same_scores(model: NGramModel, tmp_path: Path) -> None
     ).stat().st_size
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(
     lines=st.lists(st.text("abcdef ", max_size=30), min_size=1, max_size=30),
     order=st.integers(1, 5),

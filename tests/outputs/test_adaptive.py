@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from grids import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from unhot.outputs import Head, parse_output
@@ -40,7 +41,7 @@ def test_widths_are_those_of_torch(dim, div, widths):
     assert [tail[0].out_features for tail in module.tail] == widths
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(st.lists(st.integers(1, 30), min_size=2, max_size=25).map(np.array), st.booleans(), st.data())
 def test_torch_has_the_same_probabilities_and_losses(counts, bias, data):
     """With words in any order of their counts, and any tails."""

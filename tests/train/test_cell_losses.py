@@ -8,7 +8,8 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from grids import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import expit
 
@@ -138,7 +139,7 @@ def test_weights_of_pairs_are_those_of_a_shrinking_window(text):
 
 
 @given(st.lists(st.floats(-90, 90, width=32), min_size=1, max_size=40))
-@settings(max_examples=200, deadline=None)
+@examples(200)
 def test_softplus_and_sigmoid_are_right_to_the_last_bits(values):
     scores = np.array(values, np.float32)
     exact = scores.astype(np.float64)
@@ -148,7 +149,7 @@ def test_softplus_and_sigmoid_are_right_to_the_last_bits(values):
 
 
 @given(st.lists(st.integers(0, 5), min_size=16, max_size=16), st.sampled_from(LAYERS))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_any_counts(values, spec):
     """Cells of any kind, rows without any among them: the loss is the sum over pairs, weighted."""
     layer, counts = parse_output(spec), np.array([5, 4, 3, 2])

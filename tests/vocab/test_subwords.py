@@ -6,7 +6,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from grids import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from unhot.errors import ConfigError
@@ -45,7 +46,7 @@ def fnv(raw, buckets):
     return state % buckets
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(st.lists(WORDS, max_size=5), st.integers(1, 4), st.integers(0, 4), st.integers(1, 10_000))
 def test_all_words_at_once_as_one_by_one(words, minn, more, buckets):
     subwords = Subwords(minn=minn, maxn=minn + more, buckets=buckets)

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from grids import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from unhot.errors import ConfigError, DataError, FormatError
@@ -330,7 +331,7 @@ def test_writing_over_the_file_that_is_read(tmp_path: Path) -> None:
     assert path.read_bytes() == before
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(data=st.data())
 def test_any_model_survives(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
     raws = st.binary(max_size=6).map(lambda raw: raw.replace(b"\0", b"").decode("utf-8", "surrogateescape"))

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from grids import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
@@ -51,7 +52,7 @@ def test_there_and_back(tmp_path: Path) -> None:
     assert [line.rstrip().split(" ")[0] for line in floret] == [line.split(" ")[0] for line in ours]
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(data=st.data())
 def test_any_numbers(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
     matrix = data.draw(

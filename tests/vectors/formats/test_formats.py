@@ -7,7 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from grids import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from programs import without_jit
@@ -68,7 +69,7 @@ def test_there_and_back(name: str, counts: np.ndarray | None, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("name", FORMATS)
-@settings(max_examples=30)
+@examples(30)
 @given(data=st.data())
 def test_any_words_and_numbers(
     name: str, tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
