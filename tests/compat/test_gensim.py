@@ -111,7 +111,7 @@ SETTINGS = {
     "cbow with a tree": {"hs": 1, "negative": 0},
     "many things": {
         "sg": 1,
-        "negative": 3,
+        "negative": 20,
         "ns_exponent": 0.5,
         "sample": 0,
         "max_final_vocab": 500,
@@ -263,7 +263,7 @@ def test_asking_the_same_vectors(tmp_path, binary, limit):
 
 SAVE = """
 from gensim.models import Word2Vec, KeyedVectors
-model = Word2Vec(sentences, vector_size=8, min_count=1, workers=1, epochs=1, sg=1, negative=7, seed=2)
+model = Word2Vec(sentences, vector_size=8, min_count=1, workers=1, epochs=1, sg=1, negative=20, seed=2)
 model.save(folder + "/word2vec.model")
 again = Word2Vec.load(folder + "/word2vec.model")
 model.wv.save(folder + "/vectors.kv", pickle_protocol=4)
@@ -292,7 +292,7 @@ def test_saving_and_loading(tmp_path):
     theirs = run(SAVE, "gensim", sentences=SENTENCES[:300], folder=str(tmp_path / "theirs"))
     ours = run(SAVE, "unhot.compat.gensim", sentences=SENTENCES[:300], folder=str(tmp_path / "ours"))
     assert_alike(theirs, ours)
-    assert unhot.load(tmp_path / "ours" / "word2vec.model").layer.k == 7
+    assert unhot.load(tmp_path / "ours" / "word2vec.model").layer.k == 20
 
 
 def test_models_of_unhot_can_be_opened(tmp_path):

@@ -139,9 +139,10 @@ def sessions(booked=-1, rejected=(), markets=False):
     table = alias_rows(edges, np.ones(members.size))
     refused = np.array(rejected, np.int32)
     starts = np.array([0, refused.size])
-    return Sessions(
-        np.array([booked], np.int32), starts, refused, market_of, edges, members, table, 6 if markets else 0
-    )
+    arrays = np.array([booked], np.int32), starts, refused, market_of, edges, members, table
+    for array in arrays:
+        array.setflags(write=False)
+    return Sessions(*arrays, 6 if markets else 0)
 
 
 @pytest.mark.parametrize("hits", ["drop", "keep"])

@@ -19,7 +19,7 @@ TEXTS = [
 ] * 10
 LABELS = ["pos", "pos", "neg", "neg", "dull", "day"] * 10
 SPECS = ["softmax", "softmax:bias=true,smoothing=0.1", "one_vs_all:bias=true", "hierarchical:bias=true"]
-SPECS += ["class_based:classes=2,bias=true", "negative:k=2"]
+SPECS += ["class_based:classes=2,bias=true", "negative:k=5"]
 ASKED = [
     "good film",
     "bad bad bad film",

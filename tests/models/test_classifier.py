@@ -130,7 +130,7 @@ COMPILED = sorted(name for name, layer in LAYERS.items() if layer.compiled)
 
 @pytest.mark.parametrize("name", COMPILED)
 def test_planted_labels_are_learned_with_every_layer(name):
-    spec = f"{name}:k=3" if hasattr(LAYERS[name](), "k") else name
+    spec = f"{name}:k=5" if hasattr(LAYERS[name](), "k") else name
     texts, labels = planted()
     model = Classifier(**SMALL, output=spec, epochs=20).fit(texts[:200], labels[:200])
     assert model.score(texts[200:], labels[200:]) > 0.95
@@ -498,7 +498,7 @@ def test_labels_alone_and_empty_lines():
 
 
 def test_one_label_is_always_right():
-    for output in ("softmax", "one_vs_all:bias=true", "negative:k=1"):
+    for output in ("softmax", "one_vs_all:bias=true", "negative:k=5"):
         model = Classifier(**SMALL, epochs=1, output=output).fit(TEXTS, ["only"] * 40)
         assert model.predict(["good", "unseen", ""]).tolist() == ["only"] * 3
         assert model.predict_proba(["good"]).shape == (1, 1)

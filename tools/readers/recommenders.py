@@ -30,12 +30,12 @@ TYPED = {"item_type": "side", "market": "side"}
 SETTINGS: list[tuple[str, dict[str, Any]]] = [
     *((name, {}) for name in ("popularity", "itemknn", "session-knn", "ease", "skip-markov")),
     ("recent-popularity", {"events": 5}),
-    ("item2vec", {"dim": 3, "epochs": 1, "output": "negative:k=2"}),
-    ("item2vec", {"dim": 3, "epochs": 1, "output": "negative:k=2,bias=true", "users": "vector"}),
+    ("item2vec", {"dim": 3, "epochs": 1, "output": "negative:k=5"}),
+    ("item2vec", {"dim": 3, "epochs": 1, "output": "negative:k=5,bias=true", "users": "vector"}),
     ("item2vec", {"dim": 3, "epochs": 1, "output": "hierarchical"}),
-    ("graph", {"dim": 3, "epochs": 1, "output": "negative:k=2"}),
-    ("eges", {"dim": 3, "epochs": 1, "output": "negative:k=2", "side": "side"}),
-    ("session", {"dim": 3, "epochs": 1, "output": "negative:k=2", **MARKED, **TYPED}),
+    ("graph", {"dim": 3, "epochs": 1, "output": "negative:k=5"}),
+    ("eges", {"dim": 3, "epochs": 1, "output": "negative:k=5", "side": "side"}),
+    ("session", {"dim": 3, "epochs": 1, "output": "negative:k=5", **MARKED, **TYPED}),
 ]
 
 
