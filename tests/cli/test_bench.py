@@ -4,17 +4,18 @@ import csv
 import json
 import re
 import signal
-import subprocess
 import sys
 
 import numpy as np
 import pytest
+from commands import run
 
 from unhot.bench import Measured, Settings
 from unhot.bench.outputs import Status
 from unhot.bench.timetable import Timetable
 from unhot.cli.comparison_bar import ComparisonBar
 from unhot.cli.main import main
+from unhot.outputs.negative import NegativeSampling
 
 SHORT = "--dim 8 --window 3 --min-count 1 --held-out 0.1 --seconds 0.1 --threads 1 --lr 0.05 --no-exact"
 
@@ -28,16 +29,9 @@ def folder(tmp_path_factory):
 
 
 @pytest.fixture
-def at(folder, monkeypatch, capsys):
+def at(folder, monkeypatch):
     monkeypatch.chdir(folder)
-
-    def call(arguments):
-        with pytest.raises(SystemExit) as end:
-            main(["bench", *arguments.split()])
-        shown = capsys.readouterr()
-        return subprocess.CompletedProcess(arguments, end.value.code or 0, shown.out, shown.err)
-
-    return call
+    return lambda arguments: run("bench", *arguments.split())
 
 
 def test_table_and_files(at, folder):
@@ -238,43 +232,12 @@ def test_errors_are_one_line(at, folder, arguments, code, told):
     assert not list(folder.glob("bench-outputs*"))
 
 
-SLOW = """
-import signal
-signal.signal(signal.SIGINT, signal.default_int_handler)  # whoever runs the tests may ignore it
-from unhot.outputs.negative import NegativeSampling
-def slow(self, counts):
-    print("begun", flush=True)
-    import time; time.sleep(100)
-NegativeSampling.tables = slow
-from unhot.cli.main import main
-main()
-"""
-
-
-def test_ctrl_c_writes_what_there_is(folder):
-    command = [
-        sys.executable,
-        "-c",
-        SLOW,
-        "bench",
-        "outputs",
-        "text.txt",
-        *SHORT.split(),
-        "--layers",
-        "softmax",
-        "negative",
-        "-o",
-        "cut",
-    ]
-    process = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    try:
-        assert process.stdout.readline() == "begun\n"
-        process.send_signal(signal.SIGINT)
-        shown, said = process.communicate(timeout=60)
-    finally:
-        process.kill()
-    assert process.returncode == 130, said
-    assert "failed: negative: interrupted" in shown
+def test_ctrl_c_writes_what_there_is(folder, monkeypatch):
+    monkeypatch.setattr(NegativeSampling, "tables", lambda *_: signal.raise_signal(signal.SIGINT))
+    layers = ("--layers", "softmax", "negative", "-o", "cut")
+    done = run("bench", "outputs", "text.txt", *SHORT.split(), *layers, cwd=folder)
+    assert done.returncode == 130, done.stderr
+    assert "failed: negative: interrupted" in done.stdout
     with (folder / "cut.csv").open(newline="") as file:
         figures = {row["layer"]: row for row in csv.DictReader(file)}
     assert figures.keys() == {"softmax", "negative"}

@@ -1,11 +1,12 @@
 """`unhot cooccur`, and `unhot info` of what it leaves."""
 
 import json
-import os
+import signal
 import subprocess
-import sys
+import tempfile
 from pathlib import Path
 
+import commands
 import numpy as np
 import pytest
 
@@ -14,6 +15,7 @@ from unhot.corpus.cells import Cells
 from unhot.corpus.cooccurrence import cooccurrences
 from unhot.corpus.encoding import encode
 from unhot.data import sotu_path
+from unhot.train.bar import TrainingBar
 
 GOLDEN = Path(__file__).parent.parent / "golden"
 TEXT = GOLDEN / "fasttext_unsup_train.txt"
@@ -225,40 +227,13 @@ def test_old_cells_are_replaced(run, tmp_path):
     assert json.loads(run("info", tmp_path / "cells", "--json").stdout)["settings"]["window"] == 4
 
 
-# a job in the background begins with Ctrl-C ignored
-INTERRUPTIBLE = """
-import os, signal
-from unhot.cli import main
-from unhot.train.bar import TrainingBar
-signal.signal(signal.SIGINT, signal.default_int_handler)
-TrainingBar.counting = lambda *_: os.kill(os.getpid(), signal.SIGINT)  # in the middle of it
-main.main()
-"""
-
-
-def test_ctrl_c_leaves_nothing(tmp_path):
+def test_ctrl_c_leaves_nothing(tmp_path, monkeypatch):
     (tmp_path / "tmp").mkdir()
-    command = [
-        sys.executable,
-        "-c",
-        INTERRUPTIBLE,
-        "cooccur",
-        str(sotu_path()),
-        "-o",
-        "cells",
-        "--memory",
-        "100MB",
-        "--corpus-dir",
-        "corpus",
-    ]
-    done = subprocess.run(
-        command,
-        capture_output=True,
-        text=True,
-        timeout=300,
-        cwd=tmp_path,
-        env={**os.environ, "TMPDIR": str(tmp_path / "tmp")},
-    )
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "tmp"))
+    # in the middle of it
+    monkeypatch.setattr(TrainingBar, "counting", lambda *_: signal.raise_signal(signal.SIGINT))
+    command = ("cooccur", sotu_path(), "-o", "cells", "--memory", "100MB", "--corpus-dir", "corpus")
+    done = commands.run(*command, cwd=tmp_path)
     assert done.returncode == 130, done.stderr
     assert done.stderr.splitlines()[-1] == "unhot: interrupted"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["corpus", "tmp"]

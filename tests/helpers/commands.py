@@ -6,7 +6,10 @@ Tests start a real process where that is the point: signals, pipes whose reader 
 import contextlib
 import io
 import logging
+import os
+import signal
 import sys
+import threading
 from typing import NamedTuple
 
 import pytest
@@ -39,11 +42,37 @@ def plugins_forgotten():
                 del sys.modules[name]
 
 
-def run(*arguments, text="", cwd=None, env=None):
-    """Run a command as a shell would: with standard input, a working directory, environment variables."""
+class Watched(io.BytesIO):
+    """Standard error that presses Ctrl-C a moment after a text."""
+
+    def __init__(self, text):
+        self._text = text.encode()
+
+    def write(self, data):
+        if self._text and self._text in bytes(data):
+            self._text = b""
+            threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGINT)).start()
+        return super().write(data)
+
+
+@contextlib.contextmanager
+def interruptible():
+    """Let Ctrl-C raise KeyboardInterrupt: a job in the background begins with Ctrl-C ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def run(*arguments, text="", cwd=None, env=None, interrupt=""):
+    """Run a command as a shell would: with standard input, a working directory, environment variables.
+
+    Ctrl-C is pressed after standard error has shown the text `interrupt`.
+    """
     given = text.encode() if isinstance(text, str) else text
-    out, err = io.BytesIO(), io.BytesIO()
-    with pytest.MonkeyPatch.context() as patch:
+    out, err = io.BytesIO(), Watched(interrupt)
+    with pytest.MonkeyPatch.context() as patch, interruptible():
         patch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(given), encoding="utf-8"))
         patch.setattr(sys, "stdout", io.TextIOWrapper(out, encoding="utf-8", write_through=True))
         errors = {"encoding": "utf-8", "errors": "backslashreplace", "write_through": True}
