@@ -3,6 +3,9 @@ PYTHON ?= python3
 BIN := .venv/bin
 # Python's own byte code is kept, whatever the shell says: the tests start many processes
 export PYTHONDONTWRITEBYTECODE :=
+# tests write thousands of small files: in memory, if there is room for them
+MEMORY := $(shell [ "$$(df -k --output=avail /dev/shm 2>/dev/null | tail -1)" -gt 4000000 ] 2>/dev/null && echo TMPDIR=/dev/shm)
+PYTEST := $(MEMORY) $(BIN)/pytest -n auto --dist loadfile
 
 .PHONY: demo test quick house soak fix bench families glove phrases clean
 
@@ -18,7 +21,7 @@ ifeq ($(ARGS),)
 	$(BIN)/mypy
 	$(BIN)/python tools/house.py
 endif
-	$(BIN)/pytest -n auto --dist loadfile $(ARGS)
+	$(PYTEST) $(ARGS)
 
 # how large and how deep the package is, compared with the limits in tools/house_limits.toml
 house: .venv/dev
@@ -28,7 +31,7 @@ house: .venv/dev
 # documentation; some twenty-five minutes
 soak: .venv/dev
 	UNHOT_SOAK=1 $(BIN)/pytest tests/soak
-	UNHOT_SOAK=1 $(BIN)/pytest -n auto --dist loadfile --ignore tests/soak tests
+	UNHOT_SOAK=1 $(PYTEST) --ignore tests/soak tests
 	$(BIN)/python tools/fuzz.py --inputs 100000
 	$(BIN)/python tools/run_docs.py
 
