@@ -7,7 +7,7 @@ export PYTHONDONTWRITEBYTECODE :=
 MEMORY := $(shell [ "$$(df -k --output=avail /dev/shm 2>/dev/null | tail -1)" -gt 4000000 ] 2>/dev/null && echo TMPDIR=/dev/shm)
 PYTEST := $(MEMORY) $(BIN)/pytest -n auto --dist loadfile
 
-.PHONY: demo test quick house soak fix bench families glove phrases clean
+.PHONY: demo test lint quick house soak fix bench families glove phrases clean
 
 demo: .venv/core
 	$(BIN)/unhot demo
@@ -16,12 +16,14 @@ demo: .venv/core
 # make test ARGS="tests/graphs -k walk": only these tests
 test: .venv/dev
 ifeq ($(ARGS),)
+	$(MAKE) --no-print-directory -j 2 lint house
+endif
+	$(PYTEST) $(ARGS)
+
+lint: .venv/dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/python tools/house.py
-endif
-	$(PYTEST) $(ARGS)
 
 # how large and how deep the package is, compared with the limits in tools/house_limits.toml
 house: .venv/dev
@@ -58,11 +60,10 @@ phrases: .venv/bench
 clean:
 	rm -rf .venv
 
-.venv/core: pyproject.toml constraints.txt
-	$(PYTHON) -m venv .venv
-	$(BIN)/pip install -q -c constraints.txt -e .
-	@touch $@
-
-.venv/dev .venv/bench: .venv/%: .venv/core
-	$(BIN)/pip install -q -c constraints.txt -e ".[$*]"
+# Python compiles the modules that it imports; pip would compile all of them, most for nothing
+EXTRAS_dev := [dev]
+EXTRAS_bench := [bench]
+.venv/core .venv/dev .venv/bench: .venv/%: pyproject.toml constraints.txt
+	test -x $(BIN)/pip || $(PYTHON) -m venv .venv
+	$(BIN)/pip install -q --no-compile -c constraints.txt -e ".$(EXTRAS_$*)"
 	@touch $@

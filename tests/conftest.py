@@ -24,3 +24,4 @@ def pytest_collection_finish():
     """Leave what stays until the end, modules and thousands of tests, out of every garbage collection."""
     gc.collect()
     gc.freeze()
+    gc.set_threshold(20_000, 20, 20)  # compiling a kernel makes many objects, and nearly all of them stay

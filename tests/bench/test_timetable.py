@@ -85,15 +85,15 @@ def test_the_probe_measures_a_product():
 
 def test_a_comparison_keeps_to_its_plan(planted, monkeypatch):
     """The timetable is told first; then every layer trains for its seconds."""
-    monkeypatch.setattr("unhot.bench.timetable.LEAST", 0.5)
+    monkeypatch.setattr("unhot.bench.timetable.LEAST", 0.2)
     told, began = [], time.perf_counter()
     found = compare_outputs(
-        planted, ["softmax", "negative"], settings=Settings(**SMALL, minutes=0.05), tell=told.append
+        planted, ["softmax", "negative"], settings=Settings(**SMALL, minutes=0.02), tell=told.append
     )
     timetable = next(status.timetable for status in told if status.timetable)
     assert [status.stage for status in told][:2] == ["reading", "planned"]
     assert timetable.layers == 2
-    assert 0.5 <= timetable.seconds == found.settings.seconds
+    assert 0.2 <= timetable.seconds == found.settings.seconds
     assert time.perf_counter() - began > timetable.layers * timetable.seconds
     for each in found.layers:
         assert timetable.seconds <= each.seconds < timetable.seconds + 2

@@ -45,7 +45,7 @@ def pack(path: Path, *lines: str) -> None:
 def program(folder: Path) -> Path:
     script = folder / "fasttext"
     (folder / "program.py").write_text(PROGRAM)
-    script.write_text(f'#!/bin/sh\nexec {sys.executable} {folder}/program.py "$@"\n')
+    script.write_text(f'#!/bin/sh\nexec {sys.executable} -I -S {folder}/program.py "$@"\n')
     script.chmod(0o755)
     return script
 

@@ -56,7 +56,7 @@ def programs(folder: Path) -> Path:
     (folder / "program.py").write_text(PROGRAM)
     for name in ("lmplz", "build_binary", "query"):
         script = folder / name
-        script.write_text(f'#!/bin/sh\nexec {sys.executable} {folder}/program.py {name} "$@"\n')
+        script.write_text(f'#!/bin/sh\nexec {sys.executable} -I -S {folder}/program.py {name} "$@"\n')
         script.chmod(0o755)
     return folder
 

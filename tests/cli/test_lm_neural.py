@@ -96,7 +96,7 @@ def test_resume_and_start(folder: Path, tmp_path: Path) -> None:
 
 def test_compare(folder: Path, tmp_path: Path) -> None:
     texts = [folder / "train.txt", folder / "valid.txt", folder / "valid.txt"]
-    how = ["--dim", 8, "--batch", 4, "--steps", 5, "--threads", 1, "--epochs", 2, "--seeds", 2, "--order", 2]
+    how = ["--dim", 8, "--batch", 4, "--steps", 5, "--threads", 1, "--epochs", 1, "--seeds", 2, "--order", 2]
     layers = ["--layers", "softmax", "sampled:k=2", "nce:k=2,ln_z=per_input"]
     shown = run("compare", *texts, *how, *layers, "-o", tmp_path / "x", "-q")
     assert "sampled:k=2 + n-grams" in shown

@@ -77,7 +77,7 @@ def test_a_forced_training_is_resumed_without_force(wide, tmp_path):
 )
 def test_nothing_to_learn_from_saves_nothing(more, tmp_path):
     (tmp_path / "t.txt").write_text("word\nother\n" * 50)
-    settings = ("--min-count", "1", *(() if "svd" in more else ("--checkpoint-chunks", "1")))
+    settings = ("--dim", 8, "--min-count", 1, *(() if "svd" in more else ("--checkpoint-chunks", "1")))
     code, _, said = run("train", tmp_path / "t.txt", "-o", tmp_path / "made", *settings, *more)
     assert code == 1
     assert "lower min_count" in said

@@ -258,11 +258,11 @@ def test_the_page_runs(tmp_path, monkeypatch, capsysbinary):
     for name in ("text.txt", "test.txt"):
         (tmp_path / name).write_bytes((GOLDEN / "fasttext_sup_train.txt").read_bytes())
     names: dict[str, object] = {}
-    for code in re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL):
+    for code in re.findall(r"```python slow\n(.*?)```", PAGE, re.DOTALL):
         exec(code.replace("dim=100", "dim=8, bucket=2000, t=1"), names)
     assert len(names["labels"]) == len(names["probabilities"]) == 3
     verbs = 0
-    for line in "".join(re.findall(r"```sh\n(.*?)```", PAGE, re.DOTALL)).splitlines():
+    for line in "".join(re.findall(r"```sh(?: slow)?\n(.*?)```", PAGE, re.DOTALL)).splitlines():
         typed, _, command = line.rpartition("| ")
         arguments = command.replace("-dim 100", "-dim 8 -bucket 2000 -t 1").split()
         assert arguments.pop(0) == "unhot"

@@ -263,7 +263,7 @@ GRAPHS = [
 ]
 
 
-@pytest.mark.parametrize("spec", some(GRAPHS, 9))
+@pytest.mark.parametrize("spec", some(GRAPHS, 5))
 def test_no_graph_breaks(spec, example):
     """With given draws, so that the results can be compared; tests/nn has those that a graph makes."""
     counts = 100 // (1 + np.arange(7)) + 1

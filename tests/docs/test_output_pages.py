@@ -1,5 +1,6 @@
 """docs/outputs is what tools/make_output_pages.py makes of the layers."""
 
+import functools
 import importlib.util
 import re
 import shutil
@@ -20,6 +21,14 @@ tool = importlib.util.module_from_spec(_spec)
 _path = list(sys.path)
 _spec.loader.exec_module(tool)
 sys.path[:] = _path
+
+
+@pytest.fixture(scope="module", autouse=True)
+def made_once():
+    """Every page takes a training: one is enough for all tests."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tool, "pages", functools.cache(tool.pages))
+        yield
 
 
 def test_the_pages_are_fresh(capsys):

@@ -4,6 +4,7 @@ Tests start a real process where that is the point: signals, pipes whose reader 
 """
 
 import contextlib
+import importlib
 import io
 import logging
 import os
@@ -30,6 +31,7 @@ class Ended(NamedTuple):
 @contextlib.contextmanager
 def plugins_forgotten():
     """Forget the models and layers that were registered meanwhile, and the plugins that were loaded."""
+    importlib.import_module("unhot.models.load")  # which registers those of the package
     before, modules = [(registry, dict(registry)) for registry in (MODELS, LAYERS)], set(sys.modules)
     try:
         yield

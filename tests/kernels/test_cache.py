@@ -32,19 +32,18 @@ def cache_hits(folder):
     return int(done.stdout)
 
 
-def test_a_second_process_finds_the_kernel(tmp_path):
-    assert cache_hits(tmp_path) == 0
-    assert cache_hits(tmp_path) == 1
-    (folder,) = tmp_path.iterdir()
-    assert folder.name == f"unhot-{cache.fingerprint()}"
-
-
 @pytest.fixture(scope="module")
 def kept(tmp_path_factory):
     """A folder with one kernel."""
     folder = tmp_path_factory.mktemp("kernels")
-    cache_hits(folder)
+    assert cache_hits(folder) == 0
     return folder
+
+
+def test_a_second_process_finds_the_kernel(kept):
+    assert cache_hits(kept) == 1
+    (folder,) = kept.iterdir()
+    assert folder.name == f"unhot-{cache.fingerprint()}"
 
 
 @pytest.mark.parametrize(("damage", "ending"), crossed([b"nonsense", None], ["nbi", "nbc"]))

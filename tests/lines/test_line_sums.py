@@ -91,7 +91,7 @@ def test_lines_of_all_kinds(kind, make_predictor):
     @examples(25)
     @given(LINES)
     def each(lines):
-        check(predictor, lines)
+        check(predictor, lines, LONG)
 
     each()
 

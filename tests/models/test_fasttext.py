@@ -98,7 +98,7 @@ def test_16_bit_floats_learn_as_well(text):
 
 def test_kernels_are_compiled_before_the_text_is_read(text):
     for settings in ({"float16": True}, *([{}, {"architecture": "cbow"}] if SOAK else [])):
-        model = FastText(**{**SMALL, "dim": 20}, **settings)
+        model = FastText(**SMALL, **settings)
         model.warm_up()
         train = make_kernel(model.task(), None).train
         known = len(train.signatures)

@@ -1,4 +1,4 @@
-"""A kill at every touch of the disk, one after the other (`make test`: every fifth).
+"""A kill at every touch of the disk, one after the other (`make test`: every ninth).
 
 Of the last save of a training and of a checkpoint.
 """
@@ -61,7 +61,7 @@ def test_every_step(what, old, small, live, next_save, soak, tmp_path, monkeypat
         before.save(checkpoint_of(template))
     target = folder if what == "model" else checkpoint_of(folder)
     wrong, news = {}, []
-    for step in itertools.count(0, 1 if soak else 5):
+    for step in itertools.count(0, 1 if soak else 9):
         shutil.rmtree(folder, ignore_errors=True)
         shutil.copytree(template, folder)
         was = live(target)

@@ -75,7 +75,7 @@ def test_no_room_in_any_file(name, first, small, tree, soak, tmp_path):
         shutil.copytree(small / "old", folder)
     before = tree(folder)
     size = next(path.stat().st_size for path in (small / "new").rglob(name))
-    rooms = np.linspace(0, size - 1, 50).astype(int) if soak else (0, 1, size // 2, size - 1)
+    rooms = np.linspace(0, size - 1, 50).astype(int) if soak else (0, size - 1)
     for room in sorted({int(room) for room in rooms}):
         said = in_child(lambda room=room: saved_with_limit(model, folder, name, room))
         assert said.startswith(f"DataError: {folder}")

@@ -159,7 +159,7 @@ def test_engines_take_over_from_each_other():
 def planted():
     """Words of one half of the vocabulary never stand beside those of the other."""
     rng = np.random.default_rng(3)
-    return [[f"{half}{i}" for i in rng.integers(0, 6, 12)] for half in rng.choice(["a", "b"], 120)]
+    return [[f"{half}{i}" for i in rng.integers(0, 6, 12)] for half in rng.choice(["a", "b"], 70)]
 
 
 @pytest.mark.parametrize(("output", "kind"), crossed(sorted(LAYERS), [unhot.SkipGram, unhot.CBOW]))
