@@ -6,7 +6,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
-from unhot.corpus.indexed_folder import map_numbers
+from unhot.corpus.indexed_folder import map_numbers, read_only
 from unhot.errors import DataError, FormatError
 from unhot.kernels.jit import kernel
 from unhot.ngrams.estimating import Level
@@ -230,7 +230,14 @@ def _write(
             end = _end(places, layout)
         out = np.zeros(layout.numbers(end - base, top), layout.kinds[top])
         entries = layout.top(out) if top else layout.nodes(out)
-        write_entries(first, last, parents, places, level, after, layout.bits, not layout.compact, entries)
+        write_entries(
+            first,
+            last,
+            *map(read_only, (parents, places, level.keys, level.prob, level.backoff, after)),
+            layout.bits,
+            not layout.compact,
+            entries,
+        )
         if end > places[last]:
             write_ends(int(places[last]) - base, end - base, after[-1], entries)
         return out
@@ -262,7 +269,9 @@ def write_entries(
     last: Any,
     parents: Any,
     places: Any,
-    level: Any,
+    keys: Any,
+    prob: Any,
+    backoff: Any,
     after: Any,
     bits: Any,
     gaps: Any,
@@ -270,19 +279,19 @@ def write_entries(
 ) -> None:
     """Write the continuations of n-grams first .. last - 1; entries begin at the place of the first."""
     base = np.int64(places[first])
-    gaps = gaps and level.keys.size > 0
+    gaps = gaps and keys.size > 0
     for i in range(first, last):
         low, high = np.int64(places[i]), np.int64(places[i + 1])
         at = low
         for j in range(parents[i], parents[i + 1]):
             begin = after[j] if after.size > 0 else 0
-            key = np.int64(level.keys[j]) if level.keys.size > 0 else np.int64(0)
+            key = np.int64(keys[j]) if keys.size > 0 else np.int64(0)
             to = max(at, home(low, high - low, key, bits)) if gaps else at
             while at < to:
                 put(entries, at - base, EMPTY, 0.0, begin, 0.0)
                 at += 1
-            backoff = level.backoff[j] if after.size > 0 else 0.0
-            put(entries, at - base, key, level.prob[j], begin, backoff)
+            weight = backoff[j] if after.size > 0 else 0.0
+            put(entries, at - base, key, prob[j], begin, weight)
             at += 1
         while at < high:
             put(entries, at - base, EMPTY, 0.0, after[parents[i + 1]] if after.size > 0 else 0, 0.0)
