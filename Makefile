@@ -25,6 +25,10 @@ lint: .venv/dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
+# lint, types and the tests nearest to what changed, in less than a minute; make quick ARGS="--since main -k walk"
+quick: .venv/dev
+	$(MEMORY) $(BIN)/python tools/quick.py $(ARGS)
+
 # how large and how deep the package is, compared with the limits in tools/house_limits.toml
 house: .venv/dev
 	$(BIN)/python tools/house.py
