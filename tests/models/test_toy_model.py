@@ -54,7 +54,7 @@ def expected(model, lines):
     return [[pairs[a, b] for b in words] for a in words]
 
 
-def test_it_has_sixty_lines_at_most():
+def test_it_has_the_sixty_lines_that_the_pages_promise():
     assert len(TOY.read_text().splitlines()) <= 60
 
 
