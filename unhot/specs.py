@@ -1,6 +1,7 @@
 """Spec strings: a registered dataclass with its settings, such as `negative:k=5,power=0.75`."""
 
 import dataclasses
+import functools
 import re
 import typing
 from collections.abc import Callable, Mapping
@@ -9,6 +10,10 @@ from typing import Any, TypeVar
 from unhot.errors import ConfigError
 
 Kind = TypeVar("Kind", bound=Any)
+# the types of the fields of a class; finding them takes longer than anything else in making a layer
+type_hints: Callable[[Any], dict[str, Any]] = functools.cache(
+    functools.partial(typing.get_type_hints, include_extras=True)
+)
 
 
 def registering(registry: dict[str, Any], name: str, what: str) -> Callable[[Kind], Kind]:
@@ -54,7 +59,7 @@ def parse_spec(spec: str, registry: Mapping[str, type[Kind]], setting: str, what
             "if it is your own, import its file first"
         )
     kind: Any = registry[name]
-    kinds = typing.get_type_hints(kind)
+    kinds = type_hints(kind)
     fields = [field.name for field in dataclasses.fields(kind)]
     given: dict[str, Any] = {}
     for each in filter(None, re.split(r",(?=\w+=)", settings)):  # a path may hold commas

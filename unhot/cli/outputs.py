@@ -7,6 +7,7 @@ The list for `--help` is read from the source, because importing the layers woul
 
 from __future__ import annotations
 
+import functools
 import re
 import sys
 import traceback
@@ -99,6 +100,7 @@ def settings_of(layer: type[OutputLayer]) -> list[Setting]:
     return out
 
 
+@functools.cache
 def _comments(kind: type) -> dict[str, str]:
     """Return the comments of the annotated fields of a class; none if the source is not available."""
     import inspect

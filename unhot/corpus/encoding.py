@@ -9,6 +9,7 @@ The result does not depend on the number of threads or on the size of the blocks
 
 import contextlib
 import dataclasses
+import functools
 import os
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping
@@ -146,8 +147,12 @@ def encode(
 def warm_up_encoding(*tokenizers: Tokenizer) -> None:
     """Compile the kernels of the named tokenisers (default: all), or load them from the disk cache."""
     for tokenizer in tokenizers or NAMES:
-        name = tokenizer if isinstance(tokenizer, str) else "whitespace"
-        encode(iter(["a b"]), tokenizer=name, min_count=1).close()
+        _encode_once(tokenizer if isinstance(tokenizer, str) else "whitespace")
+
+
+@functools.cache
+def _encode_once(tokenizer: str) -> None:
+    encode(iter(["a b"]), tokenizer=tokenizer, min_count=1).close()
 
 
 def encode_input(

@@ -16,6 +16,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 import numpy as np
 
 from unhot.errors import ConfigError, at_least, one_of, whole
+from unhot.specs import type_hints
 
 LARGEST = 2**63 - 1
 
@@ -29,14 +30,14 @@ class Range(NamedTuple):
 
 def check_settings(model: Any) -> None:
     """Raise a `ConfigError` for a setting of the wrong type or range; convert numbers to int or float."""
-    kinds = typing.get_type_hints(type(model), include_extras=True)
+    kinds = type_hints(type(model))
     for field in dataclasses.fields(model):
         setattr(model, field.name, checked(field.name, getattr(model, field.name), kinds[field.name]))
 
 
 def checked_setting(model: Any, name: str, value: Any) -> Any:
     """Return the value for a model's setting, converted; raise a `ConfigError` if it is not accepted."""
-    return checked(name, value, typing.get_type_hints(type(model), include_extras=True)[name])
+    return checked(name, value, type_hints(type(model))[name])
 
 
 def checked(name: str, value: Any, kind: Any) -> Any:
@@ -68,6 +69,6 @@ WHOLE = ("dim", "window", "min_count", "threads", "seed", "epochs")
 
 def limits_of(model: type, name: str) -> Range:
     """Return the range that a model's setting accepts."""
-    kind = typing.get_type_hints(model, include_extras=True)[name]
+    kind = type_hints(model)[name]
     limits: Range = typing.get_args(kind)[1]
     return limits

@@ -10,7 +10,6 @@ log-probabilities. A layer is one file, in this folder or your own; importing th
 from __future__ import annotations
 
 import dataclasses
-import typing
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, TypeVar
@@ -20,7 +19,7 @@ import numpy as np
 from unhot.errors import ConfigError, DataError, finite
 from unhot.outputs.count_losses import CountLoss
 from unhot.probability import log_sum_exp
-from unhot.specs import parse_spec, registering, spec_of
+from unhot.specs import parse_spec, registering, spec_of, type_hints
 from unhot.types import Counts, Doubles, Ids
 
 FILE = "file:"  # prefix of a setting's value that names a file
@@ -59,7 +58,7 @@ class OutputLayer:
 
     def __post_init__(self) -> None:
         """Check the types of the settings; each layer checks the ranges itself."""
-        for name, kind in typing.get_type_hints(type(self)).items():
+        for name, kind in type_hints(type(self)).items():
             if kind in (bool, str) and not isinstance(getattr(self, name), kind):
                 raise ConfigError(
                     f"{self.name}:{name}={getattr(self, name)!r}: must be "
