@@ -9,6 +9,7 @@ from pathlib import Path
 import language_model_tools as tools
 import language_models
 import pytest
+from grids import soak_only
 from harness import ChildFailed, Run, child
 from language_model_texts import Sets, first_line, lines, repeated
 from language_model_tools import KenLM, Perplexity, Unhot, printed, together
@@ -211,6 +212,7 @@ def test_ngrams_of_one_arpa_file_alone_are_seen(tmp_path: Path) -> None:
     assert (found["ngrams"], found["same_ngrams"]) == (4, 1)
 
 
+@soak_only
 def test_unhot_answers_from_python(tmp_path: Path) -> None:
     text = tmp_path / "text.txt"
     text.write_text("a b\na c\n\n")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from grids import soak_only
 from harness import child
 from nearest import nearest_by_ppmi, overlap
 
@@ -17,6 +18,7 @@ def test_overlap() -> None:
     assert overlap({}, {}) == 0
 
 
+@soak_only
 def test_ppmi_beside_vectors_of_the_same_words(tmp_path: Path) -> None:
     text = tmp_path / "text.txt"
     text.write_text("\n".join(" ".join(line) for line in LINES), encoding="utf-8")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from grids import SOAK
+from grids import soak_only
 from harness import child
 from neural_layers import COLUMNS, FULL, LAYERS, page
 from rows import row_of
@@ -27,7 +27,7 @@ def test_ratios_of_rounds() -> None:
     assert "| `nce:k=25` | 1.0 | 1.0 | 1.0 | 1.0 | 10.0 | 70,000 | 9.00 (3.00..10.00) |" in text
 
 
-@pytest.mark.skipif(not SOAK, reason="runs in make soak")
+@soak_only
 def test_the_child_measures_every_layer(tmp_path: Path) -> None:
     pytest.importorskip("torch")
     text = tmp_path / "text.txt"

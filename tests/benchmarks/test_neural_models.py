@@ -5,14 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from grids import SOAK
+from grids import soak_only
 from neural_models import BEST, COLUMNS, MODELS, NGRAMS, measured, page, train
 from rows import row_of
 
 from unhot.errors import ConfigError
 
 
-@pytest.mark.skipif(not SOAK, reason="runs in make soak")
+@soak_only
 def test_a_model_is_trained_once_and_measured(tmp_path: Path) -> None:
     pytest.importorskip("torch")
     texts = {}

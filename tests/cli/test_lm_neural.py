@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from grids import SOAK
+from grids import soak_only
 
 pytest.importorskip("torch")
 
@@ -152,7 +152,7 @@ def test_compare_refuses_wrong_layers_at_once(folder: Path, tmp_path: Path) -> N
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.skipif(not SOAK, reason="runs in make soak")  # tests/models has two processes without torchrun
+@soak_only  # tests/models has two processes without torchrun
 def test_two_processes_of_torchrun(folder: Path, tmp_path: Path) -> None:
     given = [
         "-m",

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import llvmlite.binding as llvm
 import pytest
-from grids import SOAK, some
+from grids import soak_only, some
 from programs import without_jit
 
 import unhot
@@ -28,7 +28,6 @@ sys.path.insert(0, str(TOOLS))
 from golden_answers import check, differences, names, recorded  # noqa: E402
 from golden_questions import INPUTS, MODELS, command  # noqa: E402
 
-soak_only = pytest.mark.skipif(not SOAK, reason="runs in make soak")
 SOURCES = "/tmp/unhot-golden/"  # the models were trained there
 UNFINISHED = [name for name in names() if name.endswith(("-stopped", "-checkpoint"))]
 # makes the CPU look as if it had no AVX-512, then runs the tool

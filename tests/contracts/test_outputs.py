@@ -198,9 +198,7 @@ FASTTEXTS = {
 }
 
 
-# k=1 has kernels of its own, which no other test needs
-CASES = [(spec, name) for spec in SPECS for name in MODELS if SOAK or spec != "negative:k=1"]
-CASES += [] if SOAK else [("negative:k=1", "skipgram-centre")]
+CASES = crossed(SPECS, list(MODELS))
 
 
 @pytest.mark.parametrize(("spec", "name"), CASES)

@@ -2,9 +2,11 @@
 
 import os
 
+import pytest
 from hypothesis import settings
 
 SOAK = "UNHOT_SOAK" in os.environ
+soak_only = pytest.mark.skipif(not SOAK, reason="runs in make soak")
 
 
 def crossed(*sides):

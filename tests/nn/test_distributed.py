@@ -5,7 +5,7 @@ import subprocess
 import sys
 
 import pytest
-from grids import SOAK
+from grids import soak_only
 
 pytest.importorskip("torch")
 
@@ -38,7 +38,7 @@ os._exit(0)  # gloo's threads may abort an orderly end
 
 
 # two processes that import torch take four seconds; tests/models trains a net in two processes
-@pytest.mark.skipif(not SOAK, reason="runs in make soak")
+@soak_only
 def test_counters_and_weights_are_the_same_in_all_processes(tmp_path):
     specs = ["in_batch", "negative:k=3,noise=learned", "sampled:k=3"]
     command = [sys.executable, "-W", "ignore", "-c", PROCESS]

@@ -16,6 +16,7 @@ import time
 
 import numpy as np
 import pytest
+from grids import soak_only
 
 import unhot
 from unhot.errors import UnhotError
@@ -115,7 +116,9 @@ def killed_in(child, moment, rng):
     return killed
 
 
-@pytest.mark.parametrize(("over", "few", "many"), [("old", 1, 20), ("nothing", 1, 15)])
+@pytest.mark.parametrize(
+    ("over", "few", "many"), [("old", 1, 20), pytest.param("nothing", 1, 15, marks=soak_only)]
+)
 def test_training_and_resuming(
     over, few, many, models, text, start, run, live, next_save, tally, soak, tmp_path
 ):
@@ -168,6 +171,7 @@ def check_mark(folder, reported):
     )
 
 
+@soak_only
 def test_saving(models, text, start, next_save, tally, soak, tmp_path):
     folder, old, rng = tmp_path / "model", unhot.load(models / "old"), random.Random("saving")
     wrong, mark = [], 0

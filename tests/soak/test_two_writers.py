@@ -9,6 +9,7 @@ import random
 import time
 
 import pytest
+from grids import soak_only
 
 import unhot
 from unhot.errors import UnhotError
@@ -76,6 +77,7 @@ def play(rng, text, start, disk, fill, seeds):
     return [end for end, _ in ends], wrong
 
 
+@soak_only
 @pytest.mark.parametrize("small_disk", ["8m"], indirect=True)
 def test_two_writers(text, start, small_disk, fill, tally, soak):
     rng = random.Random(6)
