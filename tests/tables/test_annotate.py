@@ -367,8 +367,9 @@ def test_nothing_is_left_after_an_error(kind, tmp_path, monkeypatch):
 
 
 SCRIPT = """
-import sys, time
+import signal, sys, time
 from unhot.tables.annotate import annotate
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background begins with Ctrl-C ignored
 def slow(texts):
     print("read", flush=True)
     time.sleep(0.05)
