@@ -14,6 +14,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from grids import some
 
 from unhot.errors import ConfigError, DataError
 from unhot.tables.annotate import annotate
@@ -419,7 +420,7 @@ sys.stdout.buffer.flush()
 """
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", some(KINDS, 2))
 def test_pipes(kind, tmp_path):
     path = write(tmp_path / "x.txt", "one\n" * 3) if kind == "text" else small(tmp_path, kind)
     data = b"" if kind == "parquet" else path.read_bytes()
