@@ -200,7 +200,7 @@ class ArpaFile:
     def _finished(self, part: Listed, rows: int) -> Listed:
         """Return the first rows of a part, with the numbers of their lines, and read what is hard to read."""
         part = Listed(*(column[:rows].copy() for column in part))
-        for row in np.flatnonzero(np.isnan(part.prob + part.backoff)).tolist():
+        for row in np.flatnonzero(np.isnan(part.prob) | np.isnan(part.backoff)).tolist():
             fields = FIELDS.findall(self._line(part.lines[row]))
             try:
                 for values, field in ((part.prob, fields[0]), (part.backoff, fields[-1])):
