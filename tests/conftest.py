@@ -3,8 +3,9 @@ import os
 
 from hypothesis import settings
 
-# a first example may compile a kernel; `make soak` draws more examples
-settings.register_profile("unhot", deadline=None, max_examples=300 if "UNHOT_SOAK" in os.environ else 20)
+# a first example may compile a kernel; `make soak` draws more examples, and others each time
+SOAK = "UNHOT_SOAK" in os.environ
+settings.register_profile("unhot", deadline=None, max_examples=300 if SOAK else 20, derandomize=not SOAK)
 settings.load_profile("unhot")
 
 # some virtual machines say that they can do AMX and stop torch's bfloat16 products with an illegal
@@ -12,7 +13,7 @@ settings.load_profile("unhot")
 os.environ.setdefault("ONEDNN_MAX_CPU_ISA", "AVX512_CORE_BF16")
 
 # tests kill processes, but cut no power: nothing has to reach the disk before a test goes on
-if "UNHOT_SOAK" not in os.environ:
+if not SOAK:
     os.fsync = lambda descriptor: None
 
 # one thread of BLAS and of torch for each worker of the tests: more would wait for each other
