@@ -56,7 +56,8 @@ def assert_printed_alike(ours, theirs):
 def test_output_is_fasttexts(case, monkeypatch):
     monkeypatch.chdir(GOLDEN)
     code, out, err = run(*case["arguments"], text=case["stdin"].encode())
-    assert (code, err) == (0, "")
+    assert err == ""
+    assert code == 0
     assert_printed_alike(out.decode(), case["stdout"])
 
 
