@@ -7,7 +7,7 @@ import pytest
 from grids import SOAK
 
 from unhot.kernels.bags import Bags
-from unhot.kernels.chunk import HotPlaces, How, one_piece
+from unhot.kernels.chunk import NO_COPIES, How, one_piece
 from unhot.kernels.columns import PARTS
 from unhot.kernels.loop import scratch
 from unhot.kernels.rng import stream_key
@@ -52,7 +52,7 @@ def step(task, rows):
         array.setflags(write=False)  # as those of a shard: the kernels of real trainings
     text = Text(ids, starts, keep_threshold(np.ones(ITEMS)), beside)
     where = one_piece(CENTRE, CENTRE + 1, stream_key(3, 0, 0), stream_key(3, 0, 1))
-    how = How(np.float32(1.0), HotPlaces(0, 0, 0, 0, 0, 0), np.zeros(0, np.uint8))
+    how = How(np.float32(1.0), NO_COPIES, np.zeros(0, np.uint8))
     buffers = scratch(kept_buffer(1, 4), kernel.room, stride)
     feeder = task.wiring.feeder(text, Window(4, False))
     loss, pairs = kernel.train(feeder, kernel.rows, kernel.tables, params, buffers, where, how)

@@ -16,9 +16,10 @@ from programs import with_jit, without_jit
 
 import unhot
 from unhot.errors import ConfigError, DataError, FormatError, NothingLearned
-from unhot.kernels.chunk import HotPlaces, How, one_piece
+from unhot.kernels.chunk import NO_COPIES, How, one_piece
 from unhot.kernels.loop import Params, scratch
 from unhot.kernels.rng import bits_at_integer, stream_key
+from unhot.kernels.simd.lanes import LANES
 from unhot.kernels.windows import Text, Window, keep_threshold, kept_buffer
 from unhot.models.cbow import CBOW
 from unhot.models.compiled_engine import make_kernel
@@ -115,14 +116,14 @@ class OneStep:
             array.setflags(write=False)  # as those of a shard: the kernels of real trainings
         text = Text(ids, starts, keep_threshold(np.ones(WORDS)))
         self.key = stream_key(seed, 0, 1)
-        at = len(params.ln_z) // 2
-        params.ln_z[at:] = params.ln_z[:at]  # the thread's own
+        at = LANES
+        params.ln_z[at:] = params.ln_z[:1]  # the thread's own
         where = one_piece(CENTRE, CENTRE + 1, stream_key(seed, 0, 0), self.key)
-        how = How(np.float32(1.0), HotPlaces(0, 0, 0, 0, at, 0), np.zeros(0, np.uint8))
+        how = How(np.float32(1.0), NO_COPIES._replace(ln_z_at=at), np.zeros(0, np.uint8))
         feeder, k = task.wiring.feeder(text, Window(model.window, False)), self.kernel
         buffers = scratch(kept_buffer(1, model.window), k.room, stride)
         self.loss, self.pairs = k.train(feeder, k.rows, k.tables, params, buffers, where, how)
-        params.ln_z[:at] = params.ln_z[at:]
+        params.ln_z[:1] = params.ln_z[at : at + 1]
         assert not any(matrix[:, DIM:].any() for matrix in params[:2])  # the padding stays zero
 
     def draws(self):

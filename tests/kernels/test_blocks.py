@@ -10,7 +10,7 @@ from unhot.kernels.simd import tiles as blocks
 from unhot.kernels.simd.ids import copy_words, last_match
 from unhot.kernels.simd.lanes import LANES
 from unhot.kernels.simd.links import logistic, logistic_twin
-from unhot.kernels.simd.rows import add_to_rows, copy_rows, prefetch, sum_rows
+from unhot.kernels.simd.rows import add_to_rows, copy_rows, exchange_row, prefetch, sum_rows
 from unhot.kernels.simd.tiles import score, update
 
 
@@ -42,6 +42,7 @@ def run_rows(shape, x, inputs, times, times_at, count, scale, out, copies, words
     copy_rows(shape, x, inputs, count, copies)
     add_to_rows(shape, out, scale, x, inputs, times, times_at, count)
     copy_words(words, 3, target, 2, count)
+    exchange_row(shape, x, inputs[0], inputs[1], inputs[2])
     prefetch(shape, x, inputs[0])
 
 
@@ -133,6 +134,7 @@ def run_halves(shape, x, inputs, times, times_at, count, scale, out):
 @kernel
 def add_halves(shape, gradient, scale, x, inputs, times, times_at, count):
     add_to_rows(shape, gradient, scale, x, inputs, times, times_at, count)
+    exchange_row(shape, x, inputs[0], inputs[1], inputs[1])
 
 
 @pytest.mark.parametrize("row_blocks", [1, 7, 19])
@@ -178,6 +180,7 @@ def test_16_bit_floats_are_rounded_as_by_the_twin():
     row_blocks_module.add_to_rows_twin(
         case.shape, gradient, scale, twin.view(np.uint16), case.inputs, case.times, 3, 9
     )
+    row_blocks_module.exchange_row_twin(case.shape, twin.view(np.uint16), *case.inputs[[0, 1, 1]])
     assert (x != twin).mean() < 0.01  # the last bit of a fused product
 
 
@@ -213,6 +216,7 @@ def test_row_blocks_equal_twins(row_blocks):
     row_blocks_module.sum_rows_twin(twin.shape, twin.x, twin.inputs, twin.times, 3, count, scale, expected)
     row_blocks_module.copy_rows_twin(twin.shape, twin.x, twin.inputs, count, expected_copies)
     row_blocks_module.add_to_rows_twin(twin.shape, expected, scale, twin.x, twin.inputs, twin.times, 3, count)
+    row_blocks_module.exchange_row_twin(twin.shape, twin.x, *twin.inputs[:3])
     np.testing.assert_allclose(out, expected, rtol=1e-5, atol=1e-5)
     np.testing.assert_array_equal(copies, expected_copies)
     np.testing.assert_allclose(case.x, twin.x, rtol=1e-5, atol=1e-5)

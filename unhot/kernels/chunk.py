@@ -36,7 +36,8 @@ def one_piece(start: int, stop: int, window_key: Any, draw_key: Any) -> Where:
 class HotPlaces(NamedTuple):
     """The places of a thread's own copies: of the first rows of each matrix, and of ln Z.
 
-    The thread finds row r at r + shift if r < rows, else at r.
+    The thread finds row r at r + shift if r < rows, else at r. `exchange.py` says when it passes on what it
+    has learned.
     """
 
     in_rows: int
@@ -45,6 +46,7 @@ class HotPlaces(NamedTuple):
     out_shift: int
     ln_z_at: int
     aside: int  # the first of the input rows to which frozen rows are copied
+    every: int  # examples from one exchange to the next, a power of two; 0: there are no copies
 
 
 class How(NamedTuple):
@@ -55,8 +57,9 @@ class How(NamedTuple):
     frozen: Any  # uint8 [input rows], 1: the row never changes; of size zero if all rows are learned
 
 
+NO_COPIES = HotPlaces(0, 0, 0, 0, 0, 0, 0)
 NOWHERE = Where(0, 0, 0, 0, 1, np.uint64(0), np.uint64(0), np.uint64(0))  # no examples: used to compile
-UNCHANGED = How(np.float32(0.0), HotPlaces(0, 0, 0, 0, 0, 0), np.zeros(0, np.uint8))  # used to compile
+UNCHANGED = How(np.float32(0.0), NO_COPIES, np.zeros(0, np.uint8))  # used to compile
 
 
 @inner

@@ -24,6 +24,7 @@ from unhot.kernels.columns import (
     fill_tile,
     first_of,
 )
+from unhot.kernels.exchange import exchange_if_due
 from unhot.kernels.feeder import Inputs, fetch, given_columns, input_of, inputs_buffer, prepare, targets_of
 from unhot.kernels.jit import inner, kernel
 from unhot.kernels.learning import learn
@@ -48,7 +49,7 @@ class Params(NamedTuple):
     out_vectors: Floats
     out_bias: Floats  # [output rows]
     in_bias: Floats  # [input rows]
-    ln_z: Floats  # the shared number, then the copies of the threads, LANES apart
+    ln_z: Floats  # the shared number, then two copies for each thread, LANES apart
 
 
 class Scratch(NamedTuple):
@@ -137,6 +138,7 @@ def train_chunk(feeder: Any, shape: Any, tables: Any, params: Any, scratch: Any,
             if example.rows > 0:
                 loss += learn(example, shape, tables, params, scratch, trained % PARTS, how)
                 pairs += example.pairs
+                exchange_if_due(rows, params, scratch, trained, example.rows, hot)
     return loss, pairs
 
 

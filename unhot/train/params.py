@@ -12,6 +12,7 @@ from unhot.kernels.simd.rows import as_floats
 from unhot.outputs.layer import Biases
 from unhot.types import Bytes
 
+COPIES = 2  # copies of a hot row that each thread has: its own, and the row at the last exchange
 BLOCK = 1 << 16  # rows initialized, or numbers checked, at a time
 
 
@@ -40,12 +41,12 @@ class Sizes(NamedTuple):
     @property
     def in_rows(self) -> int:
         """Input rows, then the copies of frozen rows and the hot copies of all threads."""
-        return self.inputs + self.threads * (self.aside + self.hot.inputs)
+        return self.inputs + self.threads * (self.aside + COPIES * self.hot.inputs)
 
     @property
     def out_rows(self) -> int:
         """Output rows, then the hot copies of all threads."""
-        return self.rows + self.threads * self.hot.outputs
+        return self.rows + self.threads * COPIES * self.hot.outputs
 
 
 class FirstRows(NamedTuple):
@@ -67,7 +68,7 @@ def start_params(sizes: Sizes, dim: int, stride: int, seed: int, first: FirstRow
         out_vectors=aligned_zeros((outs, stride)),
         out_bias=aligned_zeros(outs if biases.out else 0),
         in_bias=aligned_zeros(ins if biases.each_input else 0),
-        ln_z=aligned_zeros((1 + sizes.threads) * LANES if biases.ln_z else 0),
+        ln_z=aligned_zeros((1 + COPIES * sizes.threads) * LANES if biases.ln_z else 0),
     )
     random = np.random.default_rng(seed)
     for begin in range(0, sizes.inputs, BLOCK):
@@ -91,7 +92,8 @@ def frozen_rows(sizes: Sizes, ids: Bytes) -> Bytes:
     frozen[: sizes.inputs] = ids
     hot = sizes.hot.inputs
     if hot:
-        frozen[-sizes.threads * hot :] = np.tile(ids[:hot], sizes.threads)
+        copies = sizes.threads * COPIES
+        frozen[-copies * hot :] = np.tile(ids[:hot], copies)
     return frozen
 
 

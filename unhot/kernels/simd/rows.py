@@ -154,6 +154,36 @@ def copy_rows(types: Any, b: Value, shape: Value, x: Value, inputs: Value, count
     loop(b, count, [], copy)
 
 
+def exchange_row_twin(shape: Shape, x: Any, common: int, own: int, before: int) -> None:
+    """Add x[own] - x[before] to x[common], and copy the sum to x[own] and x[before]."""
+    rows = as_floats(x)
+    step = rows[own].astype(np.float32) - rows[before].astype(np.float32)
+    new = rows[common].astype(np.float32) + step
+    rows[common] = rows[own] = rows[before] = new if rows is x else rounded_twin(new, step, common)
+
+
+@block(exchange_row_twin)
+def exchange_row(
+    types: Any, b: Value, shape: Value, x: Value, common: Value, own: Value, before: Value
+) -> None:
+    """Exchange one slice at a time. 16-bit floats are rounded at random."""
+    stride = stride_of(b, shape)
+    rows = [row(b, x, number, stride) for number in (common, own, before)]
+
+    def exchange_slice(place: Value, _: list[Value]) -> list[Value]:
+        shared, mine, old = (load_any(b, source, place) for source in rows)
+        step = b.fsub(mine, old)
+        new = b.fadd(shared, step)
+        for target in rows:
+            if is_half(x):
+                store_half(b, new, target, place, noise_of(b, step, common))
+            else:
+                store(b, new, target, place)
+        return []
+
+    each_slice(b, shape, [], exchange_slice)
+
+
 def prefetch_twin(shape: Shape, matrix: Any, number: int) -> None:
     """Prefetch a row; without the JIT, do nothing."""
 
