@@ -46,4 +46,5 @@ def _exchange(shape: Any, matrix: Any, bias: Any, place: Any, shift: Any, rows: 
 def _exchange_number(numbers: Any, common: Any, own: Any, rows: Any) -> None:
     """Exchange a single number; its value at the last exchange is `rows` places behind the thread's own."""
     new = numbers[common] + (numbers[own] - numbers[own + rows])
-    numbers[common], numbers[own], numbers[own + rows] = new, new, new
+    numbers[common] = new
+    numbers[own], numbers[own + rows] = new, new
