@@ -96,10 +96,10 @@ def text_part(text: str) -> tuple[Path, int | None]:
     return existing(path), int(size) if size else None
 
 
-def given(text: str) -> tuple[str, float]:
-    """`lr=0.05` as a name and a number."""
+def given(text: str) -> tuple[str, Any]:
+    """`lr=0.05` as a name and a number, `combine=sum` as a name and a word."""
     name, _, value = text.partition("=")
-    return name, json.loads(value)
+    return name, value if value.isalpha() else json.loads(value)
 
 
 def varied(text: str) -> Vary:

@@ -107,7 +107,7 @@ def test_cbow_and_its_own_settings(tmp_path):
         1,
     )
     assert result.returncode == 0
-    assert json.loads(run("info", tmp_path / "m", "--json").stdout)["lr"] == unhot.CBOW.default_lr
+    assert json.loads(run("info", tmp_path / "m", "--json").stdout)["lr"] == 0.025
 
 
 @pytest.mark.parametrize(
@@ -185,7 +185,7 @@ def test_a_diverging_run_says_what_to_do(tmp_path):
     (tmp_path / "t.txt").write_text("\n".join(LINES))
     result = run("train", tmp_path / "t.txt", "-o", tmp_path / "m", "--lr", "1e9", "--quiet")
     assert result.returncode == 1
-    assert "try a lower lr, for example 0.025" in result.stderr
+    assert "try a lower lr, for example 0.05" in result.stderr
     assert not (tmp_path / "m").exists()
 
 

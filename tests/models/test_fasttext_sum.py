@@ -15,7 +15,6 @@ import unhot
 from unhot import CBOW, FastText
 from unhot.errors import ConfigError, FormatError
 from unhot.evaluate import held_out
-from unhot.models.fasttext import SUM_LR
 from unhot.models.ngram_rows import bags_of
 from unhot.train.checkpoint import Checkpoint
 from unhot.vectors.formats.directory import load_model, save_model
@@ -82,7 +81,7 @@ def test_a_saved_model_is_the_same(model, tmp_path):
     model.save(tmp_path / "m")
     again = unhot.load(tmp_path / "m")
     assert again.config() == model.config()
-    assert (again.combine, again.first_lr) == ("sum", SUM_LR)
+    assert (again.combine, again.first_lr) == ("sum", 0.0125)
     again.save(tmp_path / "again")
     first, second = (tmp_path / name / "v1" / "model.safetensors" for name in ("m", "again"))
     assert first.read_bytes() == second.read_bytes()
@@ -171,8 +170,9 @@ def test_words_start_with_the_length_that_means_have(text):
 
 def test_the_default_rate_is_that_of_sums():
     assert FastText().first_lr == FastText.default_lr
-    assert FastText(combine="sum").first_lr == SUM_LR < FastText.default_lr
-    assert FastText(combine="sum", architecture="cbow").first_lr == FastText.default_lr
+    assert FastText(combine="sum").first_lr == 0.0125
+    assert FastText(architecture="cbow").first_lr == 0.1
+    assert FastText(combine="sum", architecture="cbow").first_lr == 0.05
     assert FastText(combine="sum", lr=0.3).first_lr == 0.3
 
 

@@ -28,6 +28,8 @@ from unhot.models.word_model import WordModel
 from unhot.train.torch_batches import context_bags
 from unhot.types import Floats
 
+SUM_LR = 0.025  # the initial learning rate with combine=sum
+
 
 class CBOWFeeder(NamedTuple):
     """Examples of CBOW: the mean or the sum of the words around a centre word predicts that word."""
@@ -49,7 +51,12 @@ class CBOW(WordModel):
 
     combine: Literal["mean", "sum"] = "mean"  # how the context vectors are combined into one
 
-    default_lr = 0.1
+    default_lr = 0.2
+
+    @property
+    def usual_lr(self) -> float:
+        """The default learning rate; lower for sums, which are longer than means."""
+        return SUM_LR if self.combine == "sum" else self.default_lr
 
     def hidden(self, words: Sequence[str]) -> Floats:
         """Return the mean or the sum of the words' vectors, as `combine` says."""

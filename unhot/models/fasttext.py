@@ -16,7 +16,7 @@ gradients vary together, not their mean, and in three of four cases the rows are
 
 With the mean each row moves by lr dL/dh, as in fastText, which is n times its gradient. With the sum each row
 moves by lr dL/dh, too, which is its gradient; then h moves n times as far, and the learning rate is lower
-(`SUM_LR`). See ngram_feeders.py for the reasons, for rows that repeat and for words of very many rows.
+(`RATES`). See ngram_feeders.py for the reasons, for rows that repeat and for words of very many rows.
 
 Reference: Bojanowski et al., Enriching word vectors with subword information, 2017.
 """
@@ -58,7 +58,13 @@ from unhot.vocab.vocabulary import Vocabulary
 
 # the bag of one word, without rows: enough to compile kernels with
 NOTHING = Bags(np.zeros(2, np.int64), np.zeros(0, np.int32), np.zeros(1, np.float32))
-SUM_LR = 0.0125  # the initial learning rate of skipgram with combine=sum
+# initial learning rates by architecture and `combine`, see docs/results/learning-rates.md
+RATES = {
+    ("skipgram", "mean"): 0.05,
+    ("skipgram", "sum"): 0.0125,
+    ("cbow", "mean"): 0.1,
+    ("cbow", "sum"): 0.05,
+}
 
 
 @model("fasttext")
@@ -108,13 +114,8 @@ class FastText(WordModel):
 
     @property
     def usual_lr(self) -> float:
-        """The default learning rate.
-
-        The rate for sums is lower in skip-gram only: in cbow, the mean over the words makes up for the sum
-        over their rows.
-        """
-        summed = self.combine == "sum" and self.architecture == "skipgram"
-        return SUM_LR if summed else self.default_lr
+        """The default learning rate, which depends on the architecture and on how rows are combined."""
+        return RATES[self.architecture, self.combine]
 
     @property
     def vectors(self) -> SubwordVectors:

@@ -16,7 +16,7 @@ Sum. Rows move by their gradient: dL/dh, in cbow 1/w dL/dh. So h moves by n lr d
 Output rows move by lr dL/do as ever. Scores h . o stay the same if h is multiplied by a number and o divided
 by it. With the number that makes both sides move at the same rate, that rate is lr sqrt(n): so the sum
 needs a rate about sqrt(n) times lower than the mean, not n times. A usual word of a text has n = 14, and a
-quarter of the rate gives the same losses, epoch by epoch (`SUM_LR` in fasttext.py).
+quarter of the rate gives the same losses, epoch by epoch (`RATES` in fasttext.py).
 
 A word is the sum over the *set* of its rows, as in the paper. If a row that occurs m times in a word counted
 m times, the gradient would be m dL/dh, and any step of another word that has this row would move h by m such

@@ -66,7 +66,7 @@ class SkipGram(WordModel):
     # without random draws, for up to 10,000 words; use 30 epochs or more; the default of lr is then 0.05
     on: Literal["text", "cells"] = "text"
 
-    default_lr = 0.025
+    default_lr = 0.05
 
     def engine_kind(self) -> type[Engine[WindowTask]]:
         """Return the engine class that trains the model."""

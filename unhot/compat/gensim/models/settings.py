@@ -6,8 +6,7 @@
     alpha                   lr = alpha; for CBOW with the mean, lr = 4 alpha
 
 In CBOW with the mean of m context vectors, the true gradient of each is divided by m. gensim leaves the
-division out, so its rate is in effect m times as high. unhot divides, and its default rate for this model is
-4 times that of skip-gram; a rate given here is multiplied by 4, too.
+division out, so its rate is in effect m times as high. unhot divides; so a rate given here counts 4 times.
 """
 
 from collections.abc import Callable
@@ -21,7 +20,7 @@ from unhot.models.skipgram import SkipGram
 from unhot.models.word_model import WordModel
 from unhot.outputs import OutputLayer
 
-MEAN_RATE = CBOW.default_lr / SkipGram.default_lr  # 4
+MEAN_RATE = 4.0  # of unhot's rate for CBOW with the mean to gensim's alpha
 LOWEST_SHARE = 0.1  # a last rate below this share of the first one counts as nearly zero
 USUAL_LAST_RATE = 0.0001  # gensim's default, which the user did not choose
 HIERARCHICAL, NEGATIVE = "hierarchical", "negative"
