@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from grids import crossed
+from grids import crossed, soak_only
 
 pytest.importorskip("torch")
 
@@ -253,6 +253,7 @@ os._exit(0)  # gloo's threads may abort an orderly end
 """
 
 
+@soak_only  # it starts two processes of torch; the gradients of several batches are summed as in one process
 def test_two_processes_learn_what_one_learns(tmp_path):
     (tmp_path / "text.json").write_text(json.dumps(TRAIN))
     alone = small(dropout=0.0, optimizer="sgd", clip=0.0).fit(TRAIN)
