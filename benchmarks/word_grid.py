@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 
 from harness import ChildFailed, child, say
 from options import TESTS, add_tests, evaluation_files, existing, new_parser, numbers, results_path
-from report import Row, Table, groups, head, markdown_table, origin, write_page
+from report import Row, Table, groups, head, markdown_table, origin, read_rows, write_page
 from text import Text, prepare
 from trainers import MIN_COUNT, SAMPLE, WINDOW, K
 
@@ -68,7 +68,10 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as directory:
         texts = list(prepared(options.texts, Path(directory)))
         tools = ("unhot", "gensim") if options.gensim else ("unhot",)
+        earlier = read_rows(path) if options.append and path.exists() else []
         with Table(path, COLUMNS, origin(["numba", *tools[1:]])) as table:
+            for row in earlier:
+                table.add(row)
             for seed, text, model, value, tool in product(
                 options.seeds, texts, options.models, options.vary.values, tools
             ):
@@ -86,6 +89,7 @@ def parser() -> argparse.ArgumentParser:
     result.add_argument("--models", type=lambda text: text.split(","), default=list(MODELS))
     result.add_argument("--set", type=given, nargs="*", default=[], metavar="SETTING=VALUE", dest="fixed")
     result.add_argument("--seeds", type=numbers, default=[1, 2, 3])
+    result.add_argument("--append", action="store_true", help="keep what the file of results has")
     result.add_argument("--gensim", action="store_true", help="gensim trains the same models")
     return result
 
@@ -151,21 +155,24 @@ def gensim(text: Text, model: str, settings: dict[str, Any], files: dict[str, st
 
 
 def page(name: str, rows: Sequence[Row]) -> str:
-    """One table for each text: a line for each model and tool, a column for each value."""
-    fixed = ", ".join(f"{key} {value}" for key, value in json.loads(rows[0]["settings"]).items())
-    varied = rows[0]["varied"]
-    facts = [f"varied: {varied}", *([f"set: {fixed}"] if fixed else [])]
-    out = [head("word_grid", name, [{**row, "others_cores": ""} for row in rows], facts), "\n", NOTES]
-    for (text, words), of_text in groups(rows, "text", "words").items():
-        values = list(dict.fromkeys(row["value"] for row in of_text))
-        lines = []
-        for (model, tool), found in groups(of_text, "model", "tool").items():
-            by_value = {value: list_of for (value,), list_of in groups(found, "value").items()}
-            cells = [scores(by_value.get(value, [])) for value in values]
-            lines.append([f"{model}{'' if tool == 'unhot' else ', ' + tool}", *cells])
-        header = ["", *(f"{varied} {value}" for value in values)]
-        out += [f"\n## {text}, {int(words):,} words\n\n", markdown_table(header, lines)]
+    """One table for each text and each choice of fixed settings: a line for each model and tool."""
+    undisturbed = [{**row, "others_cores": ""} for row in rows]  # nothing is timed
+    out = [head("word_grid", name, undisturbed, [f"varied: {rows[0]['varied']}"]), "\n", NOTES]
+    for (text, words, settings), found in groups(rows, "text", "words", "settings").items():
+        fixed = "".join(f", {key} {value}" for key, value in json.loads(settings).items())
+        out += [f"\n## {text}, {int(words):,} words{fixed}\n\n", table_of(found)]
     return "".join(out)
+
+
+def table_of(rows: Sequence[Row]) -> str:
+    """A line for each model and tool, a column for each value."""
+    values = sorted({row["value"] for row in rows}, key=float)
+    lines = []
+    for (model, tool), found in groups(rows, "model", "tool").items():
+        by_value = groups(found, "value")
+        cells = [scores(by_value.get((value,), [])) for value in values]
+        lines.append([f"{model}{'' if tool == 'unhot' else ', ' + tool}", *cells])
+    return markdown_table(["", *(f"{rows[0]['varied']} {value}" for value in values)], lines)
 
 
 def scores(rows: Sequence[Row]) -> str:
@@ -177,7 +184,9 @@ def scores(rows: Sequence[Row]) -> str:
         if found:
             error = statistics.stdev(found) / len(found) ** 0.5 if len(found) > 1 else 0.0
             parts.append(f"{statistics.fmean(found):.1f} ± {error:.1f}")
-    return " / ".join(parts) + (f" ({failed} failed)" if failed else "") or "-"
+    if failed:
+        parts.append(f"{failed} failed")
+    return " / ".join(parts) or "-"
 
 
 if __name__ == "__main__":
