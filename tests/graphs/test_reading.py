@@ -119,8 +119,6 @@ def test_cells_are_a_graph(tmp_path):
     ("text", "match"),
     [
         ("", "no row"),
-        ("a b -1\nb c 2\n", "edge 1 has the weight -1: weights must be above zero"),
-        ("a b 0\nb c 1\n", "edge 1 has the weight 0: weights must be above zero"),
         ("user,thing\n1,2\n", "sources='from': there is no such column"),
     ],
 )
@@ -139,6 +137,109 @@ def test_bad_lines_are_counted(tmp_path):
     assert any("line 2" in line for line in said)
     with pytest.raises(DataError, match="line 2"):
         read_graph(tmp_path / "e", format="edges", strict=True)
+
+
+def said_of(tmp_path, name, text, **settings):
+    """Return the arcs of a file, and what is said of it."""
+    (tmp_path / name).write_bytes(text if isinstance(text, bytes) else text.encode())
+    said = []
+    graph = read_graph(tmp_path / name, note=said.append, **settings)
+    return arcs(graph), "\n".join(said)
+
+
+WEIGHTED = {**both([("1", "2")], 4.0), **both([("2", "3")], 1.0), **both([("1", "4")], 2.5)}
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "wanted"),
+    [
+        # networkx: write_edgelist, other delimiters, an attribute that is not everywhere, keys
+        ("e", "1 2 {'weight': 4}\n2 3 {'weight': 1}\n1 4 {'weight': 2.5}\n", "networkx's attributes"),
+        ("e", "1,2,{'weight': 4, 'a': '}'}\n2,3,{}\n1,4,{'a': 1, 'weight': 2.5}\n", "networkx's attributes"),
+        ("e", "1\t2\t{'unweight': 9, 'weight': 4}\n2\t3\t{}\n1\t4\t{'weight': 2.5}\n", "attributes"),
+        ("e", "1 2 4 red\n2 3 1 red\n1 4 2.5 blue\n", "weights from column 3; ignored: column 4"),
+        # KONECT
+        ("out.e", "% sym weighted\n% 3 4 4\n1 2 4 1082040961\n2 3 1 1082040962\n1 4 2.5 1082040963\n",
+         "weights from column 3; ignored: column 4\ncomments, lines that start with # or %: 2"),
+        # headers: Gephi's, with semicolons, with white space, after comments
+        ("e.csv", "Source,Target,Type,Id,Weight\n1,2,Undirected,0,4\n2,3,Undirected,1,1\n1,4,Mixed,2,2.5\n",
+         "source from Source, target from Target, weights from Weight; ignored: column Type, Id"),
+        ("e.csv", "Source;Target;Weight\r\n1;2;4\r\n2;3;1\r\n1;4;2.5\r\n", "weights from Weight"),
+        ("e", "source target weight\n1 2 4\n2 3 1\n1 4 2.5\n", "edge list with a header"),
+        ("e.tsv", "# a graph\nFromNodeId\tToNodeId\tweight\n1\t2\t4\n2\t3\t1\n1\t4\t2.5\n", "with a header"),
+        ("e.mtx", "%%MatrixMarket matrix coordinate real symmetric\n%\n4 4 3\n2 1 4\n3 2 1\n4 1 2.5\n",
+         "Matrix Market file (symmetric), weights from column 3"),
+        ("e", '"1" "2" 4\n"2" "3" 1\n"1" "4" 2.5\n', "weights from column 3"),
+        ("e", "1, 2, 4\n2, 3, 1\n1, 4, 2.5\n", "weights from column 3"),
+        ("e", gzip.compress(b"\xef\xbb\xbf1 2 4\r\n2 3 1\r\n1 4 2.5\r\n"), "weights from column 3"),
+        # bad rows change nothing for the others
+        ("e", "1 2 4\n2 3 nan\n2 3 1\n1 4 2.5\n5 6\n7 8 inf\n", "line 2: has a weight that is not a number"),
+        ("e", "1 2 4\n2 3 1\n1 4 2.5\n5 6 0\n7 8 -1\n", "line 4: has a weight that is not above zero ('0')"),
+        ("e", "1 2 4\n2 3 1\n1 4 2.5\n1 2 3 4 5\n", "line 4: has the wrong number of fields"),
+    ],
+)  # fmt: skip
+def test_edge_lists_of_other_tools(tmp_path, name, text, wanted):
+    found, said = said_of(tmp_path, name, text)
+    assert found == WEIGHTED
+    assert wanted in said
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "wanted"),
+    [
+        ("e", "a b {}\nb c {}\na c {}\nc d {}\n", "edge list"),
+        ("e", "# From\tToNodeId\na\tb\nb\tc\na\tc\nc\td\n", "comments, lines that start with # or %: 1"),
+        ("e.csv", "src,dst\na,b\nb,c\na,c\nc,d\n", "source from src, target from dst"),
+        ("e", "a b\nb c\na c\nc d\nb\n", "line 5: has the wrong number of fields"),
+        ("e", "a b 1217567877\nb c 1217567878\na c 1217567879\nc d 1217567880\n", "3 looks like times"),
+        ("e", "#networkx\n# GMT\na b c\nb c\nc d\nd\nalone\n", "without neighbors, which were left out: 1"),
+        ("e", "# x\na,b,c\nb,c\nc,d\nd\n", "adjacency list"),
+        ("e", "".join(f"{a} {b}\n" for a, b in sorted(TRIANGLE)) * 9 + "x y z q\n", "line 37: has the wrong"),
+    ],
+)  # fmt: skip
+def test_lists_without_weights(tmp_path, name, text, wanted):
+    found, said = said_of(tmp_path, name, text)
+    assert found == both(TRIANGLE)
+    assert wanted in said
+
+
+def test_names_with_spaces_and_headers_without_usual_names(tmp_path):
+    assert said_of(tmp_path, "e", "new york\tboston\n")[0] == both([("new york", "boston")])
+    assert said_of(tmp_path, "e", '"new york","boston"\n')[0] == both([("new york", "boston")])
+    assert said_of(tmp_path, "e", "begin end\n1 2\n2 3\n")[0] == both([("1", "2"), ("2", "3")])
+    # words that are nodes, too, are no header
+    assert said_of(tmp_path, "e", "from to\nto be\nbe from\n")[0] == both(
+        [("from", "to"), ("to", "be"), ("be", "from")]
+    )
+
+
+def test_columns_by_number(tmp_path):
+    text = "a red b 4\nb red c 1\na blue c 2\n"
+    found, _ = said_of(tmp_path, "e", text, columns=("1", "3", "4"))
+    assert found == {**both([("a", "b")], 4.0), **both([("b", "c")]), **both([("a", "c")], 2.0)}
+    found, _ = said_of(tmp_path, "e.csv", "source,target,weight\na,b,4\n", columns=(None, None, "none"))
+    assert found == both([("a", "b")])
+
+
+@pytest.mark.parametrize(
+    ("text", "match"),
+    [
+        ("1 2 3\n2 3 1\n3 1 2\n", "--format edges"),
+        ("a b\nb c d\nb e f\na c\nc a b d\n", "--format edges"),
+        ("a friend b\na friend c\nb likes c\n", "--sources 1 --targets 3"),
+        ("Smith,John Doe,Jane\nDoe,Jane Roe,Ann\n", "format='csv' or format='edges'"),
+        ("begin end km\n1 2 3\n2 3 4\n", "the columns are begin, end, km"),
+        ("% bip unweighted\n1 1\n1 2\n", "bipartite"),
+        ("%%MatrixMarket matrix coordinate pattern general\n3 4 2\n1 2\n2 4\n", "square"),
+        ("# x\n0 2\n1 {}\n2 {'weight': 1}\n1 1\n2 {}\n", "multiline"),
+        ("graph [\n  node [\n", "GML"),
+        ("# only\n% comments\n", "comments, lines that start with # or %: 2"),
+    ],
+)  # fmt: skip
+def test_what_is_unclear_is_asked_for(tmp_path, text, match):
+    (tmp_path / "e").write_text(text)
+    with pytest.raises(DataError, match=match):
+        read_graph(tmp_path / "e")
 
 
 @pytest.mark.parametrize("directed", [False, True])

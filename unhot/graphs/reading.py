@@ -11,6 +11,7 @@ they are added up; without weights each edge has the weight 1. An edge from a no
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -26,10 +27,28 @@ from unhot.types import Counts, Doubles, Ids
 
 # names of columns; what reads logs calls the two ends of an edge user and item
 COLUMNS = {
-    "user": ("source", "src", "from", "node1", "user"),
-    "item": ("target", "dst", "to", "node2", "item"),
+    "user": (
+        *(
+            "source",
+            "src",
+            "from",
+            "node1",
+            "user",
+            "fromnodeid",
+            "sourceid",
+            "sourcenode",
+            "fromid",
+            "fromnode",
+        ),
+        *("nodeid1", "id1", "startid", "user1", "userid1"),
+    ),
+    "item": (
+        *("target", "dst", "to", "node2", "item", "tonodeid", "targetid", "targetnode", "toid", "tonode"),
+        *("nodeid2", "id2", "endid", "user2", "userid2"),
+    ),
     "weight": ("weight", "value", "count"),
 }
+NONE = "none"  # in place of the column of weights: edges have none
 BLOCK = 1 << 20  # arcs that are renumbered at a time
 TITLES = {"user": "sources", "item": "targets"}  # settings of `GraphVectors`
 FORMATS = {"adjacency": "user-sessions"}  # names of formats that logs have under another name
@@ -49,13 +68,16 @@ def read_graph(
 ) -> Cells:
     """Return a graph as cells.
 
-    source     a file of edges (CSV, TSV, JSON lines, parquet, or words with white space between them: two
-               nodes, maybe a weight), a list of neighbours (a line holds a node, then its neighbours), a
-               table, an iterable of tuples (source, target[, weight]), a networkx graph, a SciPy matrix, an
-               encoded text or log (neighbours are what stands side by side), or cells
+    source     a file of edges (CSV, TSV, JSON lines, parquet, Matrix Market, or words with white space
+               between them: two nodes, maybe a weight and more; see logs/edge_forms.py), an adjacency list
+               (a line holds a node, then its neighbors), a table, an iterable of tuples (source, target[,
+               weight]), a networkx graph, a SciPy matrix, an encoded text or log (neighbors are what stands
+               side by side), or cells
     directed   an edge leads from its source to its target alone
     format     csv, tsv, jsonl, parquet, edges, adjacency; None: by its name and its first lines
-    columns    the columns of the source, of the target, of the weight; None: the usual names
+    columns    the columns of the source, of the target, of the weight: their names, or their numbers, from 1
+               on, in text without a header; None: the usual names, or the first columns; the weight may be
+               "none": all edges have the weight 1
     strict     raise a `DataError` at the first bad row instead of counting bad rows
 
     >>> graph = read_graph([("a", "b"), ("b", "a"), ("b", "c")])
@@ -73,21 +95,24 @@ def read_graph(
     how = LogReading(
         user=columns[0],
         item=columns[1],
-        weight=columns[2],
+        weight=columns[2] if columns[2] != NONE else None,
         format=FORMATS.get(format or "", format),
         strict=strict,
         force=force,
-        usual=COLUMNS,
+        usual=COLUMNS if columns[2] != NONE else {**COLUMNS, "weight": ()},
         titles=TITLES,
-        bare=("source", "target", "weight"),
+        edges=True,
     )
     events = read_events(source, how, threads=threads, progress=progress)
     for line in events.report.lines():
         note(line)
-    words = [*dict.fromkeys([*events.user_words, *events.item_words])]
+    # cells may have spaces around them: "a, b"
+    words = [*dict.fromkeys(word.strip() for word in chain(events.user_words, events.item_words))]
     index = {word: number for number, word in enumerate(words)}
+    if alone := events.report.lone - index.keys():
+        note(f"nodes without neighbors, which were left out: {len(alone):,}, such as {min(alone):.60}")
     sources, targets = (
-        np.array([index[word] for word in named], np.int32)[ids]
+        np.array([index[word.strip()] for word in named], np.int32)[ids]
         for named, ids in ((events.user_words, events.users), (events.item_words, events.items))
     )
     weights = events.weights

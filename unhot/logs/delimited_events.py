@@ -2,16 +2,17 @@
 
 import csv
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from unhot.corpus.reading.text_blocks import Block
 from unhot.errors import DataError
 from unhot.logs.cell_texts import TextColumn
+from unhot.logs.edge_forms import EdgeForm
 from unhot.logs.fields import BROKEN, FULL, LINE, OPEN, POSITION, ROWS, find_rows
 from unhot.logs.gathering import LogChunk
-from unhot.logs.log_reading import LogReading, choose_columns, usual_column
+from unhot.logs.log_reading import LogReading, choose_columns
 from unhot.types import Ids, Starts
 from unhot.vocab.vocabulary import decode_word
 
@@ -20,7 +21,7 @@ LONGEST_ROW = 1 << 24  # bytes of a row with quotes; a quote that is not closed 
 SEPARATORS = {"csv": ",", "tsv": "\t"}
 # MovieLens' files have no header
 RATINGS = re.compile(rb"[0-9]+(\t|::)[0-9]+\1[0-9.]+\1[0-9]+\r?")
-NAMES = ["user", "item", "rating", "time"]
+NAMES: Sequence[str] = ["user", "item", "rating", "time"]
 
 
 def first_line(block: Block) -> bytes:
@@ -31,20 +32,26 @@ def first_line(block: Block) -> bytes:
 class DelimitedLog:
     """A file of rows; blocks are to be read one after another."""
 
-    def __init__(self, first: Block, kind: str, how: LogReading, where: str) -> None:
-        """Find the columns in the first block; `kind`: csv, tsv or movielens."""
+    def __init__(
+        self, first: Block, kind: str, how: LogReading, where: str, form: EdgeForm | None = None
+    ) -> None:
+        """Find the columns in the first block; `kind`: csv, tsv or movielens; `form`: of edges."""
         self._where, self._place = where, np.array([0, 1, 0], np.int64)
         line = first_line(first)
         ratings = RATINGS.fullmatch(line) if kind == "movielens" else None
         self._colons = ratings is not None and ratings[1] == b"::"
         self._separator = "\t" if ratings else SEPARATORS.get(kind, ",")
-        names = NAMES if ratings else self._header(first, line, how)
-        self._columns = choose_columns(names, how, where)
+        if form is None:
+            names = NAMES if ratings else self._header(first, line)
+            self._columns = choose_columns(names, how, where)
+        else:
+            self._separator, names = form.separator, form.names
+            self._columns = form.columns
         self._at = {name: k for k, name in enumerate({*self._columns.values(), *how.side})}
         self._slots: Ids = np.array([self._at.get(name, -1) for name in names], np.int32)
         self._rest = b""  # of a row that the next block ends
 
-    def _header(self, block: Block, line: bytes, how: LogReading) -> list[str]:
+    def _header(self, block: Block, line: bytes) -> list[str]:
         """Return the names of the columns, and go on behind them."""
         try:
             names = [*csv.reader([decode_word(line)], delimiter=self._separator, strict=True)]
@@ -54,9 +61,6 @@ class DelimitedLog:
                 "the names of its columns"
             ) from None
         found = [name.strip() for row in names for name in row]
-        named = how.user or how.item or any(usual_column(usual, found) for usual in how.usual.values())
-        if how.bare and not named:
-            return [*how.bare, *map(str, range(len(how.bare), len(found)))][: len(found)]
         text = block.text[: block.size].tobytes()
         self._place[POSITION] = text.index(line) + len(line) + 1
         self._place[LINE] += text.count(b"\n", 0, self._place[POSITION])

@@ -1,7 +1,6 @@
 """Anything to the events of a log: who took which item, when, how much, in which session."""
 
 import contextlib
-import re
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator
 from itertools import chain
@@ -17,6 +16,7 @@ from unhot.corpus.reading.text_blocks import BLOCK, Block, Pool
 from unhot.errors import ConfigError, DataError, at_least
 from unhot.logs.arrow_events import ParquetLog, table_chunks
 from unhot.logs.delimited_events import RATINGS, SEPARATORS, DelimitedLog, first_line
+from unhot.logs.edge_forms import EdgeForm, edge_form
 from unhot.logs.gathering import Events, Gathered, LogChunk
 from unhot.logs.log_reading import AS_USUAL, LogReading, usual_column
 from unhot.logs.log_report import LogReport
@@ -28,8 +28,6 @@ from unhot.vocab.vocabulary import decode_word
 __all__ = ["Events", "LogReport", "read_events"]
 
 SESSIONS = ("sessions", "user-sessions")
-NUMBER = re.compile(r"[-+]?[0-9]*\.?[0-9]+([eE][-+]?[0-9]+)?")
-SNIFFED = 1 << 16  # bytes of a list of edges that tell its format
 
 
 def read_events(
@@ -112,10 +110,12 @@ def _take_text(file: Path | None, where: str, gathered: Gathered, threads: int) 
         first = next(blocks, None)
         if first is None:
             return
-        chunks = _chunks_of(file, first, where, gathered)
+        form = _edge_form(file, first, where, gathered) if gathered.how.edges else None
+        chunks = _chunks_of(file, first, where, gathered, form)
 
         def take(block: Block) -> Block:
-            for chunk in chunks(block):
+            rows = _clean(block, block is first, form, gathered) if form else block
+            for chunk in chunks(rows):
                 gathered.take(chunk, where)
             return block
 
@@ -127,39 +127,49 @@ def _take_text(file: Path | None, where: str, gathered: Gathered, threads: int) 
                 yield reader.progress()[0]
 
 
+def _edge_form(file: Path | None, first: Block, where: str, gathered: Gathered) -> EdgeForm | None:
+    """Return how a text lists edges, and report it; None: JSON lines."""
+    kind = gathered.how.format or (ending_kind(file) if file else None)
+    if kind == "jsonl" or (kind is None and first_line(first).startswith(b"{")):
+        return None
+    form = edge_form(first, gathered.how, kind, where)
+    if not any(line.endswith(form.said) for line in gathered.report.forms):  # thousands of files may be alike
+        gathered.report.forms.append(f"{where}: {form.said}")
+    return form
+
+
+def _clean(block: Block, first: bool, form: EdgeForm, gathered: Gathered) -> Block:
+    """Return a block without what is no edge, and report what that is."""
+    cleaned, comments = form.clean(block, first)
+    gathered.report.comments += comments
+    if form.kind == "user-sessions":
+        gathered.report.lone |= form.lone_nodes(cleaned)
+    return cleaned
+
+
 def _chunks_of(
-    file: Path | None, first: Block, where: str, gathered: Gathered
+    file: Path | None, first: Block, where: str, gathered: Gathered, form: EdgeForm | None
 ) -> Callable[[Block], Iterator[LogChunk]]:
     """Return what finds the rows of a block, for a file with this first block."""
-    kind = gathered.how.format or _format(file, first, gathered.how)
-    rows = RowLog(gathered, where, "line", kind)
+    if form is not None:
+        kind = form.kind
+    else:
+        kind = "jsonl" if gathered.how.edges else gathered.how.format or _format(file, first, gathered.how)
+    rows = RowLog(gathered, where, "line", kind, form)
     if kind in (*SESSIONS, "jsonl", "edges"):
         named = {"jsonl": rows.json_lines, "edges": rows.edge_lines}
         return named.get(kind, rows.session_lines)
-    return DelimitedLog(first, kind, gathered.how, where).chunks
+    return DelimitedLog(first, kind, gathered.how, where, form).chunks
 
 
 def _format(file: Path | None, first: Block, how: LogReading) -> str:
     """Return the format of a text: what its first line looks like, or what its name says."""
     line, ending = first_line(first), ending_kind(file) if file else None
-    if RATINGS.fullmatch(line) and not how.bare:
+    if RATINGS.fullmatch(line):
         return "movielens"
     headed = (  # formats in which the line is a header
         kind
         for kind, separator in SEPARATORS.items()
         if all(usual_column(how.usual[role], decode_word(line).split(separator)) for role in ("user", "item"))
     )
-    found = ending or ("jsonl" if line.startswith(b"{") else next(headed, None))
-    return found or (_bare_format(first) if how.bare else "sessions")
-
-
-def _bare_format(first: Block) -> str:
-    """Return the format of edges without a header: csv, edges, or a list of neighbours in each line."""
-    text = decode_word(first.text[: min(first.size, SNIFFED)].tobytes())
-    lines = text.split("\n")[: -1 if first.size > SNIFFED else None]
-    rows = [line.split() for line in lines if line and line[0] not in "#%"]
-    if all(len(row) == 1 and "," in row[0] for row in rows if row):
-        return "csv"
-    alike = {len(row) for row in rows if row}
-    weighted = alike == {3} and all(NUMBER.fullmatch(row[2]) for row in rows if row)
-    return "edges" if weighted or alike == {2} else "user-sessions"
+    return ending or ("jsonl" if line.startswith(b"{") else next(headed, None)) or "sessions"

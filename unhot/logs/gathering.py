@@ -19,6 +19,7 @@ from unhot.logs.log_reading import MARKS, LogReading
 from unhot.logs.log_report import (
     EXAMPLES,
     FINE,
+    LIGHT,
     LOW,
     NO_ITEM,
     NO_SESSION,
@@ -98,6 +99,8 @@ class Gathered:
                 found[role] = numbers_of(column, wrong, CODES[role])
         if self.how.min_rating is not None:
             wrong[(wrong == FINE) & (found["weight"] < self.how.min_rating)] = LOW
+        if self.how.edges and "weight" in found:
+            wrong[(wrong == FINE) & (found["weight"].astype(np.float32) <= 0)] = LIGHT
         kept = np.flatnonzero(wrong == FINE)
         self._count(chunk, columns, len(kept), where)
         for role, column in columns.items():
@@ -115,7 +118,7 @@ class Gathered:
         report.low += len(chunk.wrong) - kept - len(bad)
         for row in bad[: EXAMPLES - len(report.examples)].tolist():
             code = int(chunk.wrong[row])
-            role = {TIME: "time", WEIGHT: "weight"}.get(code)
+            role = {TIME: "time", WEIGHT: "weight", LIGHT: "weight"}.get(code)
             cell = f" ({columns[role].cells([row])[0]!r:.60})" if role else ""
             text = f"{chunk.kind} {chunk.numbers[row]}: {REASONS[code]}{cell}"
             if self.how.strict:

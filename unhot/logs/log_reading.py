@@ -40,7 +40,7 @@ class LogReading:
     force       read files even if they do not look like text
     usual       role -> usual names of its column
     titles      role -> what it is called in messages, if it is not called by its role
-    bare        what columns are called in CSV and TSV files whose first line has no usual name
+    edges       rows are edges of a graph: `edge_forms.py` says how text is read; weights must be above zero
     """
 
     user: str | None = None
@@ -58,7 +58,7 @@ class LogReading:
     force: bool = False
     usual: Mapping[str, Sequence[str]] = field(default_factory=lambda: USUAL)
     titles: Mapping[str, str] = field(default_factory=dict)
-    bare: tuple[str, ...] = ()
+    edges: bool = False
 
     def __post_init__(self) -> None:
         """Check what can be checked without the log."""

@@ -6,7 +6,7 @@ from unhot.corpus.report import LONGEST_WORD
 
 EXAMPLES = 5
 # codes of rows: one byte a row; 0 is a fine one
-FINE, LOW, FIELDS, QUOTES, NO_OBJECT, NO_USER, NO_ITEM, NO_SESSION, LONG, TIME, WEIGHT = range(11)
+FINE, LOW, FIELDS, QUOTES, NO_OBJECT, NO_USER, NO_ITEM, NO_SESSION, LONG, TIME, WEIGHT, LIGHT = range(12)
 REASONS = {
     FIELDS: "has the wrong number of fields",
     QUOTES: "has text behind a closing quote: double each quote inside a field in quotes",
@@ -17,6 +17,7 @@ REASONS = {
     LONG: f"has an id of more than {LONGEST_WORD:,} bytes",
     TIME: "has a time that is neither a number nor an ISO date",
     WEIGHT: "has a weight that is not a number",
+    LIGHT: "has a weight that is not above zero",
 }
 
 
@@ -29,9 +30,16 @@ class LogReport:
     bad: int = 0
     low: int = 0  # below min_rating
     examples: list[str] = field(default_factory=list)  # of bad rows, such as "line 17: has no item"
+    forms: list[str] = field(default_factory=list)  # how files list the edges of a graph
+    comments: int = 0  # lines of such files that are comments
+    lone: set[str] = field(default_factory=set)  # nodes of adjacency lists in whose lines are no neighbors
 
     def lines(self) -> list[str]:
-        """Return lines about rows that were left out, for people; an empty list if there are none."""
+        """Return lines for people: how edges are listed, and which rows were left out."""
+        comments = f"comments, lines that start with # or %: {self.comments:,}"
         low = f"{self.low:,} of {self.rows:,} rows are below min_rating and were left out"
         bad = f"{self.bad:,} of {self.rows:,} rows are bad and were left out, for example:"
-        return [low] * (self.low > 0) + [bad] * (self.bad > 0) + [f"  {each}" for each in self.examples]
+        said = self.forms + [comments] * (self.comments > 0)
+        return (
+            said + [low] * (self.low > 0) + [bad] * (self.bad > 0) + [f"  {each}" for each in self.examples]
+        )

@@ -10,7 +10,8 @@ import numpy as np
 
 from unhot.corpus.reading.text_blocks import Block
 from unhot.logs.cell_texts import TextColumn, value_column
-from unhot.logs.fields import BLANK, LF
+from unhot.logs.edge_forms import EdgeForm
+from unhot.logs.fields import BLANK, CR, LF
 from unhot.logs.gathering import Gathered, LogChunk
 from unhot.logs.log_reading import choose_columns
 from unhot.logs.log_report import FIELDS, FINE, NO_OBJECT
@@ -19,20 +20,21 @@ from unhot.vocab.vocabulary import decode_word
 
 CHUNK = 1 << 13  # rows of an iterable that are read at a time
 LISTS = (list, tuple)
-EDGE = ("user", "item", "weight")  # what the words of a line of edges are
-COMMENTS = (ord("#"), ord("%"))  # lines that begin so are left out
 NO_ROW: Mapping[str, Any] = {}  # stands for what is not a row
 
 
 class RowLog:
     """Rows whose cells are values of Python; those of the first chunk decide the columns."""
 
-    def __init__(self, gathered: Gathered, where: str, kind: str, format: str | None) -> None:
-        """Take what is counted, lines or rows, and the format."""
+    def __init__(
+        self, gathered: Gathered, where: str, kind: str, format: str | None, form: EdgeForm | None = None
+    ) -> None:
+        """Take what is counted, lines or rows, the format, and how a text lists edges."""
         self._how, self._sessions = gathered.how, gathered.sessions
         self._where, self._kind = where, kind
         self._least = 1 + (format == "user-sessions")  # words of a line that has an item
         self._columns: dict[str, str] = {}
+        self._form = EdgeForm(kind="") if form is None else form
         self._next = 1  # the number of the next line or row
 
     def values(self, source: Iterable[Any]) -> Iterator[LogChunk]:
@@ -64,28 +66,19 @@ class RowLog:
 
     def session_lines(self, block: Block) -> Iterator[LogChunk]:
         """Yield the lines of a block, cut at white space."""
-        words, places, lines = _words_of_lines(block)
+        words, places, lines = _words_of_lines(block, self._form.separator)
         yield self._session_chunk(words, places, lines)
         self._next += lines
 
     def edge_lines(self, block: Block) -> Iterator[LogChunk]:
-        """Yield the lines of a block, cut at white space, as a source, a target and maybe a weight.
-
-        Lines that begin with # or % are comments. The first other line decides whether there are weights.
-        """
-        words, places, lines = _words_of_lines(block)
+        """Yield the lines of a block of edges, cut at white space."""
+        words, places, lines = _words_of_lines(block, "")
         first = np.flatnonzero(np.diff(places, prepend=-1) > 0)
         sizes = np.diff(np.append(first, places.size))
-        real = ~np.isin(block.text[words.spans[first, 0, 0]], COMMENTS)
-        first, sizes = first[real], sizes[real]
-        if first.size:
-            width = len(self._columns) or min(max(int(sizes[0]), 2), len(EDGE))
-            self._columns = {role: role for role in EDGE[:width]}
-            cells = {
-                role: words.of_rows(first + np.minimum(k, sizes - 1)) for k, role in enumerate(self._columns)
-            }
-            wrong = np.where(sizes == width, FINE, FIELDS).astype(np.uint8)
-            yield LogChunk(self._columns, cells.__getitem__, places[first] + self._next, wrong, self._kind)
+        names = self._form.names
+        cells = {name: words.of_rows(first + np.minimum(k, sizes - 1)) for k, name in enumerate(names)}
+        wrong = np.where(sizes == len(names), FINE, FIELDS).astype(np.uint8)
+        yield LogChunk(self._form.columns, cells.__getitem__, places[first] + self._next, wrong, self._kind)
         self._next += lines
 
     def _dict_chunk(self, rows: list[Any], places: Starts) -> LogChunk:
@@ -117,10 +110,11 @@ class RowLog:
         )
 
 
-def _words_of_lines(block: Block) -> tuple[TextColumn, Starts, int]:
+def _words_of_lines(block: Block, separator: str) -> tuple[TextColumn, Starts, int]:
     """Return the words of a block, the number of the line of each, and the number of lines."""
     text = block.text[: block.size]
-    spans = np.flatnonzero(np.diff(text <= BLANK, prepend=True)).reshape(-1, 1, 2)
+    gaps = np.isin(text, [LF, CR, ord(separator)]) if separator else text <= BLANK
+    spans = np.flatnonzero(np.diff(gaps, prepend=True)).reshape(-1, 1, 2)
     ends = np.flatnonzero(text == LF)
     return TextColumn(block.text, spans, 0), np.searchsorted(ends, spans[:, 0, 0]), len(ends)
 

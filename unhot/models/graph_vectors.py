@@ -41,12 +41,15 @@ class GraphVectors(WalkModel):
     window: Annotated[int, Range(1, 10_000)] = 10  # nodes on each side of the centre node
     output: str | OutputLayer = "negative:k=10"  # output layer
     directed: bool = False  # an edge leads from its source to its target alone
-    # the format of the graph: by default what its name and its first lines say; edges: two nodes a line, and
-    # maybe a weight; adjacency: a node, then its neighbours
+    # the format of the graph: by default what its name and its first lines say; edges: two nodes per line,
+    # and maybe a weight; adjacency: a node, then its neighbors
     format: Literal["csv", "tsv", "jsonl", "parquet", "edges", "adjacency"] | None = None
-    sources: str | None = None  # the column of the sources of edges, if it is not called source, from or src
+    # the column of the sources of edges, if it is not called source, from or src; in text without a header,
+    # the number of the column, from 1 on
+    sources: str | None = None
     targets: str | None = None  # the column of their targets, if it is not called target, to or dst
-    weight: str | None = None  # the column of their weights, if it is not called weight, value or count
+    # the column of their weights, if it is not called weight, value or count; none: ignore weights
+    weight: str | None = None
     hold_out: Annotated[float, Range(0)] = 0.0  # share of the edges that are held out to test link prediction
     strict: bool = False  # stop at the first bad row instead of counting bad rows
 
