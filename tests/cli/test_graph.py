@@ -53,6 +53,33 @@ def test_formats_and_directions(folder, tmp_path):
     assert "graph-vectors" in out
 
 
+def test_walks_that_end_early_are_counted_and_said(tmp_path):
+    (tmp_path / "star").write_text("".join(f"n{n} hub\n" for n in range(9)))
+    code, _, err = run("graph", "train", tmp_path / "star", "-o", tmp_path / "m", *SMALL, "--directed")
+    assert code == 0, err
+    assert "1 of 10 nodes have no outgoing edge" in err
+    assert "1.9 of 10 nodes on average" in err
+    assert "trained 190 steps" in err  # 2 epochs of 5 walks from 9 nodes to the hub and from the hub
+    _, out, _ = run("info", tmp_path / "m", "--json")
+    assert json.loads(out)["steps"] == 190
+    code, _, err = run("graph", "train", tmp_path / "star", "-o", tmp_path / "n", *SMALL)
+    assert "trained 1,000 steps" in err
+    assert "outgoing" not in err
+
+
+def test_item_graphs_say_it_too(tmp_path):
+    (tmp_path / "log.csv").write_text(
+        "user,item,time\n" + "".join(f"u{n},i{n},1\nu{n},last,2\n" for n in range(9))
+    )
+    code, _, err = run(
+        *("recommend", "train", tmp_path / "log.csv", "-o", tmp_path / "m", "--model", "graph", *SMALL),
+        *("--split", "none"),
+    )
+    assert code == 0, err
+    assert "1 of 10 nodes have no outgoing edge" in err
+    assert "trained 190 steps" in err
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -61,6 +61,15 @@ def test_a_walk_ends_where_no_arc_leads_on():
     assert found == {("a", "b", "c", ""), ("b", "c", "", ""), ("c", "", "", "")}
 
 
+def test_steps_that_no_walk_makes_are_not_counted():
+    star = GraphWalks(read_graph([("a", "x"), ("b", "x"), ("c", "x")], directed=True), 5, 10)
+    assert (star.ids, star.words, star.sinks) == (200, 5 * (2 + 2 + 2 + 1), 1)
+    ways = GraphWalks(read_graph([*EDGES, ("e", "a", 2), ("e", "x", 1)], directed=True), 30, 12, 0.5, 2.0)
+    assert ways.words == (ways.write(seed=1) >= 0).sum()
+    ring = GraphWalks(read_graph(EDGES), 3, 7)
+    assert (ring.words, ring.sinks) == (ring.ids, 0)
+
+
 def test_kernels_read_walks_as_sentences():
     graph = read_graph(EDGES)
     walks, window = GraphWalks(graph, 2, 6, 0.5, 2.0), Window(2, False)

@@ -40,6 +40,7 @@ from unhot.vocab.vocabulary import Vocabulary
 _32, _LOW = np.uint64(32), np.uint64(0xFFFFFFFF)
 NOWHERE = -1  # the node before the first of a walk, and behind the last
 BLOCK = 1 << 12  # walks that a thread writes down at a time
+COUNTED = 1 << 20  # walks whose steps are counted, about; at least one from each node
 
 
 class Arcs(NamedTuple):
@@ -89,7 +90,31 @@ class GraphWalks:
         """The positions of all walks, as if none ended early."""
         return len(self.vocabulary) * self.walks * self.length
 
-    words = ids
+    @cached_property
+    def sinks(self) -> int:
+        """The nodes without an outgoing arc."""
+        return int((np.diff(self.graph.starts) == 0).sum())
+
+    @cached_property
+    def words(self) -> int:
+        """The nodes on the walks of an epoch.
+
+        If walks end early, those of the first epoch with seed 1 are counted, or a part of them in a large
+        graph. Each chunk of a training has walks from all over the graph, so the share of the positions that
+        are done, which sets the learning rate, is that of the steps, too.
+        """
+        if not self.sinks:
+            return self.ids
+        rounds = max(1, min(self.walks, COUNTED // len(self.vocabulary)))
+        arcs, key = self.arcs, stream_key(1, 0, 0)
+
+        def steps(part: range) -> int:
+            out = np.empty((len(part), self.length), np.int32)
+            write_walks(arcs, key, part.start, out)
+            return int((out >= 0).sum())
+
+        counted = sum(in_order(parts_of(rounds * len(self.vocabulary), BLOCK), steps, 2))
+        return round(counted * self.walks / rounds)
 
     @property
     def sizes(self) -> list[int]:

@@ -56,6 +56,14 @@ class WalkModel(WindowModel):
     def begin(self, data: Any, begins: Begins, tells: Tells) -> EpochRun[Any]:
         """Make the engine and its run on walks."""
         walks = GraphWalks(self.graph(data, tells), self.walks, self.length, self.p, self.q)
+        if walks.sinks:
+            mean = walks.words * self.length / walks.ids
+            both = "" if walks.graph.is_symmetric() else ", or use edges in both directions (--no-directed)"
+            tells.say(
+                f"{walks.sinks:,} of {len(walks.vocabulary):,} nodes have no outgoing edge: walks from them "
+                f"have one node, and others end there; a walk has {mean:.1f} of {self.length} nodes on "
+                f"average. If that is too little to learn from, raise --walks{both}"
+            )
         return super().begin(walks, begins, tells)  # type: ignore[arg-type]
 
     def graph(self, data: Any, tells: Tells) -> Cells:
