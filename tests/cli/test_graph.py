@@ -37,7 +37,8 @@ def test_labels_and_links_are_measured(folder):
     code, out, _ = run("graph", "evaluate", folder / "model", "--json")
     assert code == 0
     assert json.loads(out)["edges"] == 12
-    code, out, _ = run("graph", "evaluate", folder / "model", "--labels", folder / "labels.txt")
+    code, out, err = run("graph", "evaluate", folder / "model", "--labels", folder / "labels.txt")
+    assert "labels of 40 nodes, such as 0: 0, 10" in err
     assert "micro f1" in out
     assert "nodes 40" in out
 
@@ -65,6 +66,22 @@ def test_walks_that_end_early_are_counted_and_said(tmp_path):
     code, _, err = run("graph", "train", tmp_path / "star", "-o", tmp_path / "n", *SMALL)
     assert "trained 1,000 steps" in err
     assert "outgoing" not in err
+
+
+def test_link_prediction_below_chance_is_said(tmp_path):
+    """Users lead to items, which lead nowhere: too few steps to learn more than which nodes are frequent."""
+    pairs = [(f"u{n}", f"i{(n * k * k) % 17}") for n in range(60) for k in (1, 2, 3)]
+    (tmp_path / "arcs").write_text("".join(f"{a} {b}\n" for a, b in pairs))
+    code, _, err = run(
+        "graph", "train", tmp_path / "arcs", "-o", tmp_path / "m", *SMALL, "--directed", "--hold-out", 0.2
+    )
+    assert code == 0, err
+    code, out, err = run("graph", "evaluate", tmp_path / "m", "--json")
+    assert code == 0, err
+    assert json.loads(out)["inner_auc"] < 0.5
+    assert "below 50 %" in err
+    assert "--no-directed" in err
+    assert "cosines are the same in both directions" in err
 
 
 def test_item_graphs_say_it_too(tmp_path):

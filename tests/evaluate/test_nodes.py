@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import f1_score
+from sklearn.metrics import average_precision_score, f1_score, roc_auc_score
 
 from unhot.errors import ConfigError, DataError
 from unhot.evaluate.links import _figures
@@ -54,6 +54,30 @@ def test_labels_follow_from_vectors(data, tmp_path):
     assert classify_nodes(vectors, read_labels(tmp_path / "labels"), splits=3) == found
 
 
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("5988 21 6\n5989 1\n", {"5988": ["21", "6"], "5989": ["1"]}),
+        ("1,20\r\n1,3\r\n2,20\r\n", {"1": ["20", "3"], "2": ["20"]}),  # BlogCatalog's group-edges.csv
+        ("7\t0\t1\t0\t0\t1\t0\t0\t1\tTheory\n8" + "\t0" * 8 + "\tCase_Based\n",
+         {"7": ["Theory"], "8": ["Case_Based"]}),  # Cora's .content
+        ("id,target\n1,Machine Learning\n2,Theory\n", {"1": ["Machine Learning"], "2": ["Theory"]}),
+        ("% x\nnew york\tbig city\n", {"new york": ["big city"]}),
+        ("a x,y\na z x\n", {"a": ["x", "y", "z"]}),
+        ('"a","b, c"\n', {"a": ["b, c"]}),
+    ],
+)  # fmt: skip
+def test_files_of_labels(tmp_path, text, wanted):
+    (tmp_path / "labels").write_text(text)
+    assert read_labels(tmp_path / "labels") == wanted
+
+
+def test_a_table_with_more_columns_than_labels_is_refused(tmp_path):
+    (tmp_path / "labels").write_text("id,facebook_id,page_type\n0,145647315578475,tvshow\n")
+    with pytest.raises(DataError, match="the columns are id, facebook_id, page_type"):
+        read_labels(tmp_path / "labels")
+
+
 @pytest.mark.parametrize("text", ["", "a\nb\n", "# x y\n"])
 def test_files_without_labels(tmp_path, text):
     (tmp_path / "labels").write_text(text)
@@ -75,3 +99,8 @@ def test_areas_under_curves():
     assert area == pytest.approx((3 + 2.5 + 2) / 9)
     assert low <= area <= high
     assert precision == pytest.approx((1 / 1 + 2 / 3 + 3 / 4) / 3)
+    ties = np.random.default_rng(1).integers(5, size=60).astype(float)
+    edges = np.arange(60) < 20
+    area, _, precision = _figures(ties, 20)
+    assert area == pytest.approx(roc_auc_score(edges, ties))
+    assert precision == pytest.approx(average_precision_score(edges, ties))

@@ -8,7 +8,7 @@ import click
 
 from unhot.cli.one_model import OneModelCommand, train_command
 from unhot.cli.options import json_option
-from unhot.cli.show import print_table, show_json
+from unhot.cli.show import note, print_table, show_json
 
 TRAIN = """\
 Learn vectors of the nodes of a graph by random walks: DeepWalk, or node2vec with --p and --q.
@@ -72,13 +72,16 @@ def evaluate(
     out edges (unhot graph train --hold-out 0.1) are compared with random pairs that are no edges.
     """
     from unhot.evaluate.links import predict_links
-    from unhot.evaluate.nodes import classify_nodes
+    from unhot.evaluate.nodes import classify_nodes, read_labels
     from unhot.models.graph_vectors import GraphVectors
     from unhot.models.load import load
     from unhot.vectors.store import Vectors
 
     if labels is not None:
-        found = classify_nodes(Vectors.load(model), labels, share=share, splits=splits, c=c, seed=seed)
+        vectors, given = Vectors.load(model), read_labels(labels)
+        found = classify_nodes(vectors, given, share=share, splits=splits, c=c, seed=seed)
+        node = next(node for node in given if node in vectors)
+        note(f"labels of {len(given):,} nodes, such as {node}: {', '.join(given[node])}")
     else:
         opened = load(model)
         if not isinstance(opened, GraphVectors) or not opened.hold_out:
@@ -86,6 +89,8 @@ def evaluate(
                 "nothing to ask: give --labels FILE, or train the graph with --hold-out 0.1"
             )
         found = predict_links(opened, seed=seed)  # type: ignore[assignment]
+        for line in _link_notes(opened.directed, found.as_dict()):
+            note(line)
     figures = found.as_dict()
     if as_json:
         show_json(figures)
@@ -98,6 +103,18 @@ def evaluate(
     how = ", ".join(f"{name} {value}" for name, value in figures.items() if isinstance(value, int))
     print_table("", ("", "", "95 % interval"), rows, how)
     return 0
+
+
+def _link_notes(directed: bool, figures: dict[str, Any]) -> list[str]:
+    """Return lines about what the metrics of link prediction do not say themselves."""
+    lines = ["the graph is directed, but cosines are the same in both directions: see inner"] * directed
+    if min(figures["cosine_auc"], figures["inner_auc"] or 1.0) < 0.5:
+        both = ", or use edges in both directions (--no-directed)" if directed else ""
+        lines.append(
+            "an AUC below 50 %: held-out edges have lower scores than random pairs. Often there was too "
+            f"little to learn from: raise --walks or --epochs{both}"
+        )
+    return lines
 
 
 def _span(low: float | None, high: float | None) -> str:

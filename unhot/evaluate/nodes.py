@@ -10,8 +10,10 @@ The curvature of the loss is at most that of C |X w|^2 / 8 + |w|^2 / 2, whatever
 that quadratic problem, whose matrix is the same in all steps and for all labels, and the loss always falls.
 """
 
+import csv
 import dataclasses
 import os
+import re
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -22,6 +24,18 @@ from unhot.evaluate.files import numbered_lines, question_file
 from unhot.types import Doubles
 from unhot.vectors.store import Vectors
 
+HEADS = (
+    "id",
+    "node",
+    "nodeid",
+    "paper",
+    "paperid",
+    "user",
+    "userid",
+    "vertex",
+    "name",
+)  # of a column of nodes
+FEATURES = 8  # cells of zeros and ones between a node and its label that are no labels
 STEPS, SMALL = 1_000, 1e-3  # steps of a regression, at most; it ends when no weight moves further than this
 
 
@@ -42,16 +56,45 @@ class NodeClassification(Figures):
 
 
 def read_labels(path: str | os.PathLike[str]) -> dict[str, list[str]]:
-    """Read the labels of nodes: a line holds a node, then its labels; a node may stand in several lines."""
+    """Read the labels of nodes: a line holds a node, then its labels; a node may stand in several lines.
+
+    The separator after the node also separates labels: after a comma, semicolon or tab, labels may contain
+    spaces; after a space, labels have spaces or commas between them. Lines that start with # or % are
+    comments. A first line such as `id,label` is a header. If zeros and ones stand between all nodes and their
+    last cells, as in Cora's .content files, they are features, and the last cell is the label.
+    """
+    lines = [line for _, line in numbered_lines(question_file(path)) if line and line[0] not in "#%"]
+    rows = [_node_and_labels(line) for line in lines]
+    if rows and "".join(filter(str.isalnum, rows[0][0].lower())) in HEADS:
+        node, names = rows.pop(0)
+        if len(names) > 1:
+            raise DataError(
+                f"{path}: the columns are {node}, {', '.join(names)}: give a file with a column of nodes and "
+                "a column of labels"
+            )
+    if rows and all(len(labels) > FEATURES and {*labels[:-1]} <= {"0", "1"} for _, labels in rows):
+        rows = [(node, labels[-1:]) for node, labels in rows]
     found: dict[str, list[str]] = {}
-    for _, line in numbered_lines(question_file(path)):
-        node, *labels = line.replace(",", " ").split() or [""]
-        if labels and not node.startswith("#"):
-            known = found.setdefault(node, [])
-            known += [label for label in labels if label not in known]
+    for node, labels in rows:
+        if node and labels:
+            found[node] = [*dict.fromkeys([*found.get(node, ()), *labels])]
     if not found:
         raise DataError(f"{path}: no line holds a node and a label: give lines such as `node label label`")
     return found
+
+
+def _node_and_labels(line: str) -> tuple[str, list[str]]:
+    """Return the node and the labels of a line."""
+    if "\t" in line:
+        cells = line.split("\t")
+    elif '"' in line:
+        cells = next(csv.reader([line], delimiter="," if "," in line else " ", skipinitialspace=True))
+    else:
+        separator = re.search(r"[\s,;]+", line)
+        cuts = [each for each in ",;" if separator is not None and each in separator[0]]
+        cells = line.split(cuts[0]) if cuts else re.split(r"[\s,]+", line)
+    node, *labels = [cell.strip() for cell in cells]
+    return node, [label for label in labels if label]
 
 
 def classify_nodes(
