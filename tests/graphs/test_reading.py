@@ -63,6 +63,11 @@ def test_weights_of_an_edge_are_added_up(tmp_path):
 def test_objects_of_python():
     assert arcs(read_graph(TRIANGLE)) == both(TRIANGLE)
     assert arcs(read_graph([(a, b, 2) for a, b in TRIANGLE])) == both(TRIANGLE, 2.0)
+    assert arcs(read_graph(np.array(sorted(TRIANGLE)))) == both(TRIANGLE)
+    assert arcs(read_graph(np.array([[0, 1, 2.5]]))) == both([("0", "1")], 2.5)
+    with pytest.raises(DataError, match="edge_index"):
+        read_graph(np.zeros((2, 7), np.int64))
+    assert arcs(read_graph([("a", "b", -1), ("b", "c", 2)])) == both([("b", "c")], 2.0)
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame(sorted(TRIANGLE), columns=["source", "target"])
     assert arcs(read_graph(frame)) == both(TRIANGLE)
@@ -100,6 +105,10 @@ def test_networkx_graphs():
     assert arcs(graph) == {**both([("1", "2")]), **both([("2", "3")], 0.5)}
     assert graph.vocabulary.words == ["2", "1", "3", "alone"]
     assert len(read_graph(Graph([(1, 2)], directed=True))) == 1
+    with pytest.raises(DataError, match="two nodes are called '1'"):
+        read_graph(Graph([(1, "1"), (1, 2)]))
+    with pytest.raises(DataError, match="weight that is not a number"):
+        read_graph(Graph([(1, 2, "x")]))
 
 
 def test_sessions_are_a_graph_of_what_came_next():

@@ -13,11 +13,12 @@ from unhot.cli.show import note, print_table, show_json
 TRAIN = """\
 Learn vectors of the nodes of a graph by random walks: DeepWalk, or node2vec with --p and --q.
 
-EDGES is a file with an edge in each line: two nodes, and maybe a weight, with white space between them; CSV
-or TSV, with or without a header; JSON lines or parquet. Or a line holds a node and then all its neighbours
-(--format adjacency). Lines that begin with # or % are left out; gz, bz2, xz and zst files are unpacked. Edges
-lead both ways unless --directed is given, and an edge that is listed twice is one edge. Ctrl-C stops the
-training and saves the model as it is; --resume continues it.
+EDGES is a file with one edge per line: two nodes, and maybe a weight and more columns, with white space
+between them; CSV or TSV, with or without a header; Matrix Market, JSON lines or parquet. Or a line holds a
+node and then all its neighbors (--format adjacency). The files of networkx, SNAP, KONECT, OGB and Gephi are
+recognized; the first line of the output says as what. Lines that start with # or % are comments; gz, bz2, xz
+and zst files are unpacked. Edges lead both ways unless --directed is given, and an edge that is listed twice
+is one edge. Ctrl-C stops the training and saves the model as it is; --resume continues it.
 """
 EXAMPLES = """
 \b

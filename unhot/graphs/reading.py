@@ -10,6 +10,7 @@ they are added up; without weights each edge has the weight 1. An edge from a no
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from itertools import chain
 from typing import Any
@@ -71,8 +72,8 @@ def read_graph(
     source     a file of edges (CSV, TSV, JSON lines, parquet, Matrix Market, or words with white space
                between them: two nodes, maybe a weight and more; see logs/edge_forms.py), an adjacency list
                (a line holds a node, then its neighbors), a table, an iterable of tuples (source, target[,
-               weight]), a networkx graph, a SciPy matrix, an encoded text or log (neighbors are what stands
-               side by side), or cells
+               weight]) or an array of them, a networkx graph, a SciPy matrix, an encoded text or log
+               (neighbors are what stands side by side), or cells
     directed   an edge leads from its source to its target alone
     format     csv, tsv, jsonl, parquet, edges, adjacency; None: by its name and its first lines
     columns    the columns of the source, of the target, of the weight: their names, or their numbers, from 1
@@ -92,6 +93,8 @@ def read_graph(
         return _of_matrix(source.tocoo(), directed)
     if hasattr(source, "is_directed") and hasattr(source, "edges"):
         return _of_networkx(source)
+    if isinstance(source, np.ndarray):
+        source = _rows_of(source)
     how = LogReading(
         user=columns[0],
         item=columns[1],
@@ -130,12 +133,30 @@ def _of_matrix(matrix: Any, directed: bool) -> Cells:
     return graph_of(words, matrix.row, matrix.col, matrix.data, directed=True)
 
 
+def _rows_of(edges: np.ndarray) -> list[list[Any]]:
+    """Return an array of edges as rows."""
+    if edges.ndim != 2 or edges.shape[1] not in (2, 3):
+        raise DataError(
+            f"an array of shape {edges.shape}: give one of [edges, 2], or 3 with weights; with PyTorch "
+            "Geometric, edge_index.T.numpy()"
+        )
+    rows: list[list[Any]] = edges.tolist()
+    return rows
+
+
 def _of_networkx(graph: Any) -> Cells:
     index = {node: number for number, node in enumerate(graph.nodes())}
     words = [*map(str, index)]
+    if len({*words}) < len(words):
+        twice = Counter(words).most_common(1)[0][0]
+        raise DataError(f"two nodes are called {twice!r:.60} as text: names must differ as text")
     rows = [(index[a], index[b], weight) for a, b, weight in graph.edges(data="weight", default=1)]
-    ends, weights = np.array([row[:2] for row in rows], np.int64).reshape(-1, 2), [row[2] for row in rows]
-    return graph_of(words, ends[:, 0], ends[:, 1], np.array(weights), directed=graph.is_directed())
+    ends = np.array([row[:2] for row in rows], np.int64).reshape(-1, 2)
+    try:
+        weights = np.array([row[2] for row in rows], np.float64)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"an edge has a weight that is not a number: {error}") from None
+    return graph_of(words, ends[:, 0], ends[:, 1], weights, directed=graph.is_directed())
 
 
 def graph_of(words: Sequence[str], sources: Any, targets: Any, weights: Any, *, directed: bool) -> Cells:
