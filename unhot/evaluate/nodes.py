@@ -123,7 +123,7 @@ def classify_nodes(
     if len(nodes) < 4:
         raise DataError(
             f"{len(nodes)} of {len(given)} nodes with labels have a vector: must be 4 or more; check how "
-            "nodes are written"
+            f"nodes are written, such as {next(iter(given), ''):.60}"
         )
     place = {kind: k for k, kind in enumerate(kinds)}
     truth = np.zeros((len(nodes), len(kinds)), bool)
