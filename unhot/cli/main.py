@@ -1,6 +1,7 @@
 """The command `unhot`: the group of all commands, and the handling of their errors.
 
-An error is one line on stderr. Exit codes: 2 for wrong usage, 1 for any other failure, 130 after Ctrl-C.
+An error is one line on stderr. Exit codes: 2 for wrong usage, 1 for any other failure, 130 after Ctrl-C, 143
+after SIGTERM, 129 after SIGHUP.
 `--debug` anywhere on the command line shows the traceback instead. If the reader of a pipe has gone, as after
 `unhot outputs | head -1`, the command ends without a word and with 0: no one wants the rest.
 """
@@ -31,6 +32,7 @@ from unhot.cli.outputs import outputs
 from unhot.cli.phrases import phrases
 from unhot.cli.recommend import recommend
 from unhot.cli.show import note
+from unhot.cli.signals import INTERRUPTED, exit_code, interrupting_signals
 from unhot.cli.train import train
 from unhot.cli.verify import verify
 from unhot.cli.warmup import warmup
@@ -71,9 +73,9 @@ def main(arguments: list[str] | None = None) -> None:
     """Run a command and end the process with its exit code."""
     arguments = sys.argv[1:] if arguments is None else arguments
     debug = "--debug" in arguments
-    with escaped_terminals():
+    with escaped_terminals(), interrupting_signals() as came:
         code = _flushed(_run([a for a in arguments if a != "--debug"], debug))
-    sys.exit(code)
+    sys.exit(exit_code(code, came))
 
 
 def _run(arguments: list[str], debug: bool) -> int:
@@ -92,7 +94,7 @@ def _run(arguments: list[str], debug: bool) -> int:
     except KeyboardInterrupt:
         note("")  # ends the line in which a terminal shows ^C
         _fail("interrupted")
-        return 130
+        return INTERRUPTED
     except Exception as error:
         if debug:
             traceback.print_exc()

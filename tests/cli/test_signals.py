@@ -1,0 +1,111 @@
+"""Signals that end a command: what is learned is saved, nothing is left behind, a second one ends at once."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+
+import pytest
+from commands import run
+
+import unhot
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="needs the signals of POSIX")
+LONG = ("-o", "model", "--dim", 8, "--min-count", 1, "--threads", 1, "--epochs", 10**6)
+WAIT = 300  # seconds; a cold cache compiles for a while
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "text.txt").write_text("a b c d e f g h\n" * 500)
+    (tmp_path / "tmp").mkdir()
+    return tmp_path
+
+
+def started(folder, *arguments, **how):
+    command = [sys.executable, "-m", "unhot", *map(str, arguments)]
+    return subprocess.Popen(command, cwd=folder, env={**os.environ, "TMPDIR": str(folder / "tmp")}, **how)
+
+
+def check_saved(folder):
+    """The training was saved and can be resumed, and no temporary file is left."""
+    assert not list((folder / "tmp").iterdir())
+    assert unhot.load_unfinished(folder / "model").history.words > 0
+    assert not unhot.load(folder / "model").complete
+
+
+def test_sigterm_is_ctrl_c_and_an_ignored_signal_stays_ignored(folder):
+    def nohup():
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
+
+    child = started(folder, "train", "text.txt", *LONG, stderr=subprocess.PIPE, text=True, preexec_fn=nohup)
+    with child.stderr:
+        while "epoch 3/" not in child.stderr.readline():
+            assert child.poll() is None
+        child.send_signal(signal.SIGHUP)
+        assert "epoch" in child.stderr.readline()
+        child.send_signal(signal.SIGTERM)
+        told = child.stderr.read()
+    assert child.wait(WAIT) == 143, told
+    assert "saved the model as it is to model; continue with: unhot train --resume model" in told
+    check_saved(folder)
+
+
+def test_a_lost_terminal_saves_the_training(folder):
+    """After the hangup, each write to the terminal fails; the model is saved nevertheless."""
+    pty, fcntl, termios = map(pytest.importorskip, ("pty", "fcntl", "termios"))
+    master, end = pty.openpty()
+    streams = dict.fromkeys(("stdin", "stdout", "stderr"), end)
+    child = started(
+        folder, "train", "text.txt", *LONG, **streams, start_new_session=True,
+        preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
+    )  # fmt: skip
+    os.close(end)
+    shown = b""
+    while not re.search(rb"epoch [0-9]{2,}/", shown):
+        shown += os.read(master, 1 << 16)
+    os.close(master)
+    assert child.wait(WAIT) == 129
+    check_saved(folder)
+
+
+def test_a_second_signal_ends_at_once(tmp_path):
+    (tmp_path / "tmp").mkdir()
+    (tmp_path / "twice.py").write_text(
+        "import os, signal, time\n"
+        "try:\n"
+        "    os.kill(os.getpid(), signal.SIGTERM)\n"
+        "    time.sleep(60)\n"
+        "finally:\n"
+        "    print('first', flush=True)\n"
+        "    os.kill(os.getpid(), signal.SIGHUP)\n"
+        "    time.sleep(60)\n"
+    )
+    child = started(tmp_path, "outputs", "--plugin", "twice.py", stdout=subprocess.PIPE, text=True)
+    with child.stdout:
+        assert child.stdout.read() == "first\n"
+    assert child.wait(WAIT) == -signal.SIGHUP
+
+
+def test_python_keeps_its_own_handlers(tmp_path):
+    """A command installs handlers for its own time; `fit` installs none."""
+    found = []
+
+    def look(progress):
+        found.append([signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)])
+
+    def mine(number, frame):
+        raise AssertionError
+
+    before = [signal.signal(number, mine) for number in (signal.SIGTERM, signal.SIGHUP)]
+    try:
+        unhot.SkipGram(dim=8, min_count=1, epochs=1, threads=1).fit(["a b c d"] * 50, callbacks=[look])
+        run("outputs")
+        look(None)
+    finally:
+        for number, handler in zip((signal.SIGTERM, signal.SIGHUP), before, strict=True):
+            signal.signal(number, handler)
+    run("outputs")
+    assert all(handlers == [mine, mine] for handlers in found)
+    assert [signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)] == before
