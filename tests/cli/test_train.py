@@ -100,6 +100,16 @@ def test_ctrl_c_leaves_a_finished_model_alone(folder):
     assert unhot.load(folder / "done").seed == 1
 
 
+def test_resuming_a_folder_without_a_checkpoint(folder, tmp_path):
+    """A killed process may leave such a folder, with its claim or half a version in it."""
+    (tmp_path / ".unhot-1-2-v1").mkdir()
+    told = run("train", "--resume", tmp_path)
+    assert told.returncode == 1
+    assert f"{tmp_path}: holds no checkpoint and no model, so there is nothing to resume" in told.stderr
+    asked = run("neighbors", tmp_path, "w1")
+    assert f"{tmp_path}: this is not an unhot model: it has no CURRENT" in asked.stderr
+
+
 def test_resuming_a_complete_training_does_nothing(folder):
     """So a script may resume until it succeeds."""
     before = digest(folder / "model")

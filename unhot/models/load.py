@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import unhot.models
-from unhot.errors import FormatError
+from unhot.errors import DataError, FormatError
 from unhot.lm.language_model import AskedModel, LanguageModel
 from unhot.models.fasttext import FastText
 from unhot.models.fasttext_file import holds_model
@@ -82,6 +82,11 @@ def load_unfinished(path: str | os.PathLike[str]) -> Model[Any]:
     If the training is complete, this is the trained model, and `resume()` returns it as it is.
     """
     folder = checkpoint_of(Path(path))
+    if Path(path).is_dir() and not is_model(Path(path)):  # which looks for a checkpoint, too
+        raise DataError(
+            f"{path}: holds no checkpoint and no model, so there is nothing to resume: a training that ended "
+            "before its first checkpoint starts over, with the same command as before"
+        )
     return load(folder if is_model(folder) else path)
 
 

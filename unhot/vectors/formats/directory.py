@@ -130,10 +130,9 @@ def load_model(path: str | Path, verify: bool = False) -> SavedModel:
     live = _live_version(path)
     while True:
         if live is None:
-            raise FormatError(
-                f"{path}: this is not an unhot model: byte 0 of {path / CURRENT} does not name a version; "
-                "give the folder of a saved model"
-            )
+            there = (path / CURRENT).exists()
+            why = f"byte 0 of {path / CURRENT} does not name a version" if there else f"it has no {CURRENT}"
+            raise FormatError(f"{path}: this is not an unhot model: {why}; give the folder of a saved model")
         try:
             return _load_version(path / live, verify)
         except (FormatError, OSError) as error:
