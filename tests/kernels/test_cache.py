@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from typing import NamedTuple
 
 import numba
@@ -78,6 +79,28 @@ def test_sources_of_kernels():
     sources = cache.kernel_sources()
     assert {"kernels/loop.py", "outputs/drawn.py", "models/skipgram.py", "index/lengths.py"} <= sources.keys()
     assert not {"cli/train.py", "errors.py", "corpus/corpus.py"} & sources.keys()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the folder of another platform has another name")
+def test_a_user_without_a_home_keeps_kernels_in_a_private_folder(monkeypatch, tmp_path):
+    def homeless(*_):
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.setattr("pathlib.Path.home", homeless)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    folder = cache.user_cache()
+    assert folder.parent == tmp_path
+    assert folder.stat().st_mode & 0o777 == 0o700
+    assert cache.user_cache() == folder
+    folder.chmod(0o777)  # anybody may have put programs there
+    assert not cache.user_cache().exists()
+    folder.rmdir()
+    (tmp_path / "elsewhere").mkdir()
+    folder.symlink_to(tmp_path / "elsewhere")
+    nowhere = cache.user_cache()
+    with pytest.raises(OSError):  # noqa: PT011 (any reason will do: nothing is kept)
+        nowhere.mkdir(parents=True)
 
 
 class Foreign(NamedTuple):

@@ -8,6 +8,7 @@ for room.
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import shutil
 import sys
@@ -70,7 +71,7 @@ def _save_elsewhere(save: Save, place: str, beside: Path, failure: Exception) ->
 
     Return the place itself if there was room in the end.
     """
-    folders = dict.fromkeys(folder.absolute() for folder in (beside, Path.cwd(), Path.home()))
+    folders = dict.fromkeys([beside.absolute(), *_usual_folders()])
     for folder in folders:
         refuge = _refuge(folder, Path(place).name)
         if refuge is not None:
@@ -89,6 +90,15 @@ def _save_elsewhere(save: Save, place: str, beside: Path, failure: Exception) ->
             return place
         failure = later
     raise DataError(f"{failure}; it could not be saved in {tried} either") from failure
+
+
+def _usual_folders() -> list[Path]:
+    """Return the working directory and the home directory, as far as there are any."""
+    folders = []
+    for folder in (Path.cwd, Path.home):
+        with contextlib.suppress(OSError, RuntimeError):
+            folders.append(folder().absolute())
+    return folders
 
 
 def _refuge(folder: Path, name: str) -> Path | None:

@@ -7,7 +7,8 @@ help text does not. The cache is disposable: a file that cannot be read is delet
 again. If the folder cannot be written, nothing is kept.
 
 The directory is `$NUMBA_CACHE_DIR/unhot-...` if that variable is set, otherwise `unhot/kernels-...` in the
-user's cache folder.
+user's cache folder. A user without a home folder (a container with any user id) has a private folder in the
+temporary directory instead.
 """
 
 from __future__ import annotations
@@ -16,7 +17,9 @@ import functools
 import hashlib
 import os
 import re
+import stat
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -33,11 +36,30 @@ CONSTANT = re.compile(rb"\b[A-Z][A-Z0-9_]+\b")
 
 def user_cache() -> Path:
     """Return the user's cache folder, which depends on the platform."""
-    if sys.platform == "win32":
-        return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
-    if sys.platform == "darwin":
-        return Path.home() / "Library" / "Caches"
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    given = os.environ.get({"win32": "LOCALAPPDATA", "darwin": ""}.get(sys.platform, "XDG_CACHE_HOME"), "")
+    if given:
+        return Path(given)
+    try:
+        home = Path.home()
+    except RuntimeError:  # neither HOME nor an entry of this user in the list of users
+        return _private_folder()
+    return home / {"win32": "AppData/Local", "darwin": "Library/Caches"}.get(sys.platform, ".cache")
+
+
+def _private_folder() -> Path:
+    """Return a folder in the temporary directory that only this user can write to.
+
+    If somebody else made a folder of that name, return one that cannot exist: then nothing is kept. Kernels
+    are programs, so nobody else may put any there.
+    """
+    folder = Path(tempfile.gettempdir()) / f"unhot-cache-{os.getuid()}"
+    try:
+        folder.mkdir(mode=0o700, exist_ok=True)
+        found = folder.lstat()
+        private = stat.S_ISDIR(found.st_mode) and not found.st_mode & 0o022 and found.st_uid == os.getuid()
+    except OSError:
+        private = False
+    return folder if private else Path(os.devnull) / "unhot"
 
 
 def kernel_sources() -> dict[str, bytes]:
