@@ -17,6 +17,7 @@ ORDER = [
     "sizes",
     "json_file",
     "lazy",
+    "leftovers",
     "atomic",
     "claims",
     "threads",

@@ -1,4 +1,8 @@
-"""Write files atomically: write under a temporary name, fsync, rename, fsync the folder."""
+"""Write files atomically: write under a temporary name, fsync, rename, fsync the folder.
+
+A killed process leaves its temporary files. The next process that writes beside them removes them: see
+`leftovers.py`.
+"""
 
 import errno
 import os
@@ -10,6 +14,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from unhot.errors import DataError
+from unhot.leftovers import held, process_tag, remove_leftovers
 
 try:
     import fcntl
@@ -22,7 +27,7 @@ TEMPORARY = ".unhot-"
 
 def temporary_name(name: str) -> str:
     """Return a temporary file name that no other thread or process uses."""
-    return f"{TEMPORARY}{os.getpid()}-{threading.get_ident()}-{name}"
+    return f"{TEMPORARY}{process_tag()}-{threading.get_ident()}-{name}"
 
 
 @contextmanager
@@ -78,8 +83,9 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
     if target.exists() and not target.is_file():
         raise DataError(f"{path}: is not a regular file; choose another name")
     temporary = target.with_name(temporary_name(target.name))
+    remove_leftovers(target.parent, TEMPORARY)
     try:
-        with temporary.open("wb") as file:
+        with temporary.open("wb") as file, held(temporary):
             yield file
             file.flush()
             os.fsync(file.fileno())
@@ -108,10 +114,12 @@ def replacing_folder(path: Path, is_ours: Callable[[Path], bool]) -> Iterator[Pa
     if target.exists() and not (target.is_dir() and (is_ours(target) or not any(target.iterdir()))):
         raise DataError(f"{path}: exists already and was not written by unhot; choose another name")
     new, old = (target.with_name(temporary_name(f"{state}-{target.name}")) for state in ("new", "old"))
+    remove_leftovers(target.parent, TEMPORARY)
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         new.mkdir()
-        yield new
+        with held(new):
+            yield new
         for file in new.iterdir():
             sync_file(file)
         sync_folder(new)

@@ -18,6 +18,7 @@ from unhot.cli.options import named
 from unhot.cli.outputs import plugin_option
 from unhot.cli.text_options import force_option
 from unhot.errors import ConfigError, DataError, UnhotError
+from unhot.leftovers import scratch_folder
 
 if TYPE_CHECKING:
     from unhot.models.model import Model
@@ -134,7 +135,7 @@ def train(
     source: Any = paths if len(inputs) > 1 else "".join(inputs)
     with contextlib.ExitStack() as stack:
         if os.environ.get("RANK", "0") != "0":  # a further process of torchrun: it learns, but tells nobody
-            target = stack.enter_context(tempfile.TemporaryDirectory(prefix="unhot-"))
+            target = str(stack.enter_context(scratch_folder()))
             options["quiet"], options["log_json"] = True, None
         bar = stack.enter_context(TrainingBar(quiet=options["quiet"]))
         stack.enter_context(claimed_model(Path(target)))

@@ -6,7 +6,6 @@ for this corpus. A full disk becomes a `DataError` that says where how much spac
 
 import os
 import shutil
-import tempfile
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import Self
 from unhot.claims import CLAIM, claimed
 from unhot.corpus.corpus import BESIDE, INDEX
 from unhot.errors import DataError
+from unhot.leftovers import temporary_folder
 from unhot.sizes import FULL, free_space, readable
 
 HIDDEN = ".encoding-"
@@ -44,12 +44,12 @@ class Workplace:
         self._claim, self._checked = ExitStack(), 0
         try:
             if directory is None:
-                self.directory = Path(tempfile.mkdtemp(prefix="unhot-"))
+                self.directory = temporary_folder()
             else:
                 self.directory = Path(directory)
                 self.made = not self.directory.exists()
                 self.directory.mkdir(parents=True, exist_ok=True)
-            self.work = Path(tempfile.mkdtemp(prefix=HIDDEN, dir=self.directory))
+            self.work = temporary_folder(self.directory, HIDDEN)
         except OSError as error:
             where = "the temporary directory (see TMPDIR)" if directory is None else os.fspath(directory)
             raise DataError(
@@ -70,11 +70,13 @@ class Workplace:
         """Remove the work folder, and turn a full disk into a `DiskFull` error."""
         # writing an index turns a full disk into a `DataError`, but one without the space needed
         cause = error.__cause__ if isinstance(error, DataError) and not isinstance(error, DiskFull) else error
-        full = self._full_disk() if isinstance(cause, OSError) and cause.errno in FULL else None
-        shutil.rmtree(self.work, ignore_errors=True)
-        self._claim.close()
-        if self.made and (kind is not None or not self._published):
-            shutil.rmtree(self.directory, ignore_errors=True)
+        try:
+            full = self._full_disk() if isinstance(cause, OSError) and cause.errno in FULL else None
+        finally:
+            shutil.rmtree(self.work, ignore_errors=True)
+            self._claim.close()
+            if self.made and (kind is not None or not self._published):
+                shutil.rmtree(self.directory, ignore_errors=True)
         if full is not None:
             raise full from error
 

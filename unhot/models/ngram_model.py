@@ -8,8 +8,6 @@ import dataclasses
 import functools
 import math
 import os
-import shutil
-import tempfile
 import time
 from collections.abc import Iterable
 from pathlib import Path
@@ -19,7 +17,8 @@ import numpy as np
 
 from unhot.corpus.corpus import Corpus
 from unhot.corpus.encoding import encode
-from unhot.errors import ConfigError, FormatError
+from unhot.errors import ConfigError, DataError, FormatError
+from unhot.leftovers import scratch_folder
 from unhot.lm.language_model import LanguageModel, check_tokenizer
 from unhot.models.fitting import Begins, Reads, Tells
 from unhot.models.model import model
@@ -43,6 +42,7 @@ from unhot.ngrams.smoothing.jelinek_mercer import learned_weights
 from unhot.ngrams.smoothing.smoothing import FIXED, FLAT
 from unhot.ngrams.symbols import SYMBOLS, keys_of
 from unhot.ngrams.trie_scorer import TrieScorer
+from unhot.sizes import FULL
 from unhot.tables.annotate import opened_result
 from unhot.types import Doubles
 from unhot.vectors.formats.directory import SavedModel
@@ -107,11 +107,16 @@ class NGramModel(LanguageModel, TextModel[LearnedNgrams]):
     def lay_out(self, words: Vocabulary, levels: Iterable[Level], most: int) -> None:
         """Take levels as the learned state; `most`: they have at most so many n-grams."""
         layout = choose_layout(most, keys_of(len(words)).bits, compact=self.compact, double=self.double)
-        directory = tempfile.mkdtemp(prefix="unhot-lm-")
-        try:  # the files are mapped, so they stay until they are not used any more
-            packed = pack(levels, layout, Path(directory), self.threads)
-        finally:
-            shutil.rmtree(directory, ignore_errors=True)
+        with scratch_folder() as directory:  # the files are mapped, so they stay while they are used
+            try:
+                packed = pack(levels, layout, directory, self.threads)
+            except OSError as error:
+                if error.errno not in FULL:
+                    raise
+                raise DataError(
+                    f"{directory.parent}: disk full: there is no room for a model of {most:,} n-grams; make "
+                    "room, or set TMPDIR to another place"
+                ) from error
         self.keep(LearnedNgrams(words, words, packed))
 
     def laid_out(self, *, compact: bool) -> "NGramModel":

@@ -10,9 +10,7 @@ Beyond the budget, merging holds the n-grams of `threads + 1` parts. The largest
 most frequent word: in English, some six per cent of the text.
 """
 
-import tempfile
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from queue import SimpleQueue
 from typing import NamedTuple
 
@@ -20,6 +18,7 @@ import numpy as np
 
 from unhot.corpus.corpus import Corpus
 from unhot.errors import ConfigError, DataError, whole
+from unhot.leftovers import temporary_folder
 from unhot.lm.symbols import model_words
 from unhot.ngrams.levels import WIDE, CountLevel, LevelWriter, NgramCounts
 from unhot.ngrams.sorting import (
@@ -87,7 +86,7 @@ def count_ngrams(
     tell = on_section or (lambda done, total: None)
     words, ids = model_words(corpus, SYMBOLS)
     tokens = sum(shard.ids.size + 2 * (shard.starts.size - 1) for shard in corpus.shards)
-    counts = NgramCounts(Path(tempfile.mkdtemp(prefix="unhot-ngrams-")), words)
+    counts = NgramCounts(temporary_folder(), words)
     try:
         runs = LevelWriter(counts.directory / "runs", order, tokens >= WIDE)
         sections = list(_sections(corpus, min(budget // TOKEN_BYTES, LONGEST_SECTION)))

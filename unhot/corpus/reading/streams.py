@@ -61,6 +61,7 @@ class TextStream:
         self.name = str(path) if path else "standard input"
         self.marked = False
         self._raw: IO[bytes] | None = None
+        self._seekable, self._read = False, 0
         try:
             self._raw = path.open("rb", 0) if path else _standard_input()
             self._seekable = bool(path) and self._raw.seekable()
@@ -84,10 +85,13 @@ class TextStream:
 
     def position(self) -> int:
         """Return the number of bytes read from disk; for a compressed file, of compressed bytes."""
-        return self._raw.tell() if self._raw and self._seekable else 0
+        if self._raw and self._seekable and not self._raw.closed:
+            self._read = self._raw.tell()
+        return self._read
 
     def close(self) -> None:
         """Close the file; standard input stays open."""
+        self.position()  # which may be asked for later, too
         if self._raw and self.name != "standard input":
             self._raw.close()
 

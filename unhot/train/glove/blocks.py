@@ -14,7 +14,6 @@ from __future__ import annotations
 import contextlib
 import math
 import shutil
-import tempfile
 import weakref
 from collections.abc import Callable
 from pathlib import Path
@@ -25,6 +24,7 @@ import numpy as np
 from unhot.corpus.cells import Cells
 from unhot.errors import DataError
 from unhot.kernels.rng import stream_key
+from unhot.leftovers import temporary_folder
 from unhot.threads import in_order
 from unhot.train.glove.arranging import Arranged, TilePieces, arrange
 from unhot.train.glove.step import CellBlock
@@ -67,7 +67,7 @@ class Blocks:
         self.strips, near = strips_of(len(cells)), near_words(stride)
         self._rows, self._columns = (cut_strips(sizes, self.strips, near) for sizes in _sizes(cells))
         self.counts = np.zeros((self.strips, self.strips), np.int64)  # the number of cells in each block
-        folder = Path(tempfile.mkdtemp(prefix="unhot-"))
+        folder = temporary_folder()
         self._remove = weakref.finalize(self, shutil.rmtree, str(folder), ignore_errors=True)
         self._path = folder / "blocks"
         try:

@@ -32,6 +32,7 @@ from unhot.atomic import TEMPORARY, locked, replacing, sync_file, sync_folder, t
 from unhot.claims import CLAIM, check_unclaimed
 from unhot.errors import ConfigError, DataError, FormatError
 from unhot.json_file import read_json
+from unhot.leftovers import held
 from unhot.sizes import FULL, free_space, readable
 from unhot.vectors.formats.safetensors import Array, read_safetensors, write_safetensors
 from unhot.vocab.vocabulary import Vocabulary, words_text
@@ -101,7 +102,8 @@ def _save_version(path: Path, texts: dict[str, bytes], tensors: dict[str, Array]
     try:
         _remove_leftovers(path, live)
         temporary.mkdir()
-        _write_version(temporary, texts, tensors)
+        with held(temporary):
+            _write_version(temporary, texts, tensors)
         temporary.rename(path / new)
         sync_folder(path)
         with replacing(path / CURRENT) as file:

@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -11,6 +10,7 @@ import numpy as np
 from unhot.atomic import replacing
 from unhot.corpus.reading.streams import HEAD, TextStream, compression
 from unhot.errors import ConfigError, DataError, FormatError
+from unhot.leftovers import scratch_folder
 from unhot.types import Counts
 from unhot.vocab.vocabulary import decode_word, encode_word
 
@@ -50,8 +50,8 @@ def unpacked(path: Path) -> Iterator[Path]:
     if not kind:
         yield path
         return
-    with tempfile.TemporaryDirectory(prefix="unhot-") as folder:
-        plain = Path(folder) / path.name.removesuffix(path.suffix)
+    with scratch_folder() as folder:
+        plain = folder / path.name.removesuffix(path.suffix)
         with contextlib.closing(TextStream(path)) as stream, plain.open("wb") as out:
             for text in stream:
                 out.write(text)
