@@ -70,8 +70,18 @@ def test_lists_in_a_file_with_small_batches(tmp_path, monkeypatch):
     path = parquet(tmp_path / "t.parquet", {"tokens": rows, "n": range(5000)}, row_group_size=700)
     monkeypatch.setattr(arrow, "CHUNK", 1000)
     assert read(path) == rows
-    monkeypatch.setattr(arrow, "FEWEST", 3)
+    monkeypatch.setattr(arrow, "MOST", 3)
     assert read([path, path]) == rows + rows
+
+
+@pytest.mark.parametrize("group", [5, 10_000])
+def test_rows_whose_size_changes_are_read_once_each(group, tmp_path, monkeypatch):
+    """Batches get fewer rows where cells are long, and more where they are short."""
+    lengths = [1] * 300 + [200] * 30 + [1] * 300 + [500, 1, 500] + [1] * 30
+    rows = [[f"w{i}"] * length for i, length in enumerate(lengths)]
+    path = parquet(tmp_path / "t.parquet", {"s": [" ".join(row) for row in rows]}, row_group_size=group)
+    monkeypatch.setattr(arrow, "CHUNK", 300)
+    assert read(path) == rows
 
 
 def test_bytes_that_are_not_utf8_are_kept(tmp_path):

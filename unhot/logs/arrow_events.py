@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from unhot.corpus.reading.arrow import FEWEST, OpenedParquet, pyarrow
+from unhot.corpus.reading.arrow import OpenedParquet, decoded_slices, pyarrow
 from unhot.corpus.reading.separators import PADDING
 from unhot.errors import DataError
 from unhot.logs.cell_texts import TextColumn, text_column, value_column
@@ -15,14 +15,14 @@ from unhot.logs.gathering import LogChunk
 from unhot.logs.log_reading import LogReading, choose_columns
 from unhot.tables.arrow_rows import arrow_batch
 
-CHUNK = 1 << 24  # about how many bytes on disk are read at a time
+CHUNK = 1 << 24  # about how many bytes of cells are read at a time
 MOST = 1 << 16  # rows of a chunk
 
 
 def table_chunks(batches: Iterable[Any], how: LogReading, where: str) -> Iterator[LogChunk]:
     """Yield the rows of record batches."""
     number = 1
-    for batch in batches:
+    for batch in decoded_slices(batches, CHUNK):
         columns = choose_columns(batch.schema.names, how, where)
         for at in range(0, len(batch), MOST):
             rows = batch.slice(at, MOST)
@@ -38,8 +38,7 @@ class ParquetLog(OpenedParquet):
         """Yield the rows of the file, and close it."""
         try:
             chosen = choose_columns(self._file.schema_arrow.names, how, self.name).values()
-            rows = max(FEWEST, min(MOST, self._rows * CHUNK // max(self._size, 1)))
-            batches = self._file.iter_batches(rows, columns=[*{*chosen, *how.side}], use_threads=False)
+            batches = self._small_batches(CHUNK, [*{*chosen, *how.side}])
             for chunk in table_chunks(batches, how, self.name):
                 self._done += len(chunk.wrong)
                 yield chunk

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
-from unhot.corpus.reading.arrow import holds_tokens, pyarrow
+from unhot.corpus.reading.arrow import decoded_slices, holds_tokens, pyarrow
 from unhot.errors import DataError
 from unhot.tables.batches import GOAL, MOST, RowBatch, unique
 from unhot.vocab.vocabulary import decode_word
@@ -41,13 +41,7 @@ def _value(cell: Any) -> Any:
     return [_value(each) for each in cell.values] if hasattr(cell, "values") else cell.as_py()
 
 
-def rows_at_once(rows: int, size: int) -> int:
-    """Return how many rows a batch may have, if so many rows have so many bytes."""
-    return max(1, min(MOST, GOAL * rows // max(size, 1)))
-
-
 def slices(batches: Iterator[Any], where: str) -> Iterator[RowBatch]:
     """Yield record batches in pieces that are small as Python values."""
-    for batch in batches:
-        rows = rows_at_once(len(batch), batch.nbytes)
-        yield from (arrow_batch(batch.slice(at, rows), where) for at in range(0, len(batch), rows))
+    for batch in decoded_slices(batches, GOAL):
+        yield from (arrow_batch(batch.slice(at, MOST), where) for at in range(0, len(batch), MOST))

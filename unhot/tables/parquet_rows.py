@@ -6,8 +6,8 @@ from typing import Any
 
 from unhot.corpus.reading.arrow import OpenedParquet, pyarrow
 from unhot.errors import DataError
-from unhot.tables.arrow_rows import arrow_batch, rows_at_once
-from unhot.tables.batches import RowBatch
+from unhot.tables.arrow_rows import arrow_batch
+from unhot.tables.batches import GOAL, RowBatch
 
 GROUP = 1 << 23  # bytes of a row group that is written
 
@@ -20,12 +20,9 @@ class ParquetTable(OpenedParquet):
         try:
             if not self._rows:
                 yield arrow_batch(pyarrow().RecordBatch.from_pylist([], self._file.schema_arrow), self.name)
-            for group in range(self._file.num_row_groups):
-                facts = self._file.metadata.row_group(group)
-                rows = rows_at_once(facts.num_rows, facts.total_byte_size)
-                for batch in self._file.iter_batches(rows, row_groups=[group], use_threads=False):
-                    self._done += len(batch)
-                    yield arrow_batch(batch, self.name)
+            for batch in self._small_batches(GOAL):
+                self._done += len(batch)
+                yield arrow_batch(batch, self.name)
         except self._troubles() as error:
             raise error if isinstance(error, DataError) else self._explained(error) from error
         finally:

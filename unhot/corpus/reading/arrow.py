@@ -2,6 +2,10 @@
 
 A cell is a sentence: a string, in which a line feed is only white space, or a list of strings, which are the
 tokens. Cells become the bytes that the scanner reads, without a Python object for each cell.
+
+A few bytes on disk may be gigabytes of cells: a dictionary keeps a long string once for any number of rows,
+and a string that repeats itself is compressed well. So batches are cut by the size of their decoded cells,
+and a batch of a parquet file has few rows until the size of its rows is known.
 """
 
 from collections.abc import Iterable, Iterator
@@ -16,7 +20,8 @@ from unhot.errors import DataError, extra
 MAGIC = b"PAR1"  # the first and the last bytes of a parquet file
 ENDINGS = (".parquet", ".pq")
 CHUNK = 1 << 20  # about how many bytes of text are made at a time
-FEWEST, MOST = 64, 1 << 16  # rows of a batch
+MOST = 1 << 12  # rows of a batch
+GROWTH = 8  # how many times as many rows the next batch may have; how much larger than asked a batch may be
 USUAL_NAME = "text"
 
 
@@ -91,7 +96,7 @@ def holds_tokens(kind: Any) -> bool | None:
 
 def batch_chunks(batches: Iterable[Any], column: ChosenColumn, nulls: bool) -> Iterator[bytes]:
     """Yield the text of record batches in chunks of whole sentences; `nulls`: null cells are sentences."""
-    for batch in batches:
+    for batch in decoded_slices(batches, CHUNK):
         cells = batch.column(batch.schema.get_field_index(column.name))
         if not column.tokens:
             cells = _binary(cells)
@@ -100,6 +105,45 @@ def batch_chunks(batches: Iterable[Any], column: ChosenColumn, nulls: bool) -> I
         for start in range(0, len(cells), rows):
             some = cells.slice(start, rows)
             yield _token_bytes(some) if column.tokens else _text_bytes(some)
+
+
+def decoded_slices(batches: Iterable[Any], size: int) -> Iterator[Any]:
+    """Yield record batches, cut so that the cells of each, taken from their dictionaries, have few bytes.
+
+    That is at most `size` bytes, or one row.
+    """
+    for batch in batches:
+        sizes = [_cell_bytes(column) for column in batch.columns]
+        ends = np.cumsum(sum(sizes, np.zeros(len(batch), np.int64)))
+        first = 0
+        while first < len(batch):
+            before = ends[first - 1] if first else 0
+            last = max(first + 1, int(np.searchsorted(ends, before + size, "right")))
+            yield batch.slice(first, last - first)
+            first = last
+
+
+def _cell_bytes(cells: Any) -> Any:
+    """Return about how many bytes each cell has after it was taken from its dictionary."""
+    pa, compute = pyarrow(), pyarrow("pyarrow.compute")
+    if pa.types.is_dictionary(cells.type):
+        sizes = np.append(_cell_bytes(cells.dictionary), 0)
+        ids = cells.indices.fill_null(len(sizes) - 1).to_numpy(zero_copy_only=False)
+        return sizes[np.minimum(ids, len(sizes) - 1)]  # wrong ones are refused when the cells are taken
+    if pa.types.is_string(cells.type) or pa.types.is_large_string(cells.type):
+        return compute.binary_length(cells).fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64)
+    if holds_tokens(cells.type):
+        sizes = compute.list_value_length(cells).fill_null(0).to_numpy(zero_copy_only=False)
+        ends, tokens = np.cumsum(sizes), _cell_bytes(cells.flatten())
+        sums = np.concatenate([[0], np.cumsum(tokens)])
+        return sums[ends] - sums[ends - sizes]
+    return np.full(len(cells), cells.nbytes // max(len(cells), 1), np.int64)
+
+
+def _own_bytes(batch: Any) -> int:
+    """Return the bytes of a batch without those of dictionaries, which have no rows of their own."""
+    is_dictionary = pyarrow().types.is_dictionary
+    return sum((column.indices if is_dictionary(column.type) else column).nbytes for column in batch.columns)
 
 
 def _text_bytes(cells: Any) -> bytes:
@@ -197,6 +241,43 @@ class OpenedParquet:
         """Close the file."""
         self._file.close()
 
+    def _small_batches(self, size: int, columns: list[str] | None = None) -> Iterator[Any]:
+        """Yield batches of about `size` bytes of decoded cells, or of one row.
+
+        If a batch is too large, later ones have fewer rows, and rows that were read before are skipped. The
+        metadata of a column is not asked for its size: pyarrow aborts the process if it is damaged.
+        """
+        rows = self._fitting_rows(size, columns)
+        for group in range(self._file.num_row_groups):
+            done, again = 0, True
+            while again:
+                skip, largest = done, 0
+                again = False
+                for batch in self._group_batches(rows, group, columns):
+                    new = batch.slice(min(skip, len(batch)))
+                    skip -= len(batch) - len(new)
+                    done += len(new)
+                    yield from decoded_slices([new], size)
+                    largest = max(largest, _own_bytes(batch))
+                    if largest > GROWTH * size and rows > 1:
+                        rows, again = max(1, rows // GROWTH), True
+                        break
+            if GROWTH * largest <= size:
+                rows = min(MOST, GROWTH * rows)
+
+    def _fitting_rows(self, size: int, columns: list[str] | None) -> int:
+        """Return how many of the first rows have about `size` bytes, by reading more and more of them."""
+        rows = 1
+        while self._rows and rows < MOST:
+            batch = next(self._group_batches(rows, 0, columns), None)
+            if batch is None or len(batch) < rows or GROWTH * _own_bytes(batch) > size:
+                break
+            rows *= GROWTH
+        return rows
+
+    def _group_batches(self, rows: int, group: int, columns: list[str] | None) -> Iterator[Any]:
+        return iter(self._file.iter_batches(rows, row_groups=[group], columns=columns, use_threads=False))
+
     @staticmethod
     def _troubles() -> tuple[type[Exception], ...]:
         return (OSError, pyarrow().ArrowException, ValueError)
@@ -230,12 +311,7 @@ class ParquetStream(OpenedParquet):
             raise self._explained(error) from error
 
     def _batches(self) -> Iterator[Any]:
-        """Yield batches of about CHUNK bytes on disk: long documents need no more memory than short lines.
-
-        The size of the column is not asked for: pyarrow aborts the process if the metadata of a column is
-        damaged.
-        """
-        batch = max(FEWEST, min(MOST, self._rows * CHUNK // max(self._size, 1)))
-        for found in self._file.iter_batches(batch, columns=[self.column.name], use_threads=False):
+        """Yield the batches of the column, and count their rows."""
+        for found in self._small_batches(CHUNK, [self.column.name]):
             yield found
             self._done += len(found)

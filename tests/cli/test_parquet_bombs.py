@@ -1,0 +1,77 @@
+"""Parquet files of few bytes with huge cells: memory is bounded in every command that reads them."""
+
+import tracemalloc
+
+import pytest
+from commands import run
+
+import unhot
+
+pa = pytest.importorskip("pyarrow")
+pq = pytest.importorskip("pyarrow.parquet")
+
+LONG = "b a " * 25_000  # 100 kB
+ROWS = 900  # all cells together have 90 MB
+BOUND = 120_000_000  # bytes, with up to 90 MB that compilers and buffers take in any case
+
+
+def strings(kind):
+    """A column with the same long string in all rows but the first, which are short."""
+    ids = pa.array([1] * 3 + [0] * ROWS, pa.int32())
+    cells = pa.DictionaryArray.from_arrays(ids, [LONG, "a b"])
+    return cells if kind == "dictionary" else cells.dictionary_decode()
+
+
+@pytest.fixture(scope="module", params=["dictionary", "string"])
+def bomb(request, tmp_path_factory):
+    """A small file; its schema says that cells come from a dictionary, or that they are strings."""
+    path = tmp_path_factory.mktemp(request.param) / "bomb.parquet"
+    text = strings(request.param)
+    labels, items = ["x", "y", "x"] + ["y"] * ROWS, ["i", "j", "k"] * (len(text) // 3)
+    facts = {"label": labels, "user": ["u"] * len(text), "item": items}
+    pq.write_table(pa.table({"text": text, **facts}), path, compression="zstd")
+    assert path.stat().st_size < 4000
+    return path
+
+
+@pytest.fixture
+def peak():
+    """Tells how many bytes Arrow and Python took at most since the test began."""
+    before = pa.default_memory_pool()
+    pool = pa.proxy_memory_pool(before)
+    pa.set_memory_pool(pool)
+    tracemalloc.start()
+    yield lambda: pool.max_memory() + tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    pa.set_memory_pool(before)
+
+
+SMALL = ("--dim", 8, "--epochs", 1, "--threads", 1, "-q")
+COMMANDS = {
+    "train": ("train", "bomb", "-o", "out", "--min-count", 1, *SMALL),
+    "classify train": ("classify", "train", "bomb", "-o", "out", *SMALL),
+    "classify predict": (
+        "classify",
+        "predict",
+        "classifier",
+        "bomb",
+        "-o",
+        "out.jsonl",
+        "--rename",
+        "label=found",
+    ),
+    "lm score": ("lm", "score", "lm", "bomb", "-o", "out.jsonl"),
+    "recommend train": ("recommend", "train", "bomb", "-o", "out", "--item", "text", "-q"),
+}
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_memory_is_bounded(name, bomb, peak, tmp_path):
+    lines = ["__label__x a b", "__label__y b a"] * 10
+    if "classifier" in COMMANDS[name]:
+        unhot.Classifier(dim=8, threads=1, epochs=1).fit(lines).save(tmp_path / "classifier")
+    if "lm" in COMMANDS[name][2:]:
+        unhot.NGramModel(order=2, smoothing="add_k").fit(["a b", "b a"]).save(tmp_path / "lm")
+    done = run(*(bomb if word == "bomb" else word for word in COMMANDS[name]), cwd=tmp_path)
+    assert peak() < BOUND
+    assert done.returncode == 0, done.stderr
