@@ -8,6 +8,7 @@ after SIGTERM, 129 after SIGHUP.
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 import traceback
@@ -38,6 +39,7 @@ from unhot.cli.verify import verify
 from unhot.cli.warmup import warmup
 from unhot.errors import ConfigError, UnhotError
 from unhot.screen.terminal import escaped_terminals, silence
+from unhot.sizes import readable
 from unhot.version import __version__
 
 NAME = "unhot"
@@ -100,8 +102,30 @@ def _run(arguments: list[str], debug: bool) -> int:
             traceback.print_exc()
             return 1
         bug = f"{type(error).__name__}: {error} (this is a bug: please report it with the output of --debug)"
-        _fail(_told(error) if isinstance(error, (UnhotError, OSError)) else bug)
+        if _out_of_memory(error):
+            _fail(_memory_advice())
+        else:
+            _fail(_told(error) if isinstance(error, (UnhotError, OSError)) else bug)
         return 2 if isinstance(error, ConfigError) else 1
+
+
+def _out_of_memory(error: Exception) -> bool:
+    """Return whether an error says that there is no memory left; PyTorch and threads have no type for it."""
+    if isinstance(error, OSError):
+        return error.errno == errno.ENOMEM
+    told = "can't start new thread", "can't allocate memory"
+    return isinstance(error, MemoryError) or any(text in str(error) for text in told)
+
+
+def _memory_advice() -> str:
+    from unhot.train.memory_plan import available_memory
+
+    free = available_memory()
+    left = "" if free is None else f": this process can take {readable(free)} more"
+    return (
+        f"not enough memory{left}; raise the limit of the container, the scheduler or ulimit -v, or ask for "
+        "less: a smaller model (dim, max_vocab, min_count), fewer threads, a smaller batch or --memory"
+    )
 
 
 def _told(error: Exception) -> str:

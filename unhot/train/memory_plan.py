@@ -1,37 +1,69 @@
 """The memory that a training needs, computed before its matrices are allocated."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from unhot.errors import DataError
 from unhot.sizes import readable
 
+try:
+    import resource
+except ImportError:  # Windows
+    resource = None  # type: ignore[assignment]
+
 CGROUP = Path("/sys/fs/cgroup")
+PROCESS = Path("/proc/self")
+# files of a group of processes, cgroup 2 and 1: its limit, what it uses, and the cached files within that,
+# which the system drops when it needs memory
+GROUPS = (
+    ("memory.max", "memory.current", ("inactive_file", "active_file")),
+    ("memory.limit_in_bytes", "memory.usage_in_bytes", ("total_inactive_file", "total_active_file")),
+)
 
 
 def available_memory() -> int | None:
-    """Return the bytes that can still be used, also inside a container (cgroup 2).
+    """Return the bytes that this process can still use: of the machine, its container, and `ulimit -v`.
 
     Return None if the platform does not say.
     """
-    limits = []
+    limits = [*_machine_memory(), *_group_memory(), *_address_space()]
+    return max(0, min(limits)) if limits else None
+
+
+def _machine_memory() -> Iterator[int]:
     meminfo = Path("/proc/meminfo")
     if meminfo.exists():
         fields = dict(line.split(":", 1) for line in meminfo.read_text().splitlines() if ":" in line)
         if "MemAvailable" in fields:
-            limits.append(int(fields["MemAvailable"].split()[0]) * 1024)
+            yield int(fields["MemAvailable"].split()[0]) * 1024
     elif hasattr(os, "sysconf") and "SC_PHYS_PAGES" in os.sysconf_names:
-        limits.append(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
-    try:
-        limit = int((CGROUP / "memory.max").read_text())  # reads "max" if there is no limit
-        statistics = dict(line.split() for line in (CGROUP / "memory.stat").read_text().splitlines())
-        # the system drops cached files when it needs memory
-        files = int(statistics["inactive_file"]) + int(statistics["active_file"])
-        limits.append(limit - int((CGROUP / "memory.current").read_text()) + files)
-    except (OSError, ValueError, KeyError):
-        pass
-    return min(limits) if limits else None
+        yield os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+
+
+def _group_memory() -> Iterator[int]:
+    """Yield what is left in the groups of this process, each inside the next; a container is such a group."""
+    own = []
+    with suppress(OSError):
+        own = [line.split(":", 2)[2].strip("/") for line in (PROCESS / "cgroup").read_text().splitlines()]
+    for root in (CGROUP, CGROUP / "memory"):
+        inner = (place for name in own for place in ((root / name), *(root / name).parents))
+        for place in {root, *(place for place in inner if place.is_relative_to(root))}:
+            for limit, used, cached in GROUPS:
+                with suppress(OSError, ValueError, KeyError):  # "max" if there is no limit
+                    most = int((place / limit).read_text())
+                    facts = dict(line.split() for line in (place / "memory.stat").read_text().splitlines())
+                    files = sum(int(facts[name]) for name in cached)
+                    yield most - int((place / used).read_text()) + files
+
+
+def _address_space() -> Iterator[int]:
+    """Yield what `ulimit -v` leaves to this process."""
+    if resource is not None and (PROCESS / "statm").exists():
+        limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+        if limit != resource.RLIM_INFINITY:
+            yield limit - int((PROCESS / "statm").read_text().split()[0]) * resource.getpagesize()
 
 
 def describe(plan: Mapping[str, int]) -> str:
