@@ -3,6 +3,7 @@
 import json
 import math
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -11,7 +12,7 @@ import numpy as np
 import pytest
 from grids import crossed, soak_only
 
-pytest.importorskip("torch")
+torch = pytest.importorskip("torch")
 
 import unhot  # noqa: E402
 from unhot.errors import ConfigError, DataError, FormatError  # noqa: E402
@@ -314,3 +315,24 @@ def test_a_damaged_state_of_a_training_is_said(tmp_path):
     without = {name: tensor for name, tensor in saved.tensors.items() if name != "carried.1"}
     with pytest.raises(FormatError, match="carried.1 has the shape None"):
         NeuralLM.from_saved(saved._replace(tensors=without)).resume(TRAIN)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_a_forked_child_answers_after_its_parent():
+    """The threads of PyTorch do not survive the fork: a child that waits for them never ends."""
+    text = [" ".join(f"w{i}" for i in range(first, first + 20)) for first in range(0, 4000, 20)]
+    model, line = small(min_count=1, epochs=1).fit(text), "w1 w2 " * 40
+    threads = torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        answer = model.score(line)
+        pid = os.fork()
+        if pid == 0:
+            signal.alarm(20)
+            again = small(min_count=1, epochs=1, threads=2).fit(text)
+            os._exit(0 if model.score(line) == pytest.approx(answer) and again.score(line) < 0 else 1)
+        assert os.waitpid(pid, 0)[1] == 0
+        assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(threads)

@@ -9,6 +9,7 @@ import torch
 from torch import distributed as group
 
 from unhot.errors import ConfigError
+from unhot.nn.forks import usable_threads
 
 GENERATOR = threading.Lock()  # held while seeded: PyTorch has one generator per process
 
@@ -53,7 +54,7 @@ def join_group(device: torch.device) -> tuple[int, int]:
 def working_threads(number: int) -> Iterator[None]:
     """Let PyTorch work with so many CPU threads for the length of a `with` block."""
     before = torch.get_num_threads()
-    torch.set_num_threads(number)
+    torch.set_num_threads(usable_threads(number))
     try:
         yield
     finally:
