@@ -6,6 +6,7 @@ import pytest
 from commands import run
 
 import unhot
+from unhot.errors import FormatError
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
@@ -75,3 +76,18 @@ def test_memory_is_bounded(name, bomb, peak, tmp_path):
     done = run(*(bomb if word == "bomb" else word for word in COMMANDS[name]), cwd=tmp_path)
     assert peak() < BOUND
     assert done.returncode == 0, done.stderr
+
+
+@pytest.fixture(params=["dictionary", "string"])
+def vectors(request, tmp_path):
+    """A small file of vectors, whose words are long and all the same."""
+    words, path = strings(request.param), tmp_path / "v.parquet"
+    rows = pa.array([[1.0, 2.0]] * len(words), pa.list_(pa.float32(), 2))
+    pq.write_table(pa.table({"word": words, "vector": rows}), path, compression="zstd")
+    return path
+
+
+def test_one_long_word_in_all_rows_of_a_file_of_vectors(vectors, peak):
+    with pytest.raises(FormatError, match="64 times as large as the file"):
+        unhot.Vectors.load(vectors)
+    assert peak() < 30_000_000

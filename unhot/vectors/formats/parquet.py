@@ -6,7 +6,8 @@
 
 Row groups are written and read one by one. The sizes that the file states are checked before anything is
 read. But pyarrow unpacks pages and trusts the size that a page states: a malicious file can make it allocate
-up to 2 GB.
+up to 2 GB. Words come as a dictionary of different ones, so that one long word in all rows takes no memory
+before the sizes are added up.
 """
 
 from pathlib import Path
@@ -30,7 +31,14 @@ from unhot.vocab.vocabulary import decode_words
 MAGIC = b"PAR1"
 GROUP_NUMBERS = 1 << 22  # per row group: 16 MB
 BATCH_NUMBERS = 1 << 20
-THRIFT_LIMITS = {"thrift_string_size_limit": 1 << 24, "thrift_container_size_limit": 1 << 20}
+# bytes of all words: at most so many, or so many times the bytes of the file
+WORD_BYTES, WORD_GROWTH = 1 << 24, 64
+OPENING = {
+    "memory_map": True,
+    "page_checksum_verification": True,
+    "thrift_string_size_limit": 1 << 24,
+    "thrift_container_size_limit": 1 << 20,
+}
 PURPOSE = "reading and writing parquet"
 # accepted names of columns; unhot writes the first of each
 WORDS = ("word", "words", "key", "token", "text")
@@ -67,10 +75,10 @@ def read(path: Path, options: Options = ALL) -> Table:
     arrow, parquet = extra("pyarrow", "arrow", PURPOSE), extra("pyarrow.parquet", "arrow", PURPOSE)
     size = file_size(path)
     try:
-        with parquet.ParquetFile(
-            path, memory_map=True, page_checksum_verification=True, **THRIFT_LIMITS
-        ) as file:
-            return _read_columns(path, file, options, arrow)
+        with parquet.ParquetFile(path, **OPENING) as file:
+            word = _find(path, file.schema_arrow.names, WORDS)
+        with parquet.ParquetFile(path, read_dictionary=[word], **OPENING) as file:
+            return _read_columns(path, file, word, options, arrow)
     except FormatError:
         raise
     except (
@@ -88,13 +96,13 @@ def read(path: Path, options: Options = ALL) -> Table:
         ) from error
 
 
-def _read_columns(path: Path, file: Any, options: Options, arrow: Any) -> Table:
+def _read_columns(path: Path, file: Any, word: str, options: Options, arrow: Any) -> Table:
     """Read row groups in batches until there are enough rows."""
     # Only this number of the metadata is safe to read: pyarrow aborts the process if the metadata of a group
     # or column is damaged.
     rows = options.rows(max(0, file.metadata.num_rows))
     names = file.schema_arrow.names
-    word, vector = _find(path, names, WORDS), _find(path, names, VECTORS)
+    vector = _find(path, names, VECTORS)
     count = next((name for name in COUNTS if name in names), None)
     kind = file.schema_arrow.field(vector).type
     dim = kind.list_size if arrow.types.is_fixed_size_list(kind) else _first_length(path, file, vector)
@@ -104,6 +112,7 @@ def _read_columns(path: Path, file: Any, options: Options, arrow: Any) -> Table:
         )
     check_growth(path, (rows, dim), file_size(path))
     raws: list[bytes] = []
+    room = max(WORD_BYTES, WORD_GROWTH * file_size(path))
     vectors: Floats = np.empty((rows, dim), np.float32)
     counts: Counts | None = np.empty(rows, np.int64) if count else None
     for batch in file.iter_batches(
@@ -113,6 +122,12 @@ def _read_columns(path: Path, file: Any, options: Options, arrow: Any) -> Table:
         batch = batch.slice(0, taken)
         batch.validate(full=True)
         vectors[first : first + taken] = _matrix(path, batch.column(vector), arrow, dim, first)
+        room -= _decoded_bytes(batch.column(word), arrow)
+        if room < 0:
+            raise FormatError(
+                f"{path}: row {first + 1} or a later one: its words are {WORD_GROWTH} times as large as the "
+                "file; unhot does not unpack them"
+            )
         raws += _words(path, batch.column(word), arrow, first)
         if counts is not None:
             counts[first : first + taken] = _whole_numbers(path, batch.column(count), arrow, first)
@@ -165,6 +180,14 @@ def _matrix(path: Path, column: Any, arrow: Any, dim: int, first: int) -> Floats
     with np.errstate(over="ignore", invalid="ignore"):
         numbers: Floats = values.to_numpy(zero_copy_only=False).astype(np.float32, copy=False)
         return numbers.reshape(-1, dim)
+
+
+def _decoded_bytes(column: Any, arrow: Any) -> int:
+    """Return the bytes that a column of words takes when its dictionary is replaced by its words."""
+    if not arrow.types.is_dictionary(column.type):
+        return int(column.nbytes)
+    lengths = extra("pyarrow.compute", "arrow", PURPOSE).binary_length(column.dictionary)
+    return sum(lengths.take(column.indices).drop_null().to_pylist())
 
 
 def _words(path: Path, column: Any, arrow: Any, first: int) -> list[bytes]:
