@@ -15,6 +15,7 @@ ORDER = [
     "errors",
     "specs",
     "sizes",
+    "regular",
     "json_file",
     "lazy",
     "leftovers",

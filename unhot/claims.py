@@ -4,14 +4,19 @@ A claim is a file with an exclusive lock of the operating system. The lock count
 releases the lock when the process ends, also after kill -9. The file says who holds the claim. It is removed
 with the claim, and a file that a killed process left behind is taken over.
 
+A folder may come from anywhere. So a claim is never followed: if its name is a link, or is another name of a
+file that exists elsewhere, nothing is written there, and the error says so.
+
 On Windows, and on file systems without locks, nothing is refused.
 """
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import socket
+import stat
 import sys
 import time
 from collections.abc import Iterator
@@ -30,6 +35,9 @@ except ImportError:  # Windows
 
 CLAIM = f"{TEMPORARY}claim"  # the name of a folder's claim
 SHOWN = 200  # characters of a command that an error shows
+MOST_BYTES = 10_000  # bytes of a claim that are read
+# not followed if it is a link, not waited for if it is a pipe
+ASIDE = os.O_RDWR | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 
 # claims of this thread: it may claim them again, and save to their folders
 _held: ContextVar[frozenset[str]] = ContextVar("held", default=frozenset())
@@ -41,7 +49,7 @@ def claimed(file: Path, what: Path) -> Iterator[None]:
 
     The thread that holds a claim may claim it again. The folder of the file must exist.
     """
-    path = os.path.realpath(file)
+    path = _path_of(file)
     if fcntl is None or path in _held.get():
         yield
         return
@@ -59,29 +67,55 @@ def claimed(file: Path, what: Path) -> Iterator[None]:
 
 def check_unclaimed(file: Path, what: Path) -> None:
     """Raise a `DataError` if another process holds the claim; remove a claim that nobody holds."""
-    path = os.path.realpath(file)
+    path = _path_of(file)
     if fcntl is None or path in _held.get():
         return
     try:
-        descriptor = os.open(path, os.O_RDWR)
+        descriptor = _open(path, ASIDE)
     except OSError:  # there is no claim, or none that we may read
         return
     if _locked(descriptor):
         _remove(path, descriptor)
         return
-    os.close(descriptor)
-    holder = _holder(path)
+    holder = _holder(descriptor)
     if (holder.get("pid"), holder.get("host")) != (os.getpid(), socket.gethostname()):
-        raise _refusal(path, what)
+        raise _refusal(holder, what)
+
+
+def _path_of(file: Path) -> str:
+    """Return the path of a claim without links in its folders; its own name is never followed."""
+    return str(Path(os.path.realpath(file.parent)) / file.name)
+
+
+def _open(path: str, flags: int) -> int:
+    """Open the file of a claim; raise a `DataError` if it cannot be one that unhot wrote."""
+    try:
+        descriptor = os.open(path, flags, 0o644)
+    except OSError as error:
+        if os.path.islink(path) or error.errno in (errno.EISDIR, errno.ENXIO):  # noqa: PTH114 (as `open`)
+            raise _not_ours(path) from error
+        raise
+    found = os.fstat(descriptor)
+    if not stat.S_ISREG(found.st_mode) or found.st_nlink > 1:
+        os.close(descriptor)
+        raise _not_ours(path)
+    return descriptor
+
+
+def _not_ours(path: str) -> DataError:
+    """Return the error for a claim that is a link, a pipe, a device, or another name of a file."""
+    return DataError(
+        f"{path}: is a link, a pipe, a device or a second name of another file, where unhot writes which "
+        "process holds the folder; remove it"
+    )
 
 
 def _lock(path: str, what: Path) -> int:
     """Open and lock a file, and return its descriptor."""
     while True:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+        descriptor = _open(path, ASIDE | os.O_CREAT)
         if not _locked(descriptor):
-            os.close(descriptor)
-            raise _refusal(path, what)
+            raise _refusal(_holder(descriptor), what)
         if _names(path, descriptor):
             return descriptor
         os.close(descriptor)  # the holder before removed the file: this lock is worth nothing
@@ -101,7 +135,7 @@ def _locked(descriptor: int) -> bool:
 def _names(path: str, descriptor: int) -> bool:
     """Return whether a path still names an open file."""
     try:
-        return os.path.samestat(os.fstat(descriptor), os.stat(path))  # noqa: PTH116 (as `fstat`)
+        return os.path.samestat(os.fstat(descriptor), os.lstat(path))
     except OSError:
         return False
 
@@ -124,18 +158,19 @@ def _this_process() -> dict[str, Any]:
     return {"pid": os.getpid(), "host": socket.gethostname(), "since": since, "command": command[:SHOWN]}
 
 
-def _holder(path: str) -> dict[str, Any]:
-    """Return what a claim says about its holder; nothing if it cannot be read."""
+def _holder(descriptor: int) -> dict[str, Any]:
+    """Return what a claim says about its holder, nothing if it cannot be read; close the claim."""
     try:
-        found = json.loads(Path(path).read_bytes())
+        found = json.loads(os.read(descriptor, MOST_BYTES))
     except (OSError, ValueError, RecursionError):
         return {}
+    finally:
+        os.close(descriptor)
     return found if isinstance(found, dict) else {}
 
 
-def _refusal(path: str, what: Path) -> DataError:
+def _refusal(holder: dict[str, Any], what: Path) -> DataError:
     """Return the error that says who holds a claim."""
-    holder = _holder(path)
     pid, host, since, command = (holder.get(name) for name in ("pid", "host", "since", "command"))
     there = "" if host == socket.gethostname() else f" on {host}"
     who = f" (process {pid}{there}, since {since}: {command})" if pid else ""

@@ -5,13 +5,14 @@ from pathlib import Path
 from typing import Any
 
 from unhot.errors import FormatError
+from unhot.regular import named_size
 
 MAX_BYTES = 1_000_000_000
 
 
 def read_json(path: Path, advice: str = "the file is damaged") -> Any:
     """Return the value in a JSON file; if that fails, raise a `FormatError` that ends with the advice."""
-    size = path.stat().st_size
+    size = named_size(path)
     if size > MAX_BYTES:
         raise FormatError(f"{path}: byte {MAX_BYTES}: has {size} bytes, more than unhot reads; {advice}")
     data = path.read_bytes()

@@ -16,6 +16,7 @@ import numpy as np
 from unhot.atomic import replacing
 from unhot.errors import FormatError
 from unhot.json_file import read_json
+from unhot.regular import inner_size
 from unhot.vocab.vocabulary import Vocabulary
 
 WORDS, COUNTS = "vocab.txt", "counts.bin"
@@ -59,7 +60,7 @@ def read_index(path: Path, version: int, again: str) -> dict[str, Any]:
     Raise a `FormatError` if the file is missing, damaged or of another version; `again` is the advice to
     give in its message.
     """
-    if not path.is_file():
+    if not has_file(path):
         raise FormatError(
             f"{path}: no such file: this is another kind of directory, or writing it was interrupted; {again}"
         )
@@ -72,10 +73,18 @@ def read_index(path: Path, version: int, again: str) -> dict[str, Any]:
 
 def check_size(path: Path, size: int, again: str) -> None:
     """Raise a `FormatError` unless a file has `size` bytes."""
-    found = path.stat().st_size if path.is_file() else -1
+    found = inner_size(path) if has_file(path) else -1
     if found != size:
         trouble = "no such file" if found < 0 else f"{found} bytes"
         raise FormatError(f"{path}: {trouble}, expected {size}: {again}")
+
+
+def has_file(path: Path) -> bool:
+    """Return whether there is a file; raise a `FormatError` if it is a link, a pipe or a device."""
+    try:
+        return inner_size(path) >= 0
+    except OSError:
+        return False
 
 
 def append_numbers(path: Path, numbers: Any, kind: str) -> None:
@@ -86,7 +95,7 @@ def append_numbers(path: Path, numbers: Any, kind: str) -> None:
 
 def map_numbers(path: Path, kind: Any) -> Any:
     """Map the little-endian numbers of a file, read-only; an empty file (not mappable) gives no numbers."""
-    if not path.stat().st_size:
+    if not inner_size(path):
         return np.zeros(0, kind)
     return np.asarray(np.memmap(path, np.dtype(kind).newbyteorder("<"), "r"), kind)
 
@@ -107,6 +116,6 @@ def save_vocabulary(directory: Path, vocabulary: Vocabulary) -> None:
 def read_vocabulary(directory: Path, words: int, again: str) -> Vocabulary:
     """Read the vocabulary that `save_vocabulary` wrote."""
     check_size(directory / COUNTS, 8 * words, again)
-    if not (directory / WORDS).is_file():
+    if not has_file(directory / WORDS):
         raise FormatError(f"{directory / WORDS}: no such file: {again}")
     return Vocabulary.load(directory / WORDS, np.fromfile(directory / COUNTS, "<i8"))

@@ -25,7 +25,7 @@ import numpy as np
 
 from unhot.corpus.corpus import Corpus, checked_names
 from unhot.corpus.given_ids import IdText, flat, write_ids
-from unhot.corpus.indexed_folder import check_size, map_numbers, read_index, save_index
+from unhot.corpus.indexed_folder import check_size, has_file, map_numbers, read_index, save_index
 from unhot.corpus.workplace import Workplace
 from unhot.errors import ConfigError, DataError, FormatError
 from unhot.types import Bytes, Counts, Doubles, Floats, Ids, Starts
@@ -101,7 +101,7 @@ class Log(Corpus):
         found = read_index(self.directory / INDEX, VERSION, AGAIN)
         lists = [found.get(name) for name in ("files", SIDES, "report")]
         if not all(isinstance(each, list) and all(isinstance(x, str) for x in each) for each in lists) or (
-            NAMES in found["files"] and not (self.directory / NAMES).is_file()
+            NAMES in found["files"] and not has_file(self.directory / NAMES)
         ):
             raise FormatError(f"{self.directory / INDEX}: the file is damaged: {AGAIN}")
         return found

@@ -23,6 +23,7 @@ from numpy.typing import ArrayLike
 
 from unhot.errors import DataError, FormatError, whole
 from unhot.noise.weights import checked_weights, normalised
+from unhot.regular import named_size
 from unhot.types import Doubles
 
 LONGEST_LINE = 2**20  # bytes; a file with a longer line is not a file of weights
@@ -33,6 +34,7 @@ def file_weights(path: str | Path) -> Doubles:
     """Return the weight in the last field of every line that is not empty: [lines]."""
     weights = array("d")
     try:
+        named_size(Path(path))  # a saved model may name anything: a pipe would block
         with Path(path).open("rb") as file:
             _read(path, file, weights)
     except (OSError, ValueError) as error:

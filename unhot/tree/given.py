@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 
 from unhot.errors import DataError, FormatError
 from unhot.kernels.jit import kernel
+from unhot.regular import named_size
 from unhot.tree.paths import Paths, checked_counts, from_children
 from unhot.types import Bytes, Counts, Starts
 
@@ -117,6 +118,7 @@ def _missing_branch(codes: list[str]) -> str:
 def file_state(path: str | Path) -> tuple[int, int]:
     """Return the time and the size of a file, which change when it is written again."""
     try:
+        named_size(Path(path))  # a saved model may name anything: a pipe would block
         state = Path(path).stat()
     except OSError as error:
         raise DataError(f"{path}: cannot be read ({error.strerror or error})") from error

@@ -21,6 +21,7 @@ import numpy as np
 from unhot.atomic import replacing
 from unhot.errors import DataError, extra
 from unhot.index.hnsw import Hnsw, HnswSettings
+from unhot.regular import named_size
 from unhot.types import Floats
 from unhot.vectors.formats.table import blocks
 from unhot.vectors.queries import Neighbours, named
@@ -74,10 +75,12 @@ def _beside(path: Path) -> Path:
 def _trusted_bytes(path: Path, expected: dict[str, Any]) -> bytes | None:
     """Return the bytes of the graph if both files exist and are as expected; else None."""
     try:
+        named_size(_beside(path))
         with _beside(path).open("rb") as file:
             stated = json.loads(file.read(MAX_JSON_BYTES))
         if not isinstance(stated, dict) or {**expected, "graph": stated.get("graph")} != stated:
             return None
+        named_size(path)
         data = path.read_bytes()
     except (OSError, ValueError, RecursionError):
         return None

@@ -33,6 +33,7 @@ from unhot.claims import CLAIM, check_unclaimed
 from unhot.errors import ConfigError, DataError, FormatError
 from unhot.json_file import read_json
 from unhot.leftovers import held
+from unhot.regular import inner_size
 from unhot.sizes import FULL, free_space, readable
 from unhot.vectors.formats.safetensors import Array, read_safetensors, write_safetensors
 from unhot.vocab.vocabulary import Vocabulary, words_text
@@ -189,9 +190,10 @@ def _home(path: Path) -> Path:
 def _live_version(path: Path) -> str | None:
     """Return the version that CURRENT names; None if there is no such file or it names no version."""
     try:
+        inner_size(path / CURRENT)
         with (path / CURRENT).open("rb") as file:
             name = file.read(100).removesuffix(b"\n").decode("ascii")
-    except (OSError, UnicodeDecodeError):
+    except (OSError, FormatError, UnicodeDecodeError):
         return None
     return name if VERSION_NAME.fullmatch(name) else None
 
@@ -275,9 +277,11 @@ def _write_version(folder: Path, texts: dict[str, bytes], tensors: dict[str, Arr
 
 
 def _load_version(folder: Path, verify: bool) -> SavedModel:
+    if folder.is_symlink():
+        raise FormatError(f"{folder}: is a link, not a folder of unhot's, so it is not read")
     files = _read_manifest(folder)
     for name, entry in files.items():
-        size = (folder / name).stat().st_size
+        size = inner_size(folder / name)
         if size != entry["size"]:
             raise FormatError(
                 f"{folder / name}: the file ends at byte {size}, but {MANIFEST} says {entry['size']}; it is "
@@ -359,6 +363,7 @@ def _read_manifest(folder: Path) -> dict[str, dict[str, Any]]:
 
 
 def _read_object(path: Path) -> dict[str, Any]:
+    inner_size(path)  # raises an error for what is not a file
     value = read_json(path)
     if not isinstance(value, dict):
         raise FormatError(f"{path}: byte 0: this is not a JSON object")

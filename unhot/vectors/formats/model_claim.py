@@ -18,6 +18,8 @@ def claimed_model(path: Path) -> Iterator[None]:
     """
     for target in (path, checkpoint_of(path)):
         check_target(target)
+    if checkpoint_of(path).is_symlink():  # the checkpoints would be saved where it leads
+        raise DataError(f"{checkpoint_of(path)}: is a link, not a folder of unhot's; remove it")
     made = [folder for folder in (path, *path.absolute().parents) if not folder.exists()]
     with contextlib.ExitStack() as stack:
         try:

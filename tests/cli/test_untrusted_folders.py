@@ -1,0 +1,123 @@
+"""Folders that come from anywhere: links, pipes and devices in them are refused, and named."""
+
+import os
+import shutil
+import threading
+from pathlib import Path
+
+import pytest
+from commands import run
+
+import unhot
+from unhot.errors import DataError, FormatError
+from unhot.logs.encoding import read_log
+from unhot.logs.log import Log
+
+MODELS = Path(__file__).parents[1] / "golden" / "models"
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="Windows has no pipes, and no links without rights")
+TEXT = "the cat sat on the mat\n" * 30
+
+
+@pytest.fixture
+def model(tmp_path):
+    shutil.copytree(MODELS / "vectors", tmp_path / "model")
+    return tmp_path / "model"
+
+
+def pipe(path):
+    """Make a pipe in the place of a file; whoever waits for it goes on after three seconds."""
+    path.unlink()
+    os.mkfifo(path)
+    held = os.open(path, os.O_RDWR)
+    timer = threading.Timer(3, os.close, (held,))
+    timer.daemon = True
+    timer.start()
+
+
+def linked(path):
+    """Put a link in the place of a file, to the same bytes elsewhere."""
+    moved = path.with_suffix(".moved")
+    path.rename(moved)
+    path.symlink_to(moved)
+
+
+@pytest.mark.parametrize("change", [pipe, linked])
+@pytest.mark.parametrize("name", ["manifest.json", "config.json", "vocab.txt", "model.safetensors"])
+def test_only_regular_files_of_a_model_are_read(name, change, model):
+    file = next(model.glob(f"*/{name}"))
+    change(file)
+    ended = run("info", str(model))
+    assert ended.returncode == 1
+    kind = "a pipe" if change is pipe else "a link"
+    assert f"{file}: byte 0: is {kind}, not a regular file" in ended.stderr
+    assert not run("neighbors", str(model), "cat").stdout
+
+
+@pytest.mark.parametrize("change", [pipe, linked])
+def test_current_must_be_a_regular_file(change, model):
+    change(model / "CURRENT")
+    for command in (["info", str(model)], ["neighbors", str(model), "cat"]):
+        ended = run(*command)
+        assert ended.returncode == 1
+        assert not ended.stdout
+
+
+def test_a_version_that_is_a_link_is_refused(model):
+    version = next(model.glob("v*"))
+    version.rename(model.with_name("elsewhere"))
+    version.symlink_to(model.with_name("elsewhere"))
+    ended = run("info", str(model))
+    assert ended.returncode == 1
+    assert f"{version}: is a link" in ended.stderr
+
+
+def test_a_folder_given_as_a_link_is_read(model, tmp_path):
+    (tmp_path / "link").symlink_to(model)
+    assert run("info", str(tmp_path / "link")).returncode == 0
+
+
+@pytest.mark.parametrize("link", [Path.symlink_to, Path.hardlink_to])
+def test_a_claim_that_leads_elsewhere_leaves_that_file_alone(link, model, tmp_path):
+    precious = tmp_path / "precious.txt"
+    precious.write_text("of the user")
+    link(model / ".unhot-claim", precious)
+    (tmp_path / "text.txt").write_text(TEXT)
+    train = ("train", str(tmp_path / "text.txt"), "--dim", "8", "--min-count", "1", "--epochs", "1")
+    ended = run(*train, "-o", str(model))
+    assert ended.returncode == 1
+    assert f"{model / '.unhot-claim'}: is a link" in ended.stderr
+    with pytest.raises(DataError, match="is a link"):
+        unhot.Vectors.load(MODELS / "vectors").save(model)
+    assert precious.read_text() == "of the user"
+
+
+def test_checkpoints_are_not_saved_behind_a_link(tmp_path):
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model" / "checkpoint").symlink_to(tmp_path / "elsewhere")
+    (tmp_path / "text.txt").write_text(TEXT)
+    ended = run("train", str(tmp_path / "text.txt"), "-o", str(tmp_path / "model"), "--min-count", "1")
+    assert ended.returncode == 1
+    assert "checkpoint: is a link" in ended.stderr
+    assert list((tmp_path / "elsewhere").iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["cells.json", "vocab.txt", "counts.bin", "cells.starts", "cells.values"])
+def test_only_regular_files_of_cells_are_read(name, tmp_path):
+    cells = tmp_path / "cells"
+    shutil.copytree(MODELS / "cells", cells)
+    linked(cells / name)
+    ended = run("info", str(cells))
+    assert ended.returncode == 1
+    assert f"{cells / name}: byte 0: is a link" in ended.stderr
+
+
+@pytest.mark.parametrize(
+    "name", ["corpus.json", "log.json", "vocab.txt", "00000.ids", "00000.starts", "times.bin"]
+)
+def test_only_regular_files_of_a_log_are_read(name, tmp_path):
+    log = tmp_path / "log"
+    read_log([("u", "a", 1), ("u", "b", 2), ("v", "a", 3)], directory=log).close()
+    linked(log / name)
+    with pytest.raises(FormatError, match="is a link, not a regular file"):
+        Log.open(log)
