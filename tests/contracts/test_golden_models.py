@@ -5,6 +5,8 @@ tools/make_golden_models.py made them. tools/golden_questions.py queries them, a
 
 import copy
 import functools
+import hashlib
+import json
 import operator
 import os
 import re
@@ -15,12 +17,14 @@ import typing
 from pathlib import Path
 
 import llvmlite.binding as llvm
+import numpy as np
 import pytest
 from grids import soak_only, some
 from programs import without_jit
 
 import unhot
 from unhot.errors import FormatError, UnhotError
+from unhot.vectors.formats.safetensors import read_entries, read_safetensors, write_safetensors
 
 TOOLS = Path(__file__).resolve().parents[2] / "tools"
 sys.path.insert(0, str(TOOLS))
@@ -181,3 +185,63 @@ def test_an_unfinished_training_resumes_or_says_why_not(name, tmp_path):
         return
     model.save(tmp_path / "model")
     assert "training" not in command(tmp_path / "model", "info MODEL --json")
+
+
+TENSORS = [
+    (path.relative_to(MODELS), tensor)
+    for path in sorted(MODELS.glob("**/model.safetensors"))
+    for tensor in read_entries(path)
+    if not tensor.startswith(("optimizer.", "carried.", "best."))  # these are checked when it is resumed
+]
+HALF = {np.float16, np.float32}  # rows of n-grams may be either
+TYPES = [np.uint64, np.float64, np.int32, np.float16, np.uint8, np.int64, np.float32]
+
+
+def saved_with(folder, path, name, tensor):
+    """Copy a golden model with another tensor, and correct its checksums."""
+    target = folder / path.parts[0]
+    shutil.copytree(MODELS / path.parts[0], target)
+    file, tensors = folder / path, read_safetensors(MODELS / path)
+    with file.open("wb") as out:
+        write_safetensors(out, {**tensors, name: tensor})
+    manifest = json.loads(file.with_name("manifest.json").read_bytes())
+    digest = hashlib.sha256(file.read_bytes()).hexdigest()
+    manifest["files"][file.name] = {"sha256": digest, "size": file.stat().st_size}
+    file.with_name("manifest.json").write_text(json.dumps(manifest))
+    return target
+
+
+def loaded(folder):
+    """Open a saved model, or vectors, which are of no kind."""
+    return unhot.Vectors.load(folder) if folder.name.startswith("vectors") else unhot.load(folder)
+
+
+def retyped(tensor, number):
+    """A tensor as another type, which none of its readers takes."""
+    kinds = [kind for kind in TYPES if kind != tensor.dtype and {kind, tensor.dtype.type} != HALF]
+    with np.errstate(all="ignore"):
+        return tensor.astype(kinds[number % len(kinds)])
+
+
+@pytest.mark.parametrize("number", some(range(len(TENSORS)), 120))
+def test_a_tensor_of_another_type_is_refused_although_its_checksum_is_right(number, tmp_path):
+    path, name = TENSORS[number]
+    changed = retyped(read_safetensors(MODELS / path)[name], number)
+    with pytest.raises(FormatError):
+        loaded(saved_with(tmp_path, path, name, changed))
+
+
+FLOATS = [
+    (path, name)
+    for path, name in TENSORS
+    if read_entries(MODELS / path)[name].dtype[0] == "F" and not path.parts[0].startswith("vectors")
+]
+
+
+@pytest.mark.parametrize("number", some(range(len(FLOATS)), 40))
+def test_a_number_that_is_not_finite_is_refused(number, tmp_path):
+    path, name = FLOATS[number]
+    changed = read_safetensors(MODELS / path)[name].copy()
+    changed.reshape(-1)[-1] = [np.inf, np.nan, -np.inf][number % 3]
+    with pytest.raises(FormatError, match="infinite or NaN|not those of its items"):
+        loaded(saved_with(tmp_path, path, name, changed))

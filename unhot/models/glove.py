@@ -191,15 +191,16 @@ class GloVe(EpochModel[LearnedGloVe], CellModel[LearnedGloVe]):
     def take(self, saved: SavedModel) -> None:
         """Take over the tensors of a saved model."""
         words = len(saved.vocabulary)
-        vectors = [shaped_tensor(saved, name, (words, self.dim)) for name in ("word_vectors", "out_vectors")]
-        biases = [shaped_tensor(saved, name, (words,)) for name in ("in_bias", "out_bias")]
+        shape, kind = (words, self.dim), np.float32
+        vectors = [shaped_tensor(saved, name, shape, kind) for name in ("word_vectors", "out_vectors")]
+        biases = [shaped_tensor(saved, name, (words,), kind) for name in ("in_bias", "out_bias")]
         self.keep(LearnedGloVe(saved.vocabulary, saved.vocabulary, *vectors, *biases))
         if "training" in saved.config:
             used = self.dim + BIASES
             sides = start_sides(words, self.dim, self.seed, (biases[0], biases[1]))
             for side, rows, squares in zip(sides, vectors, ("in_squares", "out_squares"), strict=True):
                 side.rows[:, : self.dim] = rows
-                side.squares[:, :used] = shaped_tensor(saved, squares, (words, used))
+                side.squares[:, :used] = shaped_tensor(saved, squares, (words, used), kind)
             self._follow(sides, saved.vocabulary)
 
 

@@ -17,6 +17,10 @@ from unhot.vocab.vocabulary import Vocabulary
 
 OWN = "head."  # prefix of the names of tensors that only a torch head has
 NO_WEIGHTS: Floats = np.zeros(0, np.float32)
+# types of the tensors that the model folder does not check
+KINDS: dict[str, Any] = {"out_bias": np.float32, "in_bias": np.float32, "ln_z": np.float32}
+KINDS |= {"seen": np.int64, "frozen": np.uint8, "row_weights": np.float32, "mixing": np.float32}
+KINDS |= {"row_keys": np.int64}
 SQUARES = "squares."  # prefix of the names of tensors that only an incomplete training on cells has
 
 
@@ -48,6 +52,7 @@ class LearnedWords(NamedTuple):
 
 def learned_from(saved: SavedModel, layer: OutputLayer) -> LearnedWords:
     """Read the tensors of a saved model; raise a `FormatError` unless it has exactly its layer's biases."""
+    _check_types(saved)
     params = Params(*(saved.tensors.get(name, np.zeros(0, np.float32)) for name in Params._fields))
     learns, inputs = layer.biases(), len(params.in_vectors)
     sizes = {
@@ -85,6 +90,18 @@ def learned_from(saved: SavedModel, layer: OutputLayer) -> LearnedWords:
         weights=weights,
         mixing=saved.tensors.get("mixing", NO_MIXING),
     )
+
+
+def _check_types(saved: SavedModel) -> None:
+    """Raise a `FormatError` if a tensor has a type or a number of axes that no kernel takes."""
+    own = {name: np.float32 for name in saved.tensors if name.startswith((OWN, SQUARES))}
+    for name, kind in {**KINDS, **own}.items():
+        found = saved.tensors.get(name)
+        if found is not None and (found.dtype != kind or (name in KINDS and found.ndim != 1)):
+            raise FormatError(
+                f"a {saved.config.get('model')} model: tensor {name!r} is {found.dtype} of shape "
+                f"{found.shape}, but must be {np.dtype(kind)} of one axis; the file is damaged"
+            )
 
 
 def _named(saved: SavedModel, first: str) -> dict[str, Any]:

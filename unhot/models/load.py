@@ -16,7 +16,15 @@ from unhot.models.ngram_model import NGramModel
 from unhot.models.word_model import WordModel
 from unhot.ngrams.kenlm_file import MAGIC, read_kenlm
 from unhot.ngrams.trie_scorer import TrieScorer
-from unhot.vectors.formats.directory import CURRENT, check_exists, checkpoint_of, is_model, load_model
+from unhot.vectors.formats.directory import (
+    CURRENT,
+    SMALL,
+    check_exists,
+    check_finite,
+    checkpoint_of,
+    is_model,
+    load_model,
+)
 from unhot.vectors.formats.sniff import head_of, is_fasttext
 
 for _module in pkgutil.iter_modules(unhot.models.__path__):
@@ -37,7 +45,8 @@ def word_models() -> dict[str, type[WordModel]]:
 def load(path: str | os.PathLike[str], *, verify: bool = False) -> Model[Any]:
     """Load a saved model, or a .bin of fastText, memory-mapped.
 
-    `verify` also compares every byte with the stored checksums, if the model has them.
+    `verify` also compares every byte with the stored checksums, if the model has them. A number that is
+    infinite or NaN is looked for in small models, and with `verify` in models of any size.
     """
     check_exists(Path(path))
     if Path(path).is_file() and is_fasttext(Path(path)):
@@ -49,6 +58,9 @@ def load(path: str | os.PathLike[str], *, verify: bool = False) -> Model[Any]:
             f"{path}: is a model of kind {name!r}, but unhot knows only {', '.join(sorted(MODELS))}; if it "
             "is your own, import its file first (--plugin FILE)"
         )
+    small = sum(tensor.nbytes for tensor in saved.tensors.values()) <= SMALL
+    if MODELS[name].__module__.startswith(unhot.models.__name__) and (small or verify):
+        check_finite(saved, path)  # a plugin knows best what its numbers may be
     return MODELS[name].from_saved(saved)
 
 

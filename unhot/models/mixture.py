@@ -108,6 +108,7 @@ class Mixture(LanguageModel, Model[LearnedMixture]):
                 kind is None
                 or not issubclass(kind, LanguageModel)
                 or not {"words", "starts", "counts"} <= {*own}
+                or own["counts"].dtype != np.int64
             ):
                 raise FormatError(f"a mixture: its model {number} is damaged, or of a kind that is not known")
             words = split_words(own.pop("words"), own.pop("starts"))

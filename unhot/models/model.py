@@ -20,6 +20,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Generic, Protocol, Self, TypeVar
 
+import numpy as np
+
 from unhot.corpus.phrases import Phrases
 from unhot.errors import ConfigError, DataError, FormatError
 from unhot.models.fitting import Begins, Counting, Note, Origin, Reading, Reads, Tells, names_of, opened
@@ -341,13 +343,21 @@ def model(name: str) -> Callable[[AnyModel], AnyModel]:
     return registering(MODELS, name, "model")
 
 
-def shaped_tensor(saved: SavedModel, name: str, shape: tuple[int, ...]) -> Any:
-    """Return a tensor of a saved model; raise a `FormatError` unless it has that shape."""
+def shaped_tensor(saved: SavedModel, name: str, shape: tuple[int, ...], kind: Any = None) -> Any:
+    """Return a tensor of a saved model; raise a `FormatError` unless it has that shape.
+
+    kind   the type of its numbers, such as np.float32; None: any
+    """
     found = saved.tensors.get(name)
     if found is None or found.shape != shape:
         has = None if found is None else found.shape
         raise FormatError(
             f"a {saved.config.get('model')} model: tensor {name!r} has the shape {has}, but must have "
             f"{shape}; the file is damaged"
+        )
+    if kind is not None and found.dtype != kind:
+        raise FormatError(
+            f"a {saved.config.get('model')} model: tensor {name!r} is {found.dtype}, but must be "
+            f"{np.dtype(kind)}; the file is damaged"
         )
     return found

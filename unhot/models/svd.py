@@ -16,6 +16,8 @@ import dataclasses
 import time
 from typing import Annotated, Any, NamedTuple
 
+import numpy as np
+
 from unhot.corpus.cells import Cells
 from unhot.corpus.cooccurrence import warm_up_counting
 from unhot.errors import DataError
@@ -101,8 +103,8 @@ class SVD(CellModel[LearnedSVD]):
     def take(self, saved: SavedModel) -> None:
         """Take over the tensors of a saved model."""
         shape = (len(saved.vocabulary), self.dim)
-        wanted = {"in_vectors": shape, "out_vectors": shape, "singular_values": (self.dim,)}
-        tensors = [shaped_tensor(saved, name, expected) for name, expected in wanted.items()]
+        tensors = [shaped_tensor(saved, name, shape, np.float32) for name in ("in_vectors", "out_vectors")]
+        tensors.append(shaped_tensor(saved, "singular_values", (self.dim,), np.float64))
         self.keep(LearnedSVD(saved.vocabulary, saved.vocabulary, *tensors))
 
 

@@ -100,11 +100,11 @@ def types_from(tensors: Mapping[str, Any]) -> LearnedTypes | None:
     if not found:
         return None
     kinds = [np.float32, np.float32, np.int64, np.uint8, np.int64]
-    if [array.dtype for array in found] != kinds:
+    if [array.dtype for array in found] != kinds or [array.ndim for array in found] != [2, 2, 1, 1, 1]:
         raise FormatError("the vectors of types of a session model are damaged: train it again")
     vectors, out, counts, text, starts = found
     words = split_words(text, starts)
     sizes = {len(vectors), counts.size, len(words), len(set(words))}
-    if vectors.ndim != 2 or vectors.shape != out.shape or len(sizes) > 1:
+    if vectors.shape != out.shape or len(sizes) > 1:
         raise FormatError("the vectors of types of a session model do not fit its types: train it again")
     return LearnedTypes(Vectors(words, vectors, counts), out)

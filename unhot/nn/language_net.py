@@ -89,13 +89,18 @@ class LanguageNet(nn.Module):
         return {name: tensor for name, tensor in kept.items() if tensor.numel()}
 
     def check_state(self, state: Mapping[str, Any]) -> None:
-        """Raise a `FormatError` unless tensors or arrays are those of `own_state`, by names and shapes."""
+        """Raise a `FormatError` unless arrays are those of `own_state`, by names, shapes and types."""
         own = self.own_state()
         for name in sorted({*own, *state}):
             shapes = [None if name not in one else tuple(one[name].shape) for one in (own, state)]
             if shapes[0] != shapes[1]:
                 raise FormatError(
                     f"a neural model: tensor {name!r} has the shape {shapes[1]}, but must have {shapes[0]}; "
+                    "the file is damaged"
+                )
+            if f"torch.{state[name].dtype}" != str(own[name].dtype):
+                raise FormatError(
+                    f"a neural model: tensor {name!r} is {state[name].dtype}, but must be {own[name].dtype}; "
                     "the file is damaged"
                 )
 

@@ -87,9 +87,12 @@ class BestNet:
     """A copy of a net's parameters."""
 
     def __init__(self, net: nn.Module, saved: Mapping[str, Tensor]) -> None:
-        """Take the net, and a copy that was saved."""
+        """Take the net, and a copy that was saved; raise a `FormatError` if that is not one of the net."""
         self._net = net
-        self.tensors = dict(saved)
+        own = net.state_dict() if saved else {}
+        if own.keys() != saved.keys():
+            raise FormatError("the best epoch of an interrupted training is damaged: train again")
+        self.tensors = {name: _like(saved, name, tensor) for name, tensor in own.items()}
 
     def keep(self) -> None:
         """Copy the parameters as they are now."""

@@ -72,6 +72,11 @@ def joined_words(words: Sequence[str]) -> tuple[Bytes, Starts]:
 
 def split_words(text: Bytes, starts: Starts) -> list[str]:
     """Return the words that `joined_words` joined; raise a `FormatError` unless the two belong together."""
+    if text.dtype != np.uint8 or starts.dtype != np.int64:
+        raise FormatError(
+            f"a list of words: its text is {text.dtype} and its starts are {starts.dtype}, not uint8 and "
+            "int64; it is damaged"
+        )
     if text.ndim != 1 or starts.ndim != 1 or not starts.size or starts[0] != 0 or starts[-1] != text.size:
         raise FormatError("a list of words: its text and its starts do not belong together; it is damaged")
     if (np.diff(starts) < 0).any():

@@ -50,7 +50,8 @@ CHECKPOINT = "checkpoint"
 FILES = (CONFIG, WORDS, TENSORS)  # files that every version has
 COUNTS = {WORDS: "counts", OUT_WORDS: "out_counts"}  # the tensors that hold the counts of these words
 VERSION_NAME = re.compile("v[1-9][0-9]{0,17}")
-SMALL = 1 << 24  # bytes of the largest file whose checksum is compared whenever a model is opened
+SMALL = 1 << 24  # bytes of the largest file whose bytes are checked whenever a model is opened
+CHECKED = 1 << 20  # numbers checked at a time
 
 
 class SavedModel(NamedTuple):
@@ -331,6 +332,19 @@ def _check_tensors(
     rows = len(tensors["in_vectors"]) if "in_vectors" in tensors else expected
     if rows != expected:
         raise error(f"{where}: byte 8: tensor 'in_vectors' has {rows} rows, but {what.format(expected)}")
+
+
+def check_finite(saved: SavedModel, where: str | Path) -> None:
+    """Raise a `FormatError` if a number of a tensor is infinite or NaN."""
+    for name, tensor in saved.tensors.items():
+        numbers = tensor.reshape(-1)
+        for first in range(0, numbers.size if tensor.dtype.kind == "f" else 0, CHECKED):
+            wrong = np.flatnonzero(~np.isfinite(numbers[first : first + CHECKED]))
+            if wrong.size:
+                raise FormatError(
+                    f"{where}: number {first + int(wrong[0])} of tensor {name!r} is infinite or NaN; the "
+                    "file is damaged, train again"
+                )
 
 
 def _read_manifest(folder: Path) -> dict[str, dict[str, Any]]:
