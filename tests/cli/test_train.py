@@ -14,6 +14,7 @@ import pytest
 from commands import run
 
 import unhot
+from unhot.train.epoch_run import EpochRun
 
 RNG = np.random.default_rng(3)
 LINES = [" ".join(f"w{i}" for i in RNG.integers(0, 20, 30)) for _ in range(200)]
@@ -108,6 +109,30 @@ def test_resuming_a_folder_without_a_checkpoint(folder, tmp_path):
     assert f"{tmp_path}: holds no checkpoint and no model, so there is nothing to resume" in told.stderr
     asked = run("neighbors", tmp_path, "w1")
     assert f"{tmp_path}: this is not an unhot model: it has no CURRENT" in asked.stderr
+
+
+@pytest.mark.parametrize("there", [False, True])
+def test_ctrl_c_before_anything_is_learned_saves_nothing(there, folder, monkeypatch):
+    def stopped(*_):
+        raise KeyboardInterrupt
+
+    target = folder / f"nothing-{there}"
+    if there:
+        shutil.copytree(folder / "model", target)
+    monkeypatch.setattr(EpochRun, "rate", stopped)
+    done = run("train", "text.txt", "-o", target, *SMALL, "--seed", "7", cwd=folder)
+    assert done.returncode == 130
+    assert f"interrupted before anything was learned: nothing was saved to {target}" in done.stderr
+    assert target.exists() == there
+    if there:
+        assert digest(target) == digest(folder / "model")
+
+
+def test_a_line_says_that_a_finished_model_is_replaced(folder):
+    shutil.copytree(folder / "model", folder / "old")
+    replaced = "old: holds a finished model, which the new one replaces when it is saved whole"
+    assert replaced in run("train", "text.txt", "-o", "old", *SMALL, cwd=folder).stderr
+    assert "replaces" not in run("train", "text.txt", "-o", "new", *SMALL, cwd=folder).stderr
 
 
 def test_resuming_a_complete_training_does_nothing(folder):

@@ -147,6 +147,7 @@ def train(
                 return _nothing_to_do(learner, inputs, resume, target, bar)
         else:
             learner, begins = _begun(inputs, target, _settings(context, options), options)
+            _say_replaced(target, bar)
         before = learner.history.seconds, learner.history.words
         try:
             if resume is not None:
@@ -157,6 +158,9 @@ def train(
             if learner.history.pairs and learner.history.words > before[1]:
                 raise type(error)(f"{error}; {_kept(learner, target, options, bar)}") from error
             raise
+        if not learner.complete and learner.history.words == before[1]:
+            bar.note(f"interrupted before anything was learned: nothing was saved to {target}")
+            return 130
         # options that --resume needs again
         again = f" --phrases {options['phrases']}" if options["phrases"] else ""
         return _finish(learner, before, _save(learner, target, options, bar), bar, again)
@@ -321,6 +325,14 @@ def _keep_unfinished(target: str) -> None:
             f"{target}: holds an interrupted training: continue it with --resume {target}, or start over "
             "with --overwrite"
         )
+
+
+def _say_replaced(target: str, bar: TrainingBar) -> None:
+    """Say that a finished model will be replaced."""
+    from unhot.models.load import holds_finished
+
+    if holds_finished(target):
+        bar.note(f"{target}: holds a finished model, which the new one replaces when it is saved whole")
 
 
 def _open_start(path: str) -> WordModel | Vectors:

@@ -60,7 +60,7 @@ def load(path: str | os.PathLike[str], *, verify: bool = False) -> Model[Any]:
         )
     small = sum(tensor.nbytes for tensor in saved.tensors.values()) <= SMALL
     if MODELS[name].__module__.startswith(unhot.models.__name__) and (small or verify):
-        check_finite(saved, path)  # a plugin knows best what its numbers may be
+        check_finite(saved, Path(path))  # a plugin knows best what its numbers may be
     return MODELS[name].from_saved(saved)
 
 
