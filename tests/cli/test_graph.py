@@ -34,8 +34,11 @@ def test_labels_and_links_are_measured(folder):
     found = json.loads(out)
     assert (found["nodes"], found["labels"], found["splits"]) == (40, 6, 5)
     assert 0 < found["macro_f1"] <= 1
-    code, out, _ = run("graph", "evaluate", folder / "model", "--json")
+    code, out, _ = run("graph", "evaluate", folder / "model", folder / "edges.txt", "--json")
     assert code == 0
+    (folder / "other.txt").write_text("0 1\n1 2\n")
+    other = run("graph", "evaluate", folder / "model", folder / "other.txt")
+    assert "other.txt: is not the graph that" in other.stderr
     assert json.loads(out)["edges"] == 12
     code, out, err = run("graph", "evaluate", folder / "model", "--labels", folder / "labels.txt")
     assert "labels of 40 nodes, such as 0: 0, 10" in err

@@ -12,6 +12,7 @@ import unhot
 from unhot.errors import DataError, FormatError
 from unhot.logs.encoding import read_log
 from unhot.logs.log import Log
+from unhot.vectors.formats.directory import load_model, save_model
 
 MODELS = Path(__file__).parents[1] / "golden" / "models"
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="Windows has no pipes, and no links without rights")
@@ -121,3 +122,40 @@ def test_only_regular_files_of_a_log_are_read(name, tmp_path):
     linked(log / name)
     with pytest.raises(FormatError, match="is a link, not a regular file"):
         Log.open(log)
+
+
+def with_config(name, target, **changes):
+    """Copy a golden model with other values in its config, and right checksums."""
+    saved = load_model(MODELS / name)
+    save_model(
+        target, {**saved.config, **changes}, saved.vocabulary, dict(saved.tensors), saved.out_vocabulary
+    )
+    return saved.config
+
+
+def test_a_recommender_opens_no_file_that_its_config_names(tmp_path):
+    (tmp_path / "secret.csv").write_text("password,item\n1,2\n")
+    log = load_model(MODELS / "itemknn").config["log"]
+    with_config("itemknn", tmp_path / "model", log={**log, "paths": [str(tmp_path / "secret.csv")]})
+    ended = run("recommend", "evaluate", tmp_path / "model")
+    assert ended.returncode == 1
+    assert "give the log that it learned from" in ended.stderr
+    assert "secret" not in ended.stderr
+
+
+@pytest.mark.parametrize("name", ["item2vec-stopped", "skipgram-stopped"])
+def test_nothing_is_shown_of_a_file_that_a_checkpoint_names(name, tmp_path):
+    secret, training = tmp_path / "secret.csv", load_model(MODELS / name).config["training"]
+    secret.write_text("password,name\nhunter2,root\n")
+    with_config(name, tmp_path / "model", training={**training, "source": [str(secret)]})
+    command = ("recommend",) if name.startswith("item") else ()
+    ended = run(*command, "train", "--resume", tmp_path / "model")
+    assert ended.returncode == 1
+    assert f"reading {secret}, as the checkpoint says" in ended.stderr
+    assert "is not the text that the training started with" in ended.stderr
+    assert "password" not in ended.stderr
+    assert "hunter2" not in ended.stderr
+    pipe(secret)
+    ended = run(*command, "train", "--resume", tmp_path / "model")
+    assert ended.returncode == 1
+    assert f"{secret}: byte 0: is a pipe" in ended.stderr

@@ -99,8 +99,11 @@ def test_a_graph_that_has_changed_is_no_test(file, tmp_path):
     model.save(tmp_path / "m")
     path.write_text(file.read_text() + "n0 new\n")
     with pytest.raises(DataError, match="has changed"):
+        predict_links(model)
+    with pytest.raises(DataError, match="does not know where its graph was"):
         predict_links(unhot.load(tmp_path / "m"))
-    with pytest.raises(DataError, match="did not come from a file"):
+    assert str(tmp_path) not in (tmp_path / "m" / "v1" / "config.json").read_text()
+    with pytest.raises(DataError, match="give the graph"):
         predict_links(unhot.GraphVectors(**SMALL, hold_out=0.2).fit(EDGES))
     with pytest.raises(ConfigError, match="hold_out"):
         predict_links(unhot.GraphVectors(**SMALL).fit(EDGES))

@@ -365,3 +365,22 @@ def test_recent_popularity_chooses_again_for_another_log():
     again = model.fit([(f"u{u}", f"i{i}") for u in range(4) for i in range(5)])  # without times
     assert again.days is None
     assert again.events is not None
+
+
+def test_a_saved_model_is_evaluated_without_its_log_and_names_no_file(fitted, tmp_path):
+    """Its questions, and so its figures, are those of the log."""
+    table = pd.DataFrame(ROWS, columns=["user", "item", "time"])
+    table.to_csv(tmp_path / "log.csv", index=False)
+    for split in ("leave-last-out", "time"):
+        model = make(fitted.name, split=split, share=0.2).fit(tmp_path / "log.csv")
+        model.save(tmp_path / split)
+        for part in ("validation", "test"):
+            expected = evaluate_recommender(model, tmp_path / "log.csv", part).as_dict()
+            found = evaluate_recommender(unhot.load(tmp_path / split), part=part).as_dict()
+            assert {**found, "milliseconds": 0} == {**expected, "milliseconds": 0}
+        config = (tmp_path / split / "v1" / "config.json").read_text()
+        assert str(tmp_path) not in config
+        tensors = load_model(tmp_path / split).tensors
+        assert not any(
+            b"u1" in np.asarray(tensor).tobytes() for name, tensor in tensors.items() if "text" in name
+        )

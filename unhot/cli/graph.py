@@ -9,6 +9,7 @@ import click
 from unhot.cli.one_model import OneModelCommand, train_command
 from unhot.cli.options import json_option
 from unhot.cli.show import note, print_table, show_json
+from unhot.errors import DataError
 
 TRAIN = """\
 Learn vectors of the nodes of a graph by random walks: DeepWalk, or node2vec with --p and --q.
@@ -28,7 +29,7 @@ Examples:
   unhot graph train edges.txt -o model --p 0.25 --q 0.25 --walks 20 --length 80 --dim 64
   unhot graph train neighbours.txt -o model --format adjacency --output hierarchical
   unhot graph train edges.txt -o model --hold-out 0.1
-  unhot graph evaluate model
+  unhot graph evaluate model edges.txt
   unhot graph evaluate model --labels labels.txt --json
   unhot neighbors model NODE
 """
@@ -56,6 +57,7 @@ train.params[0].metavar = "EDGES..."
 
 @click.command(epilog=EXAMPLES)
 @click.argument("model")
+@click.argument("graph", required=False)
 @click.option("--labels", metavar="FILE", help="Classify nodes: a line holds a node, then its labels.")
 @click.option(
     "--share", type=float, default=0.5, show_default=True, help="Share of the nodes whose labels are known."
@@ -65,12 +67,20 @@ train.params[0].metavar = "EDGES..."
 @click.option("--seed", type=int, default=1, show_default=True, help="Seed of all random numbers.")
 @json_option
 def evaluate(
-    model: str, labels: str | None, share: float, splits: int, c: float, seed: int, as_json: bool
+    model: str,
+    graph: str | None,
+    labels: str | None,
+    share: float,
+    splits: int,
+    c: float,
+    seed: int,
+    as_json: bool,
 ) -> int:
     """Measure the vectors of a graph: classify nodes (--labels), or predict the edges that were held out.
 
     Nodes are classified by one logistic regression for each label; a node gets as many labels as it has. Held
-    out edges (unhot graph train --hold-out 0.1) are compared with random pairs that are no edges.
+    out edges (unhot graph train --hold-out 0.1) are compared with random pairs that are no edges; give the
+    GRAPH of the training.
     """
     from unhot.evaluate.links import predict_links
     from unhot.evaluate.nodes import classify_nodes, read_labels
@@ -89,7 +99,10 @@ def evaluate(
             raise click.UsageError(
                 "nothing to ask: give --labels FILE, or train the graph with --hold-out 0.1"
             )
-        found = predict_links(opened, seed=seed)  # type: ignore[assignment]
+        edges = None if graph is None else opened.read_again(graph)
+        if edges is not None and not opened.learned_from_graph(edges):
+            raise DataError(f"{graph}: is not the graph that {model} learned from; give that graph")
+        found = predict_links(opened, edges, seed=seed)  # type: ignore[assignment]
         for line in _link_notes(opened.directed, found.as_dict()):
             note(line)
     figures = found.as_dict()

@@ -43,7 +43,8 @@ def evaluate(
 ) -> int:
     """Ask a model which item came next, and compare: all items are ranked.
 
-    Without LOG the log of the training is read again, if it has not changed, or what --with-users saved.
+    Without LOG the questions of its split are asked, which the model keeps, or its log (--with-users). Give
+    the LOG of the training if the model keeps neither: after more than 4 million events, or if it is old.
     Recall, NDCG, MRR and hit rate have bootstrap intervals over users. Figures with --sampled are higher than
     the true ones and may order models differently; they are only good for comparing with old papers.
     """

@@ -41,7 +41,7 @@ class LinkPrediction(Figures):
 def predict_links(model: GraphVectors, graph: Cells | None = None, *, seed: int = 1) -> LinkPrediction:
     """Ask a model that was trained with `hold_out` for the edges that were held out.
 
-    graph   the graph of the training; None: it is read again from its files
+    graph   the graph of the training; None: it is read again, after `fit` alone
     """
     if not model.hold_out:
         raise ConfigError("hold_out=0: this model has learned all edges; train it with hold_out=0.1")

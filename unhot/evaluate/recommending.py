@@ -77,8 +77,7 @@ def evaluate_recommender(
 ) -> Recommending:
     """Ask a recommender which item came next, and compare.
 
-    log           the log that it learned from, or its path; None: the one that it keeps, or whose files it
-                  noted
+    log           the log that it learned from, or its path; None: the questions that the model keeps
     part          test | validation: the part of the log, cut as in the training
     prefixes      instead of a log, a file of prefixes, one a line, with the target as the last item
     exclude_seen  do not rank the items of the history; None: only if the log has users, not sessions alone
@@ -133,10 +132,10 @@ def _split_cases(model: LogModel[Any], log: Any, part: str) -> Cases:
     if part == "validation" and model.refit:
         raise ConfigError("this model learned from train and validation: ask for the test")
     if log is None:
-        log = model.log_again()
-    elif not isinstance(log, Log):
-        log = model.read(log, Tells(), **EVENTS_ALONE)
-    cases = split_log(log, model.split, model.share).cases(part)
+        cases = model.cases_again(part)
+    else:
+        read = log if isinstance(log, Log) else model.read(log, Tells(), **EVENTS_ALONE)
+        cases = split_log(read, model.split, model.share).cases(part)
     if not cases.ends.size:
         raise DataError(f"the {part} part of this log has no event with one before it: nothing to ask")
     return cases

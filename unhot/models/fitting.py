@@ -13,11 +13,12 @@ from unhot.corpus.cells.cells import INDEX as CELLS_INDEX
 from unhot.corpus.corpus import INDEX as CORPUS_INDEX
 from unhot.corpus.corpus import Corpus
 from unhot.corpus.phrases import Phrases
-from unhot.corpus.reading.files import STDIN
+from unhot.corpus.reading.files import STDIN, find_files
 from unhot.corpus.reading.sources import paths_of
 from unhot.errors import ConfigError, DataError, FormatError
 from unhot.logs.log import INDEX as LOG_INDEX
 from unhot.logs.log import Log
+from unhot.regular import named_size
 from unhot.train.bar import TrainingBar
 from unhot.train.checkpoint import Checkpoint
 from unhot.train.history import History
@@ -146,6 +147,15 @@ class Origin:
                 "from the text"
             )
         return found
+
+    def files(self) -> list[str]:
+        """Return the names of text and labels; raise an error if one is gone, or is a pipe or a device."""
+        named = [*(self.source or ()), *(self.labels or ())]
+        for name in named:
+            for path in [] if Path(name).is_dir() else find_files(name):
+                if path is not None:
+                    named_size(path)
+        return named
 
     def again(self) -> Any:
         """Return the text files as a source; raise a `DataError` if the text did not come from files."""

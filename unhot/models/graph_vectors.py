@@ -100,18 +100,29 @@ class GraphVectors(WalkModel):
         return without_edges(graph, self.hold_out, self.seed) if self.hold_out else graph
 
     def graph_again(self) -> Cells:
-        """Read the graph of the training again; raise a `DataError` if it has changed."""
+        """Read the graph that `fit` was given again; raise a `DataError` if it has changed."""
         if not self._paths:
-            raise DataError("the graph of this model did not come from a file: give the graph")
+            raise DataError(
+                "a saved model does not know where its graph was: give the graph (unhot graph evaluate MODEL "
+                "GRAPH)"
+            )
         source = self._paths[0] if len(self._paths) == 1 else self._paths
-        graph = self._read(opened(source), True, Tells(note=nobody))
-        if fingerprint(graph) != self._checksum:
+        graph = self.read_again(source)
+        if not self.learned_from_graph(graph):
             raise DataError(f"{', '.join(self._paths)}: has changed since the model was trained: train again")
         return graph
 
+    def read_again(self, source: Any) -> Cells:
+        """Read a graph as the graph of the training was read."""
+        return self._read(opened(source), True, Tells(note=nobody))
+
+    def learned_from_graph(self, graph: Cells) -> bool:
+        """Return whether a graph is the one that the model learned from."""
+        return fingerprint(graph) == self._checksum
+
     def facts(self) -> dict[str, Any]:
-        """Return where the graph was, and a checksum of it."""
-        return {**super().facts(), "graph": {"paths": self._paths, "checksum": self._checksum}}
+        """Return a checksum of the graph; its path is not saved."""
+        return {**super().facts(), "graph": {"checksum": self._checksum}}
 
     def take(self, saved: SavedModel) -> None:
         """Take over the tensors of a saved model."""
@@ -119,7 +130,7 @@ class GraphVectors(WalkModel):
         facts = saved.config.get("graph")
         if not isinstance(facts, dict) or not (facts.get("paths") is None or are_texts(facts["paths"])):
             raise FormatError("a model without facts about its graph: config.json is damaged")
-        self._paths, self._checksum = facts.get("paths"), facts.get("checksum")
+        self._paths, self._checksum = None, facts.get("checksum")
 
     def text_words(self) -> Vocabulary | None:
         """Return None: when a training is resumed, the nodes are counted again."""

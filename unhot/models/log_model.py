@@ -8,11 +8,13 @@ import dataclasses
 import functools
 import zlib
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import numpy as np
 
 from unhot.errors import ConfigError, DataError, FormatError
+from unhot.items.kept_cases import keep_cases, kept_part, saved_cases
 from unhot.items.kept_log import KeptLog, keep_of
 from unhot.items.recommender import Recommender
 from unhot.items.side_values import side_values
@@ -78,6 +80,7 @@ class LogModel(Recommender, Model[L]):
         """Check the settings."""
         super().__post_init__()
         self.kept = KeptLog()
+        self.kept_cases: dict[str, Any] = {}  # the questions of the split, as tensors
         self.log_facts: dict[str, Any] = {}
         self.exclude_seen: bool | None = None  # instead of what is usual; see `leaves_out_seen`
         self.held_out: Cases | None = None  # questions that a training may be watched on
@@ -157,6 +160,7 @@ class LogModel(Recommender, Model[L]):
             for name in ("validation", "test") if self.split != "none" else ():
                 if not split.cases(name).ends.size:
                     tells.say(f"split={self.split}: the log is too short to hold out a {name} part")
+            self.kept_cases = {} if self.with_users else keep_cases(split)
             self.before_learning(split, tells)
             if self.refit:
                 self.log_facts["learned_from"] = "train + validation"
@@ -175,15 +179,24 @@ class LogModel(Recommender, Model[L]):
     def before_learning(self, split: Split, tells: Tells) -> None:
         """Choose what is chosen on validation before the model learns."""
 
+    def cases_again(self, part: str) -> Cases:
+        """Return the questions of validation or test: those that the model keeps, or those of its log."""
+        if self.kept_cases:
+            return kept_part(self.kept_cases, part)
+        return split_log(self.log_again(), self.split, self.share).cases(part)
+
     def log_again(self) -> Log:
-        """Return the log that the model learned from: the one it keeps, or read again from its files."""
+        """Return the log that the model learned from: the one it keeps, or the files that `fit` was given.
+
+        A saved model does not know where its log was.
+        """
         if self.kept.log is not None:
             return make_log(self.kept.log)
         paths = self.log_facts.get("paths")
         if not paths:
             raise DataError(
-                "this model keeps no log, and its log did not come from files: give the log, or train with "
-                "with_users (--with-users)"
+                "this model keeps neither its log nor the questions of its split: give the log that it "
+                "learned from (unhot recommend evaluate MODEL LOG), or train with with_users (--with-users)"
             )
         log = self.read(
             paths[0] if len(paths) == 1 else paths, Tells(note=nobody), force=True, **EVENTS_ALONE
@@ -225,12 +238,14 @@ class LogModel(Recommender, Model[L]):
         )
 
     def facts(self) -> dict[str, Any]:
-        """Return where the log was, which part of it was learned from, and what is kept of it."""
-        return {**super().facts(), "log": {**self.log_facts, "holds_users": self.kept.log is not None}}
+        """Return which part of the log was learned from, and what is kept of it; paths are not saved."""
+        log = {name: value for name, value in self.log_facts.items() if name != "paths"}
+        names = {} if self.items is None or not self.complete else {"items": Path(self.items).name}
+        return {**super().facts(), **names, "log": {**log, "holds_users": self.kept.log is not None}}
 
     def tensors(self, *, complete: bool) -> dict[str, Any]:
         """Return what was learned, and what is kept of the log."""
-        return {**self.learned_tensors(complete=complete), **self.kept.tensors()}
+        return {**self.learned_tensors(complete=complete), **self.kept.tensors(), **self.kept_cases}
 
     def learned_tensors(self, *, complete: bool) -> dict[str, Any]:
         """Return the tensors of what was learned."""
@@ -243,7 +258,8 @@ class LogModel(Recommender, Model[L]):
         paths = facts.get("paths") if isinstance(facts, dict) else 0
         if not isinstance(facts, dict) or not (paths is None or are_texts(paths)):
             raise FormatError("a recommender without facts about its log: config.json is damaged")
-        self.log_facts = facts
+        self.log_facts = {name: value for name, value in facts.items() if name != "paths"}
+        self.kept_cases = saved_cases(saved.tensors)
         self.kept = KeptLog.of_tensors(saved.tensors, len(self.catalogue))
 
 

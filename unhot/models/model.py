@@ -23,6 +23,7 @@ from typing import Annotated, Any, ClassVar, Generic, Protocol, Self, TypeVar
 import numpy as np
 
 from unhot.corpus.phrases import Phrases
+from unhot.corpus.workplace import DiskFull
 from unhot.errors import ConfigError, DataError, FormatError
 from unhot.models.fitting import Begins, Counting, Note, Origin, Reading, Reads, Tells, names_of, opened
 from unhot.models.settings import Range, check_settings
@@ -243,14 +244,15 @@ class Model(ABC, Generic[L]):
                 raise DataError(f"this training is complete: to learn from more text, {more}")
             listeners.say("this training is complete: nothing is left to do")
             return self
+        named = self._origin.files() if source is None else []
         text = opened(self._origin.again() if source is None else source)
         labels = self._origin.labels_again() if labels is None else labels
         # the text is compared with the one that the training began with, so it need not look like text
         reads = Reads(text, labels, phrases=phrases, directory=directory, force=True)
         if not reads.encoded:
             reads = dataclasses.replace(reads, counts=self.text_words(), column=self._origin.column)
-        with listeners.shown(progress) as tells, tells.claim(), self.open_input(reads, tells) as data:
-            if fingerprint(data) != self._origin.fingerprint:
+        with listeners.shown(progress) as tells, tells.claim(), self._reopened(named, reads, tells) as data:
+            if not named and fingerprint(data) != self._origin.fingerprint:
                 raise DataError(
                     "this is not the text that the training started with, or it is tokenised differently, or "
                     "has other phrases: give the same text and the same phrases"
@@ -261,6 +263,37 @@ class Model(ABC, Generic[L]):
             with self._training(data, begins, tells, self._origin) as training:
                 training.train()
         return self
+
+    @contextlib.contextmanager
+    def _reopened(self, named: list[str], reads: Reads, tells: Tells) -> Iterator[Any]:
+        """Open the input of a training that is resumed.
+
+        If the checkpoint names the files, nothing of them is shown before their fingerprint is checked.
+        """
+        if not named:
+            with self.open_input(reads, tells) as data:
+                yield data
+            return
+        listed, held = ", ".join(named), list[str]()
+        tells.say(f"reading {listed}, as the checkpoint says")
+        with contextlib.ExitStack() as stack:
+            try:
+                data = stack.enter_context(
+                    self.open_input(reads, dataclasses.replace(tells, note=held.append))
+                )
+                right = fingerprint(data) == self._origin.fingerprint
+            except DiskFull:  # nothing of the files
+                raise
+            except (DataError, FormatError, ConfigError):
+                right = False
+            if not right:
+                raise DataError(
+                    f"{listed}: is not the text that the training started with, or it is tokenised "
+                    "differently, or has other phrases: give the same text and the same phrases"
+                ) from None
+            for line in held:
+                tells.say(line)
+            yield data
 
     @contextlib.contextmanager
     def _training(self, data: Any, begins: Begins, tells: Tells, origin: Origin) -> Iterator[Training]:
