@@ -1,10 +1,12 @@
 """Folders that come from anywhere: links, pipes and devices in them are refused, and named."""
 
+import json
 import os
 import shutil
 import threading
 from pathlib import Path
 
+import numpy as np
 import pytest
 from commands import run
 
@@ -13,6 +15,7 @@ from unhot.errors import DataError, FormatError
 from unhot.logs.encoding import read_log
 from unhot.logs.log import Log
 from unhot.vectors.formats.directory import load_model, save_model
+from unhot.vocab.vocabulary import Vocabulary
 
 MODELS = Path(__file__).parents[1] / "golden" / "models"
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="Windows has no pipes, and no links without rights")
@@ -159,3 +162,39 @@ def test_nothing_is_shown_of_a_file_that_a_checkpoint_names(name, tmp_path):
     ended = run(*command, "train", "--resume", tmp_path / "model")
     assert ended.returncode == 1
     assert f"{secret}: byte 0: is a pipe" in ended.stderr
+
+
+ESC = "\x1b]0;title\x07\x1b[31m"
+
+
+def test_what_people_see_of_a_config_is_escaped_and_shortened(tmp_path):
+    long = "x" * 5_000_000
+    words = Vocabulary([f"a{ESC}", long], [2, 1])
+    tensors = {"in_vectors": np.ones((2, 8), np.float32), f"t{ESC}": np.ones(2, np.float32)}
+    save_model(tmp_path / "model", {"model": "vectors", f"key{ESC}": f"value{ESC}"}, words, tensors)
+    plain = run("info", tmp_path / "model")
+    assert plain.returncode == 0
+    assert plain.stdout.count("\\x1b]0;title\\x07\\x1b[31m") == 4
+    assert "... (5,000,000 characters)" in plain.stdout
+    assert len(plain.stdout) < 5000
+    assert not {"\x1b", "\x07"} & {*plain.stdout}
+    exact = json.loads(run("info", tmp_path / "model", "--json").stdout)
+    assert exact[f"key{ESC}"] == f"value{ESC}"
+    assert [*exact["commonest"]] == [f"a{ESC}", long]
+
+
+def test_names_of_files_and_columns_are_escaped_in_errors_and_notes(tmp_path):
+    missing = run("info", tmp_path / f"no{ESC}")
+    assert "\\x1b]0;title\\x07" in missing.stderr
+    (tmp_path / "log.csv").write_text(f"{ESC},thing{ESC}\n1,2\n")
+    wrong = run("recommend", "train", tmp_path / "log.csv", "-o", tmp_path / "m")
+    assert wrong.returncode
+    assert not {"\x1b", "\x07"} & {*missing.stderr, *wrong.stderr}
+
+
+def test_items_with_control_characters_stay_apart(tmp_path):
+    rows = [("u", "bell\x07"), ("u", "bell"), ("u", "other"), ("v", "bell\x07"), ("v", "other")]
+    unhot.ItemKNN().fit(rows).save(tmp_path / "model")
+    shown = run("recommend", "similar", tmp_path / "model", "other").stdout
+    assert "bell\\x07" in shown
+    assert "\x07" not in shown

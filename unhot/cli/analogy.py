@@ -9,7 +9,7 @@ import click
 from unhot.cli.neighbors import tell_unseen, unseen_words
 from unhot.cli.options import json_option, restrict_option, which_option
 from unhot.cli.show import show_json
-from unhot.screen.terminal import printable
+from unhot.screen.terminal import printable, shown
 
 EXAMPLES = """
 \b
@@ -74,4 +74,4 @@ def analogy(
     told = f"{{a}} is to {{b}} as ? is to {{c}}:  x with the greatest {FORMULAS[method]}"
     click.echo(told.format(a=printable(a), b=printable(b), c=printable(c)))
     for word, score in found:
-        click.echo(f"{score:7.4f}  {printable(word)}")
+        click.echo(f"{score:7.4f}  {shown(word)}")

@@ -10,13 +10,14 @@ import click
 from unhot.cli.options import json_option
 from unhot.cli.show import show_json, size_of
 from unhot.errors import DataError
-from unhot.screen.terminal import printable
+from unhot.screen.terminal import printable, shown
 
 if TYPE_CHECKING:
     from unhot.vectors.formats.directory import SavedModel
     from unhot.vectors.store import Vectors
 
 FIRST = 10  # the number of words shown
+LONGEST = 10_000  # characters of a value shown
 EXAMPLES = """
 \b
 Examples:
@@ -59,7 +60,7 @@ def info(model: str, ngrams: str | None, as_json: bool) -> None:
     if as_json:
         show_json(facts)
     elif not own:
-        _show({**facts, "first": ", ".join(map(printable, facts["first"]))})
+        _show({**facts, "first": ", ".join(map(shown, facts["first"]))})
     else:
         _show_model(facts, model)
 
@@ -70,9 +71,9 @@ def _show_model(facts: dict[str, Any], model: str) -> None:
         group = "recommend " if "log" in facts else ""
         facts["training"] = f"{where}; continue with: unhot {group}train --resume {model}"
     facts["losses"] = ", ".join(f"{loss:.4f}" for loss in facts.get("losses", [])) or "-"
-    shapes = [f"{name} {' x '.join(map(str, shape))}" for name, shape in facts["tensors"].items()]
+    shapes = [f"{shown(name)} {' x '.join(map(str, shape))}" for name, shape in facts["tensors"].items()]
     for name in {"commonest", "commonest_labels"} & facts.keys():
-        facts[name] = ", ".join(f"{printable(word)} ({count:,})" for word, count in facts[name].items())
+        facts[name] = ", ".join(f"{shown(word)} ({count:,})" for word, count in facts[name].items())
     if isinstance(facts.get("log"), dict):
         learned_from, holds = facts["log"].get("learned_from"), facts.pop("holds")
         facts["log"] = f"learned from {learned_from} (split {facts.get('split')}); holds {holds}"
@@ -203,6 +204,6 @@ def _listed(numbers: Any) -> str:
 
 
 def _show(facts: dict[str, Any]) -> None:
-    width = max(12, *map(len, facts))
+    width = max(12, *(len(shown(name)) for name in facts))
     for name, value in facts.items():
-        click.echo(f"{name:<{width}} {'-' if value is None else value}")
+        click.echo(f"{shown(name):<{width}} {'-' if value is None else shown(str(value), LONGEST)}")

@@ -14,7 +14,7 @@ import click
 from unhot.cli.options import restrict_option, which_option
 from unhot.cli.show import note
 from unhot.errors import DataError
-from unhot.screen.terminal import printable
+from unhot.screen.terminal import printable, shown
 
 if TYPE_CHECKING:
     from unhot.vectors.store import Vectors
@@ -115,7 +115,7 @@ class _Search:
         if heading:
             click.echo(f"{chr(10) if self.shown else ''}{printable(query)}")
         for other, cosine in found:
-            click.echo(f"{cosine:7.4f}  {printable(other)}")
+            click.echo(f"{cosine:7.4f}  {shown(other)}")
         self.shown += 1
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from unhot.screen.terminal import printable, silence
+from unhot.screen.terminal import printable_lines, shown, silence
 
 if TYPE_CHECKING:
     from unhot.screen.console import Bar
@@ -21,7 +21,7 @@ PIPE = 160  # the width of tables if stdout is not a terminal
 def note(line: str) -> None:
     """Print a line about what goes on to stderr; if no one reads it any more, the command goes on."""
     try:
-        click.echo(line, err=True)
+        click.echo(printable_lines(line), err=True)
     except BrokenPipeError:
         silence(sys.stderr)
 
@@ -51,8 +51,8 @@ def print_table(
 
     console = Screen()
     width = console.width if console.is_terminal else PIPE
-    lines = [[printable(cell) for cell in row] for row in rows]
-    headings = header or [""] * len(lines[0])
+    lines = [[shown(cell) for cell in row] for row in rows]
+    headings = [shown(heading) for heading in header or [""] * len(lines[0])]
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_header=bool(header))
     table.add_column(headings[0], overflow="fold", style="bold")
     for heading in headings[1:]:
@@ -65,9 +65,9 @@ def print_table(
     if gap:
         console.print()
     if title:
-        console.print(Text(printable(title), style="bold"))
+        console.print(Text(shown(title), style="bold"))
     console.print(table)
-    console.print(how, soft_wrap=not console.is_terminal)
+    console.print(printable_lines(how), soft_wrap=not console.is_terminal)
 
 
 def new_bar(before: str, behind: str, *, quiet: bool = False, transient: bool = False) -> Bar:

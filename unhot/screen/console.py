@@ -70,4 +70,4 @@ class Bar(Progress):
 
     def say(self, line: str) -> None:
         """Print a line above the bar."""
-        self.console.print(line, soft_wrap=True)
+        self.console.print(printable_lines(line), soft_wrap=True)

@@ -2,8 +2,9 @@
 
 A word or a file name may hold characters that a terminal obeys: colours, cursor moves, bells, marks that turn
 the direction of writing. So every command runs inside `escaped_terminals`: it puts a layer before each stream
-that is a terminal, and there such characters become visible escapes. A new command need not think of it. Into
-a pipe or a file, everything goes as it is.
+that is a terminal, and there such characters become visible escapes. A new command need not think of it. What
+is said to people (notes, errors, tables, `unhot info`) is escaped everywhere, because a pipe or a log may end
+on a terminal. Results for machines go into a pipe or a file as they are.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from typing import IO, TYPE_CHECKING, Any, TextIO, cast
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
+SHOWN = 200  # characters of a word that people see
 ODD = re.compile(r"[^ -~]")  # what may need an escape in a word
 ODD_IN_LINES = re.compile(r"[^ -~\n\t]")  # likewise in lines of output
 
@@ -27,6 +29,11 @@ ODD_IN_LINES = re.compile(r"[^ -~\n\t]")  # likewise in lines of output
 def printable(word: str) -> str:
     """Return a word that any terminal can show; invalid UTF-8 and control characters become escapes."""
     return ODD.sub(_visible, word)
+
+
+def shown(word: str, most: int = SHOWN) -> str:
+    """Return a word that any terminal can show; a long one is cut, and its length is said."""
+    return printable(word if len(word) <= most else f"{word[:most]}... ({len(word):,} characters)")
 
 
 def printable_lines(text: str) -> str:
