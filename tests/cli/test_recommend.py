@@ -360,3 +360,13 @@ def test_demo(tmp_path):
     ok("for", tmp_path / "shop" / "model", "u0001")
     ok("similar", tmp_path / "shop" / "model", "i0001")
     ok("evaluate", tmp_path / "shop" / "model")
+
+
+@pytest.mark.parametrize("options", [("train", "-o", "m", "--model", "popularity"), ("compare",)])
+def test_rows_that_are_left_out_are_told_also_with_q(options, tmp_path):
+    rows = [f"u{n % 4},i{n % 3},{n}" for n in range(8)] + ["u1,,1"] * 24
+    (tmp_path / "log.csv").write_text("user,item,time\n" + "\n".join(rows) + "\n")
+    command, *rest = options
+    said = run("recommend", command, "log.csv", *rest, "-q", cwd=tmp_path).stderr
+    assert "24 of 32 rows are bad and were left out" in said
+    assert "saved to" not in said

@@ -94,7 +94,7 @@ def compare(
     tell = (lambda line: None) if quiet else note
     if exclude_seen is None and (reader.session is not None or reader.gap is not None):
         exclude_seen = False  # the lines are sessions
-    with reader.open_log(log, Tells(note=tell)) as opened:
+    with reader.open_log(log, Tells(note=None if quiet else note)) as opened:
         found = compare_recommenders(
             opened,
             split,

@@ -104,7 +104,7 @@ RESUMED |= {"checkpoint_minutes", "checkpoint_chunks", "threads", "device", "for
     metavar="DIR",
     help="Keep the encoded text and the cells in this directory  [default: a temporary directory]",
 )
-@click.option("-q", "--quiet", is_flag=True, help="Show nothing but errors.")
+@click.option("-q", "--quiet", is_flag=True, help="Show nothing but errors and warnings.")
 @click.pass_context
 def train(
     context: click.Context,
@@ -200,7 +200,7 @@ def _how(
         "callbacks": callbacks,
         "reading": bar.reading,
         "counting": bar.counting,
-        "note": bar.note,
+        "note": None if options["quiet"] else bar.note,  # None: warnings are logged, to standard error
         "phrases": None if options["phrases"] is None else Phrases.load(options["phrases"]),
         "directory": options["corpus_dir"],
         "checkpoint": checkpoint,

@@ -179,7 +179,7 @@ class Classifier(Estimator, EpochModel[LearnedWords], TextModel[LearnedWords], V
         text = replace(reads, source=source.texts(), labels=source.labels, column=None)
         with self.open_text(text, tells) as corpus:
             if note := rows.report.note():
-                tells.say(note)
+                tells.warn(note)
             self._held_out = source.held_out
             yield corpus
 

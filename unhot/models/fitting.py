@@ -19,6 +19,7 @@ from unhot.errors import ConfigError, DataError, FormatError
 from unhot.logs.log import INDEX as LOG_INDEX
 from unhot.logs.log import Log
 from unhot.regular import named_size
+from unhot.screen.terminal import printable_lines
 from unhot.train.bar import TrainingBar
 from unhot.train.checkpoint import Checkpoint
 from unhot.train.history import History
@@ -107,8 +108,11 @@ class Tells:
         (self.note or logger.info)(line)
 
     def warn(self, line: str) -> None:
-        """Report a line about what went wrong."""
-        (self.note or logger.warning)(line)
+        """Report a line about what went wrong, or what was left out; without `note` it is logged."""
+        if self.note is None:
+            logger.warning("%s", printable_lines(line))
+        else:
+            self.note(line)
 
 
 @dataclass(frozen=True)

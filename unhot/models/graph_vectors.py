@@ -88,7 +88,7 @@ class GraphVectors(WalkModel):
             force=force,
             threads=self.threads,
             progress=tells.reading,
-            note=tells.say,
+            note=tells.warn,
         )
 
     def graph(self, data: Cells, tells: Tells) -> Cells:

@@ -133,7 +133,7 @@ class LogModel(Recommender, Model[L]):
         how["side"] = tuple(dict.fromkeys(self.side_columns))
         log = read_log(source, progress=tells.reading, **how | more)
         for line in log.facts["report"]:
-            tells.say(line)
+            tells.warn(line)
         tells.say(
             f"{log.words:,} events of {len(log.users):,} users with {len(log.items):,} items in "
             f"{log.sentences:,} lines"

@@ -49,8 +49,10 @@ class TextModel(Model[L]):
         else:
             how = reads.phrases.encode
         with how(reads.source, **self.encoding(reads), progress=tells.reading) as corpus:
-            for line in str(corpus.report).splitlines():
-                tells.say(line)
+            numbers, *odd = str(corpus.report).splitlines()
+            tells.say(numbers)
+            for line in odd:
+                tells.warn(line)
             compiled()
             yield corpus
 
