@@ -97,7 +97,10 @@ def map_numbers(path: Path, kind: Any) -> Any:
     """Map the little-endian numbers of a file, read-only; an empty file (not mappable) gives no numbers."""
     if not inner_size(path):
         return np.zeros(0, kind)
-    return np.asarray(np.memmap(path, np.dtype(kind).newbyteorder("<"), "r"), kind)
+    # copy-on-write: a library that ignores the flag, as torch does, must not write to read-only memory
+    mapped = np.memmap(path, np.dtype(kind).newbyteorder("<"), "c")
+    mapped.flags.writeable = False
+    return np.asarray(mapped, kind)
 
 
 def read_only(array: Any) -> Any:

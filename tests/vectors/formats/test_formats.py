@@ -17,6 +17,7 @@ from unhot.errors import ConfigError, DataError, FormatError
 from unhot.types import Floats
 from unhot.vectors.formats import FORMATS, Table, format_name, read_table, write_table
 from unhot.vectors.formats.directory import save_model
+from unhot.vectors.store import Vectors
 from unhot.vocab.vocabulary import Vocabulary
 
 WORDS = [
@@ -66,6 +67,30 @@ def test_there_and_back(name: str, counts: np.ndarray | None, tmp_path: Path) ->
         np.testing.assert_array_equal(table.counts, counts)
     else:
         assert table.counts is None
+
+
+def train_rows(rows: Floats) -> None:
+    """One step of an optimizer of torch, which ignores that an array is read-only."""
+    torch = pytest.importorskip("torch")
+    embedding = torch.nn.Embedding.from_pretrained(torch.from_numpy(rows), freeze=False)
+    embedding(torch.tensor([0])).sum().backward()
+    torch.optim.SGD(embedding.parameters(), lr=1.0).step()
+
+
+@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.filterwarnings("ignore:The given NumPy array is not writable")
+def test_torch_trains_what_was_loaded_and_the_file_stays_as_it_is(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("unhot.vectors.formats.safetensors.RELEASED", 1)  # saving gives memory back
+    vectors = random_vectors(3, 8)
+    write_table(place(tmp_path, name), Table(["a", "b", "c"], vectors, None), name)
+    loaded = Vectors.load(place(tmp_path, name))
+    train_rows(loaded.vectors)
+    loaded[:].save(tmp_path / "changed")
+    np.testing.assert_array_equal(loaded.vectors[0], vectors[0] - 1)
+    np.testing.assert_array_equal(Vectors.load(tmp_path / "changed").vectors[0], vectors[0] - 1)
+    np.testing.assert_array_equal(Vectors.load(place(tmp_path, name)).vectors, vectors)
 
 
 @pytest.mark.parametrize("name", FORMATS)

@@ -173,7 +173,10 @@ class Queries:
         return self._parts.input_row(whole("ind", ind, 0))
 
     def get_input_matrix(self) -> Floats:
-        """Return the input matrix: rows of words, then of buckets; from a file, mapped and read-only."""
+        """Return the input matrix: rows of words, then of buckets.
+
+        From a file it is mapped: a change in place changes the answers of this model, but not the file.
+        """
         if self.is_quantized():
             raise ConfigError(
                 "get_input_matrix: the rows of this model are quantised; use get_input_vector for single rows"
@@ -183,7 +186,7 @@ class Queries:
     def get_output_matrix(self) -> Floats:
         """Return the output matrix: a row for each label or word, or for each inner tree node (loss hs).
 
-        From a file, it is mapped and read-only.
+        From a file it is mapped, as the input matrix is.
         """
         if not isinstance(self._parts.output, np.ndarray):
             raise ConfigError("get_output_matrix: the output rows of this model are quantised")

@@ -55,7 +55,7 @@ CHECKED = 1 << 20  # numbers checked at a time
 
 
 class SavedModel(NamedTuple):
-    """The content of a model folder; the tensors are memory-mapped and read-only."""
+    """The content of a model folder; the tensors are memory-mapped copy-on-write."""
 
     config: dict[str, Any]
     vocabulary: Vocabulary  # the input words

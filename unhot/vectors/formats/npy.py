@@ -1,4 +1,4 @@
-"""Read and write NumPy's `X.npy`, memory-mapped, with the words beside it in `X.words.txt`.
+"""Read and write NumPy's `X.npy`, memory-mapped copy-on-write, with the words beside it in `X.words.txt`.
 
 The words file has one word per line, see words_text.py. The header of the matrix is parsed here and not by
 NumPy, which raises a dozen different errors for a damaged one. Nothing is unpickled.
@@ -76,7 +76,7 @@ def _mapped(path: Path, size: int) -> NDArray[Any]:
         )
     if not needed:
         return np.empty(shape, dtype)
-    return np.memmap(path, dtype, "r", start, shape, "F" if fortran else "C")
+    return np.memmap(path, dtype, "c", start, shape, "F" if fortran else "C")
 
 
 def _read_header(path: Path, data: bytes) -> tuple[np.dtype[Any], tuple[int, int], bool, int]:

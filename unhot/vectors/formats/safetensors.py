@@ -85,7 +85,7 @@ class TensorPlace(NamedTuple):
 
 
 def read_safetensors(path: Path) -> dict[str, Array]:
-    """Memory-map every tensor of a file, read-only, after checking the header against the file's size."""
+    """Memory-map every tensor of a file after checking the header against the file's size."""
     return {name: map_tensor(path, entry) for name, entry in read_entries(path).items()}
 
 
@@ -125,7 +125,8 @@ def _release(tensor: Array) -> None:
     found: Any = tensor
     while found is not None and not isinstance(found, np.memmap):
         found = getattr(found, "base", None)
-    if found is not None and found.mode == "r" and hasattr(mmap, "MADV_DONTNEED"):
+    # a writable map may hold changes, which would be lost
+    if found is not None and not found.flags.writeable and hasattr(mmap, "MADV_DONTNEED"):
         found._mmap.madvise(mmap.MADV_DONTNEED)  # type: ignore[attr-defined]
 
 
@@ -191,17 +192,16 @@ def _checked_entry(path: Path, name: str, entry: object, start: int) -> TensorPl
 
 
 def map_tensor(path: Path, entry: TensorPlace) -> Array:
-    """Memory-map a tensor, read-only."""
+    """Memory-map a tensor copy-on-write: it can be changed in memory, the file stays as it is."""
     dtype, shape = ITEMS[entry.dtype], entry.shape
     try:
         if math.prod(shape) == 0:  # nothing to map
             tensor: Array = np.zeros(shape, dtype)
         else:
             # another program may place tensors anywhere; kernels need aligned ones, so those are copied
-            tensor = np.require(np.memmap(path, dtype, "r", entry.begin, shape), requirements="A")
+            tensor = np.require(np.memmap(path, dtype, "c", entry.begin, shape), requirements="A")
     except ValueError as error:  # e.g. the shape [2**62, 2**62, 0]: no bytes, but too large for NumPy
         raise FormatError(
             f"{path}: a tensor in the header at byte 8 has the impossible shape {list(shape)}"
         ) from error
-    tensor.flags.writeable = False
     return tensor

@@ -14,7 +14,7 @@ from unhot.vectors.formats.table import file_size
 
 
 class Cursor:
-    """A position in a memory-mapped file that advances as numbers are read."""
+    """A position in a file, memory-mapped copy-on-write, that advances as numbers are read."""
 
     def __init__(self, path: Path) -> None:
         """Map a file."""
@@ -24,7 +24,7 @@ class Cursor:
         if not self.size:
             raise self.error(0, "the file is empty")
         with path.open("rb") as file:
-            self.map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+            self.map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
 
     def error(self, at: int, what: str) -> FormatError:
         """Return an error that says what is wrong at a byte."""
