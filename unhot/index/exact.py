@@ -114,6 +114,10 @@ class Exact:
         self._plain_work = 0
         self._screened: Screened | None = None
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what is pickled and copied: all but the 8-bit copy, which must be aligned."""
+        return {**self.__dict__, "_screened": None}
+
     def search(
         self, queries: ArrayLike, k: int, *, exclude: ArrayLike | None = None, rows: slice | None = None
     ) -> tuple[Counts, Floats]:

@@ -139,16 +139,6 @@ class Estimator(Model[LearnedWords]):
             self.__post_init__()
         return self
 
-    def __getstate__(self) -> dict[str, Any]:
-        """Return what is pickled: all but what is made on demand, such as buffers and compiled code."""
-        copied = object.__new__(type(self))
-        copied.__dict__.update(self.__dict__)
-        copied.forget()
-        learned = self._learned
-        if learned is not None:  # a read-only view of a dict cannot be pickled
-            copied._learned = learned._replace(own=dict(learned.own), squares=dict(learned.squares))
-        return copied.__dict__
-
     def __sklearn_is_fitted__(self) -> bool:
         """Return whether the model has learned anything."""
         return self._learned is not None

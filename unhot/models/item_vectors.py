@@ -114,6 +114,7 @@ class ItemVectors(LogModel[LearnedWords], WindowModel):
     def ended(self) -> None:
         """Clean up after a training; only an interrupted one needs its best epoch again."""
         super().ended()
+        self._watch = None  # it holds the callbacks of the training
         if self.complete:
             self._best = {}
 

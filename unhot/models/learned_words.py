@@ -1,7 +1,6 @@
 """The state that a word model has learned, and its tensors in a saved model."""
 
 from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,6 +20,7 @@ NO_WEIGHTS: Floats = np.zeros(0, np.float32)
 KINDS: dict[str, Any] = {"out_bias": np.float32, "in_bias": np.float32, "ln_z": np.float32}
 KINDS |= {"seen": np.int64, "frozen": np.uint8, "row_weights": np.float32, "mixing": np.float32}
 KINDS |= {"row_keys": np.int64}
+NO_ARRAYS: Mapping[str, Any] = {}
 SQUARES = "squares."  # prefix of the names of tensors that only an incomplete training on cells has
 
 
@@ -34,10 +34,10 @@ class LearnedWords(NamedTuple):
     seen: Counts  # how often learned noise has seen each target; empty: the noise is not learned
     frozen: Bytes  # [input rows] 1 where the row must not change; empty: all rows are trained
     # what a torch head has learned in addition to the params, such as the projections of adaptive
-    own: Mapping[str, Any] = MappingProxyType({})
+    own: Mapping[str, Any] = NO_ARRAYS
     keys: Counts = NO_KEYS  # [input rows] the key of each row, see `NgramRows`; empty: one row for each word
     # mean squares of gradients by names of params, during a training on cells
-    squares: Mapping[str, Any] = MappingProxyType({})
+    squares: Mapping[str, Any] = NO_ARRAYS
     weights: Floats = NO_WEIGHTS  # [input rows] the weight of each row in a line; empty: all are 1
     mixing: Floats = NO_MIXING  # learned weights of the rows of words, see `Bags`
 

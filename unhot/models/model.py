@@ -101,6 +101,13 @@ class Model(ABC, Generic[L]):
     def forget(self) -> None:
         """Drop cached objects made from params that have changed since."""
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what is pickled and copied: all but cached objects, such as stores and searches."""
+        copied = object.__new__(type(self))
+        copied.__dict__.update(self.__dict__)
+        copied.forget()
+        return copied.__dict__
+
     @property
     def vocabulary(self) -> Vocabulary | None:
         """The words that are inputs, with counts; None before anything is learned."""

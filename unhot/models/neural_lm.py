@@ -243,11 +243,19 @@ class NeuralLM(LanguageModel, EpochModel[LearnedNet], TextModel[LearnedNet]):
         net, tensors = self.new_net(saved.vocabulary), as_tensors(saved.tensors)
         net.set_state(_under(tensors, NET))
         rest = {name: one for name, one in tensors.items() if not name.startswith(NET)}
-        self.keep(LearnedNet(saved.vocabulary, saved.vocabulary, net, lambda: rest))
+        self.keep(LearnedNet(saved.vocabulary, saved.vocabulary, net, functools.partial(dict, rest)))
 
     def forget(self) -> None:
         """Drop what was made from the old state."""
         self.__dict__.pop("scorer", None)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what is pickled and copied: of an incomplete training also the tensors to resume it."""
+        state = super().__getstate__()
+        if self._learned is not None:
+            rest = {} if self.complete else self._learned.resuming()
+            state["_learned"] = self._learned._replace(resuming=functools.partial(dict, rest))
+        return state
 
     @functools.cached_property
     def scorer(self) -> "NetScorer":  # type: ignore[override]

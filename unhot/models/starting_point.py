@@ -6,7 +6,6 @@ is). A new word starts at random, as always.
 """
 
 from collections.abc import Iterable, Mapping
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,7 +13,7 @@ import numpy as np
 from unhot.errors import ConfigError, DataError
 from unhot.kernels.loop import Params
 from unhot.kernels.simd.rows import as_floats
-from unhot.models.learned_words import LearnedWords
+from unhot.models.learned_words import NO_ARRAYS, LearnedWords
 from unhot.models.ngram_rows import NO_KEYS, old_rows
 from unhot.outputs import OutputLayer
 from unhot.types import Bytes, Counts, Floats, Ids
@@ -33,8 +32,8 @@ class StartingPoint(NamedTuple):
     in_rows: Ids  # [input rows] the old row that each new row starts from; -1: none
     out_rows: Ids  # [output rows] likewise
     seen: Counts  # [words] the counts of learned noise, or empty; see `LearnedWords`
-    own: Mapping[str, Any] = MappingProxyType({})  # see `LearnedWords`
-    squares: Mapping[str, Any] = MappingProxyType({})  # likewise
+    own: Mapping[str, Any] = NO_ARRAYS  # see `LearnedWords`
+    squares: Mapping[str, Any] = NO_ARRAYS  # likewise
 
     def fill(self, params: Params) -> None:
         """Copy the old rows into new params."""

@@ -1,6 +1,7 @@
 """Models that have vectors: the setting `dim`, and the stores through which vectors are queried."""
 
 import dataclasses
+import functools
 from abc import abstractmethod
 from typing import Annotated, Self
 
@@ -19,11 +20,6 @@ class VectorModel(Model[L]):
 
     use = "query it with: unhot neighbors {} WORD"
 
-    def __post_init__(self) -> None:
-        """Check the settings."""
-        super().__post_init__()
-        self._stores: dict[str, Vectors] = {}  # made on first use
-
     @property
     def vectors(self) -> Vectors:
         """The word vectors."""
@@ -35,13 +31,18 @@ class VectorModel(Model[L]):
             self._stores[name] = self.make_store(name)
         return self._stores[name]
 
+    @functools.cached_property
+    def _stores(self) -> dict[str, Vectors]:
+        """The stores made so far."""
+        return {}
+
     @abstractmethod
     def make_store(self, name: str) -> Vectors:
         """Make the vectors of a tensor by its name, from the current params."""
 
     def forget(self) -> None:
         """Drop the stores, whose params have changed since."""
-        self._stores.clear()
+        self.__dict__.pop("_stores", None)
 
     @classmethod
     def from_saved(cls, saved: SavedModel) -> Self:

@@ -336,6 +336,10 @@ class Vectors(WordRows):
         self._exact.threads = whole("threads", self.threads, 1)
         return self._exact
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what is pickled and copied: all but the search, whose arrays must be aligned."""
+        return {name: value for name, value in self.__dict__.items() if name != "_exact"}
+
     def _changed(self) -> None:
         super()._changed()
         self.__dict__.pop("_exact", None)

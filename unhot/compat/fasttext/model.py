@@ -57,6 +57,11 @@ class FastText(Queries):
         super().__init__(parts)
         self._scorer: LabelScorer | None = None
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle and copy the parts and the training parameters; what is made of them is made again."""
+        given = {name: value for name, value in self.__dict__.items() if not name.startswith("_")}
+        return type(self), (self._parts,), given
+
     def save_model(self, path: PathLike) -> None:
         """Write a `.bin` (or `.ftz`) file that fastText can read.
 

@@ -7,6 +7,7 @@ rows have fastText's numbers, too.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -71,7 +72,7 @@ class Parts(NamedTuple):
         return np.asarray(self.rows.take(rows)[0])
 
     def input_matrix(self) -> Floats:
-        """Return all input rows; those of a file are mapped and read-only."""
+        """Return all input rows; those of a file are mapped, and a change of them never reaches the file."""
         if self._as_in_file and isinstance(self.rows.matrix, np.ndarray):
             return np.asarray(self.rows.matrix)
         return np.concatenate([np.empty((0, self.header.dim), np.float32), *self.rows.expanded()])
@@ -86,7 +87,7 @@ def open_parts(path: Path) -> Parts:
         dictionary=file.dictionary,
         rows=file.rows(),
         output=file.output_matrix,
-        write=lambda target: write_fasttext(target, file),
+        write=functools.partial(write_fasttext, file=file),
     )
 
 

@@ -334,6 +334,10 @@ class Word2Vec:
         out.show(model)
         return out
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what is pickled and copied: all but the iterator from which the vocabulary was built."""
+        return {**self.__dict__, "_read": None}
+
     def __str__(self) -> str:
         """Show the number of words, the dimension and the first rate."""
         facts = f"vocab={len(self._wv)}, vector_size={self.vector_size}, alpha={self.alpha}"
