@@ -267,6 +267,7 @@ def test_the_torch_engine(folder):
     ("options", "told"),
     [
         (("--output", "adaptive"), "adaptive: has no compiled kernel: train with engine='torch'"),
+        (("--output", "sampled:k=4097"), "sampled:k=4097: compiled kernels take k <= 4096"),
         (("--device", "cuda:0"), "device='cuda:0': the compiled engine runs on the cpu only"),
         (("--engine", "torch", "--device", "nowhere"), "device='nowhere': cannot be used here"),
     ],

@@ -162,6 +162,57 @@ def test_what_is_ignored_may_be_no_number(name):
     assert all(torch.isfinite(parameter.grad).all() for parameter in head.parameters())
 
 
+@pytest.mark.parametrize("name", sorted(LAYERS))
+def test_the_exact_loss_of_validation(name, monkeypatch):
+    head, (hidden, target) = make(name), batch()
+    own = -head.log_prob(hidden).gather(1, target[:, None])[:, 0].detach()
+    monkeypatch.setattr("unhot.nn.head.AT_ONCE", 3 * head.width())  # three examples at a time
+    for mode in (head.train(), head.eval()):
+        torch.testing.assert_close(mode.nll(hidden, target), own.mean())
+    assert not head.nll(hidden, target).requires_grad
+    shaped = head.nll(hidden.reshape(2, 4, DIM), target.reshape(2, 4), reduction="none")
+    torch.testing.assert_close(shaped.reshape(-1), own)
+    both = torch.tensor([[1, 3]])  # two true classes
+    torch.testing.assert_close(head.nll(hidden[:1], both), -head.log_prob(hidden[0])[both[0]].sum().detach())
+    target[2] = -100
+    known = torch.arange(BATCH) != 2
+    torch.testing.assert_close(head.nll(hidden, target), own[known].mean())
+    torch.testing.assert_close(head.nll(hidden, target, reduction="sum"), own[known].sum())
+    assert head.nll(hidden[:0], target[:0], reduction="sum") == 0
+    with pytest.raises(DataError, match="target: id 10: must be between 0 and 9"):
+        head.nll(hidden[:1], torch.tensor([10]))
+
+
+@pytest.mark.parametrize("name", sorted(LAYERS))
+def test_a_wrong_target_is_named(name):
+    hidden, target = batch()
+    for wrong in (-1, 10):
+        target[-1] = wrong
+        with pytest.raises(DataError, match=f"target: id {wrong}: must be between 0 and 9"):
+            make(name)(hidden, target)
+
+
+def test_a_wrong_id_in_a_graph_is_named():
+    """A compiled kernel that meets it in a thread would end the process."""
+    torch.compiler.reset()
+    compiled = torch.compile(make("sampled:k=5"), fullgraph=True, backend="aot_eager")
+    hidden, target = batch()
+    draws = torch.arange(5)
+    compiled(hidden, target, draws=draws)
+    for name, ids in (("target", target), ("draws", draws)):
+        ids[-1] = 10
+        with pytest.raises(DataError, match=f"{name}: id 10: must be between 0 and 9"):
+            compiled(hidden, target, draws=draws)
+        ids[-1] = 0
+
+
+def test_as_many_draws_as_there_are_words():
+    many = nn.OutputHead("sampled:k=5000", 4, 5000)
+    assert many(torch.zeros(2, 4), torch.tensor([1, 2])).isfinite()
+    with pytest.raises(ConfigError, match="sampled:k=5001: must be <= 5000"):
+        nn.OutputHead("sampled:k=5001", 4, 5000)
+
+
 @pytest.mark.parametrize("name", [name for name in sorted(LAYERS) if name != "in_batch"])
 def test_no_true_class_at_all_costs_nothing(name):
     head, (hidden, _) = make(name), batch()

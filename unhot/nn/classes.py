@@ -29,7 +29,7 @@ class AccidentalHits(NamedTuple):
 def checked_classes(name: str, classes: Tensor, num_true: int, range_max: int) -> Tensor:
     """Return the classes as int64 [batch, num_true]; raise a `DataError` for another shape, type or range.
 
-    The range is checked only where that is free: not while compiling, and not on a GPU, which would stall.
+    The range is checked only where that is free: not on a GPU, which would stall.
     """
     num_true = whole("num_true", num_true, 1)
     check_whole(name, classes)
@@ -40,8 +40,7 @@ def checked_classes(name: str, classes: Tensor, num_true: int, range_max: int) -
         raise DataError(
             f"{name} of shape {given}: must be [batch, num_true] with num_true={num_true}; {hint}"
         )
-    check_ids(name, classes, range_max)
-    return classes.long()
+    return check_ids(name, classes, range_max).long()
 
 
 def check_tensor(name: str, values: Tensor) -> None:
@@ -59,13 +58,35 @@ def check_whole(name: str, ids: Tensor) -> None:
         raise DataError(f"{name} of type {ids.dtype}: must be whole numbers; convert them with .long()")
 
 
-def check_ids(name: str, ids: Tensor, range_max: int) -> None:
-    """Raise a `DataError` unless these are whole numbers from 0 to `range_max` - 1.
+def check_ids(name: str, ids: Tensor, range_max: int) -> Tensor:
+    """Return ids; raise a `DataError` unless they are whole numbers from 0 to `range_max` - 1.
 
-    The range is checked only where that is free (`readable`).
+    The range is checked on the CPU alone (`readable`). In a compiled graph the check is part of the graph: a
+    kernel that meets a wrong id in one of its threads would end the process.
     """
     check_whole(name, ids)
-    if readable(ids) and ids.numel():
+    if torch.compiler.is_compiling():
+        return _checked_in_graph(name, ids, range_max)
+    if readable(ids):
+        _check_range(name, ids, range_max)
+    return ids
+
+
+@torch.library.custom_op("unhot::checked_ids", mutates_args=())
+def _checked_in_graph(name: str, ids: Tensor, range_max: int) -> Tensor:
+    """Return a copy of ids, because the result of an operator must not be its argument."""
+    if ids.device.type == "cpu":
+        _check_range(name, ids, range_max)
+    return ids.clone()
+
+
+@_checked_in_graph.register_fake
+def _(name: str, ids: Tensor, range_max: int) -> Tensor:
+    return torch.empty_like(ids)
+
+
+def _check_range(name: str, ids: Tensor, range_max: int) -> None:
+    if ids.numel():
         low, high = (int(end) for end in ids.long().aminmax())  # unsigned types have no aminmax
         if low < 0 or high >= range_max:
             raise DataError(f"{name}: id {low if low < 0 else high}: must be between 0 and {range_max - 1}")
@@ -125,7 +146,7 @@ def compute_accidental_hits(
         raise DataError(
             f"sampled_candidates of shape {tuple(sampled_candidates.shape)}: must be one row of ids"
         )
-    check_ids("sampled_candidates", sampled_candidates, 2**63 - 1)
+    sampled_candidates = check_ids("sampled_candidates", sampled_candidates, 2**63 - 1)
     if sampled_candidates.numel() == 0:
         none = classes.new_zeros(0)
         return AccidentalHits(none, none, none.float())

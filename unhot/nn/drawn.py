@@ -13,12 +13,13 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from unhot.errors import whole
 from unhot.nn.head import OutputHead, head_for
 from unhot.nn.head_arguments import FlatBatch
 from unhot.nn.links import first_of_equals, hits, masked, no, yes
 from unhot.nn.noise import alias_tensors, draw_alias, draw_different, draw_weights, expected_different
 from unhot.nn.number_types import wide, widened
-from unhot.outputs.drawn import DrawnLayer
+from unhot.outputs.drawn import MAX_K, DrawnLayer
 from unhot.outputs.sampled import SampledSoftmax
 from unhot.types import Counts
 
@@ -40,6 +41,7 @@ class DrawnHead(OutputHead):
         """Make the parameters, the noise and the offsets."""
         super().make(counts)
         layer = self.layer
+        whole(f"{layer.name}:k", layer.k, 1, max(MAX_K, self.words))
         self.learns = layer.noise == "learned"
         if self.learns:
             self.seen = torch.ones(self.words, dtype=torch.int64)

@@ -284,5 +284,5 @@ def _candidates(
                 f"sampled_values: {name} of shape {tuple(values.shape)}: "
                 f"must be {shape}, by num_sampled and the labels"
             )
-    check_ids("sampled_values: sampled_candidates", drawn.sampled_candidates, classes)
-    return drawn._replace(sampled_candidates=drawn.sampled_candidates.long())
+    ids = check_ids("sampled_values: sampled_candidates", drawn.sampled_candidates, classes)
+    return drawn._replace(sampled_candidates=ids.long())

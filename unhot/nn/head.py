@@ -227,6 +227,8 @@ class OutputHead(ExactTables):
     ) -> Tensor:
         """Return the loss of hidden vectors [..., dim] for targets [...], or [..., true] if several are true.
 
+        This is the training loss, also in `eval()`; to validate a model, use `nll`.
+
         reduction      "mean" over the examples that are not ignored (0 if all are), "sum", or "none": [...]
         ignore_index   a target to ignore; with several true classes, the padding of short rows
         draws          noise words to use in place of random ones: [k], or [..., k]
@@ -237,7 +239,7 @@ class OutputHead(ExactTables):
         batch = flatten(hidden, target, self.words, ignore_index, draws, in_bias, self.seen)
         self._check_call(target.ndim == hidden.ndim, draws is not None, in_bias is not None)
         if batch.draws is not None:
-            check_ids("draws", batch.draws, self.drawn_from(batch))
+            batch = batch._replace(draws=check_ids("draws", batch.draws, self.drawn_from(batch)))
         counted = batch.known.any(dim=1)
         self._observe(batch)
         if reduction == "none":
@@ -247,6 +249,30 @@ class OutputHead(ExactTables):
         if reduction == "mean":
             scale = scale / scale.sum().clamp(min=1.0)
         return self.total(batch, scale)
+
+    @torch.no_grad()
+    def nll(
+        self, hidden: Tensor, target: Tensor, *, reduction: str = "mean", ignore_index: int = -100
+    ) -> Tensor:
+        """Return the exact -log P(target), for validation: in any mode, without gradients, block by block.
+
+        P is that of `log_prob`, so `exp` of the mean is the perplexity. `forward` returns the training loss,
+        also in `eval()`: for layers that draw noise an estimate over a few words, not this. Shapes, reduction
+        and ignore_index are those of `forward`; several true classes of an example are summed.
+        """
+        one_of("reduction", reduction, ("mean", "sum", "none"))
+        flat_hidden(hidden, self.dim)
+        batch = flatten(hidden, target, self.words, ignore_index, None, None, self.seen)
+        size = max(1, AT_ONCE // self.width())
+        parts = [
+            self.log_prob(block).gather(1, ids)
+            for block, ids in zip(batch.hidden.split(size), batch.target.split(size), strict=True)
+        ]
+        losses = torch.where(batch.known, -torch.cat(parts), 0.0).sum(dim=1)
+        if reduction == "none":
+            return losses.reshape(hidden.shape[:-1])
+        total, counted = losses.sum(), batch.known.any(dim=1).sum()
+        return total / counted.clamp(min=1) if reduction == "mean" else total
 
     def log_prob(self, hidden: Tensor) -> Tensor:
         """Return the log-probabilities of all words: [..., words]."""

@@ -110,7 +110,7 @@ def flatten(
     ids = torch.where(known, ids, 0)
     # hidden vectors of ignored examples may hold anything, even NaN
     flat = torch.where(known.any(dim=1, keepdim=True), flat, 0.0)
-    check_ids("target", ids, words)
+    ids = check_ids("target", ids, words)
     if draws is not None:
         check_whole("draws", draws)
         draws = draws.long() if draws.ndim == 1 else draws.reshape(flat.shape[0], draws.shape[-1]).long()

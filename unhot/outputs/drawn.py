@@ -26,7 +26,7 @@ from unhot.outputs.count_losses import LogisticLoss
 from unhot.outputs.layer import OutputLayer
 from unhot.types import Counts, Doubles, Floats, Words64
 
-MAX_K = 4096  # the largest k: all draws of a step are compared with each other
+MAX_K = 4096  # the largest k of compiled kernels: all draws of a step are compared with each other
 SHOWN = 5  # the most ids that a message lists
 MAX_TRIES = 100  # the most draws, on average, for each of k distinct words
 
@@ -61,8 +61,17 @@ class DrawnLayer(OutputLayer):
     def __post_init__(self) -> None:
         """Check the ranges."""
         super().__post_init__()
-        object.__setattr__(self, "k", whole(f"{self.name}:k", self.k, 1, MAX_K))
+        object.__setattr__(self, "k", whole(f"{self.name}:k", self.k, 1))
         check_noise(f"{self.name}:noise", self.noise)
+
+    def check_compiled(self) -> None:
+        """Raise a `ConfigError` if k is too large for the compiled kernel."""
+        super().check_compiled()
+        if self.k > MAX_K:
+            raise ConfigError(
+                f"{self.name}:k={self.k}: compiled kernels take k <= {MAX_K}; lower k, or train with "
+                "engine='torch' (in the shell --engine torch), which takes k up to the number of words"
+            )
 
     def fixed_columns(self) -> int:
         """Return the columns of a step with one target: the target and k draws."""
