@@ -149,3 +149,24 @@ def test_vectors_without_a_direction() -> None:
         store.distances([1.0, 2.0, 3.0])
     with pytest.raises(DataError, match="none of the words"):
         store.n_similarity([], ["one"])
+
+
+def test_vectors_that_are_not_finite() -> None:
+    rows = np.array([[1, 0], [0.5, 1], [np.nan, 1], [np.inf, 1], [0, 0]], np.float32)
+    store = Vectors(["a", "b", "nan", "inf", "zero"], rows)
+    assert store.similarity("a", "zero") == 0
+    assert np.isnan(
+        [store.similarity("a", "nan"), store.distance("inf", "a"), store.n_similarity(["nan"], ["a"])]
+    ).all()
+    assert np.isnan(store.distances("a")).tolist() == [False, False, True, True, False]
+    assert np.isnan(store.distances("a", ["b", "nan"])).tolist() == [False, True]
+    assert np.isnan(Vectors.cosine_similarities(rows[0], rows)).tolist() == [False, False, True, True, False]
+    assert np.isnan(store.get_normed_vectors()).any(axis=1).tolist() == [False, False, True, True, False]
+    assert [word for word, _ in store.most_similar("a")] == ["b"]
+    for queries in (["nan"], ["a", "inf"], [np.array([np.nan, 1])]):
+        for search in (store.most_similar, store.most_similar_cosmul, store.most_similar_each):
+            with pytest.raises(DataError, match="numbers that are not finite"):
+                search(queries)
+    ids, cosines = store.nearest(["a", "nan"], 2)
+    assert ids.tolist() == [[1, -1], [-1, -1]]
+    assert np.isnan(cosines[1]).all()

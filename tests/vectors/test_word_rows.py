@@ -141,8 +141,19 @@ def test_add_one_and_assign() -> None:
         with pytest.raises(DataError, match="4 numbers for each word"):
             store.add_vectors(keys, weights)
     with pytest.raises(UnknownWord, match="row 99"):
-        store.add_vectors([99], np.ones((1, 4)))
+        store.add_vectors([99], np.ones((1, 4)), replace=True)
     assert len(store) == 22
+
+
+def test_words_must_be_strings() -> None:
+    """A number is the number of a row: the vector of the word 1 would be that of row 1."""
+    told = "the word 1 is of type int: words must be strings, because a number is the number of a row"
+    with pytest.raises(DataError, match=told):
+        Vectors([1, 2, 3], np.eye(3, dtype=np.float32))  # type: ignore[list-item]
+    store = random_store()
+    with pytest.raises(DataError, match=told):
+        store.add_vectors(["new", 1], np.ones((2, 4)))
+    assert len(store) == 20
 
 
 def test_a_mapped_file_is_not_changed(tmp_path) -> None:

@@ -123,8 +123,9 @@ class Exact:
     ) -> tuple[Counts, Floats]:
         """Return the k rows nearest to each query [n, dim], best first, and their cosines.
 
-        Both results are [n, k], filled with -1 and -inf if there are fewer. `exclude` [n, m] holds rows that
-        each query must not find; -1 stands for no row. `rows` is the range of rows to search.
+        Both results are [n, k], filled with -1 and -inf if there are fewer, and with -1 and NaN for a query
+        that is not finite. `exclude` [n, m] holds rows that each query must not find; -1 stands for no row.
+        `rows` is the range of rows to search.
         """
         units = lengths.units(checked_queries(queries, self.vectors.shape[1]))
         return self.search_units(units, k, exclude=exclude, rows=rows)
@@ -132,13 +133,13 @@ class Exact:
     def search_units(
         self, units: Doubles, k: int, *, exclude: ArrayLike | None = None, rows: slice | None = None
     ) -> tuple[Counts, Floats]:
-        """Search as `search` does, for queries that are unit vectors or zeros."""
+        """Search as `search` does, for queries that are unit vectors, zeros or NaN."""
         k = whole("k", k, 1)
         first, last, step = (slice(None) if rows is None else rows).indices(len(self.vectors))
         if step != 1:
             raise ConfigError(f"rows={rows}: must be a slice without a step")
         dim = self.vectors.shape[1]
-        units = np.ascontiguousarray(checked_queries(units, dim), dtype=np.float64)
+        units, lost = lengths.without_nan(checked_queries(units, dim).astype(np.float64, copy=False))
         barred = lines_of(exclude, len(units))
         found = min(k, max(0, last - first))
         ids, cosines = nothing_found(len(units), k)
@@ -147,6 +148,7 @@ class Exact:
                 part = slice(begin, begin + CHUNK)
                 near = self._search(units[part], found, barred[part], first, last)
                 ids[part, :found], cosines[part, :found] = near
+        cosines[lost] = np.nan
         return ids, cosines
 
     def _search(

@@ -25,7 +25,7 @@ from numpy.typing import ArrayLike
 
 from unhot.errors import DataError, extra, whole
 from unhot.index.exact import checked_queries, lines_of, nothing_found, usable_cores
-from unhot.index.lengths import directed, norms, rounded, units
+from unhot.index.lengths import directed, norms, rounded, units, without_nan
 from unhot.types import Counts, Doubles, Floats
 
 BLOCK_ROWS = 1 << 14  # rows added, or queries answered, at a time
@@ -124,11 +124,11 @@ class Hnsw:
     ) -> tuple[Counts, Floats]:
         """Return approximately the k rows nearest to each query [n, dim], best first, and their cosines.
 
-        Both results are [n, k], filled with -1 and -inf if there are fewer. `exclude` [n, m] holds rows that
-        each query must not find; -1 stands for no row.
+        Both results are [n, k], filled with -1 and -inf if there are fewer, and with -1 and NaN for a query
+        that is not finite. `exclude` [n, m] holds rows that each query must not find; -1 stands for no row.
         """
         k = whole("k", k, 1)
-        given = units(checked_queries(queries, self.vectors.shape[1]))
+        given, lost = without_nan(units(checked_queries(queries, self.vectors.shape[1])))
         barred = lines_of(exclude, len(given))
         ids, cosines = nothing_found(len(given), k)
         count = min(k + barred.shape[1], len(self))
@@ -138,6 +138,7 @@ class Hnsw:
                 for first in range(0, len(given), BLOCK_ROWS):
                     part = slice(first, first + BLOCK_ROWS)
                     self._answer(given[part], count, barred[part], ids[part], cosines[part])
+        cosines[lost] = np.nan
         return ids, cosines
 
     def _answer(self, queries: Doubles, count: int, barred: Counts, ids: Counts, cosines: Floats) -> None:

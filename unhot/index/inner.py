@@ -92,7 +92,8 @@ class InnerProduct:
     ) -> tuple[Counts, Floats]:
         """Return the k rows with the highest scores for each query [n, dim], best first, and their scores.
 
-        Both results are [n, k], filled with -1 and -inf if there are fewer. Equal scores are ordered by row.
+        Both results are [n, k], filled with -1 and -inf if there are fewer, and with -1 and NaN for a query
+        that is not finite. Equal scores are ordered by row.
         `exclude` holds the rows that each query must not find. `allowed` holds flags [rows] of the rows that
         may be found, or [n, rows].
         """
@@ -110,6 +111,7 @@ class InnerProduct:
             all_scores = self._scores(given[lines], room[: len(lines)])
             own = flags if len(flags) == 1 else flags[lines]
             ids[lines], scores[lines] = best(all_scores, k, barred.take(lines), own, self.threads)
+        scores[~np.isfinite(given).all(axis=1)] = np.nan
         return ids, scores
 
     @np.errstate(over="ignore")

@@ -1,7 +1,8 @@
 """Lengths of vectors, unit vectors, and cosines.
 
 Lengths are computed in float64, where squares of float32 numbers neither overflow nor underflow. A vector
-of length zero, or with a number that is not finite, has no direction: its unit vector is all zeros.
+of length zero has no direction: its unit vector is all zeros, and so are its cosines. A vector with a number
+that is not finite has none either: its unit vector and its cosines are NaN.
 """
 
 import numpy as np
@@ -30,11 +31,13 @@ def directed(lengths: Doubles) -> NDArray[np.bool_]:
 
 
 def unit(vector: ArrayLike) -> Doubles:
-    """Return the vector divided by its length, or zeros if it has no direction."""
+    """Return the vector divided by its length: zeros if that is zero, NaN if it is not finite."""
     wide = np.asarray(vector, dtype=np.float64)
     with np.errstate(over="ignore"):  # only numbers beyond float32 can be that large
         norm = float(np.sqrt(wide @ wide))
-    return wide / norm if 0 < norm < np.inf else np.zeros_like(wide)
+    if not norm < np.inf:
+        return np.full_like(wide, np.nan)
+    return wide / norm if norm else wide * 0.0
 
 
 def rounded(cosines: Doubles) -> Floats:
@@ -43,15 +46,20 @@ def rounded(cosines: Doubles) -> Floats:
 
 
 def units(vectors: ArrayLike) -> Doubles:
-    """Return each row divided by its length; a row without a direction becomes zeros."""
+    """Return each row divided by its length; rows of zeros stay zeros, rows that are not finite are NaN."""
     wide = np.asarray(vectors, dtype=np.float64)
     lengths = np.sqrt(np.einsum("ij,ij->i", wide, wide))[:, None]
-    known = directed(lengths)
-    return np.where(known, wide, 0.0) / np.where(known, lengths, 1.0)
+    return np.where(lengths < np.inf, wide, np.nan) / np.where(directed(lengths), lengths, 1.0)
+
+
+def without_nan(units: Doubles) -> tuple[Doubles, NDArray[np.bool_]]:
+    """Return unit vectors with zeros in place of NaN, and which of them were NaN."""
+    lost = ~np.isfinite(units).all(axis=1)
+    return np.where(lost[:, None], 0.0, units), lost
 
 
 def cosines_with(unit: Doubles, vectors: Floats, norms: Doubles) -> Floats:
-    """Return the cosine of a unit vector with every row, by one float32 product; 0 without a direction."""
+    """Return the cosine of a unit vector with every row, by one float32 product; see above for odd rows."""
     usual = (norms > SMALL) & (norms < LARGE)
     with np.errstate(all="ignore"):
         products = vectors @ unit.astype(np.float32)

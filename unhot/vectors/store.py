@@ -2,9 +2,10 @@
 
     similarity(a, b) = a . b / (|a| |b|)          distance(a, b) = 1 - similarity(a, b)
 
-word_rows.py defines keys, and how rows are looked up and changed. A vector of length zero, or with a number
-that is not finite, has no direction: its word has no neighbours, is not a neighbour of any word, and its
-similarity to every word is 0.
+word_rows.py defines keys, and how rows are looked up and changed. A vector of length zero has no direction:
+its word has no neighbours, is not a neighbour of any word, and its similarity to every word is 0. A vector
+with a number that is not finite is not a neighbour of any word either, its similarities are NaN, and a search
+for its neighbours is an error.
 """
 
 from __future__ import annotations
@@ -223,7 +224,7 @@ class Vectors(WordRows):
         items, weights = weighted(positive, negative)
         if not items:
             raise DataError("most_similar got no word: give at least one in positive or negative")
-        mean, own = unit(self._mean(items, weights)), self._own(items)
+        mean, own = self._finite(unit(self._mean(items, weights))), self._own(items)
         rows = self._range(clip_start, clip_end, restrict_vocab)
         if topn is None:
             return cosines_with(mean, self.vectors[rows], self.norms[rows])
@@ -273,7 +274,7 @@ class Vectors(WordRows):
         lengths = self.norms[rows]
         cosines = np.array(
             [
-                cosines_with(unit(self._vector(item)), self.vectors[rows], lengths)
+                cosines_with(self._finite(unit(self._vector(item))), self.vectors[rows], lengths)
                 for item in [*above, *below]
             ],
             np.float64,
@@ -296,8 +297,9 @@ class Vectors(WordRows):
     ) -> tuple[Counts, Floats]:
         """Return the k rows nearest to each word, or to each row of a matrix, and their cosines.
 
-        Both results are [queries, k], filled with -1 and -inf if there are fewer. A word is not its own
-        neighbour. Many queries at once are much faster than one by one.
+        Both results are [queries, k], filled with -1 and -inf if there are fewer, and with -1 and NaN for a
+        query that is not finite. A word is not its own neighbour. Many queries at once are much faster than
+        one by one.
         """
         rows = self._range(0, None, restrict_vocab)
         if len(queries) and not isinstance(queries[0], KEYS):
@@ -314,6 +316,7 @@ class Vectors(WordRows):
     ) -> list[Neighbours]:
         """Return `most_similar` for each word, or for each row of a matrix, all at once."""
         ids, cosines = self.nearest(queries, self._topn(topn), restrict_vocab=restrict_vocab)
+        self._finite(np.where(np.isnan(cosines), cosines, 0.0))
         return [named(self.words, *line) for line in zip(ids, cosines, strict=True)]
 
     def build_index(self, path: str | Path | None = None, **settings: int) -> WordIndex:
@@ -387,6 +390,16 @@ class Vectors(WordRows):
             mean += weight * (unit(vector) if is_key and pre_normalize else vector.astype(np.float64))
             total += abs(weight)
         return mean / total if total > 0 else mean
+
+    @staticmethod
+    def _finite(query: Doubles) -> Doubles:
+        """Return the directions of queries; raise a `DataError` if one is NaN."""
+        if np.isnan(query).any():
+            raise DataError(
+                "the vector of a query has numbers that are not finite (NaN or inf), so nothing is near it: "
+                "give another word or vector"
+            )
+        return query
 
     def _vector(self, item: Key | ArrayLike) -> NDArray[np.floating]:
         """Return the vector of a word, or the given vector after checking its shape."""

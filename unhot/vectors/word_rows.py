@@ -1,14 +1,14 @@
 """Look up and change words and their rows: `get_vector`, slices, `add_vectors`. The names are gensim's."""
 
 import functools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Self, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from unhot.errors import ConfigError, DataError
-from unhot.index.lengths import directed, norms, unit
+from unhot.index.lengths import norms, unit
 from unhot.types import Counts, Doubles, Floats
 from unhot.vectors.formats.table import checked_counts
 from unhot.vectors.queries import KEYS, Key
@@ -82,7 +82,7 @@ class WordRows(KeyedWords):
 
         A float32 matrix is not copied, memory-mapped or not.
         """
-        self._take(list(words), vectors, counts)
+        self._take(_strings(words), vectors, counts)
         len(self.key_to_index)  # checks that the words are different
 
     @classmethod
@@ -179,10 +179,10 @@ class WordRows(KeyedWords):
         return vector
 
     def get_normed_vectors(self) -> Floats:
-        """Return all vectors divided by their lengths; a vector without a direction becomes zeros."""
-        lengths = self.norms[:, None]
+        """Return all vectors divided by their lengths; zeros stay zeros, and what is not finite is NaN."""
+        lengths = np.where(self.norms < np.inf, self.norms, np.nan)[:, None]
         zeros = np.zeros(self.vectors.shape, np.float32)
-        return np.divide(self.vectors, lengths, out=zeros, where=directed(lengths), casting="same_kind")
+        return np.divide(self.vectors, lengths, out=zeros, where=lengths != 0, casting="same_kind")
 
     def get_vecattr(self, key: Key, attr: str) -> int:
         """Return an attribute of a word; the only one is "count"."""
@@ -212,6 +212,7 @@ class WordRows(KeyedWords):
         calls. Memory-mapped files are not changed.
         """
         keys = [keys] if isinstance(keys, KEYS) else list(keys)
+        keys = keys if replace else _strings(keys)
         new = np.asarray(weights, dtype=np.float32)
         new = new[None] if new.ndim == 1 else new
         if new.shape != (len(keys), self.vector_size):
@@ -264,3 +265,14 @@ class WordRows(KeyedWords):
     def _changed(self) -> None:
         """Forget what was computed from the vectors, because they have changed."""
         self.__dict__.pop("norms", None)
+
+
+def _strings(words: Iterable[Any]) -> list[str]:
+    """Return words as a list; raise a `DataError` if one is no string."""
+    found = list(words)
+    for wrong in (word for word in found if not isinstance(word, str)):
+        raise DataError(
+            f"the word {wrong!r:.80} is of type {type(wrong).__name__}: words must be strings, because a "
+            "number is the number of a row; convert them with [str(word) for word in words]"
+        )
+    return found
