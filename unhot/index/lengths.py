@@ -54,7 +54,7 @@ def units(vectors: ArrayLike) -> Doubles:
 
 def without_nan(units: Doubles) -> tuple[Doubles, NDArray[np.bool_]]:
     """Return unit vectors with zeros in place of NaN, and which of them were NaN."""
-    lost = ~np.isfinite(units).all(axis=1)
+    lost = np.isnan(units.sum(axis=1))
     return np.where(lost[:, None], 0.0, units), lost
 
 

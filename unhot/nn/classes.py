@@ -66,7 +66,8 @@ def check_ids(name: str, ids: Tensor, range_max: int) -> Tensor:
     """
     check_whole(name, ids)
     if torch.compiler.is_compiling():
-        return _checked_in_graph(name, ids, range_max)
+        checked: Tensor = _checked_in_graph(name, ids, range_max)
+        return checked
     if readable(ids):
         _check_range(name, ids, range_max)
     return ids

@@ -24,6 +24,7 @@ from unhot.vectors.formats.naming import writable_words
 from unhot.vectors.formats.shortest import shortest_doubles
 from unhot.vectors.formats.table import Options, Table
 from unhot.vectors.formats.word2vec import read_binary, read_text
+from unhot.vectors.store import Vectors
 
 Writer: TypeAlias = Callable[[Path, Table], dict[str, str]]
 Reader: TypeAlias = Callable[..., Table]
@@ -261,3 +262,16 @@ def test_devices_folders_and_links(tmp_path: Path) -> None:
     write_binary(tmp_path / "link", Table(["a"], np.ones((1, 1), np.float32), None))
     assert (tmp_path / "link").is_symlink()
     assert (tmp_path / "real").read_bytes() == b"1 1\na " + struct.pack("<f", 1.0)
+
+
+@pytest.mark.parametrize("word", ["new york", "a b", "of the", "two words ", "São Paulo", "one two three"])
+@pytest.mark.parametrize("row", [0, 2])
+def test_a_space_in_a_word_of_a_binary_file_is_found(word: str, row: int, tmp_path: Path) -> None:
+    """As gensim writes it: the numbers of the row, and perhaps those of others, would be garbage."""
+    vectors = np.random.default_rng(3).standard_normal((3, 8), np.float32)
+    words = ["first", "second", "third"]
+    words[row] = word
+    rows = (name.encode() + b" " + vector.tobytes() for name, vector in zip(words, vectors, strict=True))
+    (tmp_path / "x.bin").write_bytes(b"3 8\n" + b"".join(rows))
+    with pytest.raises(FormatError, match=f"of row {row + 1} has a space in it"):
+        Vectors.load(tmp_path / "x.bin")

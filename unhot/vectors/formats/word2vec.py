@@ -5,7 +5,8 @@ Text: `word 0.1 -0.2 ...\n`; each number has the fewest digits that read back as
 gensim does not. unhot reads both and writes none.
 
 Neither format can hold white space inside a word; see naming.py. Text from other programs that has such words
-can still be read: the last `dim` fields of a line are its numbers.
+can still be read: the last `dim` fields of a line are its numbers. Binary files with such words, which gensim
+writes, are refused: where a word ends cannot be known for certain.
 """
 
 import mmap
@@ -15,17 +16,23 @@ from typing import BinaryIO
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
+from numpy.typing import NDArray
 
 from unhot.atomic import replacing
 from unhot.errors import FormatError
 from unhot.types import Bytes, Floats, Starts
-from unhot.vectors.formats.table import ALL, Options, Table, blocks, decode, file_size
+from unhot.vectors.formats.table import ALL, BLOCK_NUMBERS, Options, Table, blocks, decode, file_size
 from unhot.vectors.formats.text_rows import glimpse, mapped, read_text_rows, text_lines
-from unhot.vocab.vocabulary import encode_word
+from unhot.vocab.vocabulary import decode_word, encode_word
 
 HEADER = re.compile(rb"[ \t]*([0-9]+)[ \t]+([0-9]+)[ \t\r]*\n")
 HEADER_BYTES = 100
 MOST_DIM = 2**31 - 1
+LARGE = 1e12  # vectors have no number as large as this, or as small as 1 / LARGE
+MOST_REST = 256  # bytes of a word after its first space
+FEW = 4  # rows of fewer numbers are not checked
+SPACE = ord(" ")
+PLAIN = re.compile(rb"[^\x00-\x1f\x7f]+")  # a word without control characters
 
 
 def write_text(path: Path, table: Table) -> None:
@@ -70,9 +77,12 @@ def read_binary(path: Path, options: Options = ALL) -> Table:
     announced, dim, start = _read_header(path, text, options, smallest=4)
     rows = options.rows(announced)
     words, spaces = _find_rows(path, text, start, (rows, dim), announced)
-    _check_end(path, text, int(spaces[-1]) + 1 + 4 * dim if rows else start, options, announced)
     if not rows:
+        _check_end(path, text, start, options, announced)
         return Table([], np.empty((0, dim), np.float32), None)
+    vectors: Floats = sliding_window_view(text, 4 * dim)[spaces + 1].view("<f4")
+    _check_words(path, text, words, spaces, vectors)
+    _check_end(path, text, int(spaces[-1]) + 1 + 4 * dim, options, announced)
     joined = b"\n".join(words)
     names = decode(
         joined,
@@ -80,7 +90,6 @@ def read_binary(path: Path, options: Options = ALL) -> Table:
         options.bad_utf8,
         lambda at: int(spaces[(row := joined.count(b"\n", 0, at))]) - len(words[row]),
     )
-    vectors: Floats = sliding_window_view(text, 4 * dim)[spaces + 1].view("<f4")
     return Table(names.split("\n"), vectors.astype(np.float32, copy=False), None)
 
 
@@ -118,6 +127,39 @@ def _find_rows(
             f"vector, but the file ends at byte {len(text)}; limit={len(words) - 1} reads the rows before it"
         )
     return words, np.array(spaces, np.int64)
+
+
+def _check_words(path: Path, text: Bytes, words: list[bytes], spaces: Starts, vectors: Floats) -> None:
+    """Raise a `FormatError` if a word goes on after its space.
+
+    Then all numbers of its row are read from wrong bytes, and some are of an odd size; and after one of the
+    next spaces a vector begins whose numbers are not. This says nothing of rows of a few numbers.
+    """
+    if vectors.shape[1] < FEW:
+        return
+    step = max(1, BLOCK_NUMBERS // vectors.shape[1])
+    for first in range(0, len(vectors), step):
+        for row in first + np.flatnonzero(_odd(vectors[first : first + step])):
+            rest = bytes(text[spaces[row] + 1 : spaces[row] + 1 + MOST_REST])
+            for place in (place for place, byte in enumerate(rest) if byte == SPACE):
+                more, begin = rest[:place], int(spaces[row]) + place + 2
+                vector = text[begin : begin + 4 * vectors.shape[1]]
+                plain = PLAIN.fullmatch(more) and more.decode("utf-8", "ignore").encode() == more
+                if not plain or len(vector) < 4 * vectors.shape[1]:
+                    break
+                if not _odd(np.frombuffer(vector.tobytes(), "<f4")[None])[0]:
+                    word = decode_word(words[row] + b" " + more)
+                    raise FormatError(
+                        f"{path}: byte {spaces[row] - len(words[row])}: the word {word!r} of row {row + 1} "
+                        "has a space in it, so rows cannot be told apart; write the file as text "
+                        "(in gensim save_word2vec_format(PATH, binary=False)), or replace the spaces first"
+                    )
+
+
+def _odd(rows: Floats) -> NDArray[np.bool_]:
+    """Return which rows have a number that is not finite, or much larger or smaller than vectors have."""
+    size = np.abs(rows)
+    return ~((size < LARGE) & ((size > 1 / LARGE) | (size == 0))).all(axis=1)
 
 
 def _no_word(path: Path, place: int, size: int, row: int, shape: tuple[int, int]) -> FormatError:
