@@ -18,7 +18,7 @@ class DataError(UnhotError, ValueError):
 
 
 class NothingLearned(DataError):
-    """A training ended without a single example; the model has only its first values."""
+    """There was not a single example to learn from: the model keeps its values."""
 
 
 class FormatError(UnhotError, ValueError):

@@ -335,3 +335,9 @@ def test_names_and_parameters_are_fasttexts():
             assert [(each.name, each.default) for each in ours.values()] == [
                 (each.name, each.default) for each in asked.values()
             ], name
+
+
+def test_every_public_name_can_be_imported():
+    for name in fasttext.__all__:
+        assert getattr(fasttext, name) is not None
+    assert fasttext.tokenize("a b\nc") == ["a", "b", "</s>", "c"]

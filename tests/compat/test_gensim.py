@@ -12,6 +12,7 @@ import pytest
 import unhot
 from unhot.compat.gensim import KeyedVectors, LineSentence, PathLineSentences, Text8Corpus, Word2Vec
 from unhot.compat.gensim.models.evaluation import p_value
+from unhot.corpus.reading.streams import compression
 from unhot.errors import ConfigError, DataError, FormatError
 
 gensim = pytest.importorskip("gensim", reason="gensim is an oracle here")
@@ -599,3 +600,66 @@ def test_counts_that_cannot_be_read(tmp_path, counts, error, said):
         (tmp_path / "counts.txt").write_bytes(counts)
     with pytest.raises(error, match=f"counts.txt: {said}"):
         KeyedVectors.load_word2vec_format(tmp_path / "v.txt", fvocab=tmp_path / "counts.txt")
+
+
+@pytest.mark.parametrize("ending", ["gz", "bz2", "xz"])
+@pytest.mark.parametrize("binary", [False, True])
+def test_files_are_compressed_by_their_ending(ending, binary, tmp_path):
+    rows = np.eye(3, 8, dtype=np.float32)
+    ours = KeyedVectors(8)
+    ours.add_vectors(["a", "b", "c"], rows)
+    path = tmp_path / f"x.txt.{ending}"
+    ours.save_word2vec_format(path, binary=binary)
+    assert compression(path.read_bytes()[:20]) == ending
+    for kind in (KeyedVectors, gensim.models.KeyedVectors):
+        again = kind.load_word2vec_format(str(path), binary=binary)
+        assert list(again.index_to_key) == ["a", "b", "c"]
+        np.testing.assert_array_equal(again.vectors, rows)
+
+
+def test_words_with_spaces_are_renamed_with_a_warning(tmp_path, caplog):
+    vectors = KeyedVectors(8)
+    vectors.add_vectors(["new york", "b"], np.eye(2, 8))
+    vectors.save_word2vec_format(tmp_path / "x.txt")
+    assert "1 words have white space" in caplog.text
+    assert "'new york' as 'new_york'" in caplog.text
+    assert KeyedVectors.load_word2vec_format(tmp_path / "x.txt").index_to_key == ["new_york", "b"]
+
+
+@pytest.mark.parametrize("kind", ["model", "vectors"])
+def test_an_old_file_of_gensims_is_kept_and_nothing_is_lost(kind, tmp_path, caplog):
+    sentences = [["a", "b", "c"]] * 10
+    path = tmp_path / "old.model"
+    gensim.models.Word2Vec(sentences, vector_size=8, min_count=1).save(str(path))
+    old = path.read_bytes()
+    model = Word2Vec(sentences, vector_size=8, min_count=1, workers=1)
+    saved = model if kind == "model" else model.wv
+    for _ in range(2):  # the second time the folder is there
+        saved.save(path)
+    assert path.read_bytes() == old
+    assert "unhot saves a folder beside it" in caplog.text
+    again = type(saved).load(tmp_path / "old.model.unhot")
+    assert getattr(again, "wv", again).vectors.tobytes() == model.wv.vectors.tobytes()
+    with pytest.raises(FormatError, match="what unhot saved beside it is .*old.model.unhot"):
+        type(saved).load(path)
+
+
+def test_a_batch_without_known_words_changes_nothing(caplog):
+    """As in gensim, where it is not an error."""
+    model = Word2Vec([["a", "b", "c"]] * 10, vector_size=8, min_count=2, workers=1)
+    before = model.wv.vectors.copy()
+    for batch in ([["x", "y"]], []):
+        assert model.train(batch, total_examples=1, epochs=1)[0] == 0
+        model.build_vocab(batch, update=True)
+    assert len(model.wv) == 3
+    np.testing.assert_array_equal(model.wv.vectors, before)
+    assert "none of the 3 words" in caplog.text
+    model.train([["a", "b", "c"]], total_examples=1, epochs=1)
+    with pytest.raises(DataError, match="none of the 2 words"):
+        unhot.SkipGram(dim=8).fit([["x", "y"]], counts={"a": 2, "b": 1})
+
+
+def test_errors_name_gensims_parameters(tmp_path):
+    (tmp_path / "x.txt").write_bytes(b"1 2\n\xff 1 2\n")
+    with pytest.raises(FormatError, match="read it with unicode_errors='replace' or 'ignore'"):
+        KeyedVectors.load_word2vec_format(tmp_path / "x.txt")

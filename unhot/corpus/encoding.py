@@ -36,7 +36,7 @@ from unhot.corpus.reading.tokenizers import NAMES, Tokenizer
 from unhot.corpus.report import LONGEST_WORD, Report
 from unhot.corpus.shards import SHARD_IDS, WORDS_ONLY, Keeping, ShardWriter, map_shards
 from unhot.corpus.workplace import Workplace
-from unhot.errors import ConfigError, DataError, at_least
+from unhot.errors import ConfigError, DataError, NothingLearned, at_least
 from unhot.threads import in_order
 from unhot.types import Ids
 from unhot.vocab.vocabulary import Vocabulary, check_limits
@@ -232,7 +232,7 @@ def finished(
     """Publish the shards that were written and return their corpus; `report`: numbers of what was read."""
     writer.close()
     if not report.kept:
-        raise DataError(
+        raise NothingLearned(
             f"none of the {len(vocabulary)} words in counts occurs in the text (counts: the vocabulary that "
             "was given, or that of the model): check the text and the tokenizer"
         )

@@ -43,7 +43,7 @@ EOW = ">"
 _HOMES = {
     "FastText": ".model",
     "load_model": ".model",
-    "tokenize": ".lines",
+    "tokenize": "unhot.lines.line_rows",
     "train_supervised": ".training",
     "train_unsupervised": ".training",
 }

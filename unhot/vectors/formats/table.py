@@ -13,6 +13,7 @@ from unhot.types import Counts, Floats
 from unhot.vocab.vocabulary import decode_word, encode_word
 
 BAD_UTF8 = ("escape", "error", "replace", "ignore")
+BAD_UTF8_ADVICE = "bad_utf8=escape, replace or ignore"
 WHICH = ("in", "out")
 BLOCK_NUMBERS = 1 << 16  # numbers in a block, so that temporary arrays stay in the second-level cache
 
@@ -141,8 +142,7 @@ def treat_bad_utf8(words: list[str], path: Path, bad_utf8: str) -> list[str]:
 
 def _not_utf8(path: Path, where: str, raw: bytes) -> FormatError:
     return FormatError(
-        f"{path}: {where}: the word's bytes {raw[:20]!r} are not UTF-8; read it with bad_utf8=escape, "
-        "replace or ignore"
+        f"{path}: {where}: the word's bytes {raw[:20]!r} are not UTF-8; read it with {BAD_UTF8_ADVICE}"
     )
 
 

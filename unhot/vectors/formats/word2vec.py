@@ -159,7 +159,8 @@ def _check_words(path: Path, text: Bytes, words: list[bytes], spaces: Starts, ve
 def _odd(rows: Floats) -> NDArray[np.bool_]:
     """Return which rows have a number that is not finite, or much larger or smaller than vectors have."""
     size = np.abs(rows)
-    return ~((size < LARGE) & ((size > 1 / LARGE) | (size == 0))).all(axis=1)
+    usual: NDArray[np.bool_] = (size < LARGE) & ((size > 1 / LARGE) | (size == 0))
+    return ~np.asarray(usual.all(axis=1))
 
 
 def _no_word(path: Path, place: int, size: int, row: int, shape: tuple[int, int]) -> FormatError:

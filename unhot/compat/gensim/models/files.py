@@ -1,9 +1,14 @@
 """Handle files around vectors: unpack compressed files, read and write counts, refuse pickles."""
 
+import bz2
 import contextlib
+import gzip
+import logging
+import lzma
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any, BinaryIO
 
 import numpy as np
 
@@ -14,17 +19,35 @@ from unhot.leftovers import scratch_folder
 from unhot.types import Counts
 from unhot.vocab.vocabulary import decode_word, encode_word
 
+logger = logging.getLogger("unhot")
+PACKS: dict[str, Callable[[BinaryIO], Any]] = {
+    ".gz": lambda file: gzip.GzipFile("", "wb", fileobj=file, mtime=0),
+    ".bz2": lambda file: bz2.BZ2File(file, "wb"),
+    ".xz": lambda file: lzma.LZMAFile(file, "wb"),
+}
 DIGITS = 18  # any count of this many digits fits 64 bits
 PICKLE = b"\x80"  # the first byte of a pickle, in all protocols in use
 
 
-def path_of(fname_or_handle: object) -> Path:
-    """Return the path to write to; raise a `ConfigError` for an open file, because a folder is written."""
+def path_of(fname_or_handle: object, *, folder: bool = True) -> Path:
+    """Return the path to write to; raise a `ConfigError` for an open file, because a folder is written.
+
+    Where a file is in the way of a `folder`, such as an older model of gensim's, the folder is written beside
+    it: a model that took hours to train must not be lost.
+    """
     if not isinstance(fname_or_handle, (str, os.PathLike)):
         raise ConfigError(
             f"fname_or_handle has type {type(fname_or_handle).__name__}: give the path of a folder to write"
         )
-    return Path(fname_or_handle)
+    path = Path(fname_or_handle)
+    if not folder or not path.is_file():
+        return path
+    logger.warning("%s is a file, which is kept; unhot saves a folder beside it: %s", path, _beside(path))
+    return _beside(path)
+
+
+def _beside(path: Path) -> Path:
+    return path.with_name(f"{path.name}.unhot")
 
 
 def refuse_pickle(path: Path) -> None:
@@ -37,7 +60,20 @@ def refuse_pickle(path: Path) -> None:
                 f"{path}: byte 0: this is a pickle, which unhot never reads, because it can run any program: "
                 "load it in gensim, write it with wv.save_word2vec_format(PATH, binary=True), "
                 "and read that file with KeyedVectors.load_word2vec_format(PATH, binary=True)"
+                + (f"; what unhot saved beside it is {_beside(path)}" if _beside(path).exists() else "")
             )
+
+
+@contextlib.contextmanager
+def packed(path: Path) -> Iterator[BinaryIO]:
+    """Open a file to write; its ending .gz, .bz2 or .xz says how it is compressed, as in gensim."""
+    with replacing(path) as file:
+        packs = PACKS.get(path.suffix.lower())
+        if packs is None:
+            yield file
+        else:
+            with packs(file) as out:
+                yield out
 
 
 @contextlib.contextmanager
@@ -80,6 +116,6 @@ def read_counts(path: Path, words: Sequence[str]) -> Counts:
 
 def write_counts(path: Path, words: Sequence[str], counts: Counts) -> None:
     """Write lines `word count`."""
-    with replacing(path) as file:
+    with packed(path) as file:
         for word, count in zip(words, counts.tolist(), strict=True):
             file.write(encode_word(word) + b" %d\n" % count)

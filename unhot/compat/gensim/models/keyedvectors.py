@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -11,14 +12,23 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from unhot.compat.gensim.models.evaluation import METHODS, Correlation, word_analogies, word_pairs
-from unhot.compat.gensim.models.files import path_of, read_counts, refuse_pickle, unpacked, write_counts
-from unhot.errors import ConfigError, DataError, one_of
+from unhot.compat.gensim.models.files import (
+    packed,
+    path_of,
+    read_counts,
+    refuse_pickle,
+    unpacked,
+    write_counts,
+)
+from unhot.errors import ConfigError, DataError, FormatError, one_of
 from unhot.evaluate.lookup import Lookup
 from unhot.types import Counts, Floats
-from unhot.vectors.formats import Table, read_table, write_table
+from unhot.vectors.formats import Table, read_table, stream_table
+from unhot.vectors.formats.table import BAD_UTF8_ADVICE
 from unhot.vectors.queries import KEYS, Key
 from unhot.vectors.store import Vectors
 
+logger = logging.getLogger("unhot")
 UNICODE_ERRORS = {"strict": "error", "replace": "replace", "ignore": "ignore"}
 PathLike = str | os.PathLike[str]
 SEP_LIMIT = 10 * 1024**2  # gensim's default
@@ -84,7 +94,7 @@ class KeyedVectors(Vectors):
 
         Parameters that concern pickles are ignored.
         """
-        return super().save(path_of(fname_or_handle), format)
+        return super().save(path_of(fname_or_handle, folder=format == "unhot"), format)
 
     @classmethod
     def load_word2vec_format(
@@ -115,7 +125,11 @@ class KeyedVectors(Vectors):
         refuse_pickle(Path(fname))
         form = "word2vec-binary" if binary else "glove" if no_header else "word2vec-text"
         with unpacked(Path(fname)) as path:
-            table = read_table(path, form, limit=limit, bad_utf8=UNICODE_ERRORS[unicode_errors])
+            try:
+                table = read_table(path, form, limit=limit, bad_utf8=UNICODE_ERRORS[unicode_errors])
+            except FormatError as error:  # the advice names the parameter of `Vectors.load`
+                own = str(error).replace(BAD_UTF8_ADVICE, "unicode_errors='replace' or 'ignore'")
+                raise FormatError(own) from error
         counts = None if fvocab is None else read_counts(Path(fvocab), table.words)
         return cls.of_table(table.words, table.vectors, counts)
 
@@ -130,7 +144,7 @@ class KeyedVectors(Vectors):
         append: bool = False,
         sort_attr: str = "count",
     ) -> None:
-        """Write word2vec's text or binary format, the most frequent words first.
+        """Write word2vec's text or binary format, the most frequent words first, compressed for .gz or .bz2.
 
         Without a header it is GloVe's format. `fvocab`: a file for the counts.
         """
@@ -147,7 +161,18 @@ class KeyedVectors(Vectors):
         if fvocab is not None:
             write_counts(Path(fvocab), table.words, counts if table.counts is None else table.counts)
         form = "word2vec-binary" if binary else "word2vec-text" if write_header else "glove"
-        write_table(Path(fname), table, form)
+        with packed(Path(fname)) as file:
+            renamed = stream_table(file, table, form)
+        if renamed:
+            old, new = next(iter(renamed.items()))
+            logger.warning(
+                "%s: %d words have white space, which this format cannot hold; they were written with _ "
+                "instead, e.g. %r as %r",
+                fname,
+                len(renamed),
+                old,
+                new,
+            )
 
     def intersect_word2vec_format(
         self,

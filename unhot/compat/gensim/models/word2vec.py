@@ -172,9 +172,12 @@ class Word2Vec:
         """
         check_unsupported(trim_rule)
         source = source_of(corpus_iterable, corpus_file)
-        with self._encode(source, known=self._known() if update else None) as corpus:
-            self._count(corpus.vocabulary, corpus.sentences, corpus.words)
-            self._begin(corpus.vocabulary, update)
+        try:
+            with self._encode(source, known=self._known() if update else None) as corpus:
+                self._count(corpus.vocabulary, corpus.sentences, corpus.words)
+                self._begin(corpus.vocabulary, update)
+        except NothingLearned as error:  # gensim keeps its words
+            logger.warning(error)
         self._read = corpus_iterable if isinstance(corpus_iterable, Iterator) else None
 
     def build_vocab_from_freq(
@@ -225,11 +228,16 @@ class Word2Vec:
                 "build_vocab has consumed this iterator: "
                 "give a list, or an object whose __iter__ starts again"
             )
-        with self._encode(source_of(corpus_iterable, corpus_file), known=None, counts=vocabulary) as corpus:
-            self._train(corpus, self.epochs, self.alpha, callbacks)
-            counts = vocabulary.counts
-            kept = float((counts * keep_probability(counts, self.sample)).sum() / max(counts.sum(), 1))
-            return round(kept * self.epochs * corpus.ids), self.epochs * corpus.words
+        source = source_of(corpus_iterable, corpus_file)
+        try:
+            with self._encode(source, known=None, counts=vocabulary) as corpus:
+                self._train(corpus, self.epochs, self.alpha, callbacks)
+                counts = vocabulary.counts
+                kept = float((counts * keep_probability(counts, self.sample)).sum() / max(counts.sum(), 1))
+                return round(kept * self.epochs * corpus.ids), self.epochs * corpus.words
+        except NothingLearned as error:  # gensim has nothing to learn either
+            logger.warning(error)
+            return 0, 0
 
     def _train(self, corpus: Corpus, epochs: int, alpha: float, callbacks: Iterable[CallbackAny2Vec]) -> None:
         model = self._settings(epochs, alpha)
