@@ -4,12 +4,14 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 from commands import run
 
 import unhot
+from unhot.errors import FormatError
 
 WORDS = ["king", "queen", "man", "woman", "caf\udce9", "new york", "a\tb", "-"]
 RNG = np.random.default_rng(4)
@@ -218,3 +220,21 @@ def test_help_has_examples(command):
     assert "Example" in out
     assert f"unhot {command} " in out
     assert "--json" in out
+
+
+GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "models"
+
+
+@pytest.mark.parametrize("folder", ["cells", "pmi"])
+@pytest.mark.parametrize("command", [("neighbors", "cat"), ("verify",)])
+def test_cells_are_named_with_what_opens_them(folder, command):
+    refused = run(command[0], GOLDEN / folder, *command[1:])
+    assert refused.returncode == 1
+    assert "this is a folder of co-occurrence cells, or of PMI values, not a model" in refused.stderr
+    assert "SparseVectors.load(PATH) finds neighbours" in refused.stderr
+    assert "restore MODEL" not in refused.stderr
+
+
+def test_vectors_are_named_with_what_opens_them():
+    with pytest.raises(FormatError, match="vectors without a model; open it with Vectors.load"):
+        unhot.load(GOLDEN / "vectors")

@@ -53,6 +53,11 @@ def load(path: str | os.PathLike[str], *, verify: bool = False) -> Model[Any]:
         return FastText.load_fasttext(path)
     saved = load_model(Path(path), verify=verify)
     name = saved.config.get("model")
+    if name == "vectors":
+        raise FormatError(
+            f"{path}: is a folder of vectors without a model; open it with Vectors.load, or query it with: "
+            "unhot neighbors"
+        )
     if not isinstance(name, str) or name not in MODELS:
         raise FormatError(
             f"{path}: is a model of kind {name!r}, but unhot knows only {', '.join(sorted(MODELS))}; if it "

@@ -47,6 +47,7 @@ OUT_WORDS = "out_vocab.txt"
 TENSORS = "model.safetensors"
 MANIFEST = "manifest.json"
 CHECKPOINT = "checkpoint"
+CELLS = "cells.json"  # the index of a folder of cells, which is often taken for a model
 FILES = (CONFIG, WORDS, TENSORS)  # files that every version has
 COUNTS = {WORDS: "counts", OUT_WORDS: "out_counts"}  # the tensors that hold the counts of these words
 VERSION_NAME = re.compile("v[1-9][0-9]{0,17}")
@@ -134,6 +135,12 @@ def load_model(path: str | Path, verify: bool = False) -> SavedModel:
     live = _live_version(path)
     while True:
         if live is None:
+            if (path / CELLS).is_file():
+                raise DataError(
+                    f"{path}: this is a folder of co-occurrence cells, or of PMI values, not a model: unhot "
+                    "info describes it, unhot train learns from it (--model glove or svd), and in Python "
+                    "unhot.vectors.sparse_vectors.SparseVectors.load(PATH) finds neighbours"
+                )
             there = (path / CURRENT).exists()
             why = f"byte 0 of {path / CURRENT} does not name a version" if there else f"it has no {CURRENT}"
             raise FormatError(f"{path}: this is not an unhot model: {why}; give the folder of a saved model")
