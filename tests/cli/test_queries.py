@@ -238,3 +238,9 @@ def test_cells_are_named_with_what_opens_them(folder, command):
 def test_vectors_are_named_with_what_opens_them():
     with pytest.raises(FormatError, match="vectors without a model; open it with Vectors.load"):
         unhot.load(GOLDEN / "vectors")
+
+
+def test_neighbors_of_items_are_items():
+    found = run("neighbors", GOLDEN / "item2vec-users", "i0003", "-n", "50")
+    assert "i0006" in found.stdout
+    assert "user:" not in found.stdout

@@ -50,9 +50,7 @@ def neighbors(
     if standard input is not a terminal, read from its lines. If MODEL has n-grams, as fastText's models have,
     unseen words have neighbours, too.
     """
-    from unhot.vectors.store import Vectors
-
-    vectors = Vectors.load(model, which=which)
+    vectors = _opened(model, which)
     search = _Search(vectors, topn, restrict_vocab, as_json)
     if words:
         search.all_or_nothing((" ".join(words),) if {"+", "-"} & set(words) else words)
@@ -63,6 +61,19 @@ def neighbors(
         search.each(_typed(len(vectors)))
         return 0
     return 0 if search.each(_lines()) else 1
+
+
+def _opened(path: str, which: str) -> Vectors:
+    """Open vectors; of a recommender only those of items, which are not near to users in the same way."""
+    from unhot.vectors.formats.directory import is_model, load_model
+    from unhot.vectors.store import Vectors
+
+    if is_model(path) and load_model(path).config.get("users") == "vector":
+        from unhot.models.load import load
+
+        items: Vectors = load(path).store(f"{which}_vectors")  # type: ignore[attr-defined]
+        return items
+    return Vectors.load(path, which=which)
 
 
 @dataclass
