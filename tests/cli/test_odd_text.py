@@ -95,8 +95,8 @@ def test_fasttext_writes_nothing_if_nothing_was_learned(tmp_path):
 
 
 def test_long_words_are_reported(tmp_path):
-    (tmp_path / "t.txt").write_text(f"one two {'x' * 5000}\n" * 3)
+    (tmp_path / "t.txt").write_text(f"one two {'x' * 1_100_000}\n" * 3)
     code, _, said = run("train", tmp_path / "t.txt", "-o", tmp_path / "made", *SMALL, "--sample", "0")
     assert code == 0
-    assert "3 words longer than 4,096 bytes were left out" in said
+    assert "3 words longer than 1,048,576 bytes were left out" in said
     assert unhot.load(tmp_path / "made").vectors.words == ["one", "two"]

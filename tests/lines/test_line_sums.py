@@ -118,13 +118,15 @@ def test_lines_of_more_rows_than_are_listed_at_once(kind, make_predictor):
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=NAMES)
-def test_very_long_words_are_left_out_as_in_training(kind, make_predictor):
-    """Those around them stand side by side; a word of 4,096 bytes is a word."""
+def test_very_long_words_are_words(kind, make_predictor):
+    """A text without spaces, of any length, has all its n-grams; a long word that is known has its row."""
     predictor = make_predictor(**kind)
-    check(predictor, ["good " + "x" * size + " bad" for size in (4095, 4096, 4097, 9000)], LONG)
-    check(predictor, ["good " + "\u00e9" * size + " bad" for size in (2047, 2048, 2049)], LONG)
-    long = predictor.hidden(predictor.words_of(f"good {'x' * 4097} bad"))[0]
-    np.testing.assert_array_equal(long, predictor.hidden(predictor.words_of("good bad"))[0])
+    letters = np.random.default_rng(4).choice([*"abcdo\u00e9\u4e2d\U0001f642"], 50_000)
+    pages = ["".join(letters[:size]) for size in (2047, 2048, 2049, 4096, 4097, 9000, 50_000)]
+    check(predictor, ["good " + page + " bad" for page in pages], LONG)
+    check(predictor, [pages[-1], "good"], LONG)
+    known = predictor.model._replace(words=[pages[-1], *predictor.model.words[1:]])
+    check(LinePredictor(known, predictor.scorer, threads=1), ["good " + page for page in pages], LONG)
 
 
 @pytest.mark.parametrize("dim", [1, 3, 15, 16, 17, 100])

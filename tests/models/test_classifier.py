@@ -575,3 +575,25 @@ def test_the_same_without_the_jit():
         np.testing.assert_allclose(losses, other_losses, rtol=1e-4)
         np.testing.assert_allclose(found, other, atol=1e-4)
         assert best == other_best
+
+
+# ---- texts without spaces
+
+
+def pages(size, seed=1):
+    """Texts without a space, of at least so many bytes: of two alphabets."""
+    rng = np.random.default_rng(seed)
+    alphabets = [[chr(first + i) for i in range(40)] for first in (0x3042, 0x0E01)]
+    return ["".join(rng.choice(letters, size // 3 + 1)) for letters in alphabets]
+
+
+@pytest.mark.parametrize("size", [30, 20_000])
+def test_texts_without_spaces_have_all_their_ngrams(size):
+    """A page that is one long word: learned from and told apart, alone in Python and together compiled."""
+    how = SMALL | {"buckets": 20_000}
+    model = Classifier(**how, minn=2, maxn=2, epochs=10).fit(pages(size) * 20, ["ja", "th"] * 20)
+    asked = pages(70_000, seed=2)
+    assert [*model.predict(asked)] == ["ja", "th"]
+    assert [model.predict([page[:5000]])[0] for page in asked] == ["ja", "th"]
+    ja, th, empty = model.predict_proba([*asked, ""])
+    assert ja[0] != empty[0] != th[0]

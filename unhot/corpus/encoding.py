@@ -93,7 +93,7 @@ def encode(
     directory   where to keep the result, see `Corpus.open`; None: a temporary directory, which is removed
                 together with the corpus
     tokenizer   "whitespace", "words", "text8" (see tokenizers.py), or a function: line -> tokens; words of
-                more than 4,096 bytes are left out, and the report counts them
+                more than 1,048,576 bytes are left out, and the report counts them
     min_count   drop words that occur less often
     max_vocab   keep at most this many words
     counts      a vocabulary, or a mapping word -> count, to use instead of the words of the text

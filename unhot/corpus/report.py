@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from unhot.errors import FormatError
 
-LONGEST_WORD = 4096  # bytes; longer words are counted and left out
+LONGEST_WORD = 1 << 20  # bytes; longer words are counted and left out
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -25,7 +25,6 @@ from unhot.corpus.reading.scanner import (
     new_table,
 )
 from unhot.corpus.reading.token_cuts import AHEAD, LINE_FEED, find_tokens, token_room
-from unhot.corpus.report import LONGEST_WORD
 from unhot.kernels.aligned import aligned_zeros
 from unhot.kernels.jit import inner, kernel
 from unhot.kernels.simd.lanes import LANES
@@ -34,12 +33,13 @@ from unhot.kernels.simd.tiles import Shape
 from unhot.lines.run_buckets import RunSettings, hash_bytes, hash_words, next_runs, run_settings
 from unhot.types import Bytes, Floats, Ids, Words64
 from unhot.vectors.subword_rows import SubwordRows
-from unhot.vocab.ngram_buckets import put_ids
+from unhot.vocab.ngram_buckets import put_from
 from unhot.vocab.subwords import LINE_END, NgramSettings
 from unhot.vocab.vocabulary import encode_word
 
 ZERO = np.uint64(0)
 AT_ONCE = 1 << 12  # rows or buckets that are listed before their rows are added
+SOME = AT_ONCE // 2  # n-grams of an unseen word that are hashed at a time
 BLOCK_ROWS = 1 << 14  # rows copied at a time
 BLOCK_WORDS = 1 << 16  # words that are cut at a time
 
@@ -79,14 +79,13 @@ class LineScratch(NamedTuple):
     states: Words64  # open runs
     token: Any  # int64 [tokens, 2]: where each begins, and its length; 0: a line ends
     key: Words64  # [tokens] see `word_key`
-    marked: Bytes  # a word between its marks
+    marked: Bytes  # a word between its marks; the caller makes it as long as the text
     stamps: Bytes  # [rows + 1] the mark of the last line that has each row; of size one if rows may repeat
 
 
 def line_scratch(settings: LineSettings, tables: LineTables) -> LineScratch:
-    """Return buffers with room for one more word than AT_ONCE rows."""
-    lengths = min(settings.ngrams.maxn, LONGEST_WORD + 2) - settings.ngrams.minn + 1
-    room = AT_ONCE + AHEAD * settings.runs.longest + max(1, lengths) * (LONGEST_WORD + 2)
+    """Return buffers with room for some more n-grams than AT_ONCE rows."""
+    room = AT_ONCE + AHEAD * settings.runs.longest + settings.ngrams.maxn
     return LineScratch(
         np.zeros(AT_ONCE + 1 + 2 * room, np.int32),
         np.zeros(room, np.int32),
@@ -94,7 +93,7 @@ def line_scratch(settings: LineSettings, tables: LineTables) -> LineScratch:
         aligned_zeros((1, tables.matrix.shape[1])),
         np.zeros(max(1, settings.runs.longest), np.uint64),
         *token_room(),
-        np.zeros(LONGEST_WORD + 2, np.uint8),
+        np.zeros(0, np.uint8),
         np.zeros(len(tables.matrix) + 1 if settings.distinct else 1, np.uint8),
     )
 
@@ -186,15 +185,6 @@ def begins_with(text: Any, start: Any, length: Any, prefix: Any) -> Any:
 
 
 @inner
-def put_ngrams(text: Any, start: Any, length: Any, ngrams: Any, marked: Any, out: Any, at: Any) -> Any:
-    """Write the buckets of a word's n-grams to out[at:]; return the place behind them."""
-    marked[0], marked[length + 1] = 60, 62  # < and >
-    for i in range(length):
-        marked[i + 1] = text[start + i]
-    return put_ids(marked, 0, length + 2, ngrams, out, at, out.size)
-
-
-@inner
 def bucket_row(tables: Any, bucket: Any) -> Any:
     """Return the row of a bucket; -1: it has none."""
     if tables.bucket_rows.size > 0:
@@ -249,8 +239,6 @@ def list_word(
 @inner
 def find_word(text: Any, start: Any, length: Any, key: Any, tables: Any, settings: Any) -> Any:
     """Return whether a token is a word, its id (-1: it is unseen), its row (-1: none) and its hash."""
-    if length > LONGEST_WORD:
-        return False, np.int64(-1), np.int64(-1), ZERO
     word, _ = find_from(tables.words, text, start, length, key, first_slot(tables.words, key))
     if word >= 0:
         return True, word, np.int64(tables.known[word, 1]), tables.known[word, 0]
@@ -261,19 +249,31 @@ def find_word(text: Any, start: Any, length: Any, key: Any, tables: Any, setting
 
 @inner
 def list_ngrams(
-    shape: Any, text: Any, start: Any, length: Any, tables: Any, ngrams: Any, scratch: Any, count: Any
-) -> Any:
-    """List the rows of an unseen word's n-grams; return the number of listed rows."""
-    room = scratch.row.size // 2
-    stop = put_ngrams(text, start, length, ngrams, scratch.marked, scratch.row, room)
-    if tables.bucket_rows.size > 0:
+    shape: Any, text: Any, start: Any, length: Any, tables: Any, ngrams: Any, scratch: Any, count: Any,
+    out: Any,
+) -> Any:  # fmt: skip
+    """List the rows of an unseen word's n-grams; return the number of listed rows.
+
+    A word may be as long as the text: whenever AT_ONCE rows are listed, they are added to `out`.
+    """
+    marked, end = scratch.marked, length + 2
+    room, first = scratch.row.size // 2, 0
+    marked[0], marked[length + 1] = 60, 62  # < and >
+    for i in range(length):
+        marked[i + 1] = text[start + i]
+    while first < end:
+        stop, first = put_from(marked, 0, end, first, ngrams, scratch.row, room, room + SOME)
+        if tables.bucket_rows.size > 0:
+            for i in range(room, stop):
+                prefetch_number(tables.bucket_rows, scratch.row[i])
         for i in range(room, stop):
-            prefetch_number(tables.bucket_rows, scratch.row[i])
-    for i in range(room, stop):
-        row = bucket_row(tables, scratch.row[i])
-        prefetch_to_read(shape, tables.matrix, max(row, 0))
-        scratch.row[count] = row
-        count += np.int64(row >= 0)
+            row = bucket_row(tables, scratch.row[i])
+            prefetch_to_read(shape, tables.matrix, max(row, 0))
+            scratch.row[count] = row
+            count += np.int64(row >= 0)
+        if count >= AT_ONCE:
+            add_listed(shape, tables, scratch, count, out)
+            count = 0
     return count
 
 
@@ -324,7 +324,9 @@ def sum_lines(
                         shape, row, state, mark, tables, settings, scratch, count, buckets, open_runs
                     )
                 if is_word and word < 0 and settings.ngrams.maxn > 0 and state != settings.end_hash:
-                    count = list_ngrams(shape, text, at, length, tables, settings.ngrams, scratch, count)
+                    count = list_ngrams(
+                        shape, text, at, length, tables, settings.ngrams, scratch, count, hidden[line]
+                    )
             else:  # the end of a line is a word, too
                 count, buckets, open_runs = list_word(
                     shape, end, settings.end_hash, mark, tables, settings, scratch, count, buckets, open_runs

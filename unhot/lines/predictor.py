@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from unhot.corpus.report import LONGEST_WORD
 from unhot.lines.choosing import Chosen, LabelScorer, check_asked, choose
 from unhot.lines.line_rows import LineRows, tokenize
 from unhot.lines.line_sums import (
@@ -129,7 +128,7 @@ class LinePredictor:
             tokens = tokenize(normalised(text, self._tokenizer))
         index, prefix = self.lines.index, self.model.prefix
         words = (word for word in tokens if word in index or not word.startswith(prefix))
-        return [*filter(is_short, words), LINE_END]
+        return [*words, LINE_END]
 
     def _in_python(self, texts: Sequence[str]) -> tuple[Floats, Floats]:
         found = [self.hidden(self.words_of(text)) for text in texts]
@@ -164,6 +163,8 @@ class LinePredictor:
         if normalise is not None:
             text, size = normalise(text, size, np.empty(0, np.uint8))
         scratch = self._free.pop() if self._free else line_scratch(settings, tables)
+        if scratch.marked.size < size + 2:  # a whole block may be one word
+            scratch = scratch._replace(marked=np.empty(size + 2, np.uint8))
         hidden, squares = (
             aligned_zeros((block.lines, tables.matrix.shape[1])),
             np.zeros(block.lines, np.float32),
@@ -198,11 +199,6 @@ class LinePredictor:
         padded: Floats = aligned_zeros((len(rows), stride))
         padded[:, : rows.shape[1]] = rows
         return padded
-
-
-def is_short(word: str) -> bool:
-    """Return whether a word has at most LONGEST_WORD bytes; longer ones are left out, as in training."""
-    return len(word) <= LONGEST_WORD // 4 or len(encode_word(word)) <= LONGEST_WORD
 
 
 def text_blocks(texts: Sequence[str], block: int = BLOCK) -> Iterator[TextBlock]:

@@ -6,7 +6,6 @@ import numpy as np
 
 from unhot.corpus.reading.scanner import find_from, first_slot
 from unhot.corpus.reading.token_cuts import AHEAD, LINE_FEED, find_tokens
-from unhot.corpus.report import LONGEST_WORD
 from unhot.kernels.jit import kernel
 from unhot.lm.symbols import UNKNOWN
 
@@ -28,9 +27,7 @@ def cut_lines(
                 line += 1
                 starts[line] = n
             else:
-                found = np.int64(-1)
-                if length <= LONGEST_WORD:
-                    found, _ = find_from(words, text, at, length, keys[i], first_slot(words, keys[i]))
+                found, _ = find_from(words, text, at, length, keys[i], first_slot(words, keys[i]))
                 ids[n] = max(found, UNKNOWN)
                 n += 1
     return line

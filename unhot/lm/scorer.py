@@ -21,7 +21,7 @@ from unhot.corpus.reading.token_cuts import token_room
 from unhot.corpus.reading.tokenizers import TEXT, Tokenizer, normalised, normaliser
 from unhot.errors import DataError, FormatError
 from unhot.lines.line_rows import tokenize
-from unhot.lines.predictor import TextBlock, block_of, is_short, text_blocks
+from unhot.lines.predictor import TextBlock, block_of, text_blocks
 from unhot.lm.line_cuts import cut_lines
 from unhot.lm.symbols import UNKNOWN
 from unhot.tables.text_lines import line_blocks
@@ -239,7 +239,7 @@ class Scorer(ABC):
     def ids(self, words: Iterable[str]) -> Ids:
         """Return the ids of words; that of `<unk>` for unknown ones."""
         index = self.index
-        return np.array([index.get(word, UNKNOWN) if is_short(word) else UNKNOWN for word in words], np.int32)
+        return np.array([index.get(word, UNKNOWN) for word in words], np.int32)
 
     def perplexity(
         self,

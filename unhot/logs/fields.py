@@ -13,10 +13,9 @@ from typing import Any
 import numpy as np
 
 from unhot.corpus.reading.scanner import WordTable, first_slot, insert, look_up, word_key
-from unhot.corpus.report import LONGEST_WORD
 from unhot.kernels.jit import inner, kernel
 from unhot.kernels.simd.rows import prefetch_number
-from unhot.logs.log_report import FIELDS, FINE, LONG, QUOTES, TIME
+from unhot.logs.log_report import FIELDS, FINE, LONG, LONGEST_ID, QUOTES, TIME
 from unhot.types import Bytes, Doubles, Ids, Starts
 
 LF, CR, BLANK, QUOTE, DASH, POINT, ZERO, COLON, ZULU = b'\n\r "-.0:Z'
@@ -124,7 +123,7 @@ def check_words(text: Bytes, spans: Starts, k: int, wrong: Bytes, code: int) -> 
         while begin < end and text[begin] <= BLANK:
             begin += 1
         spans[row, k, 0] = end if begin == end else spans[row, k, 0]
-        found = code if begin == end else LONG if end - spans[row, k, 0] > LONGEST_WORD else FINE
+        found = code if begin == end else LONG if end - spans[row, k, 0] > LONGEST_ID else FINE
         wrong[row] = found if wrong[row] == FINE else wrong[row]
 
 

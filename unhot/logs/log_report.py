@@ -2,9 +2,8 @@
 
 from dataclasses import dataclass, field
 
-from unhot.corpus.report import LONGEST_WORD
-
 EXAMPLES = 5
+LONGEST_ID = 4096  # bytes of an id
 # codes of rows: one byte a row; 0 is a fine one
 FINE, LOW, FIELDS, QUOTES, NO_OBJECT, NO_USER, NO_ITEM, NO_SESSION, LONG, TIME, WEIGHT, LIGHT = range(12)
 REASONS = {
@@ -14,7 +13,7 @@ REASONS = {
     NO_USER: "has no user",
     NO_ITEM: "has no item",
     NO_SESSION: "has no session",
-    LONG: f"has an id of more than {LONGEST_WORD:,} bytes",
+    LONG: f"has an id of more than {LONGEST_ID:,} bytes",
     TIME: "has a time that is neither a number nor an ISO date",
     WEIGHT: "has a weight that is not a number",
     LIGHT: "has a weight that is not above zero",

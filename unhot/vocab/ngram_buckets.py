@@ -25,7 +25,17 @@ def put_ids(text: Any, begin: Any, end: Any, settings: Any, ids: Any, at: Any, s
     """Write the buckets of one word, text[begin:end], to ids[at:stop]; return the position after the last."""
     if settings.hashes > 0:
         at = _put_murmur(text, begin, end, settings, ids, at)
-    first = begin
+    at, _ = put_from(text, begin, end, begin, settings, ids, at, stop)
+    return at
+
+
+@inner
+def put_from(text: Any, begin: Any, end: Any, first: Any, settings: Any, ids: Any, at: Any, stop: Any) -> Any:
+    """Write the buckets of the n-grams that begin at `first` or later to ids[at:], until `stop` is reached.
+
+    All n-grams that begin at the same character are written, if one is. Return the position after the last
+    one, and where the next n-gram begins; `end`: there is none.
+    """
     while first < end and at < stop:
         state = FNV_START
         last, n = first, 0
@@ -44,7 +54,7 @@ def put_ids(text: Any, begin: Any, end: Any, settings: Any, ids: Any, at: Any, s
         first += 1
         while first < end and text[first] & 0xC0 == 0x80:
             first += 1
-    return at
+    return at, first
 
 
 @inner

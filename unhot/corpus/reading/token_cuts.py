@@ -6,7 +6,6 @@ import numpy as np
 
 from unhot.corpus.reading.scanner import first_slot, separators, word_key
 from unhot.corpus.reading.separators import WIDTH
-from unhot.corpus.report import LONGEST_WORD
 from unhot.kernels.jit import inner
 from unhot.kernels.simd.ids import first_bit
 from unhot.kernels.simd.rows import prefetch_number
@@ -47,7 +46,7 @@ def find_tokens(
             if ends & lowest != ZERO:
                 length = at + bit - start
                 token[n, 0], token[n, 1] = start, length
-                key = word_key(text, start, min(length, LONGEST_WORD))
+                key = word_key(text, start, length)
                 keys[n] = key
                 prefetch_number(words.slots, 2 * first_slot(words, key))
                 n += 1
