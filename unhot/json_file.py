@@ -1,6 +1,7 @@
-"""Read a JSON file, with a limit on its size and an error that says where it is damaged."""
+"""JSON: read a file, with a limit on its size and an error that says where it is damaged; write a value."""
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -24,3 +25,27 @@ def read_json(path: Path, advice: str = "the file is damaged") -> Any:
         raise FormatError(
             f"{path}: byte {getattr(error, 'pos', 0)}: is not valid JSON ({error}); {advice}"
         ) from error
+
+
+def finite(value: Any) -> Any:
+    """Return a value in which None takes the place of all numbers that are not finite: JSON has none."""
+    if isinstance(value, dict):
+        return {name: finite(each) for name, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [finite(each) for each in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def json_text(value: Any, **how: Any) -> str:
+    """Return a value as JSON; numbers that are not finite become null. `how`: arguments of `json.dumps`."""
+    try:
+        return json.dumps(value, allow_nan=False, **how)
+    except ValueError:
+        return json.dumps(finite(value), **how)
+
+
+def not_finite(value: Any) -> int:
+    """Return how many numbers of a value are not finite."""
+    if isinstance(value, (dict, list, tuple)):
+        return sum(map(not_finite, value.values() if isinstance(value, dict) else value))
+    return int(isinstance(value, float) and not math.isfinite(value))

@@ -8,10 +8,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
+from commands import run as ended
 
 import unhot
 from tests.ngrams.texts import GOLDEN, LINES
 from unhot.cli.main import group
+from unhot.models.load import load_language_model
 
 
 def run(*arguments: object, code: int = 0, given: str | None = None) -> str:
@@ -85,9 +87,75 @@ def test_infinite_perplexity_is_said(text: Path, tmp_path: Path) -> None:
     run("train", text, "-o", tmp_path / "m", "--order", "2", "--smoothing", "maximum_likelihood", "-q")
     (tmp_path / "t").write_text("cat the\n")
     assert "of probability zero" in run("perplexity", tmp_path / "m", tmp_path / "t")
-    found = json.loads(run("perplexity", tmp_path / "m", tmp_path / "t", "--json"))
-    assert found["perplexity"] == "inf"
+    code, out, said = ended("lm", "perplexity", tmp_path / "m", tmp_path / "t", "--json")
+    found = json.loads(out)
+    assert (code, found["perplexity"]) == (0, None)
     assert found["zero"] >= 1
+    infinite = [name for name, value in found.items() if value is None]
+    assert f"numbers that are not finite: {len(infinite)}; the JSON has null for them" in said
+
+
+def test_symbols_in_a_text_are_unknown_words(model: Path, tmp_path: Path) -> None:
+    """No score is infinite; `</s>` is the end of a line, as in KenLM, and `<s>` is never predicted."""
+    found, binary = unhot.load(model), load_language_model(GOLDEN / "kenlm_probing.bin")
+    for each in (found, binary):
+        assert each.score("the <s> cat") == each.score("the <unk> cat") > -100
+        assert each.scores(["the <s> cat", "a"])[0] == pytest.approx(each.score("the <s> cat"))
+        assert each.full_scores("the <s>")[1].unknown
+        state = each.state("the")
+        assert each.advance(state, "<s>")[0] == each.advance(state, "<unk>")[0]
+    assert found.score("the </s> cat") > -100
+
+
+def test_scores_that_are_not_there_are_null_and_counted(text: Path, tmp_path: Path) -> None:
+    """Rows without a text and texts of probability zero: null, counted, not in the percentiles."""
+    made = unhot.NGramModel(order=2, smoothing="maximum_likelihood", threads=1).fit(text)
+    made.save(tmp_path / "m")
+    rows = [{"text": LINES[0]}, {"text": None}, {"text": "cat the"}, {"text": None}]
+    (tmp_path / "in.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    code, out, said = ended("lm", "score", tmp_path / "m", tmp_path / "in.jsonl", "-o", "-")
+    found = [json.loads(line) for line in out.splitlines()]
+    assert code == 0
+    assert found[0]["score"] == pytest.approx(made.score(LINES[0]))
+    assert [(row["score"], row["perplexity"]) for row in found[1:]] == [(None, None)] * 3
+    assert "rows without a text: 2; they have no score" in said
+    assert "texts of probability zero: 1; they have no score" in said
+    assert f"perplexities of 1 texts, percentiles: 1%: {found[0]['perplexity']:,.1f}" in said
+
+
+def test_documents_are_one_sentence_or_several(model: Path, tmp_path: Path) -> None:
+    found, document = unhot.load(model), f"{LINES[0]}\n\n{LINES[1]}\n"
+    (tmp_path / "in.jsonl").write_text(json.dumps({"text": document}) + "\n")
+    (whole,) = run("score", model, tmp_path / "in.jsonl", "-o", "-", "-q").splitlines()
+    assert json.loads(whole)["score"] == pytest.approx(found.score(f"{LINES[0]} {LINES[1]}"))
+    (summed,) = run("score", model, tmp_path / "in.jsonl", "-o", "-", "-q", "--by-line").splitlines()
+    sums = found.perplexity([LINES[0], "", LINES[1]])
+    assert json.loads(summed)["score"] == pytest.approx(sums.log10)
+    assert json.loads(summed)["perplexity"] == pytest.approx(sums.perplexity)
+    assert found.document_scores([document, LINES[2]])[1] == pytest.approx(found.score(LINES[2]))
+
+
+@pytest.mark.parametrize("more", [(), ("--model", "neural", "--dim", "4", "--epochs", "1")])
+def test_symbols_in_a_training_text(tmp_path: Path, more: tuple[str, ...]) -> None:
+    (tmp_path / "t").write_text("a b\n\na <unk> b\n<s> a b </s>\n")
+    (tmp_path / "plain").write_text("a b\n\na b\na b\n")
+    code, _, said = ended("lm", "train", tmp_path / "t", "-o", tmp_path / "m", *more)
+    assert code == 1
+    assert "line 4 of the text has the word <s>" in said
+    assert "--skip-symbols" in said
+    code, _, said = ended("lm", "train", tmp_path / "t", "-o", tmp_path / "m", "--skip-symbols", *more)
+    assert code == 0
+    assert "3 words such as <s> and </s> were read as white space" in said
+    assert ended("lm", "train", tmp_path / "plain", "-o", tmp_path / "p", *more).returncode == 0
+    assert unhot.load(tmp_path / "m").score("a b") == unhot.load(tmp_path / "p").score("a b")
+
+
+@pytest.mark.parametrize("name", ["m.bin", "m.gz", "m.klm"])
+def test_convert_refuses_files_that_it_does_not_write(model: Path, tmp_path: Path, name: str) -> None:
+    code, _, said = ended("lm", "convert", model, tmp_path / name)
+    assert code == 2
+    assert "as an ARPA file (a name with .arpa" in said
+    assert not (tmp_path / name).exists()
 
 
 def test_score_text(model: Path, text: Path, tmp_path: Path) -> None:

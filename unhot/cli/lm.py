@@ -41,6 +41,8 @@ Examples:
   unhot lm count corpus.txt --order 3 --top 20
   unhot lm convert model model.arpa.gz
 """
+# endings of files that `convert` does not write
+FILES = {".bin", ".binary", ".klm", ".kenlm", ".mmap", ".trie", ".lm", ".txt", ".gz", ".bz2", ".xz", ".zst"}
 # options of `unhot train` that a language model does not have
 OTHERS: dict[str, Any] = {**dict.fromkeys(("phrases", "on", "freeze")), "keep_vocabulary": False}
 # other help texts of options that `unhot train` has, too
@@ -139,7 +141,14 @@ def convert(model: str, out: str, compact: bool, threads: int) -> int:
             f"{model}: only models of n-grams have other forms; a binary file of KenLM has only hashes of "
             "its n-grams, so it can be asked, but not converted: give the ARPA file that it was made from"
         )
-    if ".arpa" in Path(out).suffixes:
+    suffixes = Path(out).suffixes
+    if ".arpa" not in suffixes and FILES.intersection(suffixes):
+        raise ConfigError(
+            f"{out}: unhot writes models of n-grams as an ARPA file (a name with .arpa, .arpa.gz, .arpa.bz2, "
+            ".arpa.xz or .arpa.zst) or as a folder (a name without such an ending); for a binary file of "
+            "KenLM, write model.arpa and run: build_binary model.arpa model.bin"
+        )
+    if ".arpa" in suffixes:
         found.save_arpa(out)
     else:
         found.laid_out(compact=compact).save(out)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -74,7 +73,7 @@ def perplexity(
         result = found.perplexity(source, **how) if figures is None else figures.result
     if as_json:
         every = result.as_json() if figures is None else figures.as_json()
-        show_json({name: _plain(value) for name, value in every.items()})
+        show_json(every)
         return 0
     click.echo(f"perplexity                  {result.perplexity:,.2f}  ({result.bits:.3f} bits a token)")
     click.echo(f"perplexity without unknown  {result.perplexity_without_unknown:,.2f}")
@@ -99,15 +98,6 @@ def _show_details(figures: LanguageFigures) -> None:
         print_table("", ("count in training", "tokens", "perplexity"), rows, "")
 
 
-def _plain(value: Any) -> Any:
-    """Return what JSON can hold: infinity as text, and not a number as null."""
-    if isinstance(value, dict):
-        return {name: _plain(each) for name, each in value.items()}
-    if math.isnan(value):
-        return None
-    return value if math.isfinite(value) else str(value)
-
-
 @click.command()
 @click.argument("model")
 @click.argument("source", metavar="INPUT")
@@ -117,6 +107,11 @@ def _plain(value: Any) -> Any:
 @format_option
 @threads_option
 @force_option
+@click.option(
+    "--by-line",
+    is_flag=True,
+    help="Score each line of a text as a sentence, and add up; otherwise a text is one.",
+)
 @click.option("-q", "--quiet", is_flag=True, help="Show no progress and no percentiles.")
 def score(
     model: str,
@@ -127,6 +122,7 @@ def score(
     kind: str | None,
     threads: int,
     force: bool,
+    by_line: bool,
     quiet: bool,
 ) -> int:
     """Give each text its log10 probability and its perplexity.
@@ -135,22 +131,35 @@ def score(
     any size; - is standard input. A table keeps its columns and gets two more, score and perplexity. Lines of
     text become lines of score and perplexity, with a tab between them. OUT appears when it is complete. The
     percentiles of all perplexities, shown at the end, help to choose a limit for a filter.
+
+    A text is one sentence, and a line break inside it is white space. With --by-line each of its lines is a
+    sentence: its score is the sum over them, its perplexity that of all their tokens. Rows without a text,
+    and texts of probability zero, have no score; they are counted, and left out of the percentiles.
     """
+    import numpy as np
+
+    from unhot.json_file import finite
     from unhot.lm.percentiles import Percentiles
     from unhot.models.load import load_language_model
     from unhot.tables.annotate import annotate
 
     names = renamed(rename, "score=log10")
     found, seen = load_language_model(model, threads), Percentiles()
+    nulls = zero = 0
 
     def columns(texts: list[str]) -> Any:
-        sums = found.scorer.sentences(texts)
+        nonlocal zero
+        sums = found.scorer.documents(texts) if by_line else found.scorer.sentences(texts)
         logs = sums[:, 3] / sums[:, 0]
-        seen.add(-logs)
-        return [[_plain(x) for x in sums[:, 3].tolist()], [_plain(x) for x in (10.0**-logs).tolist()]]
+        there = np.isfinite(logs)
+        zero += int(np.count_nonzero(~there))
+        seen.add(-logs[there])
+        with np.errstate(over="ignore"):
+            return [finite(sums[:, 3].tolist()), finite((10.0**-logs).tolist())]
 
     def write(place: Any, on_progress: OnProgress) -> None:
-        annotate(
+        nonlocal nulls
+        nulls = annotate(
             source,
             place,
             columns,
@@ -163,6 +172,10 @@ def score(
         )
 
     write_rows(out, "scoring", write, quiet=quiet)
+    if nulls:
+        note(f"rows without a text: {nulls:,}; they have no score")
+    if zero:
+        note(f"texts of probability zero: {zero:,}; they have no score")
     if not quiet and seen.number:
         shown = ", ".join(f"{p}%: {10**value:,.1f}" for p, value in seen.at(PERCENTILES).items())
         note(f"perplexities of {seen.number:,} texts, percentiles: {shown}")

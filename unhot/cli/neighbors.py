@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ import click
 from unhot.cli.options import restrict_option, which_option
 from unhot.cli.show import note
 from unhot.errors import DataError
+from unhot.json_file import json_text
 from unhot.screen.terminal import printable, shown
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ class _Search:
             except DataError as error:
                 every = False
                 if self.as_json:
-                    click.echo(json.dumps({"word": query, "error": str(error)}))
+                    click.echo(json_text({"word": query, "error": str(error)}))
                 else:
                     note(printable(str(error)))
             else:
@@ -120,7 +120,7 @@ class _Search:
         if self.as_json:
             entries = [{"word": other, "similarity": round(cosine, 6)} for other, cosine in found]
             asked = {"word": query, **({"unseen": unseen} if unseen else {})}
-            click.echo(json.dumps({**asked, "neighbors": entries}))
+            click.echo(json_text({**asked, "neighbors": entries}))
             return
         tell_unseen(unseen)
         if heading:

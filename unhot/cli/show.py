@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from unhot.json_file import json_text, not_finite
 from unhot.screen.terminal import printable_lines, shown, silence
 
 if TYPE_CHECKING:
@@ -27,8 +27,13 @@ def note(line: str) -> None:
 
 
 def show_json(value: Any) -> None:
-    """Print a value as JSON; words that are not valid UTF-8 keep their bytes as escaped surrogates."""
-    click.echo(json.dumps(value, indent=1))
+    """Print a value as JSON; words that are not valid UTF-8 keep their bytes as escaped surrogates.
+
+    Numbers that are not finite are null, and a note counts them.
+    """
+    click.echo(json_text(value, indent=1))
+    if number := not_finite(value):
+        note(f"numbers that are not finite: {number:,}; the JSON has null for them")
 
 
 def size_of(path: Path) -> int:

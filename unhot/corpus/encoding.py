@@ -12,7 +12,7 @@ import dataclasses
 import functools
 import os
 import time
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping
 from typing import NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
@@ -20,6 +20,7 @@ import numpy as np
 from unhot.corpus.corpus import BESIDE, Corpus, checked_names, save_corpus_index
 from unhot.corpus.indexed_folder import save_vocabulary
 from unhot.corpus.reading.lexicon import (
+    Lexicon,
     check_given,
     cut_vocabulary,
     extended_vocabulary,
@@ -28,7 +29,7 @@ from unhot.corpus.reading.lexicon import (
     lexicon,
     merge_tables,
 )
-from unhot.corpus.reading.scanner import LONG_WORDS, NULS, WordTable, grown, new_table, remap, scan
+from unhot.corpus.reading.scanner import LONG_WORDS, NULS, WHITE, WordTable, grown, new_table, remap, scan
 from unhot.corpus.reading.sources import Column, Input, Source, open_input
 from unhot.corpus.reading.spool import PART, Spool
 from unhot.corpus.reading.text_blocks import BLOCK, Block, Pool
@@ -38,8 +39,8 @@ from unhot.corpus.shards import SHARD_IDS, WORDS_ONLY, Keeping, ShardWriter, map
 from unhot.corpus.workplace import Workplace
 from unhot.errors import ConfigError, DataError, NothingLearned, at_least
 from unhot.threads import in_order
-from unhot.types import Ids
-from unhot.vocab.vocabulary import Vocabulary, check_limits
+from unhot.types import Ids, Starts
+from unhot.vocab.vocabulary import Vocabulary, check_limits, encode_word
 
 C = TypeVar("C", bound=Corpus)
 Progress: TypeAlias = Callable[[int, int | None], None]
@@ -63,6 +64,7 @@ class WordChoice(NamedTuple):
     max_vocab: int | None
     given: Vocabulary | None = None  # the vocabulary to use instead of one made from the text
     known: Vocabulary | None = None  # words that are always kept; their counts are added
+    skipped: Collection[str] = ()  # words that are read as white space
 
 
 def encode(
@@ -74,6 +76,7 @@ def encode(
     max_vocab: int | None = None,
     counts: Mapping[str, int] | Vocabulary | None = None,
     known: Vocabulary | None = None,
+    skipped: Collection[str] = (),
     column: str | None = None,
     empty_lines: bool = False,
     unknown: bool = False,
@@ -98,6 +101,7 @@ def encode(
     max_vocab   keep at most this many words
     counts      a vocabulary, or a mapping word -> count, to use instead of the words of the text
     known       a vocabulary to extend: all its words are kept, and its counts are added to those of the text
+    skipped     words that are read as white space; the report counts them
     column      the column of a table that holds the sentences, as strings or lists of tokens; None: the
                 column `text`, or else the only column that can hold sentences
     empty_lines keep lines without a known word as empty sentences, so that sentence i is line i of the text,
@@ -131,7 +135,7 @@ def encode(
             }
 
         lines = encode_some(functions=False)
-        choice = WordChoice(min_count, max_vocab, given, known)
+        choice = WordChoice(min_count, max_vocab, given, known, skipped)
         return encode_input(
             text,
             choice,
@@ -304,6 +308,9 @@ def count(text: Input, scanner: Scanner, choice: WordChoice) -> tuple[Vocabulary
     table, ids = merge_tables(scanner.tables)
     words = lexicon(table, text.escapes)
     counts = words.counts.copy()  # the counts in the table may change below
+    skipped = _places(words, choice.skipped)
+    left_out = int(counts[skipped].sum())
+    words.counts[skipped] = counts[skipped] = 0
     long_words = sum(scanner.long_words)
     if long_words and not counts.size:
         raise DataError(
@@ -311,6 +318,7 @@ def count(text: Input, scanner: Scanner, choice: WordChoice) -> tuple[Vocabulary
             "is text with white space between words, or choose another tokenizer"
         )
     vocabulary, final = chosen_vocabulary(table, text.escapes, choice)
+    final[skipped] = WHITE
     report = Report(
         files=text.reader.files,
         bytes=text.reader.bytes,
@@ -321,8 +329,18 @@ def count(text: Input, scanner: Scanner, choice: WordChoice) -> tuple[Vocabulary
         nul_bytes=sum(scanner.nuls),
         byte_order_marks=text.reader.byte_order_marks,
         long_words=long_words,
+        skipped=left_out,
     )
     return vocabulary, [np.append(final[local], np.int32(-1)) for local in ids], report
+
+
+def _places(words: Lexicon, some: Collection[str]) -> Starts:
+    """Return the ids of those of some words that the text has."""
+    wanted = {encode_word(word) for word in some}
+    shortest, longest = min(map(len, wanted), default=1), max(map(len, wanted), default=0)
+    sizes = np.diff(words.offsets)
+    ids = np.flatnonzero((sizes >= shortest) & (sizes <= longest))
+    return ids[[raw in wanted for raw in words.raws(ids)]] if ids.size else ids
 
 
 def chosen_vocabulary(table: WordTable, escapes: bool, choice: WordChoice) -> tuple[Vocabulary, Ids]:

@@ -16,7 +16,7 @@ class Report:
 
     files: int = 0
     bytes: int = 0  # uncompressed; sentences given from Python count in UTF-8
-    words: int = 0  # tokens read, without the ones that are too long
+    words: int = 0  # tokens read, without those that are too long or skipped
     kept: int = 0  # tokens that are in the vocabulary
     sentences: int = 0  # sentences with at least one kept token; all lines if empty ones are kept
     types: int = 0  # different words, before rare ones were dropped
@@ -24,6 +24,7 @@ class Report:
     nul_bytes: int = 0
     byte_order_marks: int = 0
     long_words: int = 0  # tokens of more than LONGEST_WORD bytes, which were left out
+    skipped: int = 0  # tokens that were read as white space, because the model said so
 
     def lines(self) -> list[str]:
         """Return one line for each oddity of the text; an empty list if there was none."""
@@ -35,6 +36,7 @@ class Report:
             (self.nul_bytes, "NUL bytes were read as white space (is it a binary file, or UTF-16?)"),
             (self.byte_order_marks, "byte order mark(s) at the start of files were removed"),
             (self.long_words, f"words longer than {LONGEST_WORD:,} bytes were left out"),
+            (self.skipped, "words such as <s> and </s> were read as white space"),
         ]
         return [f"{number:,} {what}" for number, what in odd if number]
 
@@ -48,11 +50,11 @@ class Report:
         return "\n".join([read, *self.lines()])
 
     def to_json(self) -> dict[str, int]:
-        """Return the numbers as a dictionary; `long_words`, unknown to old versions, only if it is not 0."""
+        """Return the numbers as a dictionary; those unknown to old versions only if they are not 0."""
         return {
             name: number
             for name, number in dataclasses.asdict(self).items()
-            if number or name != "long_words"
+            if number or name not in ("long_words", "skipped")
         }
 
     @classmethod

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from unhot.json_file import finite
+
 
 class Figures:
     """A result: a dataclass of figures, and of the settings with which they were measured."""
@@ -30,9 +32,7 @@ def plain(value: Any) -> Any:
         return getattr(value, "__qualname__", type(value).__qualname__)
     if isinstance(value, np.generic):
         value = value.item()
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value
+    return finite(value)
 
 
 def share(part: float, whole: float) -> float:

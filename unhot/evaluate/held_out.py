@@ -24,6 +24,7 @@ from unhot.corpus.reading.sources import Source
 from unhot.corpus.reading.tokenizers import Tokenizer
 from unhot.errors import ConfigError, DataError, at_least, whole
 from unhot.evaluate.examples import HeldOutText, Progress, all_together, each_alone
+from unhot.json_file import finite
 from unhot.kernels.windows import Window
 from unhot.models.word_model import WordModel
 from unhot.types import Counts, Doubles
@@ -63,11 +64,7 @@ class HeldOut:
 
     def as_dict(self) -> dict[str, str | int | float | None]:
         """Return plain data for JSON; infinity becomes None, because JSON does not have it."""
-        every = {**asdict(self), "bits": self.bits, "perplexity": self.perplexity}
-        return {
-            name: None if isinstance(value, float) and not math.isfinite(value) else value
-            for name, value in every.items()
-        }
+        return dict(finite({**asdict(self), "bits": self.bits, "perplexity": self.perplexity}))
 
     def __str__(self) -> str:
         """Describe how the loss was measured."""

@@ -38,8 +38,15 @@ class LanguageModel:
         return self.scorer.sentence(sentence, bos, eos)
 
     def scores(self, sentences: Sequence[str], bos: bool = True, eos: bool = True) -> Doubles:
-        """Return log10 of the probability of each sentence; many are scored on threads."""
+        """Return log10 of the probability of each sentence; many are scored on threads.
+
+        A line feed inside a sentence is white space; `document_scores` takes each line as a sentence.
+        """
         return self.scorer.sentences(sentences, bos, eos)[:, 3]
+
+    def document_scores(self, documents: Sequence[str]) -> Doubles:
+        """Return log10 of the probability of each document: the sum over its lines."""
+        return self.scorer.documents(documents)[:, 3]
 
     def perplexity(self, source: Any, **how: Any) -> Perplexity:
         """Return how well the model predicts a text: files, or an iterable of sentences.
@@ -54,7 +61,7 @@ class LanguageModel:
 
     def advance(self, state: Any, word: str) -> tuple[TokenScore, Any]:
         """Return the score of a word after a state, and the state after the word."""
-        number = self.scorer.index.get(word, 0)
+        (number,) = self.scorer.ids([word]).tolist()
         log10, length, following = self.scorer.advance(state, number)
         return TokenScore(log10, length, number == 0), following
 

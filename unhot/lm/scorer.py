@@ -135,6 +135,9 @@ class Scorer(ABC):
     """The words of a model, and what it says about them."""
 
     end: int  # the id of `</s>`
+    begin_id = (
+        -1
+    )  # the id of `<s>`, which is never predicted: written in a text, it is unknown; -1: it has none
     carries = False  # whether its state after a line is worth something in the next line
 
     def __init__(
@@ -204,7 +207,9 @@ class Scorer(ABC):
             text, size = how(text, size, np.empty(0, np.uint8))
         ids, starts = np.empty(size // 2 + 1, np.int32), np.empty(block.lines + 1, np.int64)
         cut_lines(text, size, TEXT, self._table, *token_room(), ids, starts)
-        return ids[: starts[-1]], starts
+        ids = ids[: starts[-1]]
+        ids[ids == self.begin_id] = UNKNOWN
+        return ids, starts
 
     def over(
         self, blocks: Iterable[TextBlock], bos: bool = True, eos: bool = True, carry: bool = False
@@ -218,6 +223,13 @@ class Scorer(ABC):
             return self.score_ids(IdLines(*self.cut(block), bos, eos), False, carried).sums
 
         return in_order(blocks, sums, threads)
+
+    def documents(self, texts: Sequence[str]) -> Doubles:
+        """Return the sums of many texts over their lines, each of which is a sentence: [texts, 5]."""
+        lines = [text.removesuffix("\n").split("\n") for text in texts]
+        sums = self.sentences([line for each in lines for line in each])
+        starts = np.cumsum([0, *map(len, lines)])[:-1]
+        return np.add.reduceat(sums, starts) if texts else sums
 
     def sentences(self, texts: Sequence[str], bos: bool = True, eos: bool = True) -> Doubles:
         """Return the sums of many sentences: [sentences, 5], see `Scored`."""
@@ -239,7 +251,9 @@ class Scorer(ABC):
     def ids(self, words: Iterable[str]) -> Ids:
         """Return the ids of words; that of `<unk>` for unknown ones."""
         index = self.index
-        return np.array([index.get(word, UNKNOWN) for word in words], np.int32)
+        ids = np.array([index.get(word, UNKNOWN) for word in words], np.int32)
+        ids[ids == self.begin_id] = UNKNOWN
+        return ids
 
     def perplexity(
         self,

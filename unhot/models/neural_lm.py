@@ -19,7 +19,7 @@ from unhot.corpus.corpus import Corpus
 from unhot.errors import ConfigError, DataError, FormatError, extra
 from unhot.lm.language_model import LanguageModel, check_tokenizer
 from unhot.lm.scorer import with_ends
-from unhot.lm.symbols import STREAM_END, STREAM_SYMBOLS, model_words
+from unhot.lm.symbols import SKIPPED, STREAM_END, STREAM_SYMBOLS, model_words
 from unhot.models.epoch_model import SMALLEST_LR, EpochModel
 from unhot.models.fitting import Begins, Reads, Tells
 from unhot.models.model import Training, model
@@ -82,6 +82,8 @@ class NeuralLM(LanguageModel, EpochModel[LearnedNet], TextModel[LearnedNet]):
     # with validation: stop after so many epochs without a better one, and keep the best
     patience: Annotated[int, Range(1)] = 5
     min_count: Annotated[int, Range(1)] = 1  # words that occur less often than this become <unk>
+    # read <s>, </s> and <unk> as white space; otherwise <unk> is an unknown word, and the others are errors
+    skip_symbols: bool = False
     threads: Annotated[int, Range(1, 1024)] = 2  # CPU threads; the same number gives the same bytes
     device: str = "cpu"  # where PyTorch trains: cpu, cuda, cuda:1, mps
     autocast: bool = False  # compute products in bfloat16
@@ -123,7 +125,8 @@ class NeuralLM(LanguageModel, EpochModel[LearnedNet], TextModel[LearnedNet]):
 
     def encoding(self, reads: Reads) -> dict[str, Any]:
         """Keep the places of unknown words and empty lines."""
-        return {**super().encoding(reads), "unknown": True, "empty_lines": True}
+        skipped = SKIPPED if self.skip_symbols else ()
+        return {**super().encoding(reads), "unknown": True, "empty_lines": True, "skipped": skipped}
 
     def text_words(self) -> None:
         """Return nothing: the words of the text are counted again, since the model has symbols, too."""

@@ -20,6 +20,7 @@ from unhot.corpus.encoding import encode
 from unhot.errors import ConfigError, DataError, FormatError
 from unhot.leftovers import scratch_folder
 from unhot.lm.language_model import LanguageModel, check_tokenizer
+from unhot.lm.symbols import SKIPPED
 from unhot.models.fitting import Begins, Reads, Tells
 from unhot.models.model import model
 from unhot.models.settings import Range
@@ -73,6 +74,9 @@ class NGramModel(LanguageModel, TextModel[LearnedNgrams]):
     # words that occur once
     prune: Any = None
     min_count: Annotated[int, Range(1)] = 1  # words that occur less often than this become <unk>
+    # read <s>, </s> and <unk> as white space, as lmplz --skip_symbols does; otherwise <unk> is an unknown
+    # word, and the others are errors
+    skip_symbols: bool = False
     memory: Any = "1GB"  # memory for counting; what needs more goes to temporary files
     # number of threads; any number gives the same model
     threads: Annotated[int, Range(1, 1024)] = 2
@@ -92,7 +96,8 @@ class NGramModel(LanguageModel, TextModel[LearnedNgrams]):
 
     def encoding(self, reads: Reads) -> dict[str, Any]:
         """Keep the places of unknown words and empty lines."""
-        return {**super().encoding(reads), "unknown": True, "empty_lines": True}
+        skipped = SKIPPED if self.skip_symbols else ()
+        return {**super().encoding(reads), "unknown": True, "empty_lines": True, "skipped": skipped}
 
     def begin(self, data: Corpus, begins: Begins, tells: Tells) -> "NgramTraining":
         """Return a training that counts the text when it runs."""

@@ -15,7 +15,7 @@ from unhot.types import Doubles
 class TrieScorer(Scorer):
     """The words of a model, and the model in a form that kernels read."""
 
-    end = END
+    end, begin_id = END, BEGIN
 
     def __init__(
         self, words: Sequence[str], model: Any, *, tokenizer: Tokenizer = "whitespace", threads: int = 2

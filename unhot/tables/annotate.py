@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
+import numpy as np
+
 from unhot.atomic import replacing
 from unhot.corpus.reading.files import PathLike, find_files
 from unhot.corpus.reading.streams import packed_file
@@ -31,8 +33,8 @@ def annotate(
     kind: str | None = None,
     force: bool = False,
     on_progress: Callable[[int, int | None], None] | None = None,
-) -> None:
-    """Copy the rows of a file with new columns behind the others.
+) -> int:
+    """Copy the rows of a file with new columns behind the others; return how many rows have no text.
 
     source       a file, compressed or not, or `-` for standard input
     out          a path, where the file appears when it is complete; or an open file of bytes. The ending of
@@ -46,26 +48,34 @@ def annotate(
     on_progress  called after each batch with the bytes read so far, and their total if it is known
 
     The result of a text has a line for each line: the new values, with tabs between them. Where the text of
-    a row is null, its new values are null.
+    a row is null, its new values are null; `columns_of` does not get to see it.
     """
     path, new = the_file(source), _new_names(names, rename or {})
     kind = kind_of(path, kind)
     to = (ending_kind(Path(out)) if isinstance(out, (str, os.PathLike)) else None) or kind
     refuse_same(path, out)
     table = open_table(path, kind, force)
+    nulls = 0
+
+    def annotated() -> Iterator[tuple[RowBatch, list[list[Any]]]]:
+        nonlocal nulls
+        for batch, texts in _texts(table, column, new, on_progress):
+            nulls += texts.count(None)
+            yield batch, _columns(columns_of, texts, new)
+
     with opened_result(out) as file:
-        for data in WRITERS[to](_annotated(table, columns_of, column, new, on_progress), new):
+        for data in WRITERS[to](annotated(), new):
             file.write(data)
+    return nulls
 
 
-def _annotated(
+def _texts(
     table: OpenedTable,
-    columns_of: NewColumns,
     column: str | None,
     new: list[str],
     on_progress: Callable[[int, int | None], None] | None,
-) -> Iterator[tuple[RowBatch, list[list[Any]]]]:
-    """Yield batches with their new columns."""
+) -> Iterator[tuple[RowBatch, list[str | None]]]:
+    """Yield batches with their texts."""
     number, chosen = 0, ""
     for batch in table.batches:
         chosen = chosen or chosen_text(batch, column)
@@ -73,16 +83,25 @@ def _annotated(
         cells = batch.cells(chosen)
         texts = [text_of(cell, batch.where, number) for number, cell in enumerate(cells, number + 1)]
         number += len(cells)
-        columns = columns_of(texts) if texts else [[] for _ in new]
-        if [len(values) for values in columns] != [len(texts)] * len(new):
-            raise ConfigError(
-                f"columns_of returned columns of {[len(values) for values in columns]} values: it must "
-                f"return the {len(new)} columns {', '.join(new)}, with {len(texts)} values for as many texts"
-            )
-        nulls = [cell is None for cell in cells]
-        yield (batch, [[None if null else v for null, v in zip(nulls, c, strict=True)] for c in columns])
+        yield batch, texts
         if on_progress is not None:
             on_progress(*table.progress())
+
+
+def _columns(columns_of: NewColumns, texts: list[str | None], new: list[str]) -> list[list[Any]]:
+    """Return the new columns of texts, with None where a text is None."""
+    there = [text for text in texts if text is not None]
+    columns = columns_of(there) if there else [[] for _ in new]
+    if [len(values) for values in columns] != [len(there)] * len(new):
+        raise ConfigError(
+            f"columns_of returned columns of {[len(values) for values in columns]} values: it must "
+            f"return the {len(new)} columns {', '.join(new)}, with {len(there)} values for as many texts"
+        )
+    places = np.cumsum([text is not None for text in texts]) - 1
+    return [
+        [None if text is None else values[place] for text, place in zip(texts, places, strict=True)]
+        for values in columns
+    ]
 
 
 def _check_names(batch: RowBatch, new: list[str]) -> None:

@@ -8,12 +8,12 @@ from typing import Any
 
 from unhot.corpus.reading.files import FileReader
 from unhot.errors import DataError
+from unhot.json_file import json_text
 from unhot.tables.batches import RowBatch
 from unhot.tables.text_lines import line_blocks
 from unhot.vocab.vocabulary import decode_word, encode_word
 
 BLANKS = " \t\r\n"  # white space of JSON
-READABLE = json.JSONEncoder(ensure_ascii=False, default=str)
 SURROGATES = re.compile("[\ud800-\udfff]")  # what is not UTF-8; see `decode_word`
 
 
@@ -65,9 +65,9 @@ def _row(line: str, number: int, where: str) -> Any:
 
 def as_json(value: Any) -> str:
     """Return a value as JSON, in readable letters unless it holds what is not UTF-8."""
-    text = READABLE.encode(value)
+    text = json_text(value, ensure_ascii=False, default=str)
     bad = not text.isascii() and SURROGATES.search(text)
-    return json.dumps(value, default=str) if bad else text
+    return json_text(value, default=str) if bad else text
 
 
 def write_json_rows(batches: Iterator[tuple[RowBatch, list[list[Any]]]], names: list[str]) -> Iterator[bytes]:

@@ -21,15 +21,15 @@ def _plain(value: Any) -> Any:
     return None if isinstance(value, float) and value != value else value
 
 
-def text_of(value: Any, where: str, number: int) -> str:
-    """Return the text of a cell; null is an empty text."""
+def text_of(value: Any, where: str, number: int) -> str | None:
+    """Return the text of a cell; None: it is null."""
     text = value if isinstance(value, str) else _plain(value)
     if text is not None and not isinstance(text, str):
         raise DataError(
             f"{where}: row {number}: the text is {text!r:.80} of type {type(text).__name__}: texts must be "
             "strings, or null"
         )
-    return text or ""
+    return text
 
 
 def labels_of(cell: Any, names: list[str] | None, where: str, number: int) -> list[str]:

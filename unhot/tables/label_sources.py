@@ -67,7 +67,7 @@ def object_rows(source: Iterable[Any], wanted: Wanted) -> Iterator[tuple[str, li
         if isinstance(item, str):
             yield from label_rows(encode_word(item.replace("\n", " ")), wanted.prefix, number - 1, where)
         elif isinstance(item, (tuple, list)) and len(item) == 2:
-            yield text_of(item[0], where, number), labels_of(item[1], None, where, number)
+            yield text_of(item[0], where, number) or "", labels_of(item[1], None, where, number)
         else:
             raise DataError(
                 f"{where}: row {number} is {item!r:.80}: give pairs (text, label), dicts, or texts and labels"
@@ -82,7 +82,7 @@ def paired_rows(source: Any, labels: Any, wanted: Wanted) -> Iterator[tuple[str,
         if text is GAP or cell is GAP:
             lengths = [number - 1, number + sum(1 for _ in chain(texts, cells))]
             raise unequal(*(lengths if text is GAP else reversed(lengths)))
-        yield text_of(text, where, number), labels_of(cell, None, where, number)
+        yield text_of(text, where, number) or "", labels_of(cell, None, where, number)
 
 
 def unequal(texts: int, labels: int) -> DataError:
@@ -112,7 +112,7 @@ def _table_rows(
         column = column or chosen_text(batch, wanted.column, label)
         names, texts = _names(features, label), batch.cells(column)
         for number, (text, cell) in enumerate(zip(texts, batch.cells(label), strict=True), before + 1):
-            yield text_of(text, batch.where, number), labels_of(cell, names, batch.where, number)
+            yield text_of(text, batch.where, number) or "", labels_of(cell, names, batch.where, number)
         before += len(texts)
 
 

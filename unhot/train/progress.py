@@ -6,13 +6,14 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import logging
 import time
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Protocol
+
+from unhot.json_file import json_text
 
 logger = logging.getLogger("unhot")
 
@@ -79,7 +80,7 @@ class JsonLog:
                 with contextlib.suppress(OSError):  # a device or a pipe cannot be truncated
                     self._file.truncate(0)
                 self._begun = True
-            self._file.write(json.dumps(line) + "\n")
+            self._file.write(json_text(line) + "\n")
             self._file.flush()
         except OSError as error:  # a full disk, for example: training is worth more than its log
             self._ended = True

@@ -46,6 +46,7 @@ LONG_WORDS = 4
 PLACE = 5  # number of entries
 
 ESCAPE = 0xFD  # the byte that stands in front of an escaped byte of a token list, see tokenizers.py
+WHITE = -2  # the final id of words that are read as white space
 TOO_LONG, FULL = -1, -2  # answers of `count_token` instead of an id; TOO_LONG is also written as an id
 
 
@@ -271,6 +272,7 @@ def merge(arena: Bytes, offsets: Starts, counts: Counts, table: WordTable, ids: 
 def remap(ids: Ids, breaks: Ids, place: Starts, final: Ids, keeping: Keeping) -> None:
     """Replace local ids by final ids in place; drop tokens with id -1 and empty lines, unless kept.
 
+    Tokens whose final id is WHITE are dropped in any case.
     The last entry of `final` must be -1: local ids of -1 (words that are too long) are replaced by it.
     """
     tokens, n_breaks = place[TOKENS], place[BREAKS]
