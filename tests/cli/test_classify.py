@@ -353,3 +353,13 @@ def test_demo(tmp_path):
     assert "\\n" not in out
     assert "English" in out
     assert unhot.load(tmp_path / "languages").predict(["die Würde des Menschen"]).tolist() == ["German"]
+
+
+@pytest.mark.parametrize("more", [(), ("--to", "fasttext"), ("--which", "out")])
+def test_convert_never_drops_the_labels_of_a_classifier(tmp_path, more):
+    code, _, said = run("convert", "model", tmp_path / "x.bin", *more)
+    assert code == 2
+    assert "unhot does not write fastText's classifiers" in said
+    assert "--to word2vec-binary" in said
+    assert not (tmp_path / "x.bin").exists()
+    assert run("convert", "model", tmp_path / "x.bin", "--to", "word2vec-binary").returncode == 0

@@ -93,6 +93,8 @@ def convert(
         raise click.UsageError("--json: would be mixed with the vectors on standard output; leave it out")
     if source == STDOUT:
         raise click.UsageError("SOURCE is -: vectors are read from files; write them to a file first")
+    if name == "fasttext" or (out_format is None and Path(out).suffix == ".bin"):
+        _refuse_classifier(source)
     vectors = Vectors.load(source, source_format, limit=limit, bad_utf8=bad_utf8, which=which)
     whole = name == "fasttext" and limit is None and which == "in" and bad_utf8 == "escape"
     if not len(vectors) and vectors.subwords is not None and name not in KEEPING:
@@ -142,6 +144,18 @@ def _tell(vectors: Vectors, out: str, name: str, renamed: dict[str, str], as_jso
         ngrams = ", with n-grams" if name in KEEPING else ", without n-grams, which this format cannot hold"
     place = "standard output" if out == STDOUT else out
     note(f"wrote {place}: {held}, dim {vectors.vector_size}, {name}{ngrams}")
+
+
+def _refuse_classifier(source: str) -> None:
+    """Raise a `ConfigError` if the source is a trained classifier: a .bin would lose its labels."""
+    from unhot.vectors.formats.directory import is_model, load_model
+
+    if is_model(source) and load_model(Path(source)).config.get("model") == "classifier":
+        raise ConfigError(
+            f"{source}: is a classifier, and unhot does not write fastText's classifiers, which have labels: "
+            "keep the folder, which unhot classify predict opens; or choose --to word2vec-binary or "
+            "word2vec-text for the vectors of its words alone, with --which out for those of its labels"
+        )
 
 
 def _wrote_model(source: str, out: str) -> bool:
