@@ -8,11 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from unhot.errors import DataError
-from unhot.evaluate.calibration import (
+from unhot.probability.calibration import (
     COOLEST,
     HOTTEST,
     bin_sums,
     expected_calibration_error,
+    fit_confidence,
     fit_temperature,
     reliability,
 )
@@ -171,3 +172,29 @@ def test_impossible_labels_do_no_harm():
 def test_bad_inputs(scores, truth, independent, message):
     with pytest.raises(DataError, match=message):
         fit_temperature(scores, truth, independent)
+
+
+def test_confidence_against_a_fine_grid():
+    """The temperature of the first label's confidence: the best of many, and that of two labels as ever."""
+    rng = np.random.default_rng(3)
+    for labels in (2, 5):
+        scores = rng.normal(size=(300, labels)) * 4
+        p = np.exp(scores / 2.5)
+        p /= p.sum(axis=1, keepdims=True)
+        truth = np.array([rng.choice(labels, p=row) for row in p])
+        right = scores.argmax(axis=1) == truth
+
+        def loss(t, scores=scores, right=right):
+            c = np.exp(scores / t).max(axis=1) / np.exp(scores / t).sum(axis=1)
+            return -np.log(np.where(right, c, 1 - c)).mean()
+
+        found = fit_confidence(scores, right)
+        assert loss(found) <= min(map(loss, np.geomspace(0.5, 20, 400))) + 1e-9
+        if labels == 2:
+            assert found == pytest.approx(fit_temperature(scores, truth), rel=1e-3)
+
+
+def test_confidence_at_its_bounds():
+    scores = np.array([[2.0, 1.0, -np.inf], [0.5, 3.0, 0.0]])
+    assert fit_confidence(scores, [1, 1]) == COOLEST
+    assert fit_confidence(scores, [0, 0]) == HOTTEST

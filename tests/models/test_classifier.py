@@ -6,13 +6,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from commands import run
 from programs import with_jit, without_jit
 
 import unhot
 from unhot import Classifier
 from unhot.errors import ConfigError, DataError, FormatError
+from unhot.evaluate import labeller_of, measure_labels
 from unhot.evaluate.labels import calibrate
-from unhot.models import line_engine
+from unhot.models import held_out_rows, line_engine
 from unhot.models.load import load_unfinished
 from unhot.outputs import LAYERS
 from unhot.train.checkpoint import Checkpoint
@@ -597,3 +599,102 @@ def test_texts_without_spaces_have_all_their_ngrams(size):
     assert [model.predict([page[:5000]])[0] for page in asked] == ["ja", "th"]
     ja, th, empty = model.predict_proba([*asked, ""])
     assert ja[0] != empty[0] != th[0]
+
+
+# ---- calibration
+
+
+def noisy(lines=2000, seed=0):
+    """Lines of which every fifth has a random label."""
+    texts, labels = planted(lines, seed=seed)
+    rng = np.random.default_rng(seed + 1)
+    return texts, [label if rng.random() < 0.8 else f"label{rng.integers(0, 4)}" for label in labels]
+
+
+def labelled_file(path, texts, labels):
+    path.write_text("".join(f"__label__{label} {text}\n" for text, label in zip(texts, labels, strict=True)))
+    return path
+
+
+CALIBRATED = SMALL | {"epochs": 3, "calibration": 0.15, "output": "softmax:smoothing=0.5"}
+
+
+def error_of(model, texts, labels):
+    rows = zip(texts, ([label] for label in labels), strict=True)
+    return measure_labels(labeller_of(model), rows).figures.expected_calibration_error
+
+
+def test_probabilities_are_calibrated_on_held_out_lines(tmp_path):
+    """The temperature is saved, and all that answers with probabilities uses it."""
+    source, said = noisy(), []
+    model = Classifier(**CALIBRATED).fit(*source, note=said.append)
+    assert any(line.startswith("calibrated on 2") and "expected calibration error" in line for line in said)
+    careful = Classifier(**CALIBRATED | {"calibration": 0.0}).fit(*source)
+    assert careful.temperature == 1.0 != model.temperature
+    texts, labels = noisy(1000, seed=5)
+    assert error_of(model, texts, labels) < 0.1 < 0.2 < error_of(careful, texts, labels)
+    model.save(tmp_path / "m")
+    loaded = unhot.load(tmp_path / "m")
+    assert loaded.temperature == model.temperature
+    asked = model.predict_proba(texts[:1])[0].max()
+    assert loaded.predict_proba(texts[:1]).max() == pytest.approx(asked)
+    assert loaded.explain(texts[0]).probability == pytest.approx(asked)
+    (tmp_path / "new.jsonl").write_text(json.dumps({"text": texts[0]}) + "\n")
+    (tmp_path / "new.txt").write_text("\n".join(texts) + "\n")
+    _, out, _ = run("classify", "predict", tmp_path / "m", tmp_path / "new.jsonl", "-o", "-")
+    assert json.loads(out)["score"] == pytest.approx(asked)
+    _, out, _ = run("classify", "predict", tmp_path / "m", tmp_path / "new.txt", "-o", "-")
+    assert float(out.split()[1]) == pytest.approx(asked, abs=1e-5)
+
+
+def test_too_few_lines_are_all_learned_from():
+    """The model is that without calibration, and one line says so."""
+    texts, labels = noisy(1000)
+    said = []
+    model = Classifier(**CALIBRATED).fit(texts, labels, note=said.append)
+    plain = Classifier(**CALIBRATED | {"calibration": 0.0}).fit(texts, labels)
+    np.testing.assert_array_equal(model.learned.params.in_vectors, plain.learned.params.in_vectors)
+    assert model.temperature == 1.0
+    assert sum("no temperature: it needs 200 held-out lines, and there are 0" in line for line in said) == 1
+
+
+def test_one_label_has_no_temperature():
+    said = []
+    model = Classifier(**CALIBRATED).fit(noisy()[0], ["only"] * 2000, note=said.append)
+    assert (model.temperature, model.learned.out_vocabulary.counts.tolist()) == (1.0, [2000])
+    assert "no temperature: there is only one label" in said
+
+
+def test_every_label_is_learned_though_lines_are_held_out():
+    texts, labels = noisy()
+    rare = [f"rare{i}" if i % 20 == 0 else label for i, label in enumerate(labels)]
+    model = Classifier(**CALIBRATED).fit(texts, rare)
+    assert set(model.labels) == set(rare)
+    assert model.temperature != 1.0
+
+
+def test_at_most_so_many_lines_are_held_out(monkeypatch):
+    monkeypatch.setattr(held_out_rows, "MOST", 210)
+    model = Classifier(**CALIBRATED).fit(*noisy())
+    assert int(model.learned.out_vocabulary.counts.sum()) == 2000 - 210
+
+
+def test_validation_lines_calibrate_and_independent_labels_have_a_temperature():
+    texts, labels = noisy()
+    said = []
+    lines = (texts[1700:], labels[1700:])
+    model = Classifier(**CALIBRATED, validation=lines).fit(texts[:1700], labels[:1700], note=said.append)
+    assert int(model.learned.out_vocabulary.counts.sum()) == 1700
+    assert any("calibrated on 300 held-out lines" in line for line in said)
+    apart = Classifier(**CALIBRATED | {"output": "one_vs_all"}).fit(texts, labels)
+    assert apart.temperature != 1.0
+
+
+def test_a_calibrated_training_resumes_to_the_same_bytes(tmp_path):
+    path = labelled_file(tmp_path / "train.txt", *noisy())
+    Classifier(**CALIBRATED).fit(path).save(tmp_path / "whole")
+    half = cut_off(Classifier(**CALIBRATED), tmp_path / "cut", path)
+    assert half.temperature == 1.0
+    half.resume().save(tmp_path / "cut")
+    assert digest(tmp_path / "cut") == digest(tmp_path / "whole")
+    assert unhot.load(tmp_path / "cut").temperature != 1.0

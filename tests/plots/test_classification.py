@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from unhot.errors import DataError, MissingExtra
-from unhot.evaluate.calibration import bin_sums
-from unhot.evaluate.calibration import reliability as bins_of
 from unhot.plots import confusion, reliability
+from unhot.probability.calibration import bin_sums
+from unhot.probability.calibration import reliability as bins_of
 
 
 @pytest.fixture

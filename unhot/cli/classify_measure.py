@@ -192,10 +192,10 @@ def calibrate(
 
     FILE has lines with labels that MODEL was not trained on. Predicted labels stay the same.
     """
-    from unhot.evaluate.calibration import COOLEST, HOTTEST
     from unhot.evaluate.labeller import labeller_of, open_classifier
     from unhot.evaluate.labels import calibrate as fit
     from unhot.evaluate.labels import measure_labels
+    from unhot.probability.calibration import COOLEST, HOTTEST
 
     opened = open_classifier(model)
     labeller = labeller_of(opened)._replace(label_column=label_column or opened.label_column)

@@ -22,9 +22,9 @@ import numpy as np
 
 from unhot.errors import ConfigError, whole
 from unhot.evaluate.bootstrap import LEVEL, RESAMPLES, Interval, bootstrap
-from unhot.evaluate.calibration import ReliabilityBin, expected_calibration_error, reliability
 from unhot.evaluate.figures import Figures, share
 from unhot.evaluate.label_counts import LabelCounts, LabelLists, matched, quotients
+from unhot.probability.calibration import ReliabilityBin, expected_calibration_error, reliability
 from unhot.types import Counts, Doubles
 
 WIDEST = 10_000  # labels of a confusion table, which then takes 800 MB

@@ -1,12 +1,12 @@
 """The base of all evaluation results, which can be turned into plain data for JSON."""
 
-import math
 from dataclasses import fields, is_dataclass
 from typing import Any
 
 import numpy as np
 
 from unhot.json_file import finite
+from unhot.probability.calibration import share as share
 
 
 class Figures:
@@ -33,8 +33,3 @@ def plain(value: Any) -> Any:
     if isinstance(value, np.generic):
         value = value.item()
     return finite(value)
-
-
-def share(part: float, whole: float) -> float:
-    """Return part / whole; NaN if the whole is 0."""
-    return part / whole if whole else math.nan

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from unhot.errors import DataError, whole
-from unhot.evaluate.calibration import BINS, bin_sums
+from unhot.probability.calibration import BINS, bin_sums
 from unhot.types import Counts, Doubles, Ids, Starts
 
 LabelLists: TypeAlias = tuple[Starts, Ids]  # starts [examples + 1], ids of labels

@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from unhot.errors import DataError
-from unhot.evaluate.calibration import fit_temperature
 from unhot.evaluate.classification import WIDEST, Classification, classification, confusion
 from unhot.evaluate.label_counts import UNKNOWN, LabelCounts, label_lists
 from unhot.evaluate.labeller import Labeller
+from unhot.models.calibrating import scored_lines
 from unhot.models.classifier import Classifier
 from unhot.types import Counts, Doubles
 
@@ -69,25 +69,10 @@ def calibrate(model: Classifier, rows: Rows) -> float:
 
     The temperature divides all scores: it changes how sure the model is, but never which label is first.
     """
-    index, independent = model.learned.out_vocabulary.index, model.layer.independent
-    found = [(text, [index[name] for name in names if name in index]) for text, names in rows]
-    known = [(text, ids) for text, ids in found if ids]
-    if not known:
-        raise DataError(f"none of the {len(found):,} lines has a label that the model knows")
-    texts, sizes = [text for text, _ in known], [len(ids) for _, ids in known]
-    weights = np.concatenate(
-        [*model.predictor.over(texts, lambda hidden, _: model.scorer.log_weights(hidden[:, : model.dim]))]
-    )
-    truth = np.array([label for _, ids in known for label in ids])
-    owner = np.repeat(np.arange(len(known)), sizes)
-    if independent:
-        marked = np.zeros(weights.shape)
-        marked[owner, truth] = 1.0
-        model.temperature = fit_temperature(weights, marked, independent=True)
-    else:
-        model.temperature = fit_temperature(weights[owner], truth)
+    temperature = scored_lines(model, rows).temperature()
+    model.temperature = temperature
     model.forget()
-    return model.temperature
+    return temperature
 
 
 def _batches(rows: Rows) -> Iterator[list[tuple[str, list[str]]]]:

@@ -22,7 +22,7 @@ import contextlib
 import functools
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 
@@ -32,10 +32,12 @@ from unhot.errors import ConfigError, DataError, FormatError, at_least
 from unhot.lines.layer_scores import LayerScorer
 from unhot.lines.line_sums import LineModel
 from unhot.lines.predictor import LinePredictor
+from unhot.models.calibrating import calibrate_after_training
 from unhot.models.engine import Task, TaskData
 from unhot.models.epoch_model import EpochModel
 from unhot.models.estimator import Estimator
 from unhot.models.fitting import Begins, Reads, Tells
+from unhot.models.held_out_rows import Row
 from unhot.models.label_weights import given_weights, label_weights
 from unhot.models.labelled_source import (
     LabelledSource,
@@ -62,6 +64,7 @@ from unhot.train.epoch_run import EpochRun
 from unhot.train.good_state import GoodState
 from unhot.train.memory_plan import check_plan
 from unhot.train.params import FirstRows
+from unhot.train.progress import Progress
 from unhot.types import Floats
 from unhot.vectors.formats.directory import SavedModel
 from unhot.vectors.store import Vectors
@@ -106,6 +109,10 @@ class Classifier(Estimator, EpochModel[LearnedWords], TextModel[LearnedWords], V
     validation: Any = None
     # with validation: stop after so many epochs without a better one, and keep the best
     patience: Annotated[int, Range(1)] = 3
+    # the share of the lines that is held out to calibrate probabilities, at most 2,000 lines, and none if it
+    # is fewer than 200; the model does not learn from them. With validation, its lines do this. 0: do not
+    # calibrate
+    calibration: Annotated[float, Range(0, 0.5)] = 0.02
 
     unit = "words"
     labelled = True
@@ -128,7 +135,7 @@ class Classifier(Estimator, EpochModel[LearnedWords], TextModel[LearnedWords], V
                 raise ConfigError(f"{name}={value!r}: must be text")
         given_weights(self.class_weights)
         self.validation = checked_validation(self.validation)
-        self.temperature = 1.0  # divides scores; `calibrate` fits it
+        self.temperature = 1.0  # divides scores; fitted on held-out lines
         self.label_kind = "str"
         self._trained_epochs: int | None = None  # the number of epochs, once it is known
         self._predictor: LinePredictor | None = None
@@ -175,7 +182,8 @@ class Classifier(Estimator, EpochModel[LearnedWords], TextModel[LearnedWords], V
             return
         rows = self.rows_of(reads.source, reads.labels, column=reads.column, force=reads.force)
         share = self.validation if isinstance(self.validation, float) else 0.0
-        source = LabelledSource(rows, share, self.seed)
+        calibration = self.calibration if self.validation is None else 0.0
+        source = LabelledSource(rows, share, calibration, self.seed)
         text = replace(reads, source=source.texts(), labels=source.labels, column=None)
         with self.open_text(text, tells) as corpus:
             if note := rows.report.note():
@@ -222,6 +230,9 @@ class Classifier(Estimator, EpochModel[LearnedWords], TextModel[LearnedWords], V
         # an epoch over short lines may take no longer than a copy of all rows
         plan = replace(self.plan(begins, tells, engine.memory, **facts), keep_every=KEEP_EVERY)
         held_out = self._checked_lines(labels)
+        if self.calibration:
+            calibrate = functools.partial(self._calibrate, held_out, tells)
+            plan = replace(plan, callbacks=[*plan.callbacks, calibrate])
         self.keep(engine.begin(self._starting_point(begins, words, labels, made.rows.keys)))
         if not begins.resumed:
             self.temperature = 1.0
@@ -233,6 +244,12 @@ class Classifier(Estimator, EpochModel[LearnedWords], TextModel[LearnedWords], V
         run = engine.run(replace(plan, callbacks=[validation, *plan.callbacks], stop=validation.stops))
         validation.watch(GoodState(run.arrays))
         return run
+
+    def _calibrate(self, held_out: list[Row], tells: Tells, progress: Progress) -> None:
+        """Fit the temperature when the training is finished."""
+        if progress.event == "done" and progress.details.get("reason") == "finished":
+            self.forget()
+            tells.say(calibrate_after_training(self, held_out))
 
     def _checked_lines(self, labels: Vocabulary) -> list[tuple[str, list[str]]]:
         """Return the lines of `_validation_lines`; raise a `DataError` if none has one of the labels."""
@@ -385,6 +402,11 @@ class Classifier(Estimator, EpochModel[LearnedWords], TextModel[LearnedWords], V
         """Return the tensors to save; the mask of frozen rows only while the training is incomplete."""
         learned = self.learned
         return (learned._replace(frozen=learned.frozen[:0]) if complete else learned).tensors()
+
+    @classmethod
+    def from_saved(cls, saved: SavedModel) -> Self:
+        """Make the model from a saved folder; one without the setting `calibration` held out no lines."""
+        return super().from_saved(saved._replace(config={"calibration": 0.0, **saved.config}))
 
     def take(self, saved: SavedModel) -> None:
         """Take over the tensors of a saved model."""

@@ -30,6 +30,7 @@ class Estimator(Model[LearnedWords]):
 
     layer: OutputLayer
     label_kind: str  # the type that labels had in `fit`
+    temperature: float  # divides scores; see `calibrating.py`
 
     @property
     def labels(self) -> list[str]:

@@ -1,7 +1,7 @@
 """The labelled rows of a training as two streams: texts, and the labels beside them.
 
 Rows are read once. While the texts are encoded, their labels are kept as numbers, and lines that are held out
-for validation are kept as they are.
+for validation or calibration are kept as they are.
 """
 
 import random
@@ -13,6 +13,7 @@ import numpy as np
 
 from unhot.corpus.corpus import Corpus
 from unhot.errors import ConfigError, DataError, one_of
+from unhot.models.held_out_rows import HeldOutRows, Row
 from unhot.tables.labelled import LabelledRows
 from unhot.types import Ids, Starts
 from unhot.vocab.vocabulary import Vocabulary
@@ -23,26 +24,36 @@ KINDS: dict[str, Any] = {"str": str, "int": int, "float": float, "bool": lambda 
 class LabelledSource:
     """Rows of texts and labels, some of which are held out."""
 
-    def __init__(self, rows: LabelledRows, held_out: float, seed: int) -> None:
-        """Take the rows, and the share of them to hold out."""
-        self._rows, self._share = rows, held_out
-        self._random = random.Random(seed)
+    def __init__(self, rows: LabelledRows, validation: float, calibration: float, seed: int) -> None:
+        """Take the rows, and which share of them to hold out: to validate, or else to calibrate."""
+        self._rows, self._validation = rows, validation
+        self._calibration, self._seed = calibration, seed
         self._names: dict[str, int] = {}
         self._labels, self._sizes = array("i"), array("i")
         self.held_out: list[tuple[str, list[str]]] = []
 
     def texts(self) -> Iterator[str]:
         """Yield the texts to learn from, and keep their labels."""
-        for text, labels in self._rows:
-            labels = list(dict.fromkeys(labels))
-            if self._share and self._random.random() < self._share:
-                self.held_out.append((text, labels))
-                continue
+        for text, labels in self._split((text, list(dict.fromkeys(labels))) for text, labels in self._rows):
             self._labels.extend(self._names.setdefault(label, len(self._names)) for label in labels)
             self._sizes.append(len(labels))
             yield text
         if not self._sizes:
             raise no_labels(self._rows.report.rows, len(self.held_out))
+
+    def _split(self, rows: Iterator[Row]) -> Iterator[Row]:
+        """Yield the rows to learn from, and hold out the others."""
+        if self._calibration and not self._validation:
+            parts = HeldOutRows(rows, self._calibration, self._seed)
+            yield from parts.others()
+            self.held_out = parts.sample
+            return
+        drawn = random.Random(self._seed)
+        for row in rows:
+            if self._validation and drawn.random() < self._validation:
+                self.held_out.append(row)
+            else:
+                yield row
 
     def labels(self) -> Iterator[list[str]]:
         """Yield the labels of each text that was read."""

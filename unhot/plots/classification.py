@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from unhot.errors import DataError, extra
-from unhot.evaluate.calibration import ReliabilityBin
 from unhot.evaluate.figures import share
+from unhot.probability.calibration import ReliabilityBin
 from unhot.types import Counts
 
 BLUE, ORANGE = "#0072b2", "#d55e00"

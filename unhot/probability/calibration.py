@@ -6,8 +6,9 @@ is the expected calibration error. The confidence of an example is the probabili
 label. Bin b of B holds the n_b examples whose confidence is at least b/B and below (b + 1)/B; the last bin
 also holds 1. accuracy_b is the share of right predictions in the bin, confidence_b the mean confidence.
 
-A temperature T divides all scores s. It changes probabilities, and never which label is first. The best one
-minimises the mean log loss of held-out examples: with b = 1/T, and y_j = 1 for true labels and 0 for others,
+A temperature T divides all scores s. It changes probabilities, and never which label is first. There are two
+ways to fit it to held-out examples. `fit_temperature` minimises the mean log loss of the true labels: with
+b = 1/T, and y_j = 1 for true labels and 0 for others,
 
     softmax        L(b) = mean of log sum_j exp(b s_j) - b s_true
     independent    L(b) = mean of sum_j log(1 + exp(b s_j)) - y_j b s_j
@@ -15,6 +16,15 @@ minimises the mean log loss of held-out examples: with b = 1/T, and y_j = 1 for 
 
 L is convex in b, so L' has at most one zero; Newton's method finds it in log b, and halves the interval
 wherever a step would leave it.
+
+`fit_confidence` minimises the log loss of the question whether the first label is right: with the confidence
+c = max_j p_j, and r = 1 if the first label is true and 0 if not,
+
+    C(b) = mean of -r log c - (1 - r) log(1 - c),   p = softmax(b s)
+
+Of two labels, both are the same. Of many, examples that the model knows nothing about, whose true label is
+any of them, count much less here, and the calibration error is smaller. C may have several minima, so T is
+searched on a grid first.
 
 References: Guo, Pleiss, Sun and Weinberger 2017; Platt 1999.
 """
@@ -26,7 +36,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from unhot.errors import DataError
-from unhot.evaluate.figures import share
 from unhot.probability.checks import check_same_shape, checked_numbers, checked_rows, checked_scores, refuse
 from unhot.types import Doubles
 
@@ -36,6 +45,14 @@ COOLEST, HOTTEST = 0.01, 100.0  # temperatures are bounded: if all examples are 
 STEPS = 100  # far more than needed; each halves the interval at worst
 PRECISION = 1e-12  # relative, of a temperature
 LARGE = 1e100  # no score is farther from 0, so that squares are finite
+TINY = 1e-300  # the least sum of probabilities, so that its logarithm is finite
+GRID = 48  # temperatures that are tried, evenly spaced in log T
+HALVINGS = 20  # of the interval around the best of them
+
+
+def share(part: float, whole: float) -> float:
+    """Return part / whole; NaN if the whole is 0."""
+    return part / whole if whole else math.nan
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,6 +138,40 @@ def fit_temperature(log_weights: ArrayLike, truth: ArrayLike, independent: bool 
             break
         at = after
     return math.exp(-at)
+
+
+def fit_confidence(log_weights: ArrayLike, right: ArrayLike) -> float:
+    """Return the temperature at which the probability of the first label says how often it is right.
+
+    log_weights   scores [examples, labels] before the softmax; -inf: impossible
+    right         1 where the label with the highest score is true, else 0 [examples]
+
+    If all examples are right, or none, the result is a bound: COOLEST or HOTTEST.
+
+    >>> scores = np.log([[0.9, 0.1]] * 4)  # three of four are right, so 0.75 would fit
+    >>> t = fit_confidence(scores, [1, 1, 1, 0])
+    >>> (np.exp(scores[0] / t) / np.exp(scores[0] / t).sum()).round(4)
+    array([0.75, 0.25])
+    """
+    scores, hits = checked_scores("log_weights", log_weights), checked_numbers("right", right)
+    check_same_shape("right", hits, "the first label of log_weights", scores.max(axis=-1))
+    behind = np.sort(scores - scores.max(axis=-1, keepdims=True), axis=-1)[:, :-1]  # without the first label
+    behind = behind.clip(-LARGE, 0.0)
+
+    def loss(log_t: float) -> float:
+        others = np.log(np.maximum(np.exp(behind * math.exp(-log_t)).sum(axis=1), TINY))
+        # c = 1 / (1 + others), so log c = -log(1 + others) and log(1 - c) = log others + log c
+        return float((np.logaddexp(0.0, others) - (1 - hits) * others).mean())
+
+    places = np.linspace(math.log(COOLEST), math.log(HOTTEST), GRID)
+    best = int(np.argmin([loss(place) for place in places]))
+    if best in (0, GRID - 1):
+        return COOLEST if best == 0 else HOTTEST
+    low, high = places[best - 1], places[best + 1]
+    for _ in range(HALVINGS):
+        left, right_end = low + (high - low) * 0.45, low + (high - low) * 0.55
+        low, high = (low, right_end) if loss(left) < loss(right_end) else (left, high)
+    return math.exp((low + high) / 2)
 
 
 def _checked(log_weights: ArrayLike, truth: ArrayLike, independent: bool) -> tuple[Doubles, Doubles]:
