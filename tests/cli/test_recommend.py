@@ -158,6 +158,21 @@ def test_for_users(folder, model, vectors):
     assert "holds no users" in refused("for", vectors, "u0001")
 
 
+def test_one_that_is_unknown_does_not_spoil_the_others(model):
+    code, out, err = run("recommend", "for", model, "u0001", "nobody", "u0002", "--json")
+    assert code == 0
+    assert "does not know them: nobody" in err
+    found = json.loads(out)
+    assert found["nobody"] == []
+    assert (len(found["u0001"]), len(found["u0002"])) == (10, 10)
+    code, out, err = run("recommend", "similar", model, "nothing", "i0001", "-k", 2)
+    assert code == 0
+    assert "does not know them: nothing" in err
+    assert "similar to i0001" in out
+    found = unhot.load(model).recommend_many(["nobody", ["i0001"], ["nothing"], "u0001"])
+    assert [len(each) for each in found] == [0, 10, 0, 10]
+
+
 def test_for_a_history(model, tmp_path):
     loaded = unhot.load(model)
     found = json.loads(ok("for", model, "--history", "i0001", "i0002", "--json"))

@@ -9,6 +9,8 @@ from unhot.evaluate.recommending import evaluate_recommender, rank_figures, samp
 from unhot.items.ranking import CaseRanks
 from unhot.logs.encoding import read_log
 from unhot.logs.splitting import last_cases
+from unhot.models.load import all_models
+from unhot.models.log_model import LogModel
 from unhot.models.popularity import Popularity
 from unhot.models.skip_markov import SkipMarkov
 
@@ -36,13 +38,14 @@ def log():
 
 
 def test_by_hand(model, log):
-    # seen items are left out, but the right one is ranked.
-    # u had abcad: b is alone, rank 1. v had abcd: a, rank 1. w had adbc: x is unknown.
+    # seen items are left out, also the right one: u had abcad, so b is a miss; v had abcd, so a is one. w had
+    # adbc: x is unknown.
     found = evaluate_recommender(model, log, ks=(1, 5))
-    assert (found.users, found.cases, found.unknown, found.seen) == (3, 3, 1, "excluded")
+    assert (found.users, found.cases, found.seen) == (3, 3, "excluded")
+    assert (found.unknown, found.repeated, found.unanswered) == (1, 2, 0)
     assert (found.part, found.split, found.learned_from) == ("test", "leave-last-out", "train")
     for name in ("recall@1", "ndcg@1", "mrr@1", "hit_rate@1", "recall@5"):
-        assert found.figures[name] == pytest.approx(2 / 3)
+        assert found.figures[name] == 0
     # all is ranked: u b 2, v a 1, w x unknown
     kept = evaluate_recommender(model, log, ks=(1, 5), exclude_seen=False).figures
     expected = {"recall@1": 1, "recall@5": 2, "ndcg@5": 1 + 1 / np.log2(3), "mrr@5": 1.5, "mrr@1": 1}
@@ -52,6 +55,53 @@ def test_by_hand(model, log):
     assert kept["coverage@10"] == 1
     assert kept["popularity_rank@10"] == 2.5
     assert kept["novelty@10"] == pytest.approx(-np.log2([0.4, 0.3, 0.2, 0.1]).mean())
+
+
+# against the lists that users get
+
+MODELS = {name: kind for name, kind in all_models().items() if issubclass(kind, LogModel)}
+RNG = np.random.default_rng(7)
+# users walk around a circle of items and come back to some; of ten kinds of items many have equal counts
+WALKS = {f"u{user}": [f"i{i % 10}" for i in user + np.cumsum(RNG.integers(0, 3, 7))] for user in range(40)}
+WALKED = [(user, item, time) for user, line in WALKS.items() for time, item in enumerate(line)]
+# the models do not know x and y
+PREFIXES = [[f"i{i}" for i in RNG.integers(0, 10, size)] for size in RNG.integers(2, 6, 60)]
+PREFIXES += [["x", "i1"], ["x", "y", "i2"], ["x", "i1", "i2"], ["i1", "x"], ["x", "y"]]
+
+
+def by_lists(model, cases, seen, ks=(1, 3, 20)):
+    """Recall, NDCG and MRR of (history, target), by the full lists with scores that a model gives."""
+    lists = model.recommend_many([case[:-1] for case in cases], len(model.catalogue), exclude_seen=not seen)
+    ranks = []
+    for case, found in zip(cases, lists, strict=True):
+        scores = np.array([each.score for each in found])
+        own = [each.score for each in found if each.item == case[-1]]
+        ranks.append((scores > own[0]).sum() + ((scores == own[0]).sum() + 1) / 2 if own else np.inf)
+    hits = {k: np.array(ranks) <= k for k in ks}
+    figures = {f"recall@{k}": hits[k].mean() for k in ks}
+    figures |= {f"ndcg@{k}": (hits[k] / np.log2(1 + np.array(ranks))).mean() for k in ks}
+    return figures | {f"mrr@{k}": (hits[k] / np.array(ranks)).mean() for k in ks}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_the_figures_are_those_of_the_lists(name):
+    small = {"dim": 8, "epochs": 2, "sample": 0.0} if hasattr(MODELS[name], "dim") else {}
+    small |= {"combine": "none"} if name == "eges" else {}
+    model = MODELS[name](threads=1, split="leave-last-out", **small).fit(WALKED)
+    for seen in (False, True):
+        how = {"ks": (1, 3, 20), "exclude_seen": not seen}
+        parts = {"test": [*WALKS.values()], "validation": [line[:-1] for line in WALKS.values()]}
+        for part, cases in parts.items():
+            found = evaluate_recommender(model, read_log(WALKED), part, **how)
+            expected = by_lists(model, cases, seen)
+            assert {name: found.figures[name] for name in expected} == pytest.approx(
+                expected, rel=0, abs=1e-9
+            )
+            assert found.repeated == (0 if seen else sum(case[-1] in case[:-1] for case in cases))
+        found = evaluate_recommender(model, prefixes=read_log(PREFIXES, format="sessions"), **how)
+        expected = by_lists(model, PREFIXES, seen)
+        assert {name: found.figures[name] for name in expected} == pytest.approx(expected, rel=0, abs=1e-9)
+        assert (found.unknown, found.unanswered) == (2, 2)
 
 
 def test_the_lists_leave_out_what_was_seen(model, log):
@@ -169,10 +219,10 @@ def test_a_log_from_python_must_be_given(model):
 
 def test_prefixes(model, tmp_path):
     (tmp_path / "prefixes.txt").write_text("a b\nq\nc a d\nx a\nc x\n")
-    found = evaluate_recommender(model, prefixes=tmp_path / "prefixes.txt", ks=(1, 2), exclude_seen=False)
-    # b 2, d 4, a 1, x unknown; a line of one item asks nothing
-    assert (found.part, found.cases, found.unknown) == ("prefixes", 4, 1)
-    assert [found.figures[f"recall@{k}"] for k in (1, 2)] == [0.25, 0.5]
+    found = evaluate_recommender(model, prefixes=tmp_path / "prefixes.txt", ks=(1, 2, 4), exclude_seen=False)
+    # b 2, d 4, a after an unknown item, x unknown; a line of one item asks nothing
+    assert (found.part, found.cases, found.unknown, found.unanswered) == ("prefixes", 4, 1, 1)
+    assert [found.figures[f"recall@{k}"] for k in (1, 2, 4)] == [0, 0.25, 0.5]
     whole = Popularity().fit(ROWS)  # a model without a split can be asked with prefixes
     assert evaluate_recommender(whole, prefixes=tmp_path / "prefixes.txt").learned_from == "all"
 

@@ -108,7 +108,7 @@ def test_many_scores_rising_falling_and_random():
 
 def counts_of(line, target, barred):
     """How many candidates are above the target, and how many are equal to it, row by row."""
-    own = line[target] if target >= 0 and line[target] > -np.inf else -np.inf
+    own = line[target] if target >= 0 and target not in barred and line[target] > -np.inf else -np.inf
     others = [s for row, s in enumerate(line) if row != target and row not in barred and s > -np.inf]
     return sum(s > own for s in others), sum(s == own for s in others)
 
@@ -123,16 +123,16 @@ def test_ranks_of_any_scores(line, target, barred):
     scores = np.array([line], np.float32)
     assert ranks(scores, [target], excluded([barred])) == [1 + above + equal / 2]
     for row in range(6):  # what is left of the scores, as the docstring says
-        kept = np.float32(line[row] if row == target or row not in barred else -np.inf)
+        kept = np.float32(line[row] if row not in barred else -np.inf)
         np.testing.assert_array_equal(scores[0, row], kept)
 
 
 def test_ranks_by_hand():
     line = [5.0, 3.0, 3.0, 3.0, 9.0, np.nan]
     targets = [0, 1, 5, -1, 4]
-    lists = [[4], [1, 1, 4], [], [0, 4], [4]]  # row 1 and row 4 are targets as well as excluded
+    lists = [[4], [2, 2, 4], [], [0, 4], [4]]  # row 4 is a target as well as excluded: behind all others
     found = ranks(np.array([line] * 5, np.float32), targets, excluded(lists))
-    assert found.tolist() == [1, 1 + 1 + 2 / 2, 6, 4, 1]
+    assert found.tolist() == [1, 1 + 1 + 1 / 2, 6, 4, 5]
     assert found.dtype == np.float64
 
 

@@ -32,14 +32,17 @@ def questions(*lines):
 def test_ranks_with_ties_repeats_and_unknown_items():
     cases = questions("a b", "b d", "e e a d", "a x", "x c", "a a")
     found = case_ranks(Fixed(), cases, k=2)
-    # b without a, tied with c: 1.5; d behind a, c; d behind b, c; x is unknown; c behind a, tied; a again
-    assert found.ranks.tolist() == [1.5, 3, 3, np.inf, 2.5, 1]
-    assert found.candidates.tolist() == [4, 4, 3, 4, 5, 5]
-    assert found.top.tolist() == [[1, 2], [0, 2], [1, 2], [1, 2], [0, 1], [1, 2]]
+    # b without a, tied with c: 1.5; d behind a, c; d behind b, c; x is unknown; x is the whole history; a
+    # again, which is excluded
+    assert found.ranks.tolist() == [1.5, 3, 3, np.inf, np.inf, np.inf]
+    assert found.misses == (1, 1, 1)
+    assert found.candidates.tolist() == [4, 4, 3, 4, 5, 4]
+    assert found.top.tolist() == [[1, 2], [0, 2], [1, 2], [1, 2], [-1, -1], [1, 2]]
     kept = case_ranks(Fixed(), cases, exclude_seen=False, k=2)
-    assert kept.ranks.tolist() == [2.5, 4, 4, np.inf, 2.5, 1]
+    assert kept.ranks.tolist() == [2.5, 4, 4, np.inf, np.inf, 1]
+    assert kept.misses == (1, 0, 1)
     assert kept.candidates.tolist() == [5] * 6
-    assert kept.top.tolist() == [[0, 1]] * 6
+    assert kept.top.tolist() == [[0, 1]] * 4 + [[-1, -1], [0, 1]]
 
 
 def test_blocks_do_not_matter(monkeypatch):
@@ -54,7 +57,7 @@ def test_ndcg():
     assert ndcg(np.array([1.0, 1.5, 3.0, 11.0, np.inf]), 10) == pytest.approx(
         [1, 1 / np.log2(2.5), 0.5, 0, 0]
     )
-    assert mean_ndcg(Fixed(), questions("x a", "a x"), exclude_seen=True) == 0.5
+    assert mean_ndcg(Fixed(), questions("b a", "a x", "a a"), exclude_seen=True) == pytest.approx(1 / 3)
 
 
 def test_recommend():

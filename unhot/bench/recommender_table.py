@@ -44,9 +44,11 @@ def _line(row: ComparedModel) -> list[str]:
 
 def how(found: RecommenderComparison) -> str:
     """Return what was compared, in a sentence."""
+    repeated = max((row.refit.repeated for row in found.rows if row.refit is not None), default=0)
+    misses = f"{repeated:,} targets are in the history, which recommendations exclude: misses; "
     return (
         f"{found.events:,} events with {found.items:,} items in {found.lines:,} lines, split {found.split}; "
-        f"{found.seconds / 60:.1f} minutes in all"
+        f"{misses if repeated else ''}{found.seconds / 60:.1f} minutes in all"
     )
 
 

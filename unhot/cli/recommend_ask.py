@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +21,7 @@ count_option = click.option("-k", "--count", "k", type=click.IntRange(1), defaul
 seen_option = click.option(
     "--exclude-seen/--keep-seen",
     default=None,
-    help="Leave out items of the history, or not  [default: leave out, unless its lines are sessions]",
+    help="Leave out items of the history, or not  [default: leave out, unless the log's lines are sessions]",
 )
 
 
@@ -80,23 +82,17 @@ def for_users(
     users = tuple(dict.fromkeys(users))
     if unknown := [item for item in history if item not in found.catalogue]:
         note(f"the model does not know {', '.join(unknown)}")
-    whom: list[Any] = list(users) if users else [list(history)]
-    seen = found.leaves_out_seen if exclude_seen is None else exclude_seen
+    whom: dict[str, Any] = {user: user for user in users} or {" ".join(history): list(history)}
     if new is not None:
-        items = _new_items(found, new)
-        answers = [_asked(found, "recommend_new", "--new")(who, items, k) for who in whom]
+        items, asked = _new_items(found, new), _asked(found, "recommend_new", "--new")
+        answers = _each(whom, lambda name: asked(whom[name], items, k))
     else:
-        answers = found.recommend_many(
-            whom, k, exclude_seen=seen, filter=None if among is None else _lines(among)
-        )
-    if as_json:
-        names = users or (" ".join(history),)
-        show_json(
-            {name: [each._asdict() for each in answer] for name, answer in zip(names, answers, strict=True)}
-        )
-        return 0
-    for who, answer in zip(users or ("",), answers, strict=True):
-        _show(f"for {who}" if who else "", answer)
+        unknown = [name for name, who in whom.items() if found.known_history(who) is None]
+        _say_unknown(unknown, len(whom), lambda name: found.history_of(whom[name]))
+        among_items = None if among is None else _lines(among)
+        lists = found.recommend_many([*whom.values()], k, exclude_seen=exclude_seen, filter=among_items)
+        answers = dict(zip(whom, lists, strict=True))
+    _show_all(answers, "for", titled=bool(users), as_json=as_json)
     return 0
 
 
@@ -111,7 +107,7 @@ def similar(model: str, items: tuple[str, ...], values: tuple[str, ...], k: int,
     if bool(items) == bool(values):
         raise click.UsageError("give items, or --values of a new item, and not both")
     found = open_recommender(model)
-    answers = {item: found.similar(item, k) for item in items}
+    answers = _each(items, lambda item: found.similar(item, k))
     if values:
         given: dict[str, list[str]] = {}
         for pair in values:
@@ -120,11 +116,7 @@ def similar(model: str, items: tuple[str, ...], values: tuple[str, ...], k: int,
                 raise click.BadParameter(f"--values {pair}: give COLUMN=VALUE, such as brand=acme")
             given.setdefault(column, []).append(value)
         answers[" ".join(values)] = _asked(found, "similar_to", "--values")(given, k)
-    if as_json:
-        show_json({item: [each._asdict() for each in answer] for item, answer in answers.items()})
-        return 0
-    for item, answer in answers.items():
-        _show(f"similar to {item}", answer)
+    _show_all(answers, "similar to", titled=True, as_json=as_json)
     return 0
 
 
@@ -135,14 +127,36 @@ def similar(model: str, items: tuple[str, ...], values: tuple[str, ...], k: int,
 def explain(model: str, items: tuple[str, ...], as_json: bool) -> int:
     """Show what the vectors of items are made of: an item's own part, and its side values (eges)."""
     asked = _asked(open_recommender(model), "explain", "explain")
-    answers = {item: asked(item) for item in items}
+    answers = _each(items, asked)
     if as_json:
         show_json({item: dict(answer) for item, answer in answers.items()})
         return 0
     for item, answer in answers.items():
+        if not answer:
+            continue
         rows = [(part, f"{100 * weight:.1f} %") for part, weight in answer]
         print_table(item, ("part", "weight"), rows, "")
     return 0
+
+
+def _each(names: Collection[str], ask: Callable[[str], Any]) -> dict[str, Any]:
+    """Ask for each name; a name that the model does not know gets an empty answer."""
+    from unhot.vocab.vocabulary import UnknownWord
+
+    answers: dict[str, Any] = {}
+    for name in names:
+        with contextlib.suppress(UnknownWord):
+            answers[name] = ask(name)
+    _say_unknown([name for name in names if name not in answers], len(names), ask)
+    return {name: answers.get(name, ()) for name in names}
+
+
+def _say_unknown(unknown: list[str], number: int, ask: Callable[[str], Any]) -> None:
+    """Say which names the model does not know; if it knows none of so many, ask again, which raises."""
+    if unknown and len(unknown) == number:
+        ask(unknown[0])
+    if unknown:
+        note(f"left out, because the model does not know them: {', '.join(unknown)}")
 
 
 def _asked(model: Any, name: str, option: str) -> Any:
@@ -165,12 +179,25 @@ def _new_items(model: Any, path: str) -> dict[str, dict[str, list[str]]]:
     return {item: {column: of[item] for column, of in sides.items() if item in of} for item in new}
 
 
-def _show(title: str, answer: list[Recommendation]) -> None:
+def _show_all(
+    answers: Mapping[str, Sequence[Recommendation]], word: str, *, titled: bool, as_json: bool
+) -> None:
+    """Print lists of recommendations by their names; raise a `DataError` if all lists are empty."""
+    if as_json:
+        show_json({name: [each._asdict() for each in answer] for name, answer in answers.items()})
+        return
+    if not any(answers.values()):
+        raise DataError("nothing to recommend: all items are excluded, or the filter leaves none")
+    for name, answer in answers.items():
+        if answer:
+            _show(f"{word} {name}" if titled else "", answer)
+        else:
+            note(f"nothing to recommend {word} {name}")
+
+
+def _show(title: str, answer: Sequence[Recommendation]) -> None:
     """Print recommendations as a table."""
     rows = [(each.item, each.name, f"{each.score:.4g}") for each in answer]
-    if not rows:
-        what = f"nothing to recommend {title}".strip()
-        raise DataError(f"{what}: all items are excluded, or the filter leaves none")
     named = any(each.name for each in answer)
     shown = rows if named else [(item, score) for item, _, score in rows]
     print_table(title, ("item", "name", "score") if named else ("item", "score"), shown, "")

@@ -45,8 +45,10 @@ def evaluate(
 
     Without LOG the questions of its split are asked, which the model keeps, or its log (--with-users). Give
     the LOG of the training if the model keeps neither: after more than 4 million events, or if it is old.
-    Recall, NDCG, MRR and hit rate have bootstrap intervals over users. Figures with --sampled are higher than
-    the true ones and may order models differently; they are only good for comparing with old papers.
+    An item that recommendations cannot have is a miss: one that the model does not know, and, with
+    --exclude-seen, one of the history. Recall, NDCG, MRR and hit rate have bootstrap intervals over users.
+    Figures with --sampled are higher than the true ones and may order models differently; they are only good
+    for comparing with old papers.
     """
     import numpy as np
 
@@ -99,7 +101,14 @@ def _show(result: Recommending) -> None:
     how = (
         f"{result.model} learned from {result.learned_from} (split {result.split}), asked on {result.part}: "
         f"{result.cases:,} questions of {result.users:,} users or sessions, {result.unknown:,} with an item "
-        f"that the model does not know; items of the history {result.seen}; {result.milliseconds:.2f} ms a "
-        "question"
+        f"that the model does not know: misses; items of the history {result.seen}; "
+        f"{result.milliseconds:.2f} ms a question"
     )
+    if result.repeated:
+        how += (
+            f"\n{result.repeated:,} targets are in the history, which recommendations exclude: misses; "
+            "--keep-seen ranks them"
+        )
+    if result.unanswered:
+        how += f"\n{result.unanswered:,} histories have no item that the model knows: misses"
     print_table("", ("", "", "95 % interval"), rows, how)

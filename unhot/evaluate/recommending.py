@@ -8,8 +8,10 @@
     popularity_rank@k   mean rank by popularity of what is recommended; 1 is the most popular item
     novelty@k     mean of -log2(share of all events) of what is recommended, in bits
 
-All items are ranked, and items with the same score share their mean rank. Intervals are bootstrapped over
-users or sessions, because the questions of one user are alike.
+All items are ranked, and items with the same score share their mean rank. An item that the list of
+recommendations cannot have is a miss: an unknown one, one of the history if its items are excluded, and any
+item after a history of unknown items. Intervals are bootstrapped over users or sessions, because the
+questions of one user are alike.
 
 With `sampled` = n, the item is also ranked among n items that are drawn at random. Such figures are higher,
 and may order models differently (Krichene and Rendle, On sampled metrics for item recommendation, 2020).
@@ -50,7 +52,9 @@ class Recommending:
     seen: str  # whether items of the history were "excluded" from the ranking or "ranked"
     users: int  # users or sessions
     cases: int  # questions
-    unknown: int  # questions whose item the model does not know
+    unknown: int  # questions whose item the model does not know: misses
+    repeated: int  # questions whose item is in the history, which recommendations exclude: misses
+    unanswered: int  # questions after a history of which the model knows no item: misses
     milliseconds: float  # per question
     figures: dict[str, float]
     intervals: dict[str, Interval]
@@ -80,7 +84,8 @@ def evaluate_recommender(
     log           the log that it learned from, or its path; None: the questions that the model keeps
     part          test | validation: the part of the log, cut as in the training
     prefixes      instead of a log, a file of prefixes, one a line, with the target as the last item
-    exclude_seen  do not rank the items of the history; None: only if the log has users, not sessions alone
+    exclude_seen  do not rank the items of the history, and count a right item among them as a miss; None:
+                  as `recommend` does, only if the log has users, not sessions alone
     sampled       also rank among so many items drawn at random
     """
     one_of("part", part, ("validation", "test"))
@@ -112,7 +117,7 @@ def measure_cases(
         seen="excluded" if exclude_seen else "ranked",
         users=np.unique(_askers(cases)).size,
         cases=cases.ends.size,
-        unknown=int(np.isinf(found.ranks).sum()),
+        **found.misses._asdict(),
         milliseconds=1000 * found.seconds / cases.ends.size,
         figures=figures,
         intervals=intervals,

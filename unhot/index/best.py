@@ -41,11 +41,11 @@ class ExcludedRows(NamedTuple):
 
 
 @kernel
-def exclude_rows(scores: Any, ids: Any, starts: Any, kept: Any) -> None:
-    """Set the scores of the rows that each line excludes to -inf, except that of its row `kept`."""
+def exclude_rows(scores: Any, ids: Any, starts: Any) -> None:
+    """Set the scores of the rows that each line excludes to -inf."""
     for line in range(len(scores)):
         for at in range(starts[line], starts[line + 1]):
-            if 0 <= ids[at] and ids[at] < scores.shape[1] and ids[at] != kept[line]:
+            if 0 <= ids[at] and ids[at] < scores.shape[1]:
                 scores[line, ids[at]] = -np.inf
 
 
@@ -99,7 +99,7 @@ def best(
     barred = checked_exclude(exclude, len(values))
     flags = checked_allowed(allowed, *values.shape)
     found_ids, found_scores = nothing_found(len(values), whole("k", k, 1))
-    exclude_rows(values, *barred, np.full(len(values), -1))
+    exclude_rows(values, *barred)
 
     def work(part: range) -> None:
         here = slice(part.start, part.stop)
@@ -117,9 +117,9 @@ def ranks(
 
         rank = 1 + (candidates above the target) + (candidates with the same score) / 2
 
-    This is the mean rank over all orders of equal scores. A target is never excluded. A target of -1 is an
-    unknown row; it is behind all candidates, and so is a target whose score is NaN or -inf. The scores of
-    excluded rows become -inf, as in `best`.
+    This is the mean rank over all orders of equal scores. A target of -1 is an unknown row; it is behind all
+    candidates, and so is a target that is excluded, or whose score is NaN or -inf. The scores of excluded
+    rows become -inf, as in `best`.
     """
     values, wanted = _checked_scores(scores), _numbers("targets", targets)
     lines, rows = values.shape
@@ -129,7 +129,7 @@ def ranks(
             f"targets has shape {wanted.shape} for scores of shape {values.shape}: give one row below {rows} "
             "for each line of scores, or -1"
         )
-    exclude_rows(values, *barred, wanted)
+    exclude_rows(values, *barred)
     found = np.empty(lines)
     _in_parts(values, lambda part: rank_targets(values, wanted, part.start, part.stop, found), threads)
     return found

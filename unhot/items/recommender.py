@@ -9,12 +9,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from unhot.errors import ConfigError, DataError, whole
+from unhot.errors import ConfigError, whole
 from unhot.index.best import ExcludedRows, best
 from unhot.items.histories import Histories, histories_of
+from unhot.threads import parts_of
 from unhot.types import Counts, Floats
 from unhot.vocab.vocabulary import UnknownWord, Vocabulary
 
+BLOCK_SCORES = 1 << 24  # scores that are held at a time
+NOBODY: tuple[Sequence[int], int] = ((), -1)  # what is asked where nothing is known
 Filter = Callable[[str], bool] | Collection[str]
 
 
@@ -43,6 +46,11 @@ class Recommender:
     def scores(self, histories: Histories) -> Floats:
         """Return how well each item suits each history, [histories, items]."""
 
+    @property
+    def leaves_out_seen(self) -> bool:
+        """Whether items of a history are usually left out."""
+        return True
+
     def user_row(self, user: str) -> int:
         """Return the row of a user who has a vector of their own; -1 if there is none."""
         return -1
@@ -62,14 +70,18 @@ class Recommender:
         who: str | Sequence[str],
         k: int = 10,
         *,
-        exclude_seen: bool = True,
+        exclude_seen: bool | None = None,
         filter: Filter | None = None,
     ) -> list[Recommendation]:
         """Return the k items that suit best a user, or a history: a list of items, oldest first.
 
-        exclude_seen   leave out the items of the history
+        exclude_seen   leave out the items of the history; None: unless the model learned from sessions, as in
+                       `unhot recommend for` and in evaluations
         filter         recommend only these items, or those for which this function returns True
+
+        Raise a `DataError` if the model knows neither the user nor any item of the history.
         """
+        self.history_of(who)
         return self.recommend_many([who], k, exclude_seen=exclude_seen, filter=filter)[0]
 
     def recommend_many(
@@ -77,19 +89,39 @@ class Recommender:
         whom: Sequence[str | Sequence[str]],
         k: int = 10,
         *,
-        exclude_seen: bool = True,
+        exclude_seen: bool | None = None,
         filter: Filter | None = None,
     ) -> list[list[Recommendation]]:
-        """Return recommendations for several users or histories; see `recommend`."""
+        """Return recommendations for several users or histories; see `recommend`.
+
+        The list is empty for a user whom the model does not know, and for a history of unknown items.
+        """
+        if isinstance(whom, str):
+            raise ConfigError(f"whom={whom!r:.80}: give a list of users or histories, or use recommend")
         k = min(whole("k", k, 1), len(self.catalogue))
-        lines, users = [], []
-        for who in whom:
-            users.append(self.user_row(who) if isinstance(who, str) else -1)
-            lines.append(self.user_history(who) if isinstance(who, str) else self.known_items(who))
-        histories = histories_of(lines, users)
-        exclude = ExcludedRows(histories.ids.astype(np.int64), histories.starts) if exclude_seen else None
-        found = self.best_items(histories, k, exclude, self._allowed(filter))
-        return [self._named(*line) for line in zip(*found, strict=True)]
+        leave_out = self.leaves_out_seen if exclude_seen is None else exclude_seen
+        allowed, asked = self._allowed(filter), [self.known_history(who) for who in whom]
+        answers: list[list[Recommendation]] = []
+        for part in parts_of(len(asked), max(1, BLOCK_SCORES // len(self.catalogue))):
+            lines = asked[part.start : part.stop]
+            histories = histories_of(*zip(*((line or NOBODY) for line in lines), strict=True))
+            exclude = ExcludedRows(histories.ids.astype(np.int64), histories.starts) if leave_out else None
+            found = zip(*self.best_items(histories, k, exclude, allowed), strict=True)
+            answers += [self._named(*best) if line else [] for line, best in zip(lines, found, strict=True)]
+        return answers
+
+    def history_of(self, who: str | Sequence[str]) -> tuple[Sequence[int], int]:
+        """Return the items of a user or of a history, and the row of the user (-1: none)."""
+        if isinstance(who, str):
+            return self.user_history(who), self.user_row(who)
+        return self.known_items(who), -1
+
+    def known_history(self, who: str | Sequence[str]) -> tuple[Sequence[int], int] | None:
+        """Return what `history_of` returns; None if the model knows nothing of it."""
+        try:
+            return self.history_of(who)
+        except UnknownWord:
+            return None
 
     def similar(self, item: str, k: int = 10) -> list[Recommendation]:
         """Return the k items most similar to an item: by default those that suit who has only this item."""
@@ -107,13 +139,13 @@ class Recommender:
 
     def known_items(self, history: Sequence[str]) -> list[int]:
         """Return the ids of the items of a history that the model knows; raise an error if it knows none."""
-        listed = isinstance(history, Iterable) and not isinstance(history, str)
-        if not listed or not all(isinstance(item, str) for item in history):
+        items = [*history] if isinstance(history, Iterable) and not isinstance(history, str) else [history]
+        if isinstance(history, str) or not all(isinstance(item, str) for item in items):
             raise ConfigError(f"a history is {history!r:.80}: give a list of items as strings, oldest first")
-        ids = [self.catalogue.index[item] for item in history if item in self.catalogue.index]
-        if history and not ids:
-            raise DataError(
-                f"none of the {len(history)} items of the history ({history[0]!r:.40}, ...) is among the "
+        ids = [self.catalogue.index[item] for item in items if item in self.catalogue.index]
+        if items and not ids:
+            raise UnknownWord(
+                f"none of the {len(items)} items of the history ({items[0]!r:.40}, ...) is among the "
                 f"{len(self.catalogue):,} items of the model: check how items are written"
             )
         return ids
@@ -121,10 +153,13 @@ class Recommender:
     def _allowed(self, filter: Filter | None) -> NDArray[np.bool_] | None:
         if filter is None:
             return None
-        if isinstance(filter, str) or not (callable(filter) or isinstance(filter, Collection)):
-            raise ConfigError(f"filter={filter!r:.80}: give a set or list of items, or a function of an item")
         if callable(filter):
             return np.array([bool(filter(item)) for item in self.catalogue.words], np.bool_)
+        listed = isinstance(filter, Collection) and not isinstance(filter, str)
+        if not listed or not all(isinstance(item, str) for item in filter):
+            raise ConfigError(
+                f"filter={filter!r:.80}: give a set or list of items as strings, or a function of an item"
+            )
         flags = np.zeros(len(self.catalogue), np.bool_)
         flags[[self.catalogue.index[item] for item in filter if item in self.catalogue.index]] = True
         return flags

@@ -35,7 +35,7 @@ from unhot.models.wiring import Wiring
 from unhot.train.epoch_run import EpochRun
 from unhot.train.torch_batches import centre_pairs, context_pairs
 from unhot.types import Floats, Ids
-from unhot.vocab.vocabulary import Vocabulary, encode_word
+from unhot.vocab.vocabulary import UnknownWord, Vocabulary, encode_word
 
 USER = "user:"  # stands before the names of users among the inputs; see `user_mark`
 WIDEST = 10_000  # the widest window
@@ -139,9 +139,11 @@ class Item2Vec(ItemVectors):
 
     def user_history(self, user: str) -> Sequence[int]:
         """Return the items of a user; nothing if the model has only the user's vector."""
-        if self.user_row(user) >= 0 and self.kept.log is None and "_histories" not in self.__dict__:
-            return []
-        return super().user_history(user)
+        if self.users == "mean" or self.kept.log is not None or "_histories" in self.__dict__:
+            return super().user_history(user)
+        if self.user_row(user) < 0:
+            raise UnknownWord(f"{user!r} is not among the {len(self._user_rows):,} users of the model")
+        return []
 
     def hidden_of(self, histories: Histories) -> Floats:
         """Return the hidden vector of each history: the user's own, or the mean of the last items."""

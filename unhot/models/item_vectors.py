@@ -246,7 +246,7 @@ class ItemVectors(LogModel[LearnedWords], WindowModel):
         """
         if not items:
             raise ConfigError("items: give at least one new item with its side values")
-        line = self.user_history(who) if isinstance(who, str) else self.known_items(who)
+        line, _ = self.history_of(who)
         asking = unit_rows(self._mean(histories_of([line]), self._unit_inputs))[0]
         scores = unit_rows(np.stack([self.new_item(values) for values in items.values()])) @ asking
         best = np.argsort(-scores, kind="stable")[: whole("k", k, 1)]

@@ -27,7 +27,7 @@ from unhot.models.model import L, Model
 from unhot.models.settings import Range
 from unhot.train.checkpoint import fingerprint
 from unhot.vectors.formats.directory import SavedModel
-from unhot.vocab.vocabulary import Vocabulary
+from unhot.vocab.vocabulary import UnknownWord, Vocabulary
 
 READING = ("user", "item", "time", "weight", "session", "format", "min_rating", "strict", *MARKS)
 EVENTS_ALONE: dict[str, Any] = {"items": None, "side": ()}  # how a log is read to ask a trained model
@@ -227,7 +227,7 @@ class LogModel(Recommender, Model[L]):
         """Return the items of a user; raise a `DataError` if the model does not hold them."""
         found = self._histories.get(user)
         if found is None:
-            raise DataError(f"{user!r} is not among the {len(self._histories):,} users of the model")
+            raise UnknownWord(f"{user!r} is not among the {len(self._histories):,} users of the model")
         return found
 
     def learn_users(self, log: Log) -> None:
